@@ -41,9 +41,9 @@ QString commonTitle(const std::vector<const ResultArray*>& arrays)
 
 class SeriesMaker {
 public:
-    SeriesMaker(const PictureData& shown, const Workspace& workspace)
+    SeriesMaker(const PictureData& shown, const PictureContext& context)
         : m_data(shown)
-        , m_workspace(workspace)
+        , m_context(context)
     {
         const Picture& picture = shown.picture;
         m_contents.look.xScale = picture.logX ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
@@ -66,12 +66,11 @@ private:
     {
         std::vector<ArrayPart> all;
         for (const ResultArray* array : m_data.arrays) {
-            if (const auto part = cutAtHeads(*array, m_workspace))
-                all.push_back(ofLayer(*part)
-                                  ? entryOf(*part, static_cast<std::size_t>(m_workspace.head().layer))
-                                  : *part);
+            if (const auto part = cutAtHeads(*array, m_context))
+                all.push_back(ofLayer(*part) ? entryOf(*part, static_cast<std::size_t>(m_context.head.layer))
+                                             : *part);
             else
-                m_contents.message = headAxes(*array, m_workspace.card()) == HeadAxes::TwoHeads
+                m_contents.message = headAxes(*array, m_context.card) == HeadAxes::TwoHeads
                     ? PictureBody::tr("Mark another head as the reference: Shift+click it in the grid.")
                     : PictureBody::tr("This head was left out of the computation.");
         }
@@ -83,7 +82,7 @@ private:
     {
         return part.shape.size() > 1 && part.axis(0) == "layer"
             && part.array->path.find("null") != std::string::npos
-            && part.shape[0] == static_cast<std::size_t>(m_workspace.card().nLayers);
+            && part.shape[0] == static_cast<std::size_t>(m_context.card.nLayers);
     }
 
     void addLines()
@@ -113,7 +112,7 @@ private:
     /// Numbers of the head side by side, each with its name.
     void addNumbers(const std::vector<ArrayPart>& all)
     {
-        ChartSeries bars{text(m_workspace.head()), {}, SeriesStyle::Bars};
+        ChartSeries bars{text(m_context.head), {}, SeriesStyle::Bars};
         for (const ArrayPart& part : all) {
             bars.points << QPointF(static_cast<double>(bars.points.size()), part.at(0));
             m_contents.look.xLabels << metricTitle(*part.array);
@@ -136,7 +135,7 @@ private:
         const std::size_t rows = length == 0 ? 0 : part.size() / length;
         const std::size_t last = part.shape.size() - 1;
         const std::vector<double> x = places(part, last);
-        const auto rowNames = part.shape.size() == 2 ? namesAlong(part, 0, m_workspace) : nullptr;
+        const auto rowNames = part.shape.size() == 2 ? namesAlong(part, 0, m_context) : nullptr;
         for (const std::size_t row : shownRows(part, rows)) {
             const int index = static_cast<int>(row);
             QString name = several ? metricTitle(*part.array) : QString();
@@ -162,7 +161,7 @@ private:
         std::vector<std::size_t> shown(std::min(rows, chartContentsMostLines));
         for (std::size_t i = 0; i < shown.size(); ++i)
             shown[i] = rows <= chartContentsMostLines ? i : i * (rows - 1) / (chartContentsMostLines - 1);
-        const HeadId head = m_workspace.head();
+        const HeadId head = m_context.head;
         const std::string& axis = part.axis(0); // "member": of the selected layer
         const int selected = axis == "head" || axis == "member" ? head.head
             : axis == "layer"                                   ? head.layer
@@ -184,7 +183,7 @@ private:
         for (std::size_t i = 0; i < x.size(); ++i)
             x[i] = first + static_cast<double>(i);
         m_contents.look.xTitle = text(part.axis(dimension));
-        const auto names = namesAlong(part, dimension, m_workspace);
+        const auto names = namesAlong(part, dimension, m_context);
         if (!names)
             return x;
         bool numeric = true;
@@ -195,7 +194,7 @@ private:
         if (numeric)
             return x;
         m_contents.names = names;
-        m_contents.tokens = tokensAlong(part, dimension, m_workspace);
+        m_contents.tokens = tokensAlong(part, dimension, m_context);
         if (x.size() <= mostNames && m_contents.look.xLabels.isEmpty())
             for (std::size_t i = 0; i < x.size(); ++i)
                 m_contents.look.xLabels << names(static_cast<int>(i));
@@ -209,7 +208,7 @@ private:
             m_contents.look.plane = ChartLook::Plane::Complex;
             m_contents.look.xTitle = PictureBody::tr("real part");
             m_contents.look.yTitle = PictureBody::tr("imaginary part");
-            ChartSeries cloud{text(m_workspace.head()), {}, SeriesStyle::Points};
+            ChartSeries cloud{text(m_context.head), {}, SeriesStyle::Points};
             for (std::size_t i = 0; i < all[0].size(); ++i)
                 cloud.points << QPointF(all[0].at(i), all[0].imaginaryAt(i));
             return m_contents.series.push_back(std::move(cloud));
@@ -224,8 +223,8 @@ private:
         m_contents.look.xTitle = axisTitle(*all[0].array);
         m_contents.look.yTitle = axisTitle(*all[1].array);
         if (all[0].shape.size() == 1) {
-            m_contents.names = namesAlong(all[0], 0, m_workspace);
-            m_contents.tokens = tokensAlong(all[0], 0, m_workspace);
+            m_contents.names = namesAlong(all[0], 0, m_context);
+            m_contents.tokens = tokensAlong(all[0], 0, m_context);
         }
         if (all.size() > 2 && all[2].size() == count)
             shadePoints(m_contents, cloud, all[2]);
@@ -256,7 +255,7 @@ private:
     }
 
     PictureData m_data;
-    const Workspace& m_workspace;
+    const PictureContext& m_context;
     ChartContents m_contents;
 };
 
@@ -284,9 +283,9 @@ void shadePoints(ChartContents& contents, ChartSeries& cloud, const ArrayPart& b
                            .arg(metricTitle(*by.array), number(low), number(high));
 }
 
-ChartContents seriesContents(const PictureData& shown, const Workspace& workspace)
+ChartContents seriesContents(const PictureData& shown, const PictureContext& context)
 {
-    return SeriesMaker(shown, workspace).make();
+    return SeriesMaker(shown, context).make();
 }
 
 } // namespace headwise::ui

@@ -10,6 +10,8 @@ class QLabel;
 
 namespace headwise::ui {
 
+class Workspace;
+
 /// One picture of an analysis with its title, its null and what one has to know to read it.
 ///
 /// It is drawn when it is first seen or asked for, not before: cutting a large array takes a moment.
@@ -38,7 +40,9 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    void showWords(); ///< And says which views are new.
+    void followSelection();
+    void mark(void (PictureBody::*what)()); ///< At the window's selection.
+    void showWords();                       ///< And says which views are new.
     void guardWheel();
 
     Workspace* m_workspace;

@@ -28,8 +28,8 @@ using Cells = std::shared_ptr<const Eigen::MatrixXf>;
 /// A grid of heads for each array, up to three abreast.
 class HeadGrids : public PictureBody {
 public:
-    HeadGrids(Workspace* workspace, QWidget* parent)
-        : PictureBody(workspace, parent)
+    HeadGrids(QWidget* parent)
+        : PictureBody(parent)
         , m_grid(this)
     {
     }
@@ -55,12 +55,12 @@ public:
 
     void markHead() override
     {
-        const HeadId head = workspace()->head();
+        const HeadId head = context().head;
         for (std::size_t i = 0; i < std::min(m_panels.size(), m_data.arrays.size()); ++i) {
             HeatmapView* view = m_panels[i].panel->view();
             const QSignalBlocker quiet(view);
             view->setCurrentCell(head.layer, head.head);
-            const HeadId reference = workspace()->reference().value_or(HeadId{-1, -1});
+            const HeadId reference = context().reference.value_or(HeadId{-1, -1});
             view->setReferenceCell(reference.layer, reference.head);
         }
     }
@@ -100,10 +100,10 @@ private:
         m_grid.add(made.title, made.panel);
         connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
             if (row >= 0)
-                workspace()->setHead({row, column});
+                emit headChosen({row, column});
         });
         connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
-            workspace()->setReference(HeadId{row, column});
+            emit referenceChosen(HeadId{row, column});
         });
         connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
         connect(view, &HeatmapView::cellHovered, this, [this, index](int row, int column, float) {
@@ -159,8 +159,8 @@ private:
 /// One array as cells: cut to two dimensions, or with a row for every head, and for pairs a column for each too.
 class CellsBody : public PictureBody {
 public:
-    CellsBody(bool ofHeads, Workspace* workspace, QWidget* parent)
-        : PictureBody(workspace, parent)
+    CellsBody(bool ofHeads, QWidget* parent)
+        : PictureBody(parent)
         , m_ofHeads(ofHeads)
         , m_panel(new HeatmapPanel(this))
         , m_multiples(new SmallMultiples(this))
@@ -212,13 +212,13 @@ public:
             return view->setMatrix(nullptr);
         const ResultArray& array = *shown.arrays.front();
         view->setAccessibleName(metricTitle(array));
-        m_ofPairs = m_ofHeads && headAxes(array, workspace()->card()) == HeadAxes::TwoHeads;
+        m_ofPairs = m_ofHeads && headAxes(array, context().card) == HeadAxes::TwoHeads;
         m_orders->setVisible(m_ofPairs && !leaves().empty());
         if (m_ofHeads)
             return m_ofPairs ? showPairs(array) : showRows(array);
-        const auto part = cutAtHeads(array, *workspace());
+        const auto part = cutAtHeads(array, context());
         if (!part) {
-            view->setMessage(headAxes(array, workspace()->card()) == HeadAxes::TwoHeads
+            view->setMessage(headAxes(array, context().card) == HeadAxes::TwoHeads
                                  ? tr("Mark another head as the reference: Shift+click it in the grid.")
                                  : tr("This head was left out of the computation."));
             return view->setMatrix(nullptr);
@@ -233,10 +233,10 @@ public:
         const QSignalBlocker quiet(m_panel->view());
         const Eigen::MatrixXf& cells = *m_panel->view()->matrix();
         if (!m_ofPairs)
-            return m_panel->view()->setCurrentCell(indexOf(workspace()->head()),
+            return m_panel->view()->setCurrentCell(indexOf(context().head),
                                                    std::max(0, m_panel->view()->state().column));
-        const int row = placeOf(workspace()->reference().value_or(workspace()->head()));
-        const int column = placeOf(workspace()->head()) - m_firstColumn;
+        const int row = placeOf(context().reference.value_or(context().head));
+        const int column = placeOf(context().head) - m_firstColumn;
         const bool isThere = row >= 0 && row < cells.rows() && column >= 0;
         m_panel->view()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
     }
@@ -255,8 +255,7 @@ private:
     {
         m_heads->addItems({tr("This head"), tr("Every head of its layer"), tr("Every head")});
         m_heads->setObjectName(QStringLiteral("howHeadsAreDrawn"));
-        introduceMultiples(this, this->workspace(), m_heads, m_multiples,
-                           [this] { showPicture(PictureData(m_data)); });
+        introduceMultiples(this, m_heads, m_multiples, [this] { showPicture(PictureData(m_data)); });
     }
 
     void createOrders()
@@ -284,7 +283,7 @@ private:
     bool hasMultiples(const PictureData& shown) const
     {
         return !m_ofHeads && !shown.arrays.empty() && shown.arrays.front()->shape.size() == 4
-            && headAxes(*shown.arrays.front(), workspace()->card()) == HeadAxes::OneHead;
+            && headAxes(*shown.arrays.front(), context().card) == HeadAxes::OneHead;
     }
 
     /// Shows the heads that were computed, on one scale.
@@ -292,7 +291,7 @@ private:
     {
         constexpr int ofLayer = 1, fewAbreast = 4, largestTile = 240, leastTile = 60;
         const ResultArray& array = *shown.arrays.front();
-        const HeadId now = workspace()->head();
+        const HeadId now = context().head;
         const bool one = m_heads->currentIndex() == ofLayer;
         const ArrayPart all = wholeArray(array);
         std::vector<HeadCells> heads;
@@ -310,7 +309,7 @@ private:
         }
         m_data = shown;
         m_caption = heads.empty() ? tr("No head of this layer was computed.") : QString();
-        const int inLayer = std::max(1, workspace()->card().nHeads);
+        const int inLayer = std::max(1, context().card.nHeads);
         const int count = static_cast<int>(heads.size());
         const int columns = std::max(1, count <= inLayer ? std::min(count, fewAbreast) : inLayer);
         const int rows = std::max(1, (count + columns - 1) / columns);
@@ -322,10 +321,10 @@ private:
         m_multiples->setCurrent(now);
     }
 
-    int indexOf(HeadId head) const { return head.layer * workspace()->card().nHeads + head.head; }
+    int indexOf(HeadId head) const { return head.layer * context().card.nHeads + head.head; }
     HeadId headOf(int index) const
     {
-        const int heads = std::max(1, workspace()->card().nHeads);
+        const int heads = std::max(1, context().card.nHeads);
         return {index / heads, index % heads};
     }
 
@@ -344,7 +343,7 @@ private:
 
     void showPairs(const ResultArray& array)
     {
-        if (headAxes(array, workspace()->card()) != HeadAxes::TwoHeads || array.shape.size() != 4)
+        if (headAxes(array, context().card) != HeadAxes::TwoHeads || array.shape.size() != 4)
             return m_panel->view()->setMatrix(nullptr);
         ArrayPart square = wholeArray(array);
         square.shape = {array.shape[0] * array.shape[1], array.shape[2] * array.shape[3]};
@@ -365,7 +364,7 @@ private:
         }
         const int together = m_order.empty() ? static_cast<int>(inLayer) : 0;
         const auto layer = [this](int group, int first) {
-            return QStringLiteral("L%1").arg(headAt(group * workspace()->card().nHeads + first).layer);
+            return QStringLiteral("L%1").arg(headAt(group * context().card.nHeads + first).layer);
         };
         m_rows = {.title = text(array.axes[1]),
                   .label = [this](int row) { return text(headAt(row)); },
@@ -381,10 +380,10 @@ private:
 
     void showRows(const ResultArray& array)
     {
-        if (headAxes(array, workspace()->card()) != HeadAxes::OneHead || array.shape.size() != 3)
+        if (headAxes(array, context().card) != HeadAxes::OneHead || array.shape.size() != 3)
             return m_panel->view()->setMatrix(nullptr);
         ArrayPart rows = wholeArray(array);
-        m_columns = {text(rows.axis(2)), namesAlong(rows, 2, *workspace())};
+        m_columns = {text(rows.axis(2)), namesAlong(rows, 2, context())};
         rows.shape = {array.shape[0] * array.shape[1], array.shape[2]};
         m_rows = {text(array.axes[1]), [this](int row) { return text(headOf(row)); }};
         showCells(array, std::make_shared<Eigen::MatrixXf>(matrixOf(rows)));
@@ -400,7 +399,7 @@ private:
                 addBox();
             QComboBox* choice = m_boxes[box];
             const int count = static_cast<int>(part.shape.front());
-            const auto names = namesAlong(part, 0, *workspace());
+            const auto names = namesAlong(part, 0, context());
             const int before = choice->currentIndex();
             const QSignalBlocker quiet(choice);
             choice->clear();
@@ -430,13 +429,13 @@ private:
     void showPart(const ArrayPart& part)
     {
         const std::size_t last = part.shape.size() - 1;
-        m_rows = part.shape.size() > 1 ? HeatmapAxis{text(part.axis(0)), namesAlong(part, 0, *workspace())}
+        m_rows = part.shape.size() > 1 ? HeatmapAxis{text(part.axis(0)), namesAlong(part, 0, context())}
                                        : HeatmapAxis{};
         m_columns = part.shape.empty()
             ? HeatmapAxis{}
-            : HeatmapAxis{text(part.axis(last)), namesAlong(part, last, *workspace())};
+            : HeatmapAxis{text(part.axis(last)), namesAlong(part, last, context())};
         if (part.shape.size() > 1)
-            m_tokens = tokensAlong(part, 0, *workspace());
+            m_tokens = tokensAlong(part, 0, context());
         showCells(*part.array, std::make_shared<Eigen::MatrixXf>(matrixOf(part)));
     }
 
@@ -457,12 +456,12 @@ private:
     void choose(int row, int column)
     {
         if (m_ofHeads && !m_ofPairs) {
-            workspace()->setHead(headOf(row));
+            emit headChosen(headOf(row));
         } else if (m_ofHeads) {
-            workspace()->setReference(headAt(row));
-            workspace()->setHead(headAt(column + m_firstColumn));
+            emit referenceChosen(headAt(row));
+            emit headChosen(headAt(column + m_firstColumn));
         } else if (m_tokens) {
-            workspace()->setToken(m_tokens(row));
+            emit tokenChosen(m_tokens(row));
         }
     }
 
@@ -484,11 +483,11 @@ private:
 
 } // namespace
 
-PictureBody* newCellsBody(Picture::Kind kind, Workspace* workspace, QWidget* parent)
+PictureBody* newCellsBody(Picture::Kind kind, QWidget* parent)
 {
     if (kind == Picture::Kind::HeadGrid)
-        return new HeadGrids(workspace, parent);
-    return new CellsBody(kind == Picture::Kind::HeadPairs, workspace, parent);
+        return new HeadGrids(parent);
+    return new CellsBody(kind == Picture::Kind::HeadPairs, parent);
 }
 
 } // namespace headwise::ui

@@ -19,8 +19,8 @@ namespace {
 
 class TableBody : public PictureBody {
 public:
-    TableBody(Workspace* workspace, QWidget* parent)
-        : PictureBody(workspace, parent)
+    TableBody(QWidget* parent)
+        : PictureBody(parent)
         , m_model(new ArrayTableModel(this))
         , m_pairs(new PairTableModel(this))
         , m_table(new TableFigure(this))
@@ -32,18 +32,17 @@ public:
         connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
             if (m_ofPairs) {
                 const auto [from, to] = m_pairs->pairAt(row);
-                this->workspace()->setReference(from);
-                return this->workspace()->setHead(to);
+                emit referenceChosen(from);
+                return emit headChosen(to);
             }
             const std::vector<HeadId> heads = m_model->headsAt(row);
             if (heads.size() > 1)
-                this->workspace()->setReference(heads.front());
+                emit referenceChosen(heads.front());
             if (!heads.empty())
-                this->workspace()->setHead(heads.back());
+                emit headChosen(heads.back());
             if (const auto token = m_model->tokenAt(row))
-                this->workspace()->setToken(*token);
+                emit tokenChosen(*token);
         });
-        connect(workspace, &Workspace::tokenChanged, this, &TableBody::showToken);
     }
 
     QString caption() const override { return m_caption; }
@@ -54,7 +53,7 @@ public:
         m_caption.clear();
         m_table->setAccessibleName(text(shown.picture.title));
         const auto isOfPairs = [this](const ResultArray* array) {
-            return array->shape.size() == 4 && headAxes(*array, workspace()->card()) == HeadAxes::TwoHeads;
+            return array->shape.size() == 4 && headAxes(*array, context().card) == HeadAxes::TwoHeads;
         };
         const bool ofPairs = !shown.arrays.empty() && std::ranges::all_of(shown.arrays, isOfPairs);
         if (ofPairs != m_ofPairs) {
@@ -73,7 +72,7 @@ public:
         constexpr int scrollBar = 24; // px, with the frame
         const int height = rows * 24 + m_table->horizontalHeader()->sizeHint().height() + scrollBar;
         m_table->setFixedHeight(std::clamp(height, 90, 320));
-        showToken();
+        markToken();
         if (rows > 12 && m_caption.isEmpty())
             m_caption = tr("%1 rows.").arg(count(rows));
         else if (rows > 12 && !m_ofPairs)
@@ -87,13 +86,11 @@ public:
         return {{m_table, QString()}};
     }
 
-private:
     /// Selects the selected token's row and brings it into view, in a table with a row per token.
-    void showToken()
+    void markToken() override
     {
-        const int token = workspace()->token();
-        if (m_ofPairs || m_model->rowCount() != workspace()->card().dVocab
-            || m_model->tokenAt(token) != token)
+        const int token = context().token;
+        if (m_ofPairs || m_model->rowCount() != context().card.dVocab || m_model->tokenAt(token) != token)
             return;
         const auto* sorted = static_cast<const QSortFilterProxyModel*>(m_table->model());
         const QModelIndex row = sorted->mapFromSource(m_model->index(token, 0));
@@ -104,6 +101,7 @@ private:
         m_table->scrollTo(row.siblingAtColumn(std::max(0, m_table->columnAt(0)))); // no step to the side
     }
 
+private:
     void showPairs(const PictureData& shown)
     {
         m_ofAllHeads = true;
@@ -119,14 +117,14 @@ private:
         std::vector<ArrayPart> parts;
         parts.reserve(shown.arrays.size());
         const auto isAtHead = [this](const ResultArray* array) {
-            return headAxes(*array, workspace()->card()) != HeadAxes::None;
+            return headAxes(*array, context().card) != HeadAxes::None;
         };
         const auto isOfHeads = [this](const ResultArray* array) {
-            return array->shape.size() == 2 && headAxes(*array, workspace()->card()) == HeadAxes::OneHead;
+            return array->shape.size() == 2 && headAxes(*array, context().card) == HeadAxes::OneHead;
         };
         const bool everyHead = std::ranges::all_of(shown.arrays, isOfHeads);
         m_ofAllHeads = everyHead || std::ranges::none_of(shown.arrays, isAtHead);
-        const auto cut = cutSideBySide(shown.arrays, *workspace());
+        const auto cut = cutSideBySide(shown.arrays, context());
         for (std::size_t i = 0; i < shown.arrays.size(); ++i) {
             if (everyHead)
                 parts.push_back(wholeArray(*shown.arrays[i]));
@@ -134,15 +132,15 @@ private:
                 parts.push_back(*cut[i]);
             else
                 m_caption = whyNone(*shown.arrays[i]);
-            if (headAxes(*shown.arrays[i], workspace()->card()) == HeadAxes::Layer && cut[i])
-                m_caption = tr("Layer %1, as the selected head's.").arg(workspace()->head().layer);
+            if (headAxes(*shown.arrays[i], context().card) == HeadAxes::Layer && cut[i])
+                m_caption = tr("Layer %1, as the selected head's.").arg(context().head.layer);
         }
-        m_model->setParts(shown.results, parts, *workspace());
+        m_model->setParts(shown.results, parts, context());
     }
 
     QString whyNone(const ResultArray& array) const
     {
-        switch (headAxes(array, workspace()->card())) {
+        switch (headAxes(array, context().card)) {
         case HeadAxes::TwoHeads: return tr("Mark another head as the reference: Shift+click it in the grid.");
         case HeadAxes::Layer: return tr("This layer was left out of the computation.");
         default: return tr("This head was left out of the computation.");
@@ -159,9 +157,9 @@ private:
 
 } // namespace
 
-PictureBody* newTableBody(Workspace* workspace, QWidget* parent)
+PictureBody* newTableBody(QWidget* parent)
 {
-    return new TableBody(workspace, parent);
+    return new TableBody(parent);
 }
 
 } // namespace headwise::ui

@@ -355,8 +355,9 @@ void ResultPage::makeCards()
     }
     placeCards();
     // Hidden, not deleted: whoever selects a head in one of them goes on in it.
+    const PictureContext context = pictureContext(*workspace());
     for (PictureCard* card : m_cards) {
-        const bool isMissing = isOfMissingHead(card->picture(), *workspace());
+        const bool isMissing = isOfMissingHead(card->picture(), context);
         card->setVisible(!isMissing);
         m_lacksHead = m_lacksHead || isMissing;
     }
@@ -428,7 +429,8 @@ void ResultPage::showNumbers()
 {
     std::vector<const ResultArray*> others;
     if (workspace()->isOpen() && isComputed(*m_analysis, *workspace()->results())) {
-        for (const ResultArray& array : workspace()->results()->arrays) {
+        const PictureContext context = pictureContext(*workspace());
+        for (const ResultArray& array : context.results->arrays) {
             const bool shown = std::any_of(m_cards.begin(), m_cards.end(), [&](const PictureCard* card) {
                 const std::vector<std::string>& paths = card->picture().arrays;
                 return std::find(paths.begin(), paths.end(), array.path) != paths.end();
@@ -436,7 +438,7 @@ void ResultPage::showNumbers()
             Picture alone;
             alone.kind = Picture::Kind::Table;
             alone.arrays = {array.path};
-            const bool isMissing = m_lacksHead && isOfMissingHead(alone, *workspace());
+            const bool isMissing = m_lacksHead && isOfMissingHead(alone, context);
             if (!shown && !isMissing && belongsTo(array, *m_analysis))
                 others.push_back(&array);
         }

@@ -76,7 +76,7 @@ private:
         if (picture.kind == Kind::Lines || picture.kind == Kind::Bars) {
             auto* chart = dynamic_cast<LineChart*>(*figure);
             QVERIFY(chart && !chart->series().empty());
-            const auto part = cutAtHeads(*there.front(), *m_workspace);
+            const auto part = cutAtHeads(*there.front(), pictureContext(*m_workspace));
             if (part && !part->shape.empty()) {
                 const QVector<QPointF>& points = chart->series().front().points;
                 QCOMPARE(points.size(), static_cast<qsizetype>(part->shape.back()));
@@ -112,7 +112,8 @@ private slots:
         run(analysis.id);
         const auto pictures = picturesOf(analysis, *m_workspace->results(), m_workspace->card());
         const auto isMissing = [&](const Picture& picture) {
-            return canBeDrawn(picture, *m_workspace->results()) && isOfMissingHead(picture, *m_workspace);
+            return canBeDrawn(picture, *m_workspace->results())
+                && isOfMissingHead(picture, pictureContext(*m_workspace));
         };
         if (std::any_of(pictures.begin(), pictures.end(), isMissing)) { // of layer 0, as is said
             QVERIFY(says(QStringLiteral("It says nothing of L1H5")));
