@@ -86,7 +86,7 @@ Result<Contexts> contextsOf(const Circuits& circuits, std::span<const Analysis* 
 }
 
 /// The table of analyses, one to a line.
-constexpr std::array rows{
+constexpr std::array catalogueRows{
     // The default ones, in the order in which they run.
     spectraAnalysis,
     eigenvaluesAnalysis,
@@ -156,8 +156,8 @@ std::span<const Analysis> catalogue()
 {
     static const std::vector<Analysis> table = [] {
         std::vector<Analysis> made;
-        made.reserve(rows.size());
-        for (Analysis (*row)() : rows)
+        made.reserve(catalogueRows.size());
+        for (Analysis (*row)() : catalogueRows)
             made.push_back(row());
         return made;
     }();
