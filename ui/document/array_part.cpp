@@ -1,6 +1,7 @@
 #include "ui/document/array_part.h"
 
 #include "core/results/layer_null.h"
+#include "core/results/suggested_picture.h"
 #include "ui/base/text.h"
 #include "ui/document/head_metrics.h"
 
@@ -86,10 +87,9 @@ std::size_t dimensionInArray(const ArrayPart& part, std::size_t dimension)
     return part.array->shape.size() - part.shape.size() + dimension;
 }
 
-std::optional<ArrayPart> atLayer(const ResultArray& array, const Workspace& workspace)
+std::optional<ArrayPart> atLayer(const ResultArray& array, const PictureContext& context)
 {
-    const ArrayPart part =
-        entryOf(wholeArray(array), static_cast<std::size_t>(workspace.selection()->head().layer));
+    const ArrayPart part = entryOf(wholeArray(array), static_cast<std::size_t>(context.head.layer));
     return isMissing(part) ? std::nullopt : std::optional(part);
 }
 
@@ -193,47 +193,49 @@ HeadAxes headAxes(const ResultArray& array, const ModelCard& card)
     return !array.axes.empty() && array.axes[0] == "analysed head" ? HeadAxes::ListedHeads : HeadAxes::None;
 }
 
-std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const Workspace& workspace)
+std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const PictureContext& context)
 {
-    const HeadId head = workspace.selection()->head();
+    if (!context.isCut)
+        return wholeArray(array);
+    const HeadId head = context.head;
     const auto atHead = [](const ArrayPart& part, HeadId at) {
         return entryOf(entryOf(part, static_cast<std::size_t>(at.layer)), static_cast<std::size_t>(at.head));
     };
     const ArrayPart all = wholeArray(array);
-    switch (headAxes(array, workspace.model()->card())) {
+    switch (headAxes(array, context.card)) {
     case HeadAxes::None: return all;
     case HeadAxes::OneHead: {
         const ArrayPart part = atHead(all, head);
         return isMissing(part) ? std::nullopt : std::optional(part);
     }
     case HeadAxes::TwoHeads: {
-        const std::optional<HeadId> reference = workspace.selection()->reference();
+        const std::optional<HeadId> reference = context.reference;
         if (!reference)
             return std::nullopt;
         return atHead(atHead(all, std::min(*reference, head)), std::max(*reference, head));
     }
     case HeadAxes::ListedHeads: {
-        const auto place = placeInList(array, *workspace.model()->results(), head);
+        const auto place = placeInList(array, *context.results, head);
         return place ? std::optional(entryOf(all, *place)) : std::nullopt;
     }
-    case HeadAxes::Layer: return atLayer(array, workspace);
+    case HeadAxes::Layer: return atLayer(array, context);
     }
     return std::nullopt;
 }
 
 std::vector<std::optional<ArrayPart>> cutSideBySide(const std::vector<const ResultArray*>& arrays,
-                                                    const Workspace& workspace)
+                                                    const PictureContext& context)
 {
     const auto isOfLayer = [&](const ResultArray* array) {
-        return headAxes(*array, workspace.model()->card()) == HeadAxes::Layer;
+        return headAxes(*array, context.card) == HeadAxes::Layer;
     };
     const bool isAtLayer = std::ranges::any_of(arrays, isOfLayer);
     std::vector<std::optional<ArrayPart>> parts;
     parts.reserve(arrays.size());
     for (const ResultArray* array : arrays) {
-        const bool isNumbers = headAxes(*array, workspace.model()->card()) == HeadAxes::None
-            && isOfLayers(*array, workspace.model()->card());
-        parts.push_back(isAtLayer && isNumbers ? atLayer(*array, workspace) : cutAtHeads(*array, workspace));
+        const bool isNumbers =
+            headAxes(*array, context.card) == HeadAxes::None && isOfLayers(*array, context.card);
+        parts.push_back(isAtLayer && isNumbers ? atLayer(*array, context) : cutAtHeads(*array, context));
     }
     return parts;
 }
@@ -266,13 +268,13 @@ bool isTokenIds(const ResultArray& array)
         && (array.unit == "token" || array.path.ends_with("ids"));
 }
 
-std::function<int(int)> tokensAlong(const ArrayPart& part, std::size_t dimension, const Workspace& workspace)
+std::function<int(int)> tokensAlong(const ArrayPart& part, std::size_t dimension,
+                                    const PictureContext& context)
 {
     const std::string& axis = part.axis(dimension);
-    if (axis.ends_with("token")
-        && part.shape[dimension] == static_cast<std::size_t>(workspace.model()->card().dVocab))
+    if (axis.ends_with("token") && part.shape[dimension] == static_cast<std::size_t>(context.card.dVocab))
         return [](int index) { return index; };
-    const auto results = workspace.model()->results();
+    const auto results = context.results;
     const ResultArray* ids = idsBeside(part, dimension, *results);
     if (!ids)
         return nullptr;
@@ -282,7 +284,7 @@ std::function<int(int)> tokensAlong(const ArrayPart& part, std::size_t dimension
 }
 
 std::function<QString(int)> namesAlong(const ArrayPart& part, std::size_t dimension,
-                                       const Workspace& workspace)
+                                       const PictureContext& context)
 {
     const std::string& axis = part.axis(dimension);
     for (const std::string& key : {axis + "_labels", axis + " labels", axis + "s", std::string("labels")}) {
@@ -291,12 +293,12 @@ std::function<QString(int)> namesAlong(const ArrayPart& part, std::size_t dimens
             && (key != "labels" || takesLabels(part, dimension, labels->size())))
             return [names = *labels](int index) { return text(names[static_cast<std::size_t>(index)]); };
     }
-    const auto tokens = tokensAlong(part, dimension, workspace);
+    const auto tokens = tokensAlong(part, dimension, context);
     if (!tokens)
         return nullptr;
-    return [&workspace, tokens](int index) {
+    return [tokenText = context.tokenText, tokens](int index) {
         const int id = tokens(index);
-        return id < 0 ? QStringLiteral("–") : workspace.model()->tokenText(id);
+        return id < 0 ? QStringLiteral("–") : tokenText(id);
     };
 }
 
@@ -312,9 +314,9 @@ QString nullText(const std::vector<const ResultArray*>& arrays)
         };
         QString value = words({array->nullMean, array->nullDeviation});
         if (array->attributes.contains(layer0NullMean))
-            value += Workspace::tr(" (layer 0: %1)").arg(words(layerNull(*array, 0)));
-        parts << (arrays.size() == 1 ? Workspace::tr("null %1").arg(value)
-                                     : Workspace::tr("null of %1 %2").arg(metricTitle(*array), value));
+            value += QObject::tr(" (layer 0: %1)").arg(words(layerNull(*array, 0)));
+        parts << (arrays.size() == 1 ? QObject::tr("null %1").arg(value)
+                                     : QObject::tr("null of %1 %2").arg(metricTitle(*array), value));
     }
     if (parts.size() > 1 && parts.size() == static_cast<qsizetype>(arrays.size())
         && std::all_of(arrays.begin(), arrays.end(), [&](const ResultArray* array) {
@@ -351,53 +353,32 @@ namespace {
 
 Picture suggested(const ResultArray& array, const ModelCard& card)
 {
-    const HeadAxes heads = headAxes(array, card);
-    const std::size_t rest = array.shape.size()
-        - (heads == HeadAxes::TwoHeads          ? 4
-               : heads == HeadAxes::OneHead     ? 2
-               : heads == HeadAxes::ListedHeads ? 1
-               : heads == HeadAxes::Layer       ? 1
-                                                : 0);
-    Picture picture;
-    picture.signedColors = array.range && array.range->first < 0;
-    picture.title = array.title.empty() ? array.path : array.title;
-    picture.arrays = {array.path};
-    const ArrayPart all = wholeArray(array);
-    for (std::size_t i = 0; i < all.size() && !picture.signedColors; ++i)
-        picture.signedColors = all.at(i) < 0;
-    const bool isWhole = std::holds_alternative<std::vector<std::int32_t>>(array.values);
-    const bool isComplex = array.values.index() >= 3;
-    if (rest == 0 && heads == HeadAxes::OneHead && !isWhole)
-        picture.kind = Picture::Kind::HeadGrid;
-    else if (rest == 0 && heads == HeadAxes::TwoHeads)
-        picture.kind = Picture::Kind::HeadPairs;
-    else if (isComplex && rest == 1)
-        picture.kind = Picture::Kind::Points;
-    else if (rest == 1 && !isWhole)
-        picture.kind = Picture::Kind::Lines;
-    else if (rest == 2 && !isWhole && heads != HeadAxes::ListedHeads)
-        picture.kind = Picture::Kind::Matrix;
-    else
-        picture.kind = Picture::Kind::Table;
-    return picture;
+    switch (headAxes(array, card)) {
+    case HeadAxes::None: return suggestedPicture(array, 0);
+    case HeadAxes::OneHead: return suggestedPicture(array, 2);
+    case HeadAxes::TwoHeads: return suggestedPicture(array, 4);
+    case HeadAxes::ListedHeads: return suggestedPicture(array, 1, true);
+    case HeadAxes::Layer: return suggestedPicture(array, 1);
+    }
+    return {};
 }
 
 } // namespace
 
-bool isOfMissingHead(const Picture& picture, const Workspace& workspace)
+bool isOfMissingHead(const Picture& picture, const PictureContext& context)
 {
     using Kind = Picture::Kind;
     constexpr std::array cut{Kind::Lines, Kind::Bars, Kind::Points, Kind::Matrix, Kind::Table};
     if (std::ranges::find(cut, picture.kind) == cut.end())
         return false; // of all heads
     const auto isMissing = [&](const std::string& path) {
-        const ResultArray* array = workspace.model()->results()->find(path);
+        const ResultArray* array = context.results->find(path);
         if (!array)
             return true;
-        const HeadAxes heads = headAxes(*array, workspace.model()->card());
+        const HeadAxes heads = headAxes(*array, context.card);
         const bool isOfHead = heads == HeadAxes::ListedHeads || heads == HeadAxes::Layer
             || (heads == HeadAxes::OneHead && array->shape.size() > 2);
-        return isOfHead && !cutAtHeads(*array, workspace);
+        return isOfHead && !cutAtHeads(*array, context);
     };
     return std::ranges::all_of(picture.arrays, isMissing);
 }

@@ -1,9 +1,10 @@
 #pragma once
 
+#include "core/analysis/catalogue.h"
 #include "core/model/head_id.h"
 #include "core/results/picture.h"
 #include "core/results/result_set.h"
-#include "ui/document/workspace.h"
+#include "ui/document/picture_context.h"
 
 #include <Eigen/Core>
 #include <QString>
@@ -35,10 +36,10 @@ HeadAxes headAxes(const ResultArray& array, const ModelCard& card);
 
 /// The array cut at the selected head or its layer, or at the pair of the reference and the selected head. None where it
 /// says nothing about them: every number of a list is NaN, every token −1.
-std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const Workspace& workspace);
+std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const PictureContext& context);
 /// Parts that stand side by side, in this order: beside lists of a layer, its numbers of every layer are cut there too.
 std::vector<std::optional<ArrayPart>> cutSideBySide(const std::vector<const ResultArray*>& arrays,
-                                                    const Workspace& workspace);
+                                                    const PictureContext& context);
 
 /// [rows, columns] of a part of two dimensions; one dimension is one row.
 Eigen::MatrixXf matrixOf(const ArrayPart& part);
@@ -47,9 +48,10 @@ bool isTokenIds(const ResultArray& array); ///< Integers that name tokens.
 
 /// The names along one dimension of a part: tokens, or its array's attribute "labels"; empty where there are none.
 std::function<QString(int)> namesAlong(const ArrayPart& part, std::size_t dimension,
-                                       const Workspace& workspace);
+                                       const PictureContext& context);
 /// The tokens along that dimension; empty where it does not count tokens.
-std::function<int(int)> tokensAlong(const ArrayPart& part, std::size_t dimension, const Workspace& workspace);
+std::function<int(int)> tokensAlong(const ArrayPart& part, std::size_t dimension,
+                                    const PictureContext& context);
 
 /// "null 0.0361 ± 0.002" of those arrays that have one, with their titles where there are several.
 QString nullText(const std::vector<const ResultArray*>& arrays);
@@ -61,7 +63,7 @@ bool isComputed(const Analysis& analysis, const ResultSet& results);
 /// Whether the arrays are there without which `picture` is empty.
 bool canBeDrawn(const Picture& picture, const ResultSet& results);
 /// Whether all that `picture` could show of the selected head was left out of the computation.
-bool isOfMissingHead(const Picture& picture, const Workspace& workspace);
+bool isOfMissingHead(const Picture& picture, const PictureContext& context);
 /// Pictures on the page of an analysis: its own, or those that its arrays' axes suggest.
 std::vector<Picture> picturesOf(const Analysis& analysis, const ResultSet& results, const ModelCard& card);
 

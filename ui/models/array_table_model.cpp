@@ -36,25 +36,25 @@ void ArrayTableModel::clear()
 }
 
 void ArrayTableModel::setParts(std::shared_ptr<const ResultSet> results, const std::vector<ArrayPart>& parts,
-                               const Workspace& workspace)
+                               const PictureContext& context)
 {
     clear();
     if (parts.empty())
         return;
     beginResetModel();
     m_results = std::move(results);
-    m_tokenText = [&workspace](int id) { return workspace.model()->tokenText(id); };
+    m_tokenText = context.tokenText;
     const auto isOfHeads = [&](const ArrayPart& part) {
         return part.shape.size() == 2 && part.shape == part.array->shape
-            && headAxes(*part.array, workspace.model()->card()) == HeadAxes::OneHead;
+            && headAxes(*part.array, context.card) == HeadAxes::OneHead;
     };
     if (std::all_of(parts.begin(), parts.end(), isOfHeads))
-        m_headsInLayer = workspace.model()->card().nHeads;
+        m_headsInLayer = context.card.nHeads;
     for (const ArrayPart& part : parts) {
         const std::size_t rows = m_headsInLayer > 0 ? part.size() : part.shape.empty() ? 1 : part.shape[0];
         m_rows = std::max(m_rows, static_cast<int>(rows));
     }
-    addRowNames(parts.front(), workspace);
+    addRowNames(parts.front(), context);
     // Lists of one shape stand together: each id before its value.
     for (std::size_t first = 0; first < parts.size();) {
         std::size_t end = first + 1;
@@ -62,7 +62,7 @@ void ArrayTableModel::setParts(std::shared_ptr<const ResultSet> results, const s
             ++end;
         addColumns({parts.begin() + static_cast<std::ptrdiff_t>(first),
                     parts.begin() + static_cast<std::ptrdiff_t>(end)},
-                   workspace, parts.size() == 1);
+                   context, parts.size() == 1);
         first = end;
     }
     numberRowsOfTokens();
@@ -73,7 +73,7 @@ void ArrayTableModel::setParts(std::shared_ptr<const ResultSet> results, const s
     endResetModel();
 }
 
-void ArrayTableModel::addRowNames(const ArrayPart& part, const Workspace& workspace)
+void ArrayTableModel::addRowNames(const ArrayPart& part, const PictureContext& context)
 {
     Column names;
     names.title = text(part.shape.empty() ? std::string() : part.axis(0));
@@ -83,20 +83,21 @@ void ArrayTableModel::addRowNames(const ArrayPart& part, const Workspace& worksp
         names.title = tr("head");
         names.name = [heads = m_headsInLayer](int row) { return text(HeadId{row / heads, row % heads}); };
     } else if (!part.shape.empty()) {
-        m_rowTokens = tokensAlong(part, 0, workspace);
-        names.name = namesAlong(part, 0, workspace);
+        m_rowTokens = tokensAlong(part, 0, context);
+        names.name = namesAlong(part, 0, context);
         if (m_rowTokens)
             names.kind = Kind::Token;
     }
     m_columns.push_back(std::move(names));
 }
 
-void ArrayTableModel::addColumns(const std::vector<ArrayPart>& alike, const Workspace& workspace, bool alone)
+void ArrayTableModel::addColumns(const std::vector<ArrayPart>& alike, const PictureContext& context,
+                                 bool alone)
 {
     const ArrayPart& first = alike.front();
     const bool isList = m_headsInLayer == 0 && first.shape.size() >= 2;
     const std::size_t stride = isList ? entryOf(first, 0).size() : 1;
-    const auto names = isList && first.shape.size() == 2 ? namesAlong(first, 1, workspace) : nullptr;
+    const auto names = isList && first.shape.size() == 2 ? namesAlong(first, 1, context) : nullptr;
     for (std::size_t place = 0; place < std::min(stride, mostColumns); ++place) {
         for (const ArrayPart& part : alike) {
             const bool isWhole = std::holds_alternative<std::vector<std::int32_t>>(part.array->values);

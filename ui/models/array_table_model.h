@@ -30,7 +30,7 @@ public:
 
     /// `results` keeps the parts' arrays. Parts of different length: as many rows as the longest has.
     void setParts(std::shared_ptr<const ResultSet> results, const std::vector<ArrayPart>& parts,
-                  const Workspace& workspace);
+                  const PictureContext& context);
     void clear();
 
     std::optional<int> tokenAt(int row) const; ///< That the row speaks of; none if it speaks of none.
@@ -64,8 +64,8 @@ private:
         double hottest = 0;               // the largest magnitude of its array; 0: no colours
         std::function<QString(int)> name; // of a Name's rows
     };
-    void addColumns(const std::vector<ArrayPart>& alike, const Workspace& workspace, bool alone);
-    void addRowNames(const ArrayPart& part, const Workspace& workspace);
+    void addColumns(const std::vector<ArrayPart>& alike, const PictureContext& context, bool alone);
+    void addRowNames(const ArrayPart& part, const PictureContext& context);
     void numberRowsOfTokens(); ///< By their places, where a column holds the tokens that name them.
     void pairHeads();          ///< "earlier_layer" and "earlier_head" become one column.
     void chooseForms();

@@ -50,13 +50,13 @@ QString quantileName(int index)
 
 } // namespace
 
-ChartContents boxContents(const PictureData& shown, const Workspace& workspace)
+ChartContents boxContents(const PictureData& shown, const PictureContext& context)
 {
     ChartContents contents;
     contents.message = PictureBody::tr("The results have no such array.");
     std::vector<const ResultArray*> arrays = shown.arrays;
     std::erase_if(arrays, [&](const ResultArray* array) {
-        return array->shape.size() != 2 || headAxes(*array, workspace.model()->card()) != HeadAxes::OneHead;
+        return array->shape.size() != 2 || headAxes(*array, context.card) != HeadAxes::OneHead;
     });
     if (arrays.empty())
         return contents;

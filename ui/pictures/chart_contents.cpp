@@ -39,11 +39,23 @@ QString commonTitle(const std::vector<const ResultArray*>& arrays)
     return title.isEmpty() || unit.isEmpty() ? title + unit : QStringLiteral("%1 (%2)").arg(title, unit);
 }
 
+/// "full QK" for "spectra/full_qk/singular_values"; empty for an array of another kind.
+QString circuitTitle(const ResultArray& array)
+{
+    const QStringList parts = text(array.path).split(u'/');
+    const bool isOfCircuit = parts[0] == u"spectra" || parts[0] == u"eigenvalues";
+    return !isOfCircuit ? QString()
+                        : parts.value(1)
+                              .replace(u'_', u' ')
+                              .replace(QStringLiteral("qk"), QStringLiteral("QK"))
+                              .replace(QStringLiteral("ov"), QStringLiteral("OV"));
+}
+
 class SeriesMaker {
 public:
-    SeriesMaker(const PictureData& shown, const Workspace& workspace)
+    SeriesMaker(const PictureData& shown, const PictureContext& context)
         : m_data(shown)
-        , m_workspace(workspace)
+        , m_context(context)
     {
         const Picture& picture = shown.picture;
         m_contents.look.xScale = picture.logX ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
@@ -66,12 +78,11 @@ private:
     {
         std::vector<ArrayPart> all;
         for (const ResultArray* array : m_data.arrays) {
-            if (const auto part = cutAtHeads(*array, m_workspace))
-                all.push_back(ofLayer(*part) ? entryOf(
-                                  *part, static_cast<std::size_t>(m_workspace.selection()->head().layer))
+            if (const auto part = cutAtHeads(*array, m_context))
+                all.push_back(ofLayer(*part) ? entryOf(*part, static_cast<std::size_t>(m_context.head.layer))
                                              : *part);
             else
-                m_contents.message = headAxes(*array, m_workspace.model()->card()) == HeadAxes::TwoHeads
+                m_contents.message = headAxes(*array, m_context.card) == HeadAxes::TwoHeads
                     ? PictureBody::tr("Mark another head as the reference: Shift+click it in the grid.")
                     : PictureBody::tr("This head was left out of the computation.");
         }
@@ -83,7 +94,7 @@ private:
     {
         return part.shape.size() > 1 && part.axis(0) == "layer"
             && part.array->path.find("null") != std::string::npos
-            && part.shape[0] == static_cast<std::size_t>(m_workspace.model()->card().nLayers);
+            && part.shape[0] == static_cast<std::size_t>(m_context.card.nLayers);
     }
 
     void addLines()
@@ -113,7 +124,7 @@ private:
     /// Numbers of the head side by side, each with its name.
     void addNumbers(const std::vector<ArrayPart>& all)
     {
-        ChartSeries bars{text(m_workspace.selection()->head()), {}, SeriesStyle::Bars};
+        ChartSeries bars{text(m_context.head), {}, SeriesStyle::Bars};
         for (const ArrayPart& part : all) {
             bars.points << QPointF(static_cast<double>(bars.points.size()), part.at(0));
             m_contents.look.xLabels << metricTitle(*part.array);
@@ -136,10 +147,10 @@ private:
         const std::size_t rows = length == 0 ? 0 : part.size() / length;
         const std::size_t last = part.shape.size() - 1;
         const std::vector<double> x = places(part, last);
-        const auto rowNames = part.shape.size() == 2 ? namesAlong(part, 0, m_workspace) : nullptr;
+        const auto rowNames = part.shape.size() == 2 ? namesAlong(part, 0, m_context) : nullptr;
         for (const std::size_t row : shownRows(part, rows)) {
             const int index = static_cast<int>(row);
-            QString name = several ? metricTitle(*part.array) : QString();
+            QString name = several ? nameOf(*part.array) : QString();
             if (rows > 1)
                 name += (name.isEmpty() ? QString() : QStringLiteral(" "))
                     + (rowNames ? rowNames(index)
@@ -156,13 +167,20 @@ private:
                                      .arg(rows);
     }
 
+    /// An array among others. On paper, where legends are short, the circuit it belongs to.
+    QString nameOf(const ResultArray& array) const
+    {
+        const QString circuit = m_context.isPaper ? circuitTitle(array) : QString();
+        return circuit.isEmpty() ? metricTitle(array) : circuit;
+    }
+
     /// All rows, or as many as a person tells apart, from the first to the last and with that of the selection.
     std::vector<std::size_t> shownRows(const ArrayPart& part, std::size_t rows) const
     {
         std::vector<std::size_t> shown(std::min(rows, chartContentsMostLines));
         for (std::size_t i = 0; i < shown.size(); ++i)
             shown[i] = rows <= chartContentsMostLines ? i : i * (rows - 1) / (chartContentsMostLines - 1);
-        const HeadId head = m_workspace.selection()->head();
+        const HeadId head = m_context.head;
         const std::string& axis = part.axis(0); // "member": of the selected layer
         const int selected = axis == "head" || axis == "member" ? head.head
             : axis == "layer"                                   ? head.layer
@@ -184,7 +202,7 @@ private:
         for (std::size_t i = 0; i < x.size(); ++i)
             x[i] = first + static_cast<double>(i);
         m_contents.look.xTitle = text(part.axis(dimension));
-        const auto names = namesAlong(part, dimension, m_workspace);
+        const auto names = namesAlong(part, dimension, m_context);
         if (!names)
             return x;
         bool numeric = true;
@@ -195,7 +213,7 @@ private:
         if (numeric)
             return x;
         m_contents.names = names;
-        m_contents.tokens = tokensAlong(part, dimension, m_workspace);
+        m_contents.tokens = tokensAlong(part, dimension, m_context);
         if (x.size() <= mostNames && m_contents.look.xLabels.isEmpty())
             for (std::size_t i = 0; i < x.size(); ++i)
                 m_contents.look.xLabels << names(static_cast<int>(i));
@@ -205,15 +223,9 @@ private:
     void addPoints()
     {
         const std::vector<ArrayPart> all = parts();
-        if (all.size() == 1 && all[0].array->values.index() >= 3) {
-            m_contents.look.plane = ChartLook::Plane::Complex;
-            m_contents.look.xTitle = PictureBody::tr("real part");
-            m_contents.look.yTitle = PictureBody::tr("imaginary part");
-            ChartSeries cloud{text(m_workspace.selection()->head()), {}, SeriesStyle::Points};
-            for (std::size_t i = 0; i < all[0].size(); ++i)
-                cloud.points << QPointF(all[0].at(i), all[0].imaginaryAt(i));
-            return m_contents.series.push_back(std::move(cloud));
-        }
+        const auto isComplex = [](const ArrayPart& part) { return part.array->values.index() >= 3; };
+        if (!all.empty() && std::ranges::all_of(all, isComplex))
+            return addComplexPoints(all);
         if (all.size() < 2)
             return;
         ChartSeries cloud{QString(), {}, SeriesStyle::Points};
@@ -224,8 +236,8 @@ private:
         m_contents.look.xTitle = axisTitle(*all[0].array);
         m_contents.look.yTitle = axisTitle(*all[1].array);
         if (all[0].shape.size() == 1) {
-            m_contents.names = namesAlong(all[0], 0, m_workspace);
-            m_contents.tokens = tokensAlong(all[0], 0, m_workspace);
+            m_contents.names = namesAlong(all[0], 0, m_context);
+            m_contents.tokens = tokensAlong(all[0], 0, m_context);
         }
         if (all.size() > 2 && all[2].size() == count)
             shadePoints(m_contents, cloud, all[2]);
@@ -235,7 +247,22 @@ private:
         addCutOffs(*all[0].array, *all[1].array);
     }
 
-    /// Beyond which the largest 3 % lie, of what knows it.
+    /// A cloud for each part, in the complex plane.
+    void addComplexPoints(const std::vector<ArrayPart>& all)
+    {
+        m_contents.look.plane = ChartLook::Plane::Complex;
+        m_contents.look.xTitle = PictureBody::tr("real part");
+        m_contents.look.yTitle = PictureBody::tr("imaginary part");
+        for (const ArrayPart& part : all) {
+            ChartSeries cloud{
+                all.size() > 1 ? metricTitle(*part.array) : text(m_context.head), {}, SeriesStyle::Points};
+            for (std::size_t i = 0; i < part.size(); ++i)
+                cloud.points << QPointF(part.at(i), part.imaginaryAt(i));
+            m_contents.series.push_back(std::move(cloud));
+        }
+    }
+
+    /// Lines beyond which the largest 3 % lie, where the arrays know them.
     void addCutOffs(const ResultArray& x, const ResultArray& y)
     {
         const auto cutOff = [](const ResultArray& array) {
@@ -256,7 +283,7 @@ private:
     }
 
     PictureData m_data;
-    const Workspace& m_workspace;
+    const PictureContext& m_context;
     ChartContents m_contents;
 };
 
@@ -284,9 +311,9 @@ void shadePoints(ChartContents& contents, ChartSeries& cloud, const ArrayPart& b
                            .arg(metricTitle(*by.array), number(low), number(high));
 }
 
-ChartContents seriesContents(const PictureData& shown, const Workspace& workspace)
+ChartContents seriesContents(const PictureData& shown, const PictureContext& context)
 {
-    return SeriesMaker(shown, workspace).make();
+    return SeriesMaker(shown, context).make();
 }
 
 } // namespace headwise::ui

@@ -17,11 +17,11 @@ struct ChartContents {
 };
 
 /// Lines, Bars and Points, cut at the selection.
-ChartContents seriesContents(const PictureData& shown, const Workspace& workspace);
+ChartContents seriesContents(const PictureData& shown, const PictureContext& context);
 /// HeadPlane, HeadMap and Histogram: all heads, the selected one marked.
-ChartContents headContents(const PictureData& shown, const Workspace& workspace);
+ChartContents headContents(const PictureData& shown, const PictureContext& context);
 /// The heads of each layer as a box from the smallest over the quartiles to the largest, for each array.
-ChartContents boxContents(const PictureData& shown, const Workspace& workspace);
+ChartContents boxContents(const PictureData& shown, const PictureContext& context);
 
 QString axisTitle(const ResultArray& array); ///< "score (logits)"
 /// Colours the points of `cloud` by a number each and says so.

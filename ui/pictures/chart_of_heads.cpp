@@ -16,9 +16,9 @@ constexpr int mostBins = 32;
 
 class HeadsMaker {
 public:
-    HeadsMaker(const PictureData& shown, const Workspace& workspace)
+    HeadsMaker(const PictureData& shown, const PictureContext& context)
         : m_data(shown)
-        , m_workspace(workspace)
+        , m_context(context)
     {
         const Picture& picture = shown.picture;
         m_contents.look.xScale = picture.logX ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
@@ -43,14 +43,13 @@ private:
         if (!std::isfinite(at.x()) || !std::isfinite(at.y()))
             return;
         m_contents.series.push_back({QString(), {}, SeriesStyle::Points}); // its colour is one of the shades'
-        m_contents.series.push_back({text(m_workspace.selection()->head()), {at}, SeriesStyle::Points});
+        m_contents.series.push_back({text(m_context.head), {at}, SeriesStyle::Points});
     }
 
     void addHeadPlane()
     {
         std::erase_if(m_data.arrays, [this](const ResultArray* array) {
-            return array->shape.size() != 2
-                || headAxes(*array, m_workspace.model()->card()) != HeadAxes::OneHead;
+            return array->shape.size() != 2 || headAxes(*array, m_context.card) != HeadAxes::OneHead;
         });
         if (m_data.arrays.size() < 2)
             return;
@@ -63,7 +62,7 @@ private:
         m_contents.look.yTitle = axisTitle(*y.array);
         if (m_data.arrays.size() > 2)
             shadePoints(m_contents, heads, wholeArray(*m_data.arrays[2]));
-        const HeadId head = m_workspace.selection()->head();
+        const HeadId head = m_context.head;
         const QPointF mark(metricAt(*x.array, head), metricAt(*y.array, head));
         m_contents.series.push_back(std::move(heads));
         addMark(mark);
@@ -92,9 +91,9 @@ private:
             heads.shades.clear();
             shadePoints(m_contents, heads, wholeArray(*m_data.arrays[1]));
         }
-        const HeadId head = m_workspace.selection()->head();
+        const HeadId head = m_context.head;
         const QPointF mark =
-            heads.points[static_cast<qsizetype>(head.layer) * m_workspace.model()->card().nHeads + head.head];
+            heads.points[static_cast<qsizetype>(head.layer) * m_context.card.nHeads + head.head];
         m_contents.series.push_back(std::move(heads));
         addMark(mark);
     }
@@ -127,8 +126,8 @@ private:
         const ResultArray& first = *m_data.arrays.front();
         if (first.nullMean)
             upright(PictureBody::tr("null"), *first.nullMean);
-        if (m_data.arrays.size() == 1 && headAxes(first, m_workspace.model()->card()) == HeadAxes::OneHead)
-            upright(text(m_workspace.selection()->head()), metricAt(first, m_workspace.selection()->head()));
+        if (m_data.arrays.size() == 1 && headAxes(first, m_context.card) == HeadAxes::OneHead)
+            upright(text(m_context.head), metricAt(first, m_context.head));
         m_contents.look.xTitle = m_data.arrays.size() == 1 ? axisTitle(first) : text(first.unit);
         m_contents.look.yTitle = PictureBody::tr("heads");
     }
@@ -152,15 +151,15 @@ private:
     }
 
     PictureData m_data;
-    const Workspace& m_workspace;
+    const PictureContext& m_context;
     ChartContents m_contents;
 };
 
 } // namespace
 
-ChartContents headContents(const PictureData& shown, const Workspace& workspace)
+ChartContents headContents(const PictureData& shown, const PictureContext& context)
 {
-    return HeadsMaker(shown, workspace).make();
+    return HeadsMaker(shown, context).make();
 }
 
 } // namespace headwise::ui

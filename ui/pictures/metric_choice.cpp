@@ -10,9 +10,8 @@
 
 namespace headwise::ui {
 
-MetricChoice::MetricChoice(Picture::Kind kind, Workspace* workspace, QWidget* parent)
+MetricChoice::MetricChoice(Picture::Kind kind, QWidget* parent)
     : QWidget(parent)
-    , m_workspace(workspace)
 {
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -34,27 +33,27 @@ QComboBox* MetricChoice::add(QHBoxLayout* layout, const QString& name)
     return box;
 }
 
-void MetricChoice::offer(QComboBox* box, const QString& own)
+void MetricChoice::offer(QComboBox* box, const std::vector<const ResultArray*>& metrics, const QString& own)
 {
     const QVariant before = box->currentData();
     const QSignalBlocker quiet(box);
     box->clear();
     box->addItem(QStringLiteral("%1: %2").arg(box->accessibleName(), own), QString());
-    for (const ResultArray* metric :
-         headMetrics(*m_workspace->model()->results(), m_workspace->model()->card()))
+    for (const ResultArray* metric : metrics)
         box->addItem(QStringLiteral("%1: %2").arg(box->accessibleName(), metricTitle(*metric)),
                      text(metric->path));
     box->setCurrentIndex(std::max(0, box->findData(before)));
 }
 
-PictureData MetricChoice::applied(PictureData shown)
+PictureData MetricChoice::applied(PictureData shown, const ModelCard& card)
 {
     if (shown.arrays.size() < std::max<std::size_t>(1, m_axes.size()))
         return shown;
     const std::size_t color = std::max<std::size_t>(1, m_axes.size()); // its place among the arrays
+    const std::vector<const ResultArray*> metrics = headMetrics(*shown.results, card);
     for (std::size_t i = 0; i < m_axes.size(); ++i)
-        offer(m_axes[i], metricTitle(*shown.arrays[i]));
-    offer(m_color,
+        offer(m_axes[i], metrics, metricTitle(*shown.arrays[i]));
+    offer(m_color, metrics,
           shown.arrays.size() > color ? metricTitle(*shown.arrays[color])
               : m_axes.empty()        ? tr("layer")
                                       : tr("none"));

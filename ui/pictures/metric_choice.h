@@ -13,19 +13,18 @@ class MetricChoice : public QWidget {
 
 public:
     /// \param kind HeadPlane: x, y and colour; HeadMap: colour alone
-    MetricChoice(Picture::Kind kind, Workspace* workspace, QWidget* parent);
+    MetricChoice(Picture::Kind kind, QWidget* parent);
 
     /// The picture with what is chosen in place of its own arrays; what is not chosen stays.
-    PictureData applied(PictureData shown);
+    PictureData applied(PictureData shown, const ModelCard& card);
 
 signals:
     void changed();
 
 private:
     QComboBox* add(QHBoxLayout* layout, const QString& name);
-    void offer(QComboBox* box, const QString& own);
+    void offer(QComboBox* box, const std::vector<const ResultArray*>& metrics, const QString& own);
 
-    Workspace* m_workspace;
     std::vector<QComboBox*> m_axes; // x, y; of a map none
     QComboBox* m_color = nullptr;
 };

@@ -6,6 +6,7 @@
 
 #include <QWidget>
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -18,19 +19,28 @@ struct PictureData {
     std::vector<const ResultArray*> arrays;
 };
 
+/// The arrays of `picture` that `results` have.
+PictureData pictureData(const Picture& picture, std::shared_ptr<const ResultSet> results);
+
 /// The views of one picture, drawn from its arrays; one kind of picture, one class.
+///
+/// It needs no window: `headwise export` draws the same bodies on paper.
 class PictureBody : public QWidget {
     Q_OBJECT
 
 public:
-    explicit PictureBody(Workspace* workspace, QWidget* parent = nullptr)
+    explicit PictureBody(QWidget* parent = nullptr)
         : QWidget(parent)
-        , m_workspace(workspace)
     {
     }
 
+    /// Replaces results and selection; shows them with the next showPicture() or mark.
+    void setContext(const PictureContext& context) { m_context = context; }
+
     virtual void showPicture(const PictureData& shown) = 0; ///< At the selected head.
-    virtual void markHead() { } ///< Another head is selected; only of bodies that show all heads.
+    virtual void markHead() { }    ///< Another head is selected; only of bodies that show all heads.
+    virtual void markToken() { }   ///< Another token is selected.
+    virtual void markClasses() { } ///< The user gave heads other classes.
     virtual bool showsAllHeads() const { return false; }
 
     /// The views that have something to take away, with the name of each ("" where there is but one).
@@ -40,17 +50,24 @@ public:
 signals:
     void readOutChanged(const QString& text);
     void captionChanged();
+    void headChosen(headwise::HeadId head);
+    void referenceChosen(headwise::HeadId head);
+    void tokenChosen(int token);
+    void ownHeadClassesChosen(const std::map<headwise::HeadId, QString>& classes);
 
 protected:
-    Workspace* workspace() const { return m_workspace; }
+    const PictureContext& context() const { return m_context; }
 
 private:
-    Workspace* m_workspace;
+    PictureContext m_context;
 };
 
-PictureBody* newCellsBody(Picture::Kind kind, Workspace* workspace, QWidget* parent);
-PictureBody* newChartBody(Picture::Kind kind, Workspace* workspace, QWidget* parent);
-PictureBody* newTableBody(Workspace* workspace, QWidget* parent);
-PictureBody* newDiagramBody(Workspace* workspace, QWidget* parent);
+PictureBody* newPictureBody(Picture::Kind kind, QWidget* parent);
+
+PictureBody* newGridsBody(QWidget* parent);
+PictureBody* newCellsBody(Picture::Kind kind, QWidget* parent);
+PictureBody* newChartBody(Picture::Kind kind, QWidget* parent);
+PictureBody* newTableBody(QWidget* parent);
+PictureBody* newDiagramBody(QWidget* parent);
 
 } // namespace headwise::ui

@@ -1,10 +1,13 @@
 #include "ui/pictures/picture_card.h"
 
+#include "core/session/views.h"
+
 #include "ui/base/plain_text.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/charts/small_multiples.h"
 #include "ui/document/whats_this.h"
+#include "ui/document/workspace.h"
 
 #include <QApplication>
 #include <QComboBox>
@@ -23,25 +26,13 @@ using PictureCardKind = Picture::Kind;
 
 constexpr int unseenHeight = 260; // until it is drawn, so that those below it are not on screen
 
-PictureBody* newBody(PictureCardKind kind, Workspace* workspace, QWidget* parent)
-{
-    switch (kind) {
-    case PictureCardKind::HeadGrid:
-    case PictureCardKind::Matrix:
-    case PictureCardKind::HeadPairs: return newCellsBody(kind, workspace, parent);
-    case PictureCardKind::Table: return newTableBody(workspace, parent);
-    case PictureCardKind::Diagram: return newDiagramBody(workspace, parent);
-    default: return newChartBody(kind, workspace, parent);
-    }
-}
-
 } // namespace
 
 PictureCard::PictureCard(Workspace* workspace, const Picture& picture, QWidget* parent)
     : QWidget(parent)
     , m_workspace(workspace)
     , m_picture(picture)
-    , m_body(newBody(picture.kind, workspace, this))
+    , m_body(newPictureBody(picture.kind, this))
     , m_caption(new QLabel(this))
 {
     auto* title = new QLabel(this);
@@ -60,7 +51,29 @@ PictureCard::PictureCard(Workspace* workspace, const Picture& picture, QWidget* 
     setMinimumHeight(unseenHeight);
     connect(m_body, &PictureBody::readOutChanged, this, &PictureCard::readOutChanged);
     connect(m_body, &PictureBody::captionChanged, this, &PictureCard::showWords);
+    followSelection();
     guardWheel();
+}
+
+void PictureCard::followSelection()
+{
+    connect(m_body, &PictureBody::headChosen, m_workspace->selection(), &Selection::setHead);
+    connect(m_body, &PictureBody::referenceChosen, m_workspace->selection(), &Selection::setReference);
+    connect(m_body, &PictureBody::tokenChosen, m_workspace->selection(), &Selection::setToken);
+    connect(m_body, &PictureBody::ownHeadClassesChosen, m_workspace->notebook(),
+            &Notebook::setOwnHeadClasses);
+    connect(m_workspace->selection(), &Selection::tokenChanged, this,
+            [this] { mark(&PictureBody::markToken); });
+    connect(m_workspace->notebook(), &Notebook::ownHeadClassesChanged, this, [this] {
+        if (m_workspace->model()->isOpen())
+            mark(&PictureBody::markClasses);
+    });
+}
+
+void PictureCard::mark(void (PictureBody::*what)())
+{
+    m_body->setContext(pictureContext(*m_workspace));
+    (m_body->*what)();
 }
 
 void PictureCard::guardWheel()
@@ -94,15 +107,13 @@ bool PictureCard::ensureCurrent()
         return false;
     if (!std::exchange(m_isStale, false)) {
         if (std::exchange(m_headChanged, false))
-            m_body->markHead();
+            mark(&PictureBody::markHead);
         return false;
     }
     m_headChanged = false;
     setMinimumHeight(0);
-    PictureData shown{m_picture, m_workspace->model()->results(), {}};
-    for (const std::string& path : m_picture.arrays)
-        if (const ResultArray* array = shown.results->find(path))
-            shown.arrays.push_back(array);
+    const PictureData shown = pictureData(m_picture, m_workspace->model()->results());
+    m_body->setContext(pictureContext(*m_workspace));
     m_body->showPicture(shown);
     m_null = nullText(shown.arrays);
     QString explained;
@@ -150,6 +161,21 @@ std::optional<HeadId> PictureCard::headOf(const QWidget* figure) const
         return array && headAxes(*array, m_workspace->model()->card()) != HeadAxes::None;
     });
     return isOfHeads ? std::optional(m_workspace->selection()->head()) : std::nullopt;
+}
+
+QString PictureCard::viewNameOf(const QWidget* figure) const
+{
+    Picture shown = m_picture;
+    if (shown.kind == PictureCardKind::HeadGrid) { // a figure for each array
+        const auto figures = m_body->figures();
+        const auto at = std::ranges::find(figures, figure, [](const auto& named) { return named.first; });
+        auto arrays = pictureData(m_picture, m_workspace->model()->results()).arrays;
+        std::erase_if(arrays, [](const ResultArray* array) { return array->shape.size() != 2; });
+        const auto place = static_cast<std::size_t>(at - figures.begin());
+        if (place < arrays.size())
+            shown.arrays = {arrays[place]->path};
+    }
+    return text(headwise::viewNameOf(shown));
 }
 
 bool PictureCard::eventFilter(QObject* watched, QEvent* event)

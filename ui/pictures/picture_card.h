@@ -10,6 +10,8 @@ class QLabel;
 
 namespace headwise::ui {
 
+class Workspace;
+
 /// One picture of an analysis with its title, its null and what one has to know to read it.
 ///
 /// It is drawn when it is first seen or asked for, not before: cutting a large array takes a moment.
@@ -30,6 +32,9 @@ public:
     std::vector<std::pair<QWidget*, QString>> figures();
     std::optional<HeadId> headOf(const QWidget* figure) const; ///< None: it is of all heads, or of no head.
 
+    /// The name under which `headwise export --view` draws the figure; empty where there is none.
+    QString viewNameOf(const QWidget* figure) const;
+
 signals:
     void readOutChanged(const QString& text);
     void viewMade(QWidget* view); ///< A view that can be exported; once for each.
@@ -38,7 +43,9 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    void showWords(); ///< And says which views are new.
+    void followSelection();
+    void mark(void (PictureBody::*what)()); ///< At the window's selection.
+    void showWords();                       ///< And says which views are new.
     void guardWheel();
 
     Workspace* m_workspace;

@@ -1,10 +1,8 @@
-#include "core/results/layer_null.h"
 #include "ui/base/text.h"
-#include "ui/base/theme.h"
 #include "ui/charts/small_multiples.h"
 #include "ui/document/head_metrics.h"
 #include "ui/heatmaps/heatmap_panel.h"
-#include "ui/pictures/panel_grid.h"
+#include "ui/pictures/chart_contents.h"
 #include "ui/pictures/picture_body.h"
 #include "ui/pictures/picture_multiples.h"
 #include "ui/pictures/picture_scale.h"
@@ -17,7 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
-// Pictures made of cells: a grid of heads, a matrix, pairs of heads.
+// Pictures made of cells: a matrix, pairs of heads.
 
 namespace headwise::ui {
 
@@ -25,142 +23,11 @@ namespace {
 
 using Cells = std::shared_ptr<const Eigen::MatrixXf>;
 
-/// A grid of heads for each array, up to three abreast.
-class HeadGrids : public PictureBody {
-public:
-    HeadGrids(Workspace* workspace, QWidget* parent)
-        : PictureBody(workspace, parent)
-        , m_grid(this)
-    {
-    }
-
-    bool showsAllHeads() const override { return true; }
-    QSize minimumSizeHint() const override { return m_grid.minimumSize(); }
-
-    void showPicture(const PictureData& shown) override
-    {
-        m_data = shown;
-        std::erase_if(m_data.arrays, [](const ResultArray* array) { return array->shape.size() != 2; });
-        while (m_panels.size() < m_data.arrays.size())
-            addPanel();
-        for (std::size_t i = 0; i < m_panels.size(); ++i) {
-            const bool used = i < m_data.arrays.size();
-            m_panels[i].title->setVisible(used && m_data.arrays.size() > 1);
-            m_panels[i].panel->setVisible(used);
-            if (used)
-                showArray(m_panels[i], *m_data.arrays[i]);
-        }
-        markHead();
-    }
-
-    void markHead() override
-    {
-        const HeadId head = workspace()->selection()->head();
-        for (std::size_t i = 0; i < std::min(m_panels.size(), m_data.arrays.size()); ++i) {
-            HeatmapView* view = m_panels[i].panel->view();
-            const QSignalBlocker quiet(view);
-            view->setCurrentCell(head.layer, head.head);
-            const HeadId reference = workspace()->selection()->reference().value_or(HeadId{-1, -1});
-            view->setReferenceCell(reference.layer, reference.head);
-        }
-    }
-
-    std::vector<std::pair<QWidget*, QString>> figures() override
-    {
-        std::vector<std::pair<QWidget*, QString>> all;
-        for (std::size_t i = 0; i < std::min(m_panels.size(), m_data.arrays.size()); ++i)
-            all.emplace_back(m_panels[i].panel->view(),
-                             m_data.arrays.size() > 1 ? metricTitle(*m_data.arrays[i]) : QString());
-        return all;
-    }
-
-protected:
-    void resizeEvent(QResizeEvent* event) override
-    {
-        PictureBody::resizeEvent(event);
-        m_grid.fit(width());
-    }
-
-private:
-    struct Panel {
-        QLabel* title;
-        HeatmapPanel* panel;
-    };
-
-    void addPanel()
-    {
-        const int index = static_cast<int>(m_panels.size());
-        Panel made{new QLabel(this), new HeatmapPanel(this, Qt::Horizontal)};
-        made.title->setWordWrap(true);
-        HeatmapView* view = made.panel->view();
-        view->setCellShape(HeatmapView::CellShape::Square);
-        view->setRowAxis({tr("layer"), {}});
-        view->setColumnAxis({tr("head"), {}});
-        m_panels.push_back(made);
-        m_grid.add(made.title, made.panel);
-        connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
-            if (row >= 0)
-                workspace()->selection()->setHead({row, column});
-        });
-        connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
-            workspace()->selection()->setReference(HeadId{row, column});
-        });
-        connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
-        connect(view, &HeatmapView::cellHovered, this, [this, index](int row, int column, float) {
-            const auto at = static_cast<std::size_t>(index);
-            if (at < m_data.arrays.size())
-                emit readOutChanged(readOut(*m_data.arrays[at], {row, column}));
-        });
-    }
-
-    QString readOut(const ResultArray& array, HeadId head) const
-    {
-        const double value = metricAt(array, head);
-        QString words = QStringLiteral("%1   %2 %3").arg(text(head), metricTitle(array), number(value));
-        const LayerNull null = layerNull(array, head.layer);
-        if (const double z = null.zScore(value); std::isfinite(z))
-            words += tr("   null %1   z %2").arg(number(*null.mean), signedNumber(z));
-        else if (null.mean)
-            words += tr("   null %1").arg(number(*null.mean));
-        return words;
-    }
-
-    void showArray(const Panel& panel, const ResultArray& array)
-    {
-        constexpr int aroundCells = 96; // titles, labels and the colour bar
-        const auto cells = std::make_shared<Eigen::MatrixXf>(metricGrid(array));
-        panel.title->setText(metricTitle(array));
-        panel.title->setToolTip(text(array.definition));
-        HeatmapView* view = panel.panel->view();
-        view->setAccessibleName(metricTitle(array));
-        ColorScale scale = scaleOf(m_data.picture, array, comparable(array));
-        if (m_data.arrays.size() > 1)
-            scale.fit = ColorFit::Fixed; // by all of them, not by this one
-        view->proposeScale(scale);
-        view->setMatrix(cells);
-        panel.panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 24 + aroundCells, 160, 420));
-    }
-
-    /// Statistics over all grids of the picture with the same unit and range: equal colours side by side mean equal numbers.
-    ValueStatistics comparable(const ResultArray& array) const
-    {
-        ValueStatistics all;
-        for (const ResultArray* other : m_data.arrays)
-            if (other->unit == array.unit && other->range == array.range)
-                all.add(statisticsOf(metricGrid(*other)));
-        return all;
-    }
-
-    PanelGrid m_grid;
-    std::vector<Panel> m_panels;
-    PictureData m_data;
-};
-
 /// One array as cells: cut to two dimensions, or with a row for every head, and for pairs a column for each too.
 class CellsBody : public PictureBody {
 public:
-    CellsBody(bool ofHeads, Workspace* workspace, QWidget* parent)
-        : PictureBody(workspace, parent)
+    CellsBody(bool ofHeads, QWidget* parent)
+        : PictureBody(parent)
         , m_ofHeads(ofHeads)
         , m_panel(new HeatmapPanel(this))
         , m_multiples(new SmallMultiples(this))
@@ -212,13 +79,13 @@ public:
             return view->setMatrix(nullptr);
         const ResultArray& array = *shown.arrays.front();
         view->setAccessibleName(metricTitle(array));
-        m_ofPairs = m_ofHeads && headAxes(array, workspace()->model()->card()) == HeadAxes::TwoHeads;
+        m_ofPairs = m_ofHeads && isOfPairs(array);
         m_orders->setVisible(m_ofPairs && !leaves().empty());
         if (m_ofHeads)
             return m_ofPairs ? showPairs(array) : showRows(array);
-        const auto part = cutAtHeads(array, *workspace());
+        const auto part = cutAtHeads(array, context());
         if (!part) {
-            view->setMessage(headAxes(array, workspace()->model()->card()) == HeadAxes::TwoHeads
+            view->setMessage(headAxes(array, context().card) == HeadAxes::TwoHeads
                                  ? tr("Mark another head as the reference: Shift+click it in the grid.")
                                  : tr("This head was left out of the computation."));
             return view->setMatrix(nullptr);
@@ -233,11 +100,10 @@ public:
         const QSignalBlocker quiet(m_panel->view());
         const Eigen::MatrixXf& cells = *m_panel->view()->matrix();
         if (!m_ofPairs)
-            return m_panel->view()->setCurrentCell(indexOf(workspace()->selection()->head()),
+            return m_panel->view()->setCurrentCell(indexOf(context().head),
                                                    std::max(0, m_panel->view()->state().column));
-        const int row =
-            placeOf(workspace()->selection()->reference().value_or(workspace()->selection()->head()));
-        const int column = placeOf(workspace()->selection()->head()) - m_firstColumn;
+        const int row = placeOf(context().reference.value_or(context().head));
+        const int column = placeOf(context().head) - m_firstColumn;
         const bool isThere = row >= 0 && row < cells.rows() && column >= 0;
         m_panel->view()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
     }
@@ -256,8 +122,7 @@ private:
     {
         m_heads->addItems({tr("This head"), tr("Every head of its layer"), tr("Every head")});
         m_heads->setObjectName(QStringLiteral("howHeadsAreDrawn"));
-        introduceMultiples(this, this->workspace(), m_heads, m_multiples,
-                           [this] { showPicture(PictureData(m_data)); });
+        introduceMultiples(this, m_heads, m_multiples, [this] { showPicture(PictureData(m_data)); });
     }
 
     void createOrders()
@@ -281,11 +146,18 @@ private:
         return heads ? std::vector<int>(heads->begin(), heads->end()) : std::vector<int>();
     }
 
+    /// Whether it has a number for every head with every head; shown whole, those of another model count too.
+    bool isOfPairs(const ResultArray& array) const
+    {
+        return array.shape.size() == 4
+            && (!context().isCut || headAxes(array, context().card) == HeadAxes::TwoHeads);
+    }
+
     /// Whether every head has a matrix of its own.
     bool hasMultiples(const PictureData& shown) const
     {
         return !m_ofHeads && !shown.arrays.empty() && shown.arrays.front()->shape.size() == 4
-            && headAxes(*shown.arrays.front(), workspace()->model()->card()) == HeadAxes::OneHead;
+            && headAxes(*shown.arrays.front(), context().card) == HeadAxes::OneHead;
     }
 
     /// Shows the heads that were computed, on one scale.
@@ -293,7 +165,7 @@ private:
     {
         constexpr int ofLayer = 1, fewAbreast = 4, largestTile = 240, leastTile = 60;
         const ResultArray& array = *shown.arrays.front();
-        const HeadId now = workspace()->selection()->head();
+        const HeadId now = context().head;
         const bool one = m_heads->currentIndex() == ofLayer;
         const ArrayPart all = wholeArray(array);
         std::vector<HeadCells> heads;
@@ -311,7 +183,7 @@ private:
         }
         m_data = shown;
         m_caption = heads.empty() ? tr("No head of this layer was computed.") : QString();
-        const int inLayer = std::max(1, workspace()->model()->card().nHeads);
+        const int inLayer = std::max(1, context().card.nHeads);
         const int count = static_cast<int>(heads.size());
         const int columns = std::max(1, count <= inLayer ? std::min(count, fewAbreast) : inLayer);
         const int rows = std::max(1, (count + columns - 1) / columns);
@@ -323,10 +195,10 @@ private:
         m_multiples->setCurrent(now);
     }
 
-    int indexOf(HeadId head) const { return head.layer * workspace()->model()->card().nHeads + head.head; }
+    int indexOf(HeadId head) const { return head.layer * context().card.nHeads + head.head; }
     HeadId headOf(int index) const
     {
-        const int heads = std::max(1, workspace()->model()->card().nHeads);
+        const int heads = std::max(1, context().card.nHeads);
         return {index / heads, index % heads};
     }
 
@@ -345,8 +217,6 @@ private:
 
     void showPairs(const ResultArray& array)
     {
-        if (headAxes(array, workspace()->model()->card()) != HeadAxes::TwoHeads || array.shape.size() != 4)
-            return m_panel->view()->setMatrix(nullptr);
         ArrayPart square = wholeArray(array);
         square.shape = {array.shape[0] * array.shape[1], array.shape[2] * array.shape[3]};
         Eigen::MatrixXf cells = matrixOf(square);
@@ -366,8 +236,7 @@ private:
         }
         const int together = m_order.empty() ? static_cast<int>(inLayer) : 0;
         const auto layer = [this](int group, int first) {
-            return QStringLiteral("L%1").arg(
-                headAt(group * workspace()->model()->card().nHeads + first).layer);
+            return QStringLiteral("L%1").arg(headAt(group * context().card.nHeads + first).layer);
         };
         m_rows = {.title = text(array.axes[1]),
                   .label = [this](int row) { return text(headAt(row)); },
@@ -383,10 +252,10 @@ private:
 
     void showRows(const ResultArray& array)
     {
-        if (headAxes(array, workspace()->model()->card()) != HeadAxes::OneHead || array.shape.size() != 3)
+        if (headAxes(array, context().card) != HeadAxes::OneHead || array.shape.size() != 3)
             return m_panel->view()->setMatrix(nullptr);
         ArrayPart rows = wholeArray(array);
-        m_columns = {text(rows.axis(2)), namesAlong(rows, 2, *workspace())};
+        m_columns = {text(rows.axis(2)), namesAlong(rows, 2, context())};
         rows.shape = {array.shape[0] * array.shape[1], array.shape[2]};
         m_rows = {text(array.axes[1]), [this](int row) { return text(headOf(row)); }};
         showCells(array, std::make_shared<Eigen::MatrixXf>(matrixOf(rows)));
@@ -402,7 +271,7 @@ private:
                 addBox();
             QComboBox* choice = m_boxes[box];
             const int count = static_cast<int>(part.shape.front());
-            const auto names = namesAlong(part, 0, *workspace());
+            const auto names = namesAlong(part, 0, context());
             const int before = choice->currentIndex();
             const QSignalBlocker quiet(choice);
             choice->clear();
@@ -432,13 +301,13 @@ private:
     void showPart(const ArrayPart& part)
     {
         const std::size_t last = part.shape.size() - 1;
-        m_rows = part.shape.size() > 1 ? HeatmapAxis{text(part.axis(0)), namesAlong(part, 0, *workspace())}
+        m_rows = part.shape.size() > 1 ? HeatmapAxis{text(part.axis(0)), namesAlong(part, 0, context())}
                                        : HeatmapAxis{};
         m_columns = part.shape.empty()
             ? HeatmapAxis{}
-            : HeatmapAxis{text(part.axis(last)), namesAlong(part, last, *workspace())};
+            : HeatmapAxis{text(part.axis(last)), namesAlong(part, last, context())};
         if (part.shape.size() > 1)
-            m_tokens = tokensAlong(part, 0, *workspace());
+            m_tokens = tokensAlong(part, 0, context());
         showCells(*part.array, std::make_shared<Eigen::MatrixXf>(matrixOf(part)));
     }
 
@@ -447,6 +316,7 @@ private:
         HeatmapView* view = m_panel->view();
         view->setRowAxis(m_rows);
         view->setColumnAxis(m_columns);
+        view->setValueTitle(axisTitle(array));
         // Long thin matrices would be a line of square cells.
         const Eigen::Index shorter = std::max<Eigen::Index>(1, std::min(cells->rows(), cells->cols()));
         const bool thin = std::max(cells->rows(), cells->cols()) > 4 * shorter;
@@ -459,12 +329,12 @@ private:
     void choose(int row, int column)
     {
         if (m_ofHeads && !m_ofPairs) {
-            workspace()->selection()->setHead(headOf(row));
+            emit headChosen(headOf(row));
         } else if (m_ofHeads) {
-            workspace()->selection()->setReference(headAt(row));
-            workspace()->selection()->setHead(headAt(column + m_firstColumn));
+            emit referenceChosen(headAt(row));
+            emit headChosen(headAt(column + m_firstColumn));
         } else if (m_tokens) {
-            workspace()->selection()->setToken(m_tokens(row));
+            emit tokenChosen(m_tokens(row));
         }
     }
 
@@ -486,11 +356,9 @@ private:
 
 } // namespace
 
-PictureBody* newCellsBody(Picture::Kind kind, Workspace* workspace, QWidget* parent)
+PictureBody* newCellsBody(Picture::Kind kind, QWidget* parent)
 {
-    if (kind == Picture::Kind::HeadGrid)
-        return new HeadGrids(workspace, parent);
-    return new CellsBody(kind == Picture::Kind::HeadPairs, workspace, parent);
+    return new CellsBody(kind == Picture::Kind::HeadPairs, parent);
 }
 
 } // namespace headwise::ui

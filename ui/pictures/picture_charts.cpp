@@ -20,8 +20,8 @@ using PictureChartsKind = Picture::Kind;
 
 class ChartBody : public PictureBody {
 public:
-    ChartBody(PictureChartsKind kind, Workspace* workspace, QWidget* parent)
-        : PictureBody(workspace, parent)
+    ChartBody(PictureChartsKind kind, QWidget* parent)
+        : PictureBody(parent)
         , m_kind(kind)
         , m_heads(new QComboBox(this))
         , m_chart(new LineChart(this))
@@ -32,7 +32,7 @@ public:
         layout->setSpacing(4);
         layout->addWidget(m_heads, 0, Qt::AlignLeft);
         if (hasPointPerHead()) {
-            m_metrics = new MetricChoice(kind, workspace, this);
+            m_metrics = new MetricChoice(kind, this);
             layout->addWidget(m_metrics);
             connect(m_metrics, &MetricChoice::changed, this, [this] {
                 showPicture(PictureData(m_data));
@@ -45,8 +45,7 @@ public:
             m_heads->addItems({tr("How many heads"), tr("Boxes by layer")});
         else
             m_heads->addItems({tr("This head"), tr("Every head of its layer"), tr("Every head")});
-        introduceMultiples(this, this->workspace(), m_heads, m_multiples,
-                           [this] { showPicture(PictureData(m_data)); });
+        introduceMultiples(this, m_heads, m_multiples, [this] { showPicture(PictureData(m_data)); });
         m_chart->setFixedHeight(hasPointPerHead() ? 340 : 280);
         connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
         connect(m_chart, &LineChart::pointHovered, this, &ChartBody::hover);
@@ -95,10 +94,10 @@ private:
     ChartContents contents()
     {
         if (!showsAllHeads())
-            return seriesContents(m_data, *workspace());
+            return seriesContents(m_data, context());
         if (m_kind == PictureChartsKind::Histogram && m_heads->currentIndex() > 0)
-            return boxContents(m_data, *workspace());
-        return headContents(m_metrics ? m_metrics->applied(m_data) : m_data, *workspace());
+            return boxContents(m_data, context());
+        return headContents(m_metrics ? m_metrics->applied(m_data, context().card) : m_data, context());
     }
 
     /// Whether it says something else of every head, by the heads' own lines.
@@ -106,23 +105,22 @@ private:
     {
         return (m_kind == PictureChartsKind::Lines || m_kind == PictureChartsKind::Bars)
             && std::ranges::any_of(m_data.arrays, [this](const ResultArray* array) {
-                   return headAxes(*array, workspace()->model()->card()) == HeadAxes::OneHead
-                       && array->shape.size() == 3;
+                   return headAxes(*array, context().card) == HeadAxes::OneHead && array->shape.size() == 3;
                });
     }
 
     void showMultiples()
     {
         constexpr int ofLayer = 1, leastTile = 34, largestTile = 120;
-        const ModelCard& card = workspace()->model()->card();
-        const HeadId now = workspace()->selection()->head();
+        const ModelCard& card = context().card;
+        const HeadId now = context().head;
         const bool one = m_heads->currentIndex() == ofLayer;
-        const auto each = workspace()->snapshot(now);
+        PictureContext each = context();
         std::vector<HeadCurves> heads;
         for (int layer = one ? now.layer : 0; layer < (one ? now.layer + 1 : card.nLayers); ++layer)
             for (int head = 0; head < card.nHeads; ++head) {
-                each->selection()->setHead({layer, head});
-                heads.push_back({{layer, head}, seriesContents(m_data, *each).series});
+                each.head = {layer, head};
+                heads.push_back({each.head, seriesContents(m_data, each).series});
             }
         const int columns = one ? std::min(card.nHeads, 4) : card.nHeads;
         const int rows = (static_cast<int>(heads.size()) + columns - 1) / columns;
@@ -139,7 +137,7 @@ private:
     }
     HeadId headOf(int index) const
     {
-        const int heads = std::max(1, workspace()->model()->card().nHeads);
+        const int heads = std::max(1, context().card.nHeads);
         return {index / heads, index % heads};
     }
 
@@ -158,9 +156,9 @@ private:
     void choose(const QString& series, int index)
     {
         if (hasPointPerHead() && series.isEmpty())
-            workspace()->selection()->setHead(headOf(index));
+            emit headChosen(headOf(index));
         else if (m_contents.tokens)
-            workspace()->selection()->setToken(m_contents.tokens(index));
+            emit tokenChosen(m_contents.tokens(index));
     }
 
     PictureChartsKind m_kind;
@@ -174,9 +172,9 @@ private:
 
 } // namespace
 
-PictureBody* newChartBody(Picture::Kind kind, Workspace* workspace, QWidget* parent)
+PictureBody* newChartBody(Picture::Kind kind, QWidget* parent)
 {
-    return new ChartBody(kind, workspace, parent);
+    return new ChartBody(kind, parent);
 }
 
 } // namespace headwise::ui

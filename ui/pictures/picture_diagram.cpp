@@ -33,8 +33,8 @@ constexpr int sliderEnd = 1000;
 
 class DiagramBody : public PictureBody {
 public:
-    DiagramBody(Workspace* workspace, QWidget* parent)
-        : PictureBody(workspace, parent)
+    DiagramBody(QWidget* parent)
+        : PictureBody(parent)
         , m_diagram(new DiagramView(this))
         , m_slider(new QSlider(Qt::Horizontal, this))
         , m_howMany(new QLabel(this))
@@ -80,8 +80,7 @@ public:
             m_isChosen = true;
             showClasses();
         });
-        connect(m_diagram, &DiagramView::headClicked, this,
-                [this](HeadId head) { this->workspace()->selection()->setHead(head); });
+        connect(m_diagram, &DiagramView::headClicked, this, &DiagramBody::headChosen);
         connect(m_diagram, &DiagramView::headHovered, this,
                 [this](const QString& words) { emit readOutChanged(words); });
     }
@@ -96,7 +95,7 @@ public:
         m_all.clear();
         m_diagram->setMessage(tr("The results have no such array."));
         std::erase_if(m_data.arrays, [this](const ResultArray* array) {
-            return headAxes(*array, workspace()->model()->card()) != HeadAxes::TwoHeads;
+            return headAxes(*array, context().card) != HeadAxes::TwoHeads;
         });
         for (std::size_t kind = 0; kind < m_data.arrays.size(); ++kind)
             collect(*m_data.arrays[kind], static_cast<int>(kind));
@@ -105,7 +104,7 @@ public:
             return std::abs(a.value) > std::abs(b.value);
         });
         m_all.erase(end, m_all.end());
-        const ModelCard& card = workspace()->model()->card();
+        const ModelCard& card = context().card;
         m_diagram->setHeads(card.nLayers, card.nHeads);
         m_diagram->setFixedHeight(std::clamp(card.nLayers * 44 + 60, 220, 560));
         m_diagram->setAccessibleName(text(shown.picture.title));
@@ -118,7 +117,13 @@ public:
         markHead();
     }
 
-    void markHead() override { m_diagram->setCurrent(workspace()->selection()->head()); }
+    void markHead() override { m_diagram->setCurrent(context().head); }
+    void markClasses() override
+    {
+        m_problem.clear();
+        showClasses();
+        emit captionChanged();
+    }
 
     std::vector<std::pair<QWidget*, QString>> figures() override
     {
@@ -153,24 +158,18 @@ private:
             connect(dialog, &QFileDialog::fileSelected, this, &DiagramBody::loadClasses);
             dialog->open();
         });
-        QAction* none = menu->addAction(tr("By scores alone"), this,
-                                        [this] { workspace()->notebook()->setOwnHeadClasses({}); });
+        QAction* none =
+            menu->addAction(tr("By scores alone"), this, [this] { emit ownHeadClassesChosen({}); });
         m_ownClasses->setMenu(menu);
         connect(menu, &QMenu::aboutToShow, this,
-                [this, none] { none->setEnabled(!workspace()->notebook()->ownHeadClasses().empty()); });
-        connect(workspace()->notebook(), &Notebook::ownHeadClassesChanged, this, [this] {
-            m_problem.clear();
-            if (workspace()->model()->isOpen())
-                showClasses();
-            emit captionChanged();
-        });
+                [this, none] { none->setEnabled(!context().ownHeadClasses.empty()); });
     }
 
     void loadClasses(const QString& file)
     {
-        const auto classes = readHeadClasses(file.toStdString(), workspace()->model()->card());
+        const auto classes = readHeadClasses(file.toStdString(), context().card);
         if (classes)
-            return workspace()->notebook()->setOwnHeadClasses(*classes);
+            return emit ownHeadClassesChosen(*classes);
         m_problem = text(classes.error());
         emit captionChanged();
     }
@@ -208,7 +207,7 @@ private:
     void collect(const ResultArray& array, int kind)
     {
         const ArrayPart all = wholeArray(array);
-        const auto heads = static_cast<std::size_t>(workspace()->model()->card().nHeads);
+        const auto heads = static_cast<std::size_t>(context().card.nHeads);
         const std::size_t count = array.shape[0] * heads;
         const auto headOf = [heads](std::size_t index) {
             return HeadId{static_cast<int>(index / heads), static_cast<int>(index % heads)};
@@ -224,10 +223,8 @@ private:
     void showClasses()
     {
         const std::vector<HeadClass> known =
-            headClasses(*workspace()->model()->results(), workspace()->model()->card(),
-                        workspace()->runs()->inputs().previousTokenHeads);
-        const NamedClasses named =
-            namedClasses(known, workspace()->notebook()->ownHeadClasses(), workspace()->model()->card());
+            headClasses(*context().results, context().card, context().previousTokenHeads);
+        const NamedClasses named = namedClasses(known, context().ownHeadClasses, context().card);
         DiagramClasses classes{.ofHeads = named.ofHeads, .names = named.names, .kinds = {}};
         if (m_data.arrays.size() > 1)
             for (const ResultArray* array : m_data.arrays)
@@ -275,9 +272,9 @@ private:
 
 } // namespace
 
-PictureBody* newDiagramBody(Workspace* workspace, QWidget* parent)
+PictureBody* newDiagramBody(QWidget* parent)
 {
-    return new DiagramBody(workspace, parent);
+    return new DiagramBody(parent);
 }
 
 } // namespace headwise::ui

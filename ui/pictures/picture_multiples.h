@@ -2,7 +2,6 @@
 
 #include "ui/base/text.h"
 #include "ui/charts/small_multiples.h"
-#include "ui/document/workspace.h"
 #include "ui/pictures/picture_body.h"
 
 #include <QComboBox>
@@ -13,8 +12,8 @@ namespace headwise::ui {
 
 /// Introduces the small multiples of a picture, and the choice between them and one head, to its body; both hidden at first.
 /// \param showAgain  draws the picture as is chosen now
-inline void introduceMultiples(PictureBody* body, Workspace* workspace, QComboBox* choice,
-                               SmallMultiples* multiples, const std::function<void()>& showAgain)
+inline void introduceMultiples(PictureBody* body, QComboBox* choice, SmallMultiples* multiples,
+                               const std::function<void()>& showAgain)
 {
     choice->setAccessibleName(PictureBody::tr("How heads are drawn"));
     choice->hide();
@@ -23,7 +22,7 @@ inline void introduceMultiples(PictureBody* body, Workspace* workspace, QComboBo
         showAgain();
         emit body->captionChanged();
     });
-    QObject::connect(multiples, &SmallMultiples::headChosen, workspace->selection(), &Selection::setHead);
+    QObject::connect(multiples, &SmallMultiples::headChosen, body, &PictureBody::headChosen);
     QObject::connect(multiples, &SmallMultiples::headHovered, body,
                      [body](HeadId head) { emit body->readOutChanged(text(head)); });
     QObject::connect(multiples, &SmallMultiples::hoverLeft, body, [body] { emit body->readOutChanged({}); });

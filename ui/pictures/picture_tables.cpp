@@ -1,7 +1,7 @@
 #include "ui/base/text.h"
 #include "ui/models/array_table_model.h"
 #include "ui/models/pair_table_model.h"
-#include "ui/pictures/picture_body.h"
+#include "ui/pictures/chart_contents.h"
 #include "ui/widgets/table_cells.h"
 #include "ui/widgets/table_figure.h"
 
@@ -19,8 +19,8 @@ namespace {
 
 class TableBody : public PictureBody {
 public:
-    TableBody(Workspace* workspace, QWidget* parent)
-        : PictureBody(workspace, parent)
+    TableBody(QWidget* parent)
+        : PictureBody(parent)
         , m_model(new ArrayTableModel(this))
         , m_pairs(new PairTableModel(this))
         , m_table(new TableFigure(this))
@@ -32,18 +32,17 @@ public:
         connect(m_table, &TableFigure::rowChosen, this, [this](int row) {
             if (m_ofPairs) {
                 const auto [from, to] = m_pairs->pairAt(row);
-                this->workspace()->selection()->setReference(from);
-                return this->workspace()->selection()->setHead(to);
+                emit referenceChosen(from);
+                return emit headChosen(to);
             }
             const std::vector<HeadId> heads = m_model->headsAt(row);
             if (heads.size() > 1)
-                this->workspace()->selection()->setReference(heads.front());
+                emit referenceChosen(heads.front());
             if (!heads.empty())
-                this->workspace()->selection()->setHead(heads.back());
+                emit headChosen(heads.back());
             if (const auto token = m_model->tokenAt(row))
-                this->workspace()->selection()->setToken(*token);
+                emit tokenChosen(*token);
         });
-        connect(workspace->selection(), &Selection::tokenChanged, this, &TableBody::showToken);
     }
 
     QString caption() const override { return m_caption; }
@@ -54,8 +53,7 @@ public:
         m_caption.clear();
         m_table->setAccessibleName(text(shown.picture.title));
         const auto isOfPairs = [this](const ResultArray* array) {
-            return array->shape.size() == 4
-                && headAxes(*array, workspace()->model()->card()) == HeadAxes::TwoHeads;
+            return array->shape.size() == 4 && headAxes(*array, context().card) == HeadAxes::TwoHeads;
         };
         const bool ofPairs = !shown.arrays.empty() && std::ranges::all_of(shown.arrays, isOfPairs);
         if (ofPairs != m_ofPairs) {
@@ -74,7 +72,7 @@ public:
         constexpr int scrollBar = 24; // px, with the frame
         const int height = rows * 24 + m_table->horizontalHeader()->sizeHint().height() + scrollBar;
         m_table->setFixedHeight(std::clamp(height, 90, 320));
-        showToken();
+        markToken();
         if (rows > 12 && m_caption.isEmpty())
             m_caption = tr("%1 rows.").arg(count(rows));
         else if (rows > 12 && !m_ofPairs)
@@ -88,13 +86,11 @@ public:
         return {{m_table, QString()}};
     }
 
-private:
     /// Selects the selected token's row and brings it into view, in a table with a row per token.
-    void showToken()
+    void markToken() override
     {
-        const int token = workspace()->selection()->token();
-        if (m_ofPairs || m_model->rowCount() != workspace()->model()->card().dVocab
-            || m_model->tokenAt(token) != token)
+        const int token = context().token;
+        if (m_ofPairs || m_model->rowCount() != context().card.dVocab || m_model->tokenAt(token) != token)
             return;
         const auto* sorted = static_cast<const QSortFilterProxyModel*>(m_table->model());
         const QModelIndex row = sorted->mapFromSource(m_model->index(token, 0));
@@ -105,8 +101,17 @@ private:
         m_table->scrollTo(row.siblingAtColumn(std::max(0, m_table->columnAt(0)))); // no step to the side
     }
 
+private:
+    /// Whether the columns are a name and a list of tokens, each before its value.
+    static bool isTokenLists(const std::vector<ArrayPart>& parts)
+    {
+        return parts.size() == 2 && parts[0].shape.size() == 2 && parts[0].shape == parts[1].shape
+            && isTokenIds(*parts[0].array) && !isTokenIds(*parts[1].array);
+    }
+
     void showPairs(const PictureData& shown)
     {
+        m_table->setLists({});
         m_ofAllHeads = true;
         m_pairs->setArrays(shown.results, shown.arrays);
         if (m_pairs->pairCount() > static_cast<std::size_t>(m_pairs->rowCount()))
@@ -120,15 +125,14 @@ private:
         std::vector<ArrayPart> parts;
         parts.reserve(shown.arrays.size());
         const auto isAtHead = [this](const ResultArray* array) {
-            return headAxes(*array, workspace()->model()->card()) != HeadAxes::None;
+            return headAxes(*array, context().card) != HeadAxes::None;
         };
         const auto isOfHeads = [this](const ResultArray* array) {
-            return array->shape.size() == 2
-                && headAxes(*array, workspace()->model()->card()) == HeadAxes::OneHead;
+            return array->shape.size() == 2 && headAxes(*array, context().card) == HeadAxes::OneHead;
         };
         const bool everyHead = std::ranges::all_of(shown.arrays, isOfHeads);
         m_ofAllHeads = everyHead || std::ranges::none_of(shown.arrays, isAtHead);
-        const auto cut = cutSideBySide(shown.arrays, *workspace());
+        const auto cut = cutSideBySide(shown.arrays, context());
         for (std::size_t i = 0; i < shown.arrays.size(); ++i) {
             if (everyHead)
                 parts.push_back(wholeArray(*shown.arrays[i]));
@@ -136,16 +140,23 @@ private:
                 parts.push_back(*cut[i]);
             else
                 m_caption = whyNone(*shown.arrays[i]);
-            if (headAxes(*shown.arrays[i], workspace()->model()->card()) == HeadAxes::Layer && cut[i])
-                m_caption =
-                    tr("Layer %1, as the selected head's.").arg(workspace()->selection()->head().layer);
+            if (headAxes(*shown.arrays[i], context().card) == HeadAxes::Layer && cut[i])
+                m_caption = tr("Layer %1, as the selected head's.").arg(context().head.layer);
         }
-        m_model->setParts(shown.results, parts, *workspace());
+        m_model->setParts(shown.results, parts, context());
+        if (!isTokenLists(parts))
+            return m_table->setLists({});
+        const QString rows = text(parts[0].axis(0));
+        const QString entries = context().isPaper && !shown.picture.note.empty() ? text(shown.picture.note)
+                                                                                 : axisTitle(*parts[1].array);
+        m_table->setLists(TableFigure::ListTitles{rows, entries});
+        if (context().isPaper)
+            m_table->sortByColumn(firstValue, Qt::DescendingOrder);
     }
 
     QString whyNone(const ResultArray& array) const
     {
-        switch (headAxes(array, workspace()->model()->card())) {
+        switch (headAxes(array, context().card)) {
         case HeadAxes::TwoHeads: return tr("Mark another head as the reference: Shift+click it in the grid.");
         case HeadAxes::Layer: return tr("This layer was left out of the computation.");
         default: return tr("This head was left out of the computation.");
@@ -156,15 +167,16 @@ private:
     PairTableModel* m_pairs;
     TableFigure* m_table;
     QString m_caption;
+    static constexpr int firstValue = 2; // in lists: behind the name and the first token
     bool m_ofPairs = false;
     bool m_ofAllHeads = false; // another head changes nothing: scrolling and selected rows stay
 };
 
 } // namespace
 
-PictureBody* newTableBody(Workspace* workspace, QWidget* parent)
+PictureBody* newTableBody(QWidget* parent)
 {
-    return new TableBody(workspace, parent);
+    return new TableBody(parent);
 }
 
 } // namespace headwise::ui

@@ -3,6 +3,7 @@
 #include "tests/support/printed.h"
 #include "tests/support/program.h"
 #include "ui/base/text.h"
+#include "ui/document/workspace.h"
 
 #include <QAbstractItemModelTester>
 #include <QTest>
@@ -67,7 +68,7 @@ private slots:
         ArrayTableModel model;
         const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
         model.setParts(results, {wholeArray(results->arrays[0]), wholeArray(results->arrays[1])},
-                       *m_workspace);
+                       pictureContext(*m_workspace));
         QCOMPARE(model.rowCount(), 4);
         QCOMPARE(model.headerData(1, Qt::Horizontal).toString(), QStringLiteral("Best 1"));
         QCOMPARE(model.headerData(2, Qt::Horizontal).toString(), QStringLiteral("Score 1"));
@@ -99,7 +100,7 @@ private slots:
         std::vector<ArrayPart> parts;
         for (const ResultArray& column : results->arrays)
             parts.push_back(wholeArray(column));
-        model.setParts(results, parts, *m_workspace);
+        model.setParts(results, parts, pictureContext(*m_workspace));
         QCOMPARE(model.headsAt(0).size(), std::size_t{2});
         QCOMPARE(model.headsAt(0)[1], (HeadId{1, 1}));
         QCOMPARE(test::printed(model).at(1), QStringLiteral("L0H0|L0H0"));
@@ -119,7 +120,7 @@ private slots:
         const QString second = m_workspace->model()->tokenText(static_cast<int>(ids.at(1)));
         ArrayTableModel model;
         const auto shown = [&](int row, int column) { return model.index(row, column).data().toString(); };
-        model.setParts(results, {ids, values}, *m_workspace);
+        model.setParts(results, {ids, values}, pictureContext(*m_workspace));
         QCOMPARE(model.columnCount(), 3);
         QCOMPARE(model.headerData(0, Qt::Horizontal).toString(), QStringLiteral("rank in row"));
         QCOMPARE(shown(0, 0), QStringLiteral("1"));
@@ -128,7 +129,7 @@ private slots:
         QCOMPARE(model.tokenAt(1), std::optional(static_cast<int>(ids.at(1))));
 
         // The values alone are named by their tokens.
-        model.setParts(results, {values}, *m_workspace);
+        model.setParts(results, {values}, pictureContext(*m_workspace));
         QCOMPARE(model.columnCount(), 2);
         QCOMPARE(shown(1, 0), second);
     }
@@ -146,7 +147,7 @@ private slots:
         std::vector<ArrayPart> parts;
         for (const ResultArray& column : results->arrays)
             parts.push_back(wholeArray(column));
-        model.setParts(results, parts, *m_workspace);
+        model.setParts(results, parts, pictureContext(*m_workspace));
         const auto bar = [&](int row, int column) {
             return model.index(row, column).data(ArrayTableModel::BarRole);
         };
@@ -174,7 +175,7 @@ private slots:
         std::vector<ArrayPart> parts;
         for (const ResultArray& column : results->arrays)
             parts.push_back(wholeArray(column));
-        model.setParts(results, parts, *m_workspace);
+        model.setParts(results, parts, pictureContext(*m_workspace));
         // Ranks begin with one.
         QCOMPARE(test::printed(model).at(0),
                  (QStringList{QStringLiteral("1"), QStringLiteral("yes"), count(1572864),
@@ -211,10 +212,10 @@ private slots:
     {
         ResultArray square = arrayOf("analyses/x/square", {2, 2}, {"leaf", "part"});
         square.attributes["labels"] = std::vector<std::string>{"heads", "MLP"};
-        QVERIFY(!namesAlong(wholeArray(square), 0, *m_workspace));
-        QCOMPARE(namesAlong(wholeArray(square), 1, *m_workspace)(1), QStringLiteral("MLP"));
+        QVERIFY(!namesAlong(wholeArray(square), 0, pictureContext(*m_workspace)));
+        QCOMPARE(namesAlong(wholeArray(square), 1, pictureContext(*m_workspace))(1), QStringLiteral("MLP"));
         square.attributes["leaf_labels"] = std::vector<std::string>{"0.1", "1.5"};
-        QCOMPARE(namesAlong(wholeArray(square), 0, *m_workspace)(1), QStringLiteral("1.5"));
+        QCOMPARE(namesAlong(wholeArray(square), 0, pictureContext(*m_workspace))(1), QStringLiteral("1.5"));
     }
 
     // Lists of a layer are cut at the selected head's, and so is what stands beside them; alone it is of all layers.
@@ -223,18 +224,18 @@ private slots:
         const ResultArray lists = arrayOf("analyses/x/in_values", {2, 3, 4}, {"layer", "direction", "rank"});
         const ResultArray sigma = arrayOf("analyses/x/in_sigma", {2, 3}, {"layer", "direction"});
         m_workspace->selection()->setHead({1, 0});
-        const auto both = cutSideBySide({&sigma, &lists}, *m_workspace);
+        const auto both = cutSideBySide({&sigma, &lists}, pictureContext(*m_workspace));
         QCOMPARE(both[0]->shape, (std::vector<std::size_t>{3}));
         QCOMPARE(both[0]->at(0), 0.0);
         QCOMPARE(both[1]->shape, (std::vector<std::size_t>{3, 4}));
         QCOMPARE(both[1]->at(0), 9.0);
-        QCOMPARE(cutSideBySide({&sigma}, *m_workspace)[0]->shape, sigma.shape);
+        QCOMPARE(cutSideBySide({&sigma}, pictureContext(*m_workspace))[0]->shape, sigma.shape);
         ResultArray left = lists;
         auto& values = std::get<std::vector<float>>(left.values);
         std::fill(values.begin() + 12, values.end(), NAN);
-        QVERIFY(!cutSideBySide({&left}, *m_workspace)[0]);
+        QVERIFY(!cutSideBySide({&left}, pictureContext(*m_workspace))[0]);
         m_workspace->selection()->setHead({0, 0});
-        QCOMPARE(cutSideBySide({&left}, *m_workspace)[0]->at(0), -3.0);
+        QCOMPARE(cutSideBySide({&left}, pictureContext(*m_workspace))[0]->at(0), -3.0);
     }
 
     void directionsOfABlockAreGreyedOut()
@@ -250,7 +251,7 @@ private slots:
         model.setParts(
             results,
             {wholeArray(results->arrays[0]), wholeArray(results->arrays[1]), wholeArray(results->arrays[2])},
-            *m_workspace);
+            pictureContext(*m_workspace));
         for (const int column : {2, 3}) { // a token and its score
             for (const int row : {0, 1, 2}) {
                 const QModelIndex cell = model.index(row, column);

@@ -216,18 +216,18 @@ private slots:
         const auto results = m_workspace->model()->results();
         QVERIFY(results->arrays.size() > 10);
         for (const ResultArray& array : results->arrays) {
-            watched.model.setParts(results, {wholeArray(array)}, *m_workspace);
+            watched.model.setParts(results, {wholeArray(array)}, pictureContext(*m_workspace));
             QVERIFY2(watched.model.rowCount() > 0, array.path.c_str());
             QVERIFY2(watched.model.columnCount() > 1, array.path.c_str());
             if (watched.model.rowCount() < 1000)
                 watched.sortByEveryColumn();
             QVERIFY2(!QTest::currentTestFailed(), array.path.c_str());
         }
-        watched.model.setParts(results, {}, *m_workspace);
+        watched.model.setParts(results, {}, pictureContext(*m_workspace));
         QCOMPARE(watched.model.columnCount(), 0);
         watched.model.setParts(results,
                                {wholeArray(results->arrays.front()), wholeArray(results->arrays.back())},
-                               *m_workspace); // of different length
+                               pictureContext(*m_workspace)); // of different length
         watched.sortByEveryColumn();
         watched.model.clear();
         watched.model.clear();

@@ -56,8 +56,9 @@ void NumbersTable::show(const std::vector<const ResultArray*>& arrays, const Wor
     m_model->clear();
     m_model->setHorizontalHeaderLabels(
         {tr("Array"), tr("Shape"), tr("This head"), tr("Null"), tr("Unit"), tr("Definition")});
+    const PictureContext context = pictureContext(workspace);
     for (const ResultArray* array : arrays) {
-        const auto part = cutAtHeads(*array, workspace);
+        const auto part = cutAtHeads(*array, context);
         const QString value = part && part->shape.empty() ? number(part->at(0)) : QStringLiteral("–");
         QList<QStandardItem*> row;
         for (const QString& cell : {metricTitle(*array), shapeText(*array), value, nullText({array}),

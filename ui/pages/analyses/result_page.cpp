@@ -358,8 +358,9 @@ void ResultPage::makeCards()
     }
     placeCards();
     // Hidden, not deleted: whoever selects a head in one of them goes on in it.
+    const PictureContext context = pictureContext(*workspace());
     for (PictureCard* card : m_cards) {
-        const bool isMissing = isOfMissingHead(card->picture(), *workspace());
+        const bool isMissing = isOfMissingHead(card->picture(), context);
         card->setVisible(!isMissing);
         m_lacksHead = m_lacksHead || isMissing;
     }
@@ -431,7 +432,8 @@ void ResultPage::showNumbers()
 {
     std::vector<const ResultArray*> others;
     if (workspace()->model()->isOpen() && isComputed(*m_analysis, *workspace()->model()->results())) {
-        for (const ResultArray& array : workspace()->model()->results()->arrays) {
+        const PictureContext context = pictureContext(*workspace());
+        for (const ResultArray& array : context.results->arrays) {
             const bool shown = std::any_of(m_cards.begin(), m_cards.end(), [&](const PictureCard* card) {
                 const std::vector<std::string>& paths = card->picture().arrays;
                 return std::find(paths.begin(), paths.end(), array.path) != paths.end();
@@ -439,7 +441,7 @@ void ResultPage::showNumbers()
             Picture alone;
             alone.kind = Picture::Kind::Table;
             alone.arrays = {array.path};
-            const bool isMissing = m_lacksHead && isOfMissingHead(alone, *workspace());
+            const bool isMissing = m_lacksHead && isOfMissingHead(alone, context);
             if (!shown && !isMissing && belongsTo(array, *m_analysis))
                 others.push_back(&array);
         }
@@ -476,6 +478,7 @@ QList<FigureSource*> ResultPage::figures()
             auto* source = dynamic_cast<FigureSource*>(view);
             describe(source, tr("%1, %2").arg(what, text(workspace()->model()->card().name)));
             setSubject(source, card->headOf(view));
+            setView(source, card->viewNameOf(view));
             all << source;
         }
     }

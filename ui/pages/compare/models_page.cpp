@@ -373,8 +373,9 @@ void ModelsPage::showTokens()
     if (!isThere)
         return;
     m_tokenModel->setHorizontalHeaderLabels({tr("Source"), tr("Left"), tr("Entered")});
-    const auto old = cutAtHeads(*before, *workspace());
-    const auto now = cutAtHeads(*after, *workspace());
+    const PictureContext context = pictureContext(*workspace());
+    const auto old = cutAtHeads(*before, context);
+    const auto now = cutAtHeads(*after, context);
     for (std::size_t i = 0; old && now && i < sources->shape.front(); ++i) {
         const ArrayPart a = entryOf(*old, i), b = entryOf(*now, i);
         m_tokenModel->appendRow({tokenCell(*workspace(), static_cast<int>(wholeArray(*sources).at(i))),

@@ -75,7 +75,7 @@ void AllHeadsPage::recompute()
         parts.push_back(wholeArray(*score));
     {
         const QSignalBlocker quiet(m_table->selectionModel()); // other rows are no choice of a head
-        m_model->setParts(results, parts, *workspace());
+        m_model->setParts(results, parts, pictureContext(*workspace()));
     }
     showPlane(scores);
     markHead();

@@ -76,7 +76,7 @@ private:
         if (picture.kind == Kind::Lines || picture.kind == Kind::Bars) {
             auto* chart = dynamic_cast<LineChart*>(*figure);
             QVERIFY(chart && !chart->series().empty());
-            const auto part = cutAtHeads(*there.front(), *m_workspace);
+            const auto part = cutAtHeads(*there.front(), pictureContext(*m_workspace));
             if (part && !part->shape.empty()) {
                 const QVector<QPointF>& points = chart->series().front().points;
                 QCOMPARE(points.size(), static_cast<qsizetype>(part->shape.back()));
@@ -114,7 +114,7 @@ private slots:
             picturesOf(analysis, *m_workspace->model()->results(), m_workspace->model()->card());
         const auto isMissing = [&](const Picture& picture) {
             return canBeDrawn(picture, *m_workspace->model()->results())
-                && isOfMissingHead(picture, *m_workspace);
+                && isOfMissingHead(picture, pictureContext(*m_workspace));
         };
         if (std::any_of(pictures.begin(), pictures.end(), isMissing)) { // of layer 0, as is said
             QVERIFY(says(QStringLiteral("It says nothing of L1H5")));

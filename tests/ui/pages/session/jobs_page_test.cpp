@@ -155,7 +155,7 @@ private slots:
             isSame = isSame && total->isVisible() == (status.index > 0)
                 && total->text().endsWith(QString::fromStdString(runStatusText(status)));
         });
-        workspace.openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
         QTRY_VERIFY_WITH_TIMEOUT(begun.size() == 6 && !workspace.runs()->job()->isRunning(), 60000);
         QVERIFY(isSame && !total->isVisible());
 
@@ -173,7 +173,7 @@ private slots:
             rows.push_back(match.captured(1).toInt() - 1);
             shown.emplace_back(match.captured(2).toInt(), static_cast<double>(done) / all);
         };
-        const std::shared_ptr<const Circuits> circuits = workspace.circuits();
+        const std::shared_ptr<const Circuits> circuits = workspace.model()->circuits();
         std::vector<const Analysis*> chosen = defaultAnalyses(circuits->config(), {});
         std::erase(chosen, findAnalysis("tables")); // the window does not run it unasked
         QCOMPARE(chosen.size(), begun.size());
