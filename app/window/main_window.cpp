@@ -1,47 +1,41 @@
 #include "app/window/main_window.h"
 
 #include "app/demo.h"
+#include "app/window/actions.h"
+#include "app/window/docks.h"
+#include "app/window/figure_commands.h"
 #include "app/window/head_change_menu.h"
-#include "app/window/page_tabs.h"
-#include "core/base/log.h"
-#include "core/session/session_file.h"
+#include "app/window/main_bar.h"
+#include "app/window/menus.h"
+#include "app/window/navigation.h"
+#include "app/window/notices.h"
+#include "app/window/window_settings.h"
+#include "ui/base/bidi.h"
 #include "ui/base/icons.h"
 #include "ui/base/plain_text.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/imported_attention.h"
+#include "ui/document/relation_store.h"
 #include "ui/document/workspace_state.h"
 #include "ui/pages/heads/head_header.h"
 #include "ui/pages/heads/heads_page.h"
 #include "ui/pages/model/start_page.h"
+#include "ui/widgets/job_bar.h"
 #include "ui/widgets/notice_bar.h"
-#include "ui/widgets/token_edit.h"
 
-#include <QApplication>
-#include <QClipboard>
 #include <QCloseEvent>
-#include <QComboBox>
 #include <QDockWidget>
-#include <QFileDialog>
 #include <QGuiApplication>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLabel>
-#include <QLineEdit>
-#include <QMenu>
-#include <QMessageBox>
 #include <QMimeData>
-#include <QPushButton>
 #include <QScreen>
 #include <QStackedWidget>
 #include <QStatusBar>
-#include <QTabBar>
 #include <QTimer>
 #include <QVBoxLayout>
-
-#include <spdlog/logger.h>
-
-#include <utility>
 
 namespace headwise::app {
 
@@ -52,7 +46,7 @@ namespace {
 /// As large as the pages like it, on a screen that has the room.
 QSize firstSize()
 {
-    constexpr QSize liked(1360, 860), frame(16, 48); // what a window manager draws around it
+    constexpr QSize liked(1360, 860), frame(16, 48); // which a window manager draws around it
     const bool hasDesktop = !QStringList{QStringLiteral("offscreen"), QStringLiteral("minimal")}.contains(
         QGuiApplication::platformName());
     const QScreen* screen = hasDesktop ? QGuiApplication::primaryScreen() : nullptr;
@@ -63,42 +57,57 @@ QSize firstSize()
 
 MainWindow::MainWindow(QWidget* parent)
     : QMainWindow(parent)
-    , m_settings(readSettings())
     , m_workspace(new Workspace(this))
+    , m_settings(new WindowSettings(this, m_workspace))
+    , m_saving(new Saving(this, m_workspace, m_settings, [this] { return viewState(); }))
+    , m_opening(new Opening(this, m_workspace, m_settings, m_saving))
     , m_stack(new QStackedWidget(this))
     , m_start(new StartPage(this))
     , m_center(new QWidget(this))
     , m_banner(new QLabel(this))
     , m_header(new HeadHeader(m_workspace, this))
-    , m_tabs(new PageTabs(this))
     , m_heads(new HeadsPage(m_workspace, this))
-    , m_notices(new NoticeBar(this))
+    , m_pages(new Pages(m_workspace, m_heads, this))
+    , m_noticeBar(new NoticeBar(this))
+    , m_docks(new Docks(this, m_workspace, m_heads, m_settings))
+    , m_bar(new MainBar(m_workspace, m_saving, this))
+    , m_addresses(new Addresses(this, m_workspace, m_opening, m_pages))
+    , m_figures(new FigureCommands(this, m_workspace, m_settings, m_pages))
+    , m_notices(new Notices(this, m_workspace, m_noticeBar, m_opening))
+    , m_actions(new Actions(this, m_workspace))
 {
     setAcceptDrops(true);
     setWindowIcon(applicationIcon());
     resize(firstSize());
+    layOut();
+    createMenus();
+    createStatusBar();
+    connectWorkspace();
+    connectParts();
+    m_settings->apply();
+    wearTheme(*this); // once all is in its place
+    m_start->setDemoAvailable(!demoModelFolder().isEmpty());
+    m_docks->rememberLayout();
+    restoreGeometry(m_settings->now().geometry);
+    m_docks->hide();
+    updateState();
+    prepareParts();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::layOut()
+{
     m_banner->setWordWrap(true);
     m_banner->setObjectName(QStringLiteral("banner"));
     m_banner->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
-    connect(m_banner, &QLabel::linkActivated, this, [this](const QString& link) {
-        if (link == QLatin1String("undo-head-changes"))
-            whenResultsAreSafe([this] { undoHeadChanges(*m_workspace); });
-        else if (link == QLatin1String("locate-model"))
-            locateModel();
-        else if (link == QLatin1String("locate-model-file"))
-            locateModelFile();
-        else
-            addTokenizer();
-    });
     m_banner->hide();
-    m_tabs->setDocumentMode(true);
-    m_tabs->tabBar()->setDrawBase(false);
     auto* layout = new QVBoxLayout(m_center);
     layout->setContentsMargins(8, 8, 8, 0);
     layout->setSpacing(8);
     layout->addWidget(m_banner);
     layout->addWidget(m_header);
-    layout->addWidget(m_tabs, 1);
+    layout->addWidget(m_pages, 1);
     m_stack->addWidget(m_start);
     m_stack->addWidget(m_center);
     auto* central = new QWidget(this);
@@ -106,29 +115,100 @@ MainWindow::MainWindow(QWidget* parent)
     auto* rows = new QVBoxLayout(central);
     rows->setContentsMargins(0, 0, 0, 0);
     rows->setSpacing(0);
-    rows->addWidget(m_notices);
+    rows->addWidget(m_noticeBar);
     rows->addWidget(m_stack, 1);
     setCentralWidget(central);
-
-    createPages();
-    createDocks();
-    createActions();
-    createToolBar();
-    createStatusBar();
-    connectSignals();
-    createNotices();
-    wearTheme(*this); // once all is in its place
-    m_start->setDemoAvailable(!demoModelFolder().isEmpty());
-    m_firstLayout = saveState();
-    restoreGeometry(m_settings.geometry);
-    showDocks(false);
-    updateRecent();
-    updateState();
-    prepareParts();
 }
 
-/// The first page is made before a model comes, which has enough to do; so is the one that takes longest. What their style asks
-/// of every part when it is shown is asked before, too. Each in an event of its own.
+void MainWindow::createMenus()
+{
+    auto* navigation = new Navigation(this, m_workspace, m_pages, m_docks, m_bar);
+    fillMenus({this, m_workspace, m_actions, m_settings, m_saving, m_opening, m_pages, m_docks, m_figures,
+               navigation, m_addresses});
+    addToolBar(m_bar);
+    m_bar->arrange(*m_actions);
+}
+
+void MainWindow::createStatusBar()
+{
+    auto* readOut = new QLabel(this);
+    readOut->setFont(tokenFont());
+    readOut->setMinimumWidth(1); // Rather cut off than a window that grows.
+    readOut->setContentsMargins(8, 0, 12, 0);
+    statusBar()->setSizeGripEnabled(false);
+    for (Job* job :
+         {m_workspace->opener()->job(), m_workspace->model()->tokensJob(), m_workspace->runs()->job()})
+        statusBar()->addWidget(new JobBar(job, this));
+    statusBar()->addPermanentWidget(readOut);
+    connect(m_pages, &Pages::readOutChanged, readOut,
+            [readOut](const QString& text) { readOut->setText(isolated(text)); });
+}
+
+void MainWindow::connectWorkspace()
+{
+    connect(m_workspace->model(), &OpenModel::opened, this, [this] {
+        const QString file = text(m_workspace->session()->path().string());
+        m_settings->rememberRecent(file.isEmpty() ? text(m_workspace->model()->source().path.string())
+                                                  : file);
+        m_start->setError({});
+        m_docks->show();
+        restoreViewState(m_workspace->session()->view());
+        restoreViewState(m_opening->takeViewState());
+        m_addresses->showAwaited();
+        updateState();
+    });
+    connect(m_workspace->model(), &OpenModel::closed, this, [this] {
+        m_docks->hide();
+        updateState();
+    });
+    for (const auto signal :
+         {&OpenModel::circuitsChanged, &OpenModel::embeddingChanged, &OpenModel::resultsChanged})
+        connect(m_workspace->model(), signal, this, &MainWindow::updateState);
+    connect(m_workspace->selection(), &Selection::headChanged, this, &MainWindow::updateState);
+    connect(m_workspace->notebook(), &Notebook::notesChanged, this, &MainWindow::updateState);
+    connect(m_workspace->session(), &SessionFile::saved, this, &MainWindow::updateState);
+    connect(ImportedAttention::of(m_workspace), &ImportedAttention::kept, this, &MainWindow::updateState);
+    connect(m_workspace->model(), &OpenModel::bannerChanged, this, [this](const QString& message) {
+        setMarkup(m_banner, message);
+        m_banner->setVisible(!message.isEmpty());
+    });
+}
+
+void MainWindow::connectParts()
+{
+    const auto showRecent = [this] {
+        m_start->setRecentFiles(m_settings->now().recentFiles, m_settings->now().recentCards);
+    };
+    showRecent();
+    connect(m_settings, &WindowSettings::recentChanged, m_start, showRecent);
+    connect(m_saving, &Saving::declined, this, &MainWindow::updateState);
+    connect(m_opening, &Opening::failed, m_start, &StartPage::setError);
+    connect(m_opening, &Opening::comparisonChosen, this, [this] { showPage(QStringLiteral("models")); });
+    connect(m_start, &StartPage::openFolderRequested, m_opening, &Opening::chooseFolder);
+    connect(m_start, &StartPage::openFileRequested, m_opening, &Opening::chooseFile);
+    connect(m_start, &StartPage::openDemoRequested, m_opening, &Opening::openDemo);
+    connect(m_start, &StartPage::openRecentRequested, m_opening, &Opening::openPath);
+    connect(m_pages, &Pages::modelWanted, m_opening, &Opening::chooseComparison);
+    connect(m_pages, &Pages::modelFileWanted, m_opening, &Opening::chooseComparisonFile);
+    connect(m_heads, &HeadsPage::problemFound, m_opening,
+            [this](const QString& message) { m_opening->showError(tr("Relations"), message); });
+    connect(m_banner, &QLabel::linkActivated, this, &MainWindow::followLink);
+}
+
+void MainWindow::followLink(const QString& link)
+{
+    if (link == QLatin1String("undo-head-changes"))
+        m_saving->whenResultsAreSafe([this] { undoHeadChanges(*m_workspace); });
+    else if (link == QLatin1String("locate-model"))
+        m_opening->locateModel();
+    else if (link == QLatin1String("locate-model-file"))
+        m_opening->locateModelFile();
+    else
+        m_opening->addTokenizer();
+}
+
+/// The first page is made before a model comes, which has enough to do; so is the one that takes longest. Every part is
+/// polished before it is shown, too. Each in an event of its own.
 void MainWindow::prepareParts()
 {
     const auto polish = [](QWidget* whole) {
@@ -138,84 +218,19 @@ void MainWindow::prepareParts()
         });
     };
     QTimer::singleShot(0, this, [this, polish] {
-        polish(m_tabs->currentPage());
+        polish(m_pages->currentPage());
         polish(m_header);
         for (QDockWidget* dock : findChildren<QDockWidget*>())
             polish(dock);
         QTimer::singleShot(0, this, [this, polish] {
-            polish(m_tabs->page(m_tabs->indexOfName(QStringLiteral("analyses"))));
+            polish(m_pages->page(m_pages->indexOfName(QStringLiteral("analyses"))));
         });
     });
 }
 
-MainWindow::~MainWindow() = default;
-
-void MainWindow::connectSignals()
-{
-    connect(m_workspace->model(), &OpenModel::opened, this, [this] {
-        const QString file = text(m_workspace->session()->path().string());
-        rememberRecent(file.isEmpty() ? text(m_workspace->model()->source().path.string()) : file);
-        m_start->setError({});
-        if (!std::exchange(m_docksAreNew, false))
-            showDocks(true);
-        restoreViewState(m_workspace->session()->view());
-        updateState();
-    });
-    connect(m_workspace->model(), &OpenModel::closed, this, [this] {
-        m_docksAreNew = false;
-        showDocks(false);
-        updateState();
-    });
-    connect(m_workspace->model(), &OpenModel::circuitsChanged, this, [this] {
-        updateState();
-        if (m_workspace->model()->isOpen() && !m_docksShown) // in an event before that of opened()
-            QTimer::singleShot(0, this, [this] {
-                if (m_workspace->model()->isOpen() && !m_docksShown)
-                    showDocks(m_docksAreNew = true);
-            });
-    });
-    connect(m_workspace->selection(), &Selection::headChanged, this, &MainWindow::updateState);
-    connect(m_workspace->notebook(), &Notebook::notesChanged, this, &MainWindow::updateState);
-    connect(m_workspace->model(), &OpenModel::embeddingChanged, this, &MainWindow::updateState);
-    connect(m_workspace->model(), &OpenModel::resultsChanged, this, &MainWindow::updateState);
-    connect(ImportedAttention::of(m_workspace), &ImportedAttention::kept, this, &MainWindow::updateState);
-    connect(m_workspace->session(), &SessionFile::saved, this, [this](const QString& file) {
-        rememberRecent(file);
-        updateState();
-        logger().info("saved {}", file.toStdString());
-        showMessage(tr("Saved %1").arg(file));
-        if (const auto next = std::exchange(m_afterSave, {}))
-            whenNotesAreSafe(next); // asks again about what changed while this was being saved
-    });
-    connect(m_workspace->session(), &SessionFile::conflict, this, &MainWindow::askAboutConflict);
-    connect(m_workspace->session(), &SessionFile::merged, this, &MainWindow::save);
-    connect(m_workspace->opener(), &Opener::openFailed, this, &MainWindow::showOpenError);
-    connect(m_workspace->opener(), &Opener::configMissing, this, &MainWindow::askForConfig);
-    connect(m_workspace->opener(), &Opener::locatedConfigMissing, this, &MainWindow::askForLocatedConfig);
-    connect(m_workspace, &Workspace::failed, this, [this](const QString& message) {
-        m_afterSave = {};
-        logger().warn("{}", message.toStdString());
-        showError(tr("Headwise"), message);
-    });
-    connect(m_workspace->model(), &OpenModel::bannerChanged, this, [this](const QString& message) {
-        setMarkup(m_banner, message);
-        m_banner->setVisible(!message.isEmpty());
-    });
-    connect(m_start, &StartPage::openFolderRequested, this, &MainWindow::chooseFolder);
-    connect(m_start, &StartPage::openFileRequested, this, &MainWindow::chooseFile);
-    connect(m_start, &StartPage::openDemoRequested, this, &MainWindow::openDemo);
-    connect(m_start, &StartPage::openRecentRequested, this, &MainWindow::openPath);
-    connect(m_search, &TokenEdit::tokenChosen, this, [this](int token) {
-        m_workspace->selection()->setToken(token);
-        showPage(QStringLiteral("tokens"));
-    });
-    connect(m_search, &TokenEdit::headChosen, m_workspace->selection(), &Selection::setHead);
-    connect(m_search, &TokenEdit::notFound, this, &MainWindow::showMessage);
-}
-
 QString MainWindow::viewState() const
 {
-    QJsonObject pages = m_tabs->viewState();
+    QJsonObject pages = m_pages->viewState();
     pages[QStringLiteral("heads")] = m_heads->viewState();
     QJsonObject state;
     state[QStringLiteral("head")] = text(dottedHead(m_workspace->selection()->head()));
@@ -223,7 +238,7 @@ QString MainWindow::viewState() const
     if (const auto reference = m_workspace->selection()->reference())
         state[QStringLiteral("reference")] = text(dottedHead(*reference));
     state[QStringLiteral("question")] = questionState(*m_workspace);
-    state[QStringLiteral("page")] = m_tabs->currentName();
+    state[QStringLiteral("page")] = m_pages->currentName();
     state[QStringLiteral("pages")] = pages;
     state[QStringLiteral("layout")] = QString::fromLatin1(saveState().toBase64());
     return QString::fromUtf8(QJsonDocument(state).toJson(QJsonDocument::Compact));
@@ -236,7 +251,7 @@ void MainWindow::restoreViewState(const QString& json)
         return;
     restoreState(QByteArray::fromBase64(state[QStringLiteral("layout")].toString().toLatin1()));
     const QJsonObject pages = state[QStringLiteral("pages")].toObject();
-    m_tabs->setViewState(pages);
+    m_pages->setViewState(pages);
     m_heads->setViewState(pages[QStringLiteral("heads")].toObject());
     if (const auto head = parseHeadId(state[QStringLiteral("head")].toString().toStdString()))
         m_workspace->selection()->setHead(*head);
@@ -248,44 +263,28 @@ void MainWindow::restoreViewState(const QString& json)
     m_workspace->selection()->forgetHistory();
 }
 
-void MainWindow::showPage(const QString& name)
+void MainWindow::comeForward()
 {
-    if (const int index = m_tabs->indexOfName(name); index >= 0)
-        m_tabs->setCurrentIndex(index);
+    if (isMinimized())
+        showNormal();
+    show();
+    raise();
+    activateWindow();
 }
 
-void MainWindow::showDocks(bool open)
+void MainWindow::keepRecovery(const std::filesystem::path& folder)
 {
-    if (!open && m_docksShown)
-        keep([](Settings&) {}); // where they stand
-    for (QDockWidget* dock : m_docks)
-        dock->setVisible(open && dock->objectName() != QLatin1String("log")
-                         && dock->objectName() != QLatin1String("jobs"));
-    if (open)
-        restoreState(m_settings.layout);
-    m_docksShown = open;
+    m_notices->keepRecovery(folder, m_saving, m_settings);
 }
 
 void MainWindow::updateState()
 {
     const bool open = m_workspace->model()->isOpen();
     m_stack->setCurrentWidget(open ? m_center : static_cast<QWidget*>(m_start));
-    for (QAction* item : m_whenOpen)
-        item->setEnabled(open);
-    m_headEdit->setEnabled(open);
-    m_search->setEnabled(open);
-    m_embedding->setEnabled(open && m_workspace->model()->hasModel());
-    m_processing->setEnabled(open && m_workspace->model()->hasModel());
-    if (!open) {
-        m_headEdit->clear();
-        setWindowTitle(QStringLiteral("Headwise"));
-        return;
-    }
-    m_headEdit->setText(text(dottedHead(m_workspace->selection()->head())));
-    const QSignalBlocker quietProcessing(m_processing);
-    m_processing->setCurrentIndex(isProcessed(m_workspace->model()->processing()) ? 0 : 1);
-    const QSignalBlocker quietEmbedding(m_embedding);
-    m_embedding->setCurrentIndex(m_embedding->findData(static_cast<int>(m_workspace->model()->embedding())));
+    m_actions->refresh();
+    m_bar->refresh();
+    if (!open)
+        return setWindowTitle(QStringLiteral("Headwise"));
     const QString file = text(m_workspace->session()->path().filename().string());
     setWindowTitle(tr("%1%2[*] — Headwise")
                        .arg(text(m_workspace->model()->card().name),
@@ -293,67 +292,37 @@ void MainWindow::updateState()
     setWindowModified(m_workspace->session()->isModified());
 }
 
-void MainWindow::rememberRecent(const QString& path)
+void MainWindow::closeEvent(QCloseEvent* event)
 {
-    const ModelCard& card = m_workspace->model()->card();
-    keep([&](Settings& settings) {
-        settings.addRecent(
-            path, {card.nLayers, card.nHeads, card.dModel, text(card.architecture), QDate::currentDate()});
-    });
-    updateRecent();
-}
-
-void MainWindow::updateRecent()
-{
-    m_start->setRecentFiles(m_settings.recentFiles, m_settings.recentCards);
-    if (!m_recentMenu)
-        return;
-    m_recentMenu->clear();
-    for (const QString& path : m_settings.recentFiles)
-        m_recentMenu->addAction(path, this, [this, path] { openPath(path); });
-    m_recentMenu->setEnabled(!m_settings.recentFiles.isEmpty());
-}
-
-void MainWindow::setTheme(ThemeMode mode)
-{
-    keep([mode](Settings& settings) { settings.theme = mode; });
-    applyTheme(*qApp, mode);
-    for (QWidget* top : QApplication::topLevelWidgets())
-        if (auto* window = qobject_cast<MainWindow*>(top)) {
-            window->m_settings.theme = mode;
-            window->checkTheme();
+    event->ignore();
+    const auto asking = std::make_shared<bool>(true);
+    m_saving->whenNotesAreSafe([this, event, asking] {
+        if (!*asking) { // The notes were saved first; `event` is long gone.
+            close();
+            return;
         }
+        m_settings->keep();             // where everything stands
+        m_workspace->opener()->close(); // asks the jobs to stop; nothing waits for them
+        event->accept();
+    });
+    *asking = false;
 }
 
-void MainWindow::showError(const QString& title, const QString& message)
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 {
-    auto* box = new QMessageBox(QMessageBox::Warning, title, message, QMessageBox::Close, this);
-    box->setAttribute(Qt::WA_DeleteOnClose);
-    box->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    QPushButton* copy = box->addButton(tr("Copy"), QMessageBox::ActionRole);
-    QObject::disconnect(copy, nullptr, box, nullptr); // copying does not close it
-    connect(copy, &QAbstractButton::clicked, box,
-            [message] { QGuiApplication::clipboard()->setText(message); });
-    box->open();
+    if (event->mimeData()->hasUrls() && event->mimeData()->urls().first().isLocalFile())
+        event->acceptProposedAction();
 }
 
-void MainWindow::showMessage(const QString& message)
+void MainWindow::dropEvent(QDropEvent* event)
 {
-    statusBar()->showMessage(message, 6000);
-}
-
-bool MainWindow::event(QEvent* event)
-{
-    // What Qt says of a desktop that turns dark. Our own palettes say ApplicationPaletteChange alone, so that this does not
-    // answer itself; asking for the system's palette sets one, so that it is asked later and once for all windows.
-    if (event->type() == QEvent::ThemeChange && !std::exchange(m_themeIsAsked, true))
-        QTimer::singleShot(0, this, [this] {
-            m_themeIsAsked = false;
-            const bool follows = m_settings.theme == ThemeMode::System;
-            if (follows && systemIsDark() != themeColors(QApplication::palette()).dark)
-                applyTheme(*qApp, ThemeMode::System);
-        });
-    return QMainWindow::event(event);
+    const QString file = event->mimeData()->urls().first().toLocalFile();
+    event->acceptProposedAction();
+    if (m_workspace->model()->hasModel() && isRelationFile(file))
+        return m_heads->askRelations(file);
+    if (m_workspace->model()->hasModel() && event->modifiers().testFlag(Qt::AltModifier))
+        return m_opening->compareWith(file);
+    openPath(file);
 }
 
 void MainWindow::changeEvent(QEvent* event)
@@ -361,6 +330,12 @@ void MainWindow::changeEvent(QEvent* event)
     QMainWindow::changeEvent(event);
     if (event->type() == QEvent::PaletteChange)
         update();
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event)
+{
+    if (!event->matches(QKeySequence::Copy) || !m_figures->copyFocused())
+        QMainWindow::keyPressEvent(event);
 }
 
 } // namespace headwise::app

@@ -5,6 +5,7 @@
 #include "app/termination.h"
 #include "app/window/main_window.h"
 #include "app/window/remote.h"
+#include "app/window/settings.h"
 #include "app/window/windows.h"
 #include "core/base/log.h"
 #include "core/files/file_write.h"

@@ -1,5 +1,4 @@
-#include "app/window/about_dialog.h"
-#include "app/window/main_window.h"
+#include "app/window/help_dialog.h"
 
 #include "core/analysis/catalogue.h"
 #include "ui/base/text.h"
@@ -9,8 +8,6 @@
 #include <QTextBrowser>
 #include <QVBoxLayout>
 
-// What the window says of itself.
-
 namespace headwise::app {
 
 using namespace headwise::ui;
@@ -19,7 +16,7 @@ namespace {
 
 QString keysText()
 {
-    return MainWindow::tr(
+    return QDialog::tr(
         "<h3>Keys</h3><table cellspacing='6'><tr><td>Ctrl+O, Ctrl+Shift+O</td><td>open a model folder; a file or session</td></tr>"
         "<tr><td>Ctrl+S, Ctrl+Shift+S</td><td>save the session; under another name</td></tr><tr><td>Ctrl+W, Ctrl+Q</td><td>close the model; quit</td></tr>"
         "<tr><td>F5</td><td>read the model or session from disk again, as it is shown</td></tr><tr><td>Ctrl+E</td><td>export a picture and its numbers; a right click on any picture does the "
@@ -44,7 +41,7 @@ QString keysText()
 
 QString conventionsText()
 {
-    return MainWindow::tr(
+    return QDialog::tr(
         "<h3>What is shown</h3><p>QK = W_Q W_Kᵀ: rows are queries, columns keys. OV = W_V W_O: rows are the source, columns the output. The full circuits stand between tokens: E W_Q W_Kᵀ Eᵀ and E W_V W_O W_U. Neither "
         "the attention scale nor a bias is in them. With rotary positions QK is the one of offset Δ = 0.</p><p>Processed weights have norms and value biases folded and writing weights and unembedding centred, as far "
         "as the model's function stays the same; raw weights are as the file has them. E is what stands on the token side: the embedding, the embedding after layer 0's MLP, that MLP alone, or the unembedding.</p>"
@@ -65,7 +62,7 @@ QString conventionsText()
 
 QString analysesText()
 {
-    QString lines = MainWindow::tr(
+    QString lines = QDialog::tr(
         "<h3>Scores and analyses</h3><p>The Analyses page lists them all: ● is computed, ○ can be computed, – cannot be on this model, and its tooltip says why. Run computes one with what the fields over its pictures say: a prompt, the "
         "selected token, the reference and the selected head, a direction, a seed. Pictures follow the selected head; clicks in them select heads and tokens. Every score names its null: what heads of "
         "random weights get. The results are saved with the session and shown from it without the model.</p>");
@@ -78,35 +75,28 @@ QString analysesText()
 
 } // namespace
 
-void MainWindow::showHelp()
+void showHelp(QWidget* window)
 {
     const QString name = QStringLiteral("help");
-    if (auto* shown = findChild<QDialog*>(name)) {
+    if (auto* shown = window->findChild<QDialog*>(name)) {
         shown->raise();
         return shown->activateWindow();
     }
-    auto* dialog = new QDialog(this); // beside the window, so that one can try what one reads
+    auto* dialog = new QDialog(window); // beside the window, so that one can try what one reads
     dialog->setObjectName(name);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setWindowTitle(tr("Keys and views"));
+    dialog->setWindowTitle(QDialog::tr("Keys and views"));
     auto* browser = new QTextBrowser(dialog);
     browser->setFrameShape(QFrame::NoFrame);
     browser->setHtml(keysText() + conventionsText() + analysesText());
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, dialog);
-    connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
+    QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
     auto* layout = new QVBoxLayout(dialog);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->addWidget(browser);
     layout->addWidget(buttons);
     dialog->resize(680, 620);
     dialog->show();
-}
-
-void MainWindow::showAbout()
-{
-    auto* dialog = new AboutDialog(this);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->open();
 }
 
 } // namespace headwise::app

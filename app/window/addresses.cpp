@@ -1,0 +1,192 @@
+#include "app/window/addresses.h"
+
+#include "app/window/opening.h"
+#include "app/window/pages.h"
+#include "core/analysis/catalogue.h"
+#include "ui/base/text.h"
+#include "ui/pages/matrix/heatmap_page.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+
+#include <array>
+#include <utility>
+
+namespace headwise::app {
+
+using namespace headwise::ui;
+
+namespace {
+
+struct CircuitName {
+    std::string_view name;
+    int ofMatrix; ///< Its choice on the Matrix page…
+    int ofTokens; ///< …and on the Tokens page.
+};
+constexpr std::array<CircuitName, 4> circuitNames{
+    {{"OV", 0, 0}, {"QK", 1, 1}, {"full-OV", 2, 0}, {"full-QK", 3, 1}}};
+
+const CircuitName* circuitNamed(std::string_view name)
+{
+    for (const CircuitName& circuit : circuitNames)
+        if (circuit.name == name)
+            return &circuit;
+    return nullptr;
+}
+
+} // namespace
+
+Addresses::Addresses(QMainWindow* window, Workspace* workspace, Opening* opening, Pages* pages)
+    : WindowPart(window, workspace)
+    , m_opening(opening)
+    , m_pages(pages)
+{
+    connect(m_workspace->opener(), &Opener::openFailed, this, [this] { m_awaited.reset(); });
+}
+
+Result<Done> Addresses::check(const Address& address) const
+{
+    if (address.analysis && !findAnalysis(*address.analysis))
+        return Error{ErrorCode::InvalidArgument,
+                     "There is no analysis '" + *address.analysis + "'; headwise list-analyses names them."};
+    if (address.page.empty() || circuitNamed(address.page) || m_pages->indexOfName(text(address.page)) >= 0)
+        return Done{};
+    return Error{ErrorCode::InvalidArgument,
+                 "There is no page '" + address.page + "'; there are OV, QK, full-OV, full-QK, "
+                     + m_pages->pageNames().join(QStringLiteral(", ")).toStdString() + "."};
+}
+
+void Addresses::goTo(const Address& address)
+{
+    if (m_opening->shows(address.model) && !m_workspace->opener()->job()->isRunning())
+        return show(address);
+    m_awaited = address;
+    if (!m_opening->shows(address.model))
+        m_opening->openPath(text(address.model.string()));
+}
+
+void Addresses::showAwaited()
+{
+    if (const auto address = std::exchange(m_awaited, {}); address && m_opening->shows(address->model))
+        show(*address);
+}
+
+void Addresses::show(const Address& address)
+{
+    const ModelCard& card = m_workspace->model()->card();
+    if (address.head.layer >= card.nLayers || address.head.head >= card.nHeads)
+        return showMessage(
+            tr("%1 has no head %2: its last is %3.")
+                .arg(text(card.name), text(address.head), text(HeadId{card.nLayers - 1, card.nHeads - 1})));
+    m_workspace->selection()->setHead(address.head);
+    if (address.reference)
+        m_workspace->selection()->setReference(*address.reference);
+    if (address.direction)
+        m_workspace->selection()->setDirection(
+            {address.direction->isQk ? CircuitKind::Qk : CircuitKind::Ov, address.direction->number - 1, 1});
+    if (address.analysis)
+        return m_pages->showOn(QStringLiteral("analyses"),
+                               {{QStringLiteral("analysis"), text(*address.analysis)}});
+    const std::optional<std::string>& token = address.row ? address.row : address.column;
+    if (token && !chooseToken(*token))
+        return;
+    const CircuitName* circuit = circuitNamed(address.page);
+    if (!circuit && (!address.page.empty() || !token))
+        return m_pages->showPage(!address.page.empty()   ? text(address.page)
+                                     : address.direction ? QStringLiteral("vectors")
+                                     : address.reference ? QStringLiteral("compare")
+                                                         : QString());
+    const int ofTokens = circuit ? circuit->ofTokens : 0;
+    if (token && !(address.row && address.column))
+        return m_pages->showOn(
+            QStringLiteral("tokens"),
+            {{QStringLiteral("circuit"), ofTokens}, {QStringLiteral("side"), address.row ? 0 : 1}});
+    QJsonObject choice{{QStringLiteral("circuit"), circuit ? circuit->ofMatrix : 2}};
+    if (token) { // Both: the block of the two tokens.
+        choice[QStringLiteral("circuit")] = 2 + ofTokens;
+        choice[QStringLiteral("which")] = 0;
+        choice[QStringLiteral("text")] = rawToken(*address.row) + rawToken(*address.column);
+    }
+    m_pages->showOn(QStringLiteral("matrix"), choice);
+}
+
+bool Addresses::chooseToken(const std::string& shown)
+{
+    int token = -1;
+    if (const auto tokenizer = m_workspace->model()->tokenizer()) {
+        const Result<int> found = tokenizer->find(shown);
+        if (!found) {
+            showMessage(text(found.error()));
+            return false;
+        }
+        token = *found;
+    } else {
+        bool isNumber = false;
+        token = text(shown).remove(u'#').toInt(&isNumber);
+        if (!isNumber) {
+            showMessage(tr("Without a tokenizer a token is called by its number, as in #17."));
+            return false;
+        }
+    }
+    m_workspace->selection()->setToken(token);
+    return true;
+}
+
+QString Addresses::rawToken(const std::string& shown) const
+{
+    const auto tokenizer = m_workspace->model()->tokenizer();
+    const Result<int> found = tokenizer ? tokenizer->find(shown)
+                                        : Result<int>(Error{ErrorCode::NotFound, "There is no tokenizer."});
+    return found ? text(tokenizer->bytes(*found)) : QString();
+}
+
+std::string Addresses::tokenReference(int token) const
+{
+    const auto tokenizer = m_workspace->model()->tokenizer();
+    const std::string shown = m_workspace->model()->tokenText(token).toStdString();
+    const Result<int> found = tokenizer ? tokenizer->find(shown) : Result<int>(token);
+    return found && *found == token ? shown : '#' + std::to_string(token); // Several may read the same.
+}
+
+void Addresses::copyReference()
+{
+    const QString name = m_pages->currentName();
+    const QJsonObject state = m_pages->currentPage()->viewState();
+    const int circuit = state[QStringLiteral("circuit")].toInt();
+    Address address{.model = m_workspace->session()->path().empty() ? m_workspace->model()->source().path
+                                                                    : m_workspace->session()->path(),
+                    .head = m_workspace->selection()->head(),
+                    .page = name.toStdString(),
+                    .row = std::nullopt,
+                    .column = std::nullopt,
+                    .reference = std::nullopt,
+                    .analysis = std::nullopt,
+                    .direction = std::nullopt};
+    if (name == QLatin1String("compare"))
+        address.reference = m_workspace->selection()->reference();
+    if (name == QLatin1String("analyses"))
+        address.analysis = state[QStringLiteral("analysis")].toString().toStdString();
+    if (name == QLatin1String("vectors")) {
+        const SingularChoice& direction = m_workspace->selection()->direction();
+        address.direction = Address::Direction{direction.circuit == CircuitKind::Qk, direction.index + 1};
+    }
+    // What an address cannot say, as the direct path or the largest of all tokens, is left to the page.
+    if (name == QLatin1String("matrix") && circuit >= 0 && circuit < static_cast<int>(circuitNames.size())) {
+        address.page = circuitNames.at(static_cast<std::size_t>(circuit)).name;
+        const auto cell = static_cast<HeatmapPage*>(m_pages->currentPage())->currentTokens();
+        if (cell && m_workspace->model()->tokenizer()) {
+            address.row = tokenReference(cell->first);
+            address.column = tokenReference(cell->second);
+        }
+    }
+    const int side = state[QStringLiteral("side")].toInt();
+    if (name == QLatin1String("tokens") && side <= 1) {
+        address.page = circuit == 0 ? "full-OV" : "full-QK";
+        (side == 0 ? address.row : address.column) = tokenReference(m_workspace->selection()->token());
+    }
+    const QString reference = text(addressText(address));
+    QGuiApplication::clipboard()->setText(reference);
+    showMessage(tr("Copied %1").arg(reference));
+}
+
+} // namespace headwise::app

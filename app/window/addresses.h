@@ -1,0 +1,37 @@
+#pragma once
+
+#include "app/address.h"
+#include "app/window/window_part.h"
+
+#include <QString>
+
+namespace headwise::app {
+
+class Opening;
+class Pages;
+
+/// Shows places in a model that are written down, and writes down the one that is shown.
+class Addresses : public WindowPart {
+    Q_OBJECT
+
+public:
+    Addresses(QMainWindow* window, ui::Workspace* workspace, Opening* opening, Pages* pages);
+
+    /// Errors: InvalidArgument, naming the pages there are.
+    Result<Done> check(const Address& address) const;
+    void goTo(const Address& address); ///< Opens its model first if another one is open.
+    void showAwaited();                ///< The place of the model that has just been opened.
+    void copyReference();              ///< To the clipboard: an address for --goto to come back here.
+
+private:
+    void show(const Address& address);
+    bool chooseToken(const std::string& shown);
+    QString rawToken(const std::string& shown) const;
+    std::string tokenReference(int token) const; ///< What chooseToken() takes for it.
+
+    Opening* m_opening;
+    Pages* m_pages;
+    std::optional<Address> m_awaited;
+};
+
+} // namespace headwise::app

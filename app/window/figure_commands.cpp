@@ -1,0 +1,254 @@
+#include "app/window/figure_commands.h"
+
+#include "app/window/export_heads_dialog.h"
+#include "app/window/pages.h"
+#include "app/window/window_settings.h"
+#include "core/base/log.h"
+#include "ui/base/icons.h"
+#include "ui/base/text.h"
+#include "ui/figures/figure_writer.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/pages/export/export_dialog.h"
+#include "ui/pages/export/figure_export_batch.h"
+#include "ui/pages/parts/page.h"
+#include "ui/widgets/job_bar.h"
+#include "ui/widgets/table_copy.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QCursor>
+#include <QDir>
+#include <QGuiApplication>
+#include <QMenu>
+#include <QPointer>
+#include <QStatusBar>
+
+#include <spdlog/logger.h>
+
+namespace headwise::app {
+
+using namespace headwise::ui;
+
+namespace {
+
+/// The picture of `page` that has the focus, or its only one; null where that leaves a choice.
+FigureSource* figureMeant(Page* page)
+{
+    const QList<FigureSource*> sources = page->figures();
+    QWidget* focus = QApplication::focusWidget();
+    for (QWidget* widget = focus; widget; widget = widget->parentWidget())
+        if (auto* source = dynamic_cast<FigureSource*>(widget); source && sources.contains(source))
+            return source;
+    const bool isElsewhere = dynamic_cast<FigureSource*>(focus) && !page->isAncestorOf(focus);
+    return sources.size() == 1 && !isElsewhere ? sources.first() : nullptr;
+}
+
+/// Calls `use` with the picture if it is still there: analyses that end while a menu is open replace their pictures.
+template <typename Use>
+auto ifThere(FigureSource* source, Use use)
+{
+    return [there = QPointer<QObject>(dynamic_cast<QObject*>(source)), source, use] {
+        if (there)
+            use(source);
+    };
+}
+
+} // namespace
+
+FigureCommands::FigureCommands(QMainWindow* window, Workspace* workspace, WindowSettings* settings,
+                               Pages* pages)
+    : WindowPart(window, workspace)
+    , m_settings(settings)
+    , m_pages(pages)
+{
+    connect(pages, &Pages::figureMenuRequested, this, &FigureCommands::showMenu);
+}
+
+void FigureCommands::choose(const QList<FigureSource*>& sources, Command command)
+{
+    QMenu menu(m_window);
+    for (FigureSource* source : sources)
+        menu.addAction(source->figureTitle(), this,
+                       ifThere(source, [this, command](FigureSource* there) { (this->*command)(there); }));
+    menu.exec(QCursor::pos());
+}
+
+void FigureCommands::exportFigure()
+{
+    const QList<FigureSource*> sources = m_pages->figures();
+    if (sources.isEmpty())
+        return showMessage(tr("There is no picture to export yet."));
+    if (FigureSource* meant = figureMeant(m_pages->currentPage()))
+        return exportFigureOf(meant);
+    choose(sources, &FigureCommands::exportFigureOf);
+}
+
+void FigureCommands::exportFigureOf(FigureSource* source)
+{
+    const QString name = FigureBatch::fileNameOf(source->figureTitle());
+    auto* dialog = new ExportDialog(source, parseFigureSettings(m_settings->now().figure),
+                                    QDir(m_settings->exportFolder()).filePath(name), m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setHeadsOffered(isOfHead(source));
+    connect(dialog, &ExportDialog::exported, this, [this, source](const QString& file) {
+        m_settings->keepFolderOf(file);
+        m_exportedTo = file;
+        m_exported = source;
+        logger().info("exported {}", file.toStdString());
+        showMessage(tr("Exported %1").arg(file));
+    });
+    connect(dialog, &QDialog::finished, this, [this, dialog] {
+        m_settings->keep([dialog](Settings& settings) { settings.figure = ui::text(dialog->remembered()); });
+    });
+    connect(dialog, &ExportDialog::headsRequested, this, [this, source] {
+        if (m_pages->figures().contains(source))
+            exportHeadsOf(source);
+    });
+    if (const auto* view = dynamic_cast<QObject*>(source))
+        connect(view, &QObject::destroyed, dialog, &ExportDialog::forgetSource);
+    dialog->open();
+}
+
+void FigureCommands::exportAgain()
+{
+    const QList<FigureSource*> sources = m_pages->figures();
+    if (m_exportedTo.isEmpty() || sources.isEmpty())
+        return exportFigure();
+    FigureSource* source = sources.first();
+    for (FigureSource* shown : sources)
+        if (shown == m_exported)
+            source = shown;
+    FigureSettings settings = parseFigureSettings(m_settings->now().figure);
+    if (const Result<FigureFormat> format = figureFormatOf(m_exportedTo))
+        settings.format = *format;
+    settings = fittedToView(*source, settings);
+    writer()->write(*source, m_exportedTo, settings, FigureWriter::Naming::NextFree);
+}
+
+FigureWriter* FigureCommands::writer()
+{
+    if (m_writer)
+        return m_writer;
+    m_writer = new FigureWriter(this);
+    showJob(m_writer->job());
+    connect(m_writer, &FigureWriter::written, this, [this](const QString& file) {
+        logger().info("exported {}", file.toStdString());
+        showMessage(tr("Exported %1").arg(file));
+    });
+    connect(m_writer, &FigureWriter::copied, this,
+            [this](const QString& title) { showMessage(tr("Copied %1").arg(title)); });
+    connect(m_writer, &FigureWriter::failed, this,
+            [this](const QString& message) { showError(tr("Cannot export"), message); });
+    return m_writer;
+}
+
+void FigureCommands::showJob(Job* job)
+{
+    m_window->statusBar()->addWidget(new JobBar(job, m_window));
+}
+
+bool FigureCommands::isOfHead(FigureSource* source) const
+{
+    return m_pages->hasPicturesOfHead() && m_pages->currentPage()->figures().contains(source)
+        && FigureBatch::isOfHead(source->figureTitle(), m_workspace->selection()->head());
+}
+
+void FigureCommands::exportHeads()
+{
+    QList<FigureSource*> sources;
+    for (FigureSource* source : m_pages->figures())
+        if (isOfHead(source))
+            sources << source;
+    if (sources.isEmpty())
+        return showMessage(tr("There is no picture of the selected head on this page."));
+    if (sources.size() == 1)
+        return exportHeadsOf(sources.first());
+    choose(sources, &FigureCommands::exportHeadsOf);
+}
+
+void FigureCommands::exportHeadsOf(FigureSource* source)
+{
+    const FigureSettings settings = parseFigureSettings(m_settings->now().figure);
+    const QString example = FigureBatch::fileNameOf(source->figureTitle()) + u'.' + suffixOf(settings.format);
+    auto* dialog =
+        new ExportHeadsDialog({m_workspace->model()->card().nLayers, m_workspace->model()->card().nHeads,
+                               m_workspace->selection()->head(), FigureBatch::timeOfOne(settings)},
+                              example, m_settings->exportFolder(), m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog, source] {
+        if (m_pages->figures().contains(source)) // Analyses that ended meanwhile may have replaced it.
+            startBatch(source, dialog->heads(), dialog->folder());
+    });
+    dialog->open();
+}
+
+void FigureCommands::startBatch(FigureSource* source, const std::vector<HeadId>& heads, const QString& folder)
+{
+    m_settings->keep([&](Settings& settings) { settings.lastFolder = folder; });
+    if (!m_batch) {
+        m_batch = new FigureBatch(m_workspace, this);
+        showJob(m_batch->job());
+        connect(m_batch, &FigureBatch::finished, this,
+                [this](int written, const QString& into, const QStringList& failures) {
+                    logger().info("exported {} figures into {}", written, into.toStdString());
+                    showMessage(written == 1 ? tr("Exported 1 figure into %1").arg(into)
+                                             : tr("Exported %1 figures into %2").arg(written).arg(into));
+                    if (!failures.isEmpty())
+                        showError(failures.size() == 1 ? tr("1 figure is missing")
+                                                       : tr("%1 figures are missing").arg(failures.size()),
+                                  failures.join(u'\n'));
+                });
+    }
+    m_batch->start({heads, source->figureTitle(), folder, parseFigureSettings(m_settings->now().figure),
+                    m_pages->copier()});
+}
+
+bool FigureCommands::copyFocused()
+{
+    auto* source = dynamic_cast<FigureSource*>(QApplication::focusWidget());
+    if (!source || !m_pages->figures().contains(source))
+        return false;
+    const bool isMatrix = qobject_cast<HeatmapView*>(QApplication::focusWidget()); // often of millions
+    writer()->copy(*source, parseFigureSettings(m_settings->now().figure),
+                   isMatrix ? FigureWriter::Numbers::LeftOut : FigureWriter::Numbers::Beside);
+    return true;
+}
+
+void FigureCommands::addCopies(QMenu* menu, FigureSource* source)
+{
+    menu->addAction(icon("copy"), tr("Copy figure"), this, ifThere(source, [this](FigureSource* there) {
+                        writer()->copy(*there, parseFigureSettings(m_settings->now().figure));
+                    }));
+    const auto add = [&](const QString& words, FigureFormat format) {
+        menu->addAction(words, this, ifThere(source, [this, format](FigureSource* there) {
+                            writer()->copyData(*there, format);
+                        }));
+    };
+    add(tr("Copy data"), FigureFormat::Tsv);
+    add(tr("Copy as LaTeX"), FigureFormat::Latex);
+    add(tr("Copy as Markdown"), FigureFormat::Markdown);
+    menu->addAction(tr("Copy caption"), this, ifThere(source, [this](FigureSource* there) {
+                        QGuiApplication::clipboard()->setText(figureCaption(*there));
+                        showMessage(tr("Copied the caption of %1").arg(there->figureTitle()));
+                    }));
+}
+
+void FigureCommands::showMenu(QWidget* figure, const QPoint& position)
+{
+    auto* source = dynamic_cast<FigureSource*>(figure);
+    if (!m_pages->figures().contains(source))
+        return; // nothing in it yet
+    QMenu menu(m_window);
+    menu.addActions(figure->actions()); // what only this view can do
+    addTokenCopies(&menu, figure, position, m_workspace->model()->tokenizer().get());
+    menu.addAction(icon("export"), tr("Export figure…"), this,
+                   ifThere(source, [this](FigureSource* there) { exportFigureOf(there); }));
+    if (isOfHead(source))
+        menu.addAction(tr("Export all heads…"), this,
+                       ifThere(source, [this](FigureSource* there) { exportHeadsOf(there); }));
+    menu.addSeparator();
+    addCopies(&menu, source);
+    menu.exec(figure->mapToGlobal(position));
+}
+
+} // namespace headwise::app

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "app/window/window_part.h"
+
+#include "core/model/head_id.h"
+
+#include <QList>
+#include <QString>
+
+#include <vector>
+
+class QMenu;
+class QPoint;
+class QWidget;
+
+namespace headwise::ui {
+class FigureBatch;
+class FigureSource;
+class FigureWriter;
+class Job;
+} // namespace headwise::ui
+
+namespace headwise::app {
+
+class Pages;
+class WindowSettings;
+
+/// Exports and copies the pictures that are shown, and their numbers.
+class FigureCommands : public WindowPart {
+    Q_OBJECT
+
+public:
+    FigureCommands(QMainWindow* window, ui::Workspace* workspace, WindowSettings* settings, Pages* pages);
+
+    void exportFigure(); ///< Asks which if there are several.
+    void exportAgain();  ///< With the same settings under the next free name, without a dialog.
+    void exportHeads();  ///< The same picture of other heads, one file each.
+    bool copyFocused();  ///< The picture that has the focus; false: none has.
+    void showMenu(QWidget* figure, const QPoint& position);
+
+private:
+    using Command = void (FigureCommands::*)(ui::FigureSource*);
+
+    void choose(const QList<ui::FigureSource*>& sources, Command command);
+    void exportFigureOf(ui::FigureSource* source);
+    void exportHeadsOf(ui::FigureSource* source);
+    void startBatch(ui::FigureSource* source, const std::vector<HeadId>& heads, const QString& folder);
+    ui::FigureWriter* writer(); ///< Made when first asked for.
+    void showJob(ui::Job* job); ///< In the status bar.
+    void addCopies(QMenu* menu, ui::FigureSource* source);
+    bool isOfHead(ui::FigureSource* source) const; ///< Other heads have the same picture.
+
+    WindowSettings* m_settings;
+    Pages* m_pages;
+    QString m_exportedTo;                         // by the dialog, in this window
+    const ui::FigureSource* m_exported = nullptr; // to compare with only; it may be gone
+    ui::FigureWriter* m_writer = nullptr;
+    ui::FigureBatch* m_batch = nullptr;
+};
+
+} // namespace headwise::app

@@ -1,0 +1,317 @@
+#include "app/window/menus.h"
+
+#include "app/window/about_dialog.h"
+#include "app/window/actions.h"
+#include "app/window/addresses.h"
+#include "app/window/docks.h"
+#include "app/window/figure_commands.h"
+#include "app/window/head_change_menu.h"
+#include "app/window/help_dialog.h"
+#include "app/window/navigation.h"
+#include "app/window/opening.h"
+#include "app/window/pages.h"
+#include "app/window/saving.h"
+#include "app/window/window_settings.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/note_history.h"
+#include "ui/document/workspace.h"
+#include "ui/heatmaps/color_vision_effect.h"
+#include "ui/pages/analyses/analysis_list.h"
+#include "ui/widgets/command_palette.h"
+
+#include <QActionGroup>
+#include <QCoreApplication>
+#include <QLabel>
+#include <QMainWindow>
+#include <QMenu>
+#include <QStatusBar>
+#include <QWhatsThis>
+
+#include <type_traits>
+#include <utility>
+
+namespace headwise::app {
+
+using namespace headwise::ui;
+
+namespace {
+
+bool hasReference(const Workspace& workspace)
+{
+    return workspace.model()->isOpen() && workspace.selection()->reference();
+}
+
+template <typename Part, typename... Arguments>
+std::function<void()> call(Part* part, void (Part::*command)(Arguments...),
+                           std::type_identity_t<Arguments>... arguments)
+{
+    return [=] { (part->*command)(arguments...); };
+}
+
+/// Makes the menus, one after the other.
+class MenuBuilder : MenuTargets {
+    Q_DECLARE_TR_FUNCTIONS(headwise::app::Menus)
+
+public:
+    explicit MenuBuilder(const MenuTargets& targets)
+        : MenuTargets(targets)
+    {
+    }
+
+    void addFile();
+    void addEdit();
+    void addGo();
+    void addView();
+    void addModel();
+    void addAnalyses();
+    void addHelp();
+
+private:
+    void addRecent(QMenu* file);
+    void addVisions(QMenu* menu);
+    ActionRow analysisRow(const char* id, const QString& title, const Analysis& analysis) const;
+};
+
+void MenuBuilder::addFile()
+{
+    QMenu* file = actions->addMenu(tr("&File"));
+    const std::vector<ActionRow> first{
+        {"open-folder", tr("&Open model folder…"), call(opening, &Opening::chooseFolder), QKeySequence::Open,
+         "open", always},
+        {"open-file", tr("Open &file or session…"), call(opening, &Opening::chooseFile), "Ctrl+Shift+O",
+         "table", always},
+    };
+    const std::vector<ActionRow> second{
+        {"open-demo", tr("Open &demo"), call(opening, &Opening::openDemo), {}, "play", always},
+        {"compare", tr("Com&pare with…"), call(opening, &Opening::chooseComparison), "Ctrl+Shift+D"},
+        {"compare-file", tr("Compare with a f&ile…"), call(opening, &Opening::chooseComparisonFile)},
+        {"locate", tr("&Locate model…"), call(opening, &Opening::locateModel), {}, "link"},
+        {"locate-file", tr("Locate &model file…"), call(opening, &Opening::locateModelFile)},
+        {},
+        {"save", tr("&Save session"), call(saving, &Saving::save), QKeySequence::Save, "save"},
+        {"save-as", tr("Save session &as…"), call(saving, &Saving::saveAs), "Ctrl+Shift+S"},
+        {},
+        {"export-figure", tr("&Export figure…"), call(figures, &FigureCommands::exportFigure), "Ctrl+E",
+         "export"},
+        {"export-again", tr("Export a&gain"), call(figures, &FigureCommands::exportAgain), "Ctrl+Shift+E"},
+        {"export-heads", tr("Export all &heads…"), call(figures, &FigureCommands::exportHeads)},
+        {},
+        {"reload", tr("&Reload"), call(opening, &Opening::reload), "F5", "reload"},
+        {"close", tr("&Close"), call(opening, &Opening::closeModel), QKeySequence::Close},
+        {},
+        {"quit", tr("&Quit"), [top = window] { top->close(); }, QKeySequence::Quit, nullptr, always},
+    };
+    actions->add(file, first);
+    addRecent(file);
+    actions->add(file, second);
+}
+
+void MenuBuilder::addRecent(QMenu* file)
+{
+    QMenu* recent = file->addMenu(tr("Open &recent"));
+    const auto fill = [recent, from = settings, to = opening] {
+        recent->clear();
+        for (const QString& path : from->now().recentFiles)
+            recent->addAction(path, to, [to, path] { to->openPath(path); });
+        recent->setEnabled(!recent->isEmpty());
+    };
+    QObject::connect(settings, &WindowSettings::recentChanged, recent, fill);
+    fill();
+}
+
+void MenuBuilder::addEdit()
+{
+    QMenu* edit = actions->addMenu(tr("&Edit"));
+    QUndoStack* history = workspace->notebook()->history();
+    QAction* undo = history->createUndoAction(edit, tr("&Undo"));
+    undo->setShortcut(QKeySequence::Undo);
+    QAction* redo = history->createRedoAction(edit, tr("&Redo"));
+    QList<QKeySequence> again = QKeySequence::keyBindings(QKeySequence::Redo); // another on every desktop
+    if (const QKeySequence everywhere(tr("Ctrl+Shift+Z")); !again.contains(everywhere))
+        again << everywhere;
+    redo->setShortcuts(again);
+    edit->addActions({undo, redo});
+    const auto findCommand = [to = navigation, from = actions] { to->offer(from->commands()); };
+    actions->add(
+        edit,
+        {
+            {},
+            {"bookmark", tr("Book&mark this head"), call(navigation, &Navigation::toggleBookmark), "Ctrl+D",
+             "bookmark"},
+            // A text field takes the letter first.
+            {"note", tr("&Note on this head"), call(docks, &Docks::writeNote), "Ctrl+Shift+N; N", "note"},
+            {"copy-reference", tr("Copy &reference"), call(addresses, &Addresses::copyReference),
+             "Ctrl+Shift+C", "copy"},
+            {},
+            {"find-command", tr("&Find a command…"), findCommand, "Ctrl+K", "search", always},
+            {},
+            {"preferences", tr("&Preferences…"), call(settings, &WindowSettings::showPreferences), "Ctrl+,",
+             "settings", always},
+        });
+}
+
+void MenuBuilder::addGo()
+{
+    actions->add(
+        actions->addMenu(tr("&Go")),
+        {
+            {"back", tr("&Back"), call(workspace->selection(), &Selection::goBack), "Alt+Left", "back"},
+            {"forward", tr("&Forward"), call(workspace->selection(), &Selection::goForward), "Alt+Right",
+             "forward"},
+            {"escape", tr("&Return from a jump"), call(navigation, &Navigation::escape), "Esc"},
+            {},
+            {"go-to-head", tr("&Go to head…"), call(navigation, &Navigation::goToHead), "Ctrl+L"},
+            {"find-token", tr("&Find a token…"), call(navigation, &Navigation::findToken), QKeySequence::Find,
+             "search"},
+            {},
+            {"next-head", tr("&Next head"), call(navigation, &Navigation::moveHead, 0, 1), "Ctrl+Right"},
+            {"previous-head", tr("&Previous head"), call(navigation, &Navigation::moveHead, 0, -1),
+             "Ctrl+Left"},
+            {"next-layer", tr("Next &layer"), call(navigation, &Navigation::moveHead, 1, 0), "Ctrl+Down"},
+            {"previous-layer", tr("Previous l&ayer"), call(navigation, &Navigation::moveHead, -1, 0),
+             "Ctrl+Up"},
+            {},
+            {"next-pane", tr("Next &pane"), call(navigation, &Navigation::goToPane, 1), "F6"},
+            {"previous-pane", tr("Previous pan&e"), call(navigation, &Navigation::goToPane, -1), "Shift+F6"},
+        });
+}
+
+void MenuBuilder::addView()
+{
+    QMenu* view = actions->addMenu(tr("&View"));
+    for (int i = 0; i < pages->count(); ++i) {
+        const QString name = pages->pageName(i);
+        // Analyses, the last, keeps 0 however many pages come before it.
+        const bool isAnalyses = name == QLatin1String("analyses");
+        const QByteArray keys = isAnalyses || i < 9
+            ? QByteArray("Alt+%1; %1").replace("%1", QByteArray::number(isAnalyses ? 0 : i + 1))
+            : QByteArray();
+        actions->addRow(view,
+                        {("page-" + name.toLatin1()).constData(), pages->tabText(i),
+                         call(pages, &Pages::showPage, name), keys.constData()});
+    }
+    view->addSeparator();
+    view->addActions(docks->toggles());
+    actions->add(view, {{"reset-layout", tr("&Reset the layout"), call(docks, &Docks::reset)}, {}});
+    settings->addThemes(view);
+    addVisions(view->addMenu(tr("Seen with &colour blindness")));
+    QAction* full = actions->addRow(view, {"full-screen", tr("F&ull screen"), {}, "F11", nullptr, always});
+    full->setCheckable(true);
+    QObject::connect(full, &QAction::triggered, window, [top = window](bool on) {
+        top->setWindowState(top->windowState().setFlag(Qt::WindowFullScreen, on));
+    });
+}
+
+/// Shows the pictures as other eyes see them. The status bar says so.
+void MenuBuilder::addVisions(QMenu* menu)
+{
+    auto* note = new QLabel(window->statusBar());
+    note->setMinimumWidth(1);
+    makeSecondary(note);
+    note->hide();
+    window->statusBar()->addPermanentWidget(note);
+    auto* group = new QActionGroup(menu);
+    const auto add = [&](ColorVision vision, const QString& name) {
+        QAction* choice = menu->addAction(name, menu, [vision] { ShownVision::instance().set(vision); });
+        choice->setCheckable(true);
+        group->addAction(choice);
+        const auto follow = [vision, choice, note, name](ColorVision shown) {
+            if (shown != vision)
+                return;
+            choice->setChecked(true);
+            note->setText(tr("as seen with %1").arg(name.toLower()));
+            note->setVisible(shown != ColorVision::Normal);
+        };
+        QObject::connect(&ShownVision::instance(), &ShownVision::changed, choice, follow);
+        follow(ShownVision::instance().vision());
+    };
+    add(ColorVision::Normal, tr("Normal colour vision"));
+    add(ColorVision::Deuteranopia, tr("Deuteranopia"));
+    add(ColorVision::Protanopia, tr("Protanopia"));
+    add(ColorVision::Tritanopia, tr("Tritanopia"));
+}
+
+void MenuBuilder::addModel()
+{
+    QMenu* model = actions->addMenu(tr("&Model"));
+    const auto useHead = [of = workspace] { of->setReference(of->head()); };
+    const auto clearHead = [of = workspace] { of->setReference({}); };
+    actions->add(
+        model,
+        {
+            {"model-card", tr("&Model card"), call(pages, &Pages::showPage, QStringLiteral("model"))},
+            {"tensors", tr("&Tensors of the file"), call(pages, &Pages::showPage, QStringLiteral("tensors"))},
+            {"folding", tr("What &folding changed"), call(pages, &Pages::runAnalysis, "folding")},
+            {"skipless", tr("&Skipless merge"), call(pages, &Pages::runAnalysis, "skipless")},
+            {},
+            {.id = "set-reference",
+             .text = tr("Use as &reference head"),
+             .run = useHead,
+             .toolTip = tr("The selected head becomes the one that others are compared with")},
+            {.id = "clear-reference",
+             .text = tr("&Clear reference"),
+             .run = clearHead,
+             .isEnabled = hasReference},
+            {},
+        });
+    fillHeadChangeMenu(
+        *model->addMenu(tr("&This head changed")), *workspace,
+        [from = saving](const std::function<void()>& next) { from->whenResultsAreSafe(next); });
+    actions->addRow(model, {"add-tokenizer", tr("Add to&kenizer…"), call(opening, &Opening::addTokenizer)});
+}
+
+ActionRow MenuBuilder::analysisRow(const char* id, const QString& title, const Analysis& analysis) const
+{
+    return {.id = id,
+            .text = title,
+            .run = call(pages, &Pages::runAnalysis, analysis.id),
+            .toolTip = text(analysis.formula)};
+}
+
+void MenuBuilder::addAnalyses()
+{
+    QMenu* analyses = actions->addMenu(tr("&Analyses"));
+    analyses->setToolTipsVisible(true);
+    // The most-used analysis, at the top level.
+    actions->add(analyses,
+                 {analysisRow("induction", tr("&Induction finder"), *findAnalysis("induction")), {}});
+    for (const auto& [title, rows] : analysisGroups()) {
+        QMenu* group = analyses->addMenu(title);
+        group->setToolTipsVisible(true);
+        for (const Analysis* analysis : rows)
+            actions->addRow(
+                group,
+                analysisRow(("run-" + std::string(analysis->id)).c_str(), text(analysis->title), *analysis));
+    }
+}
+
+void MenuBuilder::addHelp()
+{
+    QMenu* help = actions->addMenu(tr("&Help"));
+    const auto about = [top = window] {
+        auto* dialog = new AboutDialog(top);
+        dialog->setAttribute(Qt::WA_DeleteOnClose);
+        dialog->open();
+    };
+    actions->addRow(
+        help, {"help", tr("&Keys and views"), [top = window] { showHelp(top); }, "F1; ?", "help", always});
+    help->addAction(QWhatsThis::createAction(help));
+    actions->addRow(help, {"about", tr("&About Headwise"), about, {}, nullptr, always});
+}
+
+} // namespace
+
+void fillMenus(const MenuTargets& targets)
+{
+    MenuBuilder builder(targets);
+    builder.addFile();
+    builder.addEdit();
+    builder.addGo();
+    builder.addView();
+    builder.addModel();
+    builder.addAnalyses();
+    builder.addHelp();
+}
+
+} // namespace headwise::app

@@ -1,0 +1,202 @@
+#include "app/window/opening.h"
+
+#include "app/demo.h"
+#include "app/window/saving.h"
+#include "app/window/window_settings.h"
+#include "core/base/log.h"
+#include "core/session/session_file.h"
+#include "ui/document/compared_model.h"
+#include "ui/pages/model/config_dialog.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+
+#include <spdlog/logger.h>
+
+#include <utility>
+
+namespace headwise::app {
+
+using namespace headwise::ui;
+
+bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b)
+{
+    std::error_code code;
+    return !a.empty() && !b.empty() && (a == b || std::filesystem::equivalent(a, b, code));
+}
+
+Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* settings, Saving* saving)
+    : WindowPart(window, workspace)
+    , m_settings(settings)
+    , m_saving(saving)
+{
+    connect(m_workspace->opener(), &Opener::openFailed, this, &Opening::showFailure);
+    connect(m_workspace->opener(), &Opener::openFailed, this, &Opening::takeViewState);
+    connect(m_workspace->opener(), &Opener::configMissing, this, &Opening::askForConfig);
+    connect(m_workspace->opener(), &Opener::locatedConfigMissing, this, &Opening::askForLocatedConfig);
+}
+
+void Opening::openPath(const QString& path)
+{
+    m_saving->whenNotesAreSafe([this, path] {
+        m_path = QFileInfo(path).absoluteFilePath().toStdString();
+        if (isSessionFile(m_path))
+            m_workspace->opener()->openSession(m_path);
+        else
+            m_workspace->opener()->openModel({m_path, {}, {}});
+    });
+}
+
+void Opening::openDemo()
+{
+    openPath(demoModelFolder());
+}
+
+void Opening::chooseFolder()
+{
+    if (const QString folder = askForFolder(tr("Open a model folder")); !folder.isEmpty())
+        openPath(folder);
+}
+
+void Opening::chooseFile()
+{
+    const QString file = QFileDialog::getOpenFileName(
+        m_window, tr("Open a model file or session"), m_settings->now().lastFolder,
+        tr("Models and sessions (*.safetensors *.gguf *.bin *.pt *.pth *.npz *.h5);;Sessions (*.h5);;All files (*)"));
+    if (file.isEmpty())
+        return;
+    m_settings->keepFolderOf(file);
+    openPath(file);
+}
+
+void Opening::reload()
+{
+    if (!m_workspace->model()->isOpen())
+        return;
+    m_saving->whenNotesAreSafe([this] {
+        m_viewToRestore = m_saving->viewState();
+        m_workspace->opener()->reload();
+    });
+}
+
+void Opening::closeModel()
+{
+    m_saving->whenNotesAreSafe([this] { m_workspace->opener()->close(); });
+}
+
+QString Opening::askForFolder(const QString& title)
+{
+    const QString folder = QFileDialog::getExistingDirectory(m_window, title, m_settings->now().lastFolder);
+    if (!folder.isEmpty())
+        m_settings->keepFolderOf(folder);
+    return folder;
+}
+
+QString Opening::askForModelFile(const QString& title)
+{
+    const QString file = QFileDialog::getOpenFileName(
+        m_window, title, m_settings->now().lastFolder,
+        tr("Models (*.safetensors *.gguf *.bin *.pt *.pth *.npz);;All files (*)"));
+    if (!file.isEmpty())
+        m_settings->keepFolderOf(file);
+    return file;
+}
+
+bool Opening::canCompare()
+{
+    if (!m_workspace->model()->hasModel())
+        showMessage(tr("Open the older model first; a session alone has no weights to compare."));
+    return m_workspace->model()->hasModel();
+}
+
+void Opening::chooseComparison()
+{
+    if (!canCompare())
+        return;
+    if (const QString folder = askForFolder(tr("Choose the newer model's folder")); !folder.isEmpty())
+        compareWith(folder);
+}
+
+void Opening::chooseComparisonFile()
+{
+    if (!canCompare())
+        return;
+    if (const QString file = askForModelFile(tr("Choose the newer model's file")); !file.isEmpty())
+        compareWith(file);
+}
+
+void Opening::compareWith(const QString& path)
+{
+    emit comparisonChosen();
+    ComparedModel::of(m_workspace)->compare({path.toStdString(), std::nullopt, {}});
+}
+
+void Opening::locateModel()
+{
+    if (const QString folder = askForFolder(tr("Where is this session's model?")); !folder.isEmpty())
+        m_workspace->opener()->locateModel({folder.toStdString(), std::nullopt, {}});
+}
+
+void Opening::locateModelFile()
+{
+    if (const QString file = askForModelFile(tr("Where is this session's model?")); !file.isEmpty())
+        m_workspace->opener()->locateModel({file.toStdString(), std::nullopt, {}});
+}
+
+void Opening::addTokenizer()
+{
+    const QString file = QFileDialog::getOpenFileName(
+        m_window, tr("Add a tokenizer"), m_settings->now().lastFolder,
+        tr("Tokenizers (*.json *.model *.txt *.gguf *.bin *.tiktoken);;All files (*)"));
+    if (!file.isEmpty())
+        m_workspace->opener()->addTokenizer(std::filesystem::path(file.toStdString()));
+}
+
+void Opening::askForConfig(const ModelSource& source, const QStringList& keys, const QString& message)
+{
+    auto* dialog = new ConfigDialog(source, keys, message, m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this,
+            [this, dialog] { m_workspace->opener()->openModel(dialog->source()); });
+    connect(dialog, &QDialog::rejected, this, [this, message] { showFailure(message); });
+    dialog->open();
+}
+
+void Opening::askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message)
+{
+    auto* dialog = new ConfigDialog(source, keys, message, m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this,
+            [this, dialog] { m_workspace->opener()->locateModel(dialog->source()); });
+    dialog->open();
+}
+
+void Opening::showFailure(const QString& message)
+{
+    logger().warn("{}", message.toStdString());
+    if (m_workspace->model()->isOpen())
+        showError(tr("Cannot open"), message);
+    else
+        emit failed(message);
+}
+
+bool Opening::shows(const std::filesystem::path& path) const
+{
+    if (m_workspace->opener()->job()->isRunning())
+        return isSameFile(path, m_path);
+    return m_workspace->model()->isOpen()
+        && (isSameFile(path, m_workspace->model()->source().path)
+            || isSameFile(path, m_workspace->session()->path()));
+}
+
+bool Opening::isEmpty() const
+{
+    return !m_workspace->model()->isOpen() && !m_workspace->opener()->job()->isRunning();
+}
+
+QString Opening::takeViewState()
+{
+    return std::exchange(m_viewToRestore, {});
+}
+
+} // namespace headwise::app

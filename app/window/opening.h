@@ -1,0 +1,65 @@
+#pragma once
+
+#include "app/window/window_part.h"
+
+#include <QStringList>
+
+#include <filesystem>
+
+namespace headwise {
+struct ModelSource;
+}
+
+namespace headwise::app {
+
+class Saving;
+class WindowSettings;
+
+/// Opens, reloads and closes models and sessions, and chooses the files that go with them.
+class Opening : public WindowPart {
+    Q_OBJECT
+
+public:
+    Opening(QMainWindow* window, ui::Workspace* workspace, WindowSettings* settings, Saving* saving);
+
+    void openPath(const QString& path); ///< A model folder or file, or a session; its content decides.
+    void openDemo();
+    void chooseFolder();
+    void chooseFile();
+    void reload();
+    void closeModel();
+
+    void locateModel();
+    void locateModelFile();
+    void addTokenizer();
+
+    void chooseComparison();
+    void chooseComparisonFile();
+    void compareWith(const QString& path); ///< A newer model.
+
+    bool shows(const std::filesystem::path& path) const; ///< It or a session of it is open or being opened.
+    bool isEmpty() const;                                ///< Nothing is open or being opened.
+    QString takeViewState();                             ///< The view to restore after a reload; empty: none.
+
+signals:
+    void comparisonChosen();
+    void failed(const QString& message); ///< While nothing is open, so that no box is needed.
+
+private:
+    bool canCompare(); ///< Says so if not.
+    QString askForFolder(const QString& title);
+    QString askForModelFile(const QString& title);
+    void askForConfig(const ModelSource& source, const QStringList& keys, const QString& message);
+    void askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message);
+    void showFailure(const QString& message);
+
+    WindowSettings* m_settings;
+    Saving* m_saving;
+    std::filesystem::path m_path; // the newest one asked for
+    QString m_viewToRestore;
+};
+
+/// Whether both paths name the same existing file; false for empty ones.
+bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b);
+
+} // namespace headwise::app

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "app/window/page_tabs.h"
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace headwise::ui {
+class FigureSource;
+class HeadsPage;
+class ResultPage;
+class Workspace;
+} // namespace headwise::ui
+
+namespace headwise::app {
+
+/// The tabs of this program, and how one page leads to another. Looks after the head grid beside them, too.
+class Pages : public PageTabs {
+    Q_OBJECT
+
+public:
+    Pages(ui::Workspace* workspace, ui::HeadsPage* heads, QWidget* parent);
+
+    void showPage(const QString& name); ///< "overview", "tokens", …; ignores unknown names.
+    /// Shows a page with some of its view state changed.
+    void showOn(const QString& name, const QJsonObject& choice);
+    void runAnalysis(std::string_view id); ///< On its page, with the inputs of that page.
+    void showAnalysis(const QString& id);  ///< The same, but runs it only where it has no results yet.
+
+    /// The pictures of the current page and of the head grid; none while nothing is open.
+    QList<ui::FigureSource*> figures();
+    /// Whether other heads have the pictures of the current page, too.
+    bool hasPicturesOfHead() const;
+    /// Makes further pages like the current one.
+    std::function<ui::Page*(ui::Workspace*)> copier();
+
+signals:
+    void readOutChanged(const QString& text);
+    void figureMenuRequested(QWidget* figure, const QPoint& position);
+    void modelWanted();     ///< The user wants to choose the newer model's folder…
+    void modelFileWanted(); ///< …or its only file.
+
+private:
+    struct Row;
+    static const std::vector<Row>& rows();
+    template <typename PageKind>
+    ui::Page* make(ui::Workspace* workspace); ///< With what it asks of others connected.
+    void prepare(ui::Page* page);
+    void prepareView(QWidget* view); ///< A picture that can be exported.
+    ui::ResultPage* showResults();
+
+    ui::Workspace* m_workspace;
+    ui::HeadsPage* m_heads;
+};
+
+} // namespace headwise::app

@@ -1,0 +1,146 @@
+#include "app/window/window_settings.h"
+
+#include "app/window/preferences_dialog.h"
+#include "ui/base/text.h"
+#include "ui/base/token_font.h"
+
+#include <QActionGroup>
+#include <QApplication>
+#include <QDir>
+#include <QEvent>
+#include <QFileInfo>
+#include <QMenu>
+#include <QTimer>
+
+#include <array>
+#include <utility>
+
+namespace headwise::app {
+
+using namespace headwise::ui;
+
+WindowSettings::WindowSettings(QMainWindow* window, Workspace* workspace)
+    : WindowPart(window, workspace)
+    , m_settings(readSettings())
+{
+    window->installEventFilter(this);
+    connect(&ColorNews::instance(), &ColorNews::classColorChanged, this,
+            [this](const QString& name, const QColor& color) {
+                keep([&](Settings& settings) { settings.colors.setClass(name, color); });
+            });
+}
+
+void WindowSettings::apply() const
+{
+    setTokenFontFamily(m_settings.tokenFont);
+    setColorChoice(m_settings.colors);
+    for (Job* job :
+         {m_workspace->opener()->job(), m_workspace->model()->tokensJob(), m_workspace->runs()->job()})
+        job->setThreads(m_settings.threads);
+}
+
+void WindowSettings::keep(const std::function<void(Settings&)>& change)
+{
+    changeSettings(m_settings, [&](Settings& settings) {
+        emit keeping(&settings);
+        if (m_window->isVisible())
+            settings.geometry = m_window->saveGeometry();
+        change(settings);
+    });
+}
+
+void WindowSettings::keepFolderOf(const QString& file)
+{
+    keep([&](Settings& settings) { settings.lastFolder = QFileInfo(file).path(); });
+}
+
+void WindowSettings::rememberRecent(const QString& path)
+{
+    const ModelCard& card = m_workspace->model()->card();
+    keep([&](Settings& settings) {
+        settings.addRecent(
+            path, {card.nLayers, card.nHeads, card.dModel, text(card.architecture), QDate::currentDate()});
+    });
+    emit recentChanged();
+}
+
+QString WindowSettings::exportFolder() const
+{
+    if (!m_settings.exportFolder.isEmpty() && QDir(m_settings.exportFolder).exists())
+        return m_settings.exportFolder;
+    return m_settings.lastFolder.isEmpty() ? QDir::homePath() : m_settings.lastFolder;
+}
+
+void WindowSettings::setTheme(ThemeMode mode)
+{
+    keep([mode](Settings& settings) { settings.theme = mode; });
+    applyTheme(*qApp, mode);
+    for (const QWidget* top : QApplication::topLevelWidgets())
+        if (auto* other = top->findChild<WindowSettings*>(QString(), Qt::FindDirectChildrenOnly)) {
+            other->m_settings.theme = mode;
+            emit other->themeChanged(mode);
+        }
+}
+
+void WindowSettings::addThemes(QMenu* menu)
+{
+    auto* themes = new QActionGroup(this);
+    const std::array<std::pair<ThemeMode, QString>, 4> modes{
+        {{ThemeMode::System, tr("Colours of the &system")},
+         {ThemeMode::Light, tr("&Light")},
+         {ThemeMode::Dark, tr("&Dark")},
+         {ThemeMode::HighContrast, tr("Hi&gh contrast")}}};
+    for (const auto& [mode, name] : modes) {
+        QAction* choice = menu->addAction(name, this, [this, mode = mode] { setTheme(mode); });
+        choice->setData(static_cast<int>(mode));
+        choice->setCheckable(true);
+        choice->setChecked(mode == m_settings.theme);
+        choice->setObjectName(QStringLiteral("theme"));
+        themes->addAction(choice);
+        connect(this, &WindowSettings::themeChanged, choice,
+                [choice, mode = mode](ThemeMode now) { choice->setChecked(mode == now); });
+    }
+}
+
+void WindowSettings::showPreferences()
+{
+    m_settings = readSettings(); // other windows may have changed them
+    auto* dialog = new PreferencesDialog(m_settings, m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &PreferencesDialog::changed, this, &WindowSettings::change);
+    dialog->open();
+}
+
+void WindowSettings::change(const Settings& settings)
+{
+    const bool otherTheme = settings.theme != m_settings.theme || settings.tokenFont != m_settings.tokenFont;
+    // The dialog began with the settings of then; only what it decides comes back.
+    keep([&](Settings& kept) {
+        kept.tokenFont = settings.tokenFont;
+        kept.autosaveMinutes = settings.autosaveMinutes;
+        kept.threads = settings.threads;
+        kept.exportFolder = settings.exportFolder;
+        kept.colors.sequential = settings.colors.sequential;
+        kept.colors.redIsNegative = settings.colors.redIsNegative;
+    });
+    apply();
+    if (otherTheme)
+        setTheme(settings.theme);
+    emit changed();
+}
+
+bool WindowSettings::eventFilter(QObject* window, QEvent* event)
+{
+    // Qt sends this when a desktop turns dark. Our own palettes send ApplicationPaletteChange alone, so that this does not
+    // answer itself. Asking for the system's palette sets one, so it is asked later and once for all windows.
+    if (event->type() == QEvent::ThemeChange && !std::exchange(m_isSystemAsked, true))
+        QTimer::singleShot(0, this, [this] {
+            m_isSystemAsked = false;
+            const bool follows = m_settings.theme == ThemeMode::System;
+            if (follows && systemIsDark() != themeColors(QApplication::palette()).dark)
+                applyTheme(*qApp, ThemeMode::System);
+        });
+    return QObject::eventFilter(window, event);
+}
+
+} // namespace headwise::app
