@@ -20,9 +20,9 @@ using Json = nlohmann::json;
 using namespace std::chrono_literals;
 
 constexpr auto leastPause = 2s;
-constexpr int leastShareOfWork = 10; // times what the last writing took
+constexpr int leastShareOfWork = 10; // times the duration of the last write
 
-/// "whole path, bytes, time of the last change" of every file that the weights or the config may come from.
+/// Lists "whole path, bytes, time of the last change" of every file that the weights or the config may come from.
 Json filesOf(const std::filesystem::path& model, const std::string& configFile)
 {
     Json files = Json::array();
@@ -43,7 +43,7 @@ Json filesOf(const std::filesystem::path& model, const std::string& configFile)
     }
     if (!configFile.empty())
         add(configFile);
-    std::sort(files.begin(), files.end()); // a folder lists them as it likes
+    std::sort(files.begin(), files.end()); // folders list files in any order
     return files;
 }
 
@@ -79,7 +79,7 @@ Json inputsOf(const AnalysisInputs& inputs)
             {"seed", inputs.seed}};
 }
 
-/// Everything but what a run computes and when.
+/// Compares everything but the results of a run and its times.
 bool haveSameFrame(const Session& a, const Session& b)
 {
     return a.headwiseVersion == b.headwiseVersion && a.model == b.model && a.configFile == b.configFile
@@ -140,7 +140,7 @@ bool PartialRun::readView(const std::string& view)
         m_parts = std::move(parts);
         return true;
     } catch (const Json::exception&) {
-        return false; // written by something else: nothing is taken up
+        return false; // written by another program: start from scratch
     }
 }
 
@@ -196,7 +196,7 @@ RunParts PartialRun::parts(const Task& task)
                 },
             .merged =
                 [this, task = quiet(task)](ResultSet& all) {
-                    m_taken = {}; // `all` has it
+                    m_taken = {}; // `all` contains it
                     write(all, task);
                 }};
 }
@@ -206,7 +206,7 @@ void PartialRun::write(ResultSet& results, const Task& task)
     const auto begin = std::chrono::steady_clock::now();
     if (begin < m_nextWriting)
         return;
-    // Lent, not copied: a run's results may be most of the memory there is.
+    // Swapped, not copied: a run's results may take most of the memory.
     std::swap(m_frame.results, results);
     m_frame.view = view();
     const Result<Done> written = writeSession(m_file, m_frame, task);

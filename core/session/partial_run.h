@@ -12,26 +12,26 @@
 
 namespace headwise {
 
-/// What a run of analyses has found so far, kept in a side file beside the session it will become, so that a run that was
-/// killed is taken up where it stopped.
+/// The results of a run of analyses so far, kept in a side file beside the future session, so that a killed run can
+/// resume.
 ///
-/// The side file is a session of its own whose `view` says which analyses it holds, of what (FORMAT.md). It is written between
-/// two analyses, at most every two seconds and in at most a tenth of the time.
+/// The side file is itself a session. Its `view` says which analyses it holds and for which question (FORMAT.md). It is
+/// written between two analyses, at most every two seconds and in at most a tenth of the time.
 class PartialRun {
 public:
-    /// \param session   the file that will be written at the end; the side file is it with ".partial"
+    /// \param session   the file that will be written at the end; the side file has the same name with ".partial"
     /// \param frame     everything of that session but its results
-    /// \param question  all that the results depend on; what answers another one is not taken up
+    /// \param question  everything that the results depend on; a side file with another question is ignored
     PartialRun(const std::filesystem::path& session, Session frame, std::string question);
 
-    /// Reads what an earlier run has left. Empty if there is nothing, or nothing that can be used.
+    /// Reads the results of an earlier run; none if there is no side file or it cannot be used.
     /// \returns the ids of the analyses that need not be run again
     std::vector<std::string> takeUp(const Task& task);
 
-    /// What a run does with it; refers to this.
+    /// Returns the hooks for a run of analyses; they refer to this object.
     RunParts parts(const Task& task);
 
-    /// The session is complete: the side file goes.
+    /// Removes the side file, when the session is complete.
     void remove() const;
 
     const std::filesystem::path& file() const { return m_file; }
@@ -55,7 +55,8 @@ private:
     std::chrono::steady_clock::time_point m_nextWriting;
 };
 
-/// What the results of a run depend on beside its frame, as text: the model's files with their sizes and times, the options.
+/// Returns as text everything that a run's results depend on besides its frame: the model's files with sizes and times,
+/// options.
 std::string runQuestion(const ProcessedWeights& weights, const Session& frame,
                         const AnalysisOptions& options);
 

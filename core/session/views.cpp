@@ -185,7 +185,7 @@ ViewData arrayView(const Session& session, const ResultArray& array, std::option
     return view;
 }
 
-/// The same array of up to four circuits side by side, one column each.
+/// Shows the same array of up to four circuits side by side, one column each.
 Result<ViewData> circuitsView(const Session& session, HeadId head, std::string_view prefix,
                               std::string_view suffix)
 {
@@ -355,7 +355,7 @@ void addProvenance(ViewData& view, const Session& session, std::optional<HeadId>
         view.provenance.insert(view.provenance.end() - 3, {"head", headLabel(*head)});
 }
 
-/// What a named view reads where it is one array.
+/// Returns the path of the array that a named view reads, if it reads one array.
 std::string arrayOfView(const std::string& name)
 {
     if (name.starts_with("norm_"))

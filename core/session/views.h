@@ -22,9 +22,9 @@ enum class ViewKind {
 /// One thing of a session as it can be exported: what a picture draws and what a table lists.
 struct ViewData {
     std::string name, title; ///< "spectrum", "L1H5 singular values"
-    std::string subtitle;    ///< What it is of: "demo, processed weights, raw embedding".
-    std::string embedding;   ///< Of full circuits; empty where no token side is involved.
-    std::string filter;      ///< Which tokens it is of, "--first-id 1000"; empty: all.
+    std::string subtitle;    ///< The context: "demo, processed weights, raw embedding".
+    std::string embedding;   ///< For full circuits; empty if no token side is involved.
+    std::string filter;      ///< The token filter, "--first-id 1000"; empty: all tokens.
     ViewKind kind = ViewKind::Numbers;
     std::string rowAxis, columnAxis; ///< "layer", "head"
     std::vector<std::string> rowLabels, columnLabels;
@@ -34,7 +34,7 @@ struct ViewData {
     std::vector<std::size_t> shape;
     ResultArray::Values values; ///< Exactly the session's numbers, product of shape.
     Table table;                ///< The same as text, for CSV.
-    /// What is needed to make it again, in the order in which it is written: model, processing, embedding, …
+    /// Everything needed to make it again, in the order in which it is written: model, processing, embedding, …
     std::vector<std::pair<std::string, std::string>> provenance;
 };
 
@@ -48,7 +48,7 @@ struct ViewDescription {
 /// The views every session can have.
 const std::vector<ViewDescription>& views();
 
-/// Those and one per array of this session, named by its path; only what is there.
+/// The general views, and one per array of this session, named by its path; only those with data.
 std::vector<ViewDescription> viewsOf(const Session& session);
 
 /// \param name a view's name, or the path of an array; "-" and "_" are the same
