@@ -40,7 +40,7 @@ struct AnalyzeOptions {
     std::shared_ptr<InputArguments> inputs;
     std::shared_ptr<TokenFilter> filter;
     std::string output;
-    std::optional<std::string> analyses, heads; ///< Not given: the default ones, all.
+    std::optional<std::string> analyses, heads; ///< Absent: the default analyses, all heads.
     std::string embedding = "raw";
     int tableSize = 10;
     bool selfContained = false, oneEnd = false, replace = false;
@@ -69,12 +69,12 @@ Result<std::vector<const Analysis*>> chosenAnalyses(const std::optional<std::str
     if (chosen.empty())
         return Error{ErrorCode::InvalidArgument,
                      "--analyses names none; headwise list-analyses names them, and all means all."};
-    std::sort(chosen.begin(), chosen.end()); // rows of one table: the order of the catalogue
+    std::sort(chosen.begin(), chosen.end()); // pointers into one table: the order of the catalogue
     chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
     return chosen;
 }
 
-/// What takes longer than a minute says so first, unless it is refused.
+/// Announces work that takes longer than a minute, unless it will be refused.
 void announce(const std::vector<const Analysis*>& chosen, const ModelConfig& config,
               const AnalysisOptions& options, const Task& task)
 {
@@ -87,8 +87,8 @@ void announce(const std::vector<const Analysis*>& chosen, const ModelConfig& con
         printWarnings({notice});
 }
 
-/// Says what an earlier run of the same command left, which is not computed again.
-/// \returns what is left of `chosen`
+/// Reports the analyses that an earlier run of the same command completed; they are not computed again.
+/// \returns the rest of `chosen`
 std::vector<const Analysis*> takenUp(const std::vector<const Analysis*>& chosen, PartialRun& partial,
                                      const Task& task)
 {
@@ -134,7 +134,7 @@ bool isThere(const std::string& output)
     return std::filesystem::is_regular_file(output, code) && std::filesystem::file_size(output, code) > 0;
 }
 
-/// Returns `run` with what the session file holds besides; as it is where there is none or --replace was given.
+/// Returns `run` merged into the session file; unchanged if there is no file or with --replace.
 /// Errors: InvalidArgument if the two do not belong together; those of readSession.
 Result<Session> withStored(const AnalyzeOptions& options, Session run, const Task& task)
 {
@@ -156,7 +156,7 @@ Result<Session> withStored(const AnalyzeOptions& options, Session run, const Tas
     return added(std::move(stored).value(), std::move(run));
 }
 
-/// Before hours of work: whether its results will have a place, and whether they may be of other weights.
+/// Checks before hours of work that the results can be added to the session and are about the same weights.
 Result<Done> checkStored(const AnalyzeOptions& options, const Session& run, const WeightMap& weights,
                          const Task& task)
 {
@@ -217,7 +217,7 @@ Result<int> analyze(const AnalyzeOptions& options, const Task& task)
     markFilter(results, *options.filter);
     const std::size_t arrays = results.arrays.size();
     addResults(session, std::move(results));
-    // Read again: a run may take hours, in which somebody wrote notes.
+    // Reads the session again, because notes may have been written during a long run.
     const auto whole = withStored(options, std::move(session), task);
     if (!whole)
         return whole.error();

@@ -30,7 +30,7 @@ QStringList texts(const std::vector<std::string>& list)
     return result;
 }
 
-/// The tokens with the strongest entries, each with its five strongest partners: as many rows as the page has.
+/// The tokens with the strongest entries, each with its five strongest partners, as many rows as fit on the page.
 class TokenTableFigure : public ui::FigureSource {
 public:
     explicit TokenTableFigure(const ViewData& view)
@@ -73,19 +73,19 @@ private:
     static constexpr std::size_t directionColumn = 0, ofIdColumn = 1, ofTokenColumn = 2, endColumn = 3,
                                  tokenColumn = 6, valueColumn = 7;
 
-    static constexpr std::size_t mostColumns = 5; // beside the token itself: more cannot be read
+    static constexpr std::size_t mostColumns = 5; // besides the token itself; more would be unreadable
     static constexpr double lettersInCell = 16;   // a token and its value
 
     static double strength(const Cells& cells) { return text(cells.front()->at(valueColumn)).toDouble(); }
 
-    /// How many columns there is room for, beside the token itself.
+    /// Returns how many columns fit besides the token itself.
     static std::size_t columnsIn(double room, double letter, const Cells& cells)
     {
         const auto fitting = static_cast<std::size_t>(room / (lettersInCell * letter));
         return std::min({cells.size(), mostColumns, std::max(fitting, std::size_t{2}) - 1});
     }
 
-    /// What the columns are.
+    /// Paints the titles of the columns.
     void paintHead(QPainter& painter, const QRectF& area) const
     {
         if (m_order.empty())
@@ -130,7 +130,7 @@ private:
     }
 
     const ViewData& m_view;
-    std::map<std::string, Cells> m_rows; // by the id of the token they belong to
+    std::map<std::string, Cells> m_rows; // by the id of the row's token
     std::vector<const Cells*> m_order;   // strongest first
 };
 
@@ -158,7 +158,7 @@ Result<Done> write(ui::FigureSource& source, const ViewData& view, const std::fi
     return ui::exportFigure(source, name, settings);
 }
 
-/// The rows and columns from the first to the last with a pair in it; all where there is none.
+/// Crops to the rows and columns from the first to the last that contain a pair; unchanged if there is none.
 void cropToPairs(Eigen::MatrixXf& matrix, QStringList& rows, QStringList& columns)
 {
     const auto isPair = matrix.array().isFinite().eval();
@@ -208,7 +208,7 @@ Result<Done> writeHeatmap(const ViewData& view, const std::filesystem::path& fil
     return write(heatmap, view, file, look);
 }
 
-/// As the window calls it: "full_qk" is full QK.
+/// Returns the window's name of a circuit: "full_qk" is full QK.
 QString seriesName(const std::string& column)
 {
     return text(column)
@@ -217,12 +217,12 @@ QString seriesName(const std::string& column)
         .replace(QStringLiteral("ov"), QStringLiteral("OV"));
 }
 
-/// One series per column; complex values in their plane.
+/// Draws one series per column; complex values in the complex plane.
 Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file, const FigureLook& look)
 {
     const std::size_t columns = view.shape[1];
     const bool isSpectrum = view.name == "spectrum";
-    const std::size_t first = isSpectrum ? 1 : 0; // the largest singular value is the first
+    const std::size_t first = isSpectrum ? 1 : 0; // the largest singular value is number 1
     std::vector<ui::ChartSeries> series(columns);
     std::visit(
         [&]<typename T>(const std::vector<T>& values) {
@@ -246,7 +246,7 @@ Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file,
     axes.xTitle = isPlane ? QStringLiteral("real part") : text(view.rowAxis);
     axes.yTitle = isPlane ? QStringLiteral("imaginary part") : text(view.valueName);
     axes.plane = isPlane ? ui::ChartLook::Plane::Complex : ui::ChartLook::Plane::Free;
-    // The circuits of one head differ by orders of magnitude.
+    // The circuits of a head differ by orders of magnitude.
     axes.yScale = isSpectrum ? ui::ChartLook::Scale::Log : ui::ChartLook::Scale::Linear;
     ui::LineChart chart;
     chart.setLook(axes);
@@ -254,7 +254,7 @@ Result<Done> writeChart(const ViewData& view, const std::filesystem::path& file,
     return write(chart, view, file, look);
 }
 
-/// Errors are one line on stderr: what Qt has to say about the machine goes into the log.
+/// Sends Qt's messages to the log, because errors must be one line on stderr.
 void logQtMessage(QtMsgType type, const QMessageLogContext&, const QString& message)
 {
     const bool isFault = type == QtWarningMsg || type == QtCriticalMsg || type == QtFatalMsg;

@@ -7,12 +7,12 @@
 
 namespace headwise::app {
 
-/// How a figure looks; ui's FigureSettings for those that know no Qt.
+/// Look of a figure; ui's FigureSettings for code without Qt.
 struct FigureLook {
     double width = 120;     // mm
     double height = 80;     // mm
-    int dpi = 300;          ///< Of PNG.
-    std::string fontFamily; ///< Empty: the program's.
+    int dpi = 300;          ///< for PNG
+    std::string fontFamily; ///< Empty: the program's font.
     double fontSize = 8;    // points
     double lineWidth = 1;   // points
     bool title = true;
@@ -21,8 +21,8 @@ struct FigureLook {
     bool transparent = false;
 };
 
-/// Draws the view into FILE.png, .svg or .pdf without a display. The only command that needs Qt.
-/// Errors: InvalidArgument for a view with more dimensions than a picture has; Io.
+/// Draws the view into FILE.png, .svg or .pdf without a display. The only command code that needs Qt.
+/// Errors: InvalidArgument for a view with too many dimensions for a picture; Io.
 Result<Done> exportFigure(const ViewData& view, const std::filesystem::path& file, const FigureLook& look);
 
 } // namespace headwise::app

@@ -2,7 +2,7 @@
 
 namespace headwise::app {
 
-/// In place of export_figure.cpp where the window is not built.
+/// Replaces export_figure.cpp in a build without the window.
 Result<Done> exportFigure(const ViewData& /*view*/, const std::filesystem::path& file,
                           const FigureLook& /*look*/)
 {

@@ -42,7 +42,7 @@ struct InfoOptions {
     bool tensors = false;
 };
 
-/// Everything that is printed, whichever way.
+/// Everything that either form of output prints.
 struct Answer {
     ModelConfig config;
     std::int64_t parameters = 0;
@@ -50,7 +50,7 @@ struct Answer {
     Flops flops;
     std::vector<std::string> warnings;
     std::array<Merge, 3> merges;
-    std::shared_ptr<const ModelWeights> weights; ///< Null on a folder with config.json alone.
+    std::shared_ptr<const ModelWeights> weights; ///< Null for a folder with config.json alone.
 };
 
 bool hasWeights(const std::filesystem::path& path)
@@ -69,7 +69,7 @@ bool hasWeights(const std::filesystem::path& path)
     return false;
 }
 
-/// What the sizes and the family say where no weights can be counted.
+/// Counts parameters from the sizes and the family, for a folder without weights.
 std::int64_t parameterCount(const ModelDescription& description)
 {
     const ModelConfig& c = description.config;
@@ -132,7 +132,7 @@ Result<Answer> answerOf(const ModelSource& source, const Task& task)
                   *weights};
 }
 
-/// An integer while it can be told from its neighbours, as every count is in practice.
+/// Writes an integer as long as it is exact, as every count is in practice.
 ordered_json countJson(double value)
 {
     return value < 0x1p63 ? ordered_json(static_cast<std::int64_t>(value)) : ordered_json(value);
@@ -181,7 +181,7 @@ ordered_json jsonOf(const Answer& answer)
     return json;
 }
 
-/// "12 345 678"
+/// Formats "12 345 678".
 std::string grouped(std::int64_t value)
 {
     std::string text = std::to_string(value);
@@ -198,7 +198,7 @@ std::string fixed(double value, int digits)
     return text.str();
 }
 
-/// "5.71 G": three digits and a prefix of the SI.
+/// Formats "5.71 G": three digits and an SI prefix.
 std::string infoScaled(double value)
 {
     static constexpr std::array<std::string_view, 8> prefixes{"", "k", "M", "G", "T", "P", "E", "Z"};

@@ -31,9 +31,9 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double flopsPerSecond = 1e10; // of a small machine, per core; the real one is rarely slower
-constexpr double cheap = 2e10;          // flops that a change of the token may cost without being asked
-constexpr int twoAbreast = 860;         // px from which small pictures stand in pairs
+constexpr double flopsPerSecond = 1e10; // per core of a small machine; real ones are rarely slower
+constexpr double cheap = 2e10;          // flops below which a change of the token is recomputed automatically
+constexpr int twoAbreast = 860;         // px; from this width on small pictures are placed in pairs
 
 QString sizeText(double bytes)
 {
@@ -77,7 +77,7 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     splitter->setStretchFactor(1, 1);
     splitter->setSizes({260, 800});
     splitter->setChildrenCollapsible(false);
-    right->setMinimumSize(380, 560); // px: the words above a picture and the picture
+    right->setMinimumSize(380, 560); // px, for the text above a picture and the picture
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->addWidget(splitter);
@@ -106,7 +106,7 @@ QWidget* ResultPage::createHead()
     layout->addWidget(m_verify, 0, 1, Qt::AlignRight | Qt::AlignTop);
     layout->addWidget(m_formula, 1, 0, 1, 3);
     layout->addWidget(m_citation, 2, 0, 1, 3);
-    auto* work = new QHBoxLayout; // the words have all of the room while nothing runs
+    auto* work = new QHBoxLayout; // the text has the whole width while nothing is running
     work->addWidget(m_cost, 1);
     work->addWidget(new JobBar(workspace()->analysisJob(), head));
     layout->addLayout(work, 3, 0, 1, 3);
@@ -147,7 +147,7 @@ void ResultPage::connectSignals()
     connect(workspace(), &Workspace::inputsChanged, this, &ResultPage::refresh);
     connect(workspace(), &Workspace::tokenFilterChanged, this, &ResultPage::refresh);
     connect(workspace(), &Workspace::tokenChanged, this, [this] {
-        // A session does not say which token its numbers are about: they are asked for again.
+        // A session does not record its token, so the numbers are computed again.
         m_tokenMoved = true;
         refresh();
     });
@@ -185,7 +185,7 @@ void ResultPage::lookAtDirection(const QString& name)
     m_runsWhenRead = true;
     m_form->setDirection(name);
     if (!workspace()->inputs().direction.empty() && std::exchange(m_runsWhenRead, false))
-        run(); // It had been read.
+        run(); // It was already read.
 }
 
 void ResultPage::lookAtScore(const QString& prompt, int query, int key)
@@ -209,8 +209,8 @@ void ResultPage::recompute()
     makeCards();
     showHead();
     showNumbers();
-    QTimer::singleShot(0, this, &ResultPage::drawVisible); // once they have their places
-    // An analysis of one token follows the selected token if it is quick enough not to be noticed.
+    QTimer::singleShot(0, this, &ResultPage::drawVisible); // after they are laid out
+    // An analysis of one token follows the selected token if it is fast enough.
     if (!askedInputs(*m_analysis).token || !workspace()->hasModel()
         || !isComputed(*m_analysis, *workspace()->results())
         || m_analysis->cost(workspace()->circuits()->config(), workspace()->analysisOptions(*m_analysis))
@@ -232,7 +232,7 @@ bool ResultPage::isStale() const
     if (asked->heads != workspace()->analysisOptions(*m_analysis).heads)
         return true;
     const bool hasAllTokens = workspace()->results()->find("analyses/direct_path/ids")
-        && m_analysis->id == "direct_path"; // another is another row of what is there
+        && m_analysis->id == "direct_path"; // another token is only another row of the results
     return areAboutOthers(*m_analysis, asked->inputs, workspace()->inputs(), hasAllTokens);
 }
 
@@ -290,7 +290,7 @@ QString ResultPage::metricText() const
     for (const Picture& picture : m_analysis->pictures) {
         for (const std::string& path : picture.arrays) {
             const ResultArray* array = results.find(path);
-            const bool isOwn = path.find(m_analysis->id) != std::string::npos; // not another analysis's
+            const bool isOwn = path.find(m_analysis->id) != std::string::npos; // belongs to this analysis
             if (isOwn && array && isInEmbeddingMetric(*array))
                 return tr("Lengths are measured by the covariance of the embedding.");
         }
@@ -354,7 +354,7 @@ void ResultPage::makeCards()
         m_abreast = 0;
     }
     placeCards();
-    // Hidden, not deleted: whoever selects a head in one of them goes on in it.
+    // Hidden, not deleted, because the user may be selecting a head in one of them.
     for (PictureCard* card : m_cards) {
         const bool isMissing = isOfMissingHead(card->picture(), *workspace());
         card->setVisible(!isMissing);
@@ -403,7 +403,7 @@ void ResultPage::drawVisible()
     if (!isVisible())
         return;
     const QRect seen(-m_pictures->pos(), m_scroll->viewport()->size());
-    if (drawCardsIn(seen, shownCards())) // They have taken their height, and others may have come into view.
+    if (drawCardsIn(seen, shownCards())) // They have their final height now, and others may be visible.
         QTimer::singleShot(0, this, &ResultPage::drawVisible);
     if (m_wantedScroll >= 0 && !m_cards.empty())
         QTimer::singleShot(

@@ -295,7 +295,7 @@ ComparePage::Asked ComparePage::askedOfNewer() const
 void ComparePage::recompute()
 {
     const bool hasReference = workspace()->isOpen() && (isOfNewer() || workspace()->reference());
-    for (QWidget* control : {m_circuit, m_way}) // which have something to control
+    for (QWidget* control : {m_circuit, m_way}) // only those that have an effect
         control->setVisible(hasReference);
     m_text->setVisible(hasReference && isTokenCircuit());
     showAgainst();
@@ -384,7 +384,7 @@ void ComparePage::showCharts(const HeadPair& pair)
                                     seriesOf(right, pair.right.angles, SeriesStyle::Line)};
     if (pair.left.ofChance == pair.right.ofChance) {
         angles.push_back(seriesOf(tr("random"), pair.left.ofChance, SeriesStyle::Dashed));
-    } else { // of other ranks
+    } else { // the ranks differ
         angles.push_back(seriesOf(tr("%1, random").arg(left), pair.left.ofChance, SeriesStyle::Dashed));
         angles.push_back(seriesOf(tr("%1, random").arg(right), pair.right.ofChance, SeriesStyle::Dashed));
     }
@@ -428,14 +428,14 @@ bool ComparePage::eventFilter(QObject* watched, QEvent* event)
         && !qobject_cast<QLineEdit*>(QApplication::focusWidget()))
         m_pictures->setFlashing(event->type() == QEvent::KeyPress);
     else if (event->type() == QEvent::WindowDeactivate)
-        m_pictures->setFlashing(false); // The release of the key goes to another window.
+        m_pictures->setFlashing(false); // Another window would get the key's release.
     return Page::eventFilter(watched, event);
 }
 
 void ComparePage::showEvent(QShowEvent* event)
 {
     Page::showEvent(event);
-    qApp->installEventFilter(this); // The key is for the page, whichever part of the window has the focus.
+    qApp->installEventFilter(this); // The page handles the key wherever the focus is.
 }
 
 void ComparePage::hideEvent(QHideEvent* event)
@@ -458,7 +458,7 @@ void ComparePage::setViewState(const QJsonObject& state)
 {
     m_text->setText(state[QStringLiteral("text")].toString());
     m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
-    const int wasDifference = state[QStringLiteral("difference")].toBool() ? 2 : 0; // of older sessions
+    const int wasDifference = state[QStringLiteral("difference")].toBool() ? 2 : 0; // from older sessions
     m_way->setCurrentIndex(
         std::clamp(state[QStringLiteral("way")].toInt(wasDifference), 0, m_way->count() - 1));
     m_newer->setReference(state[QStringLiteral("newer")].toBool());

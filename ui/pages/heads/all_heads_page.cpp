@@ -19,7 +19,7 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int allHeadsPageColumnWidth = 120; // px: scores have long names, and there are many of them
+constexpr int allHeadsPageColumnWidth = 120; // px, for long names of many scores
 }
 
 AllHeadsPage::AllHeadsPage(Workspace* workspace, QWidget* parent)
@@ -72,7 +72,7 @@ void AllHeadsPage::recompute()
     for (const ResultArray* score : scores)
         parts.push_back(wholeArray(*score));
     {
-        const QSignalBlocker quiet(m_table->selectionModel()); // other rows are no choice of a head
+        const QSignalBlocker quiet(m_table->selectionModel()); // reordering rows does not select a head
         m_model->setParts(results, parts, *workspace());
     }
     showPlane(scores);

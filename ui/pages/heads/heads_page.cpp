@@ -78,10 +78,10 @@ void HeadsPage::createLayout()
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->verticalHeader()->setDefaultSectionSize(22);
     QHeaderView* header = m_table->horizontalHeader();
-    header->setResizeContentsPrecision(50); // The heads of a layer or two are as wide as all.
+    header->setResizeContentsPrecision(50); // The heads of one or two layers are as wide as all.
     header->setSectionResizeMode(QHeaderView::ResizeToContents);
     header->setSectionResizeMode(HeadTableModel::ValueColumn,
-                                 QHeaderView::Stretch); // Its title is the longest.
+                                 QHeaderView::Stretch); // It has the longest title.
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
@@ -108,7 +108,7 @@ void HeadsPage::connectSignals()
     connect(workspace(), &Workspace::resultsChanged, this, &HeadsPage::refreshMetrics);
     connect(&workspace()->firstNorms(), &FirstNorms::changed, this, &HeadsPage::refreshMetrics);
     connect(workspace(), &Workspace::headChanged, this, [this](HeadId head) {
-        if (head != m_firstHead) // which is announced when a model opens
+        if (head != m_firstHead) // announced when a model opens
             m_firstHead.reset();
         markHead();
         emit readOutChanged(readOutOf(head)); // as if it were under the mouse
@@ -169,12 +169,12 @@ void HeadsPage::chooseMetric()
     m_wanted = m_metric->currentData().toString();
     showMetric();
     emit readOutChanged(readOutOf(workspace()->head()));
-    m_panel->view()->setFocus(); // where the arrow keys move through the heads
+    m_panel->view()->setFocus(); // where the arrow keys move between heads
 }
 
 void HeadsPage::findMetric()
 {
-    // The typed text may be a part of a name.
+    // The text may be part of a name.
     const QString typed = m_metric->lineEdit()->text().trimmed();
     int found = typed.isEmpty() ? -1 : m_metric->findText(typed, Qt::MatchFixedString);
     if (found < 0 && !typed.isEmpty())
@@ -185,7 +185,7 @@ void HeadsPage::findMetric()
 
 void HeadsPage::followQuestion()
 {
-    // Whoever asks for relations, or compares models, wants to see the heads by the answer.
+    // After relations or a comparison of models, the user wants to see the heads coloured by the result.
     const auto with = workspace()->inputsOf("relations");
     if (with && with->relations != m_relations) {
         m_relations = with->relations;
@@ -249,7 +249,7 @@ void HeadsPage::refreshMetrics()
     showMetric();
     if (m_metric->currentData().toString() != before)
         emit readOutChanged(workspace()->isOpen() ? readOutOf(workspace()->head()) : QString());
-    if (!typed.isEmpty()) { // the name being typed outlives a score that arrives meanwhile
+    if (!typed.isEmpty()) { // a score that arrives must not overwrite the name being typed
         edit->setText(typed);
         edit->setModified(true);
     }
@@ -265,7 +265,7 @@ void HeadsPage::showMetric()
         m_definition->clear();
         if (!workspace()->isOpen())
             return view->setMatrix(nullptr);
-        // The heads can be chosen before the first score is there.
+        // Heads can be selected before the first score is ready.
         view->setMatrix(std::make_shared<Eigen::MatrixXf>(
             Eigen::MatrixXf::Zero(workspace()->card().nLayers, workspace()->card().nHeads)));
         return markHead();
@@ -297,7 +297,7 @@ void HeadsPage::showMetric()
 
 void HeadsPage::fitGrid()
 {
-    constexpr int aroundCells = 90; // titles, labels and the colour bar
+    constexpr int aroundCells = 90; // px for titles, labels and the colour bar
     constexpr int largestCell = 34;
     if (!workspace()->isOpen())
         return;
@@ -329,7 +329,7 @@ void HeadsPage::markHead()
     m_table->selectionModel()->setCurrentIndex(
         index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
     if (head == m_firstHead)
-        m_table->scrollToTop(); // the best heads are what one looks for first
+        m_table->scrollToTop(); // the top heads are the most interesting
     else
         m_table->scrollTo(index);
     m_table->viewport()->update();

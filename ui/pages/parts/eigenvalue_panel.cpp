@@ -122,7 +122,7 @@ QString EigenvaluePanel::scoreText(const std::vector<std::complex<double>>& valu
 
 QString EigenvaluePanel::normalityText(const std::vector<std::complex<double>>& values) const
 {
-    constexpr double farFromNormal = 0.1; // as the analysis has it
+    constexpr double farFromNormal = 0.1; // the threshold of the analysis
     const ResultSet& results = *workspace()->results();
     const std::string name(circuitName(m_kind));
     const ResultArray* norms = results.find("spectra/" + name + "/frobenius_norm");

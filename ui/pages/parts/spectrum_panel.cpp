@@ -180,8 +180,7 @@ QString SpectrumPanel::measuresOf(CircuitKind kind, const std::vector<double>& s
             .arg(circuitTitle(kind), withNull(ranks.frobeniusNorm, folder + "frobenius_norm"),
                  withNull(ranks.effectiveRank, folder + "effective_rank"),
                  withNull(ranks.stableRank, folder + "stable_rank"), QString::number(ranks.k90));
-    const ResultArray* norm =
-        results.find(folder + "frobenius_norm"); // NaN where this head was not asked for
+    const ResultArray* norm = results.find(folder + "frobenius_norm"); // NaN if this head was not computed
     return norm && isInEmbeddingMetric(*norm) && std::isfinite(metricAt(*norm, workspace()->head()))
         ? tr("%1; lengths are measured by the covariance of the embedding").arg(line)
         : line;

@@ -180,7 +180,7 @@ void TokenFilterButton::showFilter()
     m_lowestCount->setValue(filter.lowestCount);
     m_highestNorm->setValue(filter.highestNorm <= mostNorm ? filter.highestNorm : 0);
     const bool isOn = m_workspace->tokenFilter().isOn();
-    setEnabled(m_workspace->hasModel()); // a session's tables are as they were written
+    setEnabled(m_workspace->hasModel()); // tables of a session keep the filter they were made with
     setVisible(m_role == Role::Choice || isOn);
     const auto leftOut = m_workspace->filteredOut();
     setText(!isOn              ? tr("all tokens")

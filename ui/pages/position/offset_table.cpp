@@ -23,7 +23,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int farthest = 64; // places
+constexpr int farthest = 64; // positions
 constexpr int offsetTableLength = 20;
 
 } // namespace
@@ -60,7 +60,7 @@ OffsetTable::OffsetTable(Workspace* workspace, QWidget* parent)
     connect(workspace, &Workspace::tokenFilterChanged, this, &OffsetTable::refresh);
     connect(workspace, &Workspace::tokenChanged, this, &OffsetTable::refresh);
     whenOpened(m_table, [this](const QModelIndex& index) {
-        const int column = index.column() > 2 ? 3 : 1; // either end
+        const int column = index.column() > 2 ? 3 : 1; // of the clicked end
         this->workspace()->setToken(tokenOf(*m_model, m_table->sourceRow(index), column));
     });
 }
@@ -111,7 +111,7 @@ void OffsetTable::recompute()
         [this, words = heading()](const Result<TokenEnds>& found) {
             if (!found)
                 return clear(text(found.error()));
-            m_heading->setText(words); // the slider may have gone on
+            m_heading->setText(words); // the slider may have moved on
             m_model->clear();
             m_model->setHorizontalHeaderLabels(
                 {tr("#"), tr("Largest"), tr("Score"), tr("Smallest"), tr("Score")});

@@ -10,8 +10,7 @@ namespace headwise::ui {
 
 class JobBar;
 
-/// Everything that takes a while: what runs, each with its progress and a cancel button, what waits for its turn, and what
-/// ended lately.
+/// All computations: running ones with progress and a cancel button, waiting ones, and recently finished ones.
 class JobsPage : public Page {
     Q_OBJECT
 
@@ -24,7 +23,7 @@ private:
     void showJob(Job* job);
     void noteEnd(Job* job, qint64 milliseconds, bool cancelled);
     void showWaiting();
-    void showRest(); ///< The words for an empty list.
+    void showRest(); ///< Shows the text for an empty list.
 
     QLabel* m_rest;
     QVBoxLayout* m_running;

@@ -29,8 +29,8 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int chunkSize = 8;   // directions whose tokens are computed and shown together
-constexpr int listLength = 10; // tokens of each end
+constexpr int chunkSize = 8;   // directions that are computed and shown together
+constexpr int listLength = 10; // tokens at each end
 
 QString degrees(double sine)
 {
@@ -153,7 +153,7 @@ void VectorsPage::connectSignals()
     });
     connect(workspace(), &Workspace::directionChanged, this, &VectorsPage::refresh);
     connect(m_spectrum, &LineChart::pointClicked, this, [this](const QString& series, int index) {
-        if (series == circuitTitle(kind())) // not the ring around the selected one
+        if (series == circuitTitle(kind())) // ignores the ring around the selected one
             workspace()->setDirection({kind(), index, 1});
     });
     connect(m_spectrum, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
@@ -206,7 +206,7 @@ void VectorsPage::recompute()
     const HeadId head = workspace()->head();
     if (m_directions && m_directions->head == head && m_directions->kind == kind())
         return showDirections();
-    m_look->setEnabled(false); // until there are those of this head
+    m_look->setEnabled(false); // disabled until this head's are ready
     m_job.start(tr("Singular vectors of %1").arg(text(head)),
                 aboutModel(workspace()->circuits(),
                            [circuits, head, kind = kind()](const Task&) {
@@ -335,12 +335,12 @@ bool VectorsPage::moveByKey(int key)
 void VectorsPage::showEvent(QShowEvent* event)
 {
     Page::showEvent(event);
-    m_tables->table(0)->setFocus(); // so that the arrow keys are about directions at once
+    m_tables->table(0)->setFocus(); // so that the arrow keys move between directions at once
 }
 
 bool VectorsPage::eventFilter(QObject* watched, QEvent* event)
 {
-    // The tables would take these keys for moves between their cells.
+    // Otherwise the tables would use these keys to move between cells.
     const bool isKey = event->type() == QEvent::KeyPress;
     return (isKey && moveByKey(static_cast<QKeyEvent*>(event)->key())) || Page::eventFilter(watched, event);
 }

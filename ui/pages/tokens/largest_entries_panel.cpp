@@ -29,7 +29,7 @@ constexpr std::size_t howMany = 100;
 struct LargestEntriesPanel::Found {
     CircuitOfHead of;
     std::vector<MatrixEntry> entries;
-    std::vector<double> gaussian; // by rank: what as many Gaussian entries would reach
+    std::vector<double> gaussian; // by rank: expected values of as many Gaussian entries
 };
 
 LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)
@@ -96,7 +96,7 @@ void LargestEntriesPanel::recompute()
         aboutModel(workspace()->circuits(),
                    [circuits, tokens, of = CircuitOfHead{m_kind, workspace()->head(), {.offset = m_offset}},
                     unused = workspace()->unusedTokens()](const Task& task) -> Result<Found> {
-                       // An id past the end is left out there, and none is meant.
+                       // Ids past the end count as left out there, so the marks are extended.
                        const auto marks = [&unused](Eigen::Index count) {
                            std::vector<bool> sized = unused;
                            sized.resize(static_cast<std::size_t>(count), false);
