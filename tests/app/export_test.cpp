@@ -16,7 +16,7 @@ using namespace headwise::test;
 
 namespace {
 
-/// The fixture with everything a view may need: 2 layers, 3 heads, d_head 5, 11 tokens, tables of L1H2.
+/// The fixture with everything that a view may need: 2 layers, 3 heads, d_head 5, 11 tokens, tables of L1H2.
 Session richSession()
 {
     Session session = readSession(testData("session-v1.h5"), Task{}).value();
@@ -58,7 +58,7 @@ quint32 bigEndian(const QByteArray& bytes, qsizetype at)
     return value;
 }
 
-/// What a table's cells should be: the label, then the numbers of the row, two for a complex one.
+/// The expected cells of a table: the label, then the numbers of the row, two for a complex one.
 std::vector<double> numbersOf(const ViewData& view)
 {
     std::vector<double> numbers;
@@ -248,7 +248,8 @@ private slots:
         QVERIFY(svg.contains(">source<") && svg.contains(">outputs it raises most, logit<"));
     }
 
-    /// Of two layers the heads of the first write and those of the second read: half of the rows and columns would be empty.
+    /// With two layers, only heads of the first write and only heads of the second read. Half of the rows and columns
+    /// would be empty.
     void aFigureOfPairsHasThePairsThereAre()
     {
         const QString session = path("pairs.h5");

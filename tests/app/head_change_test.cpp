@@ -1,4 +1,4 @@
-// A head in the place of another: asked for in the menu, said over the pages, shown by every page, and undone.
+// A head replaced by another: chosen in the menu, announced above the pages, shown by every page, and undone.
 
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
@@ -30,7 +30,7 @@ struct Driver : WindowDriver {
         return found ? *found : std::vector<double>();
     }
 
-    /// Until the weights are others and everything of them is computed again.
+    /// Waits until the weights have changed and all their results are computed again.
     void change(QAction* action)
     {
         const auto before = workspace().circuits();
@@ -94,7 +94,7 @@ private slots:
         driver.change(chain);
         const Matrix<double> shown = driver.workspace().circuits()->ov({1, 5}).dense();
         QVERIFY((shown - dense).norm() < 1e-12 * dense.norm());
-        // Another step of processing keeps the change, and one change per head takes the place of the last.
+        // Another processing step keeps the change. A second change of a head replaces the first.
         driver.workspace().setDirection({CircuitKind::Ov, 0, 1});
         driver.change(driver.starting(QStringLiteral("Without singular component 1")));
         QCOMPARE(driver.workspace().processing().headChanges,

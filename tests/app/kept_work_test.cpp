@@ -23,9 +23,9 @@ using test::WindowDriver;
 
 namespace {
 
-constexpr int patience = 60000; // ms, under a loaded machine
+constexpr int patience = 60000; // ms, on a loaded machine
 
-/// Presses a button of the next question of the window and hears what it said.
+/// Presses a button of the window's next question and records its text.
 class Answer {
 public:
     Answer(app::MainWindow& window, QMessageBox::StandardButton button)
@@ -66,11 +66,11 @@ void chooseInDialog(app::MainWindow& window, const QString& path)
 
 } // namespace
 
-/// What somebody has found and chosen stays: over reloading, over closing, over moving files.
+/// The user's results and choices survive reloading, closing and moved files.
 class KeptWorkTest : public QObject {
     Q_OBJECT
 
-    /// A session of a model whose activation somebody had to say.
+    /// Saves the session of a model whose activation the user had to enter.
     static void saveOpenedWithRelu(const QString& weights, const QString& file)
     {
         WindowDriver driver;
@@ -99,7 +99,7 @@ private slots:
         std::erase_if(session.results.arrays, [](const ResultArray& array) {
             return !array.path.starts_with("spectra/qk") && !array.path.starts_with("spectra/ov");
         });
-        // What is there is not computed again.
+        // Existing results are not computed again.
         std::get<std::vector<float>>(session.results.arrays.front().values).front() = 77;
         const std::string marked = session.results.arrays.front().path;
         QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
@@ -109,7 +109,7 @@ private slots:
         driver.waitForAnalyses();
         QCOMPARE(std::get<std::vector<float>>(driver.workspace().results()->find(marked)->values).front(),
                  77.0F);
-        QVERIFY(!driver.workspace().isModified()); // nobody asked for them
+        QVERIFY(!driver.workspace().isModified()); // they were not requested by the user
     }
 
     void resultsThatWereAskedForAreNotDroppedWithoutAQuestion()
@@ -117,7 +117,7 @@ private slots:
         WindowDriver driver;
         driver.openDemo();
         QVERIFY(!driver.workspace().isModified());
-        driver.workspace().runAnalysis("copying"); // a default one returns in seconds
+        driver.workspace().runAnalysis("copying"); // a default analysis takes only seconds
         QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().analysisJob()->isRunning(), patience);
         QVERIFY(!driver.workspace().isModified());
         driver.workspace().runAnalysis("ranks");
@@ -129,7 +129,7 @@ private slots:
         QVERIFY2(cancel.said().contains(QStringLiteral("results")), qPrintable(cancel.said()));
         QVERIFY(driver.window.isVisible());
 
-        // Nor by other weights, which make them void.
+        // Other weights, which invalidate them, do not count as a change either.
         const Embedding before = driver.workspace().embedding();
         auto* embeddings = comboOf(driver.window, QStringLiteral("Embedding"));
         const Answer keep(driver.window, QMessageBox::Cancel);
@@ -184,7 +184,7 @@ private slots:
         QCOMPARE(driver.workspace().token(), 300);
         QCOMPARE(driver.workspace().reference(), std::optional(HeadId{0, 2}));
         QCOMPARE(driver.workspace().direction(), (SingularChoice{CircuitKind::Qk, 3, -1}));
-        // Another model begins as models do.
+        // Another model starts with the defaults.
         driver.window.openDemo();
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 2, patience);
         QVERIFY(driver.workspace().isProcessed());
@@ -244,7 +244,7 @@ private slots:
         const QString file = m_folder.filePath(QStringLiteral("nameless.h5"));
         saveOpenedWithRelu(weights, file);
         QVERIFY(!QTest::currentTestFailed());
-        { // in its place: found without a question
+        { // found in its place, without a question
             WindowDriver driver;
             driver.window.openPath(file);
             QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().hasModel(), patience);
@@ -277,7 +277,7 @@ private slots:
         QVERIFY(test::isOk(stored));
         Session session = std::move(stored).value();
         QCOMPARE(session.overrides, std::vector<std::string>{"act_fn=relu"});
-        session.overrides.clear(); // as older versions wrote it
+        session.overrides.clear(); // as in files of older versions
         QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
         WindowDriver driver;
         driver.window.openPath(file);
@@ -286,7 +286,7 @@ private slots:
         QTest::keyClicks(dialog->findChild<QLineEdit*>(QStringLiteral("act_fn")), QStringLiteral("relu"));
         dialog->accept();
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().hasModel(), patience);
-        QVERIFY(!driver.workspace().sessionFile().empty()); // the session, not the model alone
+        QVERIFY(!driver.workspace().sessionFile().empty()); // the session, not only the model
     }
 
     void aLoneFileIsComparedWith()

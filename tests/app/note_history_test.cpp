@@ -29,7 +29,7 @@ struct Driver : WindowDriver {
 
 } // namespace
 
-/// Notes and bookmarks, by keys, and how they are taken back.
+/// Undo and redo of notes and bookmarks by keys.
 class NoteHistoryTest : public QObject {
     Q_OBJECT
 
@@ -65,7 +65,7 @@ private slots:
         QTest::keyClicks(driver.note, QStringLiteral("looks back"));
         workspace.setHead({0, 5});
         QTest::keyClicks(driver.note, QStringLiteral("copies"));
-        workspace.setHead({0, 4}); // the field forgets what was typed; the window does not
+        workspace.setHead({0, 4}); // the field forgets the typing; the window does not
         Driver::press(Qt::Key_Z, Qt::ControlModifier);
         QCOMPARE(workspace.note({0, 5}), QString());
         QCOMPARE(workspace.note({0, 4}), QStringLiteral("looks back"));

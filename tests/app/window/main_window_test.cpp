@@ -29,7 +29,7 @@ constexpr int patience = WindowDriver::patience;
 
 } // namespace
 
-/// The window with the demo open: moving, choosing, taking pictures away.
+/// The window with the demo open: moving, selecting, exporting.
 class MainWindowTest : public QObject {
     Q_OBJECT
 
@@ -51,7 +51,7 @@ private slots:
         auto* ranking =
             driver.window.findChild<QDockWidget*>(QStringLiteral("heads"))->findChild<QTableView*>();
         QCOMPARE(ranking->model()->rowCount(), 16);
-        // truth.json: 0.1 looks one token back; 1.5, 1.0 and 1.7 continue what they found.
+        // truth.json: 0.1 attends to the previous token; 1.5, 1.0 and 1.7 are induction heads.
         const ResultArray* previous = driver.workspace().results()->find("scores/previous_token");
         QVERIFY(previous);
         const auto& scores = std::get<std::vector<float>>(previous->values);
@@ -124,7 +124,7 @@ private slots:
         QCOMPARE(driver.workspace().tokenText(driver.workspace().token()), QStringLiteral("␣king"));
         auto tables = driver.page()->findChildren<QTableView*>();
         erase_if(tables, [&](const QTableView* table) { return !table->isVisibleTo(driver.page()); });
-        QCOMPARE(tables.size(), 2); // the largest entries over all pairs are another list
+        QCOMPARE(tables.size(), 2); // the largest entries over all pairs are a separate list
         QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
         // The first row on the screen is core's first.
         const auto line = tokenLine(*driver.workspace().circuits(), *driver.workspace().tokens(),
@@ -148,7 +148,7 @@ private slots:
             driver.tabs()->setCurrentIndex(i);
             const QString name = driver.tabs()->tabText(i);
             if (name == QLatin1String("Model"))
-                continue; // words, no picture
+                continue; // text, not a picture
             driver.workspace().setHead(name == QLatin1String("Scores") ? HeadId{0, 1} : HeadId{1, 5});
             if (name == QLatin1String("Prompt"))
                 driver.page()->findChild<QAbstractButton*>()->click();
@@ -186,7 +186,7 @@ private slots:
         QCOMPARE(copying(), processed);
         driver.workspace().setEmbedding(Embedding::Unembed);
         QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete() && copying() != processed, patience);
-        // The demo has no MLP: that embedding does not exist, and the one in use stays.
+        // The demo has no MLP, so that embedding does not exist and the current one stays.
         driver.workspace().setEmbedding(Embedding::Mlp0);
         QCOMPARE(driver.workspace().embedding(), Embedding::Unembed);
         QTRY_VERIFY(driver.window.findChild<QMessageBox*>());

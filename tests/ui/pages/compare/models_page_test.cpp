@@ -56,7 +56,7 @@ private slots:
         QCOMPARE(cellText(table, 0, 0), QStringLiteral("L1H2"));
         QCOMPARE(cellText(table, 0, 1), number(metricAt(*change, {1, 2})));
         QCOMPARE(cellText(table, 1, 1), number(0));
-        QCOMPARE(opened.workspace.comparedWith(), QStringLiteral("toy")); // as its config calls it
+        QCOMPARE(opened.workspace.comparedWith(), QStringLiteral("toy")); // the name in its config
         // The grid of heads shows it, and so does the picture of the page.
         QCOMPARE(heads.findChild<QComboBox*>()->currentData().toString(),
                  QStringLiteral("comparison/ov/relative_change"));
@@ -71,7 +71,7 @@ private slots:
         auto* kept = opened.find<HeatmapView>(metricTitle(*values));
         QVERIFY(kept->matrix());
         QCOMPARE((*kept->matrix())(1, 2), static_cast<float>(metricAt(*values, {1, 2})));
-        QVERIFY(metricAt(*values, {1, 2}) > 0.999); // twice as large, and the same space
+        QVERIFY(metricAt(*values, {1, 2}) > 0.999); // twice as large, in the same subspace
         QVERIFY(dataRows(opened.page.figures().first()).size() == 7);
     }
 

@@ -61,7 +61,7 @@ private slots:
                 QVERIFY2(shown == expected || std::isnan(expected), scores[i]->path.c_str());
             }
         }
-        // An analysis that is run joins them.
+        // The results of a new analysis are added.
         opened.workspace.runAnalysis("salient_tokens");
         QTRY_COMPARE_WITH_TIMEOUT(opened.table->model()->columnCount(), static_cast<int>(scores.size()) + 3,
                                   patience); // its null and the most by the null

@@ -45,7 +45,7 @@ private:
         return table->model()->index(row, 0).data(TokenTableModel::IdRole).toInt();
     }
 
-    /// Whether the table shows those of that head, in the same order and with their norms.
+    /// Tells whether the table shows the tokens of that head, in order and with their norms.
     static bool showsTokensOf(const TableFigure* table, const Workspace& workspace, HeadId head)
     {
         const auto expected = salientTokens(workspace, head);
@@ -66,10 +66,10 @@ private slots:
         OpenedPage<SalientPanel> opened(HEADWISE_DEMO_MODEL);
         auto* table = opened.find<TableFigure>(QStringLiteral("Salient tokens of the head"));
         opened.workspace.setHead({1, 5});
-        opened.workspace.setHead({0, 1}); // the newest question is answered
+        opened.workspace.setHead({0, 1}); // only the latest question is answered
         opened.workspace.setHead({1, 2});
         QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {1, 2}), patience);
-        // What the first of them raises most.
+        // The outputs that the first token promotes most.
         const Circuits& circuits = *opened.workspace.circuits();
         const int token = tokenIn(table, 0);
         const RowVector<double> logits = circuits.weights().W_E<double>(token, 1)
@@ -85,7 +85,7 @@ private slots:
         QVERIFY2(
             hover.startsWith(raised + QStringLiteral("  ") + signedNumber(static_cast<float>(logits(best)))),
             qPrintable(hover));
-        // Beside what a random direction gets.
+        // Beside the value of a random direction.
         const Matrix<double> ov = circuits.ov({1, 2}).dense();
         const QString null =
             number(static_cast<float>(ov.norm() / std::sqrt(static_cast<double>(ov.rows()))));
@@ -95,7 +95,7 @@ private slots:
         QVERIFY2(isSaid, qPrintable(null));
         QCOMPARE(opened.page.figures(), QList<FigureSource*>{table});
         QCOMPARE(dataRows(table).size(), std::size_t{31}); // and the titles
-        // What was shown before is there at once.
+        // A head shown before appears at once.
         opened.workspace.setHead({0, 1});
         QVERIFY(table->isHidden());
         QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {0, 1}), patience);
@@ -125,7 +125,7 @@ private slots:
         for (const QFrame* card : opened.page.findChildren<QFrame*>())
             if (card->property("card").toBool())
                 QVERIFY(opened.page.rect().contains(card->geometry()));
-        // Where it is narrow, the largest entries alone; both ends where there is room.
+        // If narrow, only the largest entries; both ends if there is space.
         const auto bothEnds = [&] {
             int shown = 0;
             for (const QTableView* end : opened.page.findChildren<QTableView*>())

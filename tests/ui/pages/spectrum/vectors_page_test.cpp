@@ -65,7 +65,7 @@ private:
         return shown;
     }
 
-    /// The tokens of directions of blocks too.
+    /// Shows the tokens of directions in blocks too.
     static void showEach(Opened& opened)
     {
         for (auto* box : opened.page.findChildren<QCheckBox*>())
@@ -101,7 +101,7 @@ private slots:
         const auto along = [](const auto& numbers) {
             return Eigen::Map<const Eigen::VectorXd>(numbers->data(), Eigen::Index(numbers->size()));
         };
-        // The first of the largest tokens shown is the largest along the vector that is looked at: sign and all.
+        // The first of the largest tokens is the largest along the displayed vector, including its sign.
         const auto best = [&](const RowVector<double>& line) {
             return opened.workspace.tokenText(ends(line, 1, opened.workspace.unusedTokens()).top.front().id);
         };
@@ -294,7 +294,7 @@ private slots:
                           found->visualRect(found->model()->index(3, 0)).center());
         QCOMPARE(opened.workspace.head(), hit.head);
         QCOMPARE(opened.workspace.direction(), (SingularChoice{hit.circuit, hit.direction, hit.sign}));
-        // The token stands in the column of that direction, at the place that was named.
+        // The token is in the column of that direction, at the named rank.
         const int side = hit.side == VectorSide::First ? 0 : 1;
         QTRY_COMPARE_WITH_TIMEOUT(cellText(table(opened, side), hit.rank, 1 + hit.direction % 8),
                                   opened.workspace.tokenText(token), patience);
