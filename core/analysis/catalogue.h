@@ -111,7 +111,7 @@ const Analysis* findAnalysis(std::string_view id);
 Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis* const> chosen,
                               const AnalysisOptions& options, const Task& task);
 
-/// What `analyze` computes without --analyses: the same on every machine (DESIGN §3).
+/// What `analyze` computes without --analyses: the same on every machine (CONTRACTS.md §13).
 std::vector<const Analysis*> defaultAnalyses(const ModelConfig& config, const AnalysisOptions& options);
 
 } // namespace headwise
