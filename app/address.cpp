@@ -72,7 +72,7 @@ Result<Address::Direction> readDirection(std::string_view text)
     return direction;
 }
 
-/// One NAME=VALUE.
+/// Reads one NAME=VALUE.
 Result<Done> readPart(std::string_view name, const std::string& value, Address& address)
 {
     if (name == "row")

@@ -4,7 +4,8 @@
 
 namespace headwise::app {
 
-/// The demo model's folder: installed beside the program, or in the source tree it was built from; empty if neither exists.
+/// Returns the demo model's folder: installed beside the program, or in the source tree it was built from; empty if
+/// neither exists.
 QString demoModelFolder();
 
 } // namespace headwise::app

@@ -1,7 +1,7 @@
-// Runs before every library of the program is initialised. OpenBLAS allocates buffers in its own initialisation, one for each
-// further thread that it would start, and where the address space is too small for them it tries for ever, before `main`. The
-// program multiplies on one thread of OpenBLAS anyway (core/base/parallel.cpp), and with this variable it is so from the start.
-// Nothing but system calls may be used here.
+// Runs before the program's libraries are initialised. OpenBLAS allocates buffers during its own initialisation, one for
+// each further thread it would start. If the address space is too small for them it tries for ever, before `main`. The
+// program uses one OpenBLAS thread anyway (core/base/parallel.cpp); this variable ensures it from the start. Only system
+// calls may be used here.
 
 #include <cstddef>
 #include <cstring>
@@ -33,7 +33,7 @@ void limitOpenBlas(int, char** argv, char** environment)
         return;
     std::memcpy(more, environment, count * sizeof more[0]);
     more[count] = const_cast<char*>(oneThread);
-    execve(program, argv, more); // on failure the program goes on as it is
+    execve(program, argv, more); // on failure the program continues unchanged
 }
 
 __attribute__((section(".preinit_array"), used)) void (*const early)(int, char**, char**) = limitOpenBlas;

@@ -11,7 +11,8 @@
 
 namespace {
 
-/// A file that is opened while standard output is closed would get its number, and with it everything that is printed.
+/// Occupies closed standard streams. Otherwise the next opened file gets the number of standard output, and everything
+/// printed goes into it.
 void occupyStandardStreams()
 {
     int file = open("/dev/null", O_RDWR);
@@ -30,7 +31,8 @@ int main(int argc, char** argv)
     headwise::limitMemoryPools();
     occupyStandardStreams();
     std::signal(SIGXFSZ,
-                SIG_IGN); // past a quota of file sizes, writing fails and says so instead of ending here
+                // a write past a file size limit then fails with a message instead of ending the program
+                SIG_IGN);
     const auto request = windowRequest(argc, argv);
     if (!request)
         return runCommandLine(argc, argv);

@@ -1,7 +1,7 @@
-# What Headwise is built from, and how to get it; sourced by app/run, tests/run and .ci/run.
+# Packages that Headwise needs, and functions to install and build; sourced by app/run, tests/run and .ci/run.
 #
-# Debian 12 is what is tested; Ubuntu 24.04 has the same names but where two are given: of "new|old" the first that apt knows
-# is installed. Python is the system's: h5py comes with it.
+# Tested on Debian 12. Ubuntu 24.04 has the same names except where two are given: of "new|old" the first that apt knows is installed.
+# Python is the system's, for which h5py is packaged.
 
 buildPackages=(
     g++ cmake ninja-build ccache pkg-config
@@ -60,7 +60,7 @@ asRoot() {
     fi
 }
 
-# Installs what is missing of the packages given, and says what. Needs the network only when something is missing.
+# Installs the missing ones of the given packages, and names them. Needs the network only when something is missing.
 installMissing() {
     local entry names=() missing=()
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

@@ -8,7 +8,7 @@ namespace headwise::app {
 
 class MainWindow;
 
-/// Writes a picture of the window once nothing is computed any more, and ends the program: 0, or as the command line does.
+/// Writes a picture of the window once no computation is running, and exits with 0 or the command line's error code.
 class Screenshot : public QObject {
     Q_OBJECT
 
@@ -21,7 +21,7 @@ private:
     MainWindow* m_window;
     QString m_file;
     QTimer m_timer;
-    int m_looks = 0, m_quiet = 0; // how often we looked, how often in a row nothing ran
+    int m_looks = 0, m_quiet = 0; // number of checks; of consecutive checks without running jobs
 };
 
 } // namespace headwise::app

@@ -16,7 +16,7 @@ extern "C" void writeTermination(int signal)
     const int before = errno;
     const auto byte = static_cast<unsigned char>(signal);
     [[maybe_unused]] const ssize_t written = ::write(terminationPipe, &byte, 1);
-    // Whichever of them comes next ends the program.
+    // The next signal ends the program at once.
     std::signal(SIGTERM, SIG_DFL);
     std::signal(SIGHUP, SIG_DFL);
     errno = before;
@@ -29,7 +29,7 @@ Termination::Termination(QObject* parent)
     , m_notifier(QSocketNotifier::Read)
 {
     if (::pipe2(m_pipe, O_CLOEXEC | O_NONBLOCK) != 0)
-        return; // signals end the program as they always do
+        return; // signals keep their default action
     terminationPipe = m_pipe[1];
     connect(&m_notifier, &QSocketNotifier::activated, this, [this] {
         unsigned char signal = 0;
@@ -40,7 +40,7 @@ Termination::Termination(QObject* parent)
     m_notifier.setEnabled(true);
     std::signal(SIGTERM, writeTermination);
     struct sigaction hangUp { };
-    if (::sigaction(SIGHUP, nullptr, &hangUp) == 0 && hangUp.sa_handler != SIG_IGN) // nohup asks for that
+    if (::sigaction(SIGHUP, nullptr, &hangUp) == 0 && hangUp.sa_handler != SIG_IGN) // ignored, as under nohup
         std::signal(SIGHUP, writeTermination);
 }
 

@@ -10,7 +10,7 @@ class Termination : public QObject {
     Q_OBJECT
 
 public:
-    explicit Termination(QObject* parent = nullptr); ///< One in a program.
+    explicit Termination(QObject* parent = nullptr); ///< Only one per program.
     ~Termination() override;
 
 signals:

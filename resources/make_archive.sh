@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes an archive of build/release that runs without installing anything: the program, its libraries, Qt's plugins and the demo.
+# Makes an archive of build/release that runs without installation: the program, its libraries, Qt's plugins and the demo.
 # usage: resources/make_archive.sh FOLDER     after app/run; writes FOLDER/headwise-VERSION-linux-MACHINE.tar.xz
 #
 # The libraries of C and C++, the graphics driver's libraries and the fonts are the system's own, as every desktop has them.
@@ -23,7 +23,7 @@ done
 rm -f "$tree"/plugins/platforms/libq{eglfs,linuxfb,vnc,minimalegl,vkkhrdisplay}.so "$tree"/plugins/imageformats/libqpdf.so
 printf '[Paths]\nPrefix = ..\nPlugins = plugins\n' >"$tree/bin/qt.conf"
 
-# What belongs to the system: the libraries of C and C++ and what talks to its kernel, display or graphics driver.
+# Libraries that the system provides: those of C and C++, and those for its kernel, display or graphics driver.
 ofSystem='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|nsl|stdc\+\+|gcc_s|expat)|libGL|libGLX|libGLdispatch|libEGL|libOpenGL|libdrm|libgbm|libfontconfig|libfreetype)\.so'
 find "$tree/bin" "$tree/plugins" -type f \( -name '*.so*' -o -perm -u+x \) -print0 |
     xargs -0 -n 1 ldd 2>/dev/null | sed -nE 's/^\t(\S+) => (\/\S+) .*/\1 \2/p' | sort -u |

@@ -1,4 +1,4 @@
-# Writes the metainfo to METAINFO; its links need a place that exists, so without HEADWISE_HOMEPAGE it goes without them.
+# Writes the metainfo to METAINFO; without HEADWISE_HOMEPAGE it has no links, because they need an existing page.
 # Also: cmake -DMETAINFO=FILE -DHEADWISE_HOMEPAGE=URL -P resources/metainfo.cmake
 file(READ ${CMAKE_CURRENT_LIST_DIR}/org.headwise.Headwise.metainfo.xml text)
 if(HEADWISE_HOMEPAGE)

@@ -1,4 +1,4 @@
-# `cpack -G DEB` in the build folder makes a Debian package of what `cmake --install` puts in place.
+# `cpack -G DEB` in the build folder makes a Debian package of the files that `cmake --install` installs.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME headwise)
 set(CPACK_PACKAGE_VENDOR "The Headwise developers")
@@ -18,7 +18,7 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 if(HEADWISE_BUILD_GUI)
-    # Loaded at run time, which no linker sees; libqt6svg6 holds the plugins where there is no package of them.
+    # Loaded at run time, unseen by the linker; libqt6svg6 holds the plugins if they have no package of their own.
     set(CPACK_DEBIAN_PACKAGE_DEPENDS "qt6-svg-plugins | libqt6svg6")
     set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "fonts-noto-core, qt6-wayland")
     set(CPACK_DEBIAN_PACKAGE_SUGGESTS "fonts-noto-cjk, python3-h5py")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The archive of resources/make_archive.sh, unpacked into a root that has nothing but the libraries of C and C++, fontconfig and a font: the
-# command line and the window work there.
+# Unpacks the archive of resources/make_archive.sh into a root with only the libraries of C and C++, fontconfig and a font, and checks that
+# the command line and the window work there.
 # usage: tests/check_archive.sh     after tests/run or app/run; as root, or where a user may have a namespace
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

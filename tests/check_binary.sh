@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the loader and the compiler protect in build/release/app/headwise, read from the program itself.
+# Checks the protections of loader and compiler in build/release/app/headwise, by reading the program itself.
 # usage: tests/check_binary.sh [PROGRAM...]     after tests/run or app/run; default: every program and library of build/release
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,7 +17,7 @@ fault() {
 
 for program in "${programs[@]}"; do
     dynamic=$(readelf -dW "$program" 2>/dev/null) || continue
-    # An empty or relative element of a run path lets the loader take libraries from the current folder.
+    # With an empty or relative element in its run path, the loader takes libraries from the current folder.
     while IFS= read -r path; do
         case ":$path:" in
             *::* | *:.* ) fault "$program" "its run path has an element that depends on the current folder: [$path]" ;;

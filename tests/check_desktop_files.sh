@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The desktop entry, the metainfo, the file types and the icons: each by its own validator, and that they name one another.
+# Checks the desktop entry, the metainfo, the file types and the icons, each with its own validator, and that they refer to one another.
 set -uo pipefail
 export LC_ALL=C.UTF-8 # for \x{200B} below
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -44,7 +44,7 @@ mkdir -p "$scratch/mime/packages" && cp "$types" "$scratch/mime/packages/"
 update-mime-database "$scratch/mime" >"$scratch/log" 2>&1 || fail "update-mime-database: $(cat "$scratch/log")"
 grep -qxF "80:application/x-headwise-session+hdf5:*.headwise.h5" "$scratch/mime/globs2" || fail "no glob for sessions"
 
-# What no eye sees: a zero-width space before a line makes it another line.
+# Invisible characters: a zero-width space before a line makes it another line.
 if grep -nP '[\x{200B}-\x{200F}\x{FEFF}]' "$entry" "$metainfo" "$types"; then
     fail "invisible characters in the lines above"
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The arrows of the house, seen by grep: core <- ui <- app, and the order of the rooms inside core and ui.
-# Also what no committed file may hold: paths of one machine and names of package registries.
+# Checks the includes with grep: core <- ui <- app, and the order of the rooms inside core and ui. Also refuses paths of one machine and
+# names of package registries in committed files.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 failed=0
@@ -23,7 +23,7 @@ refuse "app includes tests" '#[[:space:]]*include[[:space:]]*[<"]tests/' app
 # The commands are built without Qt too; only the figures need it.
 refuse "a command includes Qt or ui" '#[[:space:]]*include[[:space:]]*([<"]Q|"ui/)' app/commands ':!app/commands/export_figure.*'
 
-# order TOP ROOM...: a room of TOP includes itself and those before it.
+# order TOP ROOM...: a room of TOP includes only itself and those before it.
 order() {
     local top=$1 i above
     shift
@@ -40,7 +40,7 @@ order() {
 order core base files checkpoint tokenizer model circuits results analysis runs session
 order ui base figures document models widgets heatmaps charts pictures pages
 
-# apart FOLDER SHARED: none of FOLDER's folders includes another, but for SHARED.
+# apart FOLDER SHARED: none of FOLDER's folders includes another, except SHARED.
 apart() {
     local folder=$1 shared=$2 one others
     for one in "$folder"/*/; do

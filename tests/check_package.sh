@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Debian package of build/release, unpacked into an empty folder: its command line and its window work from there.
+# Unpacks the Debian package of build/release into an empty folder and checks that its command line and window work from there.
 # usage: tests/check_package.sh     after tests/run or app/run
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -30,7 +30,7 @@ if grep -aqF "$PWD" "$headwise" || readelf -d "$headwise" | grep -E 'R(UN)?PATH'
     fail "the program remembers where it was built"
 fi
 
-# A user who has never started it, without a display.
+# A new user without a display.
 run() {
     env -u DISPLAY -u WAYLAND_DISPLAY -u XDG_RUNTIME_DIR HOME="$scratch/home" XDG_STATE_HOME="$scratch/state" \
         XDG_CONFIG_HOME="$scratch/config" QT_QPA_PLATFORM=offscreen "$headwise" "$@"
@@ -38,7 +38,7 @@ run() {
 mkdir "$scratch/home"
 run info "$prefix/share/headwise/demo" | grep "demo-attn-2l\|demo" >/dev/null || fail "headwise info does not read the demo"
 
-# pictureOf NAME ARGUMENTS...: the window starts, shows what it is asked for and ends by itself.
+# pictureOf NAME ARGUMENTS...: the window starts, shows the requested place and exits by itself.
 pictureOf() {
     local picture=$scratch/$1.png
     shift

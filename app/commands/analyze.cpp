@@ -38,7 +38,7 @@ struct AnalyzeOptions {
     std::shared_ptr<InputArguments> inputs;
     std::shared_ptr<TokenFilter> filter;
     std::string output;
-    std::optional<std::string> analyses, heads; ///< Not given: the default ones, all.
+    std::optional<std::string> analyses, heads; ///< Absent: the default analyses, all heads.
     std::string embedding = "raw";
     int tableSize = 10;
     bool selfContained = false, oneEnd = false, replace = false;
@@ -103,7 +103,7 @@ bool isThere(const std::string& output)
     return std::filesystem::is_regular_file(output, code) && std::filesystem::file_size(output, code) > 0;
 }
 
-/// Returns `run` with what the session file holds besides; as it is where there is none or --replace was given.
+/// Returns `run` merged into the session file; unchanged if there is no file or with --replace.
 /// Errors: InvalidArgument if the two do not belong together; those of readSession.
 Result<Session> withStored(const AnalyzeOptions& options, Session run, const Task& task)
 {
@@ -125,7 +125,7 @@ Result<Session> withStored(const AnalyzeOptions& options, Session run, const Tas
     return added(std::move(stored).value(), std::move(run));
 }
 
-/// Before hours of work: whether its results will have a place, and whether they may be of other weights.
+/// Checks before hours of work that the results can be added to the session and are about the same weights.
 Result<Done> checkStored(const AnalyzeOptions& options, const Session& run, const WeightMap& weights,
                          const Task& task)
 {
@@ -187,7 +187,7 @@ Result<int> analyze(const AnalyzeOptions& options, const Task& task)
     markFilter(results, *options.filter);
     const std::size_t arrays = results.arrays.size();
     addResults(session, std::move(results));
-    // Read again: a run may take hours, in which somebody wrote notes.
+    // Reads the session again, because notes may have been written during a long run.
     const auto whole = withStored(options, std::move(session), task);
     if (!whole)
         return whole.error();

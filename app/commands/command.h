@@ -8,18 +8,18 @@
 
 namespace headwise::app {
 
-// Inside app/commands only: CLI11 does not leave this folder.
+// Internal to app/commands: CLI11 does not leave this folder.
 //
-// One sub-command is one file with one function below. It adds its options to `root.add_subcommand(…)` and, in the
-// sub-command's callback, sets `context.work`; `runCommandLine` runs the work after everything was parsed, prints its
-// error and turns it into the exit code.
+// Each sub-command is one file with one function below. The function adds its options to `root.add_subcommand(…)` and, in
+// the sub-command's callback, sets `context.work`. `runCommandLine` runs the work after parsing, prints its error and
+// turns it into the exit code.
 
-/// \returns the exit code of an answer that was given: 0, or 1 for "no".
+/// \returns the exit code of a successful answer: 0, or 1 for "no".
 using CommandWork = std::function<Result<int>(const Task&)>;
 
-/// What the sub-commands share while the arguments are parsed.
+/// State that the sub-commands share while the arguments are parsed.
 struct CommandContext {
-    CommandWork work; ///< Of the sub-command that was chosen; empty until then.
+    CommandWork work; ///< Work of the chosen sub-command; empty until then.
     int threads = 0;  ///< --threads, see addThreadsOption.
 };
 

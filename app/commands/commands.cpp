@@ -29,7 +29,7 @@ constexpr std::string_view programDescription =
 
 constexpr std::string_view notWritten = "The answer could not be written to standard output.";
 
-/// Shows a switch as "--[no-]name" and an option without what CLI11 adds to its type.
+/// Formats a switch as "--[no-]name" and an option without CLI11's type suffix.
 class HelpFormat : public CLI::Formatter {
 public:
     std::string make_option_name(const CLI::Option* option, bool isPositional) const override
@@ -52,7 +52,7 @@ struct GlobalOptions {
     bool progress = false;
 };
 
-/// As they stand on the command line; what they mean is read by windowRequest.
+/// Options as given; windowRequest interprets them.
 struct WindowOptions {
     std::vector<std::string> paths;
     std::optional<std::string> address;
@@ -89,10 +89,10 @@ void addGlobalOptions(CLI::App& root, GlobalOptions& options)
                     "What goes into the log file: trace, debug, info, warning, error or off")
         ->type_name("LEVEL");
     root.add_flag("--progress", options.progress, "Shows progress on stderr though it is not a terminal");
-    root.fallthrough(); // so that both may stand after the command too
+    root.fallthrough(); // so that both may also follow the command
 }
 
-/// In the order of `headwise --help`. A command that cannot do its work yet is not in this list.
+/// Adds the commands in the order of `headwise --help`.
 void addCommands(CLI::App& root, CommandContext& context)
 {
     addInfoCommand(root, context);
@@ -164,7 +164,7 @@ Result<int> runWork(const CommandContext& context, bool progress)
         return code;
     } catch (const std::bad_alloc&) {
         return Error{ErrorCode::OutOfMemory, "There is not enough memory for this model."};
-    } catch (const std::system_error& e) { // a thread that cannot be started
+    } catch (const std::system_error& e) { // a thread could not be started
         return Error{ErrorCode::OutOfMemory,
                      std::string("The system gives no further memory or threads: ") + e.what() + "."};
     } catch (const std::exception& e) {
@@ -226,7 +226,7 @@ std::optional<Result<WindowRequest>> windowRequest(int argc, char** argv)
     try {
         root.parse(argc, argv);
     } catch (const CLI::Error&) {
-        return std::nullopt; // --help, --version, a sub-command with arguments of its own, a mistake
+        return std::nullopt; // --help, --version, a sub-command with its own arguments, or a mistake
     }
     const std::string first = window.paths.empty() ? std::string() : window.paths.front();
     CLI::App commands;

@@ -10,27 +10,27 @@
 
 namespace headwise::app {
 
-/// Runs `headwise ARGUMENTS` and returns its exit code (DESIGN: 0 good, 1 no, 2 usage, 3 bad input, 4 system, 130 cancelled).
+/// Runs `headwise ARGUMENTS` and returns its exit code (CONTRACTS.md §14).
 int runCommandLine(int argc, char** argv);
 
-/// What the window is asked for.
+/// The command line of the window.
 struct WindowRequest {
     std::vector<std::filesystem::path>
-        toOpen;                       ///< Models and sessions, a window each; empty for a bare `headwise`.
+        toOpen;                       ///< Models and sessions, one window each; empty for a bare `headwise`.
     std::optional<Address> address;   ///< --goto
-    bool newWindow = false;           ///< Of its own, whatever is running.
-    bool fresh = false;               ///< Without settings and recovery, neither read nor written.
-    std::filesystem::path screenshot; ///< Written once everything is shown; then the program ends.
-    std::string logLevel;             ///< Empty: the usual one.
+    bool newWindow = false;           ///< Opens a new window even if one is running.
+    bool fresh = false;               ///< Neither reads nor writes settings and recovery files.
+    std::filesystem::path screenshot; ///< Written once everything is shown; then the program exits.
+    std::string logLevel;             ///< Empty: the default level.
 };
 
-/// Nothing if the arguments are a sub-command's.
+/// Parses the window's arguments; nothing if they are a sub-command's.
 ///
-/// An argument that exists, ends in .h5 or contains a '/' is a file to open unless a sub-command has that name.
-/// Errors: InvalidArgument (an address that cannot be read); NotFound (an address of a model that is not there).
+/// An argument that exists, ends in .h5 or contains a '/' is a file to open, unless a sub-command has that name.
+/// Errors: InvalidArgument (an invalid address); NotFound (an address of a missing model).
 std::optional<Result<WindowRequest>> windowRequest(int argc, char** argv);
 
-/// Whether there is a screen to show a window on, as far as the environment tells.
+/// Tells whether the environment names a screen.
 bool hasDisplay();
 
 } // namespace headwise::app

@@ -29,12 +29,13 @@ constexpr std::string_view compareFooter =
 
 struct CompareOptions {
     ModelArguments a, b;
-    std::shared_ptr<ModelArguments> both = std::make_shared<ModelArguments>(); ///< All but their paths.
+    /// Shared arguments of both models, except the path.
+    std::shared_ptr<ModelArguments> both = std::make_shared<ModelArguments>();
     std::shared_ptr<ProcessingArguments> processing;
     std::shared_ptr<TokenFilter> filter;
     std::optional<std::string> tokenCounts;
     std::string output;
-    bool isMatch = false; ///< Of models of any size and kind.
+    bool isMatch = false; ///< Compares models of any size and kind.
 };
 
 struct Opened {

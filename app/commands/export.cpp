@@ -40,7 +40,7 @@ std::string endingOf(const std::filesystem::path& file)
     return ending;
 }
 
-/// Reads "120x80mm", the unit being optional.
+/// Parses "120x80mm"; the unit is optional.
 Result<std::pair<double, double>> parseSize(const std::string& text)
 {
     std::string_view rest = text;
@@ -76,7 +76,7 @@ Result<int> listViews(const ExportOptions& options, const Task& task)
     return 0;
 }
 
-/// As in the export dialog.
+/// A preset, as in the export dialog.
 struct Preset {
     std::string_view name, size;
     double fontSize; // points
@@ -84,7 +84,7 @@ struct Preset {
 constexpr std::array presets{Preset{"single", "85x70mm", 8}, Preset{"double", "178x100mm", 8},
                              Preset{"slide", "254x142.9mm", 16}, Preset{"poster", "420x300mm", 24}};
 
-/// The look with what the preset says where no switch says otherwise. Errors: InvalidArgument.
+/// Returns the figure's look. The preset fills in what no option sets. Errors: InvalidArgument.
 Result<FigureLook> lookOf(const ExportOptions& options, const CLI::App& command)
 {
     FigureLook look = options.look;

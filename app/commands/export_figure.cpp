@@ -68,7 +68,7 @@ Result<Done> write(const Session& session, const View& view, const std::filesyst
     return ui::exportFigure(*figure, name, settingsOf(look, *format));
 }
 
-/// Errors are one line on stderr: what Qt has to say about the machine goes into the log.
+/// Sends Qt's messages to the log, because errors must be one line on stderr.
 void logQtMessage(QtMsgType type, const QMessageLogContext&, const QString& message)
 {
     const bool isFault = type == QtWarningMsg || type == QtCriticalMsg || type == QtFatalMsg;

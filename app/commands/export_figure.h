@@ -7,12 +7,12 @@
 
 namespace headwise::app {
 
-/// How a figure looks; ui's FigureSettings for those that know no Qt.
+/// Look of a figure; ui's FigureSettings for code without Qt.
 struct FigureLook {
     double width = 120;     // mm
     double height = 80;     // mm
-    int dpi = 300;          ///< Of PNG.
-    std::string fontFamily; ///< Empty: the program's.
+    int dpi = 300;          ///< for PNG
+    std::string fontFamily; ///< Empty: the program's font.
     double fontSize = 8;    // points
     double lineWidth = 1;   // points
     bool title = true;

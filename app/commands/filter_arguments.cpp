@@ -80,7 +80,8 @@ Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const std::op
                      "There is no tokenizer beside this model, so " + filterName(filter)
                          + " cannot tell its tokens apart; name one with --tokenizer FILE."};
     }
-    unused.resize(static_cast<std::size_t>(count), false); // nothing is known without a tokenizer
+    // without a tokenizer nothing is known about tokens
+    unused.resize(static_cast<std::size_t>(count), false);
     return headwise::leftOutTokens(filter, tokenizer ? &*tokenizer : nullptr, weights, std::move(unused),
                                    task);
 }

@@ -91,7 +91,7 @@ ordered_json jsonOf(const ModelFacts& facts)
     return json;
 }
 
-/// "12 345 678"
+/// Formats "12 345 678".
 std::string grouped(std::int64_t value)
 {
     std::string text = std::to_string(value);
@@ -108,7 +108,7 @@ std::string fixed(double value, int digits)
     return text.str();
 }
 
-/// "5.71 G": three digits and a prefix of the SI.
+/// Formats "5.71 G": three digits and an SI prefix.
 std::string infoScaled(double value)
 {
     static constexpr std::array<std::string_view, 8> prefixes{"", "k", "M", "G", "T", "P", "E", "Z"};

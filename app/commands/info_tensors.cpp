@@ -15,7 +15,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// Three significant digits in at most nine characters: "-0.0123", "1.2e+10".
+/// Formats three significant digits in at most nine characters: "-0.0123", "1.2e+10".
 std::string threeDigits(double value)
 {
     std::ostringstream text;
@@ -24,7 +24,7 @@ std::string threeDigits(double value)
     return std::isnan(value) ? "-" : text.str();
 }
 
-/// "65.5 kB", by powers of 1000.
+/// Formats "65.5 kB", by powers of 1000.
 std::string bytesText(std::int64_t bytes)
 {
     static constexpr std::array<std::string_view, 5> units{" B", " kB", " MB", " GB", " TB"};

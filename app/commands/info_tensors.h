@@ -11,17 +11,17 @@
 
 namespace headwise::app {
 
-/// One per tensor of the file; nothing where its dtype is not decoded.
+/// One per tensor of the file; nothing if its dtype cannot be decoded.
 using StatisticsOfAll = std::vector<std::optional<TensorStatistics>>;
 
-/// Reads every stored number once, or twice for histograms. Errors: Io, Cancelled.
+/// Reads every stored number once, or twice with histograms. Errors: Io, Cancelled.
 Result<StatisticsOfAll> statisticsOfAll(const WeightMap& file, int bins, const Task& task);
 
 nlohmann::ordered_json tensorsJson(const ModelWeights& weights, const StatisticsOfAll& statistics);
 nlohmann::ordered_json reportJson(const ModelWeights& weights);
 nlohmann::ordered_json normsJson(const std::vector<NormFactors>& norms);
 
-/// Two lines a tensor, 80 columns where the numbers allow it: the name, then what is known of it.
+/// Prints two lines per tensor, 80 columns wide if the numbers allow it: the name, then its properties.
 void printTensors(const ModelWeights& weights, const StatisticsOfAll& statistics);
 void printReport(const ModelWeights& weights);
 void printNorms(const std::vector<NormFactors>& norms);

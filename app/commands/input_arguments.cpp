@@ -81,7 +81,7 @@ Result<std::vector<Relation>> relationsFrom(const std::vector<std::string>& file
     return relations;
 }
 
-/// What the user's own text and words say.
+/// Reads the user's counts and word lists.
 Result<Done> readTexts(AnalysisInputs& inputs, const InputArguments& arguments,
                        const std::optional<Tokenizer>& tokenizer, const ModelConfig& config)
 {

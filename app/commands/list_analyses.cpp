@@ -18,7 +18,7 @@ struct ListAnalysesOptions {
     bool json = false;
 };
 
-/// "3.2 G": three digits and a power of a thousand.
+/// Formats "3.2 G": three digits and a power of a thousand.
 std::string listAnalysesScaled(double value)
 {
     static constexpr std::array<const char*, 7> units{"", "k", "M", "G", "T", "P", "E"};
@@ -47,7 +47,7 @@ std::string needsOf(const Analysis& analysis)
     return needs;
 }
 
-/// What is listed is whether the model fits: a token, which one can always give, is taken as given.
+/// Assumes inputs that any user can give, such as a token, because the list says whether the model fits.
 AnalysisOptions usualInputs()
 {
     AnalysisOptions options;
@@ -55,7 +55,7 @@ AnalysisOptions usualInputs()
     return options;
 }
 
-/// What `analyze` without --analyses computes on this model; without a model, what it may compute.
+/// Tells whether `analyze` computes it by default on this model; without a model, whether it may.
 bool isDefault(const Analysis& analysis, const ModelConfig* config)
 {
     if (!config)

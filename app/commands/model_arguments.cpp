@@ -10,7 +10,7 @@
 namespace headwise::app {
 namespace {
 
-/// "a=1,b=[2,3],c=\"x,y\"" at the commas outside brackets and quotes.
+/// Splits "a=1,b=[2,3],c=\"x,y\"" at the commas outside brackets and quotes.
 std::vector<std::string> splitAssignments(std::string_view text)
 {
     std::vector<std::string> parts(1);
@@ -31,7 +31,7 @@ std::vector<std::string> splitAssignments(std::string_view text)
     return parts;
 }
 
-/// "1,2, 3"
+/// Parses "1,2, 3".
 std::vector<int> parseIds(const std::string& text)
 {
     std::vector<int> ids;

@@ -25,12 +25,12 @@ struct ModelArguments {
     Result<ModelSource> source() const;
 };
 std::shared_ptr<ModelArguments> addModelArguments(CLI::App& command);
-/// All but MODEL itself.
+/// Adds all of them except MODEL.
 void addModelFiles(CLI::App& command, ModelArguments& arguments);
 
-/// The processing switches of DESIGN §3.
+/// The processing switches (CONTRACTS.md §10).
 struct ProcessingArguments {
-    /// What was given: a step's positive name requires it, its negation drops it, the later of both counts.
+    /// Returns the user's choices: a step's positive name requires it, its negation drops it, and the later one wins.
     ProcessingWish wish() const;
 
     struct Switch {
@@ -45,37 +45,37 @@ struct ProcessingArguments {
     std::vector<HeadChange> headChanges;
 };
 std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command);
-/// --virtual-head and --without-component, for commands that may look at another function than the model's.
+/// Adds --virtual-head and --without-component, for commands that may analyse a changed model.
 void addHeadChangeArguments(CLI::App& command, const std::shared_ptr<ProcessingArguments>& arguments);
 
-/// The model that the arguments name; its warnings are printed.
+/// Opens the model that the arguments name and prints its warnings.
 /// Errors: those of ModelArguments::source and loadModel.
 Result<std::shared_ptr<const ModelWeights>> openModel(const ModelArguments& arguments, const Task& task);
-/// The same, processed as the switches wish; the plan's warnings are printed too.
+/// The same, processed according to the switches; prints the plan's warnings too.
 /// Errors: also those of planProcessing and process.
 Result<std::shared_ptr<const ProcessedWeights>> openProcessed(const ModelArguments& arguments,
                                                               const ProcessingArguments& switches,
                                                               const Task& task,
                                                               BiasHomes biasHomes = BiasHomes::Anywhere);
 
-/// What --tokenizer names, else the model's own tokenizer.
+/// Opens the tokenizer of --tokenizer, else the model's own.
 /// Errors: those of Tokenizer::open and openModelTokenizer.
 Result<Tokenizer> openTokenizer(const ModelArguments& arguments, const ModelWeights& weights);
 
-/// --precision f32|f64
+/// Adds --precision f32|f64.
 std::shared_ptr<Precision> addPrecisionOption(CLI::App& command);
 
-/// --threads N, handed to the work's Task.
+/// Adds --threads N, which is passed to the work's Task.
 void addThreadsOption(CLI::App& command, CommandContext& context);
 
-/// --tokens 1,2,3 or --prompt TEXT; neither is possible where the command allows it.
+/// --tokens 1,2,3 or --prompt TEXT; some commands allow neither.
 struct PromptArguments {
     std::vector<int> tokens;
     std::optional<std::string> prompt;
 };
 std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command);
 
-/// The ids of --tokens as they are, or of --prompt by the model's tokenizer; empty if neither was given.
+/// Returns the ids of --tokens unchanged, or those of --prompt from the model's tokenizer; empty if neither was given.
 /// Errors: NotFound without a tokenizer; Unsupported, Corrupt, InvalidArgument as Tokenizer::encode.
 Result<std::vector<int>> promptIds(const PromptArguments& arguments, const ModelArguments& model,
                                    const ModelWeights& weights);

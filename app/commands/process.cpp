@@ -23,11 +23,11 @@ struct ProcessOptions {
     std::string merge; ///< "": no pair
 };
 
-/// Above this many operations of a forward pass the errors of a merge are not measured: some minutes.
+/// Above this many flops of a forward pass, which take some minutes, the errors of a merge are not measured.
 constexpr double maxMeasuredFlops = 3e12;
 constexpr int measuredTokens = 32;
 
-/// What is written, and what is said about it beside the steps.
+/// The model to write, and remarks on it besides the steps.
 struct Output {
     std::shared_ptr<const ProcessedWeights> weights;
     std::vector<std::string> remarks;
@@ -49,7 +49,7 @@ Result<std::string> mergeRemark(const ProcessedWeights& merged, const ProcessedW
         name, tokens.size(), errors->f64, errors->f32, errors->bf16);
 }
 
-/// The model as the switches want it, or its skipless counterpart, with a pair merged if one was named.
+/// Returns the model after the switches, or its skipless counterpart, with a pair merged if one was named.
 Result<Output> outputOf(const ProcessOptions& options, const Task& task)
 {
     const bool original = options.names == "original";
@@ -100,7 +100,7 @@ Result<Output> outputOf(const ProcessOptions& options, const Task& task)
     return output;
 }
 
-/// A vocabulary inside a file of weights is not written.
+/// Warns that a vocabulary inside a file of weights is not written.
 void warnOfTokenizerLeft(const ProcessOptions& options, const ModelWeights& model)
 {
     const auto written = Tokenizer::open(options.folder);
@@ -129,7 +129,7 @@ Result<int> processModel(const ProcessOptions& options, const Task& task)
     if (!output)
         return output.error();
     const std::shared_ptr<const ProcessedWeights>& weights = output->weights;
-    // Writing reads every weight anyway.
+    // Writing reads every weight anyway, so checking costs nothing.
     const auto damaged = checkedAnswer(
         nonFiniteWarning(weights->original(), Task{task.stop, {}, task.threads}), weights->original().file());
     if (!damaged)

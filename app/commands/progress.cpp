@@ -10,7 +10,7 @@
 namespace headwise::app {
 namespace {
 
-// A handler may do little more than this: the rest happens on the watcher's thread.
+// A signal handler may do little more than post this; the watcher's thread does the rest.
 sem_t signalled;
 std::atomic<bool> alreadySignalled = false;
 static_assert(std::atomic<bool>::is_always_lock_free);

@@ -9,14 +9,14 @@
 
 namespace headwise::app {
 
-/// Shows "37 of 144 heads" on stderr, at most 25 times a second; rewrites one line on a terminal, one line each
-/// otherwise. `report` may be called from any thread.
+/// Shows "37 of 144 heads" on stderr, at most 25 times a second. On a terminal it rewrites one line, elsewhere it prints
+/// one line each. `report` may be called from any thread.
 class ProgressLine {
 public:
     enum class Mode { Silent, Terminal, Lines };
 
     explicit ProgressLine(Mode mode);
-    ~ProgressLine(); ///< Leaves the terminal's line empty.
+    ~ProgressLine(); ///< Clears the terminal's line.
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
 
@@ -29,7 +29,7 @@ private:
     bool m_shown = false;
 };
 
-/// While it lives, the first SIGINT or SIGTERM stops `token()`; a second one ends the program with 130 at once.
+/// During its lifetime the first SIGINT or SIGTERM stops `token()`; a second one exits with 130 at once.
 class Interruption {
 public:
     Interruption();

@@ -24,7 +24,7 @@ struct RunOptions {
     bool process = false;
 };
 
-/// Writes one result, passing on the first error.
+/// Writes results one by one and keeps the first error.
 class ResultFile {
 public:
     ResultFile(Hdf5Writer writer, const Task& task)

@@ -25,7 +25,7 @@ std::string processingOptions(const Processing& applied)
     return options;
 }
 
-/// Its tokens came from a file of their own: the model is there and brings none.
+/// True if the model exists without a tokenizer, so the session's tokens came from a file of their own.
 bool hasForeignTokens(const Session& session)
 {
     if (session.tokens.empty())

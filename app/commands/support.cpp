@@ -32,14 +32,14 @@ std::string oneLine(std::string_view text)
         line += digits[byte >> 4];
         line += digits[byte & 15];
     }
-    return shownSpecialToken(line); // controls of the direction of writing
+    return shownSpecialToken(line); // direction controls
 }
 
 template <typename Number>
 std::string shortestOf(Number value)
 {
     if (std::isnan(value))
-        return "nan"; // without the sign that some NaNs carry
+        return "nan"; // without the sign of some NaNs
     std::array<char, 64> buffer;
     const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
     return std::string(buffer.data(), end.ptr);
@@ -137,7 +137,7 @@ std::string shellWord(std::string_view text)
     std::string word = "'";
     for (const char c : text) {
         if (c == '\'')
-            word += R"('\'')"; // ends the quote, an apostrophe, begins it again
+            word += R"('\'')"; // closes the quote, adds an apostrophe, opens the quote again
         else
             word += c;
     }

@@ -11,33 +11,35 @@
 
 namespace headwise::app {
 
-/// The exit code of a failure: 2 InvalidArgument; 3 NotFound, Corrupt, Unsupported; 4 Io, OutOfMemory, Internal; 130.
+/// Returns the exit code of a failure: 2 InvalidArgument; 3 NotFound, Corrupt, Unsupported; 4 Io, OutOfMemory, Internal;
+/// 130 Cancelled.
 int exitCode(ErrorCode code);
 
-/// Prints one line on stderr, whatever the sentence contains: line ends and control characters are shown as \xNN.
+/// Prints one line on stderr for any sentence: line ends and control characters become \xNN.
 void printError(std::string_view sentence);
 void printWarnings(const std::vector<std::string>& sentences);
 
-/// Opens the log file of the state folder and sets its level; a log that cannot be written is an error only where a level
-/// was asked for.
-/// \param level empty: the usual one
+/// Opens the log file in the state folder and sets its level. A log that cannot be written is an error only if a level
+/// was given.
+/// \param level empty: the default
 Result<Done> startLog(const std::string& level);
 
-/// Before minutes of work: whether a session can be written there.
-/// Errors: Io (no folder to write into, a folder itself, no permission).
+/// Checks before minutes of work that a session can be written there.
+/// Errors: Io (no such folder, a folder itself, no permission).
 Result<Done> checkSessionPath(const std::filesystem::path& path);
 
-/// Prints a value on stdout, indented, keys in the order they were added; NaN and infinities become null.
+/// Prints a value on stdout, indented, with keys in insertion order; NaN and infinities become null.
 void printJson(const nlohmann::ordered_json& value);
 
-/// The shortest decimal that reads back as the same number; "nan", "inf" and "-inf" for what has none.
+/// Returns the shortest decimal that reads back as the same number, or "nan", "inf", "-inf".
 std::string shortest(float value);
 std::string shortest(double value);
 
-/// A field of RFC 4180: quoted if it holds a comma, a quote or a line end; no formula for a spreadsheet.
+/// Returns a field of RFC 4180: quoted if it holds a comma, a quote or a line end, and protected from being a spreadsheet
+/// formula.
 std::string csvField(std::string_view text);
 
-/// A word as a shell reads it back: quoted where it holds more than letters.
+/// Quotes a word for the shell if necessary.
 std::string shellWord(std::string_view text);
 
 } // namespace headwise::app

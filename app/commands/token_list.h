@@ -5,7 +5,7 @@
 
 namespace headwise::app {
 
-/// "1,2,3", what --tokens takes.
+/// Formats "1,2,3", as --tokens takes it.
 inline std::string tokenList(const std::vector<int>& tokens)
 {
     std::string text;

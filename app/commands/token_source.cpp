@@ -26,7 +26,7 @@ double numberAt(const ResultArray& array, std::size_t index)
         array.values);
 }
 
-/// Rows [first, first + rows) of an array whose last dimension has `cols`, as a matrix.
+/// Returns rows [first, first + rows) of an array whose last dimension has `cols` entries, as a matrix.
 Matrix<double> rowsOf(const ResultArray& array, std::size_t first, std::size_t rows, std::size_t cols)
 {
     Matrix<double> out(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(cols));
@@ -79,7 +79,7 @@ public:
     }
 
 private:
-    /// The command that asks the session's model the same.
+    /// Returns the command that puts the same question to the session's model.
     std::string askingTheModel(const TokenQuery& query) const
     {
         std::string command =
@@ -152,7 +152,8 @@ private:
                });
     }
 
-    /// The saved embedding is W_E: it answers only for what was asked of W_E. A file may hold some of the factors alone.
+    /// True if the saved factors can answer. The saved embedding is W_E, so only questions about W_E qualify, and a file
+    /// may hold only some of the factors.
     bool hasFactors(CircuitKind kind) const
     {
         const ModelCard& m = m_session->model;
@@ -208,7 +209,7 @@ private:
         return ends(isRow ? circuit->row(*query.token) : circuit->column(*query.token), query.k, m_unused);
     }
 
-    /// None if the head is not in the tables or they are shorter than k.
+    /// Returns nothing if the head is not in the tables or they have fewer than k entries.
     std::optional<TokenEnds> fromTables(const TokenQuery& query) const
     {
         const std::string group = "tables/" + std::string(circuitName(query.kind));

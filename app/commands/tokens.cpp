@@ -33,7 +33,7 @@ struct TokensOptions {
     std::string circuit, head;
     std::optional<std::string> token;
     std::string direction = "row";
-    std::optional<std::string> embedding; // raw unless given
+    std::optional<std::string> embedding; // default: raw
     int k = 10;
     int offset = 0;
     std::shared_ptr<TokenFilter> filter;
@@ -93,7 +93,7 @@ Result<int> answer(const TokenSource& source, const TokensOptions& options)
     return 0;
 }
 
-/// The switches that ask for other processing than `applied`; empty: none.
+/// Returns the switches that differ from `applied`; empty: none.
 std::string otherSwitches(const ProcessingWish& wish, const Processing& applied)
 {
     std::string switches;
@@ -115,7 +115,7 @@ std::string otherSwitches(const ProcessingWish& wish, const Processing& applied)
     return switches;
 }
 
-/// `applied` with what is asked otherwise.
+/// Returns `applied` changed by the given switches.
 Processing asAsked(const ProcessingWish& wish, Processing applied)
 {
     const auto set = [](StepWish asked, bool& isApplied) {
@@ -132,7 +132,7 @@ Processing asAsked(const ProcessingWish& wish, Processing applied)
     return applied;
 }
 
-/// Why a session, which is as it was made, cannot answer what is asked of it; none: it can.
+/// Explains why a session with other processing or another embedding cannot answer; nothing if it can.
 std::optional<Error> askedOfAnother(const Session& session, const TokensOptions& options)
 {
     std::string switches = otherSwitches(options.processing->wish(), session.processing);

@@ -20,16 +20,16 @@ struct VerifyOptions {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::shared_ptr<PromptArguments> prompt;
-    std::string unmerged; ///< "": what the merged model's config says
+    std::string unmerged; ///< "": as the merged model's config says
     double tolerance = 1e-4;
     bool json = false;
 };
 
-constexpr int defaultTokenCount = 64; // fewer where the context is shorter
+constexpr int defaultTokenCount = 64; // fewer if the context is shorter
 
 struct VerifiedStep {
     StepOutcome outcome;
-    double difference = 0; ///< nats; NaN if a logit is not a number
+    double difference = 0; ///< nats; NaN if a logit is NaN
 };
 
 Matrix<double> logSoftmax(Matrix<double> logits)
@@ -42,7 +42,7 @@ Matrix<double> logSoftmax(Matrix<double> logits)
     return logits;
 }
 
-/// With the weights as `process` writes them.
+/// Uses the weights as `process` writes them.
 Result<Matrix<double>> logProbabilities(const ProcessedWeights& weights, const std::vector<int>& tokens,
                                         const Task& task)
 {
@@ -63,7 +63,7 @@ Result<Matrix<double>> logProbabilities(std::shared_ptr<const ModelWeights> mode
     return logProbabilities(**weights, tokens, task);
 }
 
-/// Switches on the step of this name in `done`.
+/// Turns on the step of this name in `done`.
 void addStep(Processing& done, std::string_view name)
 {
     if (name == "fold-layer-norm")
@@ -84,7 +84,7 @@ double largestDifference(const Matrix<double>& a, const Matrix<double>& b)
     return difference.allFinite() ? difference.maxCoeff() : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// The steps one after another, each on top of those before it.
+/// Verifies the steps one after another, each on top of the previous ones.
 Result<std::vector<VerifiedStep>> verifySteps(const std::shared_ptr<const ModelWeights>& model,
                                               const ProcessingPlan& plan, const std::vector<int>& tokens,
                                               const Task& task)
@@ -117,7 +117,8 @@ std::string asReason(std::string message)
     return message;
 }
 
-/// Of a skipless model: each pair merged, on its own, against the model as it is; one matrix where a pair cannot go and one can.
+/// Verifies the merges of a skipless model, each pair on its own. If a pair cannot be merged but one matrix can, verifies
+/// that.
 Result<Done> verifyMerges(const std::shared_ptr<const ModelWeights>& model, const std::vector<int>& tokens,
                           const Task& task, std::vector<VerifiedStep>& steps)
 {
@@ -155,7 +156,7 @@ Result<Done> verifyMerges(const std::shared_ptr<const ModelWeights>& model, cons
     return Done{};
 }
 
-/// What a merged model is compared with: the skipless counterpart of the model it was made of.
+/// Returns the reference for a merged model: the skipless counterpart of the model it was made from.
 Result<std::shared_ptr<const ModelWeights>> unmergedOf(const ModelWeights& merged, const std::string& named,
                                                        const Task& task)
 {
@@ -184,7 +185,7 @@ Result<std::shared_ptr<const ModelWeights>> unmergedOf(const ModelWeights& merge
     return std::make_shared<const ModelWeights>(std::move(counterpart));
 }
 
-/// Of a merged model: it, as it is in its file, against the unmerged one.
+/// Compares a merged model, as it is in its file, with the unmerged one.
 Result<VerifiedStep> verifyMerged(const std::shared_ptr<const ModelWeights>& model, const std::string& named,
                                   const std::vector<int>& tokens, const Task& task)
 {
@@ -209,7 +210,7 @@ Result<std::vector<VerifiedStep>> verifyAll(const VerifyOptions& options,
 {
     const ModelConfig& config = model->config();
     std::vector<VerifiedStep> steps;
-    if (config.attentionWidth() == config.dModel) { // else there are no circuits to process
+    if (config.attentionWidth() == config.dModel) { // otherwise there are no circuits to process
         const auto plan = planProcessing(*model, options.processing->wish());
         if (!plan)
             return plan.error();
@@ -272,7 +273,7 @@ Result<int> verifyModel(const VerifyOptions& options, const Task& task)
     const auto steps = checkedAnswer(verifyAll(options, *model, ids, task), (*model)->file());
     if (!steps)
         return steps.error();
-    // Written so that a NaN is not good.
+    // The comparison is false for NaN.
     const bool ok = std::ranges::all_of(
         *steps, [&](const VerifiedStep& step) { return step.difference <= options.tolerance; });
     if (options.json)

@@ -21,7 +21,7 @@ struct PatternScores {
 
 /// \param pattern    [n, n], row = query, column = key; the last 2 N positions are the two copies
 /// \param copyLength N, 1 ≤ N ≤ n/2
-/// Source: ANALYSES G2; Olsson et al. 2022, arXiv 2209.11895; entropy and distance as in HeadVis.
+/// Source: Olsson et al. 2022, arXiv 2209.11895; entropy and distance as in HeadVis.
 template <typename Scalar>
 PatternScores patternScores(const Matrix<Scalar>& pattern, int copyLength);
 

@@ -11,7 +11,7 @@ namespace headwise {
 
 namespace {
 
-constexpr const char* choice = "OPENBLAS_CORETYPE"; // OpenBLAS' own, documented in its README
+constexpr const char* choice = "OPENBLAS_CORETYPE"; // OpenBLAS' own variable, documented in its README
 
 VectorUnits unitsHere()
 {
@@ -43,12 +43,12 @@ void restartWithFasterKernels(char** argv)
     if (std::getenv(choice))
         return;
     const auto faster = fasterKernels(openblas_get_corename(), unitsHere());
-    std::error_code error; // of the file itself, so that the program keeps its name among processes
+    std::error_code error; // the path of the file itself, so that the process keeps its name
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
     if (error || !faster || setenv(choice, faster->c_str(), 0) != 0)
         return;
     execv(program.c_str(), argv);
-    unsetenv(choice); // the same program goes on, with the kernels it has
+    unsetenv(choice); // exec failed: this process goes on with the kernels it has
 }
 
 } // namespace headwise

@@ -12,12 +12,12 @@ struct VectorUnits {
     bool avx512 = false; ///< F, DQ, BW and VL.
 };
 
-/// The name of faster OpenBLAS kernels than those it chose, for its variable OPENBLAS_CORETYPE; none where they fit. A processor
-/// newer than the library is taken for one of 2004, and multiplies at a quarter of its speed.
+/// Returns the name of faster kernels than OpenBLAS chose, for its variable OPENBLAS_CORETYPE; none if the choice is
+/// right. OpenBLAS takes a processor newer than itself for one of 2004, and then multiplies at a quarter of its speed.
 std::optional<std::string> fasterKernels(std::string_view chosen, const VectorUnits& units);
 
-/// Starts the program anew with faster kernels, where there are some and the user has not chosen any: OpenBLAS chooses before
-/// `main`. Does not return then; returns where nothing is to be done or it cannot be done.
+/// Starts the program again with faster kernels, if there are any and the user has not chosen some. OpenBLAS makes its
+/// choice before `main`, so a restart is the only way. Returns only if nothing is to be done or the restart fails.
 /// \param argv as `main` has it
 void restartWithFasterKernels(char** argv);
 

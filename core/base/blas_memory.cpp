@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-// OpenBLAS' own, exported but in none of its headers; weak, so that another BLAS only loses the reservation.
+// OpenBLAS exports this function but declares it in no header. It is weak: with another BLAS only the reservation is
+// lost.
 extern "C" __attribute__((weak)) void* blas_memory_alloc(int); // NOLINT(readability-identifier-naming)
 extern "C" __attribute__((weak)) void blas_memory_free(void*); // NOLINT(readability-identifier-naming)
 
@@ -20,7 +21,7 @@ namespace {
 
 /// The size of one buffer on x86-64 (BUFFER_SIZE of OpenBLAS 0.3), the largest of all processors.
 constexpr std::size_t bufferBytes = std::size_t(128) << 20;
-/// OpenBLAS aligns a buffer within what it maps, and the rest of the program needs some room to say so if it fails.
+/// OpenBLAS aligns a buffer within what it maps, and the program needs some memory to report a failure.
 constexpr std::size_t spareBytes = std::size_t(16) << 20;
 
 bool isAddressSpaceLimited()
@@ -29,7 +30,7 @@ bool isAddressSpaceLimited()
     return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-/// Whether the system would give so many buffers. They are given back at once.
+/// Tests whether the system would give this many buffers, and returns them at once.
 bool wouldGive(int buffers)
 {
     std::vector<void*> given;
@@ -51,7 +52,7 @@ bool wouldGive(int buffers)
 Result<Done> reserveBlasBuffers(int threads)
 {
     static std::mutex mutex;
-    static int reserved = 0; // of this process, as OpenBLAS' buffers are
+    static int reserved = 0; // per process, as OpenBLAS' buffers are
     if (!blas_memory_alloc || !blas_memory_free || !isAddressSpaceLimited())
         return Done{};
     const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

@@ -4,13 +4,13 @@
 
 namespace headwise {
 
-/// Makes OpenBLAS allocate its working buffers now where the address space of the process is limited.
+/// Makes OpenBLAS allocate its working buffers now if the address space of the process is limited.
 ///
-/// OpenBLAS asks for a buffer at the first product of each thread and, where it gets none, asks again for ever. Without a limit
-/// this does nothing.
-/// \param threads that will multiply at once; 0: one per core
+/// OpenBLAS asks for a buffer at the first product of each thread; if it gets none, it asks again for ever. Without a
+/// limit this function does nothing.
+/// \param threads number of threads that multiply at the same time; 0: one per core
 /// Errors: OutOfMemory, with the amount that is needed.
-/// Threads: any; a second call asks for no more than the first left to ask for.
+/// Threads: any; a second call reserves only what the first did not.
 Result<Done> reserveBlasBuffers(int threads);
 
 } // namespace headwise

@@ -159,7 +159,8 @@ Result<Matrix<double>> semidefiniteFactor(Matrix<double> gram)
     const lapack_int info =
         LAPACKE_dpstrf(LAPACK_COL_MAJOR, 'U', size, gram.data(), size, pivot.data(), &rank, -1.0);
     if (const auto error =
-            failed("dpstrf", std::min<lapack_int>(info, 0))) // above 0: rank-deficient, as may be
+            // info > 0 means rank-deficient, which is allowed
+        failed("dpstrf", std::min<lapack_int>(info, 0)))
         return *error;
     const Matrix<double> pivoted = gram.topRows(rank).triangularView<Eigen::Upper>();
     Matrix<double> factor(rank, size); // Pᵀ gram P = pivotedᵀ pivoted

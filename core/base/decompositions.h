@@ -5,8 +5,8 @@
 
 namespace headwise {
 
-// LAPACK, in double unless it says so. Every function looks at its input first: LAPACK may loop for ever on a NaN or an infinity.
-// Errors of all: Corrupt if a number is not finite; Internal if LAPACK does not converge.
+// LAPACK calls, in double unless stated. Every function checks its input first, because LAPACK may loop for ever on a NaN
+// or an infinity. Errors of all functions: Corrupt if a number is not finite; Internal if LAPACK does not converge.
 
 struct ThinQr {
     Matrix<double> Q; ///< [rows, k], orthonormal columns, k = min(rows, cols)
@@ -22,13 +22,14 @@ struct ThinSvd {
 /// m = Q R. (dgeqrf)
 Result<ThinQr> thinQr(Matrix<double> m);
 
-/// R of `thinQr` alone, at half the cost: all that a norm or a singular value of a product needs of an outer factor.
+/// Returns only R of `thinQr`, at half the cost. A norm or a singular value of a product needs nothing else of an outer
+/// factor.
 Result<Matrix<double>> triangularFactor(Matrix<double> m);
 
 /// m = U diag(S) Vᵀ. The signs of the pairs are LAPACK's. (dgesdd)
 Result<ThinSvd> thinSvd(Matrix<double> m);
 
-/// S of `thinSvd` alone.
+/// Returns only S of `thinSvd`.
 Result<Eigen::VectorXd> singularValues(Matrix<double> m);
 
 /// Eigenvalues of a symmetric matrix, ascending; only its lower triangle is read. (dsyevd)
@@ -42,9 +43,9 @@ struct SymmetricEigen {
 /// m = vectors diag(values) vectorsᵀ of a symmetric matrix; only its lower triangle is read. (dsyevd)
 Result<SymmetricEigen> symmetricEigen(Matrix<double> m);
 
-/// F [rank, n] with gram = Fᵀ F, of a symmetric positive semidefinite [n, n] matrix of any rank. (dpstrf)
+/// Returns F [rank, n] with gram = Fᵀ F for a symmetric positive semidefinite [n, n] matrix of any rank. (dpstrf)
 ///
-/// Cholesky with complete pivoting: what is left when the largest pivot falls below n·ε·(largest diagonal entry) is dropped.
+/// Cholesky with complete pivoting: it stops when the largest remaining pivot falls below n·ε·(largest diagonal entry).
 /// Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §10.3.
 Result<Matrix<double>> semidefiniteFactor(Matrix<double> gram);
 

@@ -43,7 +43,7 @@ private:
     LogLine m_line;
 };
 
-/// Makes it where that is possible. Whoever writes into it says what is wrong where it is not.
+/// Creates the folder if possible. A failure is reported by whoever writes into it.
 std::filesystem::path privateFolder(const std::filesystem::path& folder)
 {
     std::error_code code;
@@ -52,11 +52,11 @@ std::filesystem::path privateFolder(const std::filesystem::path& folder)
     if (::mkdir(folder.c_str(), S_IRWXU) != 0 && ::lstat(folder.c_str(), &found) == 0
         && S_ISDIR(found.st_mode) && found.st_uid == ::geteuid()
         && (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        ::chmod(folder.c_str(), S_IRWXU); // an earlier version made it for all to read
+        ::chmod(folder.c_str(), S_IRWXU); // an earlier version created it readable for all
     return folder;
 }
 
-/// In /tmp anybody may have taken the name: then one that nobody can know, for this process alone.
+/// In /tmp anybody may have taken the name. Then the folder gets an unpredictable name, for this process alone.
 std::filesystem::path folderWithoutHome()
 {
     const std::filesystem::path known = "/tmp/headwise-" + std::to_string(::geteuid());

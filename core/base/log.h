@@ -17,7 +17,7 @@ namespace headwise {
 /// log text is not an interface.
 spdlog::logger& logger();
 
-/// Appends to `file` (its folder is made if missing), 1 MiB a file, three files kept.
+/// Appends the log to `file` (its folder is created if missing). Three files of 1 MiB are kept.
 /// Errors: Io.
 Result<Done> logToFile(const std::filesystem::path& file);
 
@@ -25,12 +25,13 @@ Result<Done> logToFile(const std::filesystem::path& file);
 using LogLine = std::function<void(std::string_view level, std::string_view line)>;
 void logTo(LogLine sink);
 
+/// Sets the lowest level that is logged.
 /// \param level trace, debug, info, warning, error or off
 /// Errors: InvalidArgument, naming the levels.
 Result<Done> setLogLevel(std::string_view level);
 
-/// The folder where a program of this user keeps its log and recovery copies: $XDG_STATE_HOME/headwise, else
-/// ~/.local/state/headwise, else, without HOME, /tmp/headwise-UID. Made if it is missing; nobody else may look into it.
+/// Returns the folder for this user's log and recovery copies: $XDG_STATE_HOME/headwise, else ~/.local/state/headwise,
+/// else, without HOME, /tmp/headwise-UID. Creates it if missing; only the user can read it.
 std::filesystem::path stateFolder();
 
 /// "0.1.0"

@@ -16,7 +16,7 @@ namespace headwise {
 
 namespace {
 
-/// The number in kB behind `key` in a file like /proc/meminfo, in bytes.
+/// Reads the number of kB after `key` from a file like /proc/meminfo and returns bytes.
 std::optional<double> entry(const std::string& path, const std::string& key)
 {
     std::ifstream file(path);

@@ -5,22 +5,22 @@
 
 namespace headwise {
 
-/// Where Linux says what is free.
+/// Files in which Linux reports free memory and limits.
 struct MemoryFiles {
     std::string system = "/proc/meminfo";            ///< "MemAvailable: … kB"
     std::string process = "/proc/self/status";       ///< "VmSize: … kB"
     std::string group = "/sys/fs/cgroup/memory.max"; ///< Bytes, or "max".
 };
 
-/// Bytes that this process can still take without another process, or itself, being ended for it: what the system calls
-/// available, at most what its limits (address space, the memory of its group) leave. Nothing where the system does not say.
+/// Returns the bytes that this process can still allocate before the system ends it or another process: the system's
+/// "available", capped by the limits on its address space and on its control group. Nothing if the system does not tell.
 std::optional<double> availableMemory(const MemoryFiles& files = {});
 
-/// Lets all threads take memory from two pools. The C library would give each thread its own, and keeps in each what was freed:
-/// 10 MB a thread with the demo. Called before threads start.
+/// Makes all threads share two memory pools. By default the C library gives each thread a pool that keeps what was freed,
+/// 10 MB a thread with the demo. Call it before any thread starts.
 void limitMemoryPools();
 
-/// Gives the system what was freed and is kept for later: when a model is closed, tens of megabytes.
+/// Returns freed memory to the system: tens of megabytes after a model is closed.
 void returnFreedMemory();
 
 } // namespace headwise

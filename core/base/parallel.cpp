@@ -26,12 +26,12 @@ namespace headwise {
 
 namespace {
 
-// Before main, so that no product of the program is ever split by OpenBLAS as well.
+// Runs before main, so that OpenBLAS never splits a product by itself.
 [[maybe_unused]] const bool blasIsSerial = (openblas_set_num_threads(1), true);
 
 #ifdef __GLIBC__
-// Memory that a worker frees is soon needed again. The kernel would clear every temporary of some MB anew, which took a third
-// of the time in analyses that make many of them. Temporaries above this size still go back at once.
+// Keeps freed memory for the worker, which soon needs it again. Otherwise the kernel clears every temporary of some MB
+// anew, a third of the time in analyses with many of them. Temporaries above this size still go back at once.
 constexpr int keptBytes = 32 * 1024 * 1024;
 [[maybe_unused]] const bool temporariesAreKept =
     mallopt(M_MMAP_THRESHOLD, keptBytes) == 1 && mallopt(M_TRIM_THRESHOLD, keptBytes) == 1;
@@ -44,12 +44,12 @@ int threadCount(const Task& task)
     return task.threads > 0 ? task.threads : cores;
 #else
     const int cores =
-        tbb::info::default_concurrency(); // TBB would say on stderr that it ignores further ones
+        tbb::info::default_concurrency(); // otherwise TBB warns on stderr that it ignores further ones
     return task.threads > 0 ? std::min(task.threads, cores) : cores;
 #endif
 }
 
-/// The bookkeeping that every worker shares.
+/// The progress count that all workers share.
 class Progress {
 public:
     Progress(int count, const Task& task, std::string_view step)

@@ -7,12 +7,12 @@
 
 namespace headwise {
 
-/// Runs `body(0) … body(count − 1)`, in any order, on at most `task.threads` threads (0: one per core),
-/// and reports each one done as "`step`".
+/// Runs `body(0) … body(count − 1)`, in any order, on at most `task.threads` threads (0: one per core), and reports
+/// progress as "`step`".
 ///
-/// The only place where core starts threads; OpenBLAS runs one thread inside, for the whole program, which
-/// measured a quarter faster than its own threading. `body` must not depend on the order or the number of threads.
-/// Errors: the first error a body returned (the rest is then not started); Cancelled.
+/// This is the only place where core starts threads. Inside it OpenBLAS runs on one thread, which measured a quarter
+/// faster than its own threading. `body` must not depend on the order or the number of threads.
+/// Errors: the first error a body returned (the remaining bodies do not start); Cancelled.
 Result<Done> parallelFor(int count, const Task& task, std::string_view step,
                          const std::function<Result<Done>(int)>& body);
 

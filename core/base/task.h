@@ -8,14 +8,14 @@
 
 namespace headwise {
 
-/// The caller's side of a long operation: may it go on, and how far is it?
+/// The caller's side of a long operation: it can cancel the operation and is told of its progress.
 ///
-/// Passed by const reference as the last argument of every core function that can take longer than
-/// about 50 ms. Such a function calls `cancelled()` at least that often, returns `stopped()` as soon
-/// as it is true, and calls `report()` with `done` never decreasing and ending at `total`.
+/// Passed by const reference as the last argument of every core function that can take longer than about 50 ms. Such a
+/// function calls `cancelled()` at least that often and returns `stopped()` as soon as it is true. It calls `report()`
+/// with `done` never decreasing and ending at `total`.
 ///
-/// `Task{}` is a task nobody cancels and nobody watches; tests and command-line tools use it.
-/// Both functions may be called from several worker threads at once if `onProgress` allows it.
+/// `Task{}` is never cancelled and reports to nobody; tests and command-line tools use it. Both functions may be called
+/// from several worker threads at once if `onProgress` allows it.
 struct Task {
     std::stop_token stop;
     /// (done, total, step). `step` is a short noun phrase, valid during the call only.

@@ -7,7 +7,7 @@
 
 namespace headwise {
 
-/// A quantised format stores this many numbers in this many bytes; a dtype that is none has blocks of 0.
+/// How many numbers a quantised format stores in how many bytes. Other dtypes have blocks of 0.
 struct BlockSize {
     std::int64_t numbers = 0;
     std::size_t bytes = 0;
@@ -15,7 +15,7 @@ struct BlockSize {
 
 BlockSize blockSize(DType dtype);
 
-/// Decodes the numbers [first, first + count) of a row of blocks, each as ggml's own float32 arithmetic gives it.
+/// Decodes the numbers [first, first + count) of a row of blocks, bit for bit as ggml's float32 arithmetic does.
 ///
 /// Source: ggml `src/ggml-quants.c`, `dequantize_row_*`; `src/ggml-common.h` for the layouts.
 template <typename Scalar>

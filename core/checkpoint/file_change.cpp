@@ -13,7 +13,7 @@ Result<Done> checkUnchanged(const WeightMap& weights)
     int seen = -1;
     for (int i = 0; i < static_cast<int>(weights.tensors().size()); ++i) {
         const int shard = weights.tensors()[static_cast<std::size_t>(i)].shard;
-        if (shard == seen) // neighbours by name are mostly of one file
+        if (shard == seen) // neighbours by name are mostly in one file
             continue;
         seen = shard;
         if (!weights.isIntact(i))

@@ -10,14 +10,14 @@ namespace headwise {
 /// "model.safetensors changed while it was read; …"
 Error changedWhileRead(const std::filesystem::path& file);
 
-/// Whether no file of the weights was shortened or written into since it was opened. Work that read weights asks at its end,
-/// before it gives an answer or writes a file. A file that was removed or replaced by renaming is unchanged: the old one is
-/// still mapped.
-/// Errors: Io, naming the file. Cost: one look at each file.
+/// Checks that no file of the weights was shortened or written into since it was opened. Call it at the end of work that
+/// read weights, before giving an answer or writing a file. A file that was removed or replaced by renaming counts as
+/// unchanged, because the old one is still mapped.
+/// Errors: Io, naming the file. Cost: one stat call per file.
 Result<Done> checkUnchanged(const WeightMap& weights);
 
-/// An answer that was made from the weights, or why there is none. A file that changed goes before every other reason but a
-/// cancellation: whatever else went wrong came of it.
+/// An answer made from the weights, or the error. A changed file takes precedence over every other error but a
+/// cancellation, since it probably caused the other.
 template <typename Answer>
 Result<Answer> checkedAnswer(Result<Answer> answer, const WeightMap& weights)
 {

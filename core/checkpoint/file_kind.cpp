@@ -50,7 +50,7 @@ bool startsWithWord(std::string_view text, std::string_view lowerCase)
            });
 }
 
-/// Formats with no mark of their own, by how they begin.
+/// Recognises formats without a magic number by their first bytes.
 FileKind otherFramework(std::string_view head)
 {
     const auto at = [head](std::size_t i) {
@@ -62,7 +62,7 @@ FileKind otherFramework(std::string_view head)
         return FileKind::TfLite;
     if (head.size() > 262 && head.substr(257, 5) == "ustar")
         return FileKind::Tar;
-    // ir_version, then producer_name (onnx.proto); a map, then a text as its first key (MessagePack).
+    // ONNX: ir_version, then producer_name (onnx.proto). MessagePack: a map with a text as its first key.
     if (at(0) == 0x08 && at(1) >= 1 && at(1) <= 0x20 && at(2) == 0x12 && at(3) > 0 && at(3) < 64)
         return FileKind::Onnx;
     const std::size_t key = at(0) == 0xDE ? 3 : at(0) == 0xDF ? 5 : at(0) > 0x80 && at(0) < 0x90 ? 1 : 0;

@@ -9,7 +9,7 @@
 
 namespace headwise {
 
-/// Kind of a file, judged by its first bytes alone: names lie, and downloads are saved under wrong ones.
+/// The kind of a file, judged by its first bytes alone: a download may be saved under any name.
 enum class FileKind {
     Safetensors,
     Zip, ///< A PyTorch checkpoint or an .npz.
@@ -21,21 +21,21 @@ enum class FileKind {
     Flax,        ///< MessagePack, flax_model.msgpack.
     Onnx,        ///< A protobuf message that begins with its version and producer.
     TfLite,
-    Tar,        ///< PyTorch before 0.1.10, or an archive somebody made.
-    Llama2c,    ///< Version 0 has no mark, but a size that its header fixes.
+    Tar,        ///< PyTorch before 0.1.10, or any other tar archive.
+    Llama2c,    ///< Version 0 has no magic number, but its header fixes the file's size.
     LfsPointer, ///< Git LFS's stand-in for a file that was not downloaded.
     Html,       ///< A web page saved in place of the file.
     JsonError,  ///< A server's JSON reply saved in place of the file.
     Unknown,
 };
 
-/// Source: facts of each format; safetensors = u64 length of at most 100 MB, then JSON white space and '{'.
+/// Returns the kind of a file. A safetensors file is a u64 length of at most 100 MB, then JSON white space and '{'.
 FileKind fileKind(std::span<const std::byte> file);
 
-/// Why a file of this kind is not the safetensors file it should be, and what to do; nothing for Safetensors and Unknown.
+/// Explains why a file of this kind is not safetensors, and what to do; nothing for Safetensors and Unknown.
 std::optional<Error> notSafetensors(FileKind kind, std::string_view fileName);
 
-/// The same for any file of weights that we read.
+/// The same for a file that may have any format of weights that we read.
 std::optional<Error> notWeights(FileKind kind, std::string_view fileName);
 
 } // namespace headwise

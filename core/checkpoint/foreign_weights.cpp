@@ -7,12 +7,12 @@
 namespace headwise {
 namespace {
 
-/// A part of a tensor's name that only one kind of file has.
+/// A part of a tensor's name that occurs in only one kind of file.
 struct Sign {
     std::string_view part;
     bool atEnd;
     std::string_view what;   ///< "… holds a model quantised by …"
-    std::string_view advice; ///< The remedy.
+    std::string_view advice; ///< what the user can do
 };
 
 constexpr std::string_view original = "; open the model it was made from, in F32, F16 or BF16.";

@@ -9,8 +9,8 @@
 
 namespace headwise {
 
-/// Why tensors of these names are not weights that can be used as they are, and what to do: quantised by GPTQ, AWQ,
-/// bitsandbytes, compressed-tensors or FP8 with scales, a LoRA adapter, Meta's own names. Nothing for all others.
+/// Recognises by their names tensors that are not usable weights, and says what to do: models quantised by GPTQ, AWQ,
+/// bitsandbytes, compressed-tensors or FP8 with scales, LoRA adapters, Meta's own names. Returns nothing for all others.
 std::optional<Error> foreignWeights(std::span<const StoredTensor> tensors, std::string_view fileName);
 
 } // namespace headwise

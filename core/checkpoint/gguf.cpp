@@ -50,7 +50,7 @@ std::uint64_t minimumBytes(std::uint32_t type)
     }
 }
 
-/// Names of the number types that are not read. Source: ggml.h, ggml_type.
+/// Names of the number types that Headwise does not read. Source: ggml.h, ggml_type.
 std::string ggmlName(std::uint32_t type)
 {
     static constexpr std::array<std::pair<std::uint32_t, std::string_view>, 24> names{
@@ -222,7 +222,7 @@ Result<Done> GgufReader::readShape(StoredTensor& tensor)
         const auto size = m_in.next<std::int64_t>();
         if (!size)
             return brokenOff();
-        tensor.shape.insert(tensor.shape.begin(), *size); // the file has the fastest axis first
+        tensor.shape.insert(tensor.shape.begin(), *size); // the file lists the fastest axis first
     }
     return Done{};
 }
@@ -254,7 +254,8 @@ Result<StoredTensor> GgufReader::readTensor()
     return tensor;
 }
 
-/// Offsets count from the aligned end of the header, and leave no room but for alignment.
+/// Computes where each tensor lies. Offsets count from the aligned end of the header, and gaps are allowed only for
+/// alignment.
 Result<Done> GgufReader::place(std::uint64_t alignment)
 {
     const auto aligned = [&](std::uint64_t size) { return (size + alignment - 1) / alignment * alignment; };
@@ -274,7 +275,7 @@ Result<Done> GgufReader::place(std::uint64_t alignment)
 
 Result<GgufHeader> GgufReader::read()
 {
-    m_in.take(4); // the mark
+    m_in.take(4); // the magic number
     const auto version = m_in.next<std::uint32_t>();
     if (!version || (*version != 2 && *version != 3))
         return Error{

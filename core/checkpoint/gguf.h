@@ -13,7 +13,7 @@
 
 namespace headwise {
 
-/// A metadata value; arrays of numbers and flags are doubles, which hold every id exactly.
+/// A metadata value. Arrays of numbers and flags are stored as doubles, which hold every id exactly.
 using GgufValue =
     std::variant<std::int64_t, double, std::string, std::vector<double>, std::vector<std::string>>;
 
@@ -24,24 +24,24 @@ struct GgufHeader {
     std::size_t headerBytes = 0;
 };
 
-/// Reads and validates what a GGUF file of version 2 or 3 says about itself; touches no weight.
+/// Reads and validates the header of a GGUF file of version 2 or 3, without touching any weight.
 ///
-/// Errors: Corrupt; Unsupported (version 1, big endian, a type of numbers that is not read, named with its tensor).
+/// Errors: Corrupt; Unsupported (version 1, big endian, an unsupported number type, named with its tensor).
 /// Source: ggml `docs/gguf.md`, `src/gguf.cpp`.
 Result<GgufHeader> readGgufHeader(std::span<const std::byte> file, std::string_view fileName);
 
-/// A GGUF model in the terms of the Hugging Face checkpoint it was converted from.
+/// A GGUF model described as the Hugging Face checkpoint it was converted from.
 struct GgufModel {
     std::string config;                ///< The text of a config.json.
-    std::vector<StoredTensor> tensors; ///< Rows of Q and K in the original order again, by their axes.
+    std::vector<StoredTensor> tensors; ///< The axes put the rows of Q and K back into their original order.
     std::vector<std::string> warnings;
 };
 
-/// Undoes what llama.cpp's converter did, for the architecture "llama".
+/// Undoes the changes of llama.cpp's converter, for the architecture "llama".
 ///
-/// It reorders the rows of each head's Q and K from half-split to adjacent rotary pairs: row 2j + s of a head was row
-/// s·h/2 + j. Names are those of LlamaForCausalLM.
-/// Errors: Unsupported naming another architecture or a key that changes the function; Corrupt for contradictory sizes.
+/// The converter reorders the rows of each head's Q and K from half-split to adjacent rotary pairs: its row 2j + s was
+/// row s·h/2 + j. The result has the names of LlamaForCausalLM.
+/// Errors: Unsupported, naming another architecture or a key that changes the function; Corrupt for contradictory sizes.
 /// Source: llama.cpp `convert_hf_to_gguf.py`, `LlamaModel.permute`.
 Result<GgufModel> huggingFaceModel(const GgufHeader& header, std::string_view fileName);
 

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Llama's keys, behind "llama.", as config.json spells them.
+/// Keys after "llama.", and their names in config.json.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> configKeys{{
     {"block_count", "num_hidden_layers"},
     {"embedding_length", "hidden_size"},
@@ -29,7 +29,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> configKe
     {"vocab_size", "vocab_size"},
 }};
 
-/// Llama's keys, behind "llama.", that say nothing of the function or are read by name.
+/// Keys after "llama." that do not change the function, or that are read elsewhere by name.
 constexpr std::array<std::string_view, 9> otherKeys{"expert_count",
                                                     "expert_used_count",
                                                     "rope.scaling.type",
@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, 9> otherKeys{"expert_count",
                                                     "attention.layer_norm_epsilon",
                                                     "attention.sliding_window_pattern"};
 
-/// A key behind "llama." that changes the function, unless it says what is done anyway.
+/// A key after "llama." that changes the function, unless its value asks for what is done anyway.
 struct FunctionKey {
     std::string_view key;
     double neutral = 0;
@@ -75,7 +75,7 @@ renamed(const std::array<std::pair<std::string_view, std::string_view>, size>& t
     return found == table.end() ? std::nullopt : std::optional(std::string(found->second));
 }
 
-/// "model.layers.3.self_attn.q_proj.weight" of "blk.3.attn_q.weight"; the name itself where there is no other.
+/// Returns "model.layers.3.self_attn.q_proj.weight" for "blk.3.attn_q.weight", and any unknown name unchanged.
 std::string originalName(const std::string& name)
 {
     const auto dot = name.rfind('.');
@@ -91,13 +91,13 @@ std::string originalName(const std::string& name)
     return part ? "model.layers." + stem.substr(4, end - 4) + "." + *part + kind : name;
 }
 
-/// A number, or the one number that all entries of an array per layer are.
+/// Returns a number, or the single value that all entries of a per-layer array share.
 std::optional<json> numberOf(const GgufValue& value)
 {
     if (const auto* integer = std::get_if<std::int64_t>(&value))
         return json(*integer);
     if (const auto* real = std::get_if<double>(&value)) {
-        // Floats are stored; 1e-5 must come back as 1e-5 and not as 9.99999974737875e-06.
+        // The file stores floats: 1e-5 must come back as 1e-5, not as 9.99999974737875e-06.
         char shortest[64];
         const auto end = std::to_chars(shortest, shortest + sizeof shortest, static_cast<float>(*real)).ptr;
         double exact = 0;
@@ -119,7 +119,7 @@ std::string ggufModelShown(const GgufValue& value)
     return number ? number->dump() : "a list";
 }
 
-/// Reads one file's metadata and tensors; what it cannot say in a config.json, it refuses.
+/// Converts one file's metadata and tensors. It refuses anything that a config.json cannot express.
 class Converter {
 public:
     Converter(const GgufHeader& header, std::string_view fileName)
@@ -150,7 +150,7 @@ private:
     Result<Done> refuseOthers() const;
     std::vector<FunctionKey> functionKeys() const;
     Result<Done> refuseFunctionKeys() const;
-    std::string unreadKeys() const; ///< The first six, with their verb; empty without any.
+    std::string unreadKeys() const; ///< Lists the first six, with a verb; empty if all keys were read.
     void addVocabulary();
     Result<Done> undoPermutation(StoredTensor& tensor) const;
 
@@ -196,7 +196,7 @@ Result<Done> Converter::refuseOthers() const
             + ", which this version does not read from GGUF; open the model it was converted from."};
 }
 
-/// Source: llama.cpp `src/llama-model.cpp`, what its graph of the architecture "llama" takes from these keys.
+/// Source: llama.cpp `src/llama-model.cpp`, where the graph of the architecture "llama" uses these keys.
 std::vector<FunctionKey> Converter::functionKeys() const
 {
     const auto width = static_cast<double>(count("hidden_size"));
@@ -222,7 +222,7 @@ std::vector<FunctionKey> Converter::functionKeys() const
                                   {"embedding_scale", 1},
                                   {"residual_scale", 1},
                                   {"use_parallel_residual", 0}};
-    if (isScaled) // The type linear is llama.cpp's own where none is given.
+    if (isScaled) // llama.cpp's default is the type linear.
         keys.push_back({"rope.scaling.factor", 1});
     return keys;
 }

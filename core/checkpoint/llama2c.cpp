@@ -17,7 +17,7 @@ struct Sizes {
     bool isTied = true;
 };
 
-/// Numbers a model can have, small enough that no product of three overflows.
+/// Limits small enough that no product of three sizes overflows.
 bool arePlausible(const Sizes& s)
 {
     const auto within = [](std::int64_t value, std::int64_t most) { return value > 0 && value <= most; };
@@ -39,7 +39,7 @@ std::optional<Sizes> readSizes(LittleEndianReader& in)
     return arePlausible(sizes) ? std::optional(sizes) : std::nullopt;
 }
 
-/// Gives out tensors one after another, as they stand in the file.
+/// Assigns tensors to consecutive bytes, in the order of the file.
 class Placer {
 public:
     Placer(const Sizes& sizes, std::size_t begin)
@@ -60,7 +60,7 @@ public:
         m_tensors.push_back(std::move(tensor));
     }
 
-    /// One tensor of every layer.
+    /// Adds one tensor for every layer.
     void addLayers(const std::string& name, const std::vector<std::int64_t>& shape,
                    std::int64_t rotaryHeads = 0)
     {

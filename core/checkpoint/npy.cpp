@@ -18,7 +18,7 @@ static_assert(std::endian::native == std::endian::little, "numbers are written a
 
 constexpr std::int64_t npyBlockNumbers = 1 << 16;
 
-/// Reads as `From`, whose numbers `Carrier` holds exactly, and writes as `To`.
+/// Reads numbers as `Carrier`, which holds every `From` exactly, and writes them as `To`.
 template <typename To, typename Carrier>
 Result<Done> writeAs(FileWriter& writer, const WeightMap& file, int tensor, DType from, const Task& task)
 {
@@ -47,8 +47,8 @@ Result<Done> writeAs(FileWriter& writer, const WeightMap& file, int tensor, DTyp
     return Done{};
 }
 
-/// The bits of 8-byte numbers travel as doubles and those of 4-byte ones as floats, whatever they mean: nothing is
-/// computed with them. Those of 2 bytes and 1 byte travel as the unsigned integers they are.
+/// Moves the bits unchanged, whatever they mean: 8-byte numbers as doubles, 4-byte ones as floats, and those of 2 bytes
+/// and 1 byte as unsigned integers. Nothing is computed with them.
 Result<Done> writeNumbers(FileWriter& writer, const WeightMap& file, int tensor, const Task& task)
 {
     const DType dtype = file.tensors()[static_cast<std::size_t>(tensor)].dtype;
@@ -69,7 +69,7 @@ Result<Done> writeNumbers(FileWriter& writer, const WeightMap& file, int tensor,
     }
 }
 
-/// Reorders numbers stored column by column into row order. [product of shape]
+/// Converts column-major numbers to row-major order. [product of shape]
 std::vector<double> byRows(const std::vector<double>& stored, const std::vector<std::int64_t>& shape)
 {
     std::vector<double> values(stored.size());
@@ -77,7 +77,7 @@ std::vector<double> byRows(const std::vector<double>& stored, const std::vector<
         auto rest = static_cast<std::int64_t>(i), stride = static_cast<std::int64_t>(stored.size());
         std::int64_t at = 0;
         for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) {
-            stride /= shape[axis]; // the last one's is the largest
+            stride /= shape[axis]; // the last axis has the largest stride
             at += rest % shape[axis] * stride;
         }
         values[i] = stored[static_cast<std::size_t>(at)];
@@ -89,7 +89,7 @@ std::vector<double> byRows(const std::vector<double>& stored, const std::vector<
 
 std::string npyHeader(std::string_view type, const std::vector<std::int64_t>& shape)
 {
-    // Python's tuples: (), (3,), (2, 3).
+    // Writes a Python tuple: (), (3,), (2, 3).
     std::string sizes;
     for (const std::int64_t size : shape)
         sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
@@ -97,7 +97,7 @@ std::string npyHeader(std::string_view type, const std::vector<std::int64_t>& sh
         sizes += ',';
     std::string header =
         "{'descr': '" + std::string(type) + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
-    // magic (6), version (2) and length (2) precede
+    // after the magic number (6), version (2) and length (2)
     header.append(63 - (10 + header.size()) % 64, ' ');
     header += '\n';
     std::string bytes = "\x93NUMPY";
@@ -146,7 +146,7 @@ Result<NpyNumbers> readNpyNumbers(const std::filesystem::path& path)
     if (!file)
         return file.error();
     const std::span<const std::byte> bytes = file->bytes();
-    // As the only member of an archive that is not packed.
+    // Presents the file as the only, uncompressed member of an archive.
     const ZipEntry entry{path.stem().string() + ".npy", 0, bytes.size(), bytes.size(), false};
     const auto content = readNpz(bytes, std::span(&entry, 1), path.string());
     if (!content)

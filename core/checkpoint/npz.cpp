@@ -21,7 +21,7 @@ constexpr std::size_t npzMaxRank = 16;
 
 std::optional<DType> npzDtypeOf(std::string_view description)
 {
-    // NumPy has no bfloat16 of its own: ml_dtypes' arrives as two untyped bytes.
+    // NumPy has no bfloat16 of its own; ml_dtypes' arrives as two untyped bytes.
     static constexpr std::array<std::pair<std::string_view, DType>, 13> all{{{"<f4", DType::F32},
                                                                              {"<f2", DType::F16},
                                                                              {"<f8", DType::F64},
@@ -40,8 +40,8 @@ std::optional<DType> npzDtypeOf(std::string_view description)
     return found == all.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// The text between what follows `key` and an ending, in a header such as
-/// {'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }.
+/// Returns the text after `key` up to an ending, in a header such as {'descr': '<f4', 'fortran_order': False, 'shape':
+/// (2, 2), }.
 std::optional<std::string_view> npzValueOf(std::string_view header, std::string_view key, char first,
                                            char last)
 {
@@ -57,7 +57,7 @@ std::optional<std::string_view> npzValueOf(std::string_view header, std::string_
     return end == std::string_view::npos ? std::nullopt : std::optional(rest.substr(0, end));
 }
 
-/// The numbers of "2, 3", "3," or "".
+/// Parses the numbers of "2, 3", "3," or "".
 std::optional<std::vector<std::int64_t>> npzShapeOf(std::string_view text)
 {
     std::vector<std::int64_t> shape;
@@ -77,7 +77,7 @@ std::optional<std::vector<std::int64_t>> npzShapeOf(std::string_view text)
 
 class Member {
 public:
-    /// \param bytes of the member, which begin at `begin` of wherever its numbers will be read from
+    /// \param bytes of the member; they begin at `begin` of the file or buffer from which its numbers will be read
     Member(std::span<const std::byte> bytes, std::size_t begin, const ZipEntry& entry,
            std::string_view fileName)
         : m_in(bytes)
@@ -88,7 +88,7 @@ public:
     }
 
     Result<StoredTensor> read();
-    bool isBigEndian() const { return m_isBigEndian; } ///< After read().
+    bool isBigEndian() const { return m_isBigEndian; } ///< Valid after read().
 
     Error corrupt(const std::string& what) const
     {
@@ -183,21 +183,22 @@ void swapBytes(std::span<std::byte> numbers, std::size_t width)
                      numbers.begin() + static_cast<std::ptrdiff_t>(at + width));
 }
 
-/// Weights shrink by a fifth when they are packed, sparse ones by more; only an archive that is made to fill the memory of
-/// whoever opens it shrinks a hundredfold.
+/// Limit on the compression ratio. Weights shrink by a fifth, sparse ones by more; only an archive made to exhaust memory
+/// shrinks a hundredfold.
 constexpr std::uint64_t mostPacked = 100;
-constexpr std::uint64_t smallArchive = std::uint64_t(256) << 20; // bytes unpacked, whatever its ratio
+// unpacked bytes that are accepted at any ratio
+constexpr std::uint64_t smallArchive = std::uint64_t(256) << 20;
 
 std::string gigabytes(double bytes)
 {
     return fmt::format("{:.1f} GB", bytes / 1e9);
 }
 
-/// Refuses what cannot be unpacked before the first byte is: nobody waits for it, and no other program pays for it.
+/// Refuses an archive that cannot be unpacked before the first byte is unpacked.
 Result<Done> canUnpack(std::span<const std::byte> file, std::span<const ZipEntry> entries,
                        std::string_view fileName)
 {
-    double total = 0, largest = 0; // sums of claims may pass 2⁶⁴
+    double total = 0, largest = 0; // doubles, because sums of claims may exceed 2⁶⁴
     for (const ZipEntry& entry : entries) {
         total += static_cast<double>(entry.size);
         largest = std::max(largest, static_cast<double>(entry.size));
@@ -209,7 +210,7 @@ Result<Done> canUnpack(std::span<const std::byte> file, std::span<const ZipEntry
             fmt::format(
                 "File '{}' claims to unpack its {:.1f} MB to {}, which no weights do; save the model again with numpy.savez.",
                 fileName, static_cast<double>(file.size()) / 1e6, gigabytes(total))};
-    const double needed = total + 2 * largest; // the member that is being unpacked grows by doubling
+    const double needed = total + 2 * largest; // the buffer of the current member grows by doubling
     const auto free = availableMemory();
     if (free && needed > *free)
         return Error{
@@ -220,7 +221,7 @@ Result<Done> canUnpack(std::span<const std::byte> file, std::span<const ZipEntry
     return Done{};
 }
 
-/// All arrays one after another in memory, little endian.
+/// Unpacks all arrays into one buffer, one after another, little endian.
 Result<NpzContent> unpackedArrays(std::span<const std::byte> file, std::span<const ZipEntry> entries,
                                   std::string_view fileName)
 {

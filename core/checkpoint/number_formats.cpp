@@ -25,7 +25,7 @@ Bits load(const std::byte* from)
     return bits;
 }
 
-/// Sign, `exponentBits`, the rest mantissa; an exponent of 0 is subnormal.
+/// Decodes a sign, `exponentBits` bits of exponent, and the mantissa; an exponent of 0 is subnormal.
 float smallFloat(unsigned bits, int exponentBits, int bias)
 {
     const int mantissaBits = 7 - exponentBits;
@@ -58,7 +58,7 @@ std::array<float, 256> e5m2Table()
     return table;
 }
 
-/// `decode` turns the bytes at an address into the number there.
+/// \param decode turns the bytes at an address into a number
 template <std::ptrdiff_t size, typename Scalar, typename Decode>
 void copyTiles(const StoredRectangle& stored, Scalar* out, const Decode& decode)
 {
@@ -73,8 +73,8 @@ void copyTiles(const StoredRectangle& stored, Scalar* out, const Decode& decode)
         }
         return;
     }
-    // Row by row into a small buffer, column by column out of it: walking down a column of the file would, where
-    // the row length is a power of two, keep throwing out of the cache what the next column needs (measured: three times as long).
+    // Copies row by row into a small buffer and column by column out of it. Walking down a column of the file would, if
+    // the row length is a power of two, evict from the cache what the next column needs (measured: three times as slow).
     constexpr std::ptrdiff_t tileRows = 64, tileCols = 32;
     std::array<std::array<Scalar, tileCols + 1>, tileRows> tile;
     for (std::ptrdiff_t c0 = 0; c0 < stored.cols; c0 += tileCols)
@@ -83,7 +83,7 @@ void copyTiles(const StoredRectangle& stored, Scalar* out, const Decode& decode)
             const std::ptrdiff_t cols = std::min(tileCols, stored.cols - c0);
             for (std::ptrdiff_t r = 0; r < rows; ++r) {
                 const std::byte* from = at(r0 + r, c0);
-                if (stored.colStride == 1) // apart, so that the compiler uses vector instructions
+                if (stored.colStride == 1) // a case of its own, so that the compiler uses vector instructions
                     for (std::ptrdiff_t c = 0; c < cols; ++c)
                         tile[r][c] = static_cast<Scalar>(decode(from + c * size));
                 else
@@ -143,7 +143,7 @@ void readIntegers(const StoredRectangle& stored, Scalar* out)
     case DType::U32: return copyTiles<4>(stored, out, load<std::uint32_t>);
     case DType::I64: return copyTiles<8>(stored, out, load<std::int64_t>);
     case DType::U64: return copyTiles<8>(stored, out, load<std::uint64_t>);
-    default: assert(false); // isReadableInteger was not asked
+    default: assert(false); // the caller must check isReadableInteger first
     }
 }
 

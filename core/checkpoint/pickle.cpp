@@ -15,10 +15,10 @@ namespace {
 
 using PickleKind = PickleValue::Kind;
 
-constexpr std::size_t maxValues = 10'000'000; // of a pickle, on its stack and in its memo
+constexpr std::size_t maxValues = 10'000'000; // in one pickle, on its stack and in its memo
 constexpr std::size_t maxMarks = 1000;
 
-/// The stack machine. Each group of opcodes is a function that says whether the opcode was one of its own.
+/// The stack machine. Each group of opcodes is a function that returns whether the opcode belongs to it.
 class Machine {
 public:
     Machine(std::span<const std::byte> bytes, std::string_view fileName)
@@ -56,7 +56,7 @@ private:
     std::string line();
     PickleValue& at(int index) { return m_pickle.values[static_cast<std::size_t>(index)]; }
 
-    /// The next operand; 0 and a failure where the pickle breaks off.
+    /// Reads the next operand; 0 and a failure if the pickle ends too early.
     template <typename T>
     T operand()
     {
@@ -72,7 +72,7 @@ private:
     std::string m_file;
     Pickle m_pickle;
     std::vector<int> m_stack;
-    std::vector<std::size_t> m_marks; ///< Heights of the stack.
+    std::vector<std::size_t> m_marks; ///< stack heights at the open marks
     std::unordered_map<std::uint32_t, int> m_memo;
     std::uint32_t m_nextMemo = 0;
     std::size_t m_argumentCount = 0;
@@ -122,7 +122,7 @@ std::vector<int> Machine::popMany(std::size_t count)
     return items;
 }
 
-/// How many values lie above the last mark, which goes.
+/// Removes the last mark and returns how many values lie above it.
 std::size_t Machine::sinceMark()
 {
     if (m_marks.empty()) {
@@ -205,7 +205,7 @@ bool Machine::pushText(std::uint8_t op)
     case 'X': length = operand<std::uint32_t>(), kind = PickleKind::Text; break;
     case 0x8c: length = operand<std::uint8_t>(), kind = PickleKind::Text; break;
     case 0x8d: length = operand<std::uint64_t>(), kind = PickleKind::Text; break;
-    case 'U': length = operand<std::uint8_t>(), kind = PickleKind::Text; break; // a str of Python 2
+    case 'U': length = operand<std::uint8_t>(), kind = PickleKind::Text; break; // a Python 2 str
     case 'T': length = operand<std::uint32_t>(), kind = PickleKind::Text; break;
     case 'B': length = operand<std::uint32_t>(); break;
     case 'C': length = operand<std::uint8_t>(); break;
@@ -347,7 +347,7 @@ void Machine::reduce()
     if (at(callable).kind != PickleKind::Global || at(arguments).kind != PickleKind::Tuple)
         return fail("it applies what is no builder of tensors");
     std::string name = at(callable).text;
-    m_argumentCount += at(arguments).items.size(); // one list can be an argument many times over
+    m_argumentCount += at(arguments).items.size(); // one list can be an argument many times
     constexpr int none = -1;
     const int made =
         m_argumentCount > maxValues ? none : applyGlobal(m_pickle, name, arguments).value_or(none);
@@ -358,7 +358,7 @@ void Machine::reduce()
     m_stack.push_back(made);
 }
 
-/// State of an OrderedDict is its `_metadata`, of a parameter its attributes: nothing that is a weight.
+/// Ignores the state: `_metadata` of an OrderedDict, attributes of a parameter. Neither contains weights.
 void Machine::build()
 {
     pop();
@@ -398,7 +398,7 @@ bool Machine::skipFrame(std::uint8_t op)
 
 Result<Pickle> Machine::run()
 {
-    make({}); // what a failed step stands for
+    make({}); // placeholder for a failed step
     while (!m_error) {
         const auto op = operand<std::uint8_t>();
         if (m_error)

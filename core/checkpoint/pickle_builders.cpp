@@ -35,7 +35,7 @@ std::optional<int> orderedDict(Pickle& pickle, const std::vector<int>& arguments
     return add(pickle, std::move(dict));
 }
 
-/// _rebuild_tensor(storage, offset, sizes, strides, …): what follows are gradients, hooks and metadata.
+/// _rebuild_tensor(storage, offset, sizes, strides, …); gradients, hooks and metadata follow.
 std::optional<int> tensor(Pickle& pickle, const std::vector<int>& arguments)
 {
     if (arguments.size() < 4 || pickle[arguments[0]].kind != PickleBuildersKind::Storage
@@ -50,7 +50,7 @@ std::optional<int> tensor(Pickle& pickle, const std::vector<int>& arguments)
                {.kind = PickleBuildersKind::Tensor, .items = {arguments.begin(), arguments.begin() + 4}});
 }
 
-/// _rebuild_tensor_v3(storage, offset, sizes, strides, gradient, hooks, dtype, …): the dtype is the storage's type.
+/// _rebuild_tensor_v3(storage, offset, sizes, strides, gradient, hooks, dtype, …); the dtype equals the storage's.
 std::optional<int> typedTensor(Pickle& pickle, const std::vector<int>& arguments)
 {
     if (arguments.size() < 7 || pickle[arguments[6]].kind != PickleBuildersKind::Global)
@@ -79,7 +79,7 @@ std::optional<int> nothing(Pickle& pickle, const std::vector<int>& /*arguments*/
     return add(pickle, {});
 }
 
-/// _rebuild_from_type_v2(function, type, arguments, state) of a plain tensor or a parameter.
+/// _rebuild_from_type_v2(function, type, arguments, state), for a plain tensor or a parameter.
 std::optional<int> ofType(Pickle& pickle, const std::vector<int>& arguments)
 {
     if (arguments.size() != 4 || pickle[arguments[0]].kind != PickleBuildersKind::Global
@@ -95,7 +95,7 @@ std::optional<int> ofType(Pickle& pickle, const std::vector<int>& arguments)
 
 struct Row {
     std::string_view name;
-    PickleBuildersBuilder build; ///< Null: a label that nothing can be applied to.
+    PickleBuildersBuilder build; ///< Null: a label that cannot be applied.
 };
 
 constexpr std::array rows{

@@ -17,7 +17,7 @@ using PytorchZipBytes = std::span<const std::byte>;
 
 constexpr std::uint64_t maxPickleBytes = 256u << 20;
 constexpr std::size_t pytorchZipMaxRank = 16;
-/// A view may repeat one number without end; no tensor of a model has more.
+/// Limit on the size of a tensor, because a view may repeat one number without end. No real tensor is larger.
 constexpr std::int64_t maxElements = std::int64_t{1} << 40;
 
 struct StorageType {
@@ -53,7 +53,7 @@ std::string text(PytorchZipBytes file, const ZipEntry& entry)
     return {reinterpret_cast<const char*>(file.data()) + entry.begin, static_cast<std::size_t>(entry.size)};
 }
 
-/// The members of one checkpoint, by their names behind its folder ("archive/").
+/// The members of one checkpoint, by their names below its folder ("archive/").
 class Archive {
 public:
     Archive(PytorchZipBytes file, std::span<const ZipEntry> entries, std::string_view fileName)
@@ -239,7 +239,7 @@ Result<std::vector<StoredTensor>> Archive::tensors(const Pickle& pickle) const
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
         const PickleValue& value = pickle[items[i + 1]];
         if (pickle[items[i]].kind != PytorchZipKind::Text || value.kind != PytorchZipKind::Tensor)
-            continue; // a step counter, a config: no weight
+            continue; // a step counter or a config, not a weight
         const std::string& name = pickle[items[i]].text;
         if (!names.insert(name).second)
             return corrupt(name, "is there twice");

@@ -10,12 +10,12 @@
 
 namespace headwise {
 
-/// The tensors of a PyTorch checkpoint (.bin, .pt, .pth since PyTorch 1.6), by name; none of their numbers is read.
+/// Lists the tensors of a PyTorch checkpoint (.bin, .pt, .pth since PyTorch 1.6) by name, without reading their numbers.
 ///
-/// They are those of the dictionary at the top or, where that holds none, of its only entry among state_dict,
-/// model_state_dict, model, module and weights that does. Tensors may share numbers and lie in any strides.
+/// They come from the top-level dictionary. If that holds no tensors, they come from the only entry that does, among
+/// state_dict, model_state_dict, model, module and weights. Tensors may share numbers and have any strides.
 /// \param file, entries   the archive and its members
-/// Errors: Unsupported (TorchScript, other objects than tensors, big endian, no or several dictionaries of tensors);
+/// Errors: Unsupported (TorchScript, objects other than tensors, big endian, no or several dictionaries of tensors);
 /// Corrupt naming the tensor.
 /// Source: PyTorch `torch/serialization.py`, `torch/_utils.py`.
 Result<std::vector<StoredTensor>>

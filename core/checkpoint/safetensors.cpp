@@ -78,7 +78,7 @@ Result<Done> check(const std::vector<TensorToWrite>& tensors)
     return Done{};
 }
 
-/// Length and JSON, padded with spaces so that the data begin at a multiple of 8.
+/// Returns length and JSON, padded with spaces so that the data begin at a multiple of 8.
 std::string header(const std::vector<TensorToWrite>& tensors,
                    const std::map<std::string, std::string>& metadata)
 {

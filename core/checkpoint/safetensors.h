@@ -16,7 +16,7 @@
 
 namespace headwise {
 
-/// How numbers are stored: one by one, by the names of the safetensors format (C64 is two F32), or in blocks, by ggml's.
+/// How numbers are stored: singly, with safetensors' names (C64 is two F32), or in blocks, with ggml's names.
 enum class DType {
     Bool,
     F4,
@@ -47,25 +47,25 @@ enum class DType {
 };
 
 std::string_view dtypeName(DType dtype);                ///< As in the file: "BF16".
-std::optional<DType> dtypeNamed(std::string_view name); ///< None of those in blocks.
-int dtypeBits(DType dtype);                             ///< 4, 6, 8, 16, 32 or 64; 0 for those in blocks.
+std::optional<DType> dtypeNamed(std::string_view name); ///< Does not know the block types.
+int dtypeBits(DType dtype);                             ///< 4, 6, 8, 16, 32 or 64; 0 for block types.
 
-/// A run of indices and how far apart in its file two neighbours are, in elements.
+/// A run of indices and the distance in its file between two neighbours, in elements.
 struct StoredAxis {
     std::int64_t size = 0, stride = 0;
 
     bool operator==(const StoredAxis&) const = default;
 };
 
-/// A tensor as its file describes it: row-major, little endian, and packed but where `axes` say otherwise.
+/// A tensor as its file describes it: little endian, row-major and packed unless `axes` say otherwise.
 struct StoredTensor {
     std::string name;
     DType dtype = DType::F32;
     std::vector<std::int64_t> shape = {}; ///< Empty for a single number.
     std::size_t begin = 0;                ///< Byte offset in its file.
     std::size_t byteCount = 0;
-    int shard = 0; ///< Index of its file, for a checkpoint of several.
-    /// Where the numbers lie if not one after another, slowest axis first; their sizes multiply to those of `shape`.
+    int shard = 0; ///< Index of its file in a checkpoint of several.
+    /// Layout of numbers that are not packed, slowest axis first; the sizes multiply to those of `shape`.
     std::vector<StoredAxis> axes = {};
 
     bool operator==(const StoredTensor&) const = default;
@@ -75,25 +75,25 @@ std::int64_t elementCount(const StoredTensor& tensor);      ///< The product of 
 std::string shapeText(std::span<const std::int64_t> shape); ///< "[768, 2304]"
 
 struct SafetensorsHeader {
-    std::vector<StoredTensor> tensors; ///< In the order of their bytes.
+    std::vector<StoredTensor> tensors; ///< In the order of their bytes in the file.
     std::map<std::string, std::string> metadata;
-    std::size_t headerBytes = 0; ///< Where the data begin: 8 + the length of the JSON.
+    std::size_t headerBytes = 0; ///< Offset of the data: 8 + the length of the JSON.
 };
 
-/// The limit of the format. Headers of a few giant mixtures of experts are longer.
+/// The format's own limit. A few giant mixtures of experts have longer headers.
 inline constexpr std::uint64_t maxSafetensorsHeaderBytes = 100'000'000;
 
-/// Reads and validates everything a safetensors file says about itself; touches none of its data.
+/// Reads and validates the header of a safetensors file, without touching its data.
 ///
-/// Afterwards every tensor's bytes lie in the file, are as many as dtype and shape need, and overlap with no other's.
-/// Beyond the reference reader it refuses names that occur twice and sizes that are not whole-number tokens.
+/// Afterwards every tensor's bytes lie in the file, match its dtype and shape, and overlap with no other tensor. Beyond
+/// the reference reader it refuses names that occur twice and sizes that are not written as whole numbers.
 /// \param file   the whole file
 /// \param fileName   named in the message
 /// Errors: Corrupt; Unsupported for other formats and for a header past the limit.
 /// Source: safetensors, `safetensors/src/tensor.rs`, `Metadata::validate`.
 Result<SafetensorsHeader> readSafetensorsHeader(std::span<const std::byte> file, std::string_view fileName);
 
-/// A tensor for the writer: what the header says, and a function that makes its bytes when their turn comes.
+/// A tensor for the writer: its header entry, and a function that makes its bytes when their turn comes.
 struct TensorToWrite {
     std::string name;
     DType dtype = DType::F32;
@@ -101,11 +101,11 @@ struct TensorToWrite {
     std::function<Result<std::vector<std::byte>>()> bytes; ///< Row-major, little endian.
 };
 
-/// Writes a safetensors file in place of `file`, one tensor in memory at a time; see replaceFile().
+/// Writes a safetensors file in place of `file`, with one tensor in memory at a time; see replaceFile().
 ///
-/// Tensors are stored by falling dtype width, then by name, as the reference writer does.
-/// Errors: InvalidArgument (a name twice, a negative size); Internal if `bytes` returns another number than the
-/// shape needs; what `bytes` returns; Io; Cancelled. The old file is then untouched.
+/// Tensors are sorted by falling dtype width, then by name, as in the reference writer.
+/// Errors: InvalidArgument (a name twice, a negative size); Internal if `bytes` returns another number than the shape
+/// needs; errors of `bytes`; Io; Cancelled. The old file is untouched then.
 Result<Done> writeSafetensors(const std::filesystem::path& file, std::vector<TensorToWrite> tensors,
                               const std::map<std::string, std::string>& metadata, const Task& task);
 

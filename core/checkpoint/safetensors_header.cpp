@@ -12,13 +12,13 @@
 namespace headwise {
 namespace {
 
-constexpr std::size_t maxDepth = 128; // the reference's JSON parser
+constexpr std::size_t maxDepth = 128; // as the reference's JSON parser
 constexpr std::size_t maxTensors = 1'000'000;
 constexpr std::size_t maxNameBytes = 4096;
 constexpr std::size_t safetensorsHeaderMaxRank = 16;
 constexpr std::string_view metadataName = "__metadata__";
 
-/// One entry as written, before any of it is believed.
+/// One entry as written, not validated yet.
 struct Entry {
     std::string name;
     std::optional<DType> dtype;
@@ -26,8 +26,8 @@ struct Entry {
     std::optional<std::vector<std::uint64_t>> offsets;
 };
 
-/// Turns the events of nlohmann's SAX parser into entries and stops at the first thing the format forbids. No tree
-/// is built: a header of 100 MB of brackets costs no more memory than itself.
+/// Turns the events of nlohmann's SAX parser into entries and stops at the first thing the format forbids. It builds no
+/// tree, so a header of 100 MB of brackets needs no more memory than its own size.
 class HeaderReader {
 public:
     bool null()
@@ -39,7 +39,7 @@ public:
     bool number_integer(std::int64_t)
     {
         return ignores() || refuse(expectation());
-    } // has a minus sign, "-0" too
+    } // begins with a minus sign, as "-0" does too
     bool number_float(double, const std::string&) { return ignores() || refuse(expectation()); }
     bool binary(nlohmann::json::binary_t&) { return refuse(expectation()); }
 
@@ -145,7 +145,7 @@ private:
     Place place() const { return m_places.empty() ? Place::Top : m_places.back(); }
     std::string tensor() const { return "tensor '" + m_name + "'"; }
 
-    /// Whether the value that comes belongs to a field of a tensor that the format does not define.
+    /// True if the next value belongs to a field of a tensor that the format does not define.
     bool ignores() const
     {
         return place() == Place::Ignored
@@ -189,7 +189,7 @@ private:
     }
 
     std::vector<Place> m_places;                          ///< The objects and arrays around the next value.
-    std::vector<std::unordered_set<std::string>> m_names; ///< The names met so far in each of them.
+    std::vector<std::unordered_set<std::string>> m_names; ///< Names met so far in each of them.
     std::string m_name;                                   ///< Last name at the top level.
     std::string m_field;                                  ///< Last name further down.
     std::vector<Entry> m_entries;
@@ -203,7 +203,7 @@ Error damagedHeader(std::string_view fileName, const std::string& reason)
                 + ". Downloading it again usually helps."};
 }
 
-/// Bytes that dtype and shape need, or why there is no such number.
+/// Computes the bytes that dtype and shape need, or an error if that number does not exist.
 Result<std::uint64_t> neededBytes(const Entry& entry)
 {
     std::uint64_t bits = 1;
@@ -223,7 +223,7 @@ Result<std::uint64_t> neededBytes(const Entry& entry)
     return bits / 8;
 }
 
-/// Why the bytes of `entry` do not begin where those before it end; nothing if they do.
+/// Explains why `entry` does not begin where the previous tensor ends; nothing if it does.
 std::optional<std::string> misplaced(const Entry& entry, std::uint64_t previousEnd)
 {
     const std::uint64_t begin = (*entry.offsets)[0], end = (*entry.offsets)[1];
@@ -265,7 +265,7 @@ Result<Done> checkBeginning(std::span<const std::byte> file, std::string_view fi
     return Done{};
 }
 
-/// The entries as tensors, in the order of their bytes, each checked.
+/// Returns the entries as validated tensors, in the order of their bytes.
 Result<std::vector<StoredTensor>> placedTensors(std::vector<Entry>& entries, std::size_t dataBegin,
                                                 std::size_t fileSize, std::string_view fileName)
 {
@@ -322,7 +322,7 @@ Result<SafetensorsHeader> readSafetensorsHeader(std::span<const std::byte> file,
     if (const auto invalid = firstInvalidUtf8(json))
         return damagedHeader(fileName,
                              "its header is not valid UTF-8 at byte " + std::to_string(8 + *invalid));
-    if (json.starts_with("\xef\xbb\xbf")) // which nlohmann's parser would skip
+    if (json.starts_with("\xef\xbb\xbf")) // a byte order mark, which nlohmann's parser would skip
         return damagedHeader(fileName, "its header begins with a byte order mark instead of '{'");
     HeaderReader reader;
     if (!nlohmann::json::sax_parse(json.data(), json.data() + json.size(), &reader))

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t safetensorsWriterBlockBytes = std::size_t{16} << 20;
 
-/// 0, or the errno of what went wrong.
+/// Returns 0 or an errno.
 int writeAt(int file, std::span<const char> bytes, std::int64_t offset)
 {
     while (!bytes.empty()) {

@@ -16,8 +16,8 @@ struct SafetensorsEntry {
     std::vector<std::int64_t> shape;
 };
 
-/// Writes a new .safetensors file of one dtype, F32 or F64, any part of any tensor at any time, so that nobody has to
-/// hold a tensor as a whole. What was never written is 0.
+/// Writes a new .safetensors file of one dtype, F32 or F64. Any part of any tensor can be written at any time, so no
+/// tensor has to be in memory as a whole. Parts that are never written are 0.
 class SafetensorsWriter {
 public:
     enum class Dtype { F32, F64 };
@@ -32,7 +32,7 @@ public:
     SafetensorsWriter& operator=(SafetensorsWriter&&) = delete;
     ~SafetensorsWriter();
 
-    /// Numbers `first`, `first` + 1, … of tensor `entry`, counted row-major.
+    /// Writes the numbers `first`, `first` + 1, … of tensor `entry`, counted row-major.
     /// Errors: Io.
     Result<Done> write(std::size_t entry, std::int64_t first, std::span<const float> values);
     Result<Done> write(std::size_t entry, std::int64_t first, std::span<const double> values);
@@ -48,7 +48,7 @@ private:
     std::filesystem::path m_path;
     int m_file = -1;
     Dtype m_dtype;
-    std::vector<std::int64_t> m_begins; ///< Byte of the file where each tensor begins.
+    std::vector<std::int64_t> m_begins; ///< Offset in the file at which each tensor begins.
 };
 
 } // namespace headwise

@@ -6,16 +6,16 @@
 
 namespace headwise {
 
-/// The elements [first, first + count) of a tensor in row-major order, wherever its axes put them.
+/// Reads the elements [first, first + count) of a tensor in row-major order, wherever its axes put them.
 ///
-/// \param data   the tensor's bytes; every element its axes reach must lie in them
+/// \param data   the tensor's bytes; every element that its axes reach must lie inside
 /// \param out    `count` numbers
-/// Cost: a division per run along the last axis, not per number.
+/// Cost: one division per run along the last axis, not per number.
 template <typename Scalar>
 void readScattered(const StoredTensor& tensor, const std::byte* data, std::int64_t first, std::int64_t count,
                    Scalar* out);
 
-/// Axes that only say that the numbers are packed are dropped; the others are kept.
+/// Drops axes that describe packed numbers and keeps all others.
 std::vector<StoredAxis> unlessPacked(std::vector<StoredAxis> axes);
 
 } // namespace headwise

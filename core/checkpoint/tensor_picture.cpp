@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::int64_t tensorPictureChunkNumbers = 1 << 14;
 
-/// NaN compares false with everything, so one that was met stays; infinity is the largest of magnitudes.
+/// NaN compares false with everything, so it stays once met; infinity is the largest magnitude.
 float stronger(float a, float b)
 {
     return std::abs(b) > std::abs(a) || b != b ? b : a;
 }
 
-/// One row of cells; `row` is contiguous, as the picture is stored by columns.
+/// Reads one row of cells. `row` is contiguous because the picture is column-major.
 void readRowOfCells(const WeightMap& file, int tensor, const TensorPicture& picture, std::int64_t cellRow,
                     std::vector<float>& row)
 {
@@ -58,7 +58,7 @@ Result<TensorPicture> tensorPicture(const WeightMap& file, int tensor, std::int6
     picture.columnsPerCell = (picture.columns + limit - 1) / limit;
     picture.cells.resize((picture.rows + picture.rowsPerCell - 1) / picture.rowsPerCell,
                          (picture.columns + picture.columnsPerCell - 1) / picture.columnsPerCell);
-    // A turn is long enough to be worth one and short enough to be cancelled within.
+    // Each turn of a thread is long enough to pay off and short enough to cancel.
     const std::int64_t perRow = picture.rowsPerCell * picture.columns;
     const std::int64_t rowsPerTurn = std::clamp<std::int64_t>((1 << 18) / perRow, 1, picture.cells.rows());
     const auto turns = static_cast<int>((picture.cells.rows() + rowsPerTurn - 1) / rowsPerTurn);

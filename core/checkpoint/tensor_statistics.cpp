@@ -9,11 +9,11 @@
 namespace headwise {
 namespace {
 
-constexpr std::int64_t tensorStatisticsBlockNumbers = 1 << 18; // of one thread's turn
+constexpr std::int64_t tensorStatisticsBlockNumbers = 1 << 18; // in one thread's turn
 constexpr std::int64_t tensorStatisticsChunkNumbers = 1
-    << 13; // decoded at once: 64 KiB, which the second cache holds
+    << 13; // decoded at once: 64 KiB, which fit into the second-level cache
 
-/// Counts and moments of some of the numbers.
+/// Counts and moments of a part of the numbers.
 struct Moments {
     std::int64_t nanCount = 0, infinityCount = 0, zeroCount = 0, finiteCount = 0;
     double minimum = std::numeric_limits<double>::infinity();
@@ -64,12 +64,12 @@ Moments momentsOf(const double* numbers, std::int64_t count)
     return m;
 }
 
-/// Finds the bin of a finite number between the limits.
+/// Finds the bin of a finite number within the limits.
 class Binning {
 public:
     Binning(double low, double high, int bins)
         : m_last(bins - 1)
-        // A range too wide for a double is measured in halves; the others exactly as they are.
+        // A range too wide for a double is computed in halves, any other range as it is.
         , m_unit(std::isfinite(high - low) ? 1 : 0.5)
         , m_low(low * m_unit)
         , m_range(high * m_unit - m_low)
@@ -86,7 +86,7 @@ private:
     double m_last, m_unit, m_low, m_range;
 };
 
-/// One tensor, read block by block.
+/// One tensor that is read block by block.
 class Reading {
 public:
     Reading(const WeightMap& file, int tensor, const Task& task)
@@ -99,11 +99,11 @@ public:
 
     std::int64_t count() const { return m_count; }
 
-    /// Σ over the blocks of `of(numbers, count)`, chunk by chunk, joined by `T::join` in the order of the file.
+    /// Adds up `of(numbers, count)` over the blocks, chunk by chunk, joined by `T::join` in the order of the file.
     template <typename T, typename Of>
     Result<T> joined(const T& empty, const Of& of) const
     {
-        // Some blocks at a time, so that their number is no matter for a tensor of any size.
+        // A limited number of blocks at a time, so that the size of a tensor does not matter.
         constexpr std::int64_t together = 1024;
         T all = empty;
         const std::int64_t blocks =
@@ -127,7 +127,7 @@ public:
         return all;
     }
 
-    /// How many numbers are behind us, for whoever wants to say so.
+    /// Called with the count of numbers read so far.
     std::function<void(std::int64_t)> onProgress;
 
 private:

@@ -11,16 +11,16 @@
 namespace headwise {
 
 /// Counts in equal bins from `low` to `high`. Bin i holds low + i·w ≤ x < low + (i + 1)·w with w = (high − low)/bins; the
-/// last one holds `high` too. Where all numbers are one number v, the bins run from v − ½ to v + ½, or, if that
-/// rounds to v, between v and its neighbour towards zero.
+/// last bin holds `high` too. If all numbers equal one v, the bins run from v − ½ to v + ½, or, if that rounds to v,
+/// between v and its neighbour towards zero.
 struct Histogram {
     double low = 0, high = 0;
-    std::vector<std::int64_t> counts; ///< Empty without a finite number, or if none was asked for.
+    std::vector<std::int64_t> counts; ///< Empty if no number is finite or no histogram was requested.
 
     bool operator==(const Histogram&) const = default;
 };
 
-/// The numbers of a stored tensor as they are in the file, quantised ones as they decode.
+/// Statistics of a stored tensor's numbers as they are in the file; quantised ones are decoded.
 struct TensorStatistics {
     std::int64_t count = 0; ///< All elements, finite or not.
     std::int64_t nanCount = 0;
@@ -28,7 +28,7 @@ struct TensorStatistics {
     std::int64_t zeroCount = 0;     ///< Positive and negative.
     // Over the finite elements; NaN if there is none.
     double minimum = 0, maximum = 0, mean = 0;
-    double deviation = 0; ///< √(mean of (x − mean)²), the divisor being the number of finite elements.
+    double deviation = 0; ///< √(mean of (x − mean)²); the divisor is the number of finite elements.
     Histogram histogram;
 
     std::int64_t finiteCount() const { return count - nanCount - infinityCount; }
@@ -37,17 +37,20 @@ struct TensorStatistics {
 
 inline constexpr int histogramBins = 64;
 
-/// Everything that is counted, from the mapped file block by block; the tensor is never a whole copy in memory.
+/// Computes all statistics from the mapped file block by block, never with a whole copy of the tensor in memory.
 ///
-/// Sums in float64, each block of 2^18 about its own mean, the blocks joined in their order: the same bits for any number of threads.
+/// Sums are in float64, each block of 2^18 about its own mean, and the blocks are joined in order: the result has the
+/// same bits for any number of threads.
 /// \param bins of the histogram, which takes a second reading; 0: none
-/// \returns nothing where the dtype holds no numbers this version decodes (F4, F6, F8 of other kinds, C64)
+/// \returns nothing if this version cannot decode the dtype (F4, F6, other kinds of F8, C64)
 /// Errors: Io (the file was shortened meanwhile); Cancelled.
-/// Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979), for the joining.
+/// Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979), for
+/// joining.
 Result<std::optional<TensorStatistics>> tensorStatistics(const WeightMap& file, int tensor, int bins,
                                                          const Task& task);
 
-/// The same of several tensors, one after another, each handed over as soon as it is known; progress in megabytes.
+/// Computes the same for several tensors in turn and hands each result over as soon as it is ready. Progress is in
+/// megabytes.
 /// \param take called on this thread
 Result<Done>
 tensorStatistics(const WeightMap& file, const std::vector<int>& tensors, int bins,

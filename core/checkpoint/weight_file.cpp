@@ -121,7 +121,7 @@ Result<WeightFile> readByKind(const MappedFile& file)
     case FileKind::Zip: return readZip(file);
     case FileKind::Gguf: return readGgufWeightFile(file);
     case FileKind::Llama2c: return readLlama2cFile(file);
-    default: return readSafetensors(file); // which says what else it is
+    default: return readSafetensors(file); // reports any other kind of file
     }
 }
 

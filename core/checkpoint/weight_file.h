@@ -11,28 +11,29 @@
 
 namespace headwise {
 
-/// Description that one file of weights gives of itself, in any format.
+/// A file of weights, of any format, as its header describes it.
 struct WeightFile {
     std::vector<StoredTensor> tensors =
-        {};                              ///< Each inside the file: no number is read from outside its bytes.
-    std::span<const std::byte> identity; ///< Input of the checkpoint's digest: a header, or the first MiB.
-    std::string config = {}; ///< The text of a config.json, where the file brings its own (GGUF, llama2.c).
+        /// Each lies inside the file: no number is read from outside its bytes.
+        {};
+    std::span<const std::byte> identity; ///< Bytes for the checkpoint's digest: a header, or the first MiB.
+    std::string config = {}; ///< The text of a config.json, if the file contains a config (GGUF, llama2.c).
     std::vector<std::string> warnings = {};
     std::vector<std::byte> unpacked =
-        {}; ///< Where it is not empty, the tensors' places are in it and not in the file.
+        {}; ///< If it is not empty, the tensors' offsets refer to it and not to the file.
 };
 
-/// Reads the directory of a file, whose format its first bytes decide and not its name; touches no weight.
+/// Reads the header of a file, without touching any weight. The first bytes decide the format, not the name.
 ///
 /// Errors: Corrupt; Unsupported with what to do (a format we do not read, quantised weights, an adapter).
 Result<WeightFile> readWeightFile(const MappedFile& file);
 
-/// The config that the weights at a path bring with them, and the file it stands in; empty if they bring none.
+/// The config inside a file of weights, and that file; empty if there is none.
 struct OwnConfig {
     std::string text, file;
 };
 
-/// Errors: those of readWeightFile for a file that has a config of its own; any other trouble is left to WeightMap::open.
+/// Errors: those of readWeightFile for a file with a config of its own; WeightMap::open reports any other.
 Result<OwnConfig> ownConfig(const std::filesystem::path& path);
 
 } // namespace headwise

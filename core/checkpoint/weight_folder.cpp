@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view indexName = "model.safetensors.index.json";
 constexpr std::string_view singleName = "model.safetensors";
 
-/// File names that weights may have in a folder, the format that opens fastest first.
+/// File names of weights in a folder, the format that opens fastest first.
 struct Naming {
     std::string_view index, single;
     std::vector<std::string_view> endings;
@@ -37,7 +37,7 @@ const std::vector<Naming>& namings()
     return all;
 }
 
-/// Half-precision copies, the original distribution, adapters and what training leaves behind.
+/// True for half-precision copies, the original distribution, adapters and leftovers of training.
 bool isIgnored(std::string_view name)
 {
     static constexpr std::array beginnings = {"consolidated.", "adapter_model",     "openvino",
@@ -54,7 +54,7 @@ bool isOtherFormat(std::string_view name)
     return std::any_of(endings.begin(), endings.end(), [&](const char* e) { return name.ends_with(e); });
 }
 
-/// Names, the first few of them, as a person lists them.
+/// Lists the first few names in a sentence.
 std::string listed(const std::vector<std::string>& names)
 {
     constexpr std::size_t shown = 8;
@@ -109,7 +109,7 @@ Error noWeights(const fs::path& folder, const std::vector<std::string>& names)
                 + " or another file of weights, found " + listed(names) + "."};
 }
 
-/// The index is text by whoever made the checkpoint; only a plain name keeps the reader in the folder.
+/// The index comes from the author of the checkpoint; only plain names keep the reader inside the folder.
 bool isPlainName(std::string_view name)
 {
     return !name.empty() && name != "." && name.find("..") == std::string_view::npos
@@ -123,7 +123,8 @@ Result<WeightFiles> withShardsPresent(const fs::path& index, WeightFiles found,
     for (const std::string& shard : shards) {
         const fs::path file = index.parent_path() / shard;
         std::error_code error;
-        const fs::file_status status = fs::status(file, error); // follows a symlink, the last component alone
+        // follows a symlink, but only at the last component
+        const fs::file_status status = fs::status(file, error);
         if (status.type() == fs::file_type::not_found)
             missing.push_back(shard);
         else if (!error && !fs::is_regular_file(status))

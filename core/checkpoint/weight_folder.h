@@ -15,10 +15,10 @@ struct WeightFiles {
     std::map<std::string, std::string> shardOf; ///< Tensor → file name, from the index; empty without one.
 };
 
-/// Chooses by the rules of WeightMap::open(); opens nothing but the index.
+/// Chooses by the rules of WeightMap::open(). Opens nothing but the index.
 Result<WeightFiles> weightFilesIn(const std::filesystem::path& folder);
 
-/// The shards a model.safetensors.index.json lists, which must all be there.
+/// Returns the shards that a model.safetensors.index.json lists. All must exist.
 Result<WeightFiles> weightFilesOfIndex(const std::filesystem::path& index);
 
 } // namespace headwise

@@ -76,7 +76,7 @@ Result<WeightFiles> filesOf(const fs::path& path)
     return WeightFiles{{path}, {}};
 }
 
-/// Takes off what compiled and parallel training put before every name, in the index too.
+/// Removes the prefix that compiled and parallel training put before every name, also in the index.
 void unwrapNames(std::vector<StoredTensor>& tensors, std::map<std::string, std::string>& shardOf)
 {
     const auto haveAll = [&](std::string_view prefix) {
@@ -96,7 +96,7 @@ void unwrapNames(std::vector<StoredTensor>& tensors, std::map<std::string, std::
     }
 }
 
-/// Whether shards and index say the same. Tensors of a shard that the index does not list are the second result.
+/// Checks that shards and index agree. Returns the tensors of shards that the index does not list.
 Result<std::vector<std::string>> unlisted(const std::vector<StoredTensor>& tensors, const WeightFiles& files,
                                           const fs::path& folder)
 {
@@ -171,7 +171,7 @@ Result<WeightMap> WeightMap::open(const fs::path& path)
         if (!mapped)
             return mapped.error();
         Result<WeightFile> content = readWeightFile(*mapped);
-        if (!mapped->isIntact()) // whatever its content seemed to be
+        if (!mapped->isIntact()) // even if its content looked like something else
             return changedWhileRead(file);
         if (!content)
             return content.error();
@@ -259,7 +259,7 @@ Result<Done> WeightMap::checkView(const TensorView& view) const
 
 namespace {
 
-/// Line by line along whichever stride is 1; number by number where neither is.
+/// Copies along the stride that is 1, or number by number if neither is.
 template <typename Scalar>
 void readScatteredView(const StoredTensor& tensor, const std::byte* data, const TensorView& view,
                        Matrix<Scalar>& out)
@@ -297,7 +297,7 @@ void WeightMap::read(const TensorView& view, Matrix<Scalar>& out) const
     } else {
         readScatteredView(tensor, bytes(view.tensor).data(), view, out);
     }
-    // Zeros in place of what is gone would pass for weights; nobody computes with NaN unnoticed.
+    // Zeros for missing bytes would pass for weights; NaN never goes unnoticed.
     if (!isIntact(view.tensor))
         out.setConstant(std::numeric_limits<Scalar>::quiet_NaN());
 }

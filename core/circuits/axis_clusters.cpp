@@ -13,7 +13,8 @@ namespace {
 constexpr Eigen::Index mostClusters = 64;
 constexpr int rounds = 4;
 
-/// Unit rows that lie far from one another: each the one that is least like those before it, the first the lowest.
+/// Picks unit rows that lie far from one another. The first is the lowest; each next one is least similar to those before
+/// it.
 Matrix<double> farCentres(const Matrix<double>& rows)
 {
     const Eigen::Index count = std::min(mostClusters, rows.rows());
@@ -45,7 +46,7 @@ std::vector<Nearest> assigned(const Matrix<double>& rows, const Matrix<double>& 
     return all;
 }
 
-/// The directions of the sums of what is near each centre; a centre that nothing is near stays.
+/// Moves each centre to the direction of the sum of the rows nearest to it. A centre without rows stays.
 void recentre(Matrix<double>& centres, const Matrix<double>& rows, const std::vector<Nearest>& nearest)
 {
     Matrix<double> sums = Matrix<double>::Zero(centres.rows(), centres.cols());
@@ -56,11 +57,11 @@ void recentre(Matrix<double>& centres, const Matrix<double>& rows, const std::ve
             centres.row(i) = sums.row(i) / norm;
 }
 
-/// The place of each centre among the others.
+/// Returns the position of each centre in the order of the others.
 std::vector<int> placesOf(const Matrix<double>& centres)
 {
     const Matrix<double> cosines = centres * centres.transpose();
-    const Matrix<double> symmetric = (cosines + cosines.transpose()) / 2; // to the last bit
+    const Matrix<double> symmetric = (cosines + cosines.transpose()) / 2; // symmetric to the last bit
     const std::vector<int> leaves =
         averageLinkage(symmetric.cwiseMin(1).cwiseMax(-1).array().acos().matrix()).leaves;
     std::vector<int> places(leaves.size());

@@ -35,7 +35,7 @@ AxisOrders byVector(const Vectors& svd, int vector)
     return byVectors(svd.U.col(k).template cast<double>(), svd.V.col(k).template cast<double>());
 }
 
-/// The rows of outer · inner up to a rotation of all of them, [rows, rank]: only their angles count.
+/// Returns the rows of outer · inner up to a common rotation, [rows, rank]: only their angles matter.
 /// \param outer [rows, r] \param inner [r, columns]
 Result<Matrix<double>> rowsOf(const Matrix<float>& outer, const Matrix<float>& inner)
 {

@@ -50,12 +50,12 @@ bool isQk(CircuitKind kind)
     return kind == CircuitKind::Qk || kind == CircuitKind::FullQk;
 }
 
-/// The factors of a head's circuit and what is added to a vector on either side of them.
+/// The factors of a head's circuit, and the biases added on either side.
 struct HeadSides {
     Matrix<float> in;         // [d, r] W_Q or W_V
     Matrix<float> out;        // [r, d] W_Kᵀ or W_O
     RowVector<float> inBias;  // [r] b_Q or b_V
-    RowVector<float> outBias; // [r] b_K; of no use for OV
+    RowVector<float> outBias; // [r] b_K; unused for OV
 
     HeadSides(const HeadWeights<float>& weights, CircuitKind kind)
         : in(isQk(kind) ? weights.W_Q : weights.W_V)
@@ -149,7 +149,7 @@ Result<RowVector<double>> directPathLine(const Circuits& circuits, const TokenSi
     const Eigen::VectorXd x = isExact ? Eigen::VectorXd(tokens.W_U64.col(token))
                                       : Eigen::VectorXd(tokens.W_U.col(token).cast<double>());
     line = RowVector<double>::Zero(tokens.E.rows());
-    for (Eigen::Index k = 0; k < x.size(); ++k) // along its columns, which lie together
+    for (Eigen::Index k = 0; k < x.size(); ++k) // column by column, because a column is contiguous
         line += isExact ? RowVector<double>(tokens.E64.col(k).transpose() * x(k))
                         : RowVector<double>(tokens.E.col(k).transpose().cast<double>() * x(k));
     if (withBias)
@@ -167,7 +167,7 @@ Result<FactoredMatrix<float>> circuitFactors(const Circuits& circuits, const Tok
     const Eigen::Index targets = isQk(of.kind) ? E.rows() : tokens.W_U.cols();
     Matrix<float> left(E.rows(), sides.in.cols());
     Matrix<float> right(sides.out.rows(), targets);
-    constexpr Eigen::Index some = 2048; // tokens at once
+    constexpr Eigen::Index some = 2048; // tokens at a time
     const auto blocks = static_cast<int>((std::max(E.rows(), targets) + some - 1) / some);
     const auto done = parallelFor(2 * blocks, task, "tokens", [&](int i) -> Result<Done> {
         const Eigen::Index first = i / 2 * some;
@@ -204,7 +204,7 @@ Result<Matrix<float>> wholeCircuit(const Circuits& circuits, const CircuitOfHead
                               all, all);
     if (!block || !of.terms.biases)
         return block;
-    // [W; b] on each side that has a bias: a row more, and for QK a column more.
+    // [W; b] on each side with a bias: one more row, and for QK one more column.
     const HeadSides sides(headAtOffset<float>(circuits, of), of.kind);
     const float scale = of.terms.scale && isQk(of.kind)
         ? static_cast<float>(circuits.config().attentionScaleOf(of.head.layer))

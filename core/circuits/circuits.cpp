@@ -18,7 +18,7 @@ FactoredMatrix<Scalar> factored(Matrix<Scalar> left, Matrix<Scalar> right)
     return std::move(matrix).value();
 }
 
-/// tokens · W in W's precision, block by block: no second copy of the whole token side.
+/// Computes tokens · W in W's precision, block by block, without a second copy of the whole token side.
 template <typename Scalar>
 Matrix<Scalar> project(const Matrix<float>& tokens, const Matrix<double>& exact, const Matrix<Scalar>& W)
 {
@@ -36,7 +36,7 @@ Matrix<Scalar> project(const Matrix<float>& tokens, const Matrix<double>& exact,
     }
 }
 
-/// W · unembedding, likewise.
+/// Computes W · unembedding in the same way.
 template <typename Scalar>
 Matrix<Scalar> unembed(const Matrix<Scalar>& W, const TokenSide& tokens)
 {

@@ -13,10 +13,11 @@
 
 namespace headwise {
 
-/// Token vectors on the token sides of full circuits (DESIGN §2, E).
+/// The token vectors E on the token sides of full circuits (CONTRACTS.md §4).
 enum class Embedding {
-    Raw, ///< W_E of the weights in use: exactly what enters the residual stream.
-    Effective, ///< W_E plus layer 0 with attention locked to self, no positions; for heads of layer ≥ 1, layer 0 uses raw.
+    Raw, ///< W_E of the weights in use: the vector that enters the residual stream.
+    /// W_E plus layer 0 with attention locked to self and no positions. Used from layer 1 on; layer 0 uses raw.
+    Effective,
     Mlp0,    ///< MLP0(LN2(W_E)) alone.
     Unembed, ///< W_Uᵀ.
 };
@@ -35,22 +36,22 @@ constexpr bool isFull(CircuitKind kind)
     return kind == CircuitKind::FullQk || kind == CircuitKind::FullOv;
 }
 
-/// Precision in which numbers are kept and returned; sums, Gram products and decompositions are in double either way.
+/// Precision in which numbers are stored and returned. Sums, Gram products and decompositions are always in double.
 enum class Precision { F32, F64 };
 
-/// The token side of every full circuit of a model: the matrices E and W_U and their Gram products, computed once.
+/// The token side of a model's full circuits: the matrices E and W_U and their Gram products, computed once.
 ///
-/// Source of the Gram trick: DESIGN §2, facts: every spectrum of a full circuit is [r, r] work per head afterwards.
+/// With the Gram products, every spectrum of a full circuit is [r, r] work per head (CONTRACTS.md §9).
 struct TokenSide {
     Embedding embedding = Embedding::Raw;
     Matrix<float> E;       ///< [V, d], for heads of layer ≥ 1
-    Matrix<float> layer0E; ///< [V, d], for layer 0 where it differs from E (effective); empty otherwise
+    Matrix<float> layer0E; ///< [V, d], for layer 0 if it differs from E (effective); empty otherwise
     Matrix<float> W_U;     ///< [d, V out]
     Matrix<double> E64, layer0E64,
-        W_U64;                     ///< The same before rounding; empty unless Precision::F64 was asked.
+        W_U64;                     ///< The same before rounding; empty unless Precision::F64 is used.
     Matrix<double> EtE, layer0EtE; ///< [d, d] Eᵀ E
     Matrix<double> UUt;            ///< [d, d] W_U W_Uᵀ
-    Matrix<double> UE, layer0UE;   ///< [d, d] W_U E; empty where the two vocabularies differ
+    Matrix<double> UE, layer0UE;   ///< [d, d] W_U E; empty if the two vocabularies differ
 
     bool isLayer0Special(int layer) const { return layer == 0 && layer0E.size() > 0; }
     const Matrix<float>& embeddingOf(int layer) const { return isLayer0Special(layer) ? layer0E : E; }
@@ -59,10 +60,11 @@ struct TokenSide {
         return isLayer0Special(layer) ? layer0EtE : EtE;
     }
     const Matrix<double>& unembedEmbedOf(int layer) const { return isLayer0Special(layer) ? layer0UE : UE; }
-    bool isSquare() const { return E.rows() == W_U.cols(); } ///< Whether full OV has eigenvalues.
+    /// Full OV has eigenvalues only if it is square.
+    bool isSquare() const { return E.rows() == W_U.cols(); }
 };
 
-/// The circuits of every head of one processed model: a cheap handle, each circuit read and built when asked for.
+/// The circuits of every head of one processed model. A cheap handle; a circuit is read and built on request.
 class Circuits {
 public:
     explicit Circuits(std::shared_ptr<const ProcessedWeights> weights);
@@ -74,14 +76,14 @@ public:
     FactoredMatrix<double> qk(HeadId head) const; ///< W_Q · W_Kᵀ, [d, d]
     FactoredMatrix<double> ov(HeadId head) const; ///< W_V · W_O, [d, d]
 
-    /// E W_Q · (E W_K)ᵀ, [V, V], and E W_V · W_O W_U, [V, V out]; Scalar float or double (from the unrounded token side
-    /// where there is one).
+    /// E W_Q · (E W_K)ᵀ, [V, V], and E W_V · W_O W_U, [V, V out]. Scalar is float or double; double uses the unrounded
+    /// token side if there is one.
     template <typename Scalar>
     FactoredMatrix<Scalar> fullQk(HeadId head, const TokenSide& tokens) const;
     template <typename Scalar>
     FactoredMatrix<Scalar> fullOv(HeadId head, const TokenSide& tokens) const;
 
-    /// Any of the four. \param tokens may be null for qk and ov.
+    /// Returns any of the four. \param tokens may be null for qk and ov.
     template <typename Scalar>
     FactoredMatrix<Scalar> circuit(CircuitKind kind, HeadId head, const TokenSide* tokens) const;
 
@@ -89,13 +91,13 @@ private:
     std::shared_ptr<const ProcessedWeights> m_weights;
 };
 
-/// Why this embedding makes no sense for a model (mlp0 without MLPs); empty if it does.
+/// Explains why the embedding does not exist for a model (mlp0 without MLPs); empty if it does.
 std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding);
 
-/// The vectors of an embedding as heads of one layer see them, read a few at a time.
+/// The vectors of an embedding as the heads of one layer read them, computed a few at a time.
 class TokenVectors {
 public:
-    /// \param embedding one that the model has (`whyNotEmbedding`)
+    /// \param embedding must exist for the model (`whyNotEmbedding`)
     TokenVectors(const ProcessedWeights& weights, Embedding embedding, int layer);
     ~TokenVectors();
     TokenVectors(const TokenVectors&) = delete;
@@ -108,12 +110,13 @@ private:
     std::unique_ptr<const Reader> m_reader;
 };
 
-/// Rows, columns and pictures need the matrices alone; spectra and eigenvalues their Gram products too.
+/// Selects the parts of a TokenSide to compute. Rows, columns and pictures need only the matrices; spectra and
+/// eigenvalues need the Gram products too.
 enum class TokenParts { MatricesAlone, WithGrams };
 
-/// Reads E and W_U once and forms their Gram products, in blocks, in double.
+/// Reads E and W_U once and computes their Gram products in double, in blocks.
 /// Errors: InvalidArgument as `whyNotEmbedding`, Cancelled, OutOfMemory.
-/// Cost: 4 V d² flops in double; with effective or mlp0 the layer-0 MLP on every token besides.
+/// Cost: 4 V d² flops in double; with effective or mlp0 also the layer-0 MLP on every token.
 Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Embedding embedding,
                                                    const Task& task, Precision precision = Precision::F32,
                                                    TokenParts parts = TokenParts::WithGrams);

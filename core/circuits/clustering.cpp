@@ -11,14 +11,14 @@ namespace headwise {
 
 namespace {
 
-/// Clusters that are left, each in the row of its lowest point.
+/// The remaining clusters, each in the row of its lowest point.
 struct Alive {
     std::vector<Eigen::Index> rows; // ascending
-    std::vector<int> names;         // [n]: as in ClusterStep
-    std::vector<double> sizes;      // [n]: points
+    std::vector<int> names;         // [n], numbered as in ClusterStep
+    std::vector<double> sizes;      // [n], numbers of points
 };
 
-/// A cluster beside the two that become one.
+/// A cluster other than the two that are merged.
 struct Third {
     double fromFirst, fromSecond, size;
 };
@@ -39,13 +39,14 @@ std::pair<Eigen::Index, Eigen::Index> nearest(const Matrix<double>& distances, c
     return best;
 }
 
-/// \param joined of clusters of these sizes and distances to a third, and the distance between themselves
+/// \param joined distance of the merged cluster to a third, from the clusters' sizes, their distances to it and to each
+/// other
 template <typename Joined>
 Clustering linkage(Matrix<double> distances, Joined joined)
 {
     const auto n = static_cast<int>(distances.rows());
     Alive alive;
-    std::vector<std::vector<int>> points; // of every row that is alive, in leaf order
+    std::vector<std::vector<int>> points; // for every remaining row, in leaf order
     alive.rows.reserve(static_cast<std::size_t>(n));
     alive.names.reserve(static_cast<std::size_t>(n));
     alive.sizes.reserve(static_cast<std::size_t>(n));
@@ -133,7 +134,7 @@ Result<PlaneMap> planeMap(const Matrix<double>& distances)
     inner.rowwise() -= inner.colwise().mean().eval();
     inner.colwise() -= inner.rowwise().mean().eval();
     inner = (-0.25 * (inner + inner.transpose())).eval();
-    // Shifted until it is positive semidefinite, singular vectors are eigenvectors, the largest eigenvalue first.
+    // After a shift that makes it positive semidefinite, singular vectors are eigenvectors, the largest eigenvalue first.
     const double shift = n > 0 ? inner.cwiseAbs().rowwise().sum().maxCoeff() : 0.0;
     const auto svd = thinSvd(inner + shift * Matrix<double>::Identity(n, n));
     if (!svd)

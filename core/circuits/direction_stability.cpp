@@ -10,7 +10,7 @@ namespace headwise {
 
 namespace {
 
-/// The distance of σ_k … σ_l from the spectrum's other values, 0 included where the circuit has a null space.
+/// Distance of σ_k … σ_l from the other singular values, including 0 if the circuit has a null space.
 double distanceOf(std::span<const double> sigma, std::size_t first, std::size_t last, bool hasNullSpace)
 {
     double distance = std::numeric_limits<double>::infinity();
@@ -33,8 +33,9 @@ double relativeGap(std::span<const double> sigma, std::size_t k)
     return gap;
 }
 
-/// About the norm of a matrix of independent errors, each at most `rounding` of the entry it belongs to.
-/// Source: Bandeira & van Handel 2016, "Sharp nonasymptotic bounds on the norm of random matrices with independent entries".
+/// Estimates the norm of a matrix of independent errors, each at most `rounding` times the entry it belongs to.
+/// Source: Bandeira & van Handel 2016, "Sharp nonasymptotic bounds on the norm of random matrices with independent
+/// entries".
 double errorNorm(const Matrix<double>& m, double rounding)
 {
     return rounding * (m.rowwise().norm().maxCoeff() + m.colwise().norm().maxCoeff());
@@ -43,7 +44,7 @@ double errorNorm(const Matrix<double>& m, double rounding)
 /// ‖δM‖₂ of M = A B to first order: ‖δA‖ ‖B‖ + ‖A‖ ‖δB‖.
 double perturbation(const Matrix<double>& A, double roundingA, const Matrix<double>& B, double roundingB)
 {
-    const auto norm = [](const Matrix<double>& gram) { // its largest eigenvalue, from above by a little
+    const auto norm = [](const Matrix<double>& gram) { // slightly more than its largest eigenvalue
         return std::sqrt(gram.cwiseAbs().rowwise().sum().maxCoeff());
     };
     const double normA = norm(A.transpose() * A);

@@ -22,7 +22,8 @@ Error doNotMultiply(const A& left, const B& right)
                         right.rows(), right.cols())};
 }
 
-/// The entry of largest magnitude in each column of U is made positive: singular pairs are defined up to a joint sign.
+/// Makes the entry of largest magnitude in each column of U positive, because singular pairs are defined up to a joint
+/// sign.
 void fixSigns(Matrix<double>& U, Matrix<double>& V)
 {
     for (Eigen::Index i = 0; i < U.cols(); ++i) {
@@ -129,7 +130,7 @@ Result<FactoredMatrix<Scalar>> FactoredMatrix<Scalar>::times(const FactoredMatri
     if (cols() != factor.rows())
         return doNotMultiply(*this, factor);
     const Matrix<Scalar> middle =
-        m_right * factor.m_left; // [inner, inner of the other]; the smaller one stays
+        m_right * factor.m_left; // [inner, other inner]; the product keeps the smaller size
     if (inner() <= factor.inner())
         return FactoredMatrix(m_left, middle * factor.m_right);
     return FactoredMatrix(m_left * middle, factor.m_right);
@@ -197,7 +198,7 @@ Result<std::vector<std::complex<double>>> FactoredMatrix<Scalar>::eigenvalues() 
     }
     const Matrix<double> left = m_left.template cast<double>();
     const Matrix<double> right = m_right.template cast<double>();
-    // A·B and B·A have the same eigenvalues but for zeros: the smaller product has no surplus zeros to blur.
+    // A·B and B·A have the same eigenvalues apart from zeros. The smaller product has no surplus zeros to blur.
     const Result<Eigen::VectorXcd> values =
         headwise::eigenvalues(rows() < inner() ? Matrix<double>(left * right) : Matrix<double>(right * left));
     if (!values)

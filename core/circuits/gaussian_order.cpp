@@ -8,7 +8,8 @@ double upperQuantile(double upper)
 {
     if (upper > 0.5)
         return -upperQuantile(1 - upper);
-    // Newton's steps on ln Q(x), Q the upper tail: concave, so that every step from the left stays on the left.
+    // Newton's method on ln Q(x), Q the upper tail. The function is concave, so every step from the left stays on the
+    // left.
     double x = 0;
     for (int step = 0; step < 60; ++step) {
         const double tail = 0.5 * std::erfc(x / std::sqrt(2.0));

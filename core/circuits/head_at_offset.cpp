@@ -15,7 +15,7 @@ bool isTurned(const CircuitOfHead& of)
     return of.terms.offset != 0 && (of.kind == CircuitKind::Qk || of.kind == CircuitKind::FullQk);
 }
 
-/// Every row times R(offset). \param rows [n, r]
+/// Multiplies every row by R(offset). \param rows [n, r]
 template <typename Scalar>
 void turn(Matrix<Scalar>& rows, const Rotation& rotation, int offset)
 {
@@ -77,7 +77,7 @@ Result<FactoredMatrix<double>> circuitAtOffset(const Circuits& circuits, const C
     FactoredMatrix<double> circuit = circuits.circuit<double>(of.kind, of.head, tokens);
     if (!isTurned(of))
         return circuit;
-    Matrix<double> left = circuit.left(); // [rows, r]: R(Δ) stands behind W_Q
+    Matrix<double> left = circuit.left(); // [rows, r]: R(Δ) follows W_Q
     turn(left, rotationOf(circuits.config(), of.head.layer), of.terms.offset);
     return FactoredMatrix<double>::create(std::move(left), circuit.right());
 }

@@ -6,17 +6,18 @@
 
 namespace headwise {
 
-/// Why `of` has no circuit in this model: the head is not there, or positions are not rotary and an offset is asked for, or it is
-/// past the context. None where it has one.
+/// Explains why `of` does not exist in this model: no such head, an offset without rotary positions, or an offset past
+/// the context. Returns nothing if it exists.
 std::optional<Error> wrongCircuit(const Circuits& circuits, const CircuitOfHead& of);
 
-/// The weights of a head with W_Q R(Δ) and b_Q R(Δ) in place of W_Q and b_Q, so that whatever is made of them is at offset Δ; as
-/// they are at 0 and of OV. R turns and does not lengthen: a factor that a scaled rotary embedding has is part of the scale.
-/// \param of one that `wrongCircuit` passes
+/// Returns a head's weights with W_Q R(Δ) and b_Q R(Δ) in place of W_Q and b_Q, so that everything computed from them is
+/// at offset Δ. Unchanged for Δ = 0 and for OV. R only rotates: the factor of a scaled rotary embedding is part of the
+/// scale.
+/// \param of must pass `wrongCircuit`
 template <typename Scalar>
 HeadWeights<Scalar> headAtOffset(const Circuits& circuits, const CircuitOfHead& of);
 
-/// The circuit with its offset, and without biases and scale. \param tokens may be null for qk and ov
+/// Returns the circuit at its offset, without biases and scale. \param tokens may be null for qk and ov
 /// Errors: InvalidArgument as `wrongCircuit`.
 Result<FactoredMatrix<double>> circuitAtOffset(const Circuits& circuits, const CircuitOfHead& of,
                                                const TokenSide* tokens);

@@ -20,19 +20,21 @@ namespace {
 
 constexpr Eigen::Index largestEntriesBlockRows = 256;
 constexpr Eigen::Index largestEntriesBlockCols = 512;
-constexpr Eigen::Index largestEntriesChunk = 32; // entries looked at by one vector maximum
-constexpr std::size_t tilesPerBatch = 16;        // that share one buffer
-constexpr double ridge = 1e-6;                   // of a Gram matrix's mean eigenvalue: keeps T invertible
+constexpr Eigen::Index largestEntriesChunk = 32; // entries that one vector maximum covers
+constexpr std::size_t tilesPerBatch = 16;        // tiles that share one buffer
+// relative to a Gram matrix's mean eigenvalue; keeps T invertible
+constexpr double ridge = 1e-6;
 
 bool isEarlierEntry(const MatrixEntry& a, const MatrixEntry& b)
 {
     return std::tuple(-a.value, a.row, a.col) < std::tuple(-b.value, b.row, b.col);
 }
 
-/// The basis in which both factors have one Gram matrix.
+/// The basis in which both factors have the same Gram matrix.
 struct Balance {
     Matrix<double> forth, back; // T and T⁻¹, [r, r]
-    double slack = 0; ///< By what share of itself ‖l T‖ ‖T⁻¹ r‖ may be below |l · r| in floating point.
+    /// The relative amount by which ‖l T‖ ‖T⁻¹ r‖ may fall below |l · r| in floating point.
+    double slack = 0;
 };
 
 /// T = A^(−1/2) W Λ^(1/4), where A and B are the Gram matrices of the sides and W Λ Wᵀ = A^(1/2) B A^(1/2):
@@ -62,14 +64,14 @@ Result<Balance> balance(Matrix<double> A, Matrix<double> B)
     return out;
 }
 
-/// One side of the matrix: its tokens by falling bound.
+/// One side of the matrix: its tokens sorted by falling bound.
 struct Side {
-    std::vector<int> ids;        // those that count
+    std::vector<int> ids;        // tokens in use
     std::vector<double> bounds;  // ‖token · T‖
-    Matrix<double> exact;        // [r, ids], as they are
-    double scale = 1;            // 1 / the longest token
+    Matrix<double> exact;        // [r, ids], unscaled
+    double scale = 1;            // 1 / length of the longest token
     Matrix<float> rounded;       // [r, ids], exact · scale
-    std::vector<double> lengths; // of those
+    std::vector<double> lengths; // lengths of the rounded columns
 
     Eigen::Index size() const { return static_cast<Eigen::Index>(ids.size()); }
     double bound(Eigen::Index at) const { return bounds[static_cast<std::size_t>(at)]; }
@@ -78,7 +80,7 @@ struct Side {
     {
         return *std::max_element(lengths.begin() + first, lengths.begin() + first + count);
     }
-    /// How many of [first, first + count) can reach `threshold` with a partner of this bound.
+    /// Counts the tokens of [first, first + count) that can reach `threshold` with a partner of this bound.
     Eigen::Index reaching(Eigen::Index first, Eigen::Index count, double partner, double threshold) const
     {
         const auto begin = bounds.begin() + first;
@@ -116,7 +118,7 @@ Side sortedSide(const Tokens& tokens, const std::vector<int>& used, const Matrix
     return side;
 }
 
-/// The best entries so far, filled by all threads.
+/// The best entries so far, shared by all threads.
 class Best {
 public:
     explicit Best(std::size_t count)
@@ -124,7 +126,7 @@ public:
     {
     }
 
-    /// An entry below it is not among the `count` largest.
+    /// An entry below this is not among the `count` largest.
     double threshold() const { return m_threshold.load(std::memory_order_relaxed); }
 
     void offer(const std::vector<MatrixEntry>& entries)
@@ -159,7 +161,7 @@ private:
 };
 
 struct Tile {
-    Eigen::Index row, col; // of its first entry
+    Eigen::Index row, col; // first entry of the tile
     double bound;
 };
 
@@ -190,7 +192,7 @@ public:
     Result<std::vector<MatrixEntry>> run(const Task& task)
     {
         const std::size_t batches = (m_tiles.size() + tilesPerBatch - 1) / tilesPerBatch;
-        std::atomic<std::size_t> next = 0; // the largest bounds first, whichever batch a thread is given
+        std::atomic<std::size_t> next = 0; // the largest bounds first, whichever batch a thread gets
         const auto done =
             parallelFor(static_cast<int>(batches), task, "tiles of the matrix", [&](int) -> Result<Done> {
                 const std::size_t first = tilesPerBatch * next++;
@@ -210,7 +212,7 @@ public:
 private:
     struct Candidate {
         float key;
-        Eigen::Index row, col; // places in the sorted sides
+        Eigen::Index row, col; // positions in the sorted sides
     };
 
     void visit(const Tile& tile, Matrix<float>& products)
@@ -224,7 +226,7 @@ private:
         const Eigen::Index cols =
             m_cols.reaching(tile.col, std::min(largestEntriesBlockCols, m_cols.size() - tile.col),
                             m_slack * m_rows.bound(tile.row), threshold);
-        products.resize(cols, rows); // a row's entries lie together
+        products.resize(cols, rows); // the entries of a row are contiguous
         products.noalias() =
             m_cols.rounded.middleCols(tile.col, cols).transpose() * m_rows.rounded.middleCols(tile.row, rows);
         const double margin = rounding(m_rows.longest(tile.row, rows) * m_cols.longest(tile.col, cols));
@@ -238,14 +240,14 @@ private:
         rank(candidates, threshold);
     }
 
-    /// How far a product of scaled tokens may be from the exact one: rounded factors and r rounded sums.
+    /// Bounds the error of a product of scaled tokens: rounded factors and r rounded sums.
     double rounding(double lengths) const
     {
         const double terms = static_cast<double>(m_rows.rounded.rows()) + 4;
         return terms * (std::numeric_limits<float>::epsilon() * lengths + std::numeric_limits<float>::min());
     }
 
-    /// \param start the floor and the place of the first of `values`
+    /// \param start the floor and the position of the first of `values`
     static void look(const float* values, Eigen::Index count, const Candidate& start,
                      std::vector<Candidate>& found)
     {
@@ -264,7 +266,8 @@ private:
         pick(at, count);
     }
 
-    /// Before there is a threshold a whole tile is found; of it no more than `count` and what rounding leaves in doubt stay.
+    /// Before there is a threshold a whole tile becomes candidates. Keeps `count` of them and those within rounding
+    /// error.
     void thinOut(std::vector<Candidate>& candidates, double margin) const
     {
         if (candidates.size() <= m_count)
@@ -296,7 +299,7 @@ private:
     std::vector<Tile> m_tiles;
 };
 
-/// Of a matrix of zeros.
+/// Returns the first entries of a matrix of zeros.
 std::vector<MatrixEntry> firstEntries(const std::vector<int>& rows, const std::vector<int>& cols,
                                       std::size_t count)
 {

@@ -7,20 +7,20 @@
 
 namespace headwise {
 
-/// How far into layer 0 tokens go: to the end, or to where its MLP reads them.
+/// How far into layer 0 the tokens are computed: to its end, or to the input of its MLP.
 enum class LayerZeroEnd { Layer, BeforeMlp };
 
-/// Everything of layer 0 that the effective and mlp0 embeddings need, read once.
+/// The parts of layer 0 that the effective and mlp0 embeddings need, read once.
 template <typename Scalar>
 class LayerZero {
 public:
     LayerZero(const ProcessedWeights& weights, Embedding embedding, LayerZeroEnd end = LayerZeroEnd::Layer);
 
-    /// E of these rows of W_E, [n, d]; of BeforeMlp what MLP 0 reads, before its norm.
+    /// Returns E for these rows of W_E, [n, d]; with BeforeMlp the input of MLP 0, before its norm.
     Matrix<Scalar> apply(const Matrix<Scalar>& x) const;
 
 private:
-    /// Attention locked to the token itself: value and output of all heads as one affine map.
+    /// Attention locked to the token itself: the value and output maps of all heads as one affine map.
     struct LockedAttention {
         Matrix<Scalar> map;       // [d, d] Σ_h W_V W_O
         RowVector<Scalar> offset; // [d] Σ_h b_V W_O + b_O
@@ -30,7 +30,7 @@ private:
     const ProcessedWeights& m_weights;
     Embedding m_embedding;
     LayerZeroEnd m_end;
-    LockedAttention m_attention; // effective alone
+    LockedAttention m_attention; // only for effective
     Norm<Scalar> m_ln1;
     std::unique_ptr<const LayerTail<Scalar>> m_tail; // null for raw
 };

@@ -98,7 +98,7 @@ PositionKernel positionKernel(const Matrix<double>& scores)
             kernel.centred[index] += (scores(i - offset, i) - rowMeans(i)) / count;
         }
     }
-    for (Eigen::Index i = 0; i < n; ++i) // in a second pass, so that a large mean does not cancel it
+    for (Eigen::Index i = 0; i < n; ++i) // a second pass, so that a large mean does not cancel the digits
         for (Eigen::Index offset = 0; offset <= i; ++offset) {
             const auto index = static_cast<std::size_t>(offset);
             const double score = scores(i - offset, i);

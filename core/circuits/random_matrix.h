@@ -6,8 +6,9 @@
 
 namespace headwise {
 
-/// Independent normal numbers of mean 0 and deviation 1, the same on every machine: for the nulls of analyses.
-/// Source: Box & Muller 1958, over std::mt19937_64, whose numbers the standard fixes; std::normal_distribution's it does not.
+/// Returns independent normal numbers of mean 0 and deviation 1 for the nulls of analyses, the same on every machine.
+/// Source: Box & Muller 1958, on std::mt19937_64. The standard fixes its numbers, but not those of
+/// std::normal_distribution.
 Matrix<double> gaussianMatrix(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed);
 
 } // namespace headwise

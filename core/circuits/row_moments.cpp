@@ -10,16 +10,16 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tile = 128;                 // of the covariance, a side
-constexpr Eigen::Index rowMomentsBlockCols = 2048; // of `right` at a time
-constexpr Eigen::Index rowMomentsBlockRows = 1024; // of `left` at a time
+constexpr Eigen::Index tile = 128;                 // side of a tile of the covariance
+constexpr Eigen::Index rowMomentsBlockCols = 2048; // columns of `right` at a time
+constexpr Eigen::Index rowMomentsBlockRows = 1024; // rows of `left` at a time
 
 int parts(Eigen::Index count, Eigen::Index each)
 {
     return static_cast<int>((count + each - 1) / each);
 }
 
-/// Mean and covariance of columns.
+/// Mean and covariance of the columns.
 struct ColumnMoments {
     Eigen::VectorXd mean;      // [inner]
     Matrix<double> covariance; // [inner, inner]
@@ -35,7 +35,7 @@ Result<ColumnMoments> columnMoments(const Matrix<Scalar>& right, const std::vect
     for (const int column : columns)
         out.mean += right.col(column).template cast<double>();
     out.mean /= count;
-    // A strip of the upper triangle per body, each summed over the columns in order.
+    // Each body computes a strip of the upper triangle, summed over the columns in order.
     const auto done = parallelFor(parts(inner, tile), task, "covariance of tokens", [&](int strip) {
         const Eigen::Index first = strip * tile;
         const Eigen::Index size = std::min(tile, inner - first);
@@ -87,7 +87,7 @@ Result<RowMoments> rowMoments(const Matrix<Scalar>& left, const Matrix<Scalar>& 
     const auto of = columnMoments(right, columns, task);
     if (!of)
         return of.error();
-    Eigen::VectorXd mean(rows), deviation(rows); // of all
+    Eigen::VectorXd mean(rows), deviation(rows); // over all entries
     const auto done = parallelFor(parts(rows, rowMomentsBlockRows), task, "moments of rows", [&](int block) {
         const Eigen::Index first = block * rowMomentsBlockRows;
         const Eigen::Index size = std::min(rowMomentsBlockRows, rows - first);

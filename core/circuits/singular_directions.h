@@ -10,14 +10,15 @@
 
 namespace headwise {
 
-/// Which singular vectors: First are the columns of U (what OV reads, queries), Second those of V (what OV writes, keys).
+/// A side of the singular vectors: First are the columns of U (read by OV, or queries), Second those of V (written by OV,
+/// or keys).
 enum class VectorSide { First, Second };
 
-/// One side of one circuit's singular directions, and the tokens that stand on it: W_U where OV writes, E elsewhere.
+/// One side of a circuit's singular directions, and its tokens: W_U for the output of OV, E elsewhere.
 struct DirectionSide {
     CircuitKind circuit = CircuitKind::Ov;
     VectorSide side = VectorSide::First;
-    std::string_view name;    ///< In paths: "ov_in".
+    std::string_view name;    ///< In array paths: "ov_in".
     std::string_view title;   ///< For people: "read by OV".
     std::string_view formula; ///< "E u_k"
 
@@ -36,7 +37,7 @@ struct SingularDirections {
     Matrix<double> U;      ///< [d, k]
     Eigen::VectorXd S;     ///< [k], descending
     Matrix<double> V;      ///< [d, k]: V itself, not its transpose
-    Eigen::Index rank = 0; ///< How many σ lie above d ε σ₁, ε = 2^-23: the others' directions mean nothing.
+    Eigen::Index rank = 0; ///< Number of σ above d ε σ₁, ε = 2^-23; directions past it are meaningless.
 
     const Matrix<double>& vectors(VectorSide side) const { return side == VectorSide::First ? U : V; }
 };
@@ -44,51 +45,53 @@ struct SingularDirections {
 /// Errors: Corrupt if a weight is not finite.
 Result<SingularDirections> singularDirections(const Circuits& circuits, CircuitKind kind, HeadId head);
 
-/// σ > d ε σ₁ counted; 0 for a zero circuit.
+/// Counts σ > d ε σ₁; 0 for a zero circuit.
 Eigen::Index numericalRank(std::span<const double> sigma, int dModel);
 
-/// The block of each direction, counting from 0: neighbours whose relative gap (σ_k − σ_{k+1})/σ_k is below 1e-2 share one, for
-/// there the data fix the span alone. Directions from `rank` on, the null space, share a block of their own.
+/// Assigns each direction to a block, counting from 0. Neighbours whose relative gap (σ_k − σ_{k+1})/σ_k is below 1e-2
+/// share a block, because only their joint span is determined. Directions from `rank` on, the null space, form a block of
+/// their own.
 ///
-/// The gap is relative to the neighbour, not to σ₁, and the cut-off is another number than the gap: [1, 8e-3, 2e-4] is three.
+/// The gap is relative to the neighbour, not to σ₁, and the cut-off of the null space is a different number: [1, 8e-3,
+/// 2e-4] has three blocks.
 /// \param sigma descending
-/// Source: TransformerLens, pull request 1768; ANALYSES E7.
+/// Source: TransformerLens, pull request 1768.
 std::vector<int> degenerateBlocks(std::span<const double> sigma, Eigen::Index rank);
 inline constexpr double degenerateGap = 1e-2;
 
-/// Tokens [first, first + count) of a side as rows, in double: [count, d].
+/// Returns the tokens [first, first + count) of a side as rows, in double: [count, d].
 Matrix<double> tokenRows(const TokenSide& tokens, const DirectionSide& side, int layer, Eigen::Index first,
                          Eigen::Index count);
 Eigen::Index tokenCount(const TokenSide& tokens, const DirectionSide& side, int layer);
 
-/// body(first, rows [count, d]) over all tokens of a side, in order.
+/// Calls body(first, rows [count, d]) for all tokens of a side, in order.
 /// Errors: Cancelled.
 Result<Done> forEachTokenBlock(const TokenSide& tokens, const DirectionSide& side, int layer,
                                const Task& task,
                                const std::function<void(Eigen::Index, const Matrix<double>&)>& body);
 
-/// How strongly each token lies along each direction, [tokens, n]. \param directions [d, n]
+/// Projects each token onto each direction, [tokens, n]. \param directions [d, n]
 /// Errors: Cancelled. Cost: 2 V d n flops in double.
 Result<Matrix<double>> directionScores(const TokenSide& tokens, const DirectionSide& side, int layer,
                                        const Matrix<double>& directions, const Task& task);
 
-/// Directions of which some mean something only together.
+/// Directions grouped into degenerate blocks.
 struct DirectionBlocks {
     Matrix<double> directions; ///< [d, n]
-    std::vector<int> blocks;   ///< [n], of each, rising from 0 without gaps
+    std::vector<int> blocks;   ///< [n], the block of each direction, rising from 0 without gaps
 };
 
-/// How far each token reaches into the span of each block, ‖row‖₂ of E U_block: [tokens, blocks]. The same for every basis of the
-/// spans. Errors: Cancelled. Cost: that of directionScores.
+/// Length of each token's projection onto the span of each block, ‖row‖₂ of E U_block: [tokens, blocks]. It does not
+/// depend on the basis of the spans. Errors: Cancelled. Cost: that of directionScores.
 Result<Matrix<double>> spanLengths(const TokenSide& tokens, const DirectionSide& side, int layer,
                                    const DirectionBlocks& of, const Task& task);
 
-/// Of a product, in the time that directionScores takes to make a double of one number of a token: with few directions at a time
-/// that is most of its work.
+/// The work of directionScores per token coordinate beside its product, in flops. With few directions at a time this
+/// casting to double dominates.
 inline constexpr double flopsPerTokenNumber = 60;
 
-/// THE SIGN of a pair u_k, v_k, which the decomposition leaves open: +1 if the score of largest magnitude among the tokens of the
-/// first side is positive, else −1; ties to the lower id. Both vectors are multiplied by it.
+/// Fixes the joint sign of a pair u_k, v_k, which the decomposition leaves open: +1 if the score of largest magnitude
+/// among the tokens of the first side is positive, else −1; ties to the lower id. Both vectors are multiplied by it.
 /// \param scores E u_k, [V] \param unused true: an id without a token, left out; empty: none
 double jointSign(const Eigen::Ref<const Eigen::VectorXd>& scores, const std::vector<bool>& unused);
 

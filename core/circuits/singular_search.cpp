@@ -14,13 +14,13 @@ namespace {
 
 constexpr Eigen::Index singularSearchTokensPerBlock = 1024;
 
-/// The tokens of one side in the order in which they are asked: the longest first, then the rest.
+/// The tokens of one side in the order in which they are compared: the longest first, then the rest.
 struct AskedTokens {
     DirectionSide side;
-    int layer = 0;             // which E
+    int layer = 0;             // layer whose E is used
     std::vector<int> longIds;  // by falling ‖row‖
     Matrix<double> longRows;   // [longIds, d]
-    std::vector<bool> skipped; // [V]: without a token, or among longIds
+    std::vector<bool> skipped; // [V]: true without a token, or if among longIds
 };
 
 bool isUnusedInSearch(const DirectionSearch& search, Eigen::Index id)
@@ -62,7 +62,7 @@ Result<AskedTokens> askedTokens(const TokenSide& tokens, const DirectionSide& si
     return asked;
 }
 
-/// Which place the token has at both ends of each direction, as far as it matters.
+/// Counts the token's rank at both ends of each direction, up to the rank that matters.
 class Places {
 public:
     /// \param directions [d, n] \param row of the token, [d]
@@ -79,7 +79,7 @@ public:
 
     bool isEmpty() const { return m_index.empty(); }
 
-    /// \param rows [count, d] of the tokens that idOf(0) … idOf(count − 1) names; below 0: not asked
+    /// \param rows [count, d] of the tokens idOf(0) … idOf(count − 1); ids below 0 are skipped
     template <typename IdOf>
     void meet(const Matrix<double>& rows, IdOf idOf)
     {
@@ -134,10 +134,10 @@ private:
     }
 
     const DirectionSearch& m_search;
-    Matrix<double> m_directions;       // [d, n] those still in question
+    Matrix<double> m_directions;       // [d, n] directions still in question
     RowVector<double> m_own;           // [n] the token's own scores
-    std::vector<int> m_above, m_below; // [n] tokens that stand before it
-    std::vector<int> m_index;          // [n] which direction each is
+    std::vector<int> m_above, m_below; // [n] tokens that rank before it
+    std::vector<int> m_index;          // [n] original number of each direction
 };
 
 class SingularSearch {
@@ -273,7 +273,7 @@ private:
         return Done{};
     }
 
-    /// From the decomposition's own signs to ours.
+    /// Changes the decomposition's own signs to ours.
     Result<Done> fixSigns(CircuitKind kind, HeadId head, const SingularDirections& svd,
                           std::vector<DirectionHit>& hits) const
     {
@@ -303,7 +303,7 @@ private:
     const TokenSide& m_tokens;
     const DirectionSearch& m_search;
     const Task& m_task;
-    std::vector<AskedTokens> m_embedded; // layer 0's own first, where it has one
+    std::vector<AskedTokens> m_embedded; // layer 0's own first, if it has one
     AskedTokens m_unembedded;
 };
 

@@ -14,19 +14,19 @@ namespace headwise {
 
 namespace {
 
-/// What the singular values of L · R need: LᵀL and R Rᵀ, both [r, r], and how far σ² may be off for rounding in them.
+/// Input for the singular values of L · R: LᵀL and R Rᵀ, both [r, r], and the possible error of σ² from rounding in them.
 struct GramPair {
     Matrix<double> left, right;
     double uncertainty = 0;
 };
 
-/// An upper bound of the largest eigenvalue of a positive semidefinite matrix, close for Gram matrices of heads.
+/// Returns an upper bound of the largest eigenvalue of a positive semidefinite matrix, close for Gram matrices of heads.
 double normBound(const Matrix<double>& gram)
 {
     return gram.cwiseAbs().rowwise().sum().maxCoeff();
 }
 
-/// Wᵀ G W and what cancellation in it can cost, in units of ε.
+/// Wᵀ G W and its possible loss by cancellation, in units of ε.
 struct Sandwich {
     Matrix<double> gram;
     double magnitude;
@@ -53,7 +53,7 @@ GramPair gramPair(const HeadWeights<double>& weights, CircuitKind kind, int laye
             perUnit * (left.magnitude * normBound(right.gram) + right.magnitude * normBound(left.gram))};
 }
 
-/// σ(L R)² are the eigenvalues of F (R Rᵀ) Fᵀ with LᵀL = Fᵀ F. None if rounding could cost more than 3e-6·σ₁.
+/// σ(L R)² are the eigenvalues of F (R Rᵀ) Fᵀ with LᵀL = Fᵀ F. Returns nothing if rounding could cost more than 3e-6·σ₁.
 Result<std::optional<std::vector<double>>> gramSingularValues(const GramPair& pair)
 {
     const Result<Matrix<double>> F = semidefiniteFactor(pair.left);
@@ -143,7 +143,7 @@ Result<std::vector<std::complex<double>>> circuitEigenvalues(const Circuits& cir
     Result<std::vector<std::complex<double>>> values = std::vector<std::complex<double>>();
     if (small || !isFull(kind)) {
         values = circuits.circuit<double>(kind, head, tokens).eigenvalues();
-    } else { // A·B and B·A share their eigenvalues but for zeros, so [V, V] becomes [r, r]
+    } else { // A·B and B·A share their non-zero eigenvalues, so [V, V] becomes [r, r]
         const Matrix<double> inside = kind == CircuitKind::FullQk
             ? Matrix<double>(weights.W_K.transpose() * (tokens->embeddingGramOf(head.layer) * weights.W_Q))
             : Matrix<double>(weights.W_O * (tokens->unembedEmbedOf(head.layer) * weights.W_V));

@@ -12,7 +12,7 @@ double roundingOf(DType dtype)
     case DType::F8_E4M3FNUZ: return 0x1p-4;
     case DType::F8_E5M2:
     case DType::F8_E5M2FNUZ: return 0x1p-3;
-    // The largest of 32 normal numbers is about 2.1 of their deviations, of 16 about 1.8.
+    // The largest of 32 normal numbers is about 2.1 deviations, that of 16 about 1.8.
     case DType::Q8_0: return 2.1 / 254;
     case DType::Q6_K: return 1.8 / 64;
     case DType::Q4_K: return 2.1 / 15;

@@ -85,7 +85,7 @@ Moments overlapMoments(double aa, double bb, Eigen::Index d)
     const double n = static_cast<double>(d);
     if (d < 2)
         return {1 / n, std::numeric_limits<double>::quiet_NaN()};
-    // Covariances of Q_ij² with itself, with another of its row or column, and with one of neither.
+    // Covariances of Q_ij² with itself, with another entry of its row or column, and with an entry of neither.
     const double itself = 2 * (n - 1) / (n * n * (n + 2));
     const double sameLine = -2 / (n * n * (n + 2));
     const double neither = 2 / (n * n * (n - 1) * (n + 2));

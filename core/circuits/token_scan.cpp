@@ -13,14 +13,15 @@ namespace headwise {
 namespace {
 
 constexpr Eigen::Index tileRows =
-    512; // many rows, few columns: what OpenBLAS packs of r = 64 is then paid rarely,
-constexpr Eigen::Index tileCols = 512; // and the tile is still in the second cache when it is looked at
+    512; // many rows and few columns, so that OpenBLAS rarely packs the factors for r = 64,
+constexpr Eigen::Index tileCols = 512; // and the tile is still in the second-level cache when it is scanned
 constexpr Eigen::Index tokenScanChunk =
-    64;                          // entries of a row of which only the largest is kept; divides tileCols
+    // entries of a row per chunk, of which only the largest is kept; divides tileCols
+    64;
 constexpr std::size_t spare = 4; // candidates beyond k, so that rounding rarely leaves the k-th in doubt
 
 struct Candidate {
-    float key; // the entry, negated when the smallest are sought
+    float key; // the entry, negated when looking for the smallest
     int id;
 };
 
@@ -29,7 +30,7 @@ bool isEarlierToken(const Candidate& a, const Candidate& b)
     return a.key > b.key || (a.key == b.key && a.id < b.id);
 }
 
-/// Leaves the `limit` first candidates, in any order; returns the key of the last of them, −∞ where notComputed was dropped.
+/// Keeps the first `limit` candidates, in any order. Returns the key of the last of them, −∞ if notComputed was dropped.
 float keepFirst(std::vector<Candidate>& candidates, std::size_t limit)
 {
     if (candidates.size() <= limit)
@@ -41,7 +42,7 @@ float keepFirst(std::vector<Candidate>& candidates, std::size_t limit)
     return key;
 }
 
-/// A key that at least `limit` of these reach, found among the largest of every few; −∞ where they are too few for that.
+/// Returns a key that at least `limit` of these reach, from the largest of every few; −∞ if there are too few.
 template <typename Keys>
 float commonKey(const Keys& keys, std::size_t limit)
 {
@@ -56,7 +57,7 @@ float commonKey(const Keys& keys, std::size_t limit)
     return *last;
 }
 
-/// The columns that count, as every block of rows multiplies them: turned and cut into tiles once, not in each product.
+/// The columns in use, transposed and cut into tiles once for all blocks of rows.
 class Columns {
 public:
     static Result<Columns> create(const RowScan& scan, const Task& task)
@@ -91,7 +92,7 @@ public:
     Eigen::Index chunks() const { return (count() + tokenScanChunk - 1) / tokenScanChunk; }
     const std::vector<int>& ids() const { return m_ids; }
     const std::vector<Matrix<float>>& tiles() const { return m_tiles; } ///< Each [tileCols or the rest, r].
-    /// The largest Euclidean norm of one; infinite where one holds a NaN or an infinity.
+    /// The largest Euclidean norm of a column; infinite if one holds a NaN or an infinity.
     float longest() const { return m_longest; }
 
 private:
@@ -100,10 +101,10 @@ private:
     float m_longest = 0;
 };
 
-/// One block of rows on its way through all columns.
+/// One block of rows that is multiplied with all columns.
 ///
-/// Of each chunk of a row only its largest entry is kept. The n largest entries of a row lie in the n chunks with the largest
-/// of these, so a few chunks multiplied again are all there is to rank.
+/// Only the largest entry of each chunk of a row is kept. The n largest entries of a row lie in the n chunks whose
+/// largest entries are largest, so ranking needs only a few chunks, which are multiplied again.
 class BlockScan {
 public:
     BlockScan(const RowScan& scan, const Columns& columns, RowEnds& out, Eigen::Index first,
@@ -122,7 +123,7 @@ public:
     Result<Done> run(const Task& task)
     {
         const auto rows = m_scan.rowFactors.middleCols(m_first, m_count);
-        Matrix<float> entries; // [columns of a tile, rows]: a row's entries lie together
+        Matrix<float> entries; // [columns of a tile, rows]: the entries of a row are contiguous
         Eigen::Index first = 0;
         for (const Matrix<float>& tile : m_columns.tiles()) {
             if (task.cancelled())
@@ -159,9 +160,9 @@ private:
         }
     };
 
-    /// What is known of one row before it is ranked.
+    /// State of one row before it is ranked.
     struct Open {
-        float elsewhere = 0; // no entry outside the chunks to look into is larger
+        float elsewhere = 0; // no entry outside the chosen chunks is larger
         std::vector<Candidate> candidates;
     };
 
@@ -198,7 +199,7 @@ private:
 
     std::size_t limit() const { return static_cast<std::size_t>(m_out.k) + spare; }
 
-    /// Notes the chunks in which the first entries of a row must lie; returns a key that notComputed elsewhere exceeds.
+    /// Records the chunks that must contain the first entries of a row. Returns a key that notComputed elsewhere exceeds.
     template <typename Keys>
     float choose(const Keys& keys, int row, std::vector<std::vector<int>>& rowsOf) const
     {
@@ -214,7 +215,7 @@ private:
         return std::max(common, last);
     }
 
-    /// Multiplies a chunk again with the rows that want it.
+    /// Multiplies a chunk again with the rows that need it.
     void collect(Eigen::Index index, const std::vector<int>& rows, float sign, std::vector<Open>& open) const
     {
         if (rows.empty())
@@ -263,7 +264,7 @@ private:
         return entries;
     }
 
-    /// How far an entry of this row in float32 may be from the exact one: rounded factors and r rounded sums.
+    /// Bounds the float32 error of an entry of this row: rounded factors and r rounded sums.
     double rounding(Eigen::Index row) const
     {
         const double unit = std::numeric_limits<float>::epsilon();
@@ -285,7 +286,7 @@ private:
     const Columns& m_columns;
     RowEnds& m_out;
     Eigen::Index m_first, m_count;
-    Matrix<float> m_largest, m_least; // [chunks, rows]; m_least empty where only the largest are sought
+    Matrix<float> m_largest, m_least; // [chunks, rows]; m_least empty if only the largest are needed
 };
 
 } // namespace
@@ -318,7 +319,7 @@ Result<RowEnds> scanRows(const RowScan& scan, const Task& task)
         out.lowestIds.assign(answers, -1);
         out.lowestValues.assign(answers, notComputed);
     }
-    const Eigen::Index blocks = (rows / tileRows + 4) / 4 * 4; // few cores then share them evenly
+    const Eigen::Index blocks = (rows / tileRows + 4) / 4 * 4; // so that few cores share them evenly
     const Eigen::Index size = (rows + blocks - 1) / blocks;
     const auto run = [&](int block) -> Result<Done> {
         const Eigen::Index first = std::min(rows, block * size);

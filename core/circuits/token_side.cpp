@@ -21,7 +21,7 @@ int blockCount(Eigen::Index size, Eigen::Index perBlock)
     return static_cast<int>((size + perBlock - 1) / perBlock);
 }
 
-/// The token matrices of one precision.
+/// The token matrices in one precision.
 template <typename Scalar>
 struct TokenMatrices {
     Matrix<Scalar> E, layer0E, W_U;
@@ -109,7 +109,7 @@ std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding)
 struct TokenVectors::Reader {
     const ProcessedWeights& weights;
     Embedding embedding;
-    std::optional<LayerZero<float>> layerZero; // none where it is not passed
+    std::optional<LayerZero<float>> layerZero; // empty if the tokens do not pass through it
 };
 
 TokenVectors::TokenVectors(const ProcessedWeights& weights, Embedding embedding, int layer)

@@ -17,7 +17,8 @@ namespace {
 
 constexpr Eigen::Index tokenTableTokensPerBlock = 512;
 
-/// tokens · xᵀ in double, in strips whose sums stay in the cache; E stays in its own precision. \param x [d] \returns [V]
+/// Returns tokens · xᵀ in double, in strips whose sums stay in the cache; E stays in its own precision.
+/// \param x [d] \returns [V]
 RowVector<double> dotRows(const Matrix<float>& E, const Matrix<double>& exact, const RowVector<double>& x)
 {
     if (exact.size() > 0)
@@ -30,7 +31,8 @@ RowVector<double> dotRows(const Matrix<float>& E, const Matrix<double>& exact, c
             return E.col(k).segment(first, sums.size()).cast<double>() * x(k);
         };
         Eigen::Index k = 0;
-        for (; k + 4 <= E.cols(); k += 4) // four at once: the sums are read and written a quarter as often
+        // four at once, so that the sums are read and written a quarter as often
+        for (; k + 4 <= E.cols(); k += 4)
             sums += term(k) + term(k + 1) + term(k + 2) + term(k + 3);
         for (; k < E.cols(); ++k)
             sums += term(k);
@@ -38,7 +40,7 @@ RowVector<double> dotRows(const Matrix<float>& E, const Matrix<double>& exact, c
     return out.transpose();
 }
 
-/// x · W_U in double; what is cast of W_U stays in the cache. \param x [d]
+/// Returns x · W_U in double; the cast part of W_U stays in the cache. \param x [d]
 RowVector<double> dotColumns(const RowVector<double>& x, const Matrix<float>& W_U,
                              const Matrix<double>& exact)
 {
@@ -54,7 +56,7 @@ RowVector<double> dotColumns(const RowVector<double>& x, const Matrix<float>& W_
     return out;
 }
 
-/// The token vectors that heads of one layer see.
+/// The token vectors that the heads of one layer read.
 struct TokenRows {
     const Matrix<float>& E;      // [V, d]
     const Matrix<double>& exact; // [V, d] or empty
@@ -89,8 +91,8 @@ std::optional<Error> wrongLine(const Circuits& circuits, const CircuitOfHead& of
     return std::nullopt;
 }
 
-/// A line before its last product: the entry of a token is (x · v + constant) · factor, v being the token's embedding, or its
-/// column of W_U in a row of full OV.
+/// A line before its last product. The entry of a token is (x · v + constant) · factor, where v is the token's embedding,
+/// or its column of W_U in a row of full OV.
 struct LineDirection {
     RowVector<double> x; // [d]
     double constant = 0;
@@ -132,7 +134,7 @@ RowVector<double> entries(const LineDirection& line, RowVector<double> products)
     return (products.array() + line.constant) * line.factor;
 }
 
-/// Whether the entries of a line are of output tokens.
+/// True if the entries of a line belong to output tokens.
 bool isOfOutputs(const CircuitOfHead& of, TableSide side)
 {
     return of.kind == CircuitKind::FullOv && side == TableSide::Row;
@@ -237,7 +239,7 @@ LineStatistics lineStatistics(const RowVector<double>& values, const std::vector
         return statistics;
     statistics.mean = sum / count;
     statistics.norm = std::sqrt(squares);
-    double spread = 0; // in a second pass, so that a large mean does not cancel it
+    double spread = 0; // a second pass, so that a large mean does not cancel the digits
     for (Eigen::Index id = 0; id < values.size(); ++id) {
         if (isUsed(id))
             spread += (values(id) - statistics.mean) * (values(id) - statistics.mean);

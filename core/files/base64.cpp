@@ -11,7 +11,7 @@ std::optional<std::string> fromBase64(std::string_view text)
     constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const std::size_t last = text.find_last_not_of('=');
     const std::size_t padding = last == std::string_view::npos ? text.size() : text.size() - last - 1;
-    // EVP_DecodeBlock() passes over white space and takes '=' anywhere.
+    // EVP_DecodeBlock() skips white space and accepts '=' anywhere, so both are checked here.
     if (text.size() % 4 != 0 || padding > 2 || text.size() > std::numeric_limits<int>::max()
         || text.substr(0, text.size() - padding).find_first_not_of(alphabet) != std::string_view::npos)
         return std::nullopt;

@@ -6,7 +6,7 @@
 
 namespace headwise {
 
-/// The bytes of padded base64 text (RFC 4648, section 4); nothing if it is not that.
+/// Decodes padded base64 text (RFC 4648, section 4); returns nothing if the text is malformed.
 std::optional<std::string> fromBase64(std::string_view text);
 
 } // namespace headwise

@@ -4,9 +4,9 @@
 
 namespace headwise {
 
-/// The rows of a whole CSV file but its empty lines; a byte order mark is passed over.
-/// \param file what messages call it: "Relation file 'pairs.csv'"
-/// Errors: Corrupt, naming the line (no UTF-8; those of delimitedRows).
+/// Returns the rows of a CSV file without its empty lines. A byte order mark is skipped.
+/// \param file the file's name in messages: "Relation file 'pairs.csv'"
+/// Errors: Corrupt, naming the line (not UTF-8; those of delimitedRows).
 Result<std::vector<DelimitedRow>> csvRows(std::string_view text, std::string_view file);
 
 } // namespace headwise

@@ -36,7 +36,7 @@ void appendRow(std::string& text, const std::vector<std::string>& delimitedRow, 
     text += delimiter == Delimiter::Comma ? "\r\n" : "\n";
 }
 
-/// The reader's place in the text.
+/// The position in the text.
 struct Cursor {
     std::string_view text;
     char delimiter;

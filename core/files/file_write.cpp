@@ -44,7 +44,8 @@ std::filesystem::path behindLink(const std::filesystem::path& path)
     return error ? path : resolved;
 }
 
-/// In the folder of the file, so that renaming never copies; hidden, and its own in every process and thread.
+/// Returns a temporary name in the file's own folder, so that renaming never copies. It is hidden and unique to the
+/// process and thread.
 std::filesystem::path temporaryBeside(const std::filesystem::path& path)
 {
     static std::atomic<unsigned> counter = 0;
@@ -53,7 +54,7 @@ std::filesystem::path temporaryBeside(const std::filesystem::path& path)
            + ".tmp");
 }
 
-/// The name of what a process that has ended was writing under a name of temporaryBeside(); empty for every other name.
+/// Returns the target's name if `temporary` is a temporaryBeside() name of a process that has ended; empty otherwise.
 std::string abandonedName(const std::filesystem::path& temporary)
 {
     const std::string name = temporary.filename().string();
@@ -67,7 +68,7 @@ std::string abandonedName(const std::filesystem::path& temporary)
     return wrong == std::errc() && stop == end && hasEnded(process) ? name.substr(1, dot - 1) : std::string();
 }
 
-/// Removes what killed processes left of the file or folder `target`, now that there is a new one.
+/// Removes the temporaries that killed processes left beside `target`.
 void sweepTemporariesOf(const std::filesystem::path& target)
 {
     const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
@@ -80,7 +81,7 @@ void sweepTemporariesOf(const std::filesystem::path& target)
     }
 }
 
-/// Forces a file or the names in a folder to disk. 0, or the errno of what went wrong.
+/// Forces a file or the names in a folder to disk. Returns 0 or an errno.
 int sync(const std::filesystem::path& path)
 {
     const int file = ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -88,10 +89,10 @@ int sync(const std::filesystem::path& path)
         return errno;
     const int number = forceToDisk(file);
     ::close(file);
-    return number == EINVAL ? 0 : number; // not every file system can
+    return number == EINVAL ? 0 : number; // not every file system supports it
 }
 
-/// The writing half of replaceFile: a complete file on disk, or an error.
+/// Writes a complete file to disk, for replaceFile.
 Result<Done> writeFile(const std::filesystem::path& path, int file, mode_t mode,
                        const std::function<Result<Done>(FileWriter&)>& content)
 {
@@ -105,7 +106,7 @@ Result<Done> writeFile(const std::filesystem::path& path, int file, mode_t mode,
     return Done{};
 }
 
-/// The path without a slash at its end, which would make its file name empty.
+/// Removes a trailing slash, which would make the file name empty.
 std::filesystem::path folderPath(const std::filesystem::path& path)
 {
     return behindLink(path.has_filename() ? path : path.parent_path());
@@ -128,18 +129,18 @@ Result<Done> syncContent(const std::filesystem::path& path, const std::filesyste
     return Done{};
 }
 
-/// Gives `complete` the name `target`. A folder that has the name takes the other one in the same step.
+/// Renames `complete` to `target`. If `target` exists, the two swap names in one step.
 int exchange(const std::filesystem::path& complete, const std::filesystem::path& target)
 {
     if (::rename(complete.c_str(), target.c_str()) == 0)
-        return 0; // there was none, or an empty one
+        return 0; // there was no folder, or an empty one
     if (errno != ENOTEMPTY && errno != EEXIST)
         return errno;
     if (::renameat2(AT_FDCWD, complete.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return errno;
-    // A file system that cannot exchange: the old one steps aside for a moment, and back if need be.
+    // This file system cannot swap names: move the old folder aside, and back if the rename fails.
     const std::filesystem::path aside = temporaryBeside(target);
     if (::rename(target.c_str(), aside.c_str()) != 0)
         return errno;
@@ -151,8 +152,7 @@ int exchange(const std::filesystem::path& complete, const std::filesystem::path&
     return ::rename(aside.c_str(), complete.c_str()) == 0 ? 0 : errno;
 }
 
-/// Whether the path names a place: not a link to nothing, and not longer than a name may be with what is put around it while
-/// the file is written.
+/// Checks that the path is usable: not a dangling link, and short enough for the temporary name as well.
 Result<Done> checkName(const std::filesystem::path& path)
 {
     struct stat status { };
@@ -184,7 +184,7 @@ Error cannotWrite(const std::filesystem::path& path, int number)
 int forceToDisk(int file)
 {
     int done = ::fsync(file);
-    while (done != 0 && errno == EINTR) // some network file systems wait for their server there
+    while (done != 0 && errno == EINTR) // on some network file systems this waits for the server
         done = ::fsync(file);
     return done == 0 ? 0 : errno;
 }
@@ -211,7 +211,7 @@ Result<Done> canReplaceFile(const std::filesystem::path& path)
     if (::stat(target.c_str(), &old) == 0) {
         if (S_ISDIR(old.st_mode))
             return cannotWrite(path, EISDIR);
-        // Renaming over it would take, say, /dev/null away from the whole machine.
+        // Renaming over a device such as /dev/null would remove it for the whole machine.
         if (!S_ISREG(old.st_mode))
             return Error{ErrorCode::Io,
                          "'" + path.string() + "' is a device, a pipe or a socket; name a file to write."};
@@ -250,7 +250,7 @@ Result<Done> replaceFile(const std::filesystem::path& path,
     struct stat old { };
     const bool exists = ::stat(target.c_str(), &old) == 0;
     const std::filesystem::path temporary = temporaryBeside(target);
-    ::unlink(temporary.c_str()); // of a killed process that had our number
+    ::unlink(temporary.c_str()); // left by a killed process with our process id
     const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0)
         return cannotWrite(path, errno);
@@ -264,7 +264,7 @@ Result<Done> replaceFile(const std::filesystem::path& path,
         return result;
     }
     sweepTemporariesOf(target);
-    sync(target.parent_path()); // the rename itself has happened
+    sync(target.parent_path()); // the rename has already happened, so a failure here is not reported
     return result;
 }
 
@@ -309,7 +309,7 @@ Result<Done> replaceFolder(const std::filesystem::path& path, Existing existing,
     const std::filesystem::path target = folderPath(path);
     const std::filesystem::path temporary = temporaryBeside(target);
     std::error_code ignored;
-    std::filesystem::remove_all(temporary, ignored); // of a killed process that had our number
+    std::filesystem::remove_all(temporary, ignored); // left by a killed process with our process id
     if (::mkdir(temporary.c_str(), 0777) != 0)
         return cannotWrite(path, errno);
     Result<Done> result = content(temporary);
@@ -319,11 +319,11 @@ Result<Done> replaceFolder(const std::filesystem::path& path, Existing existing,
     if (result)
         result = syncContent(path, temporary);
     if (result)
-        result = canReplaceFolder(path, existing); // somebody may have put files there meanwhile
+        result = canReplaceFolder(path, existing); // files may have appeared there meanwhile
     if (result)
         if (const int number = exchange(temporary, target); number != 0)
             result = cannotWrite(path, number);
-    std::filesystem::remove_all(temporary, ignored); // the unfinished folder, or the one that was replaced
+    std::filesystem::remove_all(temporary, ignored); // either the unfinished folder or the replaced one
     if (result)
         sweepTemporariesOf(target);
     sync(target.parent_path());

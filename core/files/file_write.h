@@ -9,11 +9,11 @@
 
 namespace headwise {
 
-/// "Cannot write 'x.h5': No space left on device; …", with what to do about it where there is something.
+/// Builds the message "Cannot write 'x.h5': No space left on device; …", with advice for known errors.
 /// \param number an errno
 Error cannotWrite(const std::filesystem::path& path, int number);
 
-/// Forces what was written to a file to disk, however often that is interrupted. 0, or the errno of what went wrong.
+/// Forces a file's content to disk, retrying after interrupts. Returns 0 or an errno.
 int forceToDisk(int file);
 
 /// Appends to a file that replaceFile() is writing.
@@ -33,36 +33,36 @@ private:
     int m_file;
 };
 
-/// Puts what `content` writes in place of what `path` holds, so that a crash, a kill or a full disk leaves the old file
-/// or the complete new one: written beside it, forced to disk, renamed, the folder forced to disk. A symlink keeps
-/// pointing where it did. A device, a pipe or a socket is never replaced. What killed processes left of it is removed.
-/// Errors: Io, naming the path; what `content` returns. Nothing is left beside it then.
+/// Replaces the file `path` with what `content` writes. A crash, a kill or a full disk leaves either the old file or the
+/// complete new one: the data is written beside it, forced to disk and renamed, and the folder is forced to disk. A
+/// symlink stays a symlink. A device, a pipe or a socket is never replaced. Temporaries of killed processes are removed.
+/// Errors: Io, naming the path; errors of `content`. Nothing is left beside the file then.
 Result<Done> replaceFile(const std::filesystem::path& path,
                          const std::function<Result<Done>(FileWriter&)>& content);
 Result<Done> replaceFile(const std::filesystem::path& path, std::span<const char> bytes);
 
-/// Whether replaceFile has a folder it may write in and no file that it may not; for long work that ends in a file.
+/// Checks before long work that replaceFile can write there: the folder is writable and any old file may be replaced.
 /// Errors: Io, naming the path.
 Result<Done> canReplaceFile(const std::filesystem::path& path);
 
-/// Whether there is no process of that number any more.
+/// Tells whether no process with this id is running.
 bool hasEnded(int process);
 
-/// Removes what killed processes left in `folder` of files that replaceFile() was writing there.
+/// Removes the temporaries that killed processes left in `folder`.
 void sweepTemporaries(const std::filesystem::path& folder);
 
 enum class Existing { Refuse, Replace };
 
-/// Makes the folder `path` hold exactly what `content` writes into the folder it is given: one beside it, which is
-/// renamed when it is complete and on disk. Whoever looks sees the old folder or the new one, never half of either. What
-/// killed processes left of it is removed.
-/// \param existing   what to do if `path` holds files
-/// Errors: InvalidArgument if it does and `existing` is Refuse, if it holds folders (it is not one we would have
-/// written, and all of it would go), or if it is no folder; Io; what `content` returns. The old one is then untouched.
+/// Makes the folder `path` hold exactly what `content` writes. `content` writes into a new folder beside it, which is
+/// renamed when it is complete and on disk; others see the old folder or the new one, never a mixture. Temporaries of
+/// killed processes are removed.
+/// \param existing   whether files in `path` may be replaced
+/// Errors: InvalidArgument if there are files and `existing` is Refuse, if `path` holds folders (Headwise never writes
+/// those, and all would be deleted), or if it is not a folder; Io; errors of `content`. The old folder is untouched then.
 Result<Done> replaceFolder(const std::filesystem::path& path, Existing existing,
                            const std::function<Result<Done>(const std::filesystem::path& folder)>& content);
 
-/// Whether replaceFolder would begin, for long work that ends in a folder. Errors: as there.
+/// Checks before long work that replaceFolder would begin. Errors: as there.
 Result<Done> canReplaceFolder(const std::filesystem::path& path, Existing existing);
 
 } // namespace headwise

@@ -2,7 +2,7 @@
 
 #include <hdf5_hl.h>
 
-// Dimension labels and scales, by HDF5's own library for them (HDF5 Dimension Scale Specification, 2005).
+// Dimension labels and scales, through HDF5's own library for them (HDF5 Dimension Scale Specification, 2005).
 
 namespace headwise::hdf5 {
 

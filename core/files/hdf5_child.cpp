@@ -1,7 +1,8 @@
-// The program that Hdf5Reader starts for each file: reads it with the HDF5 library, behind limits, and answers questions.
+// The program that Hdf5Reader starts for each file. It reads the file with the HDF5 library, behind limits, and answers
+// questions.
 //
-// usage: PATH, which is only for messages; standard input is a socket for questions and answers, standard output the file,
-// number 4 the shared memory for values.
+// usage: PATH, used in messages only. Standard input is a socket for questions and answers, standard output is the file,
+// and descriptor 4 is the shared memory for values.
 
 #include "core/files/hdf5_file.h"
 #include "core/files/hdf5_sandbox.h"
@@ -24,7 +25,7 @@ constexpr int sharedNumber = STDERR_FILENO + 2; // after the program itself
 
 std::span<std::byte> shared; // two halves for values
 
-/// False at the end: the parent closed its side.
+/// Returns false at the end, when the parent has closed its side.
 bool readAll(void* into, std::size_t size)
 {
     for (std::size_t done = 0; done < size;) {
@@ -41,7 +42,7 @@ void writeAll(const void* from, std::size_t size)
     for (std::size_t done = 0; done < size;) {
         const ssize_t count = write(socketNumber, static_cast<const char*>(from) + done, size - done);
         if (count <= 0)
-            _exit(1); // nobody listens any more
+            _exit(1); // nobody is listening any more
         done += static_cast<std::size_t>(count);
     }
 }
@@ -67,7 +68,7 @@ void answer(const Result<T>& result)
         answer(Answer::Failure, encoded(result.error()));
 }
 
-/// Hands over values by halves of the shared memory. It goes on with one while the parent takes the other.
+/// Hands over values in halves of the shared memory: it fills one half while the parent empties the other.
 class ValuesWriter {
 public:
     ValuesWriter() = default;
@@ -106,7 +107,7 @@ private:
     }
 
     std::uint32_t m_half = 0;
-    int m_waiting = 0; // halves that the parent has not taken
+    int m_waiting = 0; // halves that the parent has not emptied
 };
 
 void answerNumbers(File& file, const std::string& path)
@@ -133,7 +134,7 @@ void answerQuestion(File& file, Question question, const std::string& path)
     _exit(1);
 }
 
-/// Answers until the parent closes its side.
+/// Answers questions until the parent closes its side.
 void serve(const char* path, std::span<const std::byte> bytes)
 {
     Result<File> file = File::open(path, bytes);
@@ -176,7 +177,7 @@ int run(const char* path)
         return 1;
     close(sharedNumber);
     shared = std::span(static_cast<std::byte*>(halves), sharedBytes);
-    clearenv(); // HDF5 looks there for plugins and drivers
+    clearenv(); // HDF5 looks there for plug-ins and drivers
     H5PLset_loading_state(0);
     const auto held = lock();
     limitResources(size);
@@ -191,6 +192,6 @@ int run(const char* path)
 
 int main(int argc, char** argv)
 {
-    // The library's own handler at exit has crashed on damaged files: it is not asked.
+    // Skips the library's exit handler, which has crashed on damaged files.
     _exit(argc == 2 ? headwise::hdf5::run(argv[1]) : 2);
 }

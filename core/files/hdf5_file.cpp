@@ -9,11 +9,11 @@
 namespace headwise::hdf5 {
 namespace {
 
-constexpr std::size_t maxEntries = 1'000'000; // of one group
+constexpr std::size_t maxEntries = 1'000'000; // in one group
 constexpr std::size_t maxChunkBytes = std::size_t(256) << 20;
-constexpr std::size_t partBytes = std::size_t(16) << 20; // handed over together
+constexpr std::size_t partBytes = std::size_t(16) << 20; // handed over at a time
 constexpr std::size_t deflateRatio = 1032;               // the most a deflated byte can become
-constexpr std::size_t attributeTextBytes = 16u << 20;    // of one attribute
+constexpr std::size_t attributeTextBytes = 16u << 20;    // in one attribute
 
 herr_t collectName(hid_t /*group*/, const char* name, const H5L_info_t* info, void* names)
 {
@@ -31,7 +31,7 @@ herr_t collectAttribute(hid_t /*object*/, const char* name, const H5A_info_t* /*
     return 0;
 }
 
-/// Number types a stored type can read as, in the order of Hdf5Values.
+/// Number types that a stored type can be read as, in the order of Hdf5Values.
 enum class NumberType { None, F32, F64, I32, C64, C128 };
 
 NumberType numberType(hid_t type)
@@ -119,7 +119,7 @@ std::string printed(const std::vector<std::size_t>& shape)
     return text + "]";
 }
 
-/// The library's view of bytes that stay where they are: it neither copies nor frees nor grows them.
+/// The file's bytes as the library sees them: it neither copies, frees nor grows them.
 struct Image {
     void* bytes = nullptr;
     std::size_t size = 0;
@@ -153,7 +153,7 @@ Handle openedImage(Image& image)
     if (H5Pset_file_image_callbacks(access.get(), &callbacks) < 0
         || H5Pset_file_image(access.get(), image.bytes, image.size) < 0)
         return {};
-    // The library insists that no file has the name.
+    // The library insists on a name that no file has.
     return {H5Fopen("/dev/null/image", H5F_ACC_RDONLY, access.get()), H5Fclose};
 }
 
@@ -167,7 +167,7 @@ Error File::fails(ErrorCode code, std::string_view what, const std::string& why)
 Result<File> File::open(std::string path, std::span<const std::byte> bytes)
 {
     static Image image;
-    // The library asks for writable bytes and, in a file opened for reading, writes none.
+    // The library asks for writable bytes but writes none to a file opened for reading.
     image = {const_cast<std::byte*>(bytes.data()), bytes.size()};
     Handle id = openedImage(image);
     if (!id)
@@ -213,7 +213,7 @@ Result<Handle> File::openObject(std::string_view name) const
     return object;
 }
 
-/// Notes a group that is about to be listed. False if it was listed under another path.
+/// Records a group before it is listed. Returns false if it was already listed under another path.
 bool File::enter(hid_t group, const std::string& path)
 {
 #if H5_VERSION_GE(1, 12, 0)
@@ -277,7 +277,7 @@ Result<File::Dataset> File::openDataset(std::string_view name) const
     return dataset;
 }
 
-/// Refuses filters that are not ours, and deflated bytes that cannot give what the shape says.
+/// Refuses unknown filters, and deflated bytes that cannot unpack to the stated shape.
 Result<Done> File::checkFilters(std::string_view name, const Dataset& dataset, hid_t properties)
 {
     const std::size_t stored = H5Dget_storage_size(dataset.id.get());
@@ -306,7 +306,7 @@ Result<Done> File::checkFilters(std::string_view name, const Dataset& dataset, h
     return Done{};
 }
 
-/// Whether the stored bytes can give as many values as the shape says, before anything is allocated for them.
+/// Checks, before anything is allocated, that the stored bytes can hold as many values as the shape says.
 Result<Done> File::checkLayout(std::string_view name, Dataset& dataset)
 {
     const Handle properties(H5Dget_create_plist(dataset.id.get()), H5Pclose);
@@ -361,7 +361,7 @@ Result<Done> File::numbers(std::string_view name, const std::function<void(const
             extent[0] = count;
             H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, begin.data(), nullptr, extent.data(), nullptr);
         }
-        // With another rank than the file's, the library would copy number by number.
+        // If the rank differed from the file's, the library would copy number by number.
         const Handle target(extent.empty() ? H5Screate(H5S_SCALAR)
                                            : H5Screate_simple(int(extent.size()), extent.data(), nullptr),
                             H5Sclose);
@@ -396,7 +396,7 @@ Result<std::vector<std::string>> File::rows(std::string_view name, Hdf5Kind want
     return std::move(*rows);
 }
 
-/// The rows that references point to; text ends at a NUL, if it has one.
+/// Returns the rows that references point to. Text ends at a NUL, if it has one.
 std::optional<std::vector<std::string>> File::behind(std::span<const std::byte> references, Hdf5Kind wanted)
 {
     std::vector<std::string> rows;

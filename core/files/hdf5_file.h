@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to the process that reads a file for Hdf5Reader: the only code that shows foreign bytes to the HDF5 library.
+// Private to the process that reads a file for Hdf5Reader: only this code shows untrusted bytes to the HDF5 library.
 
 #include "core/files/hdf5_handle.h"
 #include "core/files/hdf5_heap.h"
@@ -11,8 +11,8 @@
 
 namespace headwise::hdf5 {
 
-/// A file somebody may have damaged on purpose: follows no soft or external link, loads no filter but shuffle and deflate,
-/// enters no group twice, and allocates no more than the stored bytes can give.
+/// A file that may be damaged on purpose. The class follows no soft or external link, loads no filter but shuffle and
+/// deflate, enters no group twice, and allocates no more than the stored bytes can give.
 /// Errors of all functions: as Hdf5Reader's.
 class File {
 public:
@@ -25,9 +25,9 @@ public:
     Result<Hdf5Attributes> attributes(std::string_view name);
     Result<std::vector<std::string>> rows(std::string_view name, Hdf5Kind wanted);
 
-    /// Hands over the values a part at a time, so that memory stays small however large the array.
-    /// \param header told first, once
-    /// \param values told until all are
+    /// Hands over the values in parts, so that memory stays small however large the array is.
+    /// \param header called once, first
+    /// \param values called until all values are handed over
     Result<Done> numbers(std::string_view name, const std::function<void(const NumbersHeader&)>& header,
                          const std::function<void(std::span<const std::byte>)>& values);
 
@@ -36,7 +36,7 @@ private:
         Handle id, type;
         std::vector<std::size_t> shape;
         std::size_t count = 0; // product of shape
-        std::size_t rows = 1;  // of the first dimension that are stored together
+        std::size_t rows = 1;  // along the first dimension, stored together
     };
 
     File(std::string path, std::span<const std::byte> bytes, Handle id)
@@ -61,7 +61,7 @@ private:
     std::span<const std::byte> m_bytes;
     GlobalHeap m_heap;
     Handle m_id;
-    std::size_t m_unpacked = 0;              // bytes of all that was read
+    std::size_t m_unpacked = 0;              // total bytes read so far
     std::map<haddr_t, std::string> m_groups; // where each group was seen
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* referenceTag = "headwise: reference into the global heap";
 
-/// A conversion that HDF5 calls for variable length → our opaque type: the bytes stay what they are.
+/// A conversion that HDF5 calls from variable length to our opaque type. It leaves the bytes unchanged.
 // NOLINTNEXTLINE(readability-function-size): the parameters are HDF5's
 herr_t keepReference(hid_t from, hid_t into, H5T_cdata_t* conversion, std::size_t /*count*/,
                      std::size_t /*stride*/, std::size_t /*backgroundStride*/, void* /*values*/,
@@ -42,11 +42,11 @@ std::unique_lock<std::mutex> lock()
 {
     static std::mutex mutex;
     std::unique_lock<std::mutex> held(mutex);
-    // A library for several threads prints its errors in each that did not forbid it.
+    // The library prints its errors in every thread that has not switched this off.
     static thread_local const bool isSilent = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
     static_cast<void>(isSilent);
     static const bool prepared = prepare();
-    static_cast<void>(prepared); // without it reading text fails, in a sentence
+    static_cast<void>(prepared); // if this fails, reading text fails with a message
     return held;
 }
 

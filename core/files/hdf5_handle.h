@@ -16,13 +16,13 @@
 
 namespace headwise::hdf5 {
 
-/// The one lock of the library, which also silences its printing on first use.
+/// Takes the library's one lock, and on first use silences its error printing.
 std::unique_lock<std::mutex> lock();
 
-/// The innermost sentence of the library's error stack, with the system's own words where there are some.
+/// The innermost message of the library's error stack, with the system's own words if there are any.
 std::string lastError();
 
-/// An HDF5 identifier and how it is given back.
+/// An HDF5 identifier and the function that closes it.
 class Handle {
 public:
     using Close = herr_t (*)(hid_t);
@@ -48,7 +48,7 @@ public:
     Handle& operator=(const Handle&) = delete;
     ~Handle() { close(); }
 
-    /// False if giving it back failed; it is gone either way.
+    /// Returns false if closing failed; the identifier is gone either way.
     bool close()
     {
         const hid_t id = std::exchange(m_id, H5I_INVALID_HID);
@@ -68,15 +68,15 @@ Handle bytesType();               ///< Variable-length u8.
 Handle boolType();                ///< As h5py: enumeration FALSE = 0, TRUE = 1 of i8.
 Handle complexType(hid_t scalar); ///< Compound (r, i).
 Handle fileAccess();              ///< No locking; closing the file closes what is open in it.
-/// Stored form of a value of variable length, 16 bytes read as they are: GlobalHeap knows what is behind them.
+/// The stored form of a variable-length value: 16 bytes, read unchanged. GlobalHeap resolves them.
 Handle referenceType();
-/// The names of a dataset's dimensions, as its dimension labels. False: lastError() says why.
+/// Writes the names of a dataset's dimensions as dimension labels. On false, lastError() has the reason.
 bool labelAxes(hid_t file, const std::string& path, const std::vector<std::string>& names);
-/// Makes the entries of the dataset `scale` those of a dataset's axis. False: lastError() says why.
+/// Attaches the dataset `scale` to one axis of a dataset. On false, lastError() has the reason.
 bool attachScale(hid_t file, const std::string& path, unsigned axis, const std::string& scale);
-std::string_view trimmed(std::string_view path); ///< Without slashes at its ends.
+std::string_view trimmed(std::string_view path); ///< Without leading and trailing slashes.
 
-/// The type of T in memory and, little-endian, in the file.
+/// The HDF5 type of T: in memory and, little-endian, in the file.
 template <typename T>
 Handle memoryType();
 template <typename T>

@@ -11,7 +11,7 @@ static_assert(std::endian::native == std::endian::little,
               "the file's numbers are read as they lie in memory");
 
 constexpr std::size_t headerBytes =
-    16; // "GCOL", version, 3 reserved, u64 size: of a collection; the same of an object
+    16; // "GCOL", version, 3 reserved bytes, u64 size of the collection; an object's header is as long
 
 template <typename T>
 T number(const std::byte* bytes)

@@ -26,11 +26,12 @@ extern char** environ;
 namespace headwise::hdf5 {
 namespace {
 
-// Descriptors of the new process beside its standard ones.
+// Descriptors of the new process besides the standard ones.
 constexpr int programNumber = STDERR_FILENO + 1;
 constexpr int sharedNumber = programNumber + 1;
 constexpr int pollMilliseconds = 50;
-constexpr std::chrono::seconds mostSilence{60}; // a slow disk; a busy processor meets its limit long before
+// allows for a slow disk; a busy processor reaches its own limit long before
+constexpr std::chrono::seconds mostSilence{60};
 constexpr std::size_t stepBytes = std::size_t(1) << 20;
 constexpr std::size_t largeBytes = std::size_t(64) << 20;
 
@@ -55,13 +56,14 @@ private:
     int m_number;
 };
 
-/// A copy that is none of the numbers the new process gets.
+/// Returns a copy with a number that the new process does not use.
 int aboveStandard(int number)
 {
     return number < 0 ? -1 : fcntl(number, F_DUPFD_CLOEXEC, sharedNumber + 1);
 }
 
-/// The program's bytes as a file without a name, made once: no installation can lack it or have another version.
+/// Returns the child program as an unnamed file, created once. An installation can therefore neither lack it nor have
+/// another version of it.
 int programFile()
 {
     static const int file = [] {
@@ -118,7 +120,7 @@ Result<std::unique_ptr<Process>> Process::start(const std::filesystem::path& pat
     return process;
 }
 
-/// Makes the memory for values, of a size that the other process cannot change. Its descriptor, or -1.
+/// Creates the shared memory for values, with a size that the other process cannot change. Returns its descriptor, or -1.
 int Process::shareMemory()
 {
     rlimit limit = {};
@@ -172,7 +174,7 @@ Result<Done> Process::launch(int file)
     sigfillset(&usual);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &usual);
-    // Not interrupted with its parent from the keyboard, which decides when it ends.
+    // Ctrl+C must not interrupt the child: the parent decides when it ends.
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     const int code = posix_spawn(&m_pid, program.c_str(), &actions, &attributes, arguments.data(), environ);
@@ -185,7 +187,7 @@ Result<Done> Process::launch(int file)
     return Done{};
 }
 
-/// Ends the process. Its status, or 0 where there is none.
+/// Ends the process and returns its exit status, or 0 if there is none.
 int Process::stop()
 {
     int status = 0;
@@ -212,7 +214,7 @@ Error Process::garbled()
         {ErrorCode::Corrupt, "'" + m_path.string() + "' is damaged: what was read of it makes no sense."});
 }
 
-/// Says why the process closed its side: it has ended or is about to.
+/// Explains why the process closed its side: it has ended or is about to.
 Error Process::died()
 {
     const int status = stop(); // a process that has ended keeps its own status
@@ -228,7 +230,7 @@ Error Process::died()
                 "'" + m_path.string() + "' is damaged: the HDF5 library could not go on reading it."});
 }
 
-/// Waits until the socket is ready, the caller wants no more, or nothing has happened for too long.
+/// Waits until the socket is ready, the caller cancels, or the process has been silent for too long.
 Result<Done> Process::wait(short events)
 {
     const auto begin = std::chrono::steady_clock::now();
@@ -281,7 +283,7 @@ Result<Frame> Process::receiveFrame()
     return frame;
 }
 
-/// Reads a payload; memory grows with the bytes that really come.
+/// Reads a payload. Memory grows with the bytes that actually arrive.
 Result<std::string> Process::receivePayload(std::size_t size)
 {
     std::string payload;
@@ -305,7 +307,7 @@ Error Process::failure(const Frame& frame)
     return error ? *error : garbled();
 }
 
-/// Reads an empty answer of this kind.
+/// Reads an empty answer of the given kind.
 Result<Done> Process::expect(Answer kind)
 {
     const Result<Frame> frame = receiveFrame();

@@ -9,10 +9,10 @@
 
 namespace headwise::hdf5 {
 
-/// One process per file. Whatever happens to it is an Error, the same one for every later question.
+/// The reading process, one per file. Once it fails, every later question returns the same Error.
 class Process {
 public:
-    /// Starts it and waits until it has opened the file.
+    /// Starts the process and waits until it has opened the file.
     /// \param file descriptor, open for reading
     /// Errors: Io (it cannot be started), Cancelled, Unsupported, Corrupt.
     static Result<std::unique_ptr<Process>> start(const std::filesystem::path& path, int file,
@@ -20,7 +20,7 @@ public:
 
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
-    ~Process(); ///< Kills it.
+    ~Process(); ///< Kills the process.
 
     Result<std::string> ask(Question question, std::string_view path);
     Result<Hdf5Array> askNumbers(std::string_view path);

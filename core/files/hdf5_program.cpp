@@ -1,6 +1,6 @@
 #include "core/files/hdf5_program.h"
 
-// HEADWISE_HDF5_CHILD: where the build put the program.
+// HEADWISE_HDF5_CHILD is the path of the program in the build folder.
 asm(".pushsection .rodata\n"
     ".balign 16\n"
     ".hidden headwiseHdf5Child\n"

@@ -4,7 +4,7 @@
 
 namespace headwise::hdf5 {
 
-/// The program that reads HDF5 files (hdf5_child.cpp), as the linker put it into this one.
+/// Returns the program that reads HDF5 files (hdf5_child.cpp), which the linker embeds into this one.
 std::span<const char> childProgram();
 
 } // namespace headwise::hdf5

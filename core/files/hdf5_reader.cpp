@@ -12,7 +12,7 @@
 namespace headwise {
 namespace {
 
-/// Whether an HDF5 file begins at 0, 512, 1024, 2048 … as the format allows.
+/// Looks for the HDF5 signature at 0, 512, 1024, 2048, …, as the format allows.
 bool hasSignature(int file, std::size_t size)
 {
     constexpr std::array<char, 8> signature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
@@ -46,7 +46,7 @@ struct Hdf5Reader::File {
     std::filesystem::path path;
     std::unique_ptr<hdf5::Process> process;
 
-    /// Asks, and decodes the answer.
+    /// Sends a question and decodes the answer.
     template <typename T>
     Result<T> ask(hdf5::Question question, std::string_view name,
                   std::optional<T> (*decoded)(std::string_view)) const

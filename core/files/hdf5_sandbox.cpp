@@ -23,16 +23,16 @@
 namespace headwise::hdf5 {
 namespace {
 
-// Sanitizers reserve terabytes, and open files to report what they found.
+// Sanitizers reserve terabytes of address space and open files for their reports.
 #ifdef HEADWISE_SANITIZED
 constexpr bool isSanitized = true;
 #else
 constexpr bool isSanitized = false;
 #endif
 
-constexpr rlim_t memoryBytes = rlim_t(2) << 30; // beside the mapped file
+constexpr rlim_t memoryBytes = rlim_t(2) << 30; // on top of the mapped file
 constexpr rlim_t leastSeconds = 10;
-constexpr rlim_t bytesPerSecond = 20'000'000; // unpacked more than ten times as fast
+constexpr rlim_t bytesPerSecond = 20'000'000; // unpacking is more than ten times as fast
 
 void limit(__rlimit_resource resource, rlim_t value)
 {
@@ -48,7 +48,7 @@ constexpr std::uint32_t architecture = AUDIT_ARCH_AARCH64;
 constexpr std::uint32_t architecture = 0;
 #endif
 
-/// Calls that the allocator, the C library and the loop of questions and answers make.
+/// System calls that the allocator, the C library and the question loop make.
 constexpr std::array allowedCalls{
     SYS_read,         SYS_write,          SYS_mmap,          SYS_munmap,       SYS_mremap,
     SYS_brk,          SYS_madvise,        SYS_mprotect,      SYS_futex,        SYS_getrandom,

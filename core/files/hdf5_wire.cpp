@@ -35,7 +35,7 @@ private:
     std::string m_bytes;
 };
 
-/// Reads what WireWriter wrote; once something does not fit, everything after it is empty and isComplete() stays false.
+/// Reads the output of WireWriter. After the first mismatch everything is empty and isComplete() stays false.
 class WireParser {
 public:
     explicit WireParser(std::string_view bytes)
@@ -66,7 +66,7 @@ public:
         m_rest.remove_prefix(size);
         return text;
     }
-    /// A number of items of at least `least` bytes each.
+    /// Reads a number of items, each at least `least` bytes long.
     std::size_t count(std::size_t least)
     {
         const auto items = number<std::uint64_t>();
@@ -81,7 +81,7 @@ public:
             row = text();
         return rows;
     }
-    /// A number from 0 to end − 1.
+    /// Reads a number from 0 to end − 1.
     std::size_t below(std::size_t end)
     {
         const auto value = number<std::uint8_t>();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to hdf5_*.cpp and its fuzz target: the language between Hdf5Reader and the process that reads the file for it.
+// Private to hdf5_*.cpp and its fuzz target: the protocol between Hdf5Reader and the process that reads the file for it.
 
 #include "core/files/hdf5.h"
 
@@ -13,22 +13,24 @@
 namespace headwise::hdf5 {
 
 inline constexpr std::size_t maxRank = 8;
-inline constexpr std::size_t mostSentenceBytes = 4096; ///< Of an error's text.
-inline constexpr std::size_t mostPathBytes = 65536;    ///< Of a path inside the file.
-/// Values pass through memory that both processes see, in two halves: one is filled while the other is emptied. They are smaller where
-/// the system limits the size of files, this memory among them.
+inline constexpr std::size_t mostSentenceBytes = 4096; ///< for an error message
+inline constexpr std::size_t mostPathBytes = 65536;    ///< for a path inside the file
+/// Values pass through shared memory in two halves: one is filled while the other is emptied. The halves are smaller if
+/// the system limits file sizes, which include this memory.
 inline constexpr std::size_t mostHalfBytes = std::size_t(4) << 20;
 
 enum class Question : std::uint32_t { Attributes, Entries, Has, Numbers, Texts, Bytes };
 enum class Answer : std::uint32_t {
-    Ready,   ///< The process runs; the first answer of all.
+    Ready,   ///< The process is running; always the first answer.
     Good,    ///< The whole answer, encoded as below.
     Numbers, ///< A shape; its values follow as answers of the kind Values.
-    Values, ///< `bytes` of them are in one half of the shared memory, without a payload. One byte back says that they are taken.
+    /// `bytes` of values are in one half of the shared memory, without a payload. One byte sent back says that they were
+    /// taken.
+    Values,
     Failure, ///< An Error.
 };
 
-/// In front of every question and answer.
+/// The header of every question and answer.
 struct Frame {
     std::uint32_t kind = 0;
     std::uint32_t half = 0;  ///< With Values: 0 or 1.
@@ -36,18 +38,18 @@ struct Frame {
 };
 static_assert(sizeof(Frame) == 16);
 
-/// The alternative of Hdf5Values and the shape.
+/// The alternative of Hdf5Values, and the shape.
 struct NumbersHeader {
     std::size_t type = 0;
     std::vector<std::size_t> shape;
     std::size_t count = 0; ///< Product of shape.
-    std::size_t bytes = 0; ///< Of all values.
+    std::size_t bytes = 0; ///< total of all values
 
     bool operator==(const NumbersHeader&) const = default;
 };
 
-/// Limit on the bytes that all arrays of a file may unpack to. Real sessions and patterns shrink to a third, long runs of one value to
-/// a thousandth: a file that claims more than this is a bomb.
+/// Returns the limit on the bytes that all arrays of a file may unpack to. Real sessions shrink to a third, long runs of
+/// one value to a thousandth. A file that claims more is a bomb.
 std::size_t unpackLimit(std::size_t fileBytes);
 
 std::string encoded(const Error& error);
@@ -57,7 +59,8 @@ std::string encoded(const std::vector<Hdf5Entry>& entries);
 std::string encoded(const Hdf5Attributes& attributes);
 std::string encoded(const std::vector<std::string>& rows);
 
-/// Return nothing unless the bytes are exactly what encoded() makes: they come from a process that may obey the file.
+/// Return nothing unless the bytes are exactly the output of encoded(): the sending process may be under the file's
+/// control.
 std::optional<Error> decodedError(std::string_view bytes);
 std::optional<bool> decodedFlag(std::string_view bytes);
 std::optional<NumbersHeader> decodedNumbers(std::string_view bytes);

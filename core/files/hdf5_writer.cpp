@@ -14,9 +14,9 @@ using hdf5::Handle;
 namespace {
 
 constexpr std::size_t chunkBytes = std::size_t(1) << 20;
-constexpr std::size_t slabBytes = std::size_t(8) << 20; // between two looks at the task
+constexpr std::size_t slabBytes = std::size_t(8) << 20; // between two checks for cancellation
 constexpr std::size_t memoryStep = std::size_t(4) << 20;
-constexpr unsigned deflateLevel = 1; // of normal numbers, level 4 saves 0.6 % more and takes 20 % longer
+constexpr unsigned deflateLevel = 1; // on ordinary numbers, level 4 saves 0.6 % more and takes 20 % longer
 
 std::size_t hdf5WriterProduct(const std::vector<std::size_t>& shape)
 {
@@ -26,7 +26,7 @@ std::size_t hdf5WriterProduct(const std::vector<std::size_t>& shape)
     return count;
 }
 
-/// Whole trailing dimensions as far as they fit, so that a chunk is contiguous in the array.
+/// Takes as many whole trailing dimensions as fit, so that a chunk is contiguous in the array.
 std::vector<hsize_t> chunkOf(const std::vector<std::size_t>& shape, std::size_t itemSize)
 {
     std::vector<hsize_t> chunk(shape.size(), 1);
@@ -46,7 +46,7 @@ Handle spaceOf(const std::vector<std::size_t>& shape)
     return {H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr), H5Sclose};
 }
 
-/// Compression for arrays of numbers; a scalar or empty array stays as it is, HDF5 cannot chunk it.
+/// Sets the compression of arrays of numbers. Scalars and empty arrays stay uncompressed, because HDF5 cannot chunk them.
 Handle creationOf(const std::vector<std::size_t>& shape, std::size_t itemSize)
 {
     Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
@@ -69,7 +69,7 @@ bool hasNul(const std::string& text)
 
 namespace {
 
-/// The finished file in memory, which the library would free on closing. One owner, never copied.
+/// The finished file in memory, kept because the library would free it on closing. It has one owner and is never copied.
 struct Image {
     char* bytes = nullptr;
     std::size_t room = 0;
@@ -79,7 +79,7 @@ struct Image {
     Image& operator=(const Image&) = delete;
     ~Image() { std::free(bytes); }
 
-    /// The file as long as its superblock says; the room behind it is not part of it.
+    /// Cuts the file to the length in its superblock; the spare bytes behind it are not part of it.
     std::span<const char> file() const
     {
         constexpr std::size_t endAddressAt = 28; // superblock version 2
@@ -107,7 +107,7 @@ herr_t keepImage(void* bytes, H5FD_file_image_op_t when, void* image)
     return 0;
 }
 
-/// A file in memory only: the library does not survive a write that fails (its exit handler crashes on the file).
+/// Keeps the file in memory only: the library does not survive a failed write (its exit handler then crashes).
 void useImage(hid_t access, Image* image)
 {
     H5Pset_fapl_core(access, memoryStep, false);
@@ -151,7 +151,7 @@ struct Hdf5Writer::File {
     Result<Handle> makeDataset(std::string_view path, hid_t type, hid_t space, hid_t properties);
     Result<Done> writeVariable(std::string_view path, const std::vector<std::size_t>& shape, hid_t type,
                                const void* values);
-    /// Numbers in memory, and what they are there.
+    /// Numbers in memory with their type.
     struct Source {
         hid_t type;
         const char* bytes;
@@ -188,7 +188,7 @@ Result<Hdf5Writer> Hdf5Writer::create(const std::filesystem::path& path)
     const auto held = hdf5::lock();
     const Handle access = hdf5::fileAccess();
     useImage(access.get(), &file->image);
-    // 1.8's format has checksums on its metadata and room for long attributes.
+    // Version 1.8 of the format has checksums on its metadata and room for long attributes.
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18);
     const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
     H5Pset_link_creation_order(creation.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
@@ -371,7 +371,7 @@ namespace {
 struct StoredAttribute {
     Handle type;
     Handle space;
-    std::vector<const char*> texts; // what `value` points to for strings
+    std::vector<const char*> texts; // the strings that `value` points to
     const void* value = nullptr;
 };
 

@@ -26,7 +26,7 @@ std::optional<std::vector<std::byte>> inflated(std::span<const std::byte> packed
     std::size_t in = 0, done = 0;
     int state = Z_OK;
     while (state == Z_OK && done <= size) {
-        if (done == out.size()) // one byte more than there should be shows a stream that goes on
+        if (done == out.size()) // one byte too many: the stream goes on past `size`
             out.resize(std::min<std::uint64_t>(size + 1, std::max<std::size_t>(2 * done, firstChunk)));
         const std::size_t give = std::min(packed.size() - in, maxChunk);
         const std::size_t take = std::min(out.size() - done, maxChunk);

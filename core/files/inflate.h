@@ -8,9 +8,9 @@
 
 namespace headwise {
 
-/// The bytes of a raw deflate stream (RFC 1951) that unpacks to exactly `size` bytes; nothing if it does not.
+/// Unpacks a raw deflate stream (RFC 1951) that must give exactly `size` bytes; nothing if it does not.
 ///
-/// Memory grows with what was unpacked, not with what is claimed.
+/// Memory grows with the unpacked bytes, not with the claimed size.
 std::optional<std::vector<std::byte>> inflated(std::span<const std::byte> packed, std::uint64_t size);
 
 } // namespace headwise

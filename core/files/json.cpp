@@ -19,8 +19,8 @@ using nlohmann::json;
 /// Starts the strings that stand for bare NaN and Infinity while the text is parsed; see withoutNonFinite().
 constexpr char nonFiniteMark = '\0';
 
-/// nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while …" from the
-/// last part on: numbers of its own mean nothing to our reader.
+/// Cuts nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while …" down to its
+/// last part; its numbers mean nothing to our reader.
 std::string reasonOf(const char* what)
 {
     const std::string_view text = what;
@@ -40,7 +40,7 @@ std::string lineAndColumn(std::string_view text, std::size_t position)
     return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-/// Builds the value from nlohmann's events. Its own builder keeps the last of two equal names in silence.
+/// Builds the value from nlohmann's events. Its own builder silently keeps the last of two equal names.
 class JsonBuilder {
 public:
     JsonBuilder(int maxDepth, bool hasMarks)
@@ -133,13 +133,13 @@ private:
     bool m_hasMarks; ///< Whether withoutNonFinite() rewrote the text.
     json m_root;
     std::vector<json*> m_open; ///< The objects and arrays around the next value, outermost first.
-    json* m_value = nullptr;   ///< Where the value of the last key goes.
+    json* m_value = nullptr;   ///< The slot for the value of the last key.
     std::string m_reason;
     std::size_t m_position = 0;
 };
 
-/// A text with each bare NaN, Infinity and -Infinity outside a string as a marked string, because no JSON parser
-/// takes them.
+/// A text in which each bare NaN, Infinity and -Infinity outside a string has become a marked string, because no JSON
+/// parser accepts them.
 struct WithoutNonFinite {
     struct Word {
         std::size_t begin; ///< In the text.
@@ -152,7 +152,7 @@ struct WithoutNonFinite {
     std::string text;
     std::vector<Word> words;
 
-    /// Where in the original text the byte `position` of `text` stands; of a mark, where its word begins.
+    /// Maps the byte `position` of `text` to the original text; inside a mark, to the beginning of its word.
     std::size_t originalPosition(std::size_t position) const
     {
         for (const Word& word : words) {
@@ -207,7 +207,7 @@ Result<json> parseJson(std::string_view text, std::string_view fileName, const J
     };
     if (const auto invalid = firstInvalidUtf8(text))
         return corrupt(*invalid + 1, "the text is not valid UTF-8");
-    // A text that spells the mark itself is left alone, so that no string of it is mistaken for a number.
+    // A text that contains the mark itself is left alone, so that none of its strings is mistaken for a number.
     const bool rewrites = rules.allowNonFinite && text.find("\\u0000") == std::string_view::npos;
     const WithoutNonFinite rewritten = rewrites ? withoutNonFinite(text) : WithoutNonFinite{};
     const std::string_view parsed = rewrites ? std::string_view(rewritten.text) : text;
@@ -237,7 +237,7 @@ Result<std::string> readTextFile(const std::filesystem::path& path, std::size_t 
                          + "' cannot be opened: " + std::generic_category().message(errno) + "."};
     std::string text;
     char buffer[1 << 16];
-    // By pieces rather than by the size it claims: files of /proc say 0, and one may grow meanwhile.
+    // Reads in pieces rather than by the claimed size: files in /proc claim 0, and a file may grow meanwhile.
     while (file.read(buffer, sizeof buffer) || file.gcount() > 0) {
         text.append(buffer, static_cast<std::size_t>(file.gcount()));
         if (text.size() > maxBytes)

@@ -6,7 +6,7 @@
 
 namespace headwise {
 
-/// The libraries the numbers come from, as they are on this machine: name and version, with the kernel OpenBLAS chose.
+/// Returns name and version of the numerical libraries on this machine, with the kernel OpenBLAS chose.
 std::vector<std::pair<std::string, std::string>> libraryVersions();
 
 } // namespace headwise

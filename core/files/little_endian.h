@@ -9,7 +9,7 @@
 
 namespace headwise {
 
-/// Reads numbers one after another from bytes that nobody vouches for: past the end there is nothing, never a fault.
+/// Reads numbers one after another from untrusted bytes. Past the end it returns nothing.
 class LittleEndianReader {
 public:
     explicit LittleEndianReader(std::span<const std::byte> bytes, std::size_t position = 0)

@@ -25,7 +25,7 @@ Error failed(const std::filesystem::path& path, int number)
             "Cannot read '" + path.string() + "': " + std::generic_category().message(number) + "."};
 }
 
-/// Everything that writing into a file in place changes, and what tells it from one that took its name.
+/// The properties of a file that change when it is written in place or replaced.
 struct Stamp {
     dev_t device = 0;
     ino_t number = 0;
@@ -42,22 +42,22 @@ Stamp stampOf(const struct stat& status)
     return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
-/// The parts of a mapping that the signal handler may know. The table has a fixed place: a handler must not take a lock.
+/// The parts of a mapping that the signal handler may read. The table is static because a handler must not take a lock.
 struct Guard {
     std::atomic<bool> isTaken = false;
     std::atomic<std::uintptr_t> begin = 0, end = 0;
     std::atomic<bool> isBroken = false;
-    Stamp stamp; // when it was opened; none of the handler's business
+    Stamp stamp; // when it was opened; the handler does not use it
 };
 
-constexpr int guardCount = 4096; // more shards than any checkpoint has
+constexpr int guardCount = 4096; // more than any checkpoint has shards
 std::array<Guard, guardCount> guards;
 struct sigaction previousAction;
 long pageBytes = 4096;
 
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-/// Puts a page of zeros where a page of a mapped file is gone, so that the read goes on; any other fault is passed on.
+/// Maps a page of zeros over a missing page of a mapped file, so that the read goes on. Passes any other fault on.
 void onBusError(int, siginfo_t* info, void*)
 {
     const int number = errno;
@@ -75,7 +75,7 @@ void onBusError(int, siginfo_t* info, void*)
             return;
     }
     ::sigaction(SIGBUS, &previousAction,
-                nullptr); // returning repeats the fault, now in the hands of the other
+                nullptr); // returning repeats the fault, which the other handler then gets
 }
 
 void installHandler()
@@ -88,7 +88,7 @@ void installHandler()
     ::sigaction(SIGBUS, &action, &previousAction);
 }
 
-/// An entry of the table for these bytes, or -1.
+/// Enters these bytes into the table. Returns the index, or -1 if the table is full.
 int watch(std::span<const std::byte> bytes, const Stamp& stamp)
 {
     static std::once_flag installed;
@@ -116,7 +116,7 @@ void unwatch(int i)
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path)
 {
-    // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+    // O_NONBLOCK, because opening a pipe without a writer would wait for ever.
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return failed(path, errno);
@@ -175,7 +175,7 @@ bool MappedFile::isIntact() const
         return false;
     struct stat status { };
     if (::stat(m_path.c_str(), &status) != 0)
-        return true; // removed: the mapping still has it
+        return true; // removed: the mapping still holds its bytes
     const Stamp now = stampOf(status);
     return !now.isOfSameFile(guards[m_guard].stamp) || now == guards[m_guard].stamp;
 }

@@ -8,12 +8,12 @@
 
 namespace headwise {
 
-/// A regular file as read-only bytes, mapped: nothing is read from disk before it is touched.
+/// A regular file mapped as read-only bytes. Nothing is read from disk before it is accessed.
 ///
-/// The mapping lives as long as the object and survives that the file is replaced by renaming or removed. If another
-/// program shortens the file in place, or the disk fails, the bytes that are gone read as 0 instead of ending the program
-/// (SIGBUS), and isIntact() turns false; so it does if another program writes into the file.
-/// Threads: reading the bytes from several threads is fine.
+/// The mapping lives as long as the object, even if the file is removed or replaced by renaming. If another program
+/// shortens the file in place, or the disk fails, the missing bytes read as 0 instead of ending the program (SIGBUS), and
+/// isIntact() becomes false. It also becomes false if another program writes into the file.
+/// Threads: several threads may read the bytes at once.
 class MappedFile {
 public:
     /// Errors: NotFound; Unsupported if it is not a regular file (a folder, a pipe, a device); Io.
@@ -28,7 +28,7 @@ public:
     const std::filesystem::path& path() const { return m_path; }
     std::span<const std::byte> bytes() const { return m_bytes; }
 
-    /// Whether every byte touched so far was there and the file was not written into since it was opened.
+    /// Tells whether every byte read so far was there and nothing was written into the file since it was opened.
     bool isIntact() const;
 
 private:
@@ -36,7 +36,7 @@ private:
 
     std::filesystem::path m_path;
     std::span<const std::byte> m_bytes;
-    int m_guard = -1; ///< Its entry in the table of the signal handler; -1 if that is full.
+    int m_guard = -1; ///< Index in the signal handler's table; -1 if that is full.
 };
 
 } // namespace headwise

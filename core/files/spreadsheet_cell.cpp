@@ -14,7 +14,7 @@ bool isNumber(std::string_view text)
     return read.ptr == text.data() + text.size() && read.ec != std::errc::invalid_argument;
 }
 
-/// Whether a sign of a formula follows the apostrophes at the beginning, if there are any.
+/// Tells whether the text, after any leading apostrophes, begins with a formula sign.
 bool beginsFormula(std::string_view text)
 {
     const auto first = text.find_first_not_of('\'');

@@ -37,7 +37,7 @@ std::optional<std::int64_t> parseWhole(std::string_view cell)
     return value;
 }
 
-/// A token may look like a number and is none.
+/// A column of tokens: a token may look like a number without being one.
 bool isOfTokens(std::string_view name)
 {
     return name.find("token") != std::string_view::npos;
@@ -68,13 +68,13 @@ std::vector<ColumnKind> kindsOf(const Table& table)
     return kinds;
 }
 
-/// "-0.0720", "1235", "1.20e-05"; whole numbers as they are.
+/// Rounds to "-0.0720", "1235", "1.20e-05"; whole numbers stay as they are.
 std::string rounded(const std::string& cell)
 {
     const std::optional<double> value = parseNumber(cell);
     if (!value || !std::isfinite(*value) || parseWhole(cell))
         return cell;
-    // to_chars and not printf: whatever the locale, a point.
+    // to_chars writes a decimal point in every locale; printf does not.
     std::array<char, 32> text{};
     const auto written = [&](std::chars_format format, int digits) {
         return std::string(text.data(),
@@ -91,7 +91,7 @@ struct Replacement {
     std::string_view from, to;
 };
 
-// Characters that LaTeX would not print as they are, and those that its usual fonts lack.
+// Characters that LaTeX does not print as they are, and those that its usual fonts lack.
 constexpr std::array latexReplacements{Replacement{"\\", "\\textbackslash{}"},
                                        Replacement{"{", "\\{"},
                                        Replacement{"}", "\\}"},
@@ -174,7 +174,7 @@ void append(std::string& bytes, Integer value)
         bytes += static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i) & 255);
 }
 
-/// The code points of valid UTF-8; a byte that is none stands for itself.
+/// Returns the code points of valid UTF-8; an invalid byte stands for itself.
 std::u32string codePoints(std::string_view text)
 {
     std::u32string points;

@@ -6,16 +6,16 @@
 
 namespace headwise {
 
-/// A `tabular` with the rules of the package booktabs. Numbers have three significant digits, whole ones all theirs, and stand
-/// on the right; text is escaped and has no ligatures, visible spaces are \textvisiblespace.
-/// \param comment goes before it, each line behind a %: where the numbers come from
+/// Writes a `tabular` with booktabs rules. Numbers have three significant digits (whole ones all of theirs) and are
+/// right-aligned. Text is escaped and has no ligatures; visible spaces become \textvisiblespace.
+/// \param comment the origin of the numbers; written above the table, each line behind a %
 std::string latexText(const Table& table, const std::string& comment);
 
-/// A table as GitHub and Pandoc read it, numbers as in latexText().
+/// Writes a table as GitHub and Pandoc read it, with numbers as in latexText().
 std::string markdownText(const Table& table);
 
-/// The table as a NumPy file, format 3.0, one record per row: a column of whole numbers is <i8, of numbers <f8 (an empty cell
-/// is NaN), any other text. Names that stand there twice are numbered.
+/// Writes the table as a NumPy file, format 3.0, one record per row. A column of whole numbers is <i8, of other numbers
+/// <f8 (an empty cell is NaN), anything else text. Repeated column names are numbered.
 std::string npyText(const Table& table);
 
 } // namespace headwise

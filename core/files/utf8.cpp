@@ -5,7 +5,7 @@ namespace headwise {
 namespace {
 
 struct LeadByte {
-    std::size_t length; // bytes of the whole sequence, 0 if no sequence starts so
+    std::size_t length; // bytes of the whole sequence, 0 if none starts with this byte
     unsigned char low;  // bounds of the second byte; all later ones are 80..BF
     unsigned char high;
 };

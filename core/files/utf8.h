@@ -7,11 +7,11 @@
 
 namespace headwise {
 
-/// One step through text that may not be UTF-8: a code point, or the bytes that form none.
+/// One step through text that may not be UTF-8: a code point, or bytes that form none.
 struct Utf8Step {
     char32_t codePoint = 0; ///< Meaningless unless `valid`.
-    std::size_t length = 0; ///< Bytes, at least 1. Of an ill-formed sequence: its maximal subpart.
-    bool valid = false;     ///< Overlong forms, surrogates and values past U+10FFFF are not.
+    std::size_t length = 0; ///< Bytes, at least 1; for an ill-formed sequence, its maximal subpart.
+    bool valid = false;     ///< False for overlong forms, surrogates and values past U+10FFFF.
 };
 
 /// \param position below text.size()
@@ -20,10 +20,10 @@ Utf8Step utf8StepAt(std::string_view text, std::size_t position);
 
 void appendUtf8(std::string& text, char32_t codePoint);
 
-/// Byte offset of the first byte that is not part of a well-formed sequence; nothing if all are.
+/// Returns the offset of the first byte that is not part of a well-formed sequence; nothing if there is none.
 std::optional<std::size_t> firstInvalidUtf8(std::string_view text);
 
-/// The text with one U+FFFD for each maximal ill-formed subpart, as decoders of other programs write it.
+/// Replaces each maximal ill-formed subpart with one U+FFFD, as other programs' decoders do.
 std::string withReplacementCharacters(std::string_view text);
 
 } // namespace headwise

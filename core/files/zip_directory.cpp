@@ -22,14 +22,14 @@ Error damagedZip(std::string_view fileName, const std::string& what)
 }
 
 template <typename T>
-T at(ZipDirectoryBytes bytes, std::size_t position) // which the caller has checked
+T at(ZipDirectoryBytes bytes, std::size_t position) // the caller has checked the length
 {
     T value;
     std::memcpy(&value, bytes.data() + position, sizeof value);
     return value;
 }
 
-/// Where the central directory is and how many members it lists.
+/// Position of the central directory and its number of members.
 struct Directory {
     std::uint64_t count = 0, size = 0, begin = 0;
 };
@@ -71,7 +71,7 @@ Result<Directory> findDirectory(ZipDirectoryBytes file, std::string_view fileNam
     return found;
 }
 
-/// Sizes and place that did not fit into 32 bits follow in the extra field 1, in this order.
+/// Reads the sizes and the offset that did not fit into 32 bits from the extra field 1, in this order.
 bool widen(ZipDirectoryBytes extra, std::uint64_t& size, std::uint64_t& storedSize, std::uint64_t& header)
 {
     constexpr std::uint32_t elsewhere = 0xffffffff;
@@ -99,7 +99,7 @@ bool widen(ZipDirectoryBytes extra, std::uint64_t& size, std::uint64_t& storedSi
     return false;
 }
 
-/// The entry's data, found through its local header, which must name the same member.
+/// Finds the entry's data through its local header, which must name the same member.
 Result<Done> locate(ZipDirectoryBytes file, std::uint64_t header, ZipEntry& entry, std::string_view fileName)
 {
     const std::string member = "its member '" + entry.name + "' ";
@@ -116,7 +116,7 @@ Result<Done> locate(ZipDirectoryBytes file, std::uint64_t header, ZipEntry& entr
     return Done{};
 }
 
-/// The next record of the list.
+/// Reads the next record of the list.
 Result<ZipEntry> readEntry(ZipDirectoryBytes file, LittleEndianReader& list, std::string_view fileName)
 {
     const auto record = list.take(46);
@@ -147,7 +147,7 @@ Result<ZipEntry> readEntry(ZipDirectoryBytes file, LittleEndianReader& list, std
     return entry;
 }
 
-/// Members that share their bytes unpack to more than any ratio of the file allows.
+/// Refuses members that share bytes, because they could unpack to more than the file's size allows.
 Result<Done> lieApart(std::span<const ZipEntry> entries, std::string_view fileName)
 {
     std::vector<const ZipEntry*> inOrder;

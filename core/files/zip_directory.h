@@ -11,7 +11,7 @@
 
 namespace headwise {
 
-/// A member of a zip archive, inside the file by all its bytes.
+/// A member of a zip archive; all its bytes lie inside the file.
 struct ZipEntry {
     std::string name = {};
     std::uint64_t begin = 0;      ///< Offset of its data in the file.
@@ -20,9 +20,9 @@ struct ZipEntry {
     bool isDeflated = false;
 };
 
-/// The members of a zip archive, by its central directory, ZIP64 included.
+/// Lists the members of a zip archive from its central directory, ZIP64 included.
 ///
-/// libzip would read them too, but not say where a member's bytes begin, which is what mapping needs.
+/// libzip could list them too, but does not tell where a member's bytes begin, which mapping needs.
 /// Errors: Corrupt (no directory, members outside the file, a name twice or differing between the two headers);
 /// Unsupported (encrypted, split over volumes, packed otherwise than stored or deflated).
 /// Source: PKWARE APPNOTE 6.3.10, §4.3–4.5.

@@ -33,7 +33,7 @@ Result<std::string> whyNotMerge(const ProcessedWeights& weights, MergePair pair,
 /// Where the model loses one matrix, T alone goes, which is the same function too, and P stays; `merged` is then not set:
 ///   P ← P T, b_O ← b_O T + t of the layer before; what the MLP reads with: M ← T⁻¹ M, b ← b − t T⁻¹ M.
 /// Rotary positions, ALiBi, windows and soft caps act on queries, keys and scores, which stay as they were.
-/// Source: Graef, table 1; the biases: ANALYSES H1.
+/// Source: Graef, table 1; the biases: CONTRACTS.md §10.
 /// Errors: InvalidArgument as whyNotMerge, or where T has no inverse; Cancelled.
 /// Cost: an LU decomposition of a d_model² matrix per layer. Memory: the two matrices that stay, in double.
 Result<ProcessedWeights> mergePair(const ProcessedWeights& skipless, MergePair pair, const Task& task);

@@ -16,7 +16,7 @@ using AttributeValue = std::variant<std::string, double, bool, std::vector<std::
 
 /// One array of numbers with everything a reader needs to understand it.
 ///
-/// `path` is its place in the session file ("spectra/qk/singular_values"); `analyses/NAME/ARRAY` for what DESIGN §4 does
+/// `path` is its place in the session file ("spectra/qk/singular_values"); `analyses/NAME/ARRAY` for what FORMAT.md does
 /// not name.
 struct ResultArray {
     using Values = std::variant<std::vector<float>, std::vector<double>, std::vector<std::int32_t>,

@@ -26,7 +26,7 @@ ResultArray described(std::string path, std::vector<std::size_t> shape, ResultAr
     return array;
 }
 
-/// The four factors of every head, each head's [rows, cols] row by row.
+/// Reads the four factors of every head, each head's [rows, cols] row by row.
 template <typename Scalar>
 struct Factors {
     std::vector<Scalar> qkA, qkB, ovA, ovB;

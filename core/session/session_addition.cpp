@@ -16,7 +16,7 @@ namespace headwise {
 
 namespace {
 
-/// Whether two checkpoints hold the same bytes in the same tensors. Cost: reads both, up to the first difference.
+/// Tells whether two checkpoints hold the same bytes in the same tensors. Cost: reads both, up to the first difference.
 bool haveSameWeights(const std::string& mine, const std::string& other)
 {
     const auto a = WeightMap::open(mine), b = WeightMap::open(other);
@@ -31,7 +31,7 @@ bool haveSameWeights(const std::string& mine, const std::string& other)
     return true;
 }
 
-/// The digest of a model is that of its headers: two checkpoints of one training share it.
+/// Compares the weights too, because checkpoints of one training share the digest, which covers only headers.
 bool isAnotherCheckpoint(const ModelCard& stored, const ModelCard& run)
 {
     std::error_code code;
@@ -43,13 +43,13 @@ bool isAnotherCheckpoint(const ModelCard& stored, const ModelCard& run)
 
 bool isSameModel(const ModelCard& stored, const ModelCard& run)
 {
-    ModelCard moved = stored; // a model may be renamed and stand elsewhere
+    ModelCard moved = stored; // a model may be renamed or moved
     moved.source = run.source;
     moved.name = run.name;
     return moved == run;
 }
 
-/// The groups whose numbers --precision decides in every analysis.
+/// Groups whose number type follows --precision in every analysis.
 constexpr std::array<std::string_view, 4> precisionRoots = {"spectra/", "eigenvalues/", "composition/",
                                                             "factors/"};
 
@@ -104,7 +104,7 @@ std::filesystem::path changedSince(const Session& stored, const WeightMap& weigh
         char text[32];
         if (::stat(weights.fileOf(i).c_str(), &status) != 0 || !gmtime_r(&status.st_mtime, &parts))
             continue;
-        // Both are UTC to the second in ISO 8601, in which later times come later in the alphabet.
+        // Both are UTC to the second in ISO 8601, so alphabetical order is order in time.
         const std::string time(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts));
         if (time > stored.created)
             return weights.fileOf(i);

@@ -8,21 +8,22 @@
 
 namespace headwise {
 
-/// Says why the results of `run` must not stand beside those of `stored`: another model, another processing, embedding,
-/// precision, config or vocabulary. Empty if they may.
+/// Explains why the results of `run` cannot be added to those of `stored`: another model, processing, embedding,
+/// precision, config or vocabulary. Empty if they can.
 ///
-/// Both models are opened and their weights compared only if `stored` was computed from other files that are still there.
+/// The weights of both models are compared only if `stored` was computed from other files that still exist.
 /// \returns the end of a sentence that begins with the name of the stored session: "is about another model, …"
 std::string whyNotAdded(const Session& stored, const Session& run, Precision precision);
 
-/// The first file of the weights that was changed after `stored` was created, so that its results may be of other weights;
-/// empty if there is none. A copy or a fresh download is younger too: a reason to say so, not to refuse.
+/// Returns the first weight file that changed after `stored` was created; empty if there is none. Its results may then be
+/// about other weights. A copy or a fresh download is newer too, so this deserves a warning, not a refusal.
 std::filesystem::path changedSince(const Session& stored, const WeightMap& weights);
 
-/// Returns `run` with all that `stored` has besides: notes, bookmarks, view, results, warnings, the time it was created.
+/// Returns `run` merged into `stored`, which contributes its notes, bookmarks, view, results, warnings and time of
+/// creation.
 ///
-/// A result of `run` replaces the one of the same path. An analysis and a table are replaced as a whole, so that none of
-/// their arrays answers another question than the rest.
+/// A result of `run` replaces the one of the same path. An analysis or a table is replaced as a whole, so that all of its
+/// arrays answer the same question.
 Session added(Session stored, Session run);
 
 } // namespace headwise

@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to session_*.cpp: the names of the format, once for writing and reading. What they mean: FORMAT.md.
+// Private to session_*.cpp: the names in the format, shared by writer and reader. FORMAT.md explains them.
 
 #include "core/session/session.h"
 
@@ -10,10 +10,10 @@
 namespace headwise::layout {
 
 inline constexpr const char* format = "headwise-session";
-inline constexpr const char* configFile = "config_file"; // of /model, as
+inline constexpr const char* configFile = "config_file"; // attributes of /model
 inline constexpr const char* overrides = "overrides";    // "key=value"
 
-/// Where results live; anything else in the root group is not ours.
+/// Groups that hold results; anything else in the root group is ignored.
 inline constexpr std::array<std::string_view, 11> resultRoots = {
     "spectra", "eigenvalues", "scores",      "composition", "tables",  "analyses",
     "factors", "embedding",   "unembedding", "comparison",  "imported"};
@@ -53,19 +53,19 @@ inline constexpr std::array<SwitchField, 5> switches = {
      {"center_unembed", &Processing::centerUnembed},
      {"fold_value_biases", &Processing::foldValueBiases},
      {"refactor_factored_attention", &Processing::refactorAttention}}};
-/// Options of folding, written only where they are not as usual.
+/// Options of folding, written only if they differ from the default.
 inline constexpr std::array<SwitchField, 2> foldOptions = {
     {{"fold_biases", &Processing::foldBiases}, {"center_weights", &Processing::centerWeights}}};
 
-/// Strings as headChangeName gives them, written only where there are any.
+/// Strings from headChangeName, written only if there are any.
 inline constexpr const char* headChanges = "head_changes";
 
-/// Attributes of an array that have a member of their own, or say the same for readers of HDF5's dimension labels.
+/// Attributes of an array that have a member of their own, or that repeat it for readers of HDF5's dimension labels.
 inline constexpr std::array<std::string_view, 9> arrayAttributes = {
     "axes",      "definition", "title",           "unit", "null_mean", "null_deviation",
     "range_low", "range_high", "DIMENSION_LABELS"};
 
-/// Datasets with what the entries of an axis are.
+/// Datasets that serve as dimension scales.
 inline constexpr const char* layerScale = "model/axes/layer";
 inline constexpr const char* headScale = "model/axes/head";
 inline constexpr const char* tokenScale = "vocabulary/tokens";

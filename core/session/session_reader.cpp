@@ -15,13 +15,13 @@ namespace {
 constexpr int maxDepth = 4;
 constexpr std::size_t maxArrays = 10'000;
 
-/// One file being read and what is known of it.
+/// A file being read, and its state.
 struct Reading {
     const Hdf5Reader& file;
     const Task& task;
     Session& session;
 
-    /// Of a format version that this reader does not know.
+    /// True for a format version that this reader does not know.
     bool isNewer() const { return session.formatVersion > sessionFormatVersion; }
 
     Error corrupt(const std::string& what, const std::string& why) const
@@ -59,7 +59,7 @@ std::optional<double> numberOf(const Hdf5Attributes& attributes, std::string_vie
     return std::nullopt;
 }
 
-/// Whole numbers become doubles: an AttributeValue knows no others.
+/// Converts whole numbers to doubles, the only numbers of an AttributeValue.
 AttributeValue attributeValue(const Hdf5Attribute& value)
 {
     const auto kept = []<typename T>(const T& held) -> AttributeValue {
@@ -90,7 +90,7 @@ Result<Done> readRoot(Reading& reading)
     return Done{};
 }
 
-/// A few digits must not make lists of all heads or tokens longer than any memory.
+/// Limits the sizes, because a few digits could make lists of all heads or tokens exceed any memory.
 Result<Done> checkSizes(const Reading& reading)
 {
     const ModelCard& m = reading.session.model;
@@ -147,7 +147,7 @@ Result<Done> readModel(Reading& reading)
 Result<Done> readProcessing(Reading& reading)
 {
     if (!reading.file.has("processing")) {
-        // Without it nobody can tell raw weights from processed ones.
+        // Without it, raw weights cannot be told from processed ones.
         if (!reading.isNewer())
             return reading.corrupt("processing", "is missing");
         return Done{};
@@ -206,7 +206,7 @@ std::optional<HeadId> headOf(const ModelCard& model, std::string_view dotted)
     return inside ? head : std::nullopt;
 }
 
-/// What people wrote; a note on a head the model does not have is not ours.
+/// Reads notes and bookmarks; a note on a head that the model does not have is skipped.
 Result<Done> readTexts(Reading& reading)
 {
     Session& session = reading.session;
@@ -242,7 +242,7 @@ Result<Done> readTexts(Reading& reading)
     return Done{};
 }
 
-/// The shape DESIGN §4 gives this path; −1: any size; nothing: the axes decide.
+/// Returns the shape that FORMAT.md gives this path; −1: any size; nothing: the axes decide.
 std::optional<std::vector<int>> namedShape(std::string_view path, const ModelCard& m)
 {
     const std::string_view root = path.substr(0, path.find('/'));
@@ -285,7 +285,7 @@ Result<Done> checkShape(const Reading& reading, const ResultArray& array)
         const int fixed = array.axes[i] == "layer" ? model.nLayers
             : array.axes[i] == "head"              ? model.nHeads
                                                    : -1;
-        // The heads of a table are those that were asked for, and its rows belong to no layer.
+        // A table lists only the analysed heads, so its rows belong to no layer.
         const bool ofTable = array.path.starts_with("tables/");
         if (ofTable && (array.axes[i] == "layer" || (array.axes[i] == "head" && i > 0)))
             return wrong();
@@ -303,15 +303,15 @@ Result<Done> checkShape(const Reading& reading, const ResultArray& array)
     return Done{};
 }
 
-/// Nothing if a later version gives this path another shape than ours, or if it is no array of ours and stored in a way
-/// that is not read: a reader ignores what it does not know.
+/// Returns nothing if a later version gives this path another shape, or if the array is foreign and stored in a way that
+/// is not read: a reader ignores what it does not know.
 Result<std::optional<ResultArray>> readArray(const Reading& reading, const std::string& path)
 {
     Result<Hdf5Array> stored = reading.file.readArray(path);
     if (!stored && stored.error().code == ErrorCode::Unsupported
         && !namedShape(path, reading.session.model)) {
         logger().warn("{}", stored.error().message);
-        return std::optional<ResultArray>(); // of somebody else
+        return std::optional<ResultArray>(); // a foreign array
     }
     if (!stored)
         return stored.error();
@@ -337,7 +337,7 @@ Result<std::optional<ResultArray>> readArray(const Reading& reading, const std::
         if (std::find(layout::arrayAttributes.begin(), layout::arrayAttributes.end(), name)
             == layout::arrayAttributes.end())
             array.attributes.emplace(name, attributeValue(value));
-    if (array.axes.empty()) // an array somebody else added
+    if (array.axes.empty()) // an array that another program added
         for (std::size_t i = 0; i < array.shape.size(); ++i)
             array.axes.push_back("axis " + std::to_string(i));
     if (const Result<Done> fits = checkShape(reading, array); !fits) {
@@ -411,7 +411,7 @@ Result<Done> readResults(Reading& reading)
     return Done{};
 }
 
-/// The heads of each table are of this model, one per row, and its ids are tokens.
+/// Checks that the heads of each table belong to the model, one per row, and that its ids are tokens.
 Result<Done> tablesFit(const Reading& reading)
 {
     const ResultSet& results = reading.session.results;
@@ -441,7 +441,7 @@ Result<Done> tablesFit(const Reading& reading)
     return Done{};
 }
 
-/// The number of output tokens is written nowhere else: where columns have tables, there is one for each of W_U.
+/// Infers the number of output tokens, which is stored nowhere else: column tables have one entry for each column of W_U.
 Result<Done> checkUnembedding(Reading& reading)
 {
     const ResultSet& results = reading.session.results;
@@ -454,7 +454,7 @@ Result<Done> checkUnembedding(Reading& reading)
                                + std::to_string(columns->shape[1]) + " as tables/full_ov/column_ids has");
 }
 
-/// A later version may keep its tables differently; ours are right or the file is damaged.
+/// Checks the tables. A later version may store them differently; in ours, a mismatch means a damaged file.
 Result<Done> checkTables(Reading& reading)
 {
     const Result<Done> fit = tablesFit(reading);
@@ -490,7 +490,7 @@ bool isSessionFile(const std::filesystem::path& path)
         return false;
     const Result<Hdf5Reader> file = Hdf5Reader::open(path);
     const Result<Hdf5Attributes> attributes = file ? file->attributes("") : file.error();
-    // A file that cannot be looked into is no model either; as a session it is reported as damaged.
+    // An unreadable file is not a model either; as a session it is reported as damaged.
     return !attributes || textOf(*attributes, "format") == layout::format;
 }
 

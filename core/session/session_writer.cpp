@@ -126,7 +126,7 @@ Result<Done> writeResults(Hdf5Writer& file, const ResultSet& results, const Task
     return Done{};
 }
 
-/// What the entries of an axis are; empty: only its name is known.
+/// Returns the path of the dimension scale of an axis; empty if the axis has only a name.
 std::string scaleOf(const Session& session, const ResultArray& array, std::size_t axis)
 {
     const ModelCard& model = session.model;
@@ -134,7 +134,7 @@ std::string scaleOf(const Session& session, const ResultArray& array, std::size_
     const auto is = [&](std::string_view word, int length) {
         return name.ends_with(word) && array.shape[axis] == static_cast<std::size_t>(length);
     };
-    const bool ofTable = array.path.starts_with("tables/"); // whose heads are any of all layers
+    const bool ofTable = array.path.starts_with("tables/"); // their heads may belong to any layers
     if (is("layer", model.nLayers))
         return layout::layerScale;
     if (is("head", model.nHeads) && !ofTable)
@@ -156,7 +156,7 @@ Result<Done> writeScale(Hdf5Writer& file, const char* path, const char* axis, in
     return file.setAttribute(path, "definition", std::string("the indices of the axis"));
 }
 
-/// Labels of every array, and scales of those whose paths the format names; others may be thousands.
+/// Writes labels for every array, and scales only for paths in the format, because there may be thousands of others.
 Result<Done> writeAxes(Hdf5Writer& file, const Session& session)
 {
     if (const auto written = writeScale(file, layout::layerScale, "layer", session.model.nLayers); !written)

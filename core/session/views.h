@@ -37,7 +37,7 @@ struct ViewDescription {
 /// The views every session can have.
 std::vector<ViewDescription> views();
 
-/// Those and one per array of this session, named by its path; only what is there.
+/// The general views, and one per array of this session, named by its path; only those with data.
 std::vector<ViewDescription> viewsOf(const Session& session);
 
 /// The name under which `export --view` draws these arrays as `picture` does: a named view, or the path of a single array.

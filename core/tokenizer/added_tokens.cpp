@@ -10,7 +10,7 @@ namespace headwise {
 
 namespace {
 
-/// The property White_Space of Unicode.
+/// Unicode's property White_Space.
 bool isUnicodeWhiteSpace(char32_t c)
 {
     return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680

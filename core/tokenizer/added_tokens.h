@@ -14,18 +14,18 @@
 
 namespace headwise {
 
-/// Finds added tokens written out in a text: the leftmost first, of those that begin there the longest.
+/// Finds added tokens in a text: the leftmost first, and among those that begin there the longest.
 class AddedTokenMatcher {
 public:
     struct Part {
-        std::string_view text; ///< of the given text; what a token strips around it belongs to its part
-        int id;                ///< of the token it is, or plainText
+        std::string_view text; ///< of the given text, with the white space that a token strips around it
+        int id;                ///< the token's id, or plainText
     };
     static constexpr int plainText = -1;
 
     AddedTokenMatcher();
 
-    /// \param content what to look for: the token's text, normalized if it is matched in normalized text
+    /// \param content the text to look for: the token's text, normalized if it is matched in normalized text
     void add(const AddedToken& token, const std::string& content);
 
     /// \param text well-formed UTF-8
@@ -44,7 +44,8 @@ private:
     bool touchesWord(std::string_view text, std::size_t begin, std::size_t end) const;
 
     std::unordered_map<std::string, AddedToken, Hash, std::equal_to<>> m_tokens; ///< by content
-    std::array<std::vector<std::size_t>, 256> m_lengths; // of contents by first byte, longest first
+    // lengths of the contents that begin with this byte, longest first
+    std::array<std::vector<std::size_t>, 256> m_lengths;
     TokenPattern m_wordCharacter;
 };
 

@@ -19,11 +19,11 @@ struct Symbol {
     bool alive;
 };
 
-/// A merge that was possible when it was queued; whether it still is, is looked up when its turn comes.
+/// A merge that was possible when it was queued. It is checked again when its turn comes.
 struct Candidate {
     std::uint32_t rank;
     int position; // index of the left symbol
-    int id;       // of the result
+    int id;       // of the merged token
 
     bool operator>(const Candidate& other) const
     {
@@ -69,7 +69,7 @@ Result<Bpe> Bpe::create(const TokenizerFile& file)
                      "'" + file.path.string() + "': Merge " + std::to_string(rank) + " of '"
                          + file.merges[rank].left + "' and '" + file.merges[rank].right + "' " + what + "."};
     };
-    // The prefix of a continuing part is not repeated within the result.
+    // The prefix of a continuing part is not repeated inside the merged token.
     const std::size_t prefixLength = characterCount(file.continuingPrefix);
     bpe.m_merges.reserve(file.merges.size());
     for (std::size_t rank = 0; rank < file.merges.size(); ++rank) {
@@ -126,7 +126,7 @@ std::vector<int> Bpe::characters(std::string_view piece) const
 {
     std::vector<int> ids;
     ids.reserve(piece.size());
-    // An unknown character is written when the next known one comes, so that a run of them can be one.
+    // An unknown character is written when the next known one comes, so that a run can become one token.
     bool unknownWaits = false;
     const auto writeUnknown = [&] {
         if (unknownWaits)

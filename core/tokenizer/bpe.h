@@ -13,9 +13,9 @@
 
 namespace headwise {
 
-/// Byte-pair encoding: a piece starts as its characters, and the adjacent pair whose merge was learned first
-/// is merged, the leftmost on ties, until none is left.
-/// Source: Sennrich et al. 2016, arXiv:1508.07909; ties and unknown characters as Hugging Face tokenizers.
+/// Byte-pair encoding. A piece starts as its characters; then the adjacent pair whose merge was learned first is merged,
+/// the leftmost on ties, until none is left.
+/// Source: Sennrich et al. 2016, arXiv:1508.07909; ties and unknown characters as in Hugging Face tokenizers.
 class Bpe {
 public:
     /// Errors: Corrupt naming the file and the merge whose parts or result are not in the vocabulary.

@@ -8,10 +8,10 @@
 
 namespace headwise {
 
-/// "<0x0A>", how a vocabulary with byte fallback spells the byte 10.
+/// Returns "<0x0A>", the spelling of byte 10 in a vocabulary with byte fallback.
 std::string byteToken(std::size_t byte);
 
-/// Their ids, [256]; none if one is missing.
+/// Returns the ids of all byte tokens, [256]; empty if one is missing.
 std::vector<int> byteTokenIds(const TokenizerFile& file);
 
 } // namespace headwise

@@ -10,7 +10,7 @@
 
 namespace headwise {
 
-/// SentencePiece's precompiled_charsmap: which strings of a text are replaced by which.
+/// SentencePiece's precompiled_charsmap, which maps strings of a text to replacements.
 ///
 /// A double-array trie of 32-bit units, whose leaves point into a block of strings that end with a zero byte.
 /// Source: sentencepiece `normalizer.cc`; Darts-clone `darts.h`, DoubleArrayUnit.
@@ -18,14 +18,14 @@ class CharacterMap {
 public:
     CharacterMap() = default; ///< Changes nothing.
 
-    /// Errors: Corrupt if its parts do not fit together; the sentence lacks the file.
+    /// Errors: Corrupt if its parts do not fit together; the sentence does not name the file.
     static Result<CharacterMap> create(std::string_view bytes);
 
-    /// At every position the longest string the map knows is replaced, as SentencePiece does.
+    /// Replaces, at every position, the longest string in the map, as SentencePiece does.
     std::string normalized(std::string_view text) const;
 
-    /// As the Hugging Face library does: a grapheme below 6 bytes as a whole by the shortest string it begins with, else
-    /// its characters one by one.
+    /// Replaces as the Hugging Face library does: a grapheme below 6 bytes as a whole by the shortest string it begins
+    /// with, else character by character.
     std::string normalizedByGrapheme(std::string_view text) const;
 
 private:

@@ -17,7 +17,7 @@ namespace {
 
 using GgufTokenizerKind = PieceVocabulary::Kind;
 
-/// How the names of tokenizer.ggml.pre split. Source: llama.cpp `llama-vocab.cpp`.
+/// The splits that tokenizer.ggml.pre can name. Source: llama.cpp `llama-vocab.cpp`.
 enum class Split { Gpt2, DigitsThenGpt2, Llama3, Qwen2, O200k, Bloom, Falcon };
 
 constexpr std::array<std::pair<std::string_view, Split>, 29> splitNames{{
@@ -157,7 +157,7 @@ Result<Done> GgufTokenizerReader::readPieces()
         m_pieces.push_back({(*tokens)[id], score,
                             kind >= 1 && kind <= 6 ? static_cast<GgufTokenizerKind>(static_cast<int>(kind))
                                                    : GgufTokenizerKind::Normal});
-        // How the converter fills the rows of W_E behind the vocabulary.
+        // The converter fills the rows of W_E past the vocabulary with such pieces.
         if (m_pieces.back().kind == GgufTokenizerKind::Unused && m_pieces.back().text.starts_with("[PAD"))
             m_pieces.back().text.clear();
     }
@@ -173,7 +173,7 @@ Result<TokenizerFile> GgufTokenizerReader::pieces(bool isUnigram)
         return piece.kind == GgufTokenizerKind::Byte;
     });
     if (const auto* map = find<std::vector<double>>("precompiled_charsmap"))
-        for (const double byte : *map) // signed or not; what is neither damages the map, which says so
+        for (const double byte : *map) // signed or not; any other number damages the map, which reports it
             vocabulary.characterMap.push_back(
                 byte >= -128 && byte <= 255 ? static_cast<char>(static_cast<int>(byte)) : '\0');
     if (flag("add_bos_token", !isUnigram))
@@ -214,7 +214,7 @@ void GgufTokenizerReader::chooseSplit(TokenizerFile& file) const
     }
     file.stages.preTokenizers = stepsOf(known->second);
     file.ignoreMerges = known->second == Split::Llama3;
-    if (known->second == Split::Qwen2) // the converter leaves it out, the original has it
+    if (known->second == Split::Qwen2) // the original has it, the converter drops it
         file.stages.normalizers.push_back({.kind = NormalizerStep::Kind::Nfc});
     if (const auto bos = token("bos_token_id"); bos && flag("add_bos_token", known->second == Split::Llama3))
         file.stages.idsBefore.push_back(*bos);

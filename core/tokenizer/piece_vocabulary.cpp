@@ -16,7 +16,7 @@ using PieceVocabularyPiece = PieceVocabulary::Piece;
 
 constexpr std::string_view mark = "▁";
 
-/// Every way to make a piece of two others, in the order of the scores.
+/// Lists every way to make a piece from two others, in the order of the scores.
 std::vector<BpeMerge> mergesOf(const std::vector<PieceVocabularyPiece>& pieces)
 {
     std::unordered_map<std::string_view, const PieceVocabularyPiece*> known;
@@ -68,7 +68,7 @@ std::vector<NormalizerStep> normalizersOf(const PieceVocabulary& vocabulary)
     }
     if (vocabulary.escapeWhitespaces)
         steps.push_back(replacement(false, " ", std::string(mark)));
-    if (vocabulary.removeExtraWhitespaces) // a ▁ of the text itself counts at its end
+    if (vocabulary.removeExtraWhitespaces) // a ▁ in the text itself counts as a space at its end
         steps.push_back(
             replacement(true, vocabulary.escapeWhitespaces ? std::string(mark) + "+\\z" : " +\\z", ""));
     return steps;

@@ -12,7 +12,7 @@ namespace {
 
 using PreTokenizerKind = PreTokenizerStep::Kind;
 
-/// The pattern of GPT-2, also of NeoX, Pythia and every file that says ByteLevel with use_regex.
+/// The pattern of GPT-2, also used by NeoX, Pythia and every file that has ByteLevel with use_regex.
 /// Source: Radford et al. 2019, encoder.py.
 constexpr std::string_view gpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
@@ -51,7 +51,7 @@ void mergeContiguous(std::vector<Segment>& all)
     all = std::move(merged);
 }
 
-/// Each match joins the segment before it, except behind another match.
+/// Joins each match to the segment before it, unless that is a match too.
 void mergeWithPrevious(std::vector<Segment>& all)
 {
     std::vector<Segment> merged;
@@ -66,7 +66,7 @@ void mergeWithPrevious(std::vector<Segment>& all)
     all = std::move(merged);
 }
 
-/// Each match joins the segment behind it, except before another match.
+/// Joins each match to the segment after it, unless that is a match too.
 void mergeWithNext(std::vector<Segment>& all)
 {
     std::vector<Segment> merged;

@@ -18,7 +18,7 @@ struct TextPiece {
 /// Splits text into the pieces that no token crosses.
 class PreTokenizer {
 public:
-    /// Errors: Corrupt or Unsupported if a pattern does not compile; the sentence lacks the file.
+    /// Errors: Corrupt or Unsupported if a pattern does not compile; the sentence does not name the file.
     static Result<PreTokenizer> create(const std::vector<PreTokenizerStep>& steps);
 
     /// \param text well-formed UTF-8, normalized

@@ -27,7 +27,7 @@ struct Field {
     int integer() const { return static_cast<int>(static_cast<std::int64_t>(value)); }
 };
 
-/// The fields of a message one after another. Source: protobuf.dev, "Encoding".
+/// Reads the fields of a message one after another. Source: protobuf.dev, "Encoding".
 class Message {
 public:
     explicit Message(std::string_view bytes)
@@ -35,7 +35,7 @@ public:
     {
     }
 
-    /// Nothing at the end and where the message is damaged.
+    /// Returns nothing at the end, or if the message is damaged.
     std::optional<Field> next();
     bool isSound() const { return m_isSound; }
 
@@ -106,7 +106,7 @@ private:
     }
 
     PieceVocabulary m_vocabulary = {.isUnigram = true, .removeExtraWhitespaces = true};
-    int m_modelType = 1; // unigram
+    int m_modelType = 1; // 1: unigram
     int m_bos = 1;
     int m_eos = 2;
     bool m_spaceIsSuffix = false;
@@ -248,7 +248,7 @@ Result<TokenizerFile> readLlama2cTokenizer(std::string_view content, const std::
     LittleEndianReader in(std::as_bytes(std::span(content)), 4);
     while (in.remaining() > 0) {
         const std::size_t id = vocabulary.pieces.size();
-        const float score = *in.next<float>(); // lengths were checked
+        const float score = *in.next<float>(); // the lengths are already checked
         std::string text = withMarks(*in.text(*in.next<std::uint32_t>()));
         SentencepieceKind kind = SentencepieceKind::Normal;
         if (id == 0)
@@ -257,7 +257,7 @@ Result<TokenizerFile> readLlama2cTokenizer(std::string_view content, const std::
             kind = SentencepieceKind::Control;
         else if (id < 259)
             kind = SentencepieceKind::Byte;
-        if (kind == SentencepieceKind::Control) // the exporter put line ends around it
+        if (kind == SentencepieceKind::Control) // the exporter puts line ends around it
             text = id == 1 ? "<s>" : "</s>";
         if (!std::isfinite(score) || firstInvalidUtf8(text))
             return corrupt("token " + std::to_string(id) + " is no text or has no score");

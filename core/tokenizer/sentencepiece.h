@@ -9,28 +9,29 @@
 
 namespace headwise {
 
-/// A choice that a tokenizer_config.json beside a vocabulary makes; nothing where it is silent.
+/// The choices in a tokenizer_config.json beside a vocabulary; nothing where it makes none.
 struct SpecialTokenChoice {
     std::optional<bool> addBos, addEos;
 };
 
-/// Whether a file begins as a SentencePiece model does: with a piece.
+/// Tells whether a file begins as a SentencePiece model does: with a piece.
 bool isSentencePiece(std::string_view file);
 
-/// A SentencePiece model (tokenizer.model, spiece.model), a protobuf message.
+/// Reads a SentencePiece model (tokenizer.model, spiece.model), a protobuf message.
 ///
-/// Without a choice a text begins with the model's BOS if pieces are merged (Llama, Gemma) and with nothing if the cut is
-/// Unigram's (T5). We do not link libsentencepiece: versions below 0.2.1, the one in Debian 12 among them, crash on damaged
-/// character maps, and it cannot read the same vocabulary out of a tokenizer.json or a GGUF. Tests compare with it.
+/// By default, a text begins with the model's BOS under BPE (Llama, Gemma) and with nothing under Unigram (T5). We do not
+/// link libsentencepiece: versions below 0.2.1, Debian 12's among them, crash on damaged character maps, and it cannot
+/// read the same vocabulary from a tokenizer.json or a GGUF. Tests compare with it.
 /// Errors: Corrupt naming the file.
 /// Source: sentencepiece `sentencepiece_model.proto`.
 Result<TokenizerFile> readSentencePiece(std::string_view content, const std::filesystem::path& path,
                                         const SpecialTokenChoice& choice);
 
-/// Whether a file is one of llama2.c's tokenizer.bin by its length and counts.
+/// Recognises llama2.c's tokenizer.bin by its length and counts.
 bool isLlama2cTokenizer(std::string_view file);
 
-/// llama2.c's tokenizer.bin: a score and a text per token; 0 is unknown, 1 begins and 2 ends a text, then come the bytes.
+/// Reads llama2.c's tokenizer.bin: a score and a text per token. 0 is the unknown token, 1 begins and 2 ends a text, then
+/// come the bytes.
 /// Errors: Corrupt naming the file.
 /// Source: llama2.c `tokenizer.py`, Tokenizer.export.
 Result<TokenizerFile> readLlama2cTokenizer(std::string_view content, const std::filesystem::path& path);

@@ -7,7 +7,7 @@
 
 namespace headwise {
 
-/// The patterns that split text before byte-level BPE, of vocabularies whose files do not say them.
+/// Patterns that split text before byte-level BPE, for vocabularies whose files do not contain them.
 /// Source: openai/tiktoken `openai_public.py`; the tokenizer.json of Llama 3 and Qwen 2.
 namespace split_pattern {
 
@@ -25,10 +25,10 @@ constexpr std::string_view bloom = R"( ?[^(\s|[.,!?…。，、।۔،])]+)";
 
 } // namespace split_pattern
 
-/// Split by the pattern, then spelled in the byte-level alphabet.
+/// Splits by the pattern, then spells the pieces in the byte-level alphabet.
 std::vector<PreTokenizerStep> splitAndByteLevel(std::string_view pattern);
 
-/// GPT-2's own: its pattern is that of the ByteLevel step.
+/// GPT-2's own steps: the pattern is part of the ByteLevel step.
 std::vector<PreTokenizerStep> gpt2ByteLevel();
 
 } // namespace headwise

@@ -39,7 +39,7 @@ std::array<int, alphabetEnd> byteOfCharacter()
     return bytes;
 }
 
-/// The bytes a token in the byte-level alphabet stands for; its own if one character is not of it.
+/// Returns the bytes of a token in the byte-level alphabet; its own bytes if a character is not in the alphabet.
 std::string byteLevelBytes(std::string_view token)
 {
     static const std::array<int, alphabetEnd> byteOf = byteOfCharacter();
@@ -54,7 +54,7 @@ std::string byteLevelBytes(std::string_view token)
     return bytes;
 }
 
-/// The byte of "<0x0A>".
+/// Returns the byte that "<0x0A>" stands for.
 std::optional<char> byteOfToken(std::string_view token)
 {
     if (token.size() != 6 || !token.starts_with("<0x") || token.back() != '>')
@@ -155,7 +155,7 @@ std::string stripped(std::string text, const DecoderStep& step)
     return text;
 }
 
-/// English punctuation without the space that tokenization by words puts before it.
+/// Removes the space that splitting into words puts before English punctuation.
 std::string cleanedUp(std::string text)
 {
     constexpr std::pair<std::string_view, std::string_view> changes[] = {
@@ -224,7 +224,7 @@ Result<TokenDecoder> TokenDecoder::create(const TokenizerFile& file)
 {
     std::vector<DecoderStep> steps = file.stages.decoders;
     if (steps.empty() && usesByteLevel(file))
-        steps.emplace_back(); // A file without a decoder still spells its tokens in the alphabet.
+        steps.emplace_back(); // Without a decoder in the file, tokens are still spelled in the alphabet.
     TokenDecoder decoder;
     for (DecoderStep& step : steps) {
         Result<TokenPattern> pattern = TokenPattern::compile(step.pattern);
@@ -255,7 +255,7 @@ std::string TokenDecoder::bytes(std::string_view spelling) const
                 text.insert(0, " ");
             break;
         case TokenDecoderKind::Fuse:
-        case TokenDecoderKind::Strip: break; // These are about the text as a whole.
+        case TokenDecoderKind::Strip: break; // These steps concern the text as a whole.
         }
     }
     return text;

@@ -10,15 +10,15 @@
 
 namespace headwise {
 
-/// The byte-level alphabet of GPT-2: one printable character for every byte, so that a vocabulary of bytes
-/// can be written as text. Printable bytes stand for themselves, the 68 others are U+0100, U+0101, … in order.
+/// Returns the character for a byte in GPT-2's byte-level alphabet, in which a vocabulary of bytes can be written as
+/// text. Printable bytes stand for themselves, the 68 others are U+0100, U+0101, … in order.
 /// Source: Radford et al. 2019, encoder.py, bytes_to_unicode.
 char32_t byteLevelCharacter(unsigned char byte);
 
-/// The text in that alphabet.
+/// Spells bytes in that alphabet.
 std::string byteLevelText(std::string_view bytes);
 
-/// From the vocabulary's spelling of tokens to their bytes, and from a sequence of tokens to its text.
+/// Turns a token's spelling in the vocabulary into its bytes, and a sequence of tokens into text.
 class TokenDecoder {
 public:
     struct Token {
@@ -29,10 +29,10 @@ public:
     /// Errors: Corrupt or Unsupported naming the file if a pattern does not compile.
     static Result<TokenDecoder> create(const TokenizerFile& file);
 
-    /// Bytes of a token that is not the first of a text. \param spelling not of an added token
+    /// Returns the bytes of a token that is not the first of a text. \param spelling not of an added token
     std::string bytes(std::string_view spelling) const;
 
-    /// Errors: none; where a pattern exceeds its limits its step is left out.
+    /// Errors: none; a step whose pattern exceeds its limits is skipped.
     std::string text(std::vector<Token> tokens) const;
 
 private:

@@ -32,7 +32,7 @@ Result<TokenEncoder> TokenEncoder::create(const TokenizerFile& file, TokenModel 
         return inFile(file.path.string(), preTokenizer.error());
     TokenEncoder encoder(file, std::move(model), std::move(normalizer).value(),
                          std::move(preTokenizer).value());
-    // Special ones first: of two tokens with one text, they have it.
+    // Special tokens first: if two tokens have the same text, the special one wins.
     for (const bool special : {true, false}) {
         for (const AddedToken& token : file.addedTokens) {
             if (token.special != special)

@@ -12,13 +12,13 @@
 
 namespace headwise {
 
-/// From text to token ids, without the special tokens that a post-processor adds.
+/// Turns text into token ids, without the special tokens that a post-processor adds.
 ///
-/// Added tokens are taken out first, then the rest is normalized, once more searched for added tokens that are
-/// matched in normalized text, split into pieces and merged.
+/// Added tokens are found first. The rest is normalized, searched again for added tokens that are matched in normalized
+/// text, split into pieces and encoded.
 class TokenEncoder {
 public:
-    /// Errors: Corrupt or Unsupported naming the file if one of its patterns does not compile.
+    /// Errors: Corrupt or Unsupported, naming the file, if one of its patterns does not compile.
     static Result<TokenEncoder> create(const TokenizerFile& file, TokenModel model);
 
     /// \param text well-formed UTF-8

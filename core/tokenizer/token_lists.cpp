@@ -19,12 +19,12 @@ struct Special {
     int id;
 };
 
-/// Properties of a vocabulary that its size tells.
+/// Properties of a known vocabulary, recognised by its size.
 struct Known {
     std::size_t count;
-    std::string_view pattern; ///< Empty: GPT-2's.
+    std::string_view pattern; ///< Empty: GPT-2's pattern.
     std::vector<Special> specials;
-    bool begins; ///< A text begins with the first of them.
+    bool begins; ///< Whether a text begins with the first special token.
 };
 
 const std::vector<Known>& knownVocabularies()
@@ -81,7 +81,7 @@ std::optional<Ranked> rankedIn(std::string_view line)
     return Ranked{*std::move(bytes), rank};
 }
 
-/// Every way to make a token of two others; bytes, not characters, are what begins.
+/// Adds every way to make a token from two others. Tokens are split between bytes, not characters.
 void addMerges(const std::vector<Ranked>& tokens, TokenizerFile& file)
 {
     std::unordered_map<std::string_view, int> ranks;
@@ -139,7 +139,7 @@ Result<TokenizerFile> readTiktoken(std::string_view text, const std::filesystem:
         file.vocabulary.push_back({byteLevelText(token->bytes), token->rank});
         tokens.push_back(*std::move(token));
     }
-    file.ignoreMerges = true; // a piece that is a token as a whole is that token
+    file.ignoreMerges = true; // a piece that equals a token becomes that token
     addMerges(tokens, file);
     file.stages.decoders.emplace_back();
     addKnown(file);

@@ -12,7 +12,7 @@
 
 namespace headwise {
 
-/// Cuts a piece of pre-tokenized text into tokens, for every kind of tokenizer file.
+/// Splits a pre-tokenized piece of text into tokens, for every kind of tokenizer file.
 class TokenModel {
 public:
     /// Errors: Corrupt naming the file if its tokens contradict each other.

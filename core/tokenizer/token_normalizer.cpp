@@ -56,7 +56,7 @@ std::string lowercase(std::string_view text)
 {
     return forEachCodePoint(text, [](std::string& result, char32_t c) {
         appendUtf8(result, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
-        if (c == 0x130) // İ is the one letter whose lower case is two characters: i and a dot above.
+        if (c == 0x130) // İ is the only letter whose lower case is two characters: i and a dot above.
             result.replace(result.size() - 1, 1, "i\u0307");
     });
 }
@@ -77,7 +77,7 @@ bool isCleanedWhiteSpace(utf8proc_category_t category, char32_t c)
         || category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
 }
 
-/// Source: BERT's tokenization.py, _clean_text; controls as Hugging Face tokenizers sees them.
+/// Source: BERT's tokenization.py, _clean_text; control characters as in Hugging Face tokenizers.
 std::string cleanText(std::string_view text)
 {
     return forEachCodePoint(text, [](std::string& result, char32_t c) {
@@ -131,7 +131,7 @@ std::string nmt(std::string_view text)
     });
 }
 
-/// No normalization in use lengthens a text as much: one character becomes at most eighteen.
+/// The longest output allowed. No normalization in use exceeds it: one character becomes at most eighteen.
 std::size_t lengthLimit(std::size_t bytes)
 {
     return (std::size_t(1) << 20) + 32 * bytes;

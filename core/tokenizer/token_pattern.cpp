@@ -14,12 +14,13 @@ namespace headwise {
 namespace {
 
 constexpr std::size_t patternLengthLimit = 1u << 20; // bytes
-constexpr std::uint32_t stepLimit = 10'000'000; // of one match; published patterns need a few per character
-constexpr std::uint32_t heapLimit = 64 * 1024;  // KiB
+// per match; published patterns need a few steps per character
+constexpr std::uint32_t stepLimit = 10'000'000;
+constexpr std::uint32_t heapLimit = 64 * 1024; // KiB
 
 constexpr std::string_view wordProperties = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
 
-/// Long names of general categories, which PCRE2 knows by their two letters only.
+/// Long names of general categories. PCRE2 knows only their two-letter names.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 17> categories{{
     {"Letter", "L"},
     {"Uppercase_Letter", "Lu"},
@@ -40,7 +41,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 17> categori
     {"Other", "C"},
 }};
 
-/// PCRE2 takes a bare script name for the script's *extensions*, Oniguruma for the script itself.
+/// PCRE2 reads a bare script name as the script's *extensions*, Oniguruma as the script itself.
 constexpr std::array<std::string_view, 16> scripts{
     "Arabic", "Armenian", "Bengali",  "Cyrillic", "Devanagari", "Georgian", "Greek", "Han",
     "Hangul", "Hebrew",   "Hiragana", "Katakana", "Khmer",      "Latin",    "Tamil", "Thai",
@@ -109,7 +110,7 @@ private:
             copy(end == std::string_view::npos ? 1 : end + 2);
         } else if (m_rest.starts_with("[^") || m_rest.starts_with("&&")) {
             m_possible = false;
-        } else if (m_rest.starts_with('[')) { // A union: the brackets add nothing.
+        } else if (m_rest.starts_with('[')) { // A union: the inner brackets add nothing.
             ++m_classDepth;
             replace(1, "");
         } else if (m_rest.starts_with(']')) {
@@ -185,7 +186,7 @@ int matchFrom(const pcre2_real_code_8* code, std::string_view text, std::size_t 
               const MatchState& state)
 {
     const auto* subject = reinterpret_cast<PCRE2_SPTR8>(text.data());
-    // The text was checked once as a whole; a check in every call would make a long text quadratic.
+    // The whole text was checked once; a check in every call would take quadratic time.
     const int found = pcre2_match_8(code, subject, text.size(), offset, PCRE2_NO_UTF_CHECK, state.data.get(),
                                     state.context.get());
     if (found != PCRE2_ERROR_JIT_STACKLIMIT)
@@ -219,7 +220,7 @@ Result<TokenPattern> TokenPattern::compile(const TokenPatternText& pattern)
         return Error{ErrorCode::Unsupported, quoted + " uses negated or intersected classes within a class."};
     int code = 0;
     PCRE2_SIZE offset = 0;
-    // In Oniguruma's default syntax ^ and $ match at every line.
+    // In Oniguruma's default syntax, ^ and $ match at every line.
     const std::uint32_t options = pattern.isRegex
         ? PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C
         : PCRE2_UTF | PCRE2_LITERAL;
@@ -227,7 +228,7 @@ Result<TokenPattern> TokenPattern::compile(const TokenPatternText& pattern)
                                              options, &code, &offset, nullptr);
     if (!compiled)
         return Error{ErrorCode::Corrupt, quoted + " does not compile: " + compilerMessage(code) + "."};
-    pcre2_jit_compile_8(compiled, PCRE2_JIT_COMPLETE); // Where there is no JIT the interpreter serves.
+    pcre2_jit_compile_8(compiled, PCRE2_JIT_COMPLETE); // Without a JIT, the interpreter is used.
     return TokenPattern(std::shared_ptr<const pcre2_real_code_8>(
         compiled, [](pcre2_real_code_8* owned) { pcre2_code_free_8(owned); }));
 }
@@ -250,7 +251,7 @@ Result<std::vector<TokenPattern::Match>> TokenPattern::matches(std::string_view 
             return Error{ErrorCode::Corrupt, "A pattern cannot be matched: " + compilerMessage(result) + "."};
         const PCRE2_SIZE* ends = pcre2_get_ovector_pointer_8(state.data.get());
         const Match match{ends[0], ends[1]};
-        // \K can move the begin behind the end, and an empty match right behind a match is none.
+        // \K can move the begin behind the end, and an empty match right after another match does not count.
         const bool empty = match.begin >= match.end;
         const bool repeated = match.begin < (found.empty() ? 0 : found.back().end);
         if (!repeated && !(empty && !found.empty() && match.end == found.back().end))

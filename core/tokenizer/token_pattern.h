@@ -14,14 +14,14 @@ struct pcre2_real_code_8;
 
 namespace headwise {
 
-/// A regular expression in the syntax of PCRE2 that means what the pattern means in Oniguruma, for which
-/// tokenizer files are written; nothing if it uses what PCRE2 has no word for.
+/// Translates a pattern from Oniguruma's syntax, which tokenizer files use, to PCRE2's. Returns nothing if PCRE2 has no
+/// equivalent.
 ///
-/// Differences: \s and \w follow the Unicode properties, \h is a hexadecimal digit, \p{Han} a script and
-/// \p{Letter} a category, and a class may contain classes.
+/// Differences: \s and \w follow the Unicode properties, \h is a hexadecimal digit, \p{Han} a script and \p{Letter} a
+/// category, and a class may contain classes.
 std::optional<std::string> pcre2Syntax(std::string_view oniguruma);
 
-/// A compiled pattern. Immutable, any thread may use it.
+/// A compiled pattern. Immutable; any thread may use it.
 class TokenPattern {
 public:
     struct Match {
@@ -29,12 +29,12 @@ public:
         std::size_t end;
     };
 
-    /// Errors: Unsupported or Corrupt with the reason the compiler gives; the sentence lacks the file.
+    /// Errors: Unsupported or Corrupt with the compiler's reason; the sentence does not name the file.
     static Result<TokenPattern> compile(const TokenPatternText& pattern);
 
-    /// All matches, in order, none overlapping.
+    /// Returns all matches, in order, without overlaps.
     /// \param text well-formed UTF-8
-    /// Errors: Corrupt if the pattern needs more steps or memory than a sane one does.
+    /// Errors: Corrupt if the pattern needs unreasonably many steps or much memory.
     Result<std::vector<Match>> matches(std::string_view text) const;
 
 private:

@@ -22,8 +22,8 @@ std::string lowered(std::string text)
     return text;
 }
 
-constexpr std::uint32_t mostSteps = 20'000; // of one match: sane patterns take dozens
-constexpr int tokensBetweenLooks = 1000;    // whether somebody has cancelled
+constexpr std::uint32_t mostSteps = 20'000; // per match; sane patterns take dozens
+constexpr int tokensBetweenLooks = 1000;    // between checks for cancellation
 
 struct PatternParts {
     std::unique_ptr<pcre2_code_8, decltype(&pcre2_code_free_8)> code;
@@ -55,7 +55,7 @@ Result<PatternParts> compiled(std::string_view pattern)
                          + " (at byte " + std::to_string(place) + ")."};
     }
     pcre2_jit_compile_8(parts.code.get(),
-                        PCRE2_JIT_COMPLETE); // Where there is no JIT the interpreter serves.
+                        PCRE2_JIT_COMPLETE); // Without a JIT, the interpreter is used.
     parts.data.reset(pcre2_match_data_create_from_pattern_8(parts.code.get(), nullptr));
     if (!parts.data || !parts.context)
         return Error{ErrorCode::OutOfMemory, "There is no memory left to search the vocabulary."};
@@ -63,7 +63,7 @@ Result<PatternParts> compiled(std::string_view pattern)
     return parts;
 }
 
-/// Text that is no well-formed UTF-8, a part of a character, matches nothing.
+/// Text that is not well-formed UTF-8, such as part of a character, matches nothing.
 Result<bool> isMatched(const PatternParts& pattern, const std::string& text)
 {
     const int found = pcre2_match_8(pattern.code.get(), reinterpret_cast<PCRE2_SPTR8>(text.data()),

@@ -28,7 +28,7 @@ struct Token {
 constexpr int noToken = -1;
 constexpr std::size_t textSizeLimit = 256u << 20; // bytes
 
-/// The id a query "#50256" names.
+/// Parses a query such as "#50256".
 std::optional<long> idIn(std::string_view query)
 {
     if (query.size() < 2 || query.front() != '#')
@@ -40,7 +40,7 @@ std::optional<long> idIn(std::string_view query)
     return id;
 }
 
-/// A person's next guesses for a token that is not there.
+/// Guesses tokens close to one that does not exist.
 std::vector<std::string> neighbours(std::string_view query)
 {
     constexpr std::string_view mark = "␣";
@@ -73,8 +73,8 @@ std::vector<std::string> neighbours(std::string_view query)
 struct Tokenizer::Tables {
     using Index = std::unordered_map<std::string_view, int>; // into the strings of `tokens`
 
-    std::vector<Token> tokens;  // in no order
-    std::vector<int> tokenOfId; // [size], noToken where there is none
+    std::vector<Token> tokens;  // unordered
+    std::vector<int> tokenOfId; // [size], noToken for gaps
     std::vector<int> idOfToken; // [tokens]
     Index idOfShown;
     Index idOfBytes;
@@ -83,7 +83,7 @@ struct Tokenizer::Tables {
     std::vector<int> idsBefore;
     std::vector<int> idsAfter;
     std::optional<TokenEncoder> encoder;
-    Error cannotEncode; ///< Meaningless with an encoder.
+    Error cannotEncode; ///< Used only without an encoder.
 
     const Token* token(int id) const
     {
@@ -131,7 +131,7 @@ void Tokenizer::Tables::putAll(const TokenizerFile& file, const TokenDecoder& sp
     buildIndexes();
 }
 
-/// A file whose tokens contradict each other is refused; one whose encoder we do not have can still be shown.
+/// Refuses a file whose tokens contradict each other. A file with an unknown encoder can still be shown.
 Result<Done> Tokenizer::Tables::makeEncoder(const TokenizerFile& file)
 {
     if (!file.cannotEncode.empty()) {
@@ -154,7 +154,7 @@ void Tokenizer::Tables::buildIndexes()
     idOfShown.reserve(tokens.size());
     idOfBytes.reserve(tokens.size());
     idOfSpelling.reserve(tokens.size());
-    // The first to come keeps a name, so in the order in which encoding prefers them.
+    // The first token keeps a name, so they are sorted as encoding prefers them.
     const auto rank = [](const Token& found) {
         if (found.added)
             return 0;
@@ -223,9 +223,9 @@ Tokenizer Tokenizer::fromVocabulary(std::vector<std::string> shown, std::vector<
     for (int id = 0; id < static_cast<int>(shown.size()); ++id) {
         if (shown[id] == shownUnused(id))
             continue;
-        // Only special tokens are shown otherwise than their bytes are.
+        // Only special tokens are shown differently from their bytes.
         const bool special = shown[id] != shownToken(bytes[id]);
-        if (special) // a session that somebody else wrote may have anything there
+        if (special) // a session from elsewhere may contain anything here
             shown[id] = shownSpecialToken(shown[id]);
         tables->put(id, {bytes[id], bytes[id], std::move(shown[id]), special, special});
     }

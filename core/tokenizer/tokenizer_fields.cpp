@@ -69,7 +69,7 @@ int TokenizerFields::smallNumber(const json& object, const char* name)
 
 int TokenizerFields::id(const json& value, std::string_view token)
 {
-    // As double first: an unsigned 2^64 - 1 is a negative int64.
+    // Compares as double first, because an unsigned 2^64 - 1 is a negative int64.
     if (value.is_number_integer() && value.get<double>() >= 0 && value.get<double>() < double(tokenIdLimit))
         return value.get<int>();
     corrupt("Token '" + std::string(token.substr(0, 80)) + "' has id "

@@ -11,10 +11,10 @@
 
 namespace headwise {
 
-/// Reads members of the JSON objects of one tokenizer file and remembers the first thing that is wrong.
+/// Reads members of the JSON objects of one tokenizer file and remembers the first fault.
 ///
-/// A member that is absent or null has its default; one of another type than asked for makes the file Corrupt, and
-/// reading goes on with the default, so that the code which reads needs no branches for it.
+/// A member that is absent or null has its default. A member of the wrong type makes the file Corrupt, and reading goes
+/// on with the default, so that the calling code needs no branches for it.
 class TokenizerFields {
 public:
     explicit TokenizerFields(std::filesystem::path path);
@@ -25,7 +25,7 @@ public:
     int smallNumber(const nlohmann::json& object, const char* name); ///< 0 if absent, at most a million
     int id(const nlohmann::json& value, std::string_view token);     ///< in [0, 10 million)
 
-    /// \param what a sentence; the file's name is put before it
+    /// \param what a sentence; it is prefixed with the file's name
     void corrupt(const std::string& what);
     void fail(Error error);
     const std::optional<Error>& error() const { return m_error; }

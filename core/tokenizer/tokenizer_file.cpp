@@ -29,14 +29,14 @@ Result<json> readJson(const std::filesystem::path& path)
     return parseJson(*text, path.string());
 }
 
-/// A vocab.json: nothing but tokens and their ids.
+/// Recognises a vocab.json: nothing but tokens and their ids.
 bool isVocabulary(const json& root)
 {
     return root.is_object() && !root.empty()
         && std::all_of(root.begin(), root.end(), [](const json& value) { return value.is_number(); });
 }
 
-/// The texts that a tokenizer_config.json or special_tokens_map.json names as special.
+/// Returns the texts that a tokenizer_config.json or special_tokens_map.json names as special.
 std::vector<std::string> specialTexts(const json& names)
 {
     std::vector<std::string> texts;
@@ -59,7 +59,7 @@ std::vector<std::string> specialTexts(const json& names)
     return texts;
 }
 
-/// Model, added tokens and legacy choices; the stages around the model are read elsewhere.
+/// Reads the model, the added tokens and legacy choices; tokenizer_stages.cpp reads the stages around the model.
 class TokenizerFileReader {
 public:
     explicit TokenizerFileReader(const std::filesystem::path& path)
@@ -70,7 +70,7 @@ public:
 
     /// \param config tokenizer_config.json beside the file; null if there is none
     Result<TokenizerFile> read(const json& root, const json& config);
-    /// \param specials what is special in the vocabulary, added tokens apart
+    /// \param specials the special texts of the vocabulary, apart from added tokens
     Result<TokenizerFile> readVocabulary(const json& vocabulary, const json& added, std::string_view merges,
                                          const std::vector<std::string>& specials, const json& config);
 
@@ -95,7 +95,7 @@ private:
 void TokenizerFileReader::readModelType(const json& model)
 {
     const std::string type = m_fields.text(model, "type");
-    // Very old files carry no type.
+    // Very old files have no type.
     if (type == "BPE" || (type.empty() && !m_fields.member(model, "merges").is_null()))
         m_file.model = TokenizerFile::Model::Bpe;
     else if (type == "Unigram" || (type.empty() && m_fields.member(model, "vocab").is_array()))
@@ -138,7 +138,7 @@ void TokenizerFileReader::readModel(const json& model)
     m_file.endOfWordSuffix = m_fields.text(model, "end_of_word_suffix");
 }
 
-/// Unigram's unk_id counts the entries of the vocabulary.
+/// Unigram's unk_id is an index into the vocabulary.
 void TokenizerFileReader::setUnknown(int index)
 {
     if (static_cast<std::size_t>(index) >= m_file.vocabulary.size())
@@ -231,7 +231,7 @@ void TokenizerFileReader::readAddedTokens(const json& tokens)
     }
 }
 
-/// Files converted from SentencePiece before they had a post_processor leave the choice to tokenizer_config.json.
+/// Files converted from SentencePiece before post_processor existed leave the choice to tokenizer_config.json.
 void TokenizerFileReader::readLegacySpecialTokens(const json& config)
 {
     const auto append = [this, &config](const char* choice, const char* token, std::vector<int>& ids) {
@@ -322,7 +322,7 @@ Result<TokenizerFile> readTokenizerFile(const std::filesystem::path& tokenizerJs
         return root.error();
     if (isVocabulary(*root))
         return readVocabularyAndMerges(tokenizerJson);
-    // A tokenizer_config.json that cannot be read is no reason to refuse the tokenizer.
+    // An unreadable tokenizer_config.json is no reason to refuse the tokenizer.
     const Result<json> config = readJson(tokenizerJson.parent_path() / "tokenizer_config.json");
     static const json none;
     return TokenizerFileReader(tokenizerJson).read(*root, config ? *config : none);
@@ -351,7 +351,7 @@ Result<TokenizerFile> readVocabularyAndMerges(const std::filesystem::path& vocab
     if (const Result<json> map = readJson(folder / "special_tokens_map.json"))
         for (std::string& text : specialTexts(*map))
             specials.push_back(std::move(text));
-    if (specials.empty()) // what GPT-2's tokenizer takes for special when nothing is said
+    if (specials.empty()) // the special token of GPT-2's tokenizer if no file names one
         specials.emplace_back("<|endoftext|>");
     return TokenizerFileReader(vocabularyJson)
         .readVocabulary(*vocabulary, added, *merges, specials, config ? *config : json::object());

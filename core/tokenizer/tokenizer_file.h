@@ -10,10 +10,10 @@
 
 namespace headwise {
 
-/// Ids are below it: more than ten times the largest vocabulary known, and tables of that size still fit.
+/// Upper limit of ids: ten times the largest known vocabulary, with tables that still fit into memory.
 constexpr int tokenIdLimit = 10'000'000;
 
-/// Pattern that a tokenizer step looks for: a literal text or a regular expression (Oniguruma's syntax).
+/// A pattern in a tokenizer step: a literal text or a regular expression (Oniguruma's syntax).
 struct TokenPatternText {
     bool isRegex = false;
     std::string text;
@@ -34,18 +34,19 @@ struct NormalizerStep {
         Strip,
         StripAccents,
         ByteLevel,
-        Nmt,             ///< White space and controls as SentencePiece's nmt rules see them.
-        Precompiled,     ///< A character map of SentencePiece.
-        CleanText,       ///< The four parts of BERT's: no controls, white space as spaces;
-        SpaceIdeographs, ///< a space on either side of a Chinese character;
-        StripMarks,      ///< no marks after NFD;
+        Nmt,             ///< White space and controls by SentencePiece's nmt rules.
+        Precompiled,     ///< SentencePiece's character map.
+        CleanText,       ///< BERT: no controls, white space as spaces.
+        SpaceIdeographs, ///< BERT: a space on either side of a Chinese character.
+        StripMarks,      ///< BERT: no marks after NFD.
     };
     Kind kind = Kind::Nfc;
     TokenPatternText pattern = {}; ///< Replace
     std::string content = {};      ///< Replace, Prepend, Precompiled (its bytes)
     bool left = true;              ///< Strip
     bool right = true;             ///< Strip
-    bool byGrapheme = true;        ///< Precompiled: as Hugging Face applies it; false: as SentencePiece does
+    /// Precompiled: true as Hugging Face applies it, false as SentencePiece does
+    bool byGrapheme = true;
 };
 
 struct PreTokenizerStep {
@@ -53,7 +54,7 @@ struct PreTokenizerStep {
     Kind kind = Kind::ByteLevel;
     TokenPatternText pattern;                            ///< Split
     SplitBehavior behavior = SplitBehavior::Isolated;    ///< Split, Punctuation
-    bool invert = false;                                 ///< Split: what does not match is what is looked for
+    bool invert = false;                                 ///< Split: take the text between matches instead
     bool addPrefixSpace = false;                         ///< ByteLevel
     bool useRegex = true;                                ///< ByteLevel: split with GPT-2's pattern first
     bool individualDigits = false;                       ///< Digits
@@ -67,8 +68,8 @@ struct DecoderStep {
     Kind kind = Kind::ByteLevel;
     TokenPatternText pattern; ///< Replace
     std::string content;      ///< Replace, Strip (one character), WordPiece (its prefix), Suffix, Metaspace
-    int start = 0;            ///< Strip: at most so many characters from the front
-    int stop = 0;             ///< Strip: and from the back
+    int start = 0;            ///< Strip: at most this many characters at the front
+    int stop = 0;             ///< Strip: and at the back
     PrependScheme prependScheme = PrependScheme::Always; ///< Metaspace
     bool cleanup = true;                                 ///< WordPiece: no space before punctuation
 };
@@ -78,8 +79,8 @@ struct AddedToken {
     int id = 0;
     std::string content;
     bool special = false;
-    bool singleWord = false; ///< Only where no word character touches it.
-    bool stripLeft = false;  ///< Takes the white space before it along.
+    bool singleWord = false; ///< Matches only if no word character touches it.
+    bool stripLeft = false;  ///< Includes the white space before it.
     bool stripRight = false;
     bool normalized = true; ///< Matched in the normalized text.
 };
@@ -87,7 +88,7 @@ struct AddedToken {
 struct BpeMerge {
     std::string left;
     std::string right;
-    std::uint32_t rank; ///< Lower first, the leftmost of equal ones.
+    std::uint32_t rank; ///< The lowest rank is merged first, the leftmost of equal ones.
 };
 
 /// Steps before and after the tokenizer's model, sequences flattened.
@@ -95,51 +96,51 @@ struct TokenizerStages {
     std::vector<NormalizerStep> normalizers;
     std::vector<PreTokenizerStep> preTokenizers;
     std::vector<DecoderStep> decoders;
-    std::vector<int> idsBefore; ///< Ids that the post_processor puts before the text,
-    std::vector<int> idsAfter;  ///< and after it.
-    /// The first step this version does not have: "the normalizer 'Precompiled'". Empty if it has all of them.
+    std::vector<int> idsBefore; ///< Ids that the post_processor adds before the text.
+    std::vector<int> idsAfter;  ///< Ids that it adds after the text.
+    /// The first step that this version does not know: "the normalizer 'Precompiled'". Empty if it knows all.
     std::string unknownStep;
 };
 
-/// The content of a tokenizer.json, checked and flattened; what it means is up to the readers of this.
+/// The content of a tokenizer.json, checked and flattened, but not interpreted.
 struct TokenizerFile {
     enum class Model { Bpe, WordPiece, Unigram, WordLevel };
     struct Entry {
         std::string text;
         int id;
         double score = 0;     ///< Unigram: log probability.
-        bool fromText = true; ///< Unigram: false for pieces that no text is cut into.
-        bool whole = false;   ///< Unigram: wins over every other cut (SentencePiece's user-defined pieces).
+        bool fromText = true; ///< Unigram: false for pieces that never result from text.
+        /// Unigram: preferred over every other segmentation (SentencePiece's user-defined pieces).
+        bool whole = false;
     };
 
     std::filesystem::path path;
     Model model = Model::Bpe;
-    std::vector<Entry> vocabulary; // in no order; ids in [0, 10 million), with gaps
+    std::vector<Entry> vocabulary; // unordered; ids in [0, 10 million), with gaps
     std::vector<BpeMerge> merges;
     std::vector<AddedToken> addedTokens;
     std::vector<Entry>
-        wholePieces; ///< Also in `vocabulary`: found in normalized text as they are spelled, never merged.
+        wholePieces; ///< Also in `vocabulary`: found in normalized text as spelled, never merged.
     std::optional<std::string> unknownToken;
     int maxWordCharacters = 100; ///< WordPiece: longer words are unknown.
     bool fuseUnknown = false;
-    bool sumsAreFloats =
-        false; ///< Unigram: sums of scores rounded as SentencePiece rounds them, which decides ties.
+    bool sumsAreFloats = false; ///< Unigram: rounds sums of scores as SentencePiece does, which decides ties.
     bool byteFallback = false;
-    bool ignoreMerges = false; ///< A piece that is a token as a whole is that token (Llama-3).
+    bool ignoreMerges = false; ///< A piece that equals a token becomes that token (Llama 3).
     std::string continuingPrefix;
     std::string endOfWordSuffix;
     TokenizerStages stages;
-    /// Why encode() cannot be offered, one sentence; empty if it can.
+    /// Why encode() is not available, one sentence; empty if it is.
     std::string cannotEncode;
 };
 
-/// A tokenizer.json; a vocab.json with its merges.txt, if that is what the file holds.
+/// Reads a tokenizer.json, or a vocab.json with its merges.txt if that is the file's content.
 /// Errors: NotFound, Corrupt, Unsupported, Io, as Tokenizer::open.
 Result<TokenizerFile> readTokenizerFile(const std::filesystem::path& tokenizerJson);
 
-/// vocab.json with merges.txt and, if there is one, added_tokens.json beside it: byte-level BPE with GPT-2's
-/// pattern. Of merges.txt only lines that start with "#version" and empty ones are no merges: real merges
-/// may start with "#". Which tokens are special, tokenizer_config.json and special_tokens_map.json say.
+/// Reads vocab.json with merges.txt and, if present, added_tokens.json beside it: byte-level BPE with GPT-2's pattern. In
+/// merges.txt only empty lines and those that start with "#version" are skipped, because real merges may start with "#".
+/// tokenizer_config.json and special_tokens_map.json name the special tokens.
 Result<TokenizerFile> readVocabularyAndMerges(const std::filesystem::path& vocabularyJson);
 
 } // namespace headwise

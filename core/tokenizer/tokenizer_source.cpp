@@ -26,7 +26,7 @@ constexpr std::array tokenizerFileNames = {"tokenizer.json", "vocab.json", "toke
                                            "spiece.model",   "vocab.txt",  "tokenizer.bin"};
 constexpr std::size_t maxBytes = std::size_t(256) << 20;
 
-/// The flag of the tokenizer_config.json beside a file; nothing without one, or if it cannot be read.
+/// A flag of the tokenizer_config.json beside a file; nothing if that is missing or unreadable.
 class Config {
 public:
     explicit Config(const fs::path& file)
@@ -106,7 +106,7 @@ Result<TokenizerFile> readByContent(const MappedFile& file)
     return notATokenizer(path, kind);
 }
 
-/// JSON is what begins so, and what claims to be: then the reason why it is not is said.
+/// Text that begins like JSON or has its file name counts as JSON, so that the parser can report what is wrong.
 bool isJson(const MappedFile& file)
 {
     std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());

@@ -174,12 +174,12 @@ void StageReader::readCharacterMap(const json& step)
 {
     NormalizerStep& normalizer = m_stages.normalizers.emplace_back();
     normalizer.kind = NormalizerStep::Kind::Precompiled;
-    // Text that is not base64 is no character map either; encoding reports that.
+    // Text that is not base64 is not a character map either; encoding reports that.
     const std::string text = m_fields.text(step, "precompiled_charsmap");
     normalizer.content = fromBase64(text).value_or(text);
 }
 
-/// BERT splits at white space, which goes, and around every punctuation character.
+/// BERT splits at white space, which is removed, and around every punctuation character.
 void StageReader::addBertPreTokenizer()
 {
     using Kind = PreTokenizerStep::Kind;
@@ -299,7 +299,7 @@ void StageReader::readPostProcessor(const json& step, int depth)
     if (type == "BertProcessing" || type == "RobertaProcessing") {
         readPair(m_fields.member(step, "cls"), m_stages.idsBefore);
         readPair(m_fields.member(step, "sep"), m_stages.idsAfter);
-    } else if (type != "ByteLevel") { // which only moves offsets
+    } else if (type != "ByteLevel") { // ByteLevel only moves offsets
         unknown("the post-processor", type);
     }
 }
@@ -330,7 +330,7 @@ void StageReader::readTemplate(const json& step)
         for (const json& value : ids)
             (textSeen ? after : before).push_back(m_fields.id(value, name));
     }
-    // Processors run in the order of the file: a later one goes around what an earlier one has made.
+    // Processors run in the order of the file: a later one wraps the result of an earlier one.
     m_stages.idsBefore.insert(m_stages.idsBefore.begin(), before.begin(), before.end());
     m_stages.idsAfter.insert(m_stages.idsAfter.end(), after.begin(), after.end());
 }

@@ -7,9 +7,9 @@
 
 namespace headwise {
 
-/// The normalizer, pre_tokenizer, decoder and post_processor of a tokenizer.json.
+/// Reads the normalizer, pre_tokenizer, decoder and post_processor of a tokenizer.json.
 ///
-/// Faults in them are reported to `fields`; a step of an unknown type is not an error but named in the result.
+/// Faults are reported to `fields`. A step of an unknown type is not an error; the result names it.
 TokenizerStages readTokenizerStages(const nlohmann::json& root, TokenizerFields& fields);
 
 } // namespace headwise

@@ -46,7 +46,7 @@ Result<Unigram> Unigram::create(const TokenizerFile& file)
     return unigram;
 }
 
-/// For each position, the last piece of the best segmentation of the text up to it.
+/// Finds, for each position, the last piece of the best segmentation of the text up to it.
 std::vector<Unigram::Step> Unigram::bestPath(std::string_view text) const
 {
     std::vector<Step> steps(text.size() + 1);
@@ -59,7 +59,7 @@ std::vector<Unigram::Step> Unigram::bestPath(std::string_view text) const
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t character = utf8StepAt(text, begin).length;
         bool isKnown = false;
-        // The pieces that continue with the text so far are a range of the sorted ones, which narrows byte by byte.
+        // The pieces that begin with the text so far are a range of the sorted list, which narrows byte by byte.
         auto first = m_pieces.begin(), last = m_pieces.end();
         for (std::size_t depth = 0; first != last && begin + depth < text.size(); ++depth) {
             const auto byte = static_cast<unsigned char>(text[begin + depth]);

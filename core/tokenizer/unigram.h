@@ -11,15 +11,16 @@
 
 namespace headwise {
 
-/// The cut of a text into pieces whose log probabilities have the largest sum.
-/// Source: Kudo 2018, arXiv:1804.10959; unknown characters and user-defined pieces as sentencepiece `unigram_model.cc`,
-/// EncodeOptimized.
+/// Finds the segmentation of a text into pieces with the largest sum of log probabilities.
+/// Source: Kudo 2018, arXiv:1804.10959; unknown characters and user-defined pieces as in sentencepiece
+/// `unigram_model.cc`, EncodeOptimized.
 class Unigram {
 public:
-    /// Errors: Corrupt naming the file and a piece whose score is no number.
+    /// Errors: Corrupt naming the file and a piece whose score is not finite.
     static Result<Unigram> create(const TokenizerFile& file);
 
-    /// Appends the ids of one piece of pre-tokenized text; a run of unknown characters is one unknown token, or their bytes.
+    /// Appends the ids of one piece of pre-tokenized text. A run of unknown characters becomes one unknown token, or
+    /// bytes.
     /// \param piece well-formed UTF-8 in the vocabulary's spelling
     /// Cost: O(n · the longest match · log of the vocabulary).
     void encode(std::string_view piece, std::vector<int>& ids) const;

@@ -19,7 +19,7 @@ WordModel::WordModel(const TokenizerFile& file)
 
 std::optional<std::vector<int>> WordModel::parts(std::string_view word) const
 {
-    std::vector<std::size_t> ends; // of characters, bytes
+    std::vector<std::size_t> ends; // byte offsets of the character ends
     for (std::size_t position = 0; position < word.size(); ends.push_back(position))
         position += utf8StepAt(word, position).length;
     if (static_cast<std::ptrdiff_t>(ends.size()) > m_maxCharacters)

@@ -11,8 +11,8 @@
 
 namespace headwise {
 
-/// Word by word: WordLevel looks a word up; WordPiece cuts it from the left into the longest parts there are, all but the
-/// first spelled with a prefix. A word that cannot be made is one unknown token.
+/// Encodes word by word. WordLevel looks a word up. WordPiece splits it from the left into the longest known parts; all
+/// but the first have a prefix. A word that cannot be split becomes one unknown token.
 /// Source: Devlin et al. 2018, arXiv:1810.04805; BERT's tokenization.py, WordpieceTokenizer.
 class WordModel {
 public:

@@ -41,7 +41,7 @@ class Session:
 
     @property
     def processing(self):
-        """What was applied to the weights, and the embedding."""
+        """The processing that was applied to the weights, and the embedding."""
         return dict(self._file["processing"].attrs)
 
     @property
@@ -89,7 +89,7 @@ class Session:
         return [(int(i), float(v)) for i, v in zip(group["ids"][at, token], group["values"][at, token])]
 
     def address(self, layer, head, page="OV", row=None, column=None):
-        """What `headwise --goto` understands; row and column are tokens as text, as shown or as "#500"."""
+        """An address for `headwise --goto`; row and column are tokens as text, as shown or as "#500"."""
         quoted = [f"{name}={urllib.parse.quote(token, safe='')}"
                   for name, token in (("row", row), ("column", column)) if token is not None]
         file = urllib.parse.quote(self.path, safe="/")

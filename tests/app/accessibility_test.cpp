@@ -28,7 +28,7 @@ using namespace headwise::ui;
 
 namespace {
 
-constexpr int patience = 60000; // ms, under a loaded machine
+constexpr int patience = 60000; // ms, on a loaded machine
 
 template <typename... Kinds>
 bool isOneOf(const QObject* object)
@@ -36,7 +36,7 @@ bool isOneOf(const QObject* object)
     return (qobject_cast<const Kinds*>(object) || ...);
 }
 
-/// What a user works with: a control of ours, not the parts Qt makes a larger one of.
+/// True for a control that the user works with: one of ours, not the parts of which Qt makes a larger one.
 bool isControl(const QWidget* widget)
 {
     const bool isPart =
@@ -54,7 +54,8 @@ bool isNamed(QWidget* widget)
     if (!widget->accessibleName().isEmpty())
         return true;
     const QAccessibleInterface* seen = QAccessible::queryAccessibleInterface(widget);
-    return seen && !seen->text(QAccessible::Name).isEmpty(); // a button's own words, a label's buddy
+    // the text of a button itself, or a label's buddy
+    return seen && !seen->text(QAccessible::Name).isEmpty();
 }
 
 } // namespace

@@ -11,7 +11,7 @@
 
 using namespace headwise::test;
 
-/// `headwise analyze` where the system gives it only so much address space.
+/// `headwise analyze` with a limited address space.
 class AddressSpaceTest : public QObject {
     Q_OBJECT
 
@@ -35,7 +35,7 @@ private slots:
                             const rlimit limit{bytes, bytes};
                             setrlimit(RLIMIT_AS, &limit);
                         });
-        if (run.exitCode == 127) { // the loader has no room for the libraries: no line of ours runs
+        if (run.exitCode == 127) { // the loader has no space for the libraries, so no line of ours runs
             QVERIFY2(run.err.contains("error while loading shared libraries") && megabytes <= 300, run.err);
             return;
         }
@@ -47,7 +47,7 @@ private slots:
             QVERIFY2(run.err.contains("memory") || run.err.contains("address space"), run.err);
         }
         if (megabytes >= 2500)
-            QCOMPARE(run.exitCode, 0); // it is not refused where there is room
+            QCOMPARE(run.exitCode, 0); // with enough space it is not refused
     }
 };
 

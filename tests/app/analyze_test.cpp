@@ -18,7 +18,7 @@
 
 using namespace headwise;
 
-/// `analyze` and `list-analyses` as a user runs them, and what they refuse.
+/// `analyze` and `list-analyses` as a user runs them, and their refusals.
 class AnalyzeTest : public QObject {
     Q_OBJECT
 
@@ -271,7 +271,7 @@ private slots:
         const ResultArray* ids = written->results.find("tables/full_ov/ids");
         QCOMPARE(std::get<std::string>(ids->attributes.at("token_filter")), std::string("--ascii --words"));
         QVERIFY(!written->results.find("scores/copying")->attributes.contains("token_filter"));
-        // The best entry of the whole matrix is the best of its row.
+        // The largest entry of the whole matrix is the largest of its row.
         const QByteArrayList best = words.out.split('\n')[1].split(',');
         QCOMPARE(std::get<std::vector<std::int32_t>>(ids->values)[static_cast<std::size_t>(best[1].toInt())],
                  best[3].toInt());

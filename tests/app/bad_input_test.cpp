@@ -50,14 +50,14 @@ QByteArray noise(int count)
     return bytes;
 }
 
-/// One thing that is wrong with a copy of the demo model, what is asked of it, and how that ends.
+/// One fault in a copy of the demo model, a command that meets it, and the expected outcome.
 struct Case {
     const char* name;
     std::function<void(const QDir&)>
-        damage;            ///< of the folder "model"; its working folder holds "demo.h5" too
+        damage;            ///< in the folder "model"; its working folder holds "demo.h5" too
     QStringList arguments; ///< run in the folder that holds both
     int exitCode;
-    const char* part; ///< of the one sentence on stderr, or of stdout where the exit code is 0
+    const char* part; ///< part of the one sentence on stderr, or of stdout if the exit code is 0
 };
 
 const QStringList info{"info", "model"};
@@ -215,7 +215,7 @@ std::vector<Case> prompts()
         {"decodes too far", nothing, run("--tokens", "1") + QStringList{"--greedy", "128"}, 2,
          "129 tokens do not fit"},
         {"decodes backwards", nothing, run("--tokens", "1") + QStringList{"--greedy", "-1"}, 2, "--greedy"},
-        // The tokenizer's own rule puts its special token first, so that an empty prompt is one token.
+        // The tokenizer's own rule puts its special token first, so an empty prompt is one token.
         {"empty prompt", nothing, run("--prompt", ""), 0, "tokens: 0\n"},
         {"verify: id", nothing, {"verify", "model", "--tokens", "2048"}, 2, "the id 2048"},
         {"verify: tolerance",
@@ -309,7 +309,8 @@ std::vector<Case> targets()
         QFile::link("absent/x.h5", model.filePath("../link.h5"));
         QFile::link("absent/x.csv", model.filePath("../link.csv"));
     };
-    static const QByteArray longName = QByteArray(247, 'n') + ".h5"; // fits, but nothing beside it does
+    // fits, but leaves no space for a temporary name
+    static const QByteArray longName = QByteArray(247, 'n') + ".h5";
     const auto pipe = [](const QDir& model) {
         ::mkfifo(qPrintable(model.filePath("../pipe")), 0600);
         ::mkfifo(qPrintable(model.filePath("../pipe.png")), 0600);
@@ -379,8 +380,7 @@ std::vector<Case> cases()
 
 } // namespace
 
-/// What goes wrong outside of the program ends in one sentence that names the culprit, the right exit code, and the
-/// old files as they were.
+/// Faults outside the program end with one sentence that names the cause, the right exit code, and unchanged old files.
 class BadInputTest : public QObject {
     Q_OBJECT
 
@@ -445,7 +445,7 @@ private slots:
                      && ended.err.endsWith(".\n"),
                  ended.err);
         QCOMPARE(ended.out, QByteArray());
-        QCOMPARE(names(), before); // nothing half-written is left
+        QCOMPARE(names(), before); // nothing half-written remains
         QCOMPARE(contentOf(file("model/model.safetensors")), weights);
         QCOMPARE(contentOf(file("demo.h5")), session);
     }
@@ -469,13 +469,13 @@ private slots:
         const QStringList before = names();
         const QByteArray session = contentOf(file("demo.h5"));
         const test::CommandRun ended = run(arguments, [] {
-            // Bytes in a file: less than any of these needs, more than the process that reads HDF5.
+            // File size in bytes: less than any of these commands needs, more than the process that reads HDF5 does.
             const rlimit limit{250'000, 250'000};
             ::setrlimit(RLIMIT_FSIZE, &limit);
         });
         QVERIFY2(ended.exitCode == 4, ended.err);
         QVERIFY2(ended.err.count('\n') == 1 && ended.err.contains("make room"), ended.err);
-        QVERIFY2(!ended.err.contains(".tmp"), ended.err); // named as it was asked for
+        QVERIFY2(!ended.err.contains(".tmp"), ended.err); // names the requested file
         QCOMPARE(names(), before);
         QCOMPARE(QDir(file("full")).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot),
                  QStringList{"config.json"});
@@ -483,13 +483,13 @@ private slots:
         QCOMPARE(contentOf(file("a.csv")), QByteArray("old"));
     }
 
-    /// As a user who is not allowed to: root may do everything.
+    /// Runs as an ordinary user, because root may do everything.
     void aFolderThatMayNotBeReadIsNotOneWithoutAConfig()
     {
         const QString model = file("model");
         for (const mode_t mode : {0000, 0600, 0100}) {
             if (mode == 0100)
-                QVERIFY(QFile::remove(model + "/config.json")); // may be entered, and not listed
+                QVERIFY(QFile::remove(model + "/config.json")); // may be entered but not listed
             QCOMPARE(::chmod(qPrintable(model), mode), 0);
             QCOMPARE(::chmod(qPrintable(m_folder->path()), 0711), 0);
             const bool isRoot = ::geteuid() == 0;
@@ -517,7 +517,7 @@ private slots:
                      .exitCode,
                  0);
         QCOMPARE(run({"export", "out.h5", "--view", "copying", "-o", "a.csv"}).exitCode, 0);
-        // The log is the file that is open the longest.
+        // The log is the file that is open longest.
         QVERIFY(!contentOf(m_state.filePath("headwise/headwise.log")).contains("Wrote out.h5"));
     }
 
@@ -528,7 +528,7 @@ private slots:
         QProcess process;
         process.setWorkingDirectory(m_folder->path());
         process.setProcessEnvironment(test::quietEnvironment(m_state.path()));
-        // One thread and float64: some seconds of work, of which the first line of progress is the beginning.
+        // One thread and float64 take some seconds; the first line of progress marks the beginning.
         process.start(HEADWISE_BINARY,
                       {"analyze", "model", "-o", "demo.h5", "--replace", "--precision", "f64", "--threads",
                        "1", "--progress"});

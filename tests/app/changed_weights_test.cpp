@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether the process has the file mapped.
+/// Tells whether the process has the file mapped.
 bool isReading(qint64 process, const QString& file)
 {
     QFile maps(QStringLiteral("/proc/%1/maps").arg(process));
@@ -111,7 +111,7 @@ private slots:
     }
 
 private:
-    /// Starts the command and stops it as soon as it has the file mapped; one that was too quick is started again.
+    /// Starts the command and stops it as soon as it has mapped the file; starts it again if it was too quick.
     bool stopWhileItReads(QProcess& process, const QStringList& command) const
     {
         for (int attempt = 0; attempt < 50; ++attempt) {

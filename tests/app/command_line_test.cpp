@@ -7,7 +7,7 @@
 
 using namespace headwise;
 
-/// What holds for every command: where text goes and how the program ends.
+/// Rules for every command: where text goes and how the program exits.
 class CommandLineTest : public QObject {
     Q_OBJECT
 
@@ -23,7 +23,7 @@ private slots:
         QVERIFY(version.out.startsWith("headwise 0."));
     }
 
-    /// Who compares means over a vocabulary with rows of padding must know which one this is.
+    /// Comparing means needs to know whether rows of padding count.
     void helpSaysOverWhichColumnsTheUnembeddingIsCentred()
     {
         const QByteArray help = run({"process", "--help"}).out.simplified();

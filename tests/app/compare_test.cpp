@@ -30,7 +30,7 @@ private slots:
         QVERIFY(session->model.source.ends_with("/a"));
         const auto& other = session->results.groupAttributes.at("comparison");
         QVERIFY(std::get<std::string>(other.at("model_b_source")).ends_with("/b"));
-        // Of config and header, which are the same here.
+        // The digest covers config and header, which are equal here.
         QCOMPARE(std::get<std::string>(other.at("model_b_sha256")), session->model.sha256);
         QCOMPARE(std::get<std::string>(other.at("model_b_name")), std::string("toy"));
         QVERIFY(session->processing.foldLayerNorm);

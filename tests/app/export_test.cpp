@@ -18,7 +18,7 @@ using namespace headwise::test;
 
 namespace {
 
-/// The fixture with everything a view may need: 2 layers, 3 heads, d_head 5, 11 tokens, tables of L1H2.
+/// The fixture with everything that a view may need: 2 layers, 3 heads, d_head 5, 11 tokens, tables of L1H2.
 Session richSession()
 {
     Session session = readSession(testData("session-v1.h5"), Task{}).value();
@@ -252,7 +252,8 @@ private slots:
         QVERIFY(svg.contains(">source token<") && svg.contains(">outputs it raises most, logit"));
     }
 
-    /// Of two layers the heads of the first write and those of the second read: half of the rows and columns would be empty.
+    /// With two layers, only heads of the first write and only heads of the second read. Half of the rows and columns
+    /// would be empty.
     void aFigureOfPairsHasThePairsThereAre()
     {
         const QString session = path("pairs.h5");

@@ -93,7 +93,7 @@ private slots:
 
     void verifyWithoutTokensTakesThoseOfSeedZero()
     {
-        // 2357136044 and 2546248239 are the first numbers of mt19937 with seed 0, as NumPy's RandomState gives them too.
+        // 2357136044 and 2546248239 are the first numbers of mt19937 with seed 0, as in NumPy's RandomState.
         const QJsonArray ids = jsonOf(run({"verify", models("stories260k"), "--json"}))["tokens"].toArray();
         QCOMPARE(ids.size(), 64);
         QCOMPARE(ids[0].toInt(), int(2357136044U % 512));
@@ -127,7 +127,7 @@ private slots:
         QVERIFY(!QFile::exists(path("refused")));
     }
 
-    /// Under any name, as Tokenizer::open takes it.
+    /// The file may have any name, as in Tokenizer::open.
     void processWritesTheTokenizerThatIsNamed()
     {
         const QString stories = QString::fromStdString(test::testData("models/stories260k").string());
@@ -304,7 +304,7 @@ private:
         return file ? read(*file, "logits", {3, 3}, "f32") : std::vector<double>();
     }
 
-    /// The numbers of a dataset of this shape and precision that says what it is; empty otherwise.
+    /// Returns the numbers of a dataset with the given shape, precision and description; empty otherwise.
     static std::vector<double> read(const Hdf5Reader& file, const char* name,
                                     const std::vector<std::size_t>& shape, const QString& precision)
     {

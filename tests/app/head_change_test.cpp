@@ -1,4 +1,4 @@
-// A head in the place of another: asked for in the menu, said over the pages, shown by every page, and undone.
+// A head replaced by another: chosen in the menu, announced above the pages, shown by every page, and undone.
 
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
@@ -30,7 +30,7 @@ struct Driver : WindowDriver {
         return found ? *found : std::vector<double>();
     }
 
-    /// Until the weights are others and everything of them is computed again.
+    /// Waits until the weights have changed and all their results are computed again.
     void change(QAction* action)
     {
         const auto before = workspace().model()->circuits();

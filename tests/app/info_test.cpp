@@ -50,7 +50,7 @@ std::map<std::string, std::vector<std::int64_t>> largeLlama()
     return shapes;
 }
 
-/// Headers and shapes are real, the data are holes: 16 GB that take no disk.
+/// Headers and shapes are real, the data are holes: 16 GB that take no disk space.
 void writeLargeLlama(const std::filesystem::path& folder)
 {
     std::ofstream(folder / "config.json")
@@ -80,7 +80,7 @@ void writeLargeLlama(const std::filesystem::path& folder)
     }
 }
 
-/// The F32 numbers of one tensor, straight from the bytes of model.safetensors.
+/// Reads the F32 numbers of one tensor directly from the bytes of model.safetensors.
 std::vector<double> storedNumbers(const QString& folder, const char* name)
 {
     QFile file(folder + "/model.safetensors");
@@ -96,7 +96,7 @@ std::vector<double> storedNumbers(const QString& folder, const char* name)
     return {numbers.begin(), numbers.end()};
 }
 
-/// How much of mapped files this process has touched, in kB; -1 if the kernel does not say.
+/// Returns the kB of mapped files that this process has touched; -1 if the kernel does not say.
 long touchedOfFiles()
 {
     std::ifstream statm("/proc/self/statm");
@@ -165,7 +165,7 @@ private slots:
         QCOMPARE(info["parameters"]["total"].get<std::int64_t>(), std::int64_t{8030261248});
         QVERIFY(info["merges"][0]["possible"] == json(true));
         QVERIFY(info["merges"][0]["reason"].get<std::string>().find("by its sizes alone") == 0);
-        QVERIFY(usage.ru_maxrss < 300 * 1024); // of the largest child so far, in kB
+        QVERIFY(usage.ru_maxrss < 300 * 1024); // maximum over all children so far, in kB
         QVERIFY(seconds.count() < 1);
     }
 
@@ -199,7 +199,7 @@ private slots:
         const QTemporaryDir parent;
         const QString folder = parent.filePath(QDir(model).dirName());
         QVERIFY(QDir().mkpath(folder) && QFile::copy(model + "/config.json", folder + "/config.json"));
-        // Everything but the condition numbers follows from the config, the count of all parameters too.
+        // Everything but the condition numbers follows from the config, including the count of all parameters.
         const json whole = infoOf(model);
         QCOMPARE(QByteArray::fromStdString(infoOf(folder).dump()), QByteArray::fromStdString(whole.dump()));
         const test::CommandRun tensors = run({"info", folder, "--tensors"});

@@ -25,9 +25,9 @@ using test::WindowDriver;
 
 namespace {
 
-constexpr int patience = 60000; // ms, under a loaded machine
+constexpr int patience = 60000; // ms, on a loaded machine
 
-/// Presses a button of the next question of the window and hears what it said.
+/// Presses a button of the window's next question and records its text.
 class Answer {
 public:
     Answer(app::MainWindow& window, QMessageBox::StandardButton button)
@@ -68,11 +68,11 @@ void chooseInDialog(app::MainWindow& window, const QString& path)
 
 } // namespace
 
-/// What somebody has found and chosen stays: over reloading, over closing, over moving files.
+/// The user's results and choices survive reloading, closing and moved files.
 class KeptWorkTest : public QObject {
     Q_OBJECT
 
-    /// A session of a model whose activation somebody had to say.
+    /// Saves the session of a model whose activation the user had to enter.
     static void saveOpenedWithRelu(const QString& weights, const QString& file)
     {
         WindowDriver driver;
@@ -101,7 +101,7 @@ private slots:
         std::erase_if(session.results.arrays, [](const ResultArray& array) {
             return !array.path.starts_with("spectra/qk") && !array.path.starts_with("spectra/ov");
         });
-        // What is there is not computed again.
+        // Existing results are not computed again.
         std::get<std::vector<float>>(session.results.arrays.front().values).front() = 77;
         const std::string marked = session.results.arrays.front().path;
         QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
@@ -248,7 +248,7 @@ private slots:
         const QString file = m_folder.filePath(QStringLiteral("nameless.h5"));
         saveOpenedWithRelu(weights, file);
         QVERIFY(!QTest::currentTestFailed());
-        { // in its place: found without a question
+        { // found in its place, without a question
             WindowDriver driver;
             driver.window.openPath(file);
             QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
@@ -281,7 +281,7 @@ private slots:
         QVERIFY(test::isOk(stored));
         Session session = std::move(stored).value();
         QCOMPARE(session.overrides, std::vector<std::string>{"act_fn=relu"});
-        session.overrides.clear(); // as older versions wrote it
+        session.overrides.clear(); // as in files of older versions
         QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
         WindowDriver driver;
         driver.window.openPath(file);

@@ -32,7 +32,7 @@ using namespace headwise::ui;
 
 namespace {
 
-constexpr int patience = 20000; // ms, under a loaded machine
+constexpr int patience = 20000; // ms, on a loaded machine
 
 class Driver {
 public:
@@ -102,7 +102,7 @@ private slots:
         const int column = 321;
         QSignalSpy readOut(driver.page, &Page::readOutChanged);
         driver.view->setState({.zoomX = 200, .zoomY = 200, .centerX = 321.5 / V, .centerY = 1234.5 / V});
-        // Wider numbers at the colour bar leave the picture less room.
+        // Wider numbers at the colour bar leave less space for the picture.
         const auto keepsItsPlace = [&] {
             const QRectF before = driver.view->cellRect(row, column);
             (void)driver.view->grab();
@@ -154,7 +154,7 @@ private slots:
         QVERIFY2(says(spread), qPrintable(spread));
         QVERIFY(says(QStringLiteral("from %1 to %2")
                          .arg(signedNumber(dense.minCoeff()), signedNumber(dense.maxCoeff()))));
-        // Of all tokens from the factors, whose extremes nobody has looked for.
+        // All tokens, from the factors: the extremes are not known yet.
         driver.showAllTokens();
         const auto full = circuits.fullOv<float>(head, *driver.window.workspace()->model()->tokens());
         const double spreadOfAll = entryStatistics(full).deviation;
@@ -236,8 +236,8 @@ private slots:
         QVERIFY(
             driver.page->figures().front()->figureTitle().startsWith(QStringLiteral("direct path: E W_U")));
         for (const auto& [name, value] : driver.page->figures().front()->provenance())
-            QVERIFY(name != QLatin1String("head")); // which it has none of
-        // The cell that the keys move to is read out, and Enter takes its token as a click does.
+            QVERIFY(name != QLatin1String("head")); // the direct path belongs to no head
+        // The cell reached with the keys is read out, and Enter selects its token as a click does.
         driver.view->setCurrentCell(1, 0);
         QSignalSpy readOut(driver.page, &Page::readOutChanged);
         QTest::keyClick(driver.view, Qt::Key_Right);
@@ -252,7 +252,7 @@ private slots:
             driver.view->rowAxis().label(1));
     }
 
-    // The head's attention from each of four words to them by their embeddings alone, and the scale and b_Q with it.
+    // The head's attention between four words by their embeddings alone, which includes the scale and b_Q.
     void aSoftmaxOfFullQkIsThatOfTheScores()
     {
         Driver driver;
@@ -299,7 +299,7 @@ private slots:
                                [&](const QLabel* label) { return label->text().contains(words); });
         };
         QVERIFY(says(QStringLiteral("softmax of rows (of scores as attention has them")));
-        scaled->click(); // the reader's own choice stays
+        scaled->click(); // the user's own choice stays
         QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(1, head.b_Q)), patience);
         QVERIFY(says(QStringLiteral("the scores are not scaled")));
         const QJsonObject left = driver.page->viewState();
@@ -310,7 +310,7 @@ private slots:
         QVERIFY(!scaled->isChecked() && !biased->isChecked());
         driver.choose(QStringLiteral("full QK"));
         QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(scale, head.b_Q)), patience);
-        driver.page->setViewState(left); // as it was left: without the scale
+        driver.page->setViewState(left); // as saved: without the scale
         QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(1, head.b_Q)), patience);
     }
 
@@ -328,11 +328,11 @@ private slots:
             return squares;
         };
         QVERIFY(norm(0) >= norm(1) && norm(1) >= norm(50) && norm(50) > norm(1000));
-        // What a place is called is what stands there.
+        // Labels follow the new order.
         const auto inOrder = driver.view->tiles();
         driver.choose(QStringLiteral("by letters"));
         QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() != inOrder, patience);
-        QStringList names; // of those that are letters alone
+        QStringList names; // tokens of letters only
         for (int row = 0; row < 400; ++row) {
             const QString name = driver.view->rowAxis().label(row).remove(QChar(0x2423)).toCaseFolded();
             if (std::ranges::all_of(name, [](QChar letter) { return letter.isLetter(); }))

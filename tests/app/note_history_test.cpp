@@ -29,7 +29,7 @@ struct Driver : WindowDriver {
 
 } // namespace
 
-/// Notes and bookmarks, by keys, and how they are taken back.
+/// Undo and redo of notes and bookmarks by keys.
 class NoteHistoryTest : public QObject {
     Q_OBJECT
 

@@ -36,7 +36,7 @@ QStringList shownTokens(const QTableView* table)
 
 } // namespace
 
-/// What the window makes of files: models whole, lacking or broken, tokenizers, sessions.
+/// Opening files in the window: complete, incomplete and broken models, tokenizers, sessions.
 class OpeningTest : public QObject {
     Q_OBJECT
 
@@ -247,7 +247,7 @@ private slots:
     }
 
 private:
-    /// The path of a new folder with copies of these files of the demo alone.
+    /// Creates a folder with copies of only these files of the demo.
     QString demoFiles(const char* name, std::initializer_list<const char*> copied) const
     {
         const QString made = m_folder.filePath(QLatin1String(name));

@@ -33,7 +33,7 @@ private slots:
             driver.tabs()->setCurrentIndex(i);
             QVERIFY(QTest::qWaitFor([&] { return isSettled(driver.window); }, WindowDriver::patience));
             const QString page = driver.tabs()->tabText(i) + QStringLiteral(": ");
-            // A label gets its height in the layout after that which gave it its width.
+            // A label gets its height one layout after its width.
             QTRY_VERIFY2(cutLabels(driver.window).isEmpty(),
                          qPrintable(page + cutLabels(driver.window).join(QStringLiteral("; "))));
             const QRect hole = unpainted(driver.window);
@@ -44,7 +44,7 @@ private slots:
     }
 
 private:
-    /// Whether the area that `page` is in has more of it than it shows.
+    /// Tells whether the scroll area around `page` has more of it than it shows.
     static bool scrollsSideways(const QWidget* page)
     {
         for (const QWidget* around = page->parentWidget(); around; around = around->parentWidget())

@@ -24,9 +24,9 @@ using test::WindowDriver;
 
 namespace {
 
-constexpr int patience = 60000; // ms, under a loaded machine
+constexpr int patience = 60000; // ms, on a loaded machine
 
-/// Counts how often anybody opens a picture that markup can name.
+/// Counts how often a picture named in markup is opened.
 class Bait {
 public:
     explicit Bait(const QString& file)
@@ -47,7 +47,7 @@ public:
     {
         return QStringLiteral("<span style='background-image:url(%1)'>word</span>").arg(m_file);
     }
-    bool wasTaken() const ///< Since it was asked last.
+    bool wasTaken() const ///< Since the last call.
     {
         alignas(inotify_event) char events[4096];
         return ::read(m_watch, events, sizeof events) > 0;
@@ -58,7 +58,7 @@ private:
     int m_watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 };
 
-/// A picture, a number whose digits are turned round and a control.
+/// A picture, a number with reversed digits and a control character.
 std::string hostile(const Bait& bait)
 {
     return bait.markup().toStdString() + "\u202E123\a";
@@ -114,7 +114,7 @@ void checkTable(QTableView* table)
 
 } // namespace
 
-/// Strings from a stranger's file are shown and never obeyed.
+/// Strings from a stranger's file are shown and never interpreted.
 class PlainTextTest : public QObject {
     Q_OBJECT
 
@@ -142,7 +142,7 @@ private slots:
         label.show();
         label.grab();
         QVERIFY(!m_bait->wasTaken());
-        layOut(m_bait->background()); // the positive controls: as Qt does it
+        layOut(m_bait->background()); // the positive controls: Qt's default behaviour
         QVERIFY(m_bait->wasTaken());
         layOut(m_bait->markup());
         QVERIFY(m_bait->wasTaken());
@@ -244,7 +244,7 @@ private:
         }
     }
 
-    /// No format opens the bait, and none turns the writing round.
+    /// No format opens the bait or reverses the text.
     void checkExports(const FigureSource& source)
     {
         using enum FigureFormat;

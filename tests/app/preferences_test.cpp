@@ -23,7 +23,7 @@ using namespace headwise::app;
 
 namespace {
 
-constexpr int patience = 60000; // ms, under a loaded machine
+constexpr int patience = 60000; // ms, on a loaded machine
 
 /// The control with this accessible name, as a screen reader finds it.
 template <typename Control>
@@ -35,7 +35,7 @@ Control* named(QWidget* parent, const QString& name)
     return nullptr;
 }
 
-/// Until nothing is left to compute.
+/// Waits until nothing is left to compute.
 void openDemoIn(MainWindow& window)
 {
     window.openDemo();
@@ -70,7 +70,7 @@ void grab(QWidget* widget, const QString& name)
 
 } // namespace
 
-/// What is decided once, and what the program says of itself.
+/// Preferences, and the program's description of itself.
 class PreferencesTest : public QObject {
     Q_OBJECT
 
@@ -97,7 +97,7 @@ private slots:
         ui::applyTheme(*qApp, ui::ThemeMode::Dark); // what the system was until now
         change();
         QVERIFY(!isDark());
-        choose(ui::ThemeMode::Dark); // What is chosen stays.
+        choose(ui::ThemeMode::Dark); // An explicit choice stays.
         change();
         QVERIFY(isDark());
         choose(ui::ThemeMode::System);
@@ -130,7 +130,7 @@ private slots:
             grab(dialog, QStringLiteral("preferences-dark"));
             QTest::keyClick(dialog, Qt::Key_Escape);
         }
-        // Kept at once, not on closing: a crash does not forget them.
+        // Saved at once, not on closing: a crash does not lose them.
         const Settings kept = readSettings();
         QCOMPARE(kept.theme, ui::ThemeMode::Dark);
         QCOMPARE(kept.autosaveMinutes, 0.0);
@@ -175,7 +175,7 @@ private slots:
                 if (choice->data().toInt() == static_cast<int>(ui::ThemeMode::Dark))
                     choice->trigger();
             ui::setClassColor(QStringLiteral("induction"), Qt::red);
-        } // as a crash leaves it: nothing has been closed
+        } // as after a crash: nothing was closed
         const Settings kept = readSettings();
         QCOMPARE(kept.recentFiles.size(), 1);
         QCOMPARE(QFileInfo(kept.recentFiles.first()).canonicalFilePath(),
@@ -202,20 +202,20 @@ private slots:
             QVERIFY(QFile::copy(QStringLiteral(HEADWISE_DEMO_MODEL "/") + QLatin1String(name),
                                 copy + u'/' + QLatin1String(name)));
         {
-            MainWindow first, second; // both have read that there is nothing
+            MainWindow first, second; // both have read empty settings
             first.show();
             second.show();
             openDemoIn(first);
             second.openPath(copy);
             QTRY_COMPARE_WITH_TIMEOUT(readSettings().recentFiles.size(), 2, patience);
             ui::setClassColor(QStringLiteral("copying"), Qt::blue);
-            // What another program with these settings has done meanwhile.
+            // Another program changes the same settings meanwhile.
             Settings elsewhere = readSettings();
             elsewhere.colors.classes[QStringLiteral("induction")] = Qt::red;
             elsewhere.addRecent(QStringLiteral("/elsewhere"), {1, 1, 1, {}, QDate(2026, 1, 1)});
             writeSettings(elsewhere);
             second.close();
-            first.close(); // the last one, that has seen the fewest
+            first.close(); // the last one, which knows the least
         }
         const Settings kept = readSettings();
         QCOMPARE(kept.recentFiles.size(), 3);

@@ -15,7 +15,7 @@ using namespace headwise::test;
 
 namespace {
 
-constexpr int patience = 300'000; // ms, under a loaded machine
+constexpr int patience = 300'000; // ms, on a loaded machine
 
 bool haveSameValues(const ResultArray& a, const ResultArray& b)
 {
@@ -29,7 +29,7 @@ bool haveSameValues(const ResultArray& a, const ResultArray& b)
                a.values);
 }
 
-/// The first difference that a reader of both sessions would find; NaN is equal to NaN.
+/// Returns the first visible difference between two sessions; NaN equals NaN.
 QString difference(const Session& a, const Session& b)
 {
     if (a.model != b.model || a.processing != b.processing || a.embedding != b.embedding
@@ -55,7 +55,7 @@ QString difference(const Session& a, const Session& b)
 
 } // namespace
 
-/// A run of `analyze` that is killed and started again.
+/// A killed run of `analyze` is started again.
 class ResumeTest : public QObject {
     Q_OBJECT
 
@@ -71,7 +71,7 @@ private slots:
 
         killOnceSomethingIsSafe(killed);
         QVERIFY(!QFile::exists(killed));
-        // Which numbers it takes from there is seen by one that no computation gives.
+        // A number that no computation gives shows which numbers are reused.
         auto safe = readSession((killed + ".partial").toStdString(), {});
         QVERIFY(isOk(safe));
         Session left = std::move(safe).value();
@@ -119,7 +119,7 @@ private slots:
         QVERIFY(norms);
         QCOMPARE(std::isnan(std::get<std::vector<float>>(norms->values).front()), asked.front() == "--heads");
         QCOMPARE(norms->attributes.contains("metric"), asked.front() == "--metric");
-        QVERIFY(!QFile::exists(file + ".partial")); // the session is there: nothing is left to take up
+        QVERIFY(!QFile::exists(file + ".partial")); // the session is complete: nothing is left to resume
     }
 
     void aKilledRunIsTakenUpBesideWhatTheSessionHolds()
@@ -129,7 +129,7 @@ private slots:
         held.notes = {{"1.5", "copies names"}};
         QVERIFY(isOk(writeSession(file.toStdString(), held, {})));
         killOnceSomethingIsSafe(file);
-        QCOMPARE(readSession(file.toStdString(), {})->notes, held.notes); // the kill left it alone
+        QCOMPARE(readSession(file.toStdString(), {})->notes, held.notes); // the kill did not touch it
         held.notes["0.0"] = "written meanwhile";
         QVERIFY(isOk(writeSession(file.toStdString(), held, {})));
         const CommandRun again = runHeadwise(command(file), m_folder.path());

@@ -20,9 +20,9 @@ using test::WindowDriver;
 
 namespace {
 
-constexpr int patience = 60000; // ms, under a loaded machine
+constexpr int patience = 60000; // ms, on a loaded machine
 
-/// Keeps every thread of the jobs busy until it goes: a save that is asked for meanwhile is as slow as that.
+/// Keeps all job threads busy during its lifetime, so that a save takes as long.
 class SlowDisk {
 public:
     SlowDisk()
@@ -55,7 +55,7 @@ std::string noteIn(const QString& file, const std::string& head)
 
 } // namespace
 
-/// Nothing that is typed is lost by saving it.
+/// Saving loses nothing that is typed meanwhile.
 class SavingTest : public QObject {
     Q_OBJECT
 
@@ -90,7 +90,7 @@ private slots:
         QCOMPARE(noteIn(file, "0.2"), "");
         QVERIFY(driver.workspace().notebook()->isUnsaved());
         QVERIFY(driver.window.isWindowModified());
-        QCOMPARE(copies().size(), 1); // the only place on disk that may still get the second note
+        QCOMPARE(copies().size(), 1); // the only place on disk that can still hold the second note
         keeper->saveNow();
         QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 2, patience);
         QCOMPARE(noteIn(recovery(copies().first()), "0.2"), "meanwhile");
@@ -111,7 +111,7 @@ private slots:
             driver.window.saveTo(m_folder->filePath(QStringLiteral("a.h5")));
             driver.workspace().opener()->close();
         }
-        driver.openDemo(); // its job stands behind the one that saves
+        driver.openDemo(); // its job waits behind the save
         QVERIFY(QFile::exists(m_folder->filePath(QStringLiteral("a.h5"))));
         QCOMPARE(driver.workspace().session()->path(), std::filesystem::path());
     }
@@ -151,7 +151,7 @@ private slots:
         two.window.saveTo(file);
         QAbstractButton* pressed = nullptr;
         QTRY_VERIFY_WITH_TIMEOUT((pressed = buttonOf(two.window, button)) || saved.count(), patience);
-        QCOMPARE(saved.count(), 0); // nobody was asked
+        QCOMPARE(saved.count(), 0); // without a question
         QCOMPARE(noteIn(file, "0.1"), "of one");
         pressed->click();
         if (button == QLatin1String("Cancel")) {
@@ -163,7 +163,7 @@ private slots:
         const bool isMerged = button == QLatin1String("Merge notes");
         QCOMPARE(noteIn(file, "0.1"), isMerged ? "of one" : "");
         QCOMPARE(noteIn(file, "0.2"), "of two");
-        QCOMPARE(noteIn(file, "0.3"), ""); // taken away here
+        QCOMPARE(noteIn(file, "0.3"), ""); // deleted here
         QCOMPARE(noteIn(file, "0.5"), isMerged ? "two of both\none of both" : "two of both");
         QCOMPARE(two.workspace().notebook()->isBookmarked({0, 4}), !isMerged);
         QVERIFY(!two.workspace().session()->isModified());
@@ -253,7 +253,7 @@ private slots:
     }
 
 private:
-    /// A session of format version 2, with an array that ours have too and a group that none has.
+    /// Writes a session of format version 2, with a known array and an unknown group.
     static void writeLaterSession(const std::filesystem::path& file)
     {
         auto made = Hdf5Writer::create(file);

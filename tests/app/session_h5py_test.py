@@ -75,7 +75,7 @@ def fold(t, layers):
     return m
 
 
-# --- what DESIGN says of the file ---------------------------------------------------------------------------------
+# --- the contents of the file, as in FORMAT.md ---------------------------------------------------------------------------------
 
 
 def text(value):
@@ -185,7 +185,7 @@ def check_spectra(file, m):
             close(where + "participation ratio", measures["participation_ratio"][layer, head], p2.sum() ** 2 / (p2**2).sum(), 1e-4)
             actual = eigenvalues[layer, head].astype(complex)
             check(np.all(np.diff(np.abs(actual)) <= 1e-5 * np.abs(actual[0])), where + "eigenvalues do not fall in modulus")
-            # Each of ours is near one of numpy's, and the other way round; pairing them by order would meet near ties.
+            # Each of ours is near one of numpy's, and the reverse; pairing them by order would fail at near ties.
             expected = np.linalg.eigvals(b @ a)
             distance = np.abs(actual[:, None] - expected[None, :])
             worst = max(distance.min(0).max(), distance.min(1).max()) / np.abs(expected).max()
@@ -250,7 +250,7 @@ def check_tables(file, m):
                 ids, values = tables[prefix + "ids"][index], tables[prefix + "values"][index]
                 close(f"{group}/{prefix}values of head {index}", sign * values, expected, 1e-5, size)
                 picked = np.take_along_axis(matrix, ids.astype(int), axis=1) if ids.min() >= 0 else matrix[:, :10]
-                # An id may differ from numpy's only where two entries are nearer than float32 tells apart.
+                # An id may differ from numpy's only if two entries are closer than float32's resolution.
                 close(f"entries at {group}/{prefix}ids of head {index}", picked, expected, 1e-6, size)
                 check(all(len(set(row)) == 10 for row in ids), f"{group}/{prefix}ids of head {index} repeat a token")
 

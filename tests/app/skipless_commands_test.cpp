@@ -11,7 +11,7 @@
 
 using namespace headwise;
 
-/// `process --skipless --merge`, and what `run`, `verify`, `info` and `analyze` make of it.
+/// `process --skipless --merge`, and its results in `run`, `verify`, `info` and `analyze`.
 class SkiplessCommandsTest : public QObject {
     Q_OBJECT
 
@@ -64,14 +64,14 @@ private slots:
         const test::CommandRun verified = run({"verify", folder, "--json"});
         QCOMPARE(verified.exitCode, 0);
         QCOMPARE(mergeSteps(verified), QStringList{"merge-" + pair + " applied"});
-        // The positive control: compared with another model it is another function.
+        // The positive control: compared with another model, the function differs.
         test::ToyOptions options;
         options.dModel = 15;
         options.seed = 2;
         test::writeToyModel(path("other").toStdString(), options);
         QCOMPARE(run({"verify", folder, "--unmerged", path("other")}).exitCode, 1);
         QCOMPARE(run({"verify", folder, "--unmerged", path("model")}).exitCode, 0);
-        // A model that is no longer there, or no longer the same, leaves nothing to verify.
+        // If the unmerged model is gone or has changed, there is nothing to verify against.
         test::writeToyModel(path("model").toStdString(), {.dModel = 15, .nCtx = 19});
         const test::CommandRun changed = run({"verify", folder});
         QCOMPARE(changed.exitCode, 3);
@@ -146,7 +146,7 @@ private slots:
         test::ToyOptions options;
         options.parallel = true;
         options.dModel = 15;
-        options.seed = 2; // matrices whose inverses float32 can bear
+        options.seed = 2; // matrices that can be inverted in float32
         test::writeToyModel(path("model").toStdString(), options);
         QVERIFY(refusal({"--merge", "qp", "--skipless"}).contains("one of Q, K, V or P"));
         QCOMPARE(run({"process", path("model"), "-o", out, "--skipless"}).exitCode, 0);

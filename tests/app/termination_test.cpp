@@ -20,9 +20,9 @@ using namespace headwise;
 
 namespace {
 
-constexpr int patience = 60000; // ms, under a loaded machine
+constexpr int patience = 60000; // ms, on a loaded machine
 
-/// The program that is going to be ended: has a note typed and, if asked, a disk that does not answer.
+/// The program to be ended: a note is typed and, if requested, the disk does not answer.
 int runChild(int argc, char** argv)
 {
     QApplication application(argc, argv);
@@ -74,7 +74,7 @@ bool isPrivate(const std::filesystem::path& folder)
     return (std::filesystem::status(folder, error).permissions() & perms::all) == perms::owner_all;
 }
 
-/// The number of a process that has ended.
+/// Returns the id of a process that has ended.
 qint64 endedProcess()
 {
     QProcess process;
@@ -87,7 +87,7 @@ qint64 endedProcess()
 
 } // namespace
 
-/// The program is ended from outside, and begins again.
+/// The program is ended by a signal and starts again.
 class TerminationTest : public QObject {
     Q_OBJECT
 
@@ -136,7 +136,7 @@ private slots:
         {
             const Environment home("HOME", m_folder->path().toLocal8Bit()), state("XDG_STATE_HOME", {});
             const QString folder = m_folder->filePath(QStringLiteral(".local/state/headwise"));
-            QVERIFY(QDir().mkpath(folder)); // as an earlier version left it
+            QVERIFY(QDir().mkpath(folder)); // as in an earlier version
             QVERIFY(QFile::setPermissions(folder,
                                           QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner
                                               | QFile::ReadOther | QFile::ExeOther));

@@ -52,11 +52,11 @@ private slots:
         const auto found = run(QStringList{"top", m_demo, "-n", "50"} + question);
         QCOMPARE(found.exitCode, 0);
         const QByteArrayList lines = found.out.split('\n');
-        QCOMPARE(lines.size(), 52); // the header, and nothing behind the last line end
+        QCOMPARE(lines.size(), 52); // the header, and nothing after the last line end
         QCOMPARE(lines[0], QByteArray("rank,row_id,row_token,column_id,column_token,value\r"));
         const QByteArrayList first = lines[1].trimmed().split(',');
         QCOMPARE(first.size(), 6);
-        // The best of its row and of its column, and of any other row whatever.
+        // The largest of its row and of its column, and of any other row.
         const QStringList best{"-k", "1", "--token"};
         const auto row = run(QStringList{"tokens", m_demo} + question + best + QStringList{"#" + first[1]});
         QVERIFY(row.out.contains("top,1," + first[3] + "," + first[4] + "," + first[5] + "\r\n"));
@@ -182,7 +182,7 @@ private slots:
         QCOMPARE(read->processing.headChanges,
                  (std::vector<HeadChange>{{.head = {1, 5}, .earlier = HeadId{0, 1}},
                                           {.head = {0, 2}, .withoutComponent = 1}}));
-        // What it lacks is asked for with the same change.
+        // The refusal names a command that includes the same change.
         const auto asked = run({"tokens", session, "--circuit", "full-qk", "--head", "0.1", "--token", "#1"});
         QVERIFY(asked.err.contains("--virtual-head 0.1,1.5 --without-component 0.2:1"));
         for (const QStringList& wrong :
@@ -209,7 +209,7 @@ private slots:
         QCOMPARE(asked.err.count('\n'), 1);
     }
 
-    /// Every command that a refusal names is one that answers, with what the session was made with.
+    /// Every command named in a refusal works, with the options of the session.
     void theNamedCommandRepeatsWhatTheSessionWasMadeWith()
     {
         const QString model = m_folder.filePath("one's model");
@@ -313,7 +313,7 @@ private slots:
     }
 
 private:
-    /// What the command answers that a refusal names at its end.
+    /// Runs the command at the end of a refusal and returns its output.
     QByteArray answerOfNamed(const test::CommandRun& refused) const
     {
         const QString command = QString::fromUtf8(refused.err.mid(refused.err.indexOf("headwise tokens")));
@@ -344,7 +344,7 @@ private:
         return test::runHeadwise(arguments, m_folder.path());
     }
 
-    /// "top 1 300" of every line: the numbers of float32 tables and of double factors differ in their last digit.
+    /// "top 1 300" of every line. Values of float32 tables and of double factors differ in their last digit.
     static QByteArrayList ids(const QByteArray& csv)
     {
         QByteArrayList out;

@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int patience = 20000; // ms, under a loaded machine
+constexpr int patience = 20000; // ms, on a loaded machine
 
 QByteArray contents(const QString& path)
 {
@@ -54,7 +54,7 @@ private:
         return nullptr;
     }
 
-    /// Triggers `words` and, if that brings a menu of pictures, takes the first.
+    /// Triggers `words` and takes the first entry if a menu of pictures opens.
     void ask(const QString& words)
     {
         QTimer::singleShot(0, m_window.get(), [] {
@@ -103,7 +103,7 @@ private:
         QTRY_VERIFY(dialog->findChild<QFileDialog*>());
         auto* files = dialog->findChild<QFileDialog*>();
         auto* name = files->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
-        // What is typed without the focus leaves a file of the suggested name selected.
+        // Typing without the focus selects a file with the suggested name.
         QTRY_VERIFY(name->hasFocus());
         name->setText(path);
         QTest::keyClick(name, Qt::Key_Return);
@@ -115,7 +115,7 @@ private:
     {
         m_window->workspace()->selection()->setHead(head);
         m_window->showPage(QStringLiteral("matrix"));
-        // The old picture stays until the new one is there.
+        // The old picture stays until the new one is ready.
         const auto isShown = [&] {
             const auto labels = currentPage()->findChildren<QLabel*>();
             return std::ranges::any_of(labels, [&](const QLabel* label) {
@@ -174,7 +174,7 @@ private slots:
         QTRY_VERIFY2(m_window->statusBar()->currentMessage().contains(second),
                      qPrintable(m_window->statusBar()->currentMessage()));
         action(QStringLiteral("Export again"))->trigger();
-        action(QStringLiteral("Export again"))->trigger(); // before the first is there
+        action(QStringLiteral("Export again"))->trigger(); // before the first is written
         QTRY_VERIFY(QFile::exists(m_folder.filePath(QStringLiteral("ov-3.svg"))));
         QTRY_VERIFY(QFile::exists(m_folder.filePath(QStringLiteral("ov-4.svg"))));
     }
@@ -195,7 +195,7 @@ private slots:
         QCOMPARE(moved.count(), 0);
         for (int head = 0; head < 8; ++head)
             QVERIFY(files()[head].startsWith(QStringLiteral("L0H%1-").arg(head)));
-        // What the user gets by going there.
+        // The same picture as on the page of that head.
         showMatrix({0, 3});
         const QString alone = m_folder.filePath(QStringLiteral("alone.svg"));
         exportTo(alone);
@@ -251,7 +251,7 @@ private slots:
         QVERIFY(!cancel());
     }
 
-    /// While its menu is open an analysis may end that brings other pictures.
+    /// While its menu is open, an analysis may end and replace the pictures.
     void aMenuOutlivesItsPicture()
     {
         m_window->showPage(QStringLiteral("analyses"));
@@ -274,10 +274,10 @@ private slots:
         QVERIFY(!view);
         QVERIFY(chosen > 4);
         QTRY_VERIFY_WITH_TIMEOUT(waitForJobs(0ms), patience);
-        QCoreApplication::processEvents(); // What copies or asks would have done so by now.
+        QCoreApplication::processEvents(); // A copy or a question would have appeared by now.
         QVERIFY(!dialogTitled(QStringLiteral("Export figure")));
         QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("as before"));
-        // The same menu of a picture that is there does copy.
+        // The same menu copies a picture that still exists.
         QTRY_VERIFY_WITH_TIMEOUT(!page->figures().isEmpty(), patience);
         QTimer::singleShot(0, m_window.get(), [] {
             auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());

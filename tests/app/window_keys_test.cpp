@@ -1,4 +1,4 @@
-// The keys of the window, pressed where a user presses them: a shortcut of a menu may own them before the view does.
+// The window's keys, pressed where a user presses them: a menu shortcut may take them before the view does.
 
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
@@ -354,7 +354,7 @@ private slots:
         QVERIFY(workspace.runs()->isUnderWay("copying"));
         workspace.runs()->runAnalysis("degeneracy");
         QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
-        // What waits behind another goes with a second Esc, the one asked for last first.
+        // Each further Esc cancels a waiting job, the last one first.
         for (const char* id : {"degeneracy", "normality", "symmetry"})
             workspace.runs()->runAnalysis(id);
         const auto waits = [&](const char* id) {
@@ -387,7 +387,7 @@ private slots:
             const QPoint at = heading->mapTo(&driver.window, heading->rect().center());
             QTest::mouseClick(driver.window.windowHandle(), Qt::LeftButton, {}, at);
             QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QString::fromLatin1(page));
-            // The second click of somebody who clicks twice is not for what lies there now.
+            // The second click of a double click does not reach the new page.
             QTest::mouseDClick(driver.window.windowHandle(), Qt::LeftButton, {}, at);
             QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QString::fromLatin1(page));
             QCOMPARE(driver.workspace().selection()->token(), token);

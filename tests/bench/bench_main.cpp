@@ -83,16 +83,16 @@ std::shared_ptr<const ProcessedWeights> processed(const std::filesystem::path& f
 
 constexpr double mib = 1024.0 * 1024.0;
 
-/// Something that a process of its own does from start to end, for its memory.
+/// A command measured in a process of its own, for its memory.
 struct Whole {
     std::string name;
     std::vector<std::string> arguments; ///< The program first.
-    double bytes = 0;                   ///< Bound of its peak memory, mapped files included.
+    double bytes = 0;                   ///< Bound of its peak memory, including mapped files.
     std::string bytesFormula;
     double seconds = 0; ///< Bound of its time; 0: none.
 };
 
-/// \returns whether it took more than it may, or failed
+/// \returns whether it exceeded a bound or failed
 bool takesTooMuch(const Whole& whole)
 {
     std::vector<char*> arguments;
@@ -133,7 +133,7 @@ int compose(const char* folder)
     return runAnalyses(Circuits(weights), rows, {}, Task{}) ? 0 : 4;
 }
 
-/// Whether one of the promises about whole commands is broken; all are measured. \param program this one
+/// Measures all whole commands and tells whether one exceeds its bound. \param program this one
 bool wholesTakeTooMuch(const std::string& program, const std::filesystem::path& folder)
 {
     const auto file = static_cast<double>(std::filesystem::file_size(folder / "model.safetensors"));
@@ -177,7 +177,7 @@ int main(int argc, char** argv)
         return compose(argv[2]);
     const std::string program = std::filesystem::read_symlink("/proc/self/exe");
     bool check = false;
-    bool hasFilter = false; // Single figures were asked for, not whole commands.
+    bool hasFilter = false; // A filter selects single figures, not whole commands.
     for (int i = 1; i < argc; ++i) {
         hasFilter = hasFilter || std::strncmp(argv[i], "--benchmark_filter", 18) == 0;
         if (std::strcmp(argv[i], "--check") == 0) {
@@ -195,7 +195,7 @@ int main(int argc, char** argv)
         return std::fprintf(stderr,
                             "The 498 MB checkpoint could not be written; is the temporary folder full?\n"),
                4;
-    // First: the system counts what this process holds as the peak of those it starts.
+    // Runs first, because the system counts this process's memory as the peak of its children.
     const bool isLarge = !hasFilter && wholesTakeTooMuch(program, model.folder());
     const auto weights = processed(model.folder());
     if (!weights)

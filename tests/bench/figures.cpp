@@ -69,7 +69,7 @@ void allSingularValues(const Circuits& circuits)
     });
 }
 
-/// Singular values and eigenvalues of full QK and full OV of every head, the token side at hand.
+/// Singular values and eigenvalues of full QK and full OV of every head, with the token side computed.
 void allFullSpectra(const Circuits& circuits, const TokenSide& tokens)
 {
     overHeads(circuits, [&](HeadId head) -> Result<Done> {
@@ -86,7 +86,7 @@ void allFullSpectra(const Circuits& circuits, const TokenSide& tokens)
     });
 }
 
-/// A circuit of GPT-2 small's sizes whose rows and columns point anywhere and have log-normal lengths of mean 1.
+/// A circuit of GPT-2 small's sizes with random directions of rows and columns and log-normal lengths of mean 1.
 FactoredMatrix<double> randomCircuit(double sigma)
 {
     constexpr Eigen::Index tokens = 50257, inner = 64;
@@ -107,7 +107,7 @@ FactoredMatrix<double> randomCircuit(double sigma)
     return *circuit;
 }
 
-/// The four pictures of a newly selected head, nothing of it computed before.
+/// The four pictures of a newly selected head, without cached results.
 void switchHead(const Circuits& circuits, const TokenSide& tokens)
 {
     const HeadId head{7, 3};
@@ -136,7 +136,7 @@ std::shared_ptr<const ProcessedWeights> opened(const std::filesystem::path& fold
     return *weights;
 }
 
-/// The two scans of one head of full OV on every eighth row: the same work per row, an eighth of the time.
+/// The two scans of one head of full OV on every eighth row: the same work per row in an eighth of the time.
 struct ScanSample {
     Matrix<float> rows, cols;
     std::vector<bool> none;

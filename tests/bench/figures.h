@@ -11,22 +11,23 @@
 
 namespace headwise::bench {
 
-/// What the figures are measured on: a random model of GPT-2 small's sizes, opened once.
+/// The model of all figures: random, of GPT-2 small's sizes, opened once.
 struct Subject {
     std::filesystem::path folder;
     std::shared_ptr<const ProcessedWeights> weights;
     std::shared_ptr<const TokenSide> tokens;
 };
 
-/// One thing worth being fast, with its floor: the time that arithmetic or memory alone would take on this machine now.
+/// A measured operation, with its floor: the time that arithmetic or memory alone would take on this machine now.
 struct Figure {
     std::string name;
-    std::string floorFormula; ///< Words for `floor`.
+    std::string floorFormula; ///< Formula of `floor` in words.
     double floor = 0;         ///< seconds
-    double bound = 0;         ///< `--check` fails above bound × floor …
-    double seconds = 0; ///< … or above so many seconds, where the program promises some; 0: no promise.
+    double bound = 0;         ///< `--check` fails above bound × floor.
+    /// `--check` fails above this many seconds, if the program promises a limit; 0: none.
+    double seconds = 0;
     std::function<void()> run;
-    std::function<double()> measured = {}; ///< In place of `run`: says itself how many seconds count.
+    std::function<double()> measured = {}; ///< Replaces `run` and returns the seconds that count.
 };
 
 std::vector<Figure> figures(const Subject& subject, const Limits& limits);

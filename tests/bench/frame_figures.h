@@ -4,7 +4,7 @@
 
 namespace headwise::bench {
 
-/// What a frame costs the window's thread while a heatmap of 1280 × 800 pixels is panned and zoomed. Qt has been started.
+/// Cost of a frame on the window's thread while a heatmap of 1280 × 800 pixels is panned and zoomed. Qt must be running.
 std::vector<Figure> frameFigures(const Limits& limits);
 
 } // namespace headwise::bench

@@ -2,7 +2,7 @@
 
 namespace headwise::bench {
 
-/// What this machine can do at this moment: the measure of every figure.
+/// Performance of this machine at this moment, the reference of every figure.
 struct Limits {
     double sgemm = 0;     ///< flop/s in float32, every core with its own single-threaded OpenBLAS
     double dgemm = 0;     ///< flop/s in float64

@@ -28,7 +28,7 @@ double since(Clock::time_point start)
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Ends the process after the first painting, which draws all of a window at once.
+/// Ends the process after the first paint event, which draws a whole window.
 class FirstPaint : public QObject {
 public:
     bool eventFilter(QObject* watched, QEvent* event) override
@@ -63,7 +63,7 @@ double start()
     return since(begin);
 }
 
-/// Below which 95 of 100 moves of the mouse stay, each with what is painted for it.
+/// 95th percentile of the time for a move of the mouse with its painting.
 double hover()
 {
     ui::HeatmapView view;
@@ -83,7 +83,7 @@ double hover()
     return test::p95(std::move(seconds));
 }
 
-/// Of the keys of a word, the one whose tokens were longest in coming.
+/// Longest time from a key of a word until its tokens are shown.
 double search()
 {
     const auto tokenizer = Tokenizer::open(HEADWISE_TEST_DATA "/tokenizers/gpt2/tokenizer.json");

@@ -4,7 +4,7 @@
 
 namespace headwise::bench {
 
-/// How long one waits for the window: its start, what the mouse is on, what a key finds. Qt has been started.
+/// Waiting times of the window: start, read-out under the mouse, search. Qt must be running.
 std::vector<Figure> responseFigures(const Limits& limits);
 
 } // namespace headwise::bench

@@ -27,7 +27,7 @@ namespace {
 
 using ui::HeatmapView;
 
-/// One for the process, on no screen.
+/// Starts Qt once, without a screen.
 void startQt()
 {
     static int argc = 1;
@@ -42,7 +42,7 @@ void startQt()
     ui::applyTheme(*qApp, ui::ThemeMode::Light);
 }
 
-/// Sleeps between events: a loop that asks without end would take a core from those who compute.
+/// Waits with sleeps between events, because polling would take a core from the jobs.
 template <typename Condition>
 void waitFor(Condition holds)
 {
@@ -87,7 +87,7 @@ public:
         });
     }
 
-    /// Another head, until the matrix of it is painted.
+    /// Selects another head and waits until its matrix is painted.
     void switchOnMatrix()
     {
         const HeatmapView::Matrix before = heatmap()->matrix();
@@ -96,7 +96,7 @@ public:
         (void)window.grab();
     }
 
-    /// Another head, until all tables, the spectrum and the eigenvalues of it are painted.
+    /// Selects another head and waits until its tables, spectrum and eigenvalues are painted.
     void switchOnOverview()
     {
         const auto models = page()->findChildren<ui::TokenTableModel*>();
@@ -109,10 +109,10 @@ public:
         (void)window.grab();
     }
 
-    /// Below which 95 of 100 switches on the overview stay, of heads not seen with this token or of those seen before.
+    /// 95th percentile of switches on the overview, to heads seen or not seen with this token.
     double switchP95(bool seen)
     {
-        constexpr int heads = 12; // until nextHead() is back where it began
+        constexpr int heads = 12; // until nextHead() returns to the first
         window.showPage(QStringLiteral("overview"));
         workspace().selection()->setToken(workspace().selection()->token() + 1);
         for (int i = 0; i < (seen ? heads : 1); ++i)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes session-v1.h5 with h5py, from DESIGN and FORMAT.md alone: what a reader of format version 1 must always read.
+"""Writes session-v1.h5 with h5py, from FORMAT.md alone. A reader of format version 1 must always read it.
 
 usage: make_session_v1.py session-v1.h5        (python3-h5py 3.7, HDF5 1.10.8)
 """
@@ -61,7 +61,7 @@ with h5py.File(sys.argv[1], "w", track_order=True) as file:
     file.create_dataset("notes/1.2", data="copies names\nand éclairs", dtype=strings)
     file.create_dataset("bookmarks", data=np.array(["1.2", "0.1"], dtype=object), dtype=strings)
     file.create_dataset("view", data='{"head": "1.2"}', dtype=strings)
-    # What somebody else may add, and a reader ignores.
+    # Additions of other programs, which a reader ignores.
     file.create_dataset("elsewhere/x", data=np.arange(3))
     file.create_dataset("scores/made_by_hand", data=np.array(["no", "numbers"], dtype=object), dtype=strings)
     file.attrs["lab"] = "7"

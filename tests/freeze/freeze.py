@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODELS = ROOT / "tests/data/models"
 MANIFEST = "manifest.json"
 
-# Everything that may differ between two runs and is no result. Attributes of the session file that are left out:
+# Everything that may differ between two runs without being a result. Attributes of the session file that are left out:
 SKIPPED_ATTRIBUTES = {("/", "created"), ("/", "modified"), ("/", "headwise_version")}
 # Replaced in every text, figure and attribute; the folders of the model and of the freeze are replaced too.
 REPLACED = [
@@ -305,7 +305,7 @@ def write_model(name, folder, options):
         program = Program(options.headwise, model, work, options.threads)
         vocabulary = json.loads(program.must("info", model, "--json", *case.common))["d_vocab"]
         np.save(work / "counts.npy", 1.0 + np.arange(vocabulary) * 7 % 5)
-        # The manifest comes first and last: a freeze that was cut short can be told apart, and replaced.
+        # The manifest is written first and last, so that an interrupted freeze is recognised and replaced.
         out.mkdir(parents=True)
         (out / MANIFEST).write_text("{}")
         manifest = {

@@ -3,7 +3,7 @@
 
 using namespace headwise;
 
-/// Addresses of places in a model: what is read is written as an address that is read as the same.
+/// Addresses of places in a model: an address that parses is written and parsed as the same.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     const auto address = app::parseAddress(fuzz::textOf(data, size));

@@ -3,7 +3,7 @@
 
 #include <string>
 
-// The config alone, and the search for the tensors it promises in a file that has one of them.
+// The config alone, and the search for its tensors in a file that has one of them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     static const headwise::fuzz::InputFolder folder;

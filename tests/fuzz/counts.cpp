@@ -15,7 +15,7 @@ constexpr std::string_view fewTokens =
 
 } // namespace
 
-/// Counts of tokens and of pairs of tokens, in every format, by ids alone and by the words of a tokenizer.
+/// Counts of tokens and of token pairs, in every format, by ids and by a tokenizer's words.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     static const fuzz::InputFolder folder;

@@ -4,7 +4,7 @@
 
 using namespace headwise;
 
-/// A figure's settings and colour scale, as sessions, settings and the clipboard have them.
+/// A figure's settings and colour scale, as in sessions, settings and the clipboard.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     const std::string_view line = fuzz::textOf(data, size);

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-/// The first byte chooses the question, the rest is the answer of the process that reads a file.
+/// The first byte selects the question, the rest is the answer of the process that reads a file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     using namespace headwise::hdf5;

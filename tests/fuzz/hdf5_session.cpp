@@ -6,7 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
-/// A session, through the process that reads it: whatever happens to that one, this one goes on. What opens has views.
+/// A session, through the process that reads it. Whatever happens to that process, this one goes on. A session that opens
+/// has views.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     static const headwise::fuzz::InputFolder folder;

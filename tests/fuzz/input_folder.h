@@ -9,7 +9,7 @@
 
 namespace headwise::fuzz {
 
-/// A folder of this process alone, in the place for temporary files; it goes with the object.
+/// A private temporary folder, deleted with the object.
 class InputFolder {
 public:
     InputFolder();
@@ -24,7 +24,7 @@ private:
     std::filesystem::path m_path;
 };
 
-/// Opens the path as a checkpoint and reads what a user could look at: every tensor, up to a few thousand of its numbers.
+/// Opens the path as a checkpoint and reads every tensor that a user could look at, up to a few thousand numbers each.
 void readEverything(const std::filesystem::path& path);
 
 /// Opens the file as a tokenizer and turns ids into text and text into ids.

@@ -7,7 +7,7 @@
 
 using namespace headwise;
 
-/// Lists of words, by lines and as CSV.
+/// Word lists, as lines and as CSV.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     static const fuzz::InputFolder folder;

@@ -1,7 +1,7 @@
 #include "tests/fuzz/input_folder.h"
 #include "tests/support/zip_writer.h"
 
-// The bytes as data.pkl of an archive of torch.save, so that what the machine builds is looked at as tensors too.
+// The bytes become data.pkl of a torch.save archive, so that the machine's output is read as tensors too.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     static const headwise::fuzz::InputFolder folder;

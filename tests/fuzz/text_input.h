@@ -19,7 +19,7 @@ inline void require(bool isTrue)
         std::abort();
 }
 
-/// An answer is a value, or a sentence that is no fault of ours.
+/// Checks that an answer is a value or a sentence that reports no fault of ours.
 template <typename T>
 bool isAnswered(const Result<T>& result)
 {

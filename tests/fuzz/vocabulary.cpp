@@ -1,6 +1,6 @@
 #include "tests/fuzz/input_folder.h"
 
-// Every kind of tokenizer that is no JSON; the content decides.
+// Every kind of tokenizer other than JSON; the content decides.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     static const headwise::fuzz::InputFolder folder;

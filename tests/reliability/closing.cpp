@@ -15,16 +15,16 @@
 #include <memory>
 #include <random>
 
-// Jobs as the program shows them, and windows that close in the middle of what they compute.
+// Jobs as the program shows them, and windows that close in the middle of computations.
 
 namespace headwise::reliability {
 
 namespace {
 
-constexpr int patience = 60'000;     // ms, under a loaded machine
+constexpr int patience = 60'000;     // ms, on a loaded machine
 constexpr qint64 mostToClose = 1000; // ms
 
-/// Closes windows of their own processes while they open the demo and compute its analyses.
+/// Closes windows in processes of their own while they open the demo and run its analyses.
 bool checkClosing(int count, unsigned seed)
 {
     std::mt19937 random(seed);

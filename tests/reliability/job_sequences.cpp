@@ -21,14 +21,14 @@ namespace {
 
 using ui::Job;
 
-constexpr qint64 mostMilliseconds = 1000; // to close in the middle of any job
+constexpr qint64 mostMilliseconds = 1000; // to close during any job
 constexpr int pageCount = 3;
 
-/// What pages ask about: pages show the answer for the model and the theme of now alone.
+/// The question of a page: it must show the answer for the current model and theme.
 struct Question {
     int model = 0;
     int theme = 0;
-    int number = 0; ///< Of the page's starts.
+    int number = 0; ///< Number of the page's start.
 
     bool operator==(const Question&) const = default;
 };
@@ -67,17 +67,17 @@ Result<Question> answer(Kind kind, const Question& question, const Numbers& numb
     return question;
 }
 
-/// Counts of what went wrong, of all pages.
+/// Counts of faults over all pages.
 struct Faults {
-    int stale = 0;    ///< Answers to another question than the newest.
+    int stale = 0;    ///< Answers to an outdated question.
     int unpaired = 0; ///< Ends without a start, or starts without an end.
-    int wrong = 0;    ///< Answers that no work gives.
-    int slow = 0;     ///< Closings that took longer than they may.
+    int wrong = 0;    ///< Answers that no work produced.
+    int slow = 0;     ///< Closings that took too long.
 
     int all() const { return stale + unpaired + wrong + slow; }
 };
 
-/// A page with one job, which asks again when the model or the theme changes.
+/// A page with one job, which starts again when the model or the theme changes.
 class AskingPage {
 public:
     AskingPage(std::mt19937& random, Faults& faults, const JobSurroundings& surroundings)
@@ -135,7 +135,7 @@ private:
         m_isAsked = false;
     }
 
-    /// In a slot: now and then the page cancels the job it hears of, or asks something else.
+    /// In a slot: sometimes cancels the job that sent the signal, or starts another question.
     void meddle()
     {
         if (m_depth > 2 || m_random() % 12 != 0)
@@ -148,7 +148,7 @@ private:
     std::mt19937& m_random;
     Faults& m_faults;
     Question m_asked;
-    bool m_isAsked = false; ///< And neither answered nor cancelled.
+    bool m_isAsked = false; ///< Started, and neither answered nor cancelled.
     bool m_isClosed = false;
     int m_open = 0; ///< Starts without an end.
     int m_depth = 0;
@@ -175,7 +175,7 @@ public:
         case 1:
         case 2: return page->ask(m_model, m_theme); // starts, or supersedes
         case 3: return page->cancel();
-        case 4: // closes the page and opens it anew
+        case 4: // closes the page and opens it again
             page = made();
             return;
         case 5: ++m_model; return askAll();
@@ -189,7 +189,7 @@ public:
         }
     }
 
-    /// Closes everything in the middle of what it does. \returns milliseconds until nothing works any more
+    /// Closes everything in the middle of its work. \returns milliseconds until nothing runs any more
     qint64 close()
     {
         QElapsedTimer timer;

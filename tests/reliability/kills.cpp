@@ -21,7 +21,7 @@
 #include <memory>
 #include <random>
 
-// kill -9 at random moments: what was written is the old file or the new one, never half of either.
+// kill -9 at random moments: the result is the old file or the new one, never a mixture.
 
 namespace headwise::reliability {
 
@@ -29,7 +29,7 @@ namespace {
 
 using Path = std::filesystem::path;
 
-constexpr int patience = 60'000; // ms, under a loaded machine
+constexpr int patience = 60'000; // ms, on a loaded machine
 
 QString text(const Path& path)
 {
@@ -42,7 +42,7 @@ void setLetter(ui::Workspace& workspace, char letter)
         workspace.notebook()->setNote({0, head.back() - '0'}, QString::fromStdString(note));
 }
 
-/// Tells the parent that a copy is there and how long each takes.
+/// Tells the parent that a copy exists and how long each takes.
 void say(qint64 microseconds)
 {
     std::printf("%lld\n", static_cast<long long>(microseconds));
@@ -55,7 +55,7 @@ bool openSession(ui::Workspace& workspace, const QString& file)
     return QTest::qWaitFor([&] { return workspace.model()->isOpen(); }, patience);
 }
 
-/// Lets `write` write A and B until the process is killed, or something goes wrong.
+/// Calls `write` with A and B in turn until the process is killed or something fails.
 int writeInTurn(ui::Workspace& workspace, const std::function<bool()>& write)
 {
     QElapsedTimer timer;
@@ -71,10 +71,10 @@ int writeInTurn(ui::Workspace& workspace, const std::function<bool()>& write)
 
 struct Killed {
     bool isStarted = false;
-    bool isMidway = false; ///< It left a file that it was writing.
+    bool isMidway = false; ///< It left a temporary file.
 };
 
-/// Starts a part that writes in turn, and kills it within the time of three writings.
+/// Starts a part that writes in turn, and kills it within the time of three writes.
 Killed killed(const QStringList& part, const Path& folder, std::mt19937& random)
 {
     QProcess child;
@@ -111,7 +111,7 @@ bool checkSaving(int count, std::mt19937& random)
         mostLeft = std::max(mostLeft, temporariesIn(file.parent_path()).size());
         isGood = end.isStarted && letter != 0;
     }
-    // The next saving of that file sweeps what killed ones left of it.
+    // The next save of that file removes the leftovers of killed ones.
     isGood = isGood && writeSession(file, lettered('A'), Task{}) && temporariesIn(file.parent_path()).empty()
         && mostLeft <= 1 && midway > 0;
     return report(isGood, "kills of the window saving a session", count,
@@ -120,7 +120,7 @@ bool checkSaving(int count, std::mt19937& random)
                       + std::to_string(temporariesIn(file.parent_path()).size()));
 }
 
-/// Looks at what the next start of the window offers. 0: not exactly one whole copy.
+/// Checks what the next start of the window offers. 0: not exactly one complete copy.
 char recovered(const Path& folder)
 {
     app::MainWindow window;
@@ -161,7 +161,7 @@ bool checkCopying(int count, std::mt19937& random)
                       + ", left over after the next start " + std::to_string(left));
 }
 
-/// A command that writes a file or a folder, and how to tell whether it is whole.
+/// A command that writes a file or a folder, and a test that it is complete.
 struct Command {
     const char* name;
     QStringList arguments; ///< The last one is the target.
@@ -173,7 +173,7 @@ bool isSameFolder(const Path& target, const Path& whole)
     return contentOf(target) == contentOf(whole);
 }
 
-/// NaN is the same as NaN.
+/// NaN equals NaN.
 bool isSameArray(const ResultArray& a, const ResultArray& b)
 {
     const auto bytes = [](const ResultArray& array) {
@@ -187,7 +187,7 @@ bool isSameArray(const ResultArray& a, const ResultArray& b)
     return a.path == b.path && a.shape == b.shape && a.definition == b.definition && bytes(a) == bytes(b);
 }
 
-/// But for the times in it.
+/// Ignores the times in it.
 bool isSameSession(const Path& target, const Path& whole)
 {
     const auto a = readSession(target, Task{}), b = readSession(whole, Task{});
@@ -205,7 +205,7 @@ QProcess* startCommand(const QStringList& arguments, const QString& state)
     return process;
 }
 
-/// Kills the command where there is no target yet and over an old one, in turn.
+/// Kills the command without a target and over an old one, in turn.
 bool checkCommand(const Command& command, int count, const QString& folder, std::mt19937& random)
 {
     const Path target(command.arguments.last().toStdString());
@@ -243,7 +243,7 @@ bool checkCommand(const Command& command, int count, const QString& folder, std:
         isGood = state != "broken" && isAbsent <= (i % 2 == 0);
     }
     std::unique_ptr<QProcess> last(
-        startCommand(command.arguments, folder)); // sweeps what the killed ones left
+        startCommand(command.arguments, folder)); // removes the leftovers of the killed ones
     isGood = last->waitForFinished(patience) && last->exitCode() == 0 && isGood
         && command.isNew(target, whole) && temporariesIn(target.parent_path()).empty();
     std::string said = std::to_string(midway) + " with a half-written one beside it";

@@ -12,7 +12,7 @@
 #include <functional>
 #include <map>
 
-// Checks of what is promised about files, processes and jobs: headwise_reliability CHECK [COUNT [SEED]]; see run.
+// Checks of the promises about files, processes and jobs: headwise_reliability CHECK [COUNT [SEED]]; see run.
 
 namespace headwise::reliability {
 
@@ -126,7 +126,7 @@ int main(int argc, char** argv)
     if (arguments.value(1) == QLatin1String("part"))
         return runPart(arguments);
     std::filesystem::permissions(settings.path().toStdString(),
-                                 std::filesystem::perms(01777)); // for a user without rights
+                                 std::filesystem::perms(01777)); // for an unprivileged user
     qputenv("TMPDIR", settings.path().toLocal8Bit());            // of parts that are killed
 
     struct Check {

@@ -20,7 +20,8 @@
 #include <random>
 #include <unistd.h>
 
-// Sessions damaged at random, with right checksums: the window opens each of them or says in one line that it does not.
+// Randomly damaged sessions with correct checksums: the window opens each of them or reports on one line that it does
+// not.
 
 namespace headwise::reliability {
 
@@ -31,13 +32,13 @@ using test::FileBytes;
 constexpr qint64 mostMilliseconds = 15'000; // the reading process may compute for ten seconds
 constexpr int patience = 60'000;            // ms
 
-/// A good file and where its checksums are.
+/// A good file and the positions of its checksums.
 struct Seed {
     FileBytes bytes;
     std::vector<test::Summed> pieces;
 };
 
-/// Says which mutant ended the window, where the signal would end it without a word.
+/// Names the mutant that ended the window, before the signal ends it silently.
 class LastWords {
 public:
     explicit LastWords(const std::filesystem::path& file)
@@ -67,7 +68,7 @@ private:
     static inline std::array<char, 512> text{};
 };
 
-/// A session of every kind of array, with groups of so many that the library keeps them in heaps and trees.
+/// A session with every kind of array, and groups so large that the library stores them in heaps and trees.
 Session wideSession()
 {
     Session session = lettered('A');
@@ -125,7 +126,7 @@ bool isOneLine(const Error& error, const std::string& file)
         && error.message.find('\n') == std::string::npos && error.message.size() < 1000;
 }
 
-/// Puts together what can be exported of a session.
+/// Builds everything that can be exported from a session.
 void lookAtViews(const Session& session)
 {
     for (const ViewDescription& described : viewsOf(session))
@@ -134,7 +135,7 @@ void lookAtViews(const Session& session)
             static_cast<void>(numbersOf(session, view->picture, view->head));
 }
 
-/// Shows a session that can be read in a window, as far as it opens, and answers whatever it asks.
+/// Opens a session in a window and answers all of its questions.
 bool isShown(app::MainWindow& window, const std::filesystem::path& file)
 {
     ui::Workspace& workspace = *window.workspace();

@@ -17,17 +17,16 @@ namespace headwise::reliability {
 namespace {
 
 constexpr double mostGrowth = 1e6; // bytes of the heap
-constexpr double mostHeld =
-    40e6; // bytes in memory after a model was closed, beside those of the empty window
+constexpr double mostHeld = 40e6;  // bytes in memory after a model was closed, on top of an empty window
 
-/// Bytes that are in use on the heap; what the allocator keeps for later is not counted.
+/// Returns the bytes in use on the heap, without those that the allocator caches.
 double heldBytes()
 {
     const struct mallinfo2 info = mallinfo2();
     return double(info.uordblks) + double(info.hblkhd);
 }
 
-/// Bytes of the process that are in memory, what the allocator keeps included.
+/// Returns the resident bytes of the process, including the allocator's cache.
 double residentBytes()
 {
     long pages = 0, resident = 0;
@@ -36,7 +35,7 @@ double residentBytes()
     return double(resident) * double(sysconf(_SC_PAGESIZE));
 }
 
-/// Lets go what is about to be deleted, and of Qt's cache of icons, which has a limit of its own.
+/// Deletes pending objects and Qt's cache of icons, which has its own limit.
 void settle()
 {
     QPixmapCache::clear();
@@ -51,7 +50,7 @@ std::string megabytes(double bytes)
     return QString::number(bytes / 1e6, 'f', 2).toStdString() + " MB";
 }
 
-/// Runs `step` until everything that is made once is made, then `count` times more.
+/// Runs `step` until everything that is created once exists, then `count` more times.
 bool grows(const std::string& what, int count, const std::function<void(int)>& step)
 {
     for (int i = 0; i < std::min(count, 40); ++i)

@@ -1,6 +1,6 @@
-// What ThreadSanitizer cannot see: Qt was not built for it, so the locks by which a future hands its work to a thread and the
-// answer back look like none. The functions of Qt below say so and then call Qt's own; every other race stays one. Linked
-// under ThreadSanitizer alone.
+// Synchronisation that ThreadSanitizer cannot see: Qt was not built for it, so it misses the locks by which a future
+// hands work to a thread and the answer back. The functions of Qt below annotate these and then call Qt's own; every
+// other race is still reported. Linked only under ThreadSanitizer.
 
 #if defined(__SANITIZE_THREAD__)
 
@@ -37,14 +37,14 @@ void _ZN20QFutureInterfaceBase13reportStartedEv(void* future)
     next<void (*)(void*)>(__func__)(future);
 }
 
-/// QFutureInterfaceBase::isCanceled(): what the thread does first.
+/// QFutureInterfaceBase::isCanceled(): the thread's first call.
 bool _ZNK20QFutureInterfaceBase10isCanceledEv(const void* future)
 {
     __tsan_acquire(stateOf(future));
     return next<bool (*)(const void*)>(__func__)(future);
 }
 
-/// QFutureInterfaceBase::reportFinished(): the answer is there.
+/// QFutureInterfaceBase::reportFinished(): the answer is ready.
 void _ZN20QFutureInterfaceBase14reportFinishedEv(void* future)
 {
     __tsan_release(stateOf(future));
@@ -58,7 +58,7 @@ void _ZN20QFutureInterfaceBase13waitForResultEi(void* future, int index)
     __tsan_acquire(stateOf(future));
 }
 
-/// QFutureInterfaceBase::derefT() const: whoever is the last destroys the answer.
+/// QFutureInterfaceBase::derefT() const: the last holder destroys the answer.
 bool _ZNK20QFutureInterfaceBase6derefTEv(const void* future)
 {
     void* const state = stateOf(future);

@@ -18,7 +18,7 @@
 #include <grp.h>
 #include <unistd.h>
 
-// Disks that fail and clocks that jump while a session or a model folder is written: see faults.c.
+// Failing disks and jumping clocks while a session or a model folder is written: see faults.c.
 
 namespace headwise::reliability {
 
@@ -26,7 +26,7 @@ namespace {
 
 using Path = std::filesystem::path;
 
-constexpr int patience = 120'000; // ms, under a loaded machine
+constexpr int patience = 120'000; // ms, on a loaded machine
 constexpr const char* typed = "typed before the disk failed";
 
 QString text(const Path& path)
@@ -34,10 +34,10 @@ QString text(const Path& path)
     return QString::fromStdString(path.string());
 }
 
-/// What goes wrong, and whether writing succeeds all the same.
+/// A fault, and whether writing succeeds anyway.
 struct Fault {
     const char* name;
-    const char* code; ///< Of faults.c; empty: the folder is what is wrong.
+    const char* code; ///< Code for faults.c; empty: the fault is in the folder.
     bool isBorne;
 };
 
@@ -52,7 +52,7 @@ constexpr std::array faults{
     Fault{"an error where the file gets its name", "rename", false},
 };
 
-/// What there was before, what there is now, and what the program said.
+/// The target before and after, and the program's output.
 struct Outcome {
     int exitCode = -1;
     QString said;
@@ -61,7 +61,7 @@ struct Outcome {
     std::vector<std::string> left; ///< Temporary files.
 };
 
-/// A program that writes `target`, and whether that is the new one.
+/// A program that writes `target`, and a test that the target is the new one.
 struct Writer {
     const char* name;
     QString program;
@@ -112,7 +112,7 @@ bool isOneSentence(const QString& said)
     return !said.isEmpty() && !said.contains(u'\n') && said.endsWith(u'.');
 }
 
-/// One line on what came of a run.
+/// Prints one line about a run.
 bool judge(const Writer& writer, const Fault& fault, const Outcome& outcome)
 {
     std::string found;
@@ -133,7 +133,7 @@ bool judge(const Writer& writer, const Fault& fault, const Outcome& outcome)
                   found + (outcome.said.isEmpty() ? "" : ": " + outcome.said.toStdString()));
 }
 
-/// Puts the old target where it is to be replaced.
+/// Puts the old target in place.
 void putOld(const Writer& writer)
 {
     std::filesystem::remove_all(writer.target);
@@ -153,7 +153,7 @@ bool checkFaults(const Writer& writer, const QString& state)
     return isGood;
 }
 
-/// A folder that may not be written into, by a user without rights.
+/// A folder that an unprivileged user may not write into.
 bool checkReadOnlyFolder(const Writer& writer, const QString& state)
 {
     using std::filesystem::perms;
@@ -165,7 +165,7 @@ bool checkReadOnlyFolder(const Writer& writer, const QString& state)
     return judge(writer, {"a folder that is read-only", "", false}, outcome);
 }
 
-/// A folder that is gone, or a file in its place. \param isFile the latter
+/// A folder that vanished, or was replaced by a file. \param isFile the latter
 bool checkVanishedFolder(const Writer& writer, const QString& state, bool isFile)
 {
     const Path folder = writer.target.parent_path(), aside = folder.string() + ".aside";
@@ -200,7 +200,7 @@ bool isModel(const Path& folder)
         && contentOf(folder) != contentOf(folder.string() + ".old");
 }
 
-/// The session of the toy that everything is saved over.
+/// Writes the session of the toy that everything is saved over.
 bool makeOldSession(const Path& model, const Path& file, const QString& state)
 {
     const auto analyzed =
@@ -219,7 +219,7 @@ bool makeOldSession(const Path& model, const Path& file, const QString& state)
 
 } // namespace
 
-/// Opens the session in a window, types a note and saves it. 0: saved; 4: not saved, the window knows that.
+/// Opens the session in a window, types a note and saves it. 0: saved; 4: not saved, and the window reports it.
 int saveOnce(const QString& file, const QString& vanishes)
 {
     app::MainWindow window;
@@ -258,7 +258,7 @@ bool checkWrites()
     const QTemporaryDir scratch;
     const Path folder(scratch.path().toStdString());
     const QString state = text(folder / "state");
-    for (const char* name : {"", "state", "place"}) { // for a user without rights too
+    for (const char* name : {"", "state", "place"}) { // for an unprivileged user too
         std::filesystem::create_directory(folder / name);
         std::filesystem::permissions(folder / name, perms(0777));
     }

@@ -9,7 +9,7 @@
 
 namespace headwise::test {
 
-/// Leaves the process `bytes` of address space more than it has, while it lives.
+/// Leaves the process `bytes` more address space than it uses, during its lifetime.
 class AddressSpaceLimit {
 public:
     explicit AddressSpaceLimit(rlim_t bytes)
@@ -28,7 +28,7 @@ public:
     ~AddressSpaceLimit() { setrlimit(RLIMIT_AS, &m_before); }
     Q_DISABLE_COPY_MOVE(AddressSpaceLimit)
 
-    double bytes() const { return static_cast<double>(m_bytes); } ///< Of the whole process.
+    double bytes() const { return static_cast<double>(m_bytes); } ///< Limit for the whole process.
 
 private:
     rlimit m_before = {};

@@ -9,7 +9,7 @@
 
 namespace headwise::test {
 
-/// The circuits of a model on disk, processed as `wish` says.
+/// Returns the circuits of a model on disk, processed according to `wish`.
 Circuits circuitsOf(const std::filesystem::path& path, const ProcessingWish& wish = {});
 
 Circuits toyCircuits(const ToyOptions& options, const ProcessingWish& wish = {});
@@ -19,13 +19,14 @@ ProcessingWish noProcessing();
 std::shared_ptr<const TokenSide> tokensOf(const Circuits& circuits, Embedding embedding = Embedding::Raw,
                                           Precision precision = Precision::F32);
 
-/// One full or residual circuit as a dense double matrix, straight from the weights: the oracle of every analysis.
+/// Returns one full or residual circuit as a dense double matrix, directly from the weights: the oracle of every
+/// analysis.
 Matrix<double> denseCircuit(const Circuits& circuits, CircuitKind kind, HeadId head, const Matrix<double>& E,
                             const Matrix<double>& W_U);
 
 Matrix<double> denseCircuit(const Circuits& circuits, CircuitKind kind, HeadId head);
 
-/// Numbers of an array, whatever their precision; qFatal names what is missing.
+/// Returns the numbers of an array in any precision; qFatal names a missing one.
 std::vector<double> numbers(const ResultSet& results, std::string_view path);
 
 ResultSet analysed(const Circuits& circuits, const std::vector<std::string>& names,

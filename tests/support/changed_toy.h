@@ -8,7 +8,7 @@
 
 namespace headwise::test {
 
-/// A toy whose tensors are changed after it was made. TransformerLens names, float64, so that what is set is read.
+/// A toy whose tensors are changed after creation. TransformerLens names, float64, so that values are read exactly.
 class ChangedToy {
 public:
     explicit ChangedToy(ToyOptions options);
@@ -31,7 +31,7 @@ private:
     std::map<std::string, StoredTensor> m_tensors;
 };
 
-/// Attention alone, without norms and biases: what stands in the file is what a circuit is made of.
+/// Attention alone, without norms and biases: circuits consist of exactly the stored numbers.
 ToyOptions bareAttention();
 
 } // namespace headwise::test

@@ -14,7 +14,7 @@ struct CommandRun {
     QByteArray err;
 };
 
-/// Of a user without a display, whose log is kept in a folder of its own.
+/// The environment of a user without a display, with the log in a folder of its own.
 inline QProcessEnvironment quietEnvironment(const QString& stateFolder)
 {
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
@@ -25,9 +25,9 @@ inline QProcessEnvironment quietEnvironment(const QString& stateFolder)
     return environment;
 }
 
-/// Runs the built `headwise` as a user without a display would.
-/// \param folder  where; "": here
-/// \param inChild what the new process does before it becomes headwise, such as setting limits
+/// Runs the built `headwise` like a user without a display.
+/// \param folder  working folder; "": the current one
+/// \param inChild runs in the new process before it becomes headwise, for example to set limits
 inline CommandRun runHeadwise(const QStringList& arguments, const QString& stateFolder,
                               const QString& folder = {}, const std::function<void()>& inChild = {})
 {

@@ -4,9 +4,10 @@
 
 namespace headwise::test {
 
-// Eigen's own dense decompositions, the oracles of core's, which are LAPACK's. They are long to compile: once, in dense_algebra.cpp.
+// Eigen's own dense decompositions, the oracles of core's, which use LAPACK. They take long to compile, so only
+// dense_algebra.cpp does.
 
-/// m = U diag(S) Vᵀ with whole U and V, by Jacobi rotations.
+/// m = U diag(S) Vᵀ with full U and V, by Jacobi rotations.
 class DenseSvd {
 public:
     explicit DenseSvd(const Eigen::MatrixXd& m);
@@ -21,12 +22,12 @@ private:
     Eigen::MatrixXd m_V; // [cols, cols]
 };
 
-/// The same S alone, by divide and conquer: for matrices of thousands of rows.
+/// Only S, by divide and conquer, for matrices with thousands of rows.
 Eigen::VectorXd singularValuesOf(const Eigen::MatrixXd& m);
 
 Eigen::VectorXcd eigenvaluesOf(const Eigen::MatrixXd& m);
 
-/// Of a symmetric matrix, rising.
+/// Eigenvalues of a symmetric matrix, ascending.
 class DenseEigen {
 public:
     explicit DenseEigen(const Eigen::MatrixXd& m);
@@ -39,20 +40,20 @@ private:
     Eigen::MatrixXd m_vectors;
 };
 
-/// Orthonormal columns that span those of m, as many.
+/// Returns as many orthonormal columns with the span of those of m.
 Eigen::MatrixXd orthonormalBasis(const Eigen::MatrixXd& m);
 
-/// For matrices with as many rows as columns.
+/// For square matrices.
 Eigen::MatrixXd inverseOf(const Eigen::MatrixXd& m);
 std::complex<double> determinantOf(const Eigen::MatrixXcd& m);
 
-/// Moore and Penrose's, by a complete orthogonal decomposition. [cols, rows]
+/// The Moore-Penrose inverse, by a complete orthogonal decomposition. [cols, rows]
 Eigen::MatrixXd pseudoInverseOf(const Eigen::MatrixXd& m);
 
-/// [rows, cols], normal numbers; the same wherever the standard library is.
+/// [rows, cols], normal numbers, the same on every machine with this standard library.
 Eigen::MatrixXd normalNumbers(Eigen::Index rows, Eigen::Index cols, unsigned seed);
 
-/// [rows, cols], columns that span those of normal numbers.
+/// [rows, cols], orthonormal columns with the span of normal numbers.
 Eigen::MatrixXd orthonormalColumns(Eigen::Index rows, Eigen::Index cols, unsigned seed);
 
 } // namespace headwise::test

@@ -8,7 +8,7 @@
 
 namespace headwise::test {
 
-/// Every input that can be asked for, so that every analysis that fits the model runs.
+/// Sets every input, so that every analysis that fits the model runs.
 /// \param pair the earlier and the later head
 inline AnalysisOptions everyInput(const ModelConfig& config, const std::pair<HeadId, HeadId>& pair)
 {
@@ -34,7 +34,7 @@ inline AnalysisOptions everyInput(const ModelConfig& config, const std::pair<Hea
     return options;
 }
 
-/// Those of the catalogue that are not left out.
+/// Returns the analyses of the catalogue that apply.
 inline std::vector<std::string> fittingAnalyses(const ModelConfig& config, const AnalysisOptions& options)
 {
     std::vector<std::string> names;

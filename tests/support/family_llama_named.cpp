@@ -1,4 +1,4 @@
-// Makers of checkpoints under Llama's names.
+// Makers of checkpoints with Llama's names.
 
 #include "tests/support/family_maker.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 enum class Norms { Rms, RmsAroundZero, LayerNorm, None };
 
-/// 6 query heads over 2 key/value heads; d_model 7 and head_dim 4 where the family has a head_dim, else d_model 24.
+/// 6 query heads over 2 key/value heads; d_model 7 and head_dim 4 if the family has a head_dim, else d_model 24.
 struct LlamaNamed {
     std::string type, architecture;
     bool headDim = true;
@@ -24,7 +24,7 @@ struct LlamaNamed {
 
 constexpr std::size_t heads = 6, kvHeads = 2;
 
-/// One family's tensors in the making.
+/// One family's tensors during construction.
 struct LlamaMaker {
     Maker& make;
     const LlamaNamed& family;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the makers of tiny checkpoints share; nobody else includes it.
+// Helpers of the makers of tiny checkpoints; not for others.
 
 #include "tests/support/family_model.h"
 #include "tests/support/tensor_writer.h"
@@ -12,10 +12,10 @@
 
 namespace headwise::test {
 
-// Different primes where the layout allows it. d_model = n · d_head where the family has no head size of its own.
+// Different primes if the layout allows it. d_model = n · d_head if the family has no head size of its own.
 inline constexpr std::size_t layers = 3, n = 3, h = 8, m = n * h, f = 13, V = 11, C = 17;
 
-/// One family's checkpoint in the making.
+/// One family's checkpoint during construction.
 struct Maker {
     QJsonObject config;
     TensorWriter write{1, true};

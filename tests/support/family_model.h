@@ -11,13 +11,13 @@
 
 namespace headwise::test {
 
-/// A seeded tiny checkpoint of one family as its documentation lays it out: config.json and tensors under stored names.
+/// A seeded tiny checkpoint of one family, as its documentation describes it: config.json and tensors under stored names.
 struct FamilyModel {
     QJsonObject config;
     std::map<std::string, StoredTensor> tensors;
 };
 
-/// "gpt_neox", "gpt_neox, sequential" and so on: a model_type, and what differs from the family's usual form.
+/// "gpt_neox", "gpt_neox, sequential" and so on: a model_type, and the difference from the family's usual form.
 std::vector<std::string> familyNames();
 
 FamilyModel familyModel(const std::string& name);

@@ -8,11 +8,11 @@
 
 #include <set>
 
-// Exported figures, read back.
+// Reads exported figures back.
 
 namespace headwise::test {
 
-/// What an SVG is made of.
+/// The elements of an SVG.
 struct Svg {
     QStringList texts; // of <text>
     QStringList families;
@@ -24,7 +24,7 @@ inline Svg readSvg(const QByteArray& bytes)
 {
     Svg svg;
     QXmlStreamReader reader(bytes);
-    QXmlStreamAttributes group; // the pen of what follows
+    QXmlStreamAttributes group; // current pen
     while (!reader.atEnd()) {
         if (reader.readNext() != QXmlStreamReader::StartElement)
             continue;
@@ -67,7 +67,7 @@ inline QList<QByteArray> streamsOf(const QByteArray& pdf)
     return streams;
 }
 
-/// All text of a PDF, as the maps from its glyphs to Unicode have it, in each font in turn.
+/// Returns all text of a PDF through the maps from its glyphs to Unicode, font by font.
 inline QString textOf(const QByteArray& pdf)
 {
     QString text;

@@ -12,7 +12,7 @@
 
 namespace headwise::test {
 
-/// Processor time of the calling thread, in seconds: what others do on the machine does not count.
+/// Processor time of the calling thread in seconds; other load on the machine does not count.
 inline double threadSeconds()
 {
     timespec now{};
@@ -20,7 +20,7 @@ inline double threadSeconds()
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Turns the wheel by one notch or drags by a few pixels, as a hand would: into the picture, across it, and out again.
+/// Turns the wheel by one notch or drags by a few pixels, as a user would: into the picture, across it, and out again.
 inline void moveOn(ui::HeatmapView& view, int frame)
 {
     const QPointF at(0.4 * view.width(), 0.45 * view.height());
@@ -41,7 +41,7 @@ inline void moveOn(ui::HeatmapView& view, int frame)
     send(QEvent::MouseButtonRelease, to, Qt::LeftButton);
 }
 
-/// Below which 95 of 100 stay.
+/// Returns the 95th percentile.
 inline double p95(std::vector<double> seconds)
 {
     const auto place = static_cast<std::ptrdiff_t>(0.95 * static_cast<double>(seconds.size() - 1));
@@ -49,8 +49,8 @@ inline double p95(std::vector<double> seconds)
     return seconds[static_cast<std::size_t>(place)];
 }
 
-/// Seconds of processor time of the window's thread, below which 95 of 100 frames stay while `view`, which is shown, is panned
-/// and zoomed: the input, what arrived from other threads, and the painting.
+/// 95th percentile of the window thread's processor time per frame, in seconds, while the visible `view` is panned and
+/// zoomed: input, results from other threads, and painting.
 inline double frameTimeP95(ui::HeatmapView& view, int frames)
 {
     std::vector<double> seconds;

@@ -8,7 +8,7 @@
 
 namespace headwise::test {
 
-/// A GGUF file of version 3: metadata, and at most one tensor, of zeros.
+/// Writes a GGUF file of version 3: metadata, and at most one tensor of zeros.
 class GgufWriter {
 public:
     GgufWriter& add(const std::string& key, const char* value) { return put(key, 8, text(value)); }

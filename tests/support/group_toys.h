@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-/// What the tests of groups and of neurons share.
+/// Helpers for tests of groups and of neurons.
 namespace headwise::test {
 
 inline AnalysisOptions exactOptions()

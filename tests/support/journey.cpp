@@ -42,7 +42,8 @@ double threadMilliseconds()
     return millisecondsOf(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/// Time that the calling thread was ready to run while others had the processors, since it began; 0 where the kernel does not say.
+/// Returns the time that the calling thread was ready to run but waited for a processor, since it started; 0 if the
+/// kernel does not say.
 /// Source: Linux, Documentation/scheduler/sched-stats: time on the processor, time on the run queue, time slices.
 double queuedMilliseconds()
 {
@@ -55,14 +56,14 @@ double queuedMilliseconds()
                                                                          : 0;
 }
 
-/// Time on the clock that this thread is answerable for: waiting for a disk, a lock or another thread counts, waiting for a
-/// processor does not.
+/// Returns the clock time that this thread is responsible for: waiting for a disk, a lock or another thread counts,
+/// waiting for a processor does not.
 double ownMilliseconds()
 {
     return millisecondsOf(CLOCK_MONOTONIC) - queuedMilliseconds();
 }
 
-/// CPU time of a fixed piece of work: hashing over more memory than the inner caches hold.
+/// CPU time of a fixed piece of work: hashing more memory than the inner caches hold.
 double referenceMilliseconds()
 {
     static std::vector<unsigned> cells(1 << 19, 1U);
@@ -82,8 +83,8 @@ double fastestReference()
     return best;
 }
 
-/// How much slower this core is now than at its best: neighbours on a shared machine also cost CPU time, in bursts that may
-/// end before one asks, so that the slowest of a while counts. From 1 to 4; 1.1 on a quiet machine.
+/// Estimates how much slower this core is now than at its best. Neighbours on a shared machine cost CPU time in short
+/// bursts, so the slowest recent measurement counts. From 1 to 4; 1.1 on a quiet machine.
 double slowdown()
 {
     double slowest = 0;
@@ -92,14 +93,14 @@ double slowdown()
     return std::clamp(slowest / fastestReference(), 1.0, 4.0);
 }
 
-/// How much slower this core is at its best than the one that the targets are meant for; at least 1.
+/// Estimates how much slower this core is at its best than the one the targets are meant for; at least 1.
 double slownessOfMachine()
 {
     constexpr double onLaptop = 5; // ms of the fixed piece of work
     return std::max(1.0, fastestReference() / onLaptop);
 }
 
-/// What the events under way have spent in loops that were opened while they were handled.
+/// Time that the current events spent in nested event loops.
 struct Frame {
     int loopLevel;
     double inner;
@@ -118,14 +119,14 @@ QStringList& stalls()
 
 constexpr const char* secondTry = "HEADWISE_SECOND_TRY";
 
-/// The walks that stalled, to be tried once more in a fresh process.
+/// The stalled walks, to be repeated once in a fresh process.
 QStringList& stalledWalks()
 {
     static QStringList functions;
     return functions;
 }
 
-/// The test function that runs, and its row, as an argument of its program.
+/// Returns the running test function and its row, as an argument of its program.
 QString currentTest()
 {
     const QString function = QString::fromLatin1(QTest::currentTestFunction());
@@ -133,7 +134,7 @@ QString currentTest()
     return row ? function + u':' + QString::fromUtf8(row) : function;
 }
 
-/// The longest event since the last journey began, stall or not.
+/// The longest event since the last journey began, whether a stall or not.
 struct LongestEvent {
     double milliseconds = 0;
     QString what;
@@ -223,7 +224,7 @@ int WatchedApplication::tryStalledWalksAgain()
     const QStringList walks = std::exchange(stalledWalks(), {});
     if (walks.isEmpty())
         return 0;
-    // journeys_stalls_test reads how many walks of the whole suite needed it.
+    // journey_stalls_test reads how many walks of the whole suite were repeated.
     if (QFile list(QStringLiteral(HEADWISE_JOURNEYS "/stalls.txt")); list.open(QIODevice::Append))
         list.write((walks.join(u'\n') + u'\n').toUtf8());
     qputenv(secondTry, "1");
@@ -244,7 +245,7 @@ bool makeJourneyModel(const std::filesystem::path& folder)
     std::error_code error;
     if (std::filesystem::exists(folder / "tokenizer.json", error))
         return true;
-    // Beside it first: what is there is whole.
+    // Writes beside it first, so that an existing folder is complete.
     const std::filesystem::path made = folder.string() + "." + std::to_string(getpid());
     std::filesystem::create_directories(made, error);
     if (!bench::makeGpt2Small(made))
@@ -328,7 +329,7 @@ void Journey::drop(QWidget* on, const QStringList& files, Qt::KeyboardModifiers 
     for (const QString& file : files)
         urls << QUrl::fromLocalFile(file);
     dropped.setUrls(urls);
-    // As Qt does: the innermost widget under the mouse that accepts drops.
+    // Like Qt, takes the innermost widget under the mouse that accepts drops.
     QWidget* target = on;
     while (target && !target->acceptDrops())
         target = target->parentWidget();
@@ -347,7 +348,7 @@ void Journey::trigger(const QString& words)
         if (action->text().remove(u'&') != words)
             continue;
         QVERIFY2(action->isEnabled(), qPrintable(words + QStringLiteral(" is disabled")));
-        m_gestures -= 2; // the menu and its line
+        m_gestures -= 2; // the menu and its entry
         return action->trigger();
     }
     QFAIL(qPrintable(QStringLiteral("no action is called ") + words));
@@ -442,7 +443,8 @@ bool Journey::tookGestures(int most, std::chrono::milliseconds target) const
     const int took = WatchedApplication::gestures() - m_gestures;
     qInfo("%s: %d of %d gestures, %.1f of %.1f s", qPrintable(m_name), took, most, 1e-3 * time,
           1e-3 * static_cast<double>(target.count()));
-    const bool isSmall = !m_name.contains(QStringLiteral("GPT-2")); // a large one's time is the machine's
+    // for a large model the time depends on the machine
+    const bool isSmall = !m_name.contains(QStringLiteral("GPT-2"));
     return took <= most && (!isSmall || time <= slack * static_cast<double>(target.count()));
 }
 

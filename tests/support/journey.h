@@ -18,11 +18,11 @@ namespace headwise::test {
 
 using namespace std::chrono_literals;
 
-inline constexpr int patience = 120000; // ms, under a loaded machine
+inline constexpr int patience = 120000; // ms, on a loaded machine
 
-/// Notes every event that holds up the GUI thread for longer than a user would not notice: time on the clock less what the
-/// thread waited for a processor, against how slow the core is around that moment, so that a loaded machine does not count
-/// but a disk, a lock or another thread does. The time of a nested event loop belongs to its own events.
+/// Records every event that holds up the GUI thread noticeably: clock time minus the time the thread waited for a
+/// processor, relative to the core's speed at that moment. A loaded machine does not count, but a disk, a lock or another
+/// thread does. Time in a nested event loop belongs to that loop's events.
 class WatchedApplication : public QApplication {
 public:
     static constexpr double limit = 50; ///< ms
@@ -33,17 +33,17 @@ public:
     /// "63 ms: MouseButtonPress of HeatmapView Heads", since the last call.
     static QStringList takeStalls();
 
-    /// Runs the test functions that stalled once more, in a fresh process, where a stall fails: one that is ours comes back at
-    /// the first use, the machine's own, such as of a host that holds its guest for 100 ms, does not.
+    /// Repeats the test functions that stalled once, in a fresh process, where a stall is a failure. A stall of ours
+    /// comes back; one of the machine, such as a host that pauses its guest for 100 ms, does not.
     /// \returns the exit code of that process; 0 if none stalled
     static int tryStalledWalksAgain();
 
-    /// Buttons of the mouse that were pressed on widgets, and files that were dropped, since the program began.
+    /// Number of mouse presses on widgets and of dropped files since the program started.
     static int gestures();
 };
 
-/// What the user waits for: the shorter of the time on the clock and the CPU time of the whole program, so that neither
-/// other programs nor many threads count, over how much slower this core is than that of the laptop that targets are for.
+/// Time that the user waits: the shorter of clock time and CPU time of the whole program, so that neither other programs
+/// nor many threads count, divided by how much slower this core is than that of the reference laptop.
 class UserTime {
 public:
     UserTime();
@@ -54,18 +54,18 @@ private:
     double m_cpu; // ms
 };
 
-/// The checkpoints every journey is made on: the demo, and a random one of GPT-2 small's sizes with GPT-2's tokenizer, which all
+/// The checkpoints of every journey: the demo, and a random one of GPT-2 small's sizes with GPT-2's tokenizer, which all
 /// journeys of a build folder share.
 enum class JourneyModel { Demo, Gpt2Small };
 std::filesystem::path folderOf(JourneyModel model);
-/// Writes the large one into `folder` unless it is there.
-/// \returns whether it is there now
+/// Writes the large one into `folder` unless it exists.
+/// \returns whether it exists now
 bool makeJourneyModel(const std::filesystem::path& folder);
 /// Rows "demo" and "GPT-2 small" of a column `model`.
 void addJourneyModels();
 
-/// One walk through the program as a person takes it: by what is written on the screen and what a screen reader says.
-/// At its end no event has stalled the window in two walks, and a picture of it is in $HEADWISE_SCREENSHOTS, if that is set.
+/// One walk through the program as a user does it: by the text on the screen and for screen readers. At its end no event
+/// has stalled the window in two walks, and a picture of it is in $HEADWISE_SCREENSHOTS, if that is set.
 class Journey {
 public:
     explicit Journey(const QString& name);
@@ -73,7 +73,7 @@ public:
     Journey(const Journey&) = delete;
     Journey& operator=(const Journey&) = delete;
 
-    /// The visible widget of that accessible name; waits for it. Null, and the test fails, if there is none.
+    /// Waits for the visible widget with that accessible name. Null, and the test fails, if there is none.
     template <typename Widget = QWidget>
     Widget* named(const QString& accessibleName)
     {
@@ -90,29 +90,29 @@ public:
 
     void drop(QWidget* on, const QStringList& files, Qt::KeyboardModifiers modifiers = Qt::NoModifier);
     void trigger(const QString& words); ///< The action of a menu or button, without its mnemonic.
-    void click(const QString& words);   ///< The visible button that has these words in it; waits for it.
-    void openTab(const QString& words); ///< The visible tab of that title.
+    void click(const QString& words);   ///< Waits for the visible button with this text.
+    void openTab(const QString& words); ///< Opens the visible tab with that title.
     void close();                       ///< As the user closes the window.
-    void keys(const QString& shortcut); ///< "Ctrl+L", to what has the focus.
+    void keys(const QString& shortcut); ///< Sends "Ctrl+L" to the focus.
     void type(const QString& words);
-    bool shows(const QString& words) const; ///< In a visible label or banner.
+    bool shows(const QString& words) const; ///< In any visible label or banner.
     QString
     labelWith(const QString& words) const; ///< The whole text of the first such label, without markup.
     void waitFor(const std::function<bool()>& holds, const QString& what);
-    /// Until nothing is being computed any more.
+    /// Waits until nothing is being computed.
     void waitForRest();
 
-    /// What follows is counted; a journey begins with its window.
+    /// Starts counting; a journey begins with its window.
     void begin();
-    /// Whether what is on screen took no more clicks and drops than that since `begin`, an action of a menu being two, and, on a
-    /// small model, no more than ten times `target`; says how many it took, and how long.
+    /// Tells whether reaching the current screen took at most that many clicks and drops since `begin` (a menu action
+    /// counts as two) and, on a small model, at most ten times `target`. Prints the number and the time.
     bool tookGestures(int most, std::chrono::milliseconds target) const;
 
     QMainWindow* window() { return m_window.get(); }
 
 private:
     QString m_name;
-    int m_gestures = 0; // before `begin`, less those in menus since
+    int m_gestures = 0; // before `begin`, minus menu gestures since
     UserTime m_since;
     std::unique_ptr<app::MainWindow> m_window;
 };
@@ -126,7 +126,7 @@ int runJourneys(int argc, char** argv)
 {
     restartWithFasterKernels(programArguments());
     qputenv("QT_QPA_PLATFORM", "offscreen");
-    const QTemporaryDir home; // settings, state and logs of this process alone
+    const QTemporaryDir home; // settings, state and logs of this process only
     for (const char* variable : {"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"})
         qputenv(variable, home.path().toLocal8Bit());
     QCoreApplication::setOrganizationName(QStringLiteral("headwise"));

@@ -8,7 +8,7 @@
 
 namespace headwise::test {
 
-/// What core says of the checkpoint of a journey, made without the window: processed by default, raw embedding.
+/// Core's results for the checkpoint of a journey, computed without the window: default processing, raw embedding.
 struct CoreModel {
     std::shared_ptr<const ProcessedWeights> weights;
     std::unique_ptr<Circuits> circuits;
@@ -30,7 +30,7 @@ inline const CoreModel& coreModel(JourneyModel model)
     return made;
 }
 
-/// The value of one head in an array of an analysis, run now; NaN where it is not.
+/// Runs an analysis and returns the value of one head in an array; NaN if it is absent.
 inline double coreScore(JourneyModel model, std::string_view analysis, std::string_view path, HeadId head,
                         const AnalysisInputs& inputs = {})
 {
@@ -47,7 +47,7 @@ inline double coreScore(JourneyModel model, std::string_view analysis, std::stri
     return static_cast<double>(std::get<std::vector<float>>(scores->values)[index]);
 }
 
-/// What is printed with three digits says the same as `expected`.
+/// Tells whether a value printed with three digits agrees with `expected`.
 inline bool saysThreeDigits(double shown, double expected)
 {
     return std::abs(shown - expected) <= 0.0051 * std::abs(expected) + 1e-9;

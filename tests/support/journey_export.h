@@ -13,7 +13,7 @@
 
 namespace headwise::test {
 
-/// Where Ctrl+E asks which picture.
+/// If Ctrl+E shows a menu, takes its first picture.
 inline void takeFirstOfMenu()
 {
     auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
@@ -28,7 +28,7 @@ inline QByteArray contents(const QString& path)
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
-/// Types into a list until it stands at `words`.
+/// Types into a list until `words` is current.
 inline void choose(QComboBox* list, const QString& words)
 {
     list->setFocus();
@@ -36,11 +36,11 @@ inline void choose(QComboBox* list, const QString& words)
     QVERIFY2(list->currentText().startsWith(words), qPrintable(list->currentText()));
 }
 
-/// In the dialog for a figure that is open: writes it to `path`.
+/// Writes the open dialog's figure to `path`.
 inline void exportTo(Journey& journey, const QString& path)
 {
     journey.click(QStringLiteral("Export figure"));
-    // The dialog puts the name it suggests back while it reads the folder.
+    // The dialog restores its suggested name while it reads the folder.
     journey.waitFor(
         [&] {
             auto* name = qobject_cast<QLineEdit*>(QApplication::focusWidget());

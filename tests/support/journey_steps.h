@@ -10,11 +10,11 @@
 
 #include <algorithm>
 
-// Steps that several journeys take, and what core says of their models.
+// Steps shared by several journeys, and core's results for their models.
 
 namespace headwise::test {
 
-/// Drops a model on the window; until its first numbers are there.
+/// Drops a model on the window and waits for its first numbers.
 inline void openModel(Journey& journey, const std::filesystem::path& folder)
 {
     journey.drop(journey.window(), {ui::text(folder.string())});
@@ -47,7 +47,7 @@ inline Matrix<double> dense(const FactoredMatrix<double>& circuit)
     return circuit.left() * circuit.right();
 }
 
-/// What the status bar says.
+/// Returns the text of the status bar.
 inline QString statusText(Journey& journey)
 {
     QString words;
@@ -57,10 +57,10 @@ inline QString statusText(Journey& journey)
     return words;
 }
 
-/// The same of what is under the mouse.
+/// Returns the read-out under the mouse.
 inline QString readOutAt(Journey& journey, QWidget* view, const QPoint& place)
 {
-    // The innermost part of a view takes the mouse, which may have stood there over what was in its place.
+    // The innermost part of a view gets the mouse, which may already be there, over another widget.
     QWidget* part = view->childAt(place);
     QTest::mouseMove(part ? part : view, QPoint(1, 1));
     QTest::mouseMove(part ? part : view, part ? part->mapFrom(view, place) : place);
@@ -68,10 +68,10 @@ inline QString readOutAt(Journey& journey, QWidget* view, const QPoint& place)
     return statusText(journey);
 }
 
-/// The same of a cell.
+/// The same for a cell.
 inline QString readOut(Journey& journey, ui::HeatmapView* view, int row, int column)
 {
-    // A new matrix may still be on its way: its cells have their place once they were painted and laid out.
+    // A new matrix may still be computed: its cells have their positions after painting and layout.
     journey.waitForRest();
     QPoint place;
     int same = 0;
@@ -85,7 +85,7 @@ inline QString readOut(Journey& journey, ui::HeatmapView* view, int row, int col
     return readOutAt(journey, view, place);
 }
 
-/// What scrolls around a widget; null: nothing does.
+/// Returns the scroll area around a widget; null if there is none.
 inline QWidget* pageAround(QWidget* part)
 {
     while (part && !qobject_cast<QScrollArea*>(part))
@@ -93,7 +93,7 @@ inline QWidget* pageAround(QWidget* part)
     return part ? static_cast<QScrollArea*>(part)->viewport() : nullptr;
 }
 
-/// By one notch. \param down in eighths of a degree: −120 or 120
+/// Turns the wheel by one notch. \param down in eighths of a degree: −120 or 120
 inline void turnWheel(QWidget* page, int down)
 {
     const QPointF place = page->rect().center();
@@ -102,7 +102,7 @@ inline void turnWheel(QWidget* page, int down)
     QCoreApplication::sendEvent(page, &turn);
 }
 
-/// Turns the wheel over the page until all of `view` is in sight.
+/// Turns the wheel over the page until all of `view` is visible.
 inline void wheelTo(Journey& journey, QWidget* view)
 {
     QWidget* page = pageAround(view);
@@ -119,13 +119,14 @@ inline void wheelTo(Journey& journey, QWidget* view)
             return isInSight();
         },
         QStringLiteral("what is further down the page"));
-    QCoreApplication::processEvents(); // it is drawn when it is seen
+    QCoreApplication::processEvents(); // drawn when it becomes visible
 }
 
 /// A turn of the wheel as fine as a touchpad's: half as many pixels.
 inline constexpr int fineTurn = 24;
 
-/// The same of the widget of that name, further down the page around `start`: what is not in view, may not be drawn yet.
+/// The same for the widget with that name, further down the page around `start`; widgets out of view may not be drawn
+/// yet.
 template <typename Widget>
 Widget* wheelTo(Journey& journey, QWidget* start, const QString& name)
 {
@@ -135,7 +136,7 @@ Widget* wheelTo(Journey& journey, QWidget* start, const QString& name)
         for (Widget* one : journey.window()->findChildren<Widget*>())
             if (one->isVisible() && one->accessibleName() == name)
                 found = one;
-        // All of it, or as much as there is room for, less than such a turn moves.
+        // All of it, or as much as fits, less than one such turn moves.
         const int seen = found ? found->visibleRegion().boundingRect().height() : 0;
         if (found && seen >= std::min(found->height(), page->height() - fineTurn))
             return true;

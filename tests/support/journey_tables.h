@@ -7,11 +7,11 @@
 
 #include <cmath>
 
-// What a person reads off tables and heatmaps.
+// Reading tables and heatmaps as a user does.
 
 namespace headwise::test {
 
-/// What is shown has three digits.
+/// Displayed numbers have three digits.
 inline bool reads(double shown, double expected)
 {
     const bool same = std::abs(shown - expected) <= 0.006 * std::abs(expected);

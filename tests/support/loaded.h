@@ -11,10 +11,10 @@ std::shared_ptr<const ModelWeights> loaded(const std::filesystem::path& folder);
 
 ProcessedWeights processedBy(const std::shared_ptr<const ModelWeights>& model, ProcessingPlan plan);
 
-/// With what `wish` allows on this model.
+/// Processes as far as `wish` allows on this model.
 ProcessedWeights processed(const std::shared_ptr<const ModelWeights>& model, const ProcessingWish& wish = {});
 
-/// As it is in the file.
+/// Unprocessed, as in the file.
 ProcessedWeights raw(const std::shared_ptr<const ModelWeights>& model);
 
 template <typename Scalar>

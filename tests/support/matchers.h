@@ -28,7 +28,7 @@ bool isOk(const Result<T>& result)
     return result.has_value();
 }
 
-/// The code and the part of the sentence that must help the user (a tensor name, two shapes).
+/// Checks the code and the part of the sentence that helps the user (a tensor name, two shapes).
 template <typename T>
 bool failsWith(const Result<T>& result, ErrorCode code, std::string_view part)
 {
@@ -42,10 +42,10 @@ bool failsWith(const Result<T>& result, ErrorCode code, std::string_view part)
     return right;
 }
 
-/// Same shape, and no entry further away than `tolerance` times the largest magnitude expected. NaN is never close.
+/// Same shape, and no entry further away than `tolerance` times the largest expected magnitude. NaN is never close.
 bool areClose(const Eigen::MatrixXcd& actual, const Eigen::MatrixXcd& expected, double tolerance);
 
-/// The same of any expression.
+/// The same for any expression.
 template <typename A, typename B>
 bool isClose(const Eigen::MatrixBase<A>& actual, const Eigen::MatrixBase<B>& expected, double tolerance)
 {

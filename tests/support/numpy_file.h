@@ -11,7 +11,7 @@
 
 namespace headwise::test {
 
-/// A NumPy file taken apart by the format's own description, nothing shared with the writer.
+/// A NumPy file, parsed by the format's description, without code shared with the writer.
 struct NumpyFile {
     QString type;
     QList<qint64> shape;
@@ -27,8 +27,8 @@ struct NumpyFile {
     }
 };
 
-/// Nothing if a byte is not as the format wants it: magic, version 1.0, a header of one line that ends where data begin, at
-/// a multiple of 64, its keys in order, C order, a Python tuple.
+/// Returns nothing if a byte violates the format: magic, version 1.0, a header of one line that ends where the data
+/// begin, at a multiple of 64, its keys in order, C order, a Python tuple.
 inline std::optional<NumpyFile> readNumpyFile(const QByteArray& bytes)
 {
     if (!bytes.startsWith(QByteArray::fromHex("934e554d50590100")) || bytes.size() < 10)

@@ -12,9 +12,9 @@
 
 namespace headwise::test {
 
-inline constexpr int patience = 60000; // ms, under a loaded machine
+inline constexpr int patience = 60000; // ms, on a loaded machine
 
-/// A page on the screen with a model open.
+/// A page on the screen with an open model.
 template <typename PageType>
 class OpenedPage {
 public:
@@ -31,7 +31,7 @@ public:
         }();
     }
 
-    /// The widget with that accessible name; pictures are made in a turn of their own, so it is waited for.
+    /// Waits for the widget with that accessible name, because pictures are made in a later turn.
     template <typename Widget>
     Widget* find(const QString& name)
     {

@@ -11,7 +11,7 @@
 
 namespace headwise::test {
 
-/// Whether nothing is being computed and the window paints the same twice, what is queued being done in between.
+/// Tells whether nothing is being computed and the window paints the same twice, with queued events in between.
 inline bool isSettled(QWidget& window)
 {
     const auto picture = [&window] {
@@ -22,7 +22,7 @@ inline bool isSettled(QWidget& window)
     return !before.isNull() && picture() == before;
 }
 
-/// Where nothing of the window paints, and the screen would show what was there before; null if there is no such place.
+/// Returns an area that no widget paints, where the screen would show old content; null if there is none.
 inline QRect unpainted(QWidget& window)
 {
     const auto onto = [&window](Qt::GlobalColor ground) {
@@ -40,7 +40,7 @@ inline QRect unpainted(QWidget& window)
     return found;
 }
 
-/// "QScrollBar in QTableView Composition": who should have painted there.
+/// "QScrollBar in QTableView Composition": the widget that should have painted there.
 inline QString whoIsAt(const QWidget& window, QPoint point)
 {
     QStringList names;
@@ -50,7 +50,7 @@ inline QString whoIsAt(const QWidget& window, QPoint point)
     return names.join(QStringLiteral(" in "));
 }
 
-/// Labels whose words need more lines than they have room for.
+/// Returns labels whose text needs more lines than they have space for.
 inline QStringList cutLabels(const QWidget& window)
 {
     QStringList cut;

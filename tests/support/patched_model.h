@@ -10,7 +10,7 @@
 
 namespace headwise::test {
 
-/// Copies a folder with one model.safetensors and lets `change` write into the bytes of one tensor of the copy.
+/// Copies a folder with one model.safetensors and lets `change` modify the bytes of one tensor of the copy.
 /// \returns false if a file could not be copied or written, or there is no such tensor
 inline bool copyPatched(const QString& from, const QString& to, const QString& tensor,
                         const std::function<void(QByteArray&)>& change)

@@ -5,14 +5,13 @@
 
 namespace headwise::test {
 
-/// What a planted model is like unless a test says otherwise: attention only, no norms, no biases; float64, so that what is planted
-/// is read.
+/// Defaults of a planted model: attention only, no norms, no biases; float64, so that planted values are read exactly.
 ToyOptions plantedOptions();
 
-/// Room for the subspaces of two heads beside one another.
+/// Large enough for the subspaces of two heads side by side.
 ToyOptions widePlantedOptions();
 
-/// A model whose weights are set by hand; nothing is processed unless it is asked for.
+/// A model whose weights are set by hand; unprocessed by default.
 class PlantedModel {
 public:
     explicit PlantedModel(const ToyOptions& options);
@@ -26,7 +25,7 @@ public:
     /// \param name as in the file: embed.W_E, pos_embed.W_pos, unembed.W_U
     void set(const char* name, const Matrix<double>& values) { put(m_tensors.at(name), 0, values); }
 
-    /// Every number of every matrix of the heads, put into another order.
+    /// Shuffles the numbers of every matrix of the heads.
     void shuffle(unsigned seed);
 
     Circuits circuits(const ProcessingWish& wish = noProcessing()) const;

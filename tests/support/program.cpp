@@ -62,7 +62,7 @@ QStringList withFunctionsOfPart(const QMetaObject& test, QStringList arguments)
         if (isFunction && parts > 0 && functions++ % parts == which - 1)
             arguments << QString::fromLatin1(name);
     }
-    if (arguments.size() == others) // which would run them all
+    if (arguments.size() == others) // otherwise it would run all of them
         qFatal("%s: no function is in that part", test.className());
     return arguments;
 }

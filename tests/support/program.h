@@ -14,9 +14,11 @@ namespace headwise::test {
 
 using TestMain = int (*)(int argc, char** argv);
 
-/// Adds a test to its program under the name of its file: `headwise_io_tests json_test [arguments of Qt Test]`.
+/// Registers a test with its program under the name of its file: `headwise_reader_tests json_test [arguments of Qt
+/// Test]`.
 ///
-/// Many tests share a program: the libraries are linked, and headers are parsed, once. CTest still starts a process a test.
+/// Many tests share a program, so that libraries are linked and headers are parsed once. CTest still starts one process
+/// per test.
 class RegisteredTest {
 public:
     /// \param file __FILE__
@@ -26,8 +28,8 @@ public:
 /// The arguments of the program, the test's name after the program's, with the null at their end.
 char** programArguments();
 
-/// `arguments` with the names of some functions of `test` in place of "--part 2/3": every third, from the second on. The parts of
-/// a test are processes of their own, so that none takes long and they may run side by side.
+/// Replaces "--part 2/3" in `arguments` by the names of every third function of `test`, from the second on. The parts of
+/// a test run as processes of their own, side by side, so that none takes long.
 QStringList withFunctionsOfPart(const QMetaObject& test, QStringList arguments);
 
 /// Runs every function of a test class under an application object, as QTEST_MAIN does.

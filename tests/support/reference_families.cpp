@@ -1,4 +1,4 @@
-// Families of the reference: where each keeps its numbers, and what it does with them.
+// Families of the reference: where each stores its numbers, and how it uses them.
 
 #include "tests/support/reference_model.h"
 

@@ -87,7 +87,7 @@ void rotate(const Model& model, const Rope& rope, Vector& heads, std::size_t pos
         }
 }
 
-/// Queries or keys normalised per head, or all of them together.
+/// Normalises queries or keys per head, or all heads together.
 void normalizeHeads(const Model& model, const Block& block, const Norm& norm, Vector& heads)
 {
     if (norm.kind == NormKind::None)
@@ -145,7 +145,7 @@ Vector attentionRow(const Model& model, const Block& block, const Vector& q, con
     return row;
 }
 
-/// Softmax over all experts, those of the token kept and made to sum to one again.
+/// Softmax over all experts; the token's experts are kept and renormalised to a sum of one.
 Vector mixture(const Model& model, const Block& block, const Vector& x)
 {
     const Vector scores = linear(block.router, x);

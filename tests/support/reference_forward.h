@@ -8,7 +8,7 @@
 
 namespace headwise::test {
 
-/// A stored tensor, whatever its dtype in the file. `values` is row-major, the last index fastest.
+/// A stored tensor of any dtype. `values` is row-major, the last index fastest.
 struct StoredTensor {
     std::vector<std::size_t> shape;
     std::vector<double> values;
@@ -17,14 +17,14 @@ struct StoredTensor {
 /// Every tensor of the .safetensors files of `folder`, under its stored name. Stops the test program on anything unusual.
 std::map<std::string, StoredTensor> readStoredTensors(const std::filesystem::path& folder);
 
-/// Mistakes planted on purpose: a check against the reference that does not notice them checks nothing.
+/// Mistakes planted on purpose: a comparison with the reference must detect each of them.
 enum class Fault {
     None,
-    TransposedProjection, ///< the attention's output matrix is read the wrong way round
+    TransposedProjection, ///< the attention's output matrix is transposed
     TileInsteadOfRepeat,  ///< query head i reads key/value head i mod k instead of ⌊i / (n/k)⌋
-    WrongRotaryPairing,   ///< adjacent pairs for half-split ones and the other way round
+    WrongRotaryPairing,   ///< adjacent pairs instead of half-split ones and the reverse
     ScaleOne,             ///< scores are not divided by √d_head
-    GateAndUpSwapped,     ///< the activation stands on the wrong factor of the gated MLP
+    GateAndUpSwapped,     ///< the activation is on the wrong factor of the gated MLP
     MissingOnePlusW,      ///< rmsnorm_uses_offset ignored
 };
 
@@ -37,10 +37,10 @@ struct ReferenceRun {
     std::map<std::string, std::vector<std::vector<double>>> steps;
 };
 
-/// The forward pass of a Hugging Face or TransformerLens folder as plain loops in double, for comparison alone.
+/// The forward pass of a Hugging Face or TransformerLens folder as plain loops in double, only for comparison.
 ///
-/// Shares nothing with core: it reads config.json and the tensors by their stored names itself. Slow and simple.
-/// Stops the test program on a folder it does not understand.
+/// Shares nothing with core: it reads config.json and the tensors by their stored names itself. Slow and simple. Stops
+/// the test program on a folder it does not understand.
 ReferenceRun referenceForward(const std::filesystem::path& folder, const std::vector<int>& tokens,
                               Fault fault = Fault::None);
 

@@ -64,7 +64,7 @@ Model readOpt(const Source& source)
     return model;
 }
 
-/// Rows of query_key_value by what they are: 0 query, 1 key, 2 value, as a list of one letter per d_head rows.
+/// Splits the rows of query_key_value by kind: 0 query, 1 key, 2 value, one entry per d_head rows.
 void splitRows(const Layer& layer, const Model& model, const std::vector<int>& kinds, Block& block)
 {
     const StoredTensor& weight = layer.source.at(layer.prefix + "self_attention.query_key_value.weight");
@@ -110,7 +110,7 @@ Model readBloom(const Source& source)
     return model;
 }
 
-/// The order of the rows of query_key_value, case by case as the documentation tells them.
+/// The order of the rows of query_key_value, case by case as documented.
 std::vector<int> falconRows(const Source& source, Model& model)
 {
     std::vector<int> kinds;

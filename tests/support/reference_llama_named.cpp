@@ -14,7 +14,7 @@ bool isOneOf(const std::string& type, std::initializer_list<const char*> types)
     return std::any_of(types.begin(), types.end(), [&](const char* other) { return type == other; });
 }
 
-/// What a Llama-named family's layers have in common.
+/// Common parts of the layers of families with Llama's names.
 struct Reader {
     const Source& source;
     std::string type;
@@ -76,7 +76,7 @@ void readProjections(const Reader& reader, const Layer& layer, const Model& mode
     block.up = rows("mlp.gate_up_proj.weight", f, f);
 }
 
-/// One matrix of a tensor that holds those of all experts, [experts, rows, columns], transposed.
+/// Returns one expert's matrix from a tensor of all, [experts, rows, columns], transposed.
 Linear oneOf(const StoredTensor& all, std::size_t expert, std::size_t first, std::size_t count)
 {
     const std::size_t in = all.shape[2];
@@ -108,7 +108,7 @@ void readExperts(const Reader& reader, const Layer& layer, Block& block)
     }
 }
 
-/// StableLM's, one tensor per head, side by side with the others' as one norm per head cannot be.
+/// StableLM's norms, one tensor per head, side by side.
 Vector headByHead(const Source& source, const std::string& name, std::size_t heads)
 {
     Vector all;
@@ -156,7 +156,7 @@ void readNorms(const Reader& reader, const std::string& prefix, const Model& mod
     }
 }
 
-/// Where layers differ in their positions.
+/// Reads positions that differ between layers.
 void readBlockRope(const Reader& reader, const Model& model, std::size_t layer, Block& block)
 {
     const Source& source = reader.source;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of the reference that its families share; nobody else includes it.
+// The parts of the reference that its families share; not for others.
 
 #include "tests/support/reference_forward.h"
 
@@ -42,10 +42,10 @@ struct Rope {
 
 struct Block {
     Norm ln1, ln2;
-    Norm ln1Post, ln2Post;      ///< on what is added
+    Norm ln1Post, ln2Post;      ///< on the added vector
     Norm qNorm, kNorm;          ///< before the rotation; of kind None: none
     bool normsAllHeads = false; ///< their mean runs over the heads side by side
-    double limit = 0;           ///< queries, keys and values are cut off at ± this; 0: not
+    double limit = 0;           ///< queries, keys and values are clipped to ± this; 0: not
     std::size_t window = 0;     ///< 0: none
     std::optional<Rope> rope;   ///< in place of the model's
 
@@ -77,9 +77,9 @@ struct Model {
     bool parallel = false;
     Norm embeddingNorm;             ///< of the token alone
     Norm placedNorm;                ///< of token and position
-    bool normsSums = false;         ///< ln1Post and ln2Post are of the sums
-    bool residualFromNorm = false;  ///< what is added to is ln1(x), ln2(x)
-    bool placesQueriesKeys = false; ///< positions are added to what queries and keys read
+    bool normsSums = false;         ///< ln1Post and ln2Post apply to the sums
+    bool residualFromNorm = false;  ///< the residual is ln1(x), ln2(x)
+    bool placesQueriesKeys = false; ///< positions are added to the input of queries and keys
     bool bidirectional = false;
     std::optional<Linear> transform;   ///< before lnFinal, with the activation
     double scoreCap = 0, logitCap = 0; ///< 0: none
@@ -129,7 +129,7 @@ Linear inOut(const StoredTensor& weight, const Vector& bias);
 Linear outIn(const StoredTensor& weight, const Vector& bias);
 Norm layerNorm(const Source& source, const std::string& name, double eps);
 
-/// What readers ask of a layer's tensors.
+/// Access to a layer's tensors.
 struct Layer {
     const Source& source;
     std::string prefix;
@@ -156,11 +156,11 @@ Rope yarnRope(const Model& model, double factor, double context, std::optional<d
 
 Vector alibiSlopes(std::size_t heads);
 Rope llama3Rope(std::size_t dim, double base, double factor, double low, double high, double context);
-/// What rope_scaling of a Hugging Face config asks for; nothing if it is absent.
+/// Returns the rope_scaling of a Hugging Face config; nothing if it is absent.
 std::optional<Rope> scaledRope(const Source& source, const Model& model);
 
 Model readTransformerLens(const Source& source);
-/// A folder of a Hugging Face family, those that follow among them; nothing if it is of none of them.
+/// Reads a folder of a Hugging Face family, including the following ones; nothing if it belongs to none.
 std::optional<Model> readFamily(const Source& source);
 std::optional<Model> readLlamaNamed(const Source& source);
 std::optional<Model> readFusedFamily(const Source& source);

@@ -1,4 +1,4 @@
-// What the reference reads from a folder, and the matrices its families are made of.
+// The reference's reading of a folder, and the matrices its families consist of.
 
 #include "tests/support/reference_model.h"
 

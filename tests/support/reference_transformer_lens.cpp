@@ -1,4 +1,4 @@
-// The reference's reader of TransformerLens folders, whose config names each choice by itself.
+// The reference's reader of TransformerLens folders, whose config names each choice separately.
 
 #include "tests/support/reference_model.h"
 

@@ -15,7 +15,7 @@
 
 namespace headwise::test {
 
-/// The page of analyses in use, one after the other on models and sessions.
+/// Drives the page of analyses with models and sessions.
 class ResultPageDriver {
 protected:
     QTemporaryDir m_folder;

@@ -7,7 +7,8 @@
 
 namespace headwise::test {
 
-/// R(Δ), [r, r], from its definition in either layout: q R(Δ) turns pair i by Δ · base^(−2i/dim); what is left of the head stays.
+/// R(Δ), [r, r], from its definition in either layout: q R(Δ) rotates pair i by Δ · base^(−2i/dim); the rest of the head
+/// is unchanged.
 inline Matrix<double> rotation(const Rotary& rotary, Eigen::Index r, double offset)
 {
     Matrix<double> R = Matrix<double>::Identity(r, r);

@@ -106,7 +106,7 @@ inline std::optional<Summed> summedAt(const FileBytes& file, std::size_t at)
     return Summed{at, size + width + chunk, at + size + width + chunk};
 }
 
-/// The other kinds have their size elsewhere: it is where the checksum of the good file fits.
+/// The other kinds store their size elsewhere: it is found by trying where the checksum of the good file fits.
 inline std::optional<Summed> summedByTrying(const FileBytes& file, std::size_t at)
 {
     constexpr std::size_t most = 4096;
@@ -138,7 +138,7 @@ inline std::vector<Summed> allSummed(const FileBytes& file)
     return found;
 }
 
-/// Damages up to eight bytes, mostly of metadata, and makes the checksums right again.
+/// Damages up to eight bytes, mostly of metadata, and corrects the checksums.
 inline FileBytes mutated(FileBytes file, const std::vector<Summed>& pieces, std::mt19937& random)
 {
     const auto below = [&](std::size_t end) { return random() % end; };

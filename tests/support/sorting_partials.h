@@ -32,7 +32,7 @@ public:
         return ids;
     }
 
-    /// Of one input, [rows, width]; the heads of q, k, v and attSm one below the other.
+    /// Reads one input, [rows, width]; the heads of q, k, v and attSm are below each other.
     Matrix<double> read(const char* name, std::size_t input, Eigen::Index width) const
     {
         const QByteArray bytes =

@@ -54,7 +54,8 @@ struct Wishes {
     std::exit(1);
 }
 
-/// Until nothing has been computed for a while: pages ask after a pause, and one answer may bring the next question.
+/// Waits until nothing has been computed for a while, because pages start jobs after a pause and one answer may start the
+/// next job.
 void waitUntilQuiet()
 {
     constexpr int quietEnough = 400, patience = 300'000; // ms
@@ -142,7 +143,7 @@ private:
         stop(QStringLiteral("the page offers no ") + start);
     }
 
-    /// The big matrix: as a whole, with the norms beside it, near and nearest.
+    /// Takes the big matrix: as a whole, with the norms beside it, close and closest.
     void takeAllTokens()
     {
         choose(QStringLiteral("full OV"));
@@ -183,7 +184,7 @@ private:
     app::MainWindow m_window;
 };
 
-/// What the command line asks for; ends the program where it asks for something else.
+/// Parses the command line; exits if it is invalid.
 Wishes wishesOf(const QStringList& arguments)
 {
     QCommandLineParser parser;

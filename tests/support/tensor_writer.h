@@ -14,8 +14,8 @@ namespace headwise::test {
 
 using Shape = std::vector<std::size_t>;
 
-/// Fills tensors in the order they are asked for. std::normal_distribution differs between standard libraries, so
-/// the normal deviates are made here (Box–Muller).
+/// Fills tensors in the order of the calls. std::normal_distribution differs between standard libraries, so the normal
+/// deviates are made here (Box–Muller).
 class TensorWriter {
 public:
     explicit TensorWriter(unsigned seed, bool float64)

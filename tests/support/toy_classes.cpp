@@ -18,7 +18,7 @@ std::vector<std::pair<const char*, ToyOptions>> toyClasses()
     rms.dHead = 4;
     rms.qkvBias = rms.outBias = rms.mlpBias = rms.unembedBias = false;
 
-    // The letters of the classes in which other tools are known to go wrong.
+    // The letters name the classes in which other tools are known to fail.
     add("a: LN, every bias", plain, [](ToyOptions&) {});
     add("b: attention only", plain, [](ToyOptions& o) { o.attnOnly = true; });
     add("c: RMS, grouped, gated, no biases", rms, [](ToyOptions& o) { o.nHeads = 6, o.nKvHeads = 2; });

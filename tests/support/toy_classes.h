@@ -7,7 +7,7 @@
 
 namespace headwise::test {
 
-/// One toy for each kind of model the forward pass and the processing know.
+/// One toy for each kind of model that the forward pass and the processing support.
 std::vector<std::pair<const char*, ToyOptions>> toyClasses();
 
 } // namespace headwise::test

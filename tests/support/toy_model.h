@@ -11,8 +11,8 @@ namespace headwise::test {
 
 enum class ToyLayout { Gpt2, Llama, TransformerLens };
 
-/// What a toy checkpoint is like; config.json and the tensors follow from it. Sizes are different primes where the layout
-/// allows it and d_model ≠ n_heads · d_head, so that a swapped dimension or a missing transpose cannot pass.
+/// Options of a toy checkpoint; config.json and the tensors follow from them. Sizes are different primes if the layout
+/// allows it, and d_model ≠ n_heads · d_head, so that a swapped dimension or a missing transpose is detected.
 struct ToyOptions {
     ToyLayout layout = ToyLayout::TransformerLens;
     unsigned seed = 1;
@@ -47,7 +47,7 @@ struct ToyOptions {
     int rotaryDim = 0;                   ///< 0: d_head
     double rotaryBase = 10000;
     bool rotaryAdjacent = false;
-    double attnScale = 0;    ///< what scores are divided by; 0: √d_head, and no key in config.json
+    double attnScale = 0;    ///< divisor of scores; 0: √d_head, and no key in config.json
     double scoreSoftCap = 0; ///< 0: none
     double logitSoftCap = 0; ///< 0: none
 };
@@ -63,11 +63,11 @@ struct ToyModel {
     ToyOptions options;
 };
 
-/// Writes config.json and model.safetensors into `folder`, which is created. Norm weights are 1 with a visible spread, biases
-/// are not small, logits are of order 1. The same options give the same bytes on every machine.
+/// Writes config.json and model.safetensors into `folder`, which is created. Norm weights are 1 with a visible spread,
+/// biases are not small, logits are of order 1. The same options give the same bytes on every machine.
 ToyModel writeToyModel(const std::filesystem::path& folder, const ToyOptions& options = {});
 
-/// Writes tensors as one .safetensors file of F32 or F64, in name order: for checkpoints that are changed after they were made.
+/// Writes tensors as one .safetensors file of F32 or F64, in name order, for checkpoints that are changed after creation.
 void writeSafetensors(const std::filesystem::path& file, const std::map<std::string, StoredTensor>& tensors,
                       bool float64);
 

@@ -17,7 +17,7 @@
 
 namespace headwise::test {
 
-/// Settings of the test alone, and the light colours: what a window begins with.
+/// Gives the test its own settings and the light theme, as at a window's first start.
 inline void beginWithOwnSettings(const QTemporaryDir& folder)
 {
     QVERIFY(folder.isValid());
@@ -37,10 +37,10 @@ inline void discardNotes(app::MainWindow& window)
     window.close();
 }
 
-/// The window in use, found as a user finds it: by what is shown.
+/// Drives the window as a user does, by what is shown.
 class WindowDriver {
 public:
-    static constexpr int patience = 20000; // ms, under a loaded machine
+    static constexpr int patience = 20000; // ms, on a loaded machine
 
     app::MainWindow window;
 
@@ -62,7 +62,7 @@ public:
             && !workspace().runs()->job()->isRunning();
     }
 
-    /// As the keyboard does it: to whatever has the focus.
+    /// Sends a key to the focus, as the keyboard does.
     static void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {})
     {
         QTest::keyClick(QApplication::focusWidget(), key, modifiers);

@@ -7,7 +7,7 @@
 
 namespace headwise::test {
 
-/// A member of an archive to write. What the headers claim can be wrong on purpose.
+/// A member of an archive to write. The claims in its headers can be wrong on purpose.
 struct ZipMember {
     std::string name;
     std::string bytes;
@@ -25,7 +25,7 @@ inline std::string littleEndian(std::uint64_t value, int bytes)
     return text;
 }
 
-/// An archive of stored members as torch.save writes it, but for the checksums, which nobody reads.
+/// Writes an archive of stored members like torch.save, but without checksums, which are never read.
 inline std::string zipArchive(const std::vector<ZipMember>& members)
 {
     std::string file, directory;

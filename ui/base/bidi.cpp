@@ -22,7 +22,7 @@ bool isFromRightToLeft(const QString& word)
 QString isolated(const QString& words)
 {
     constexpr QChar begin(0x2068), end(0x2069);
-    QStringList parts = words.split(u' '); // a token has no space: it is drawn as a sign
+    QStringList parts = words.split(u' '); // a space cannot be in a token; tokens show it as ␣
     for (QString& part : parts)
         if (isFromRightToLeft(part))
             part = begin + part + end;

@@ -9,29 +9,31 @@
 
 namespace headwise::ui {
 
-/// Colour maps on offer for values without a sign.
+/// Colour maps offered for unsigned values.
 inline constexpr std::array sequentialMaps{ColorMap::Viridis, ColorMap::Cividis, ColorMap::Gray,
                                            ColorMap::HighContrast};
 
-/// The colours that pictures have until their reader chooses others.
+/// The default colours of new pictures.
 struct ColorChoice {
     ColorMap sequential = ColorMap::Viridis; ///< One of sequentialMaps.
     bool redIsNegative = false;              ///< Signed values run from red to blue.
-    QMap<QString, QColor> classes = {};      ///< Colours of head classes, by name; others have the theme's.
+    /// Colours of head classes, by name; other classes use the theme's.
+    QMap<QString, QColor> classes = {};
 
     bool operator==(const ColorChoice&) const = default;
 
-    void setClass(const QString& name, const QColor& color); ///< \param color  invalid: the theme's again
+    /// \param color  invalid: back to the theme's colour
+    void setClass(const QString& name, const QColor& color);
 };
 
 const ColorChoice& colorChoice();
-/// From now on, and in the pictures on screen that still have the colours chosen before.
+/// Applies to new pictures, and to pictures on screen that still have the previous default.
 void setColorChoice(const ColorChoice& choice);
 
-/// The colour of the heads of one class, as ColorChoice::setClass.
+/// Sets the colour of the heads of one class, as ColorChoice::setClass.
 void setClassColor(const QString& name, const QColor& color);
 
-/// Tells pictures that the choice changed, and settings which class a page has coloured.
+/// Tells pictures that the choice changed, and the settings which class a page has coloured.
 class ColorNews : public QObject {
     Q_OBJECT
 
@@ -43,7 +45,7 @@ signals:
     void classColorChanged(const QString& name, const QColor& color);
 };
 
-/// The scale a picture begins with, its limits not fitted.
+/// Returns the initial scale of a picture, before its limits are fitted.
 ColorScale firstScale(bool isSigned, ColorFit fit = ColorFit::Full);
 
 } // namespace headwise::ui

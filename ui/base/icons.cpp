@@ -8,7 +8,7 @@
 #include <QPalette>
 #include <QSvgRenderer>
 
-// Outside every namespace, as the macro asks; a static library's resources are dropped by the linker without it.
+// Must be outside every namespace, as the macro requires. Without it the linker drops a static library's resources.
 static void initResources()
 {
     Q_INIT_RESOURCE(resources);
@@ -28,7 +28,7 @@ QColor strokeColor(QIcon::Mode mode)
     }
 }
 
-/// Draws an SVG whose lines are "currentColor" in the colour of the text around it.
+/// Draws an SVG whose lines have the colour "currentColor" in the colour of the surrounding text.
 class StrokeIconEngine : public QIconEngine {
 public:
     explicit StrokeIconEngine(QByteArray svg)
@@ -49,7 +49,7 @@ public:
         painter->restore();
     }
 
-    // Not cached anywhere: a cached pixmap would keep the colour of the theme it was made in.
+    // Never cached: a cached pixmap would keep the colours of the theme it was made in.
     QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State state) override
     {
         QPixmap image(size);
@@ -59,10 +59,7 @@ public:
         return image;
     }
 
-    QIconEngine* clone() const override
-    {
-        return new StrokeIconEngine(m_svg);
-    } // Owned by the QIcon that asks.
+    QIconEngine* clone() const override { return new StrokeIconEngine(m_svg); } // Owned by the calling QIcon.
 
 private:
     QByteArray m_svg;

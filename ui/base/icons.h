@@ -5,11 +5,11 @@
 
 namespace headwise::ui {
 
-/// A single-stroke icon of our own set, drawn in the text colour of the palette at the moment of painting, so that it
-/// follows light and dark. A name that is not in the set is asked of the desktop's theme.
+/// Returns an icon of our own single-stroke set, drawn in the palette's text colour at the moment of painting, so that it
+/// follows light and dark themes. Other names come from the desktop's icon theme.
 QIcon icon(const char* name);
 
-QStringList iconNames(); ///< The set.
+QStringList iconNames(); ///< Names in the set.
 QIcon applicationIcon();
 
 } // namespace headwise::ui

@@ -21,7 +21,7 @@ Job::~Job()
 void Job::cancel()
 {
     if (!isRunning()) {
-        ++m_turn; // of an answer whose finished() is being heard
+        ++m_turn; // an answer whose finished() is being handled
         return;
     }
     m_stop.request_stop();
@@ -40,7 +40,7 @@ void Job::retire(bool cancelled)
     m_owesFinished = true;
     JobBoard::instance().remove(this, cancelled);
     if (self)
-        sayFinished(); // unless a slot of the board has started the next work, which says it first
+        sayFinished(); // unless a slot of the board has started new work, which emits it first
 }
 
 void Job::sayFinished()
@@ -49,7 +49,7 @@ void Job::sayFinished()
         emit finished();
 }
 
-// From here on nothing the old work does reaches us: its promise has no listener any more.
+// Drops the old work: its promise has no listener any more, so nothing of it reaches us.
 void Job::abandon()
 {
     ++m_turn;
@@ -88,11 +88,11 @@ namespace detail {
 
 QThreadPool& jobPool()
 {
-    // Leaked on purpose: the destructor of a pool waits, and the window must not.
+    // Leaked on purpose: a pool's destructor waits, and the window must not.
     static QThreadPool* const pool = [] {
         auto* created = new QThreadPool;
         created->setMaxThreadCount(std::max(8, 2 * QThread::idealThreadCount()));
-        // Jobs cancelled with the application end before the static objects that they may still read are destroyed.
+        // Cancelled jobs must end before the static objects they may still read are destroyed.
         qAddPostRoutine([] { waitForJobs(std::chrono::seconds(2)); });
         return created;
     }();

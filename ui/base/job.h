@@ -19,15 +19,14 @@
 
 namespace headwise::ui {
 
-/// One question whose answer takes a while, asked from the GUI thread, answered on a pool thread.
+/// A background computation: started on the GUI thread, run on a pool thread, answered on the GUI thread.
 ///
-/// Starting a job that is still running supersedes it: the old work is asked to stop and its answer
-/// is dropped, so a view never shows the answer to an earlier question. Cancelling and destroying
-/// the job do the same. A slot of any of the signals below may start, cancel or destroy the job it hears of: what it
-/// asks is the newest question. Every signal and callback arrives on the thread the Job lives in.
+/// Starting a job that is still running supersedes it: the old work is asked to stop and its answer is dropped, so a view
+/// never shows the answer to an earlier question. Cancelling or destroying the job does the same. A slot of any signal
+/// below may start, cancel or destroy the job. Every signal and callback arrives on the thread in which the Job lives.
 ///
-/// `work` runs on another thread. It must own everything it uses: capture by value, shared_ptr to
-/// const data, no `this`, no QObject. It is a core call, nothing more.
+/// `work` runs on another thread and must own everything it uses: capture by value, shared_ptr to const data, no `this`,
+/// no QObject. It is a core call, nothing more.
 class Job : public QObject {
     Q_OBJECT
 
@@ -40,12 +39,12 @@ public:
     template <typename Work, typename DoneFn>
     void start(const QString& title, Work work, DoneFn done);
 
-    /// In a slot of finished(): also the answer that is about to come, or the work about to start.
+    /// In a slot of finished(), it also cancels the answer that is about to arrive, or the work about to start.
     void cancel();
     bool isRunning() const { return m_watcher != nullptr; }
-    const QString& title() const { return m_title; } ///< Title of the newest start; empty before the first.
+    const QString& title() const { return m_title; } ///< Title of the latest start; empty before the first.
 
-    /// At most this many threads inside the work started from now on; 0 means one per core.
+    /// Limits the threads inside work started from now on; 0 means one per core.
     void setThreads(int threads) { m_threads = threads; }
 
 signals:
@@ -56,26 +55,26 @@ signals:
 
 private:
     void abandon();
-    void announce();             ///< Running, from here on.
-    void retire(bool cancelled); ///< Not running any more; says finished().
-    void sayFinished();          ///< If it is still to be said.
+    void announce();             ///< Marks the job as running.
+    void retire(bool cancelled); ///< Marks the job as ended and emits finished().
+    void sayFinished();          ///< Emits finished() unless that has happened.
 
     std::stop_source m_stop;
     QFutureWatcherBase* m_watcher = nullptr;
     quint64 m_turn = 0;          // grows with every start, cancel and answer
-    bool m_owesFinished = false; // of the work that has just ended
+    bool m_owesFinished = false; // for the work that has just ended
     QString m_title;
     int m_threads = 0;
 };
 
-/// Every job of the program that runs now, for the one list of them.
+/// All jobs of the program that are running, for the job list.
 class JobBoard : public QObject {
     Q_OBJECT
 
 public:
     static JobBoard& instance(); ///< GUI thread only.
 
-    const QList<Job*>& running() const { return m_running; } ///< In the order they were started.
+    const QList<Job*>& running() const { return m_running; } ///< In the order in which they started.
 
 signals:
     void started(headwise::ui::Job* job);
@@ -91,19 +90,19 @@ private:
     QHash<Job*, QElapsedTimer> m_clocks;
 };
 
-/// Waits until no work of any job runs, for the moment after the window has closed. False if some still does.
+/// Waits until no job is running, after the window has closed. Returns false if one still is.
 bool waitForJobs(std::chrono::milliseconds patience);
 
 namespace detail {
 
-/// Roomier than the cores and never waited for at exit: work that cannot be interrupted (one large LAPACK call)
-/// neither delays the question that superseded it nor the closing of the window.
+/// The thread pool of all jobs. It has more threads than cores and is never waited for at exit, so work that cannot be
+/// interrupted (one large LAPACK call) delays neither its successor nor the closing of the window.
 QThreadPool& jobPool();
 
-/// "37 of 144 heads · 12/s"; the rate after a second, when it says something.
+/// Formats "37 of 144 heads · 12/s"; the rate appears after a second, if it is informative.
 QString stepText(int done, int total, std::string_view step, std::chrono::milliseconds elapsed);
 
-/// A task whose progress goes to `promise`, in thousandths.
+/// Returns a task that reports its progress to `promise`, in thousandths.
 template <typename Answer>
 Task taskFor(QPromise<Answer>& promise, const std::stop_token& stop, int threads)
 {
@@ -118,7 +117,7 @@ Task taskFor(QPromise<Answer>& promise, const std::stop_token& stop, int threads
     return {.stop = stop, .onProgress = report, .threads = threads};
 }
 
-/// Core does not throw; whatever arrives here all the same must not vanish with the thread.
+/// Runs the work. Core does not throw, but an exception must not vanish with the thread.
 template <typename Work>
 auto runGuarded(Work& work, const Task& task) -> std::invoke_result_t<Work&, const Task&>
 {
@@ -156,7 +155,7 @@ void Job::start(const QString& title, Work work, DoneFn done)
             [this, watcher](int value) { emit progressed(value, watcher->progressText()); });
     connect(watcher, &QFutureWatcherBase::finished, this, [this, watcher, done = std::move(done)]() mutable {
         Answer answer = watcher->future().takeResult();
-        auto callback = std::move(done); // `watcher` and this lambda may go away below.
+        auto callback = std::move(done); // The callback may destroy `watcher` and this lambda.
         abandon();
         const QPointer<Job> alive(this);
         const quint64 ended = m_turn;

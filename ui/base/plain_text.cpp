@@ -9,7 +9,7 @@ namespace headwise::ui {
 
 namespace {
 
-/// Sees every label, those of tooltips and message boxes too, before it is laid out for the first time.
+/// Handles every label, in tooltips and message boxes too, before its first layout.
 class PlainLabels : public QObject {
 public:
     using QObject::QObject;

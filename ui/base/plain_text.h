@@ -7,18 +7,18 @@ class QLabel;
 
 namespace headwise::ui {
 
-// Names, titles and tokens come from files of strangers. No widget takes them for markup, which would open the
-// files it names.
+// Names, titles and tokens come from strangers' files. No widget may treat them as markup, which would open the files it
+// names.
 
-/// Makes every label, tooltip and message box of the program that does not ask for markup show its text as it is. Once for
-/// the application; again is harmless.
+/// Makes every label, tooltip and message box show its text literally unless it asks for markup. Call it once for the
+/// application; further calls are harmless.
 void showTextAsItIs(QApplication& application);
 
-/// Markup with tags that open no file: bold, coloured, links, lines. Other tags become letters, should a name of a file not have been
-/// escaped.
+/// Returns markup restricted to tags that open no file: bold, colours, links, line breaks. Other tags become plain text,
+/// in case a file name was not escaped.
 QString harmlessMarkup(const QString& html);
 
-/// Markup of ours; what it quotes of a file is escaped.
+/// Sets markup of our own, in which quoted file content is already escaped.
 void setMarkup(QLabel* label, const QString& html);
 void setPlain(QLabel* label, const QString& words);
 

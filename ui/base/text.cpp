@@ -24,7 +24,7 @@ QString withRealMinus(QString digitsText)
     return digitsText.replace(u'-', minus);
 }
 
-// to_chars prints the fewest digits that read back as the same value of this very type.
+// to_chars prints the fewest digits that read back as the same value of this type.
 template <typename Float>
 QString shortest(Float value)
 {
@@ -47,7 +47,7 @@ QString text(std::string_view utf8)
 
 QString text(const Error& error)
 {
-    QStringList lines = text(error.message).split(u'\n'); // what they quote of a file cannot reorder them
+    QStringList lines = text(error.message).split(u'\n'); // quoted file content cannot reorder the lines
     for (QString& line : lines)
         line = text(shownSpecialToken(line.toStdString()));
     return lines.join(u'\n');
@@ -66,7 +66,7 @@ QString number(double value)
         return value > 0 ? QStringLiteral("∞") : minus + QStringLiteral("∞");
     if (value == 0)
         return QStringLiteral("0");
-    // The exponent after rounding: 9.996 has two digits before the point once it is shown as 10.0.
+    // Takes the exponent after rounding: 9.996 has two digits before the point once it is shown as 10.0.
     const QString scientific = QString::number(value, 'e', digits - 1);
     const int exponent = scientific.mid(scientific.indexOf(u'e') + 1).toInt();
     if (exponent < -4 || exponent > 5)

@@ -4,7 +4,7 @@ class QFont;
 
 namespace headwise::ui {
 
-/// The size of running text, in points: the system's, where its reader asked for larger text than our 10.
+/// Size of body text in points: ours is 10, or the system's if the user chose a larger one.
 int bodyPointSize(const QFont& system);
 
 } // namespace headwise::ui

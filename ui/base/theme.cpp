@@ -32,7 +32,8 @@ std::array<QColor, 7> okabeIto()
 std::array<QColor, 7> okabeItoOnWhite()
 {
     std::array<QColor, 7> colors = okabeIto();
-    colors[4] = QColor(0x209CE2); // Sky blue and orange of the same hue, dark enough for lines: 3:1.
+    // Sky blue and orange in the same hue, dark enough for lines (contrast 3:1).
+    colors[4] = QColor(0x209CE2);
     colors[5] = QColor(0xC58800);
     return colors;
 }
@@ -40,7 +41,7 @@ std::array<QColor, 7> okabeItoOnWhite()
 std::array<QColor, 7> lighter(std::array<QColor, 7> colors)
 {
     for (QColor& color : colors) {
-        // A tenth lighter is not enough for the darkest on a dark ground: chart lines need 3:1.
+        // A tenth lighter is not enough for the darkest on a dark background: chart lines need 3:1.
         const float lightness = color.lightnessF();
         color.setHslF(color.hslHueF(), color.hslSaturationF(), std::max(lightness * 1.1F, 0.48F));
     }
@@ -49,14 +50,14 @@ std::array<QColor, 7> lighter(std::array<QColor, 7> colors)
 
 constexpr int smallestBody = 10; // points
 
-/// The size that applyTheme() gave the program.
+/// The size that applyTheme() last used.
 int& bodySize()
 {
     static int size = smallestBody;
     return size;
 }
 
-/// Between two colours, near enough to the second to be seen on the first: 3:1.
+/// Mixes two colours, close enough to the second to be visible on the first (contrast 3:1).
 QColor blend(const QColor& ground, const QColor& ink)
 {
     constexpr float share = 0.72F;
@@ -65,7 +66,7 @@ QColor blend(const QColor& ground, const QColor& ink)
                             mixed(ground.blueF(), ink.blueF()));
 }
 
-// Names behind @ are filled in by styleSheet.
+// styleSheet() replaces the names that begin with @.
 constexpr auto sheet = R"(
 QToolTip { color: @text; background: @base; border: 1px solid @border; padding: 4px 6px; }
 QMainWindow::separator { background: @border; width: 1px; height: 1px; }
@@ -141,7 +142,7 @@ QLabel[role="secondary"] { color: @muted; font-size: @secondarySizept; }
 QLabel[role="error"] { color: @bad; }
 )";
 
-/// Style sheet of the windows since the last applyTheme().
+/// The windows' style sheet from the last applyTheme().
 QString& wornSheet()
 {
     static QString text;
@@ -167,7 +168,7 @@ QString styleSheet(const ThemeColors& c)
     return filled.replace(QStringLiteral("@bad"), c.bad.name());
 }
 
-/// One for the program, as the application's own font is.
+/// One for the whole program, like the application's font.
 QString& tokenFontFamily()
 {
     static QString family;
@@ -264,7 +265,7 @@ QPalette paletteOf(const ThemeColors& c)
     palette.setColor(QPalette::HighlightedText, c.onAccent);
     palette.setColor(QPalette::Link, c.accent);
     palette.setColor(QPalette::LinkVisited, c.accent);
-    // Fusion draws frames and separators with these.
+    // Fusion uses these colours for frames and separators.
     palette.setColor(QPalette::Light, c.dark ? c.border : c.base);
     palette.setColor(QPalette::Midlight, c.alternate);
     palette.setColor(QPalette::Mid, c.border);
@@ -282,7 +283,7 @@ bool systemIsDark()
 #if QT_VERSION >= QT_VERSION_CHECK(6, 5, 0)
     return QGuiApplication::styleHints()->colorScheme() == Qt::ColorScheme::Dark;
 #else
-    // Our own palette hides the system's; without one QApplication answers with the platform's.
+    // Our own palette hides the system's; without it, QApplication returns the platform's.
     const QPalette ours = QApplication::palette();
     QApplication::setPalette(QPalette());
     const bool dark = QApplication::palette().color(QPalette::Window).lightness() < 128;
@@ -306,14 +307,14 @@ void applyTheme(QApplication& application, ThemeMode mode)
         : dark                                                  ? darkColors()
                                                                 : lightColors();
     QApplication::setPalette(paletteOf(colors));
-    // Without a desktop there is nobody who chose a size.
+    // Without a desktop nobody chose a size.
     const bool hasDesktop = !QStringList{QStringLiteral("offscreen"), QStringLiteral("minimal")}.contains(
         QGuiApplication::platformName());
     QFont font = QFontDatabase::systemFont(QFontDatabase::GeneralFont);
     bodySize() = hasDesktop ? bodyPointSize(font) : smallestBody;
     font.setPointSize(bodySize());
     QApplication::setFont(font);
-    QApplication::setWindowIcon(applicationIcon()); // Also loads the pictures the style sheet names.
+    QApplication::setWindowIcon(applicationIcon()); // Also loads the pictures that the style sheet uses.
     wornSheet() = styleSheet(colors);
     const QWidgetList windows = QApplication::topLevelWidgets();
     for (QWidget* window : windows)

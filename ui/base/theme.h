@@ -13,32 +13,32 @@ namespace headwise::ui {
 
 enum class ThemeMode { System, Light, Dark, HighContrast };
 
-/// Every colour of the window by its role. Views read them at paint time and keep none.
+/// Every colour of the window by its role. Views read them when painting and keep none.
 struct ThemeColors {
     QColor window, base, alternate;
     QColor text, muted, border;
     QColor accent, onAccent;
     QColor good, warning, bad;
     std::array<QColor, 7> categorical; ///< Okabe-Ito without yellow, colour-blind safe in this order.
-    bool dark = false;                 ///< Light on a dark ground.
+    bool dark = false;                 ///< Light text on a dark background.
 
     bool operator==(const ThemeColors&) const = default;
 };
 
-const ThemeColors& lightColors(); ///< Also of every exported figure.
+const ThemeColors& lightColors(); ///< Also used for exported figures.
 const ThemeColors& darkColors();
-const ThemeColors& highContrastColors(); ///< Black, white and yellow: text of 7:1.
-/// The colours that belong to a widget's palette, so that a view follows its window.
+const ThemeColors& highContrastColors(); ///< Black, white and yellow, with 7:1 contrast of text.
+/// Returns the colours for a widget's palette, so that a view follows its window.
 const ThemeColors& themeColors(const QPalette& palette);
 QPalette paletteOf(const ThemeColors& colors);
 
-/// Fusion, our palette and the system's UI font at 10 pt for the whole program, and the one style sheet for the windows that
-/// wear it. May be called again when the mode or the system changes.
+/// Sets Fusion, our palette and the system's UI font at 10 pt for the program, and the style sheet of the windows that
+/// use wearTheme(). Call it again when the mode or the system changes.
 void applyTheme(QApplication& application, ThemeMode mode);
-/// Gives a window and all in it the theme's style sheet, now and after every applyTheme(). Of windows, as under a sheet of
-/// the program every widget would be polished again, with all it holds, each time it finds its place in a layout.
+/// Gives a window the theme's style sheet, now and after every applyTheme(). It is set per window: a sheet for the whole
+/// program would polish every widget, with its children, again each time a layout places it.
 void wearTheme(QWidget& window);
-bool systemIsDark(); ///< Asked of the platform; on Qt 6.4 by the lightness of its palette.
+bool systemIsDark(); ///< Asks the platform; on Qt 6.4 it judges by the lightness of the palette.
 
 QFont tokenFont();     ///< Monospace, with fallbacks for every script a vocabulary contains.
 QFont secondaryFont(); ///< 9 pt.

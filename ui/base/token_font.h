@@ -4,7 +4,7 @@ class QString;
 
 namespace headwise::ui {
 
-/// The family that tokenFont() begins with from now on; empty: as delivered. Its fallbacks stay.
+/// Sets the first family of tokenFont(); empty: the default. Its fallbacks stay.
 void setTokenFontFamily(const QString& family);
 
 } // namespace headwise::ui

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double chartLegendGap = 4;
 
-/// The places on the device that a series is drawn at, close enough together to tell what lies under a legend.
+/// Returns points along the drawn series, close enough together to tell what a legend would cover.
 std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<ChartSeries>& series)
 {
     constexpr double step = 8; // px
@@ -48,10 +48,10 @@ std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<Char
 struct LegendRoom {
     QRectF place;
     std::ptrdiff_t hidden =
-        std::numeric_limits<std::ptrdiff_t>::max(); ///< How much of the series lies under it.
+        std::numeric_limits<std::ptrdiff_t>::max(); ///< How many points of the series it covers.
 };
 
-/// The corner of the plot where a legend of that size hides least; of equal ones the top right, then the top left.
+/// Finds the corner of the plot where a legend of that size hides least. Ties go to the top right, then the top left.
 LegendRoom legendRoom(const ChartFrame& frame, const QSizeF& size, const std::vector<ChartSeries>& series)
 {
     const QRectF inside =
@@ -69,9 +69,9 @@ LegendRoom legendRoom(const ChartFrame& frame, const QSizeF& size, const std::ve
     return best;
 }
 
-constexpr double sampleLength = 18; // of a line, before its name
+constexpr double sampleLength = 18; // of a sample line before its name
 
-/// A sample of a marker is framed, or it would pass for one of the points.
+/// A marker sample needs a frame, or it would look like one of the points.
 double legendPadding(const std::vector<ChartSeries>& series)
 {
     const bool hasMarker = std::ranges::any_of(series, [](const ChartSeries& one) {
@@ -93,9 +93,9 @@ QSizeF sizeInside(const std::vector<ChartSeries>& series, const QFontMetricsF& m
 
 /// The names in rows above the plot.
 struct LegendRows {
-    std::vector<QPointF> places; ///< The top left of each that has room, from that of the first.
-    int hidden = 0;              ///< Names that have none.
-    QPointF rest;                ///< Where it is said how many these are.
+    std::vector<QPointF> places; ///< Top left of each name that fits, relative to the first.
+    int hidden = 0;              ///< Number of names that do not fit.
+    QPointF rest;                ///< Position of the text with that number.
 };
 
 QString restOf(int hidden)
@@ -137,7 +137,7 @@ LegendRows rowsAbove(const std::vector<ChartSeries>& series, const QFontMetricsF
     return rows;
 }
 
-/// How many rows of names a plot of that height spares.
+/// Returns how many rows of names fit above a plot of that height.
 int mostRowsAbove(double plotHeight, const QFontMetricsF& metrics)
 {
     constexpr double most = 0.5;
@@ -145,8 +145,8 @@ int mostRowsAbove(double plotHeight, const QFontMetricsF& metrics)
 }
 
 struct NamePlace {
-    QPointF at; ///< Where the name begins, on its baseline.
-    double end; ///< Where it has to have ended.
+    QPointF at; ///< Start of the name, on its baseline.
+    double end; ///< Right end of the available space.
 };
 
 void paintName(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, int index,
@@ -173,7 +173,7 @@ void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::ve
     const double padding = legendPadding(series);
     const auto [place, hidden] = legendRoom(frame, sizeInside(series, metrics), series);
     const bool isFramed = padding > 0;
-    if (isFramed || hidden > 0) { // readable over what it has to share its place with
+    if (isFramed || hidden > 0) { // readable over the points it covers
         QColor veil = frame.colors.base;
         veil.setAlphaF(0.85F);
         painter.setBrush(veil);
@@ -218,7 +218,7 @@ void paintLegendAbove(QPainter& painter, const ChartFrame& frame, const std::vec
 double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& series,
                    const QPaintDevice* device)
 {
-    constexpr double most = 0.4; // of the plot's width and height, inside it
+    constexpr double most = 0.4; // of the plot's width and height, if inside
     const QFontMetricsF metrics(frame.font, device);
     const QSizeF inside = sizeInside(series, metrics);
     if (inside.isEmpty() || frame.plot.isEmpty())

@@ -18,10 +18,10 @@ namespace {
 constexpr double chartPainterGap = 4;
 
 constexpr double longestLabel = 90;
-constexpr int flatLabels = 8; // As many names still stand side by side.
+constexpr int flatLabels = 8; // Up to this many names fit side by side.
 
 struct ChartPainterTick {
-    double at; // As shown.
+    double at; // In displayed coordinates.
     QString text;
 };
 
@@ -111,7 +111,7 @@ void paintComplexPlane(QPainter& painter, const ChartFrame& frame)
         painter.drawLine(QPointF(origin.x(), frame.plot.top()), QPointF(origin.x(), frame.plot.bottom()));
 }
 
-/// Circles of whole decades of the modulus, named, and rays of the angle.
+/// Paints labelled circles at whole decades of the modulus, and rays of the angle.
 void paintPolarPlane(QPainter& painter, const ChartFrame& frame, const QFontMetricsF& metrics)
 {
     constexpr int rays = 8;

@@ -10,27 +10,27 @@ class QPainter;
 
 namespace headwise::ui {
 
-/// One pair of axes on some device: where it is and which part of the data it shows.
+/// A pair of axes on some device: its position and the range of the data it shows.
 struct ChartFrame {
     QRectF plot;  ///< Device units.
-    QRectF range; ///< Data units; y logarithmic on a log axis, top() the lowest.
+    QRectF range; ///< Data units; y is logarithmic on a log axis; top() is the lowest y.
     ChartLook look;
-    QFont font; ///< Of labels.
+    QFont font; ///< for labels
     const ThemeColors& colors;
     double hairline = 1; ///< Width of grid and axes, device units.
-    double legend = 0;   ///< Height of the names over the plot, device units; 0: they stand inside it.
+    double legend = 0;   ///< Height of the names above the plot, device units; 0: they are inside it.
 
     QPointF map(const QPointF& point) const;
     QPointF unmap(const QPointF& position) const;
 };
 
-/// The room that titles and labels take around the plot.
+/// Space for titles and labels around the plot.
 QMarginsF chartMargins(const ChartLook& look, const QFont& font, const QPaintDevice* device);
 
-/// The range of `frame`, in the complex plane widened so that a unit is equally long on both axes.
+/// Returns the range of `frame`, in the complex plane widened so that both axes have equal units.
 QRectF equalUnits(const ChartFrame& frame);
 
-/// A point as the axes show it; NaN where they cannot.
+/// Maps a point to the axes; NaN if they cannot show it.
 QPointF shownPoint(const QPointF& point, const ChartLook& look);
 QColor seriesColor(int index, const ThemeColors& colors);
 QColor shadeColor(float shade, const ThemeColors& colors); ///< Blue at 0, vermilion at 1.
@@ -38,7 +38,8 @@ QColor shadeColor(float shade, const ThemeColors& colors); ///< Blue at 0, vermi
 void paintChartAxes(QPainter& painter, const ChartFrame& frame);
 void paintChartBaselines(QPainter& painter, const ChartFrame& frame,
                          const std::vector<ChartBaseline>& baselines);
-/// Bars from y − error to y + error, or an area around the line; bars of points too close to zero for a log axis down to its end.
+/// Paints bars from y − error to y + error, or an area around the line. On a log axis, bars that reach zero go down to
+/// its end.
 void paintChartErrors(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
 void paintChartBrackets(QPainter& painter, const ChartFrame& frame,
                         const std::vector<ChartBracket>& brackets);
@@ -46,22 +47,22 @@ void paintChartBrackets(QPainter& painter, const ChartFrame& frame,
 /// How a series is drawn on its device.
 struct SeriesLook {
     QColor color;
-    int shape = 0;        ///< Of its markers; bars of a higher one are narrower.
-    double lineWidth = 1; ///< Device units; markers grow with it.
+    int shape = 0;        ///< Shape of its markers; bars of a higher one are narrower.
+    double lineWidth = 1; ///< Device units; markers scale with it.
     bool isHairline =
-        false; ///< Lines one pixel wide, which Qt draws a hundred times faster: long ones on the screen.
+        false; ///< Draws lines one pixel wide, a hundred times faster in Qt: for long ones on screen.
 };
-/// How much of x a bar takes, as the axis shows it: most of what is between two neighbours; infinite for one alone.
+/// Width of a bar in displayed units of x: most of the distance between neighbours; infinite for a single bar.
 double barWidth(const ChartSeries& series, const ChartLook& look);
 void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
                       const SeriesLook& look);
-/// The height of the names over the plot, rows from edge to edge; 0 where a corner of the plot has room for them.
+/// Height of the names above the plot, in rows from edge to edge; 0 if a corner of the plot has space for them.
 double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& series,
                    const QPaintDevice* device);
-/// Names in the colour of their line, over the plot or in the corner of it where they hide least.
+/// Paints the names in the colours of their lines, above the plot or in the corner where they hide least.
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
 void paintChartNote(QPainter& painter, const ChartFrame& frame, const QString& note);
-/// Classes differ also in shape: disc, square, diamond, triangle, in this order.
+/// Paints a marker. Classes differ in shape too: disc, square, diamond, triangle, in this order.
 void paintMarker(QPainter& painter, const QPointF& at, int shape, double size);
 
 } // namespace headwise::ui

@@ -14,9 +14,9 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr qsizetype mostMarkers = 4000; // Beyond, dots.
+constexpr qsizetype mostMarkers = 4000; // Larger series are drawn as dots.
 
-// Liang and Barsky 1984: the part of a segment inside a rectangle. Own clipping, because SVG output knows none.
+// Clips a segment to a rectangle (Liang and Barsky 1984). SVG output has no clipping of its own.
 bool clip(QPointF& from, QPointF& to, const QRectF& area)
 {
     double enter = 0;
@@ -41,7 +41,7 @@ bool clip(QPointF& from, QPointF& to, const QRectF& area)
     return true;
 }
 
-/// Bars stand on zero; those of later series are narrower, before the others.
+/// Paints bars from zero. Those of later series are narrower and in front.
 void paintBars(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, const SeriesLook& look)
 {
     const double part = std::min(barWidth(series, frame.look), 0.8 * frame.range.width());
@@ -64,7 +64,7 @@ void paintBars(QPainter& painter, const ChartFrame& frame, const ChartSeries& se
     }
 }
 
-/// A fifth of a unit of x wide.
+/// Paints boxes a fifth of a unit of x wide.
 void paintBoxes(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, const SeriesLook& look)
 {
     const double half = std::clamp(0.1 / frame.range.width() * frame.plot.width(), 1.5, 14.0);
@@ -116,7 +116,7 @@ void paintPoints(QPainter& painter, const ChartFrame& frame, const ChartSeries& 
     }
 }
 
-/// From y − error to y + error along the line. What is outside is cut off here, as SVG output clips nothing.
+/// Paints the area from y − error to y + error along the line, cut to the plot, because SVG output does not clip.
 void paintBand(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, QColor color)
 {
     QPolygonF area, below;
@@ -218,7 +218,7 @@ void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSer
     line.setCosmetic(look.isHairline);
     painter.setPen(line);
     painter.setBrush(Qt::NoBrush);
-    QPolygonF run; // Connected and inside; a cut ends it.
+    QPolygonF run; // connected points inside the plot; clipping ends a run
     const auto flush = [&] {
         if (run.size() > 1)
             painter.drawPolyline(run);
@@ -228,7 +228,7 @@ void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSer
     for (const QPointF& given : series.points) {
         const QPointF at = frame.map(shownPoint(given, frame.look));
         if (std::isnan(at.x()))
-            continue; // Left out and counted; the line goes on to the next point that can be shown.
+            continue; // Skipped and counted; the line continues at the next point that can be shown.
         QPointF from = previous;
         QPointF to = at;
         if (!std::isnan(previous.x()) && clip(from, to, frame.plot)) {

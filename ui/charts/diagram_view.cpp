@@ -20,9 +20,9 @@ namespace headwise::ui {
 namespace {
 
 constexpr double diagramViewMargin = 14;
-constexpr double diagramViewReach = 14; // px from the mouse to the head it means
+constexpr double diagramViewReach = 14; // px from the mouse to the nearest head
 constexpr std::size_t described = 4;
-constexpr double lineSign = 22, markerSign = 12; // what stands before the words of the legend
+constexpr double lineSign = 22, markerSign = 12; // widths of the samples before the legend's text
 
 } // namespace
 
@@ -32,7 +32,7 @@ DiagramView::DiagramView(QWidget* parent)
     connect(&ColorNews::instance(), &ColorNews::choiceChanged, this, qOverload<>(&QWidget::update));
     setMouseTracking(true);
     setMinimumHeight(160);
-    setFocusPolicy(Qt::StrongFocus); // Ctrl+C takes it away
+    setFocusPolicy(Qt::StrongFocus); // for Ctrl+C
     installPictureAccessibility();
 }
 
@@ -198,7 +198,7 @@ void DiagramView::paintLabels(QPainter& painter, const QRectF& all, const QRectF
     }
 }
 
-/// The kinds of edges and those classes that a head has, in one line over the heads.
+/// Lists the kinds of edges and the classes in use, on one line above the heads.
 std::vector<DiagramView::LegendEntry> DiagramView::legend(const QRectF& all,
                                                           const QFontMetricsF& metrics) const
 {

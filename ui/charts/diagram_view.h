@@ -14,31 +14,31 @@
 
 namespace headwise::ui {
 
-/// One arrow from a head to a later one.
+/// An arrow from a head to a later one.
 struct DiagramEdge {
     HeadId from, to;
     double value = 0;
-    int kind = 0; ///< Of several that are drawn together.
+    int kind = 0; ///< Index among several kinds that are drawn together.
 
     bool operator==(const DiagramEdge&) const = default;
 };
 
-/// What nodes and edges are coloured by.
+/// Classes and kinds that colour nodes and edges.
 struct DiagramClasses {
-    enum class Edges { Kind, Writer, Reader }; ///< Kind: or sign, where there is but one.
+    enum class Edges { Kind, Writer, Reader }; ///< Kind: or by sign, if there is only one kind.
 
     std::vector<int>
-        ofHeads; ///< [layer · heads + head], 0: none, else 1 + place in `names`. Empty: none has one.
+        ofHeads; ///< [layer · heads + head], 0: no class, else 1 + index in `names`. Empty: no head has one.
     QStringList names;
-    QStringList kinds; ///< Of edges; empty: one.
+    QStringList kinds; ///< Kinds of edges; empty: one kind.
     Edges edges = Edges::Kind;
 
     bool operator==(const DiagramClasses&) const = default;
 };
 
-/// Heads as nodes, a row per layer with layer 0 at the top, and the given edges between them, the stronger the wider.
+/// Heads as nodes, one row per layer with layer 0 at the top, and edges between them; stronger edges are wider.
 ///
-/// Nodes have the shape and the colour of their class. Hovering a head shows its edges alone; a click chooses it.
+/// Nodes have the shape and the colour of their class. Hovering a head shows only its edges; a click selects it.
 class DiagramView : public QWidget, public FigureSource {
     Q_OBJECT
 
@@ -51,7 +51,7 @@ public:
     void setClasses(const DiagramClasses& classes);
     const DiagramClasses& classes() const { return m_classes; }
     QColor classColor(int headClass, const ThemeColors& colors) const; ///< \param headClass  from 1
-    QRectF legendRect(int headClass) const; ///< In widget coordinates; empty: no head is of it.
+    QRectF legendRect(int headClass) const; ///< In widget coordinates; empty if no head has the class.
     QColor edgeColor(const DiagramEdge& edge, const ThemeColors& colors) const;
     void setCurrent(HeadId head);
     void setMessage(const QString& message); ///< Shown while there are no edges.
@@ -65,7 +65,7 @@ public:
 signals:
     void headClicked(headwise::HeadId head);
     void classClicked(int headClass);      ///< In the legend, from 1.
-    void headHovered(const QString& text); ///< Its strongest edges; empty when the mouse has left.
+    void headHovered(const QString& text); ///< Text on its strongest edges; empty when the mouse has left.
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -89,10 +89,10 @@ private:
     void paintLegend(QPainter& painter, const QRectF& all, const Look& look) const;
     QRectF nodesArea(const QRectF& all, const QFontMetricsF& metrics) const;
     bool hasLegend() const;
-    /// One kind of edge or one class of heads in the line over the heads.
+    /// One kind of edge or one class of heads in the legend.
     struct LegendEntry {
         int kind = -1;     ///< −1: a class.
-        int headClass = 0; ///< From 1; 0: a kind.
+        int headClass = 0; ///< From 1; 0: this is a kind.
         QString words;
         QRectF area;
     };

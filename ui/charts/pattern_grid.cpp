@@ -18,7 +18,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double share = 0.9; // of a tile's place that is the tile
+constexpr double share = 0.9; // of a grid cell that its tile fills
 const QString patternGridWidestLabel = QStringLiteral("L000");
 
 Eigen::MatrixXf strongestBlocks(const Eigen::Ref<const Eigen::MatrixXf>& pattern, Eigen::Index side)

@@ -17,26 +17,28 @@
 
 namespace headwise::ui {
 
-/// [layer][head]: [rows, columns], all of one size.
+/// Indexed [layer][head]: matrices [rows, columns], all of one size.
 using Patterns = std::vector<std::vector<Eigen::MatrixXf>>;
 
-/// The same with at most `side` rows and columns, each entry the strongest of those it stands for.
-/// \param skipped positions at the beginning that are left out, of queries and of keys; fewer than there are
+/// Reduces patterns to at most `side` rows and columns; each entry is the strongest of those it covers.
+/// \param skipped number of first positions left out, as queries and as keys; fewer than there are
 /// Cost: one pass over the patterns.
 Patterns smallPatterns(const Patterns& patterns, Eigen::Index side, Eigen::Index skipped = 0);
 
-/// The attention of every head on one prompt as small multiples, a row per layer: from white, 0, to the accent, 1 or less.
+/// The attention patterns of every head on one prompt as small multiples, one row per layer, from white (0) to the accent
+/// colour.
 ///
-/// A click, the arrow keys or hjkl choose a head, PgUp and PgDn one of the next layer, a right click or Shift+click the one to compare with.
+/// A click, the arrow keys or hjkl select a head, PgUp and PgDn one in the next layer, a right click or Shift+click the
+/// reference head.
 class PatternGrid : public QWidget, public FigureSource {
     Q_OBJECT
 
 public:
     explicit PatternGrid(QWidget* parent = nullptr);
 
-    /// \param small what is drawn, as smallPatterns() makes it  \param all what is exported as numbers; null, both: none
+    /// \param small drawn; from smallPatterns()  \param all exported as numbers; null, both: none
     void setPatterns(std::shared_ptr<const Patterns> small, std::shared_ptr<const Patterns> all);
-    void setHighest(float attention); ///< What gets the whole accent; 1 unless set.
+    void setHighest(float attention); ///< Value with the full accent colour; default 1.
     void setCurrent(HeadId head);
     HeadId current() const { return m_current; }
     QRectF tileRect(HeadId head) const; ///< In widget coordinates.
@@ -47,7 +49,7 @@ public:
         int query = 0, key = 0;
         float value = 0;
     };
-    Entry strongest(HeadId head) const; ///< Of its whole pattern.
+    Entry strongest(HeadId head) const; ///< In its full pattern.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
@@ -76,7 +78,7 @@ private:
                      const ThemeColors& colors) const;
 
     std::shared_ptr<const Patterns> m_patterns, m_all;
-    std::vector<QImage> m_images; // [layers · heads], a pixel an entry; empty when out of date
+    std::vector<QImage> m_images; // [layers · heads], one pixel per entry; empty when out of date
     HeadId m_current;
     float m_highest = 1;
 };

@@ -1,4 +1,4 @@
-// What stands in the tables that assistive technology reads in place of pictures.
+// The tables that assistive technology reads instead of pictures.
 
 #include "ui/base/text.h"
 #include "ui/charts/diagram_view.h"
@@ -16,7 +16,8 @@ namespace {
 
 using PictureTablesPlace = PictureAccessible::Place;
 
-/// Rows are points, columns x and the series. Series over the same x share their rows; else each has its own.
+/// A chart: rows are points, columns are x and the series. Series over the same x share their rows; others have their
+/// own.
 class ChartAccessible : public PictureAccessible {
 public:
     explicit ChartAccessible(LineChart* chart)
@@ -90,7 +91,7 @@ private:
         return static_cast<int>(rows);
     }
 
-    /// Null where the series of the column has no point in the row.
+    /// Null if the column's series has no point in the row.
     const QPointF* pointAt(PictureTablesPlace place) const
     {
         for (int series = 0; series < static_cast<int>(all().size()); ++series) {
@@ -111,7 +112,7 @@ private:
     }
 };
 
-/// Layers and heads; a cell says where its head attends most.
+/// Layers × heads; a cell says where its head attends most.
 class PatternAccessible : public PictureAccessible {
 public:
     explicit PatternAccessible(PatternGrid* grid)
@@ -151,7 +152,7 @@ private:
     PatternGrid* grid() const { return static_cast<PatternGrid*>(object()); }
 };
 
-/// A row for each edge: from, to, value.
+/// One row per edge: from, to, value.
 class DiagramAccessible : public PictureAccessible {
 public:
     explicit DiagramAccessible(DiagramView* diagram)
@@ -195,7 +196,7 @@ private:
     const DiagramEdge& edgeOf(int row) const { return diagram()->edges()[static_cast<std::size_t>(row)]; }
 };
 
-/// A row for each token: how much the query attends to it.
+/// One row per token: how much the query attends to it.
 class PromptAccessible : public PictureAccessible {
 public:
     explicit PromptAccessible(PromptText* text)

@@ -17,7 +17,7 @@
 namespace headwise::ui {
 
 namespace {
-constexpr double inside = 3;        // px from a token's edge to its letters
+constexpr double inside = 3;        // px from a token's edge to its text
 constexpr double promptTextGap = 2; // between tokens
 } // namespace
 

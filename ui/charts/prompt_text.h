@@ -13,23 +13,22 @@ namespace headwise::ui {
 
 struct ThemeColors;
 
-/// The tokens of a prompt as running text, each on the colour of how much one of them, the query, attends to it.
+/// The tokens of a prompt as running text, each coloured by how much the query token attends to it.
 ///
-/// The token under the mouse is the query as long as it is there; a click, ← → Home or End make one it for good.
+/// The token under the mouse is the query while the mouse is there. A click, ← → Home or End set the query permanently.
 class PromptText : public QWidget, public FigureSource {
     Q_OBJECT
 
 public:
     explicit PromptText(QWidget* parent = nullptr);
 
-    /// \param pattern [n, n], rows queries, of as many tokens; null: nothing is shown
+    /// \param pattern [n, n], rows queries, for as many tokens; null: nothing is shown
     void setPattern(const QStringList& tokens, std::shared_ptr<const Eigen::MatrixXf> pattern);
     void setScale(const ColorScale& scale);
-    void setQuery(int query); ///< Outside: the last token.
-    int query()
-        const; ///< The one whose row is shown, that under the mouse if there is one; −1: nothing is shown.
+    void setQuery(int query); ///< An index outside the prompt selects the last token.
+    int query() const; ///< The displayed query: the one under the mouse if any; −1: nothing is shown.
     const QStringList& tokens() const { return m_tokens; }
-    float attention(int key) const;    ///< Of the query to it; NaN outside.
+    float attention(int key) const;    ///< From the query to `key`; NaN outside.
     QRectF tokenRect(int token) const; ///< In widget coordinates.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
@@ -41,7 +40,7 @@ public:
 
 signals:
     void queryChosen(int query);
-    void tokenHovered(int token); ///< It is the query now.
+    void tokenHovered(int token); ///< The token is the query now.
     void hoverLeft();
 
 protected:

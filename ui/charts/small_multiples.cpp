@@ -17,10 +17,10 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double smallMultiplesBetween = 4; // from one tile to the next, device units
+constexpr double smallMultiplesBetween = 4; // between tiles, device units
 constexpr double smallMultiplesGap = 4;
 
-/// What stands at the end of an axis.
+/// Formats the label at the end of an axis.
 QString endText(double shown, ChartLook::Scale scale)
 {
     return number(scale == ChartLook::Scale::Log ? std::pow(10.0, shown) : shown);
@@ -87,7 +87,7 @@ void SmallMultiples::measure()
             }
     const auto isBars = [](const ChartSeries& series) { return series.style == SeriesStyle::Bars; };
     if (!m_heads.empty() && std::ranges::any_of(m_heads.front().series, isBars)) {
-        if (m_look.yScale == ChartLook::Scale::Linear) { // they stand on zero
+        if (m_look.yScale == ChartLook::Scale::Linear) { // bars start at zero
             low = std::min(low, 0.0);
             high = std::max(high, 0.0);
         }
@@ -202,7 +202,7 @@ void SmallMultiples::paintCurves(QPainter& painter, const QRectF& plot, const He
 
 namespace {
 
-/// As on a light or a dark ground.
+/// Adapts a scale to a light or dark background.
 ColorScale on(const ThemeColors& colors, ColorScale scale)
 {
     if (colors.dark)
@@ -220,7 +220,7 @@ void SmallMultiples::paintCells(QPainter& painter, const QRectF& plot, const Eig
     std::vector<Rgb> pixels = toPixels(cells, on(look.colors, m_scale));
     for (Eigen::Index row = 0; row < cells.rows(); ++row)
         for (Eigen::Index column = 0; column < cells.cols(); ++column)
-            if (std::isnan(cells(row, column))) // there is none, as above a diagonal
+            if (std::isnan(cells(row, column))) // no value, as above a diagonal
                 pixels[static_cast<std::size_t>(row * cells.cols() + column)] = look.colors.base.rgb();
     const QImage image(reinterpret_cast<const uchar*>(pixels.data()), static_cast<int>(cells.cols()),
                        static_cast<int>(cells.rows()), static_cast<int>(4 * cells.cols()),
@@ -234,7 +234,7 @@ void SmallMultiples::paintCells(QPainter& painter, const QRectF& plot, const Eig
     painter.drawImage(area, image);
 }
 
-/// What the colours mean, in the line over the tiles, and what rows and columns are.
+/// Paints the colour scale and the names of rows and columns on the line above the tiles.
 void SmallMultiples::paintScale(QPainter& painter, const QRectF& all, const Look& look) const
 {
     constexpr int width = 60;

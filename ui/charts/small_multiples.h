@@ -13,39 +13,39 @@ namespace headwise::ui {
 
 struct ThemeColors;
 
-/// The curves of one head among others.
+/// The curves of one head.
 struct HeadCurves {
     HeadId head;
     std::vector<ChartSeries> series;
 };
 
-/// The cells of one head among others.
+/// The matrix of one head.
 struct HeadCells {
     HeadId head;
-    Eigen::MatrixXf cells; ///< [rows, columns], of one size in all heads
+    Eigen::MatrixXf cells; ///< [rows, columns], the same size for all heads
 };
 
-/// The same curves of many heads, a small chart for each, all on one pair of axes, or the same matrices of many heads on one
-/// scale of colours.
+/// Small multiples of many heads: charts of the same curves on one pair of axes, or matrices on one colour scale.
 ///
-/// A click or the arrow keys choose a head. Series of one place in their lists have one colour.
+/// A click or the arrow keys select a head. Series with the same index in their lists have the same colour.
 class SmallMultiples : public QWidget, public FigureSource {
     Q_OBJECT
 
 public:
     explicit SmallMultiples(QWidget* parent = nullptr);
 
-    /// \param columns  how many stand side by side  \param heads  in the order in which they are drawn, row by row
+    /// \param columns  tiles per row  \param heads  in the order in which they are drawn, row by row
     void setCurves(const ChartLook& look, std::vector<HeadCurves> heads, int columns);
-    /// In the place of curves. \param scale  with its limits  \param axes  what rows and columns are
+    /// Shows matrices instead of curves. \param scale  with its limits  \param axes  names of rows and columns
     void setCells(const ColorScale& scale, const std::pair<QString, QString>& axes,
                   std::vector<HeadCells> heads, int columns);
     const std::vector<HeadCurves>& curves() const { return m_heads; }
-    const std::vector<Eigen::MatrixXf>& cells() const { return m_cells; } ///< As `curves`; empty: curves.
+    /// In the order of the heads; empty if curves are shown.
+    const std::vector<Eigen::MatrixXf>& cells() const { return m_cells; }
     const ColorScale& scale() const { return m_scale; }
     void setCurrent(HeadId head);
     QRectF tileRect(HeadId head) const;             ///< In widget coordinates; empty: not shown.
-    const QRectF& range() const { return m_range; } ///< Of all; y logarithmic on a log axis.
+    const QRectF& range() const { return m_range; } ///< Range of all curves; y is logarithmic on a log axis.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
@@ -76,7 +76,7 @@ private:
     std::optional<std::size_t> indexAt(const QPointF& position) const;
     std::optional<std::size_t> indexOf(HeadId head) const;
     int rows() const;
-    void measure(); ///< The range of all curves.
+    void measure(); ///< Computes the range of all curves.
     void paint(QPainter& painter, const QRectF& all, const Look& look) const;
     void paintTile(QPainter& painter, const QRectF& tile, std::size_t index, const Look& look) const;
     void paintCurves(QPainter& painter, const QRectF& plot, const HeadCurves& head, const Look& look) const;
@@ -88,7 +88,7 @@ private:
 
     ChartLook m_look;
     std::vector<HeadCurves> m_heads;
-    std::vector<Eigen::MatrixXf> m_cells; // as m_heads; empty: curves
+    std::vector<Eigen::MatrixXf> m_cells; // in the order of m_heads; empty if curves are shown
     ColorScale m_scale;
     int m_columns = 1;
     QRectF m_range{0, 0, 1, 1};

@@ -24,7 +24,7 @@ namespace headwise::ui {
 namespace {
 
 constexpr double spectrumChartWheelStep = 1.25;
-constexpr double spectrumChartReach = 40; // px from the mouse to the point it reads
+constexpr double spectrumChartReach = 40; // px from the mouse to the point that is read out
 
 QScatterSeries::MarkerShape markerShape(int index)
 {
@@ -56,8 +56,8 @@ QXYSeries* made(const ChartSeries& series, int index, const ThemeColors& colors,
 
 constexpr qsizetype manyPoints = 500;
 
-// Qt Charts makes an item of every marker, all of one colour, and strokes lines a second time for the mouse: too slow for
-// clouds and for lines that follow a slider.
+// True for series that we paint ourselves. Qt Charts makes an item of every marker, all in one colour, and strokes lines
+// again for the mouse: too slow for clouds and for lines that follow a slider.
 bool isPainted(const ChartSeries& series)
 {
     return series.style == SeriesStyle::Bars || series.style == SeriesStyle::Boxes || !series.shades.empty()
@@ -66,7 +66,7 @@ bool isPainted(const ChartSeries& series)
 
 } // namespace
 
-/// Qt Charts draws the series; axes, names and marks are painted by the functions that paint them on paper too.
+/// Qt Charts draws the series. Axes, names and marks are painted by the same functions as on paper.
 class ChartCanvas : public QChartView {
 public:
     explicit ChartCanvas(QWidget* parent)
@@ -123,7 +123,7 @@ LineChart::LineChart(QWidget* parent)
     m_canvas->viewport()->installEventFilter(this);
     m_canvas->setFocusPolicy(Qt::NoFocus);
     installPictureAccessibility();
-    setFocusPolicy(Qt::TabFocus); // a click leaves the keys to the page
+    setFocusPolicy(Qt::TabFocus); // a click leaves keyboard focus with the page
     m_canvas->viewport()->setMouseTracking(true);
     m_canvas->paintBehind = [this](QPainter& painter) {
         if (m_series.empty())
@@ -152,7 +152,7 @@ void LineChart::setLook(const ChartLook& look)
 void LineChart::setSeries(const std::vector<ChartSeries>& series)
 {
     m_series = series;
-    m_hovered = {}; // a point of the series that are gone
+    m_hovered = {}; // it pointed into the old series
     rebuild();
     resetZoom();
 }
@@ -329,7 +329,7 @@ void LineChart::zoomAt(const QPointF& position, double factorX, double factorY)
     if (m_look.plane != ChartLook::Plane::Free)
         return setRange(wanted);
     const QRectF full = fullRange();
-    // Never further out than everything.
+    // Never zooms out past the full range.
     const double width = std::min(wanted.width(), full.width());
     const double height = std::min(wanted.height(), full.height());
     setRange({std::clamp(wanted.left(), full.left(), full.right() - width),
@@ -338,7 +338,7 @@ void LineChart::zoomAt(const QPointF& position, double factorX, double factorY)
 
 bool LineChart::eventFilter(QObject* /*watched*/, QEvent* event)
 {
-    auto* mouse = static_cast<QMouseEvent*>(event); // Used only where the type says so.
+    auto* mouse = static_cast<QMouseEvent*>(event); // Valid only if the type matches.
     switch (event->type()) {
     case QEvent::Wheel: {
         auto* wheel = static_cast<QWheelEvent*>(event);

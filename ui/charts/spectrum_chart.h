@@ -16,7 +16,7 @@ namespace headwise::ui {
 class ChartCanvas;
 struct ChartFrame;
 
-/// How the points of one series are drawn. Boxes: five points each, from the smallest over the quartiles to the largest.
+/// Style of a series. Boxes have five points each: minimum, quartiles, maximum.
 enum class SeriesStyle { Line, Dashed, Points, Bars, Boxes };
 
 /// One curve or cloud of points.
@@ -25,20 +25,20 @@ struct ChartSeries {
     QVector<QPointF> points;
     SeriesStyle style = SeriesStyle::Line;
     std::vector<float> shades =
-        {}; ///< Of Points, 0 … 1 for each: its place between two colours. Empty: one colour.
-    std::vector<float> errors = {}; ///< How far each point may lie above or below, as a bar. Empty: none.
-    bool hasBand = false;           ///< The errors are an area around a line instead.
+        {}; ///< For Points: each point's position between two colours, 0 … 1. Empty: one colour.
+    std::vector<float> errors = {}; ///< Half height of an error bar per point. Empty: none.
+    bool hasBand = false;           ///< Shows the errors as a band around the line.
 
     bool operator==(const ChartSeries&) const = default;
 };
 
-/// What is not data: titles, scales, reference lines. Saved as a whole.
+/// Everything but the data: titles, scales, reference lines. Saved as a whole.
 struct ChartLook {
     enum class Scale { Linear, Log };
     enum class Plane {
         Free,     ///< Each axis has its own unit.
         Complex,  ///< Equal units, axes through zero and the unit circle: eigenvalues.
-        LogPolar, ///< The same numbers by their angle and the logarithm of their modulus.
+        LogPolar, ///< The same numbers by angle and logarithm of the modulus.
     };
 
     QString xTitle; ///< With its unit.
@@ -47,12 +47,12 @@ struct ChartLook {
     Plane plane = Plane::Free;
     Scale xScale = Scale::Linear;
     QStringList xLabels = {}; ///< Names of x = 0, 1, 2, …; empty: numbers.
-    double innerRadius = 0;   ///< Of LogPolar: the modulus in the centre; smaller ones are left out.
+    double innerRadius = 0;   ///< For LogPolar: the modulus at the centre; smaller values are hidden.
 
     bool operator==(const ChartLook&) const = default;
 };
 
-/// A thin dashed line at a height, with its name on it: a null, a baseline.
+/// A thin dashed line at a height, with its name: a null or a baseline.
 struct ChartBaseline {
     QString name;
     double y = 0;
@@ -60,19 +60,19 @@ struct ChartBaseline {
     bool operator==(const ChartBaseline&) const = default;
 };
 
-/// A bracket over a range of x: points that mean something only together.
+/// A bracket over a range of x, for points that are meaningful only together.
 struct ChartBracket {
-    double from = 0, to = 0; ///< Of x.
-    double y = 0;            ///< The highest point below it.
+    double from = 0, to = 0; ///< range of x
+    double y = 0;            ///< The highest point below the bracket.
 
     bool operator==(const ChartBracket&) const = default;
 };
 
-/// Lines and points on one pair of axes: spectra, kernels, eigenvalues, scores against scores. The one face of Qt Charts.
+/// Lines and points on one pair of axes: spectra, kernels, eigenvalues, scatter plots. The only user of Qt Charts.
 ///
-/// Wheel zooms x (in the complex plane both), Shift+wheel y, drag pans, double-click shows everything. Reached with Tab, ← → Home End
-/// go along a series, ↑ ↓ to another, Enter chooses the point, + − 0 zoom. Points that a log
-/// axis cannot show, and those that are not finite, are left out and counted in the view.
+/// Wheel zooms x (in the complex plane both axes), Shift+wheel y, drag pans, double-click shows everything. With keyboard
+/// focus, ← → Home End move along a series, ↑ ↓ to another, Enter selects the point, + − 0 zoom. Points that a log axis
+/// cannot show, or that are not finite, are left out and counted in the view.
 class LineChart : public QWidget, public FigureSource {
     Q_OBJECT
 
@@ -81,7 +81,7 @@ public:
 
     void setLook(const ChartLook& look);
     const ChartLook& look() const { return m_look; }
-    void setSeries(const std::vector<ChartSeries>& series); ///< Replaces all and shows everything.
+    void setSeries(const std::vector<ChartSeries>& series); ///< Replaces all series and shows the full range.
     void setBaselines(const std::vector<ChartBaseline>& baselines);
     void setBrackets(const std::vector<ChartBracket>& brackets);
     void setMessage(const QString& message); ///< Shown while there are no points: a hint or an error.
@@ -90,12 +90,12 @@ public:
     const std::vector<ChartBaseline>& baselines() const { return m_baselines; }
     const std::vector<ChartBracket>& brackets() const { return m_brackets; }
 
-    /// The part that is shown, in data units; on a log axis the base 10 logarithm. top() is the lowest y.
+    /// The displayed range in data units; the base 10 logarithm on a log axis. top() is the lowest y.
     const QRectF& range() const { return m_range; }
     void setRange(const QRectF& range);
     void resetZoom();
     int omittedCount() const { return m_omitted; }
-    QPointF positionOf(const QPointF& point) const; ///< Of a data point, in widget coordinates.
+    QPointF positionOf(const QPointF& point) const; ///< Position of a data point, in widget coordinates.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
@@ -105,7 +105,7 @@ public:
 
 signals:
     void pointHovered(const QString& series, int index,
-                      QPointF point); ///< The nearest to the mouse, as it was given.
+                      QPointF point); ///< The point nearest to the mouse, in data units.
     void pointClicked(const QString& series, int index);
     void hoverLeft();
     void rangeChanged(const QRectF& range);
@@ -122,21 +122,21 @@ protected:
 private:
     struct Nearest {
         int series = -1;
-        int index = -1; ///< In the series as it was given.
-        QPointF point;  ///< As it is shown.
+        int index = -1; ///< In the original series.
+        QPointF point;  ///< In displayed coordinates.
     };
 
-    void rebuild(); ///< The Qt Charts series, from m_series and the palette.
-    void layOut();  ///< Plot area and axes.
+    void rebuild(); ///< Makes the Qt Charts series from m_series and the palette.
+    void layOut();  ///< Sets plot area and axes.
     void placeLegend();
     ChartFrame frame() const;
     QRectF fullRange() const;
-    double halfBar() const; ///< Of the widest bars, as shown; 0 without any.
+    double halfBar() const; ///< Half width of the widest bars in displayed units; 0 without bars.
     QString omittedNote() const;
     Nearest nearestTo(const QPointF& position) const;
     void hover(const QPointF& position);
     void hoverOn(const Nearest& nearest);
-    bool step(int key); ///< To another point; false: no key for that.
+    bool step(int key); ///< Moves to another point; false if the key does nothing.
     void zoomAt(const QPointF& position, double factorX, double factorY);
     void paintForeground(QPainter& painter) const;
 
@@ -146,14 +146,14 @@ private:
     std::vector<ChartBracket> m_brackets;
     QString m_message;
     int m_omitted = 0;
-    double m_legend = 0; // height of the names over the plot
+    double m_legend = 0; // height of the names above the plot
     QRectF m_range{0, 0, 1, 1};
-    ChartCanvas* m_canvas; // Qt Charts; child of this widget.
+    ChartCanvas* m_canvas; // Draws with Qt Charts; child of this widget.
     Nearest m_hovered;
     std::optional<QPointF> m_pressed;
     QPointF m_lastDrag;
     bool m_dragging = false;
-    bool m_hasRing = false; // the keys are ours
+    bool m_hasRing = false; // keyboard focus is here
 };
 
 } // namespace headwise::ui

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-// What a chart shows at first, and how it is taken away: the same painters at the paper's size.
+// The full range of a chart, and its export with the same painters at the paper's size.
 
 namespace headwise::ui {
 
@@ -39,7 +39,7 @@ QRectF LineChart::fullRange() const
         for (const QPointF& point : series.points) {
             include(shownPoint(point, m_look));
             if (series.style == SeriesStyle::Bars)
-                include(shownPoint({point.x(), 0}, m_look)); // They stand on zero.
+                include(shownPoint({point.x(), 0}, m_look)); // bars start at zero
         }
     for (const ChartSeries& series : m_series)
         for (std::size_t i = 0; series.hasBand && i < series.errors.size(); ++i)
@@ -59,7 +59,7 @@ QRectF LineChart::fullRange() const
             1.1 * std::max({1.0, -range.left(), range.right(), -range.top(), range.bottom()});
         return {-reach, -reach, 2 * reach, 2 * reach};
     }
-    // A line that is flat, or a single point, still needs an extent.
+    // A flat line or a single point still needs an extent.
     const double width = range.width() > 0 ? range.width() : 1;
     const double height = range.height() > 0 ? range.height() : std::max(1e-6, std::abs(range.top()));
     const bool plane = m_look.plane == ChartLook::Plane::Complex;
@@ -69,7 +69,7 @@ QRectF LineChart::fullRange() const
                                       : range.width() > 0 ? 0.0
                                                           : 0.5)
                                      * width,
-                                 halfBar()); // so that the first and the last are whole
+                                 halfBar()); // so that the first and the last bar are whole
     return range.adjusted(-padX, -0.06 * height, padX, 0.06 * height);
 }
 
@@ -77,7 +77,7 @@ void LineChart::placeLegend()
 {
     m_legend = 0;
     ChartFrame all = frame();
-    all.range = fullRange(); // zooming does not move it
+    all.range = fullRange(); // independent of the zoom
     all.range = equalUnits(all);
     m_legend = legendAbove(all, m_series, this);
 }
@@ -101,7 +101,7 @@ void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
     QRectF area(QPointF(), size);
     area.setTop(paintFigureTitle(painter, *this, size.width(), style));
     painter.setFont(font);
-    const double edge = style.lineWidth; // Lines at the border of the plot are drawn whole.
+    const double edge = style.lineWidth; // Lines at the edge of the plot are drawn whole.
     ChartFrame paper{.plot = area.marginsRemoved(style.axes ? chartMargins(m_look, font, painter.device())
                                                             : QMarginsF(edge, edge, edge, edge)),
                      .range = m_range,
@@ -128,7 +128,7 @@ void LineChart::forEachDataRow(const std::function<void(const QStringList&)>& wr
 {
     QStringList names{QStringLiteral("series"), m_look.xTitle.isEmpty() ? QStringLiteral("x") : m_look.xTitle,
                       m_look.yTitle.isEmpty() ? QStringLiteral("y") : m_look.yTitle};
-    if (m_look.plane == ChartLook::Plane::LogPolar) // the points are numbers all the same
+    if (m_look.plane == ChartLook::Plane::LogPolar) // hidden points are exported all the same
         names = {names.front(), tr("real part"), tr("imaginary part")};
     const bool hasErrors =
         std::ranges::any_of(m_series, [](const ChartSeries& s) { return !s.errors.empty(); });

@@ -1,4 +1,4 @@
-// A chart without a mouse: the keys go from point to point.
+// Keyboard control of a chart: the keys move from point to point.
 
 #include "ui/charts/spectrum_chart.h"
 
@@ -44,7 +44,7 @@ bool LineChart::step(int key)
 
 bool LineChart::event(QEvent* event)
 {
-    // Without it 0 would open a page of the window.
+    // Without this, 0 would open a page of the window.
     if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_0
         && static_cast<QKeyEvent*>(event)->modifiers() == Qt::NoModifier)
         event->accept();

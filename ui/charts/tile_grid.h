@@ -8,7 +8,7 @@
 
 namespace headwise::ui {
 
-/// Places of one size in rows and columns; a tile is its place without the gap to the next.
+/// Equal cells in rows and columns. A tile is its cell without the gap to the next.
 struct TileGrid {
     QRectF area;
     int rows = 0, columns = 0;
@@ -21,7 +21,7 @@ struct TileGrid {
         return {area.left() + column * size.width(), area.top() + row * size.height(),
                 std::max(1.0, size.width() - gap.width()), std::max(1.0, size.height() - gap.height())};
     }
-    /// (column, row) of the place that contains `position`.
+    /// (column, row) of the cell that contains `position`.
     std::optional<QPoint> at(const QPointF& position) const
     {
         if (rows == 0 || columns == 0 || !area.contains(position))

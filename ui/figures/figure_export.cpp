@@ -16,7 +16,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double mostPixels = 400e6; // 1.6 GB; a poster at 600 dpi is more than anybody prints
+constexpr double mostPixels = 400e6; // 1.6 GB, larger than any printed poster at 600 dpi
 
 Result<Done> write(const QString& fileName, const QByteArray& bytes)
 {
@@ -83,7 +83,7 @@ QImage figureImage(const FigureSource& source, const FigureSettings& settings, d
     if (image.isNull())
         return {};
     image.fill(opaque ? Qt::white : Qt::transparent);
-    // One unit is a point for every device, so fonts are measured at 72 dpi and the painter does the scaling.
+    // One unit is a point on every device, so fonts are measured at 72 dpi and the painter scales.
     const auto perMetre = [](double perInch) {
         return static_cast<int>(std::lround(perInch / millimetresPerInch * 1000));
     };

@@ -18,14 +18,14 @@ class QPainter;
 
 namespace headwise::ui {
 
-/// Facts needed to make a figure again: model, head, processing, scale, …, in the order in which they are written.
+/// Everything needed to make a figure again: model, head, processing, scale, …, in the order in which it is written.
 using Provenance = QList<std::pair<QString, QString>>;
 
-/// How a figure on paper differs from the same view in the window.
+/// Style of a figure on paper, where it differs from the view in the window.
 struct FigureStyle {
-    QString fontFamily = {}; ///< Empty: the program's.
+    QString fontFamily = {}; ///< Empty: the program's font.
     double fontSize = 8;     // points
-    double lineWidth = 1;    // points, of curves; hairlines follow
+    double lineWidth = 1;    // points; hairlines scale with it
     bool title = true;
     bool colorBar = true;
     bool axes = true; ///< Ticks, labels and titles of the axes.
@@ -33,22 +33,22 @@ struct FigureStyle {
     bool operator==(const FigureStyle&) const = default;
 };
 
-/// The numbers of a picture of a matrix.
+/// The numbers of a matrix picture.
 struct FigureArray {
     std::vector<std::size_t> shape;
     std::vector<float> values; // row-major, product of shape
 };
 
-/// A view that can be taken away as a figure and as its numbers.
+/// A view that can be exported as a figure and as numbers.
 class FigureSource {
 public:
     virtual ~FigureSource() = default;
 
-    /// Paints the whole figure, one unit of `painter` being one point (1/72 inch), in the light theme.
+    /// Paints the whole figure in the light theme, with one unit of `painter` being one point (1/72 inch).
     virtual void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const = 0;
-    /// Calls `writeRow` with the header and then with each row of the numbers shown, C locale.
+    /// Calls `writeRow` with the header and then with each displayed row of numbers, C locale.
     virtual void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const = 0;
-    /// The same numbers where they are a matrix; else they are written as records.
+    /// Returns the same numbers if they are a matrix; otherwise they are written as records.
     virtual std::optional<FigureArray> figureArray() const { return std::nullopt; }
 
     void setFigureTitle(const QString& title) { m_title = title; } ///< "L10H7 full OV, processed".
@@ -62,64 +62,66 @@ private:
 };
 
 enum class FigureFormat { Png, Svg, Pdf, Csv, Tsv, Npy, Latex, Markdown };
-bool isData(FigureFormat format); ///< The numbers, no picture.
+bool isData(FigureFormat format); ///< True for formats of numbers.
 
 enum class FigureBackground { White, Transparent };
 enum class LengthUnit { Millimetres, Inches };
 
-/// A size, a resolution and a style, remembered as a whole.
+/// Size, resolution and style of a figure, remembered as a whole.
 struct FigureSettings {
     FigureFormat format = FigureFormat::Pdf;
     double width = 85;             // mm
     double height = 70;            // mm
-    int dpi = 300;                 ///< PNG only.
-    bool dataBeside = false;       ///< Also the numbers, as NAME.csv.
+    int dpi = 300;                 ///< For PNG only.
+    bool dataBeside = false;       ///< Also write the numbers, as NAME.csv.
     bool provenanceInData = false; ///< Lines starting with "# " before the header; RFC 4180 has no comments.
     FigureStyle style = {};
     FigureBackground background = FigureBackground::White;
-    LengthUnit unit = LengthUnit::Millimetres; ///< In which the sizes are asked for.
+    LengthUnit unit = LengthUnit::Millimetres; ///< The unit in which the dialog shows sizes.
 
     bool operator==(const FigureSettings&) const = default;
 };
 
-/// One line for the program's settings, the session and the clipboard; reads back as an equal value.
+/// Writes one line for the program's settings, the session and the clipboard. parseFigureSettings() reads it back as an
+/// equal value.
 QString text(const FigureSettings& settings);
-/// Reads the line of text(). Parts it does not understand keep their defaults: a figure's settings are a convenience.
+/// Reads the line of text(). Parts it does not understand keep their defaults.
 FigureSettings parseFigureSettings(const QString& line);
-bool isFigureSettings(const QString& line); ///< Whether text() could have written it.
+bool isFigureSettings(const QString& line); ///< Tells whether text() could have written the line.
 
 QString suffixOf(FigureFormat format); ///< "png", …
-/// The format that the name's ending asks for. Errors: InvalidArgument, listing the endings we write.
+/// Returns the format for a file name's ending. Errors: InvalidArgument, listing the supported endings.
 Result<FigureFormat> figureFormatOf(const QString& fileName);
 
-/// A sentence for the paper: what is shown, of which model, processed how, made with which version.
+/// Returns a sentence for the paper: content, model, processing and version.
 QString figureCaption(const FigureSource& source);
 
-/// A figure as it will be in its file; a value that any thread may write.
+/// A figure as it will be written. A plain value that any thread may write.
 struct RenderedFigure {
-    QByteArray bytes;               ///< Contents of the file; empty while `picture` holds them.
-    QImage picture;                 ///< PNG, not yet packed.
+    QByteArray bytes;               ///< Contents of the file; empty if `picture` holds them.
+    QImage picture;                 ///< A PNG before compression.
     Provenance texts;               ///< Text chunks of the PNG.
-    std::optional<QByteArray> data; ///< Contents of the data file beside it; none: no such file.
+    std::optional<QByteArray> data; ///< Contents of the data file beside it, if there is one.
 };
-/// Errors: InvalidArgument (a size that makes no picture, a table too long to be set in type), OutOfMemory (too many pixels).
+/// Errors: InvalidArgument (an impossible size, a table too long to typeset), OutOfMemory (too many pixels).
 Result<RenderedFigure> renderFigure(const FigureSource& source, const FigureSettings& settings);
-/// Beside it and renamed, so that a failure leaves an old file as it was. Errors: Io naming the file and the reason.
+/// Writes beside the target and renames, so that a failure leaves an old file untouched. Errors: Io naming the file and
+/// the reason.
 Result<Done> writeFigure(const RenderedFigure& figure, const QString& fileName);
 
 /// Writes `source` to `fileName` in `settings.format`. Errors: those of renderFigure() and writeFigure().
 Result<Done> exportFigure(const FigureSource& source, const QString& fileName,
                           const FigureSettings& settings);
 
-/// "fig.pdf", or where that exists "fig-2.pdf", "fig-3.pdf", …
+/// Returns "fig.pdf", or if that exists "fig-2.pdf", "fig-3.pdf", …
 QString nextFreeFileName(const QString& fileName);
 
-/// The figure as it will look, `dpi` device pixels per inch.
+/// Renders a preview of the figure at `dpi` device pixels per inch.
 QImage figureImage(const FigureSource& source, const FigureSettings& settings, double dpi);
-/// The figure at its resolution and its SVG, for the clipboard.
+/// Copies the figure at its resolution, and its SVG, to the clipboard.
 void copyFigure(const FigureSource& source, const FigureSettings& settings);
-/// The numbers as text, for the clipboard. `format` is one of text: Csv, Tsv, Latex, Markdown.
-/// Errors: InvalidArgument (a table too long to be set in type).
+/// Copies the numbers to the clipboard as text. `format` is a text format: Csv, Tsv, Latex, Markdown.
+/// Errors: InvalidArgument (a table too long to typeset).
 Result<Done> copyData(const FigureSource& source, FigureFormat format);
 
 } // namespace headwise::ui

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-// The numbers of a figure in the formats of tables, and what is said about them.
+// The numbers of a figure in table formats, with their provenance.
 
 namespace headwise::ui {
 
@@ -27,7 +27,7 @@ QString valueOf(const FigureSource& source, std::initializer_list<QLatin1StringV
     return {};
 }
 
-// RFC 4180: quoted where a separator, a quote or a line end is inside, lines end with CRLF.
+// Writes RFC 4180: fields with a separator, a quote or a line end are quoted, lines end with CRLF.
 QByteArray delimited(const FigureSource& source, const FigureSettings& settings, QChar separator)
 {
     QByteArray bytes;
@@ -51,7 +51,7 @@ QByteArray delimited(const FigureSource& source, const FigureSettings& settings,
     return bytes;
 }
 
-/// Errors: InvalidArgument beyond `mostCells`.
+/// Errors: InvalidArgument above `mostCells`.
 Result<Table> tableOf(const FigureSource& source, qsizetype mostCells)
 {
     Table table;

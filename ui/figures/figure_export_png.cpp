@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 
-// PNG with its provenance where every tool finds it: Qt packs texts longer than 40 characters.
+// PNG with uncompressed provenance, which every tool can read; Qt compresses texts longer than 40 characters.
 
 namespace headwise::ui {
 
 namespace {
 
-constexpr qsizetype headerLength = 8 + 25; // signature and IHDR, after which texts may stand
+constexpr qsizetype headerLength = 8 + 25; // signature and IHDR, after which texts may follow
 constexpr qsizetype longestKeyword = 79;
 
 constexpr std::array<quint32, 256> crcTable = [] {

@@ -7,16 +7,16 @@
 #include <QRegularExpression>
 #include <QSvgGenerator>
 
-// Figures that keep their text and lines: SVG and PDF.
+// Vector formats: SVG and PDF.
 
 namespace headwise::ui {
 
 namespace {
 
-/// A reader without our font still gets one of the right kind that has the tokens' scripts.
+/// Adds fallbacks, so that a reader without our font gets a similar one that has the tokens' scripts.
 QString withFallbacks(const QString& asked)
 {
-    // "Sans Serif" and the like mean something on this machine only.
+    // Names such as "Sans Serif" are meaningful on this machine only.
     const QString family = QFontInfo(QFont(asked)).family();
     const auto has = [&family](const char* part) { return family.contains(QLatin1StringView(part)); };
     if (has("Mono") || has("Courier"))
@@ -43,7 +43,7 @@ QString withFontLists(const QString& svg)
     return result;
 }
 
-// QSvgGenerator rounds the page to whole points and knows neither pixelated pictures nor metadata.
+// Corrects Qt's SVG: QSvgGenerator rounds the page to whole points and supports neither pixelated pictures nor metadata.
 QByteArray mended(const QByteArray& svg, const FigureSource& source, const FigureSettings& settings)
 {
     QString text = withFontLists(QString::fromUtf8(svg));

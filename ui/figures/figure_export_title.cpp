@@ -15,9 +15,9 @@ namespace {
 
 constexpr double gap = 4; // points
 constexpr qsizetype mostLines = 3;
-constexpr double smallestShare = 0.7; // of the style's size
+constexpr double smallestShare = 0.7; // relative to the style's size
 
-/// At words where that is possible.
+/// Breaks lines between words if possible.
 QStringList wrapped(const QString& title, const QFont& font, double width, QPaintDevice* device)
 {
     QTextLayout layout(title, font, device);

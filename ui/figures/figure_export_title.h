@@ -6,14 +6,14 @@
 
 namespace headwise::ui {
 
-/// The program's font, or that of `style`, at its size; lengths of text do not depend on the resolution.
+/// Returns the font of `style`, or the program's, at the style's size. Text widths do not depend on the resolution.
 QFont figureFont(const FigureStyle& style);
-/// tokenFont() likewise. It keeps its own family, the one with every script.
+/// The same for tokenFont(), which keeps its family because that has every script.
 QFont figureTokenFont(const FigureStyle& style);
 
-/// The figure's title at the top of a page `width` points wide, in as many lines as it needs; smaller where that would
-/// be more than three. Nothing without a title or if `style` wants none.
-/// \returns the height that belongs to it, with the gap below
+/// Paints the figure's title at the top of a page `width` points wide, on up to three lines, smaller if it needs more.
+/// Paints nothing without a title or if `style` hides it.
+/// \returns the height used, with the gap below
 double paintFigureTitle(QPainter& painter, const FigureSource& source, double width,
                         const FigureStyle& style);
 

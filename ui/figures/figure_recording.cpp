@@ -16,7 +16,7 @@ namespace {
 
 using Command = std::function<void(QPainter&, const QTransform& base)>;
 
-/// An equal font that shares nothing with the window's: fonts find their glyphs lazily and are not to be shared by threads.
+/// Returns an equal font that shares no data with the window's, because fonts load glyphs lazily and are not thread-safe.
 QFont unshared(QFont font)
 {
     const bool kerning = font.kerning();
@@ -27,7 +27,7 @@ QFont unshared(QFont font)
 
 } // namespace
 
-/// Sees what the engines of SVG see: shapes, images and runs of text, and the state before each.
+/// Records the calls that SVG's paint engine gets: shapes, images and runs of text, and the state before each.
 class PaintRecording::Engine : public QPaintEngine {
 public:
     Engine()
@@ -121,13 +121,15 @@ public:
 
     void drawPixmap(const QRectF& target, const QPixmap& pixmap, const QRectF& source) override
     {
-        drawImage(target, pixmap.toImage(), source, Qt::AutoColor); // Pixmaps belong to the window's thread.
+        // Pixmaps may only be used on the window's thread.
+        drawImage(target, pixmap.toImage(), source, Qt::AutoColor);
     }
 
     void drawTextItem(const QPointF& position, const QTextItem& item) override
     {
         if (item.text().isEmpty())
-            return QPaintEngine::drawTextItem(position, item); // Glyphs without characters: as a path.
+            // Glyphs without characters are drawn as a path.
+            return QPaintEngine::drawTextItem(position, item);
         add([position, text = item.text()](QPainter& painter, const QTransform&) {
             painter.drawText(position, text);
         });
@@ -136,7 +138,7 @@ public:
     const std::vector<Command>& commands() const { return m_commands; }
 
 private:
-    // The integer forms of the base class end in those of reals.
+    // The base class converts its integer overloads to these.
     using QPaintEngine::drawEllipse;
     using QPaintEngine::drawLines;
     using QPaintEngine::drawPolygon;

@@ -12,38 +12,38 @@ class QPaintEngine;
 
 namespace headwise::ui {
 
-/// Writes the header, then each row of the numbers of a figure.
+/// Writes the header and then each row of a figure's numbers.
 using DataRows = std::function<void(const std::function<void(const QStringList&)>& writeRow)>;
 
-/// A figure whose numbers may be too many to be written out where the window waits.
+/// A figure with possibly too many numbers to write on the window's thread.
 class DetachableRows {
 public:
     virtual ~DetachableRows() = default;
-    virtual DataRows detachedRows() const = 0; ///< Writer of the numbers as they are now, for any thread.
+    virtual DataRows detachedRows() const = 0; ///< Returns a writer of the present numbers, for any thread.
 };
 
-/// A figure whose numbers can be read on the window's thread only: a few at a time, where they are many.
+/// A figure whose numbers can only be read on the window's thread, a few at a time.
 class RowsInTurns {
 public:
     virtual ~RowsInTurns() = default;
     virtual int dataRowCount() const = 0;
     virtual QStringList dataRow(int row) const = 0; ///< −1: the header.
-    /// Counts up whenever rows read before may be others now.
+    /// Increases whenever rows that were read may have changed.
     virtual int dataRevision() const = 0;
 };
 
-/// Recorded painting that can be replayed elsewhere: a device measured in points, with the metrics of the paper's device.
+/// Recorded painting that can be replayed elsewhere. Lengths are in points, with the font metrics of the paper's device.
 ///
-/// Unlike QPicture it keeps images as they are, without packing each into a PNG.
+/// Unlike QPicture it keeps images as they are, without compressing each to a PNG.
 class PaintRecording : public QPaintDevice {
 public:
-    /// \param pixelsPerPoint  of a picture of pixels; none: of one that keeps lines and text
+    /// \param pixelsPerPoint  for a pixel picture; none for a format that keeps lines and text
     PaintRecording(const QSizeF& points, std::optional<double> pixelsPerPoint);
     ~PaintRecording() override;
 
     std::optional<double> pixelsPerPoint() const { return m_pixelsPerPoint; }
-    /// Paints all of it, on any thread, on one at a time; stops in the middle when `task` is cancelled. Leaves the painter as
-    /// the last of it was painted.
+    /// Paints everything, on any thread, but on one at a time; stops when `task` is cancelled. The painter keeps its last
+    /// state.
     void replay(QPainter& painter, const Task& task) const;
 
     QPaintEngine* paintEngine() const override;
@@ -58,11 +58,11 @@ private:
     std::unique_ptr<Engine> m_engine;
 };
 
-/// A figure as it was when it was recorded. Independent of its view and of the window's thread.
+/// A snapshot of a figure, independent of its view and of the window's thread.
 class RecordedFigure : public FigureSource {
 public:
-    /// On the window's thread; takes a few milliseconds, whatever the size and the resolution.
-    /// \param rows Later: those of RowsInTurns come with setRows().
+    /// Must run on the window's thread; takes a few milliseconds at any size and resolution.
+    /// \param rows Later: rows of RowsInTurns follow with setRows().
     enum class Rows { Now, Later };
     RecordedFigure(const FigureSource& source, const FigureSettings& settings, Rows rows = Rows::Now);
 
@@ -72,14 +72,14 @@ public:
     /// Reports the progress of painting to `task`, which can cancel it. The task must outlive this figure.
     void setTask(const Task* task) { m_task = task; }
 
-    /// `size` and `style` are those of the settings it was recorded with.
+    /// `size` and `style` must be those of the settings it was recorded with.
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
     std::optional<FigureArray> figureArray() const override { return m_array; }
 
 private:
-    std::unique_ptr<PaintRecording> m_picture; // Null where the numbers are all.
-    DataRows m_rows;                           // Null where the picture is all.
+    std::unique_ptr<PaintRecording> m_picture; // Null if only the numbers are needed.
+    DataRows m_rows;                           // Null if only the picture is needed.
     std::optional<FigureArray> m_array;
     bool m_lacksRows = false;
     const Task* m_task = nullptr;

@@ -20,13 +20,13 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int figureWriterTurn = 8; // ms of the window's thread, to read rows in
+constexpr int figureWriterTurn = 8; // ms of the window's thread per turn of reading rows
 constexpr auto look = std::chrono::milliseconds(20);
-constexpr int paintedPart = 500; // per mille of the work; the rest is packing and writing
+constexpr int paintedPart = 500; // per mille of the work; the rest is compressing and writing
 
 using Recording = std::shared_ptr<RecordedFigure>;
 
-/// Rows on their way from the window's thread to a job.
+/// Rows handed from the window's thread to a job.
 struct ComingRows {
     std::promise<Result<std::vector<QStringList>>> promise;
     std::shared_future<Result<std::vector<QStringList>>> future = promise.get_future().share();
@@ -34,7 +34,7 @@ struct ComingRows {
     std::atomic<bool> unwanted = false; // The job was cancelled.
 };
 
-/// Reads the rows of a table, a turn of the event loop at a time, and goes away.
+/// Reads the rows of a table, one part per turn of the event loop, and then deletes itself.
 class RowReader : public QObject {
 public:
     RowReader(const FigureSource& source, std::shared_ptr<ComingRows> coming, QObject* parent)
@@ -76,14 +76,14 @@ private:
     }
 
     QPointer<QObject> m_view;
-    const RowsInTurns* m_source; // as long as m_view is there
+    const RowsInTurns* m_source; // valid as long as m_view exists
     int m_revision;
     std::shared_ptr<ComingRows> m_coming;
     std::vector<QStringList> m_rows;
     QTimer m_timer;
 };
 
-/// Null where the recording has all it needs.
+/// Returns null if the recording already has all rows.
 std::shared_ptr<ComingRows> readRows(const FigureSource& source, const RecordedFigure& recording,
                                      QObject* parent)
 {
@@ -137,7 +137,7 @@ Result<Done> writeOn(RecordedFigure& recording, const QString& fileName, const F
     if (!figure.picture.isNull()) {
         figure.bytes = pngOf(figure.picture, figure.texts);
         if (!figure.bytes.isEmpty())
-            figure.picture = QImage(); // packed now
+            figure.picture = QImage(); // compressed by now
     }
     if (task.cancelled())
         return stopped();

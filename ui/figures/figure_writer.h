@@ -9,9 +9,10 @@
 
 namespace headwise::ui {
 
-/// Takes figures away without stopping the window: they are recorded here, painted, packed and written by a job.
+/// Exports figures without blocking the window: they are recorded on its thread, then painted, compressed and written by
+/// a job.
 ///
-/// One after another, in the order they were asked for. What is cancelled leaves no file.
+/// Exports run one after another, in order. A cancelled one leaves no file.
 class FigureWriter : public QObject {
     Q_OBJECT
 
@@ -23,9 +24,9 @@ public:
     void write(const FigureSource& source, const QString& fileName, const FigureSettings& settings,
                Naming naming = Naming::AsGiven);
     enum class Numbers { LeftOut, Beside };
-    /// The picture and its SVG onto the clipboard, and if wanted its numbers, as text.
+    /// Copies the picture and its SVG to the clipboard, and optionally its numbers as text.
     void copy(const FigureSource& source, const FigureSettings& settings, Numbers numbers = Numbers::LeftOut);
-    /// The numbers as text onto the clipboard. `format` is one of text: Csv, Tsv, Latex, Markdown.
+    /// Copies the numbers as text to the clipboard. `format` is a text format: Csv, Tsv, Latex, Markdown.
     void copyData(const FigureSource& source, FigureFormat format);
 
     Job* job() { return &m_job; } ///< For its progress and its cancel button.

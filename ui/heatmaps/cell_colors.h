@@ -6,15 +6,15 @@
 
 namespace headwise::ui {
 
-/// Whichever of black and white has the higher WCAG contrast on `ground`.
+/// Returns black or white, whichever has the higher WCAG contrast on `ground`.
 QColor inkOn(Rgb ground);
 
-/// Colours of cells, those of the values no cell can show included.
+/// Maps values to cell colours, including NaN and values out of range.
 struct CellColors {
     Colorizer color;
     ColorScale scale;
     BeyondColors beyond;
-    bool marksBeyond; // By colour: the cells are too small for marks.
+    bool marksBeyond; // Shows out-of-range values by colour, because the cells are too small for marks.
 
     CellColors(const HeatmapScene& scene, const QSize& size)
         : color(scene.scale)

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double thickness = 12;
 constexpr double tickLength = 4;
-constexpr double grip = 10; // px around an end that take hold of it
+constexpr double grip = 10; // px around an end in which a drag moves it
 constexpr double endRoom = 8;
 constexpr double capLength = 6;
 
@@ -29,7 +29,7 @@ struct ColorBarTick {
     QString text;
 };
 
-// The limits always; round values between them where they do not collide with a limit.
+// Returns the limits, and round values between them that do not collide with a limit.
 std::vector<ColorBarTick> colorBarTicksOf(const ColorScale& scale, int atMost)
 {
     const double low = scale.low;
@@ -61,7 +61,7 @@ void paintColors(QPainter& painter, const QRectF& bar, const ColorScale& scale, 
     const bool upright = orientation == Qt::Vertical;
     painter.setPen(Qt::NoPen);
     for (int i = 0; i < 256; ++i) {
-        // Each slice reaches to the far end, so that no seams show.
+        // Each slice reaches to the far end, which avoids visible seams.
         const double part = i / 256.0;
         const QRectF slice = upright
             ? QRectF(bar.left(), bar.top(), bar.width(), bar.height() * (1 - part))
@@ -76,7 +76,7 @@ bool hasCaps(const ColorScale& scale)
     return scale.fit == ColorFit::Robust || scale.fit == ColorFit::Percentiles;
 }
 
-/// Beyond either end the colour of what lies there, where a fit may leave something out.
+/// Paints the out-of-range colours at both ends, if the fit may exclude values.
 void paintCaps(QPainter& painter, const QRectF& bar, const ColorScale& scale, Qt::Orientation orientation)
 {
     if (!hasCaps(scale))
@@ -230,7 +230,7 @@ void ColorBar::follow(HeatmapView* view)
     connect(this, &ColorBar::scaleChanged, view, &HeatmapView::setColorScale);
 }
 
-// Without a heatmap the bar changes by itself; with one, the heatmap answers with the limits fitted to its matrix.
+// Without a heatmap the bar changes by itself; a heatmap first fits the limits to its matrix.
 void ColorBar::change(const ColorScale& scale)
 {
     if (scale == m_scale)
@@ -370,7 +370,7 @@ void ColorBar::paintHistogram(QPainter& painter, const QRectF& area) const
     const double step = (upright ? area.height() : area.width()) / parts;
     const QColor line = themeColors(palette()).accent;
     QColor ground = line;
-    ground.setAlphaF(0.12F); // The ticks' numbers stand on it.
+    ground.setAlphaF(0.12F); // The ticks' numbers are drawn on it.
     for (int i = 0; i < parts; ++i) {
         const double length = shares[static_cast<std::size_t>(i)] / largest * room;
         const QRectF part = upright

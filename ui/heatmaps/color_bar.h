@@ -15,10 +15,10 @@ namespace headwise::ui {
 
 class HeatmapView;
 
-/// The scale of a heatmap, always beside it: colours, ticks, the mark at zero.
+/// The colour scale beside a heatmap: colours, ticks, the mark at zero.
 ///
-/// Dragging an end changes that limit (both, symmetrically, on a signed map) over a histogram of the values, double-click fits
-/// the data again, the context menu has maps and fits, Enter asks for exact limits.
+/// The bar stands over a histogram of the values. Dragging an end changes that limit (both, symmetrically, on a signed
+/// map), double-click fits the data again, the context menu has maps and fits, Enter asks for exact limits.
 class ColorBar : public QWidget {
     Q_OBJECT
 
@@ -27,18 +27,18 @@ public:
 
     void setScale(const ColorScale& scale);
     const ColorScale& scale() const { return m_scale; }
-    void setTitle(const QString& title); ///< What the colours are: "OV logit".
+    void setTitle(const QString& title); ///< Name of the quantity: "OV logit".
 
     /// Keeps this bar and `view` at the same scale from now on.
     void follow(HeatmapView* view);
-    /// Is as long as the cells of the view it follows, which has to lie beside it.
+    /// Makes the bar as long as the cells of the view it follows, which must be beside it.
     void setAlongCells(bool on);
 
     void invert();
-    void toggleLock(); ///< Fixed limits ↔ limits that follow the data.
+    void toggleLock(); ///< Switches between fixed limits and limits that follow the data.
     void setFit(ColorFit fit);
-    void setLimits(float low, float high); ///< Fixed ones. low < high.
-    void setPercentile(double percentile); ///< Percent that the limits are to contain.
+    void setLimits(float low, float high); ///< Sets fixed limits, low < high.
+    void setPercentile(double percentile); ///< Percentage of the values within the limits.
     void setTransform(ColorTransform transform);
     void centerOnZero();
     void setMap(ColorMap map);
@@ -47,7 +47,7 @@ public:
     QSize minimumSizeHint() const override { return sizeHint(); }
 
 signals:
-    void scaleChanged(const headwise::ColorScale& scale); ///< By the user; setScale() is silent.
+    void scaleChanged(const headwise::ColorScale& scale); ///< Changed by the user; setScale() emits nothing.
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -69,13 +69,12 @@ private:
     void askPercentile();
     void askLimits();
     void addTransforms(QMenu* menu);
-    void addPixels(
-        QMenu*
-            menu); ///< What the heatmap shows of several cells, its norms, and whom it shares its scale with.
-    QRectF extent() const; ///< Of the widget what the bar, its ends and its title take.
+    void addPixels(QMenu* menu); ///< Aggregate, norms, shared scale.
+    QRectF extent() const;       ///< The area of the bar, its ends and its title.
     QRectF bar() const;
     double
-    fractionAt(const QPointF& position) const; ///< 0 at the low end, 1 at the high one, beyond outside.
+    /// 0 at the low end, 1 at the high end, outside that range beyond them.
+    fractionAt(const QPointF& position) const;
     std::optional<End> endAt(const QPointF& position) const;
     ColorScale shownScale() const;
     bool isEdited() const { return m_dragged || m_isAtEnd; }
@@ -83,25 +82,25 @@ private:
     void paintHistogram(QPainter& painter, const QRectF& area) const;
 
     Qt::Orientation m_orientation;
-    HeatmapView* m_view = nullptr; // The one it follows, a sibling.
+    HeatmapView* m_view = nullptr; // The heatmap it follows, a sibling.
     ColorScale m_scale;
     QString m_title;
     bool m_isAlongCells = false;
     std::optional<End> m_dragged;
     bool m_isAtEnd = false; // the mouse is where a drag would begin
-    ColorScale m_atPress;   // A drag is measured on the scale it began with.
+    ColorScale m_atPress;   // The scale at the start of a drag.
 };
 
-/// How a sample lies on a bar: the share of its finite values in each of `parts` equal lengths of it, from the low end. What is
-/// beyond a limit is in none. [parts]
+/// Histogram of a sample along the bar: the fraction of its finite values in each of `parts` equal lengths, from the low
+/// end. Out-of-range values are not counted. [parts]
 std::vector<double> sharesOnBar(const std::vector<float>& sample, const ColorScale& scale, int parts);
-/// How wide (upright) or high (lying) a bar with its ticks is.
+/// Width of a vertical or height of a horizontal bar, with its ticks.
 double colorBarExtent(const ColorScale& scale, Qt::Orientation orientation, const QFont& font,
                       const QPaintDevice* device);
-/// How far the bar reaches beyond its area at either end.
+/// How far the bar extends past its area at either end.
 double colorBarOverhang(const ColorScale& scale);
-/// The bar, its ticks and the mark at zero within `area`, in the painter's font, lines as wide as its pen; an upright bar has the high
-/// end on top.
+/// Paints the bar, its ticks and the mark at zero within `area`, in the painter's font, with lines as wide as its pen. A
+/// vertical bar has the high end at the top.
 void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scale,
                    Qt::Orientation orientation, const ThemeColors& colors);
 QString mapTitle(ColorMap map);

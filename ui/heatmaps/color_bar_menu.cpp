@@ -1,4 +1,4 @@
-// What a right click on a colour bar offers.
+// The context menu of a colour bar.
 
 #include "ui/base/text.h"
 #include "ui/heatmaps/color_bar.h"
@@ -17,7 +17,7 @@ namespace headwise::ui {
 
 namespace {
 
-/// One choice of several in a menu.
+/// Adds one of several exclusive choices to a menu.
 void addChoice(QMenu* menu, QActionGroup* group, const QString& title, bool isChosen,
                const std::function<void()>& choose)
 {
@@ -35,7 +35,7 @@ void ColorBar::addMaps(QMenu* menu)
     auto* maps = new QActionGroup(menu);
     for (const ColorMap map : allColorMaps) {
         if (map == ColorMap::SignedDark || map == ColorMap::AttentionDark)
-            continue; // A dark window takes them by itself.
+            continue; // A dark window uses them automatically.
         addChoice(menu, maps, mapTitle(map), map == m_scale.map, [this, map] { setMap(map); });
     }
 }
@@ -119,7 +119,7 @@ void ColorBar::addPixels(QMenu* menu)
     const bool isShared = shared->contains(m_view);
     addChoice(menu, nullptr, tr("Share the scale with other matrices"), m_view->sharedScale() != nullptr,
               [this, shared, isShared] { isShared ? shared->remove(m_view) : shared->add(m_view); });
-    // Two that are compared have one scale as long as they are.
+    // Two linked heatmaps always share their scale.
     menu->actions().constLast()->setEnabled(isShared || !m_view->sharedScale());
 }
 

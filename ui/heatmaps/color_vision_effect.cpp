@@ -10,7 +10,7 @@ namespace headwise::ui {
 
 namespace {
 
-/// Neighbours are mostly alike, so that few pixels are computed.
+/// Neighbouring pixels are mostly equal, so few are computed.
 void simulate(QImage& image, ColorVision vision)
 {
     for (int y = 0; y < image.height(); ++y) {

@@ -8,12 +8,13 @@ class QWidget;
 
 namespace headwise::ui {
 
-/// With whose eyes pictures are shown, in all windows: for an author to check a figure. Never in what is exported.
+/// The colour vision that pictures simulate in all windows, so that an author can check a figure. Exports are not
+/// affected.
 class ShownVision : public QObject {
     Q_OBJECT
 
 public:
-    static ShownVision& instance(); ///< Of the GUI thread.
+    static ShownVision& instance(); ///< GUI thread only.
 
     ColorVision vision() const { return m_vision; }
     void set(ColorVision vision);
@@ -25,7 +26,7 @@ private:
     ColorVision m_vision = ColorVision::Normal;
 };
 
-/// Shows `picture` as ShownVision says, from now on.
+/// Makes `picture` follow ShownVision from now on.
 void followShownVision(QWidget* picture);
 
 } // namespace headwise::ui

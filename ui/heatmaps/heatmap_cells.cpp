@@ -1,4 +1,4 @@
-// What is drawn in and beside single cells: values, marks, norms, and cells as rectangles.
+// Drawing in and beside single cells: values, marks, norms, and cells as rectangles.
 
 #include "ui/base/text.h"
 #include "ui/heatmaps/cell_colors.h"
@@ -23,7 +23,7 @@ double linearPart(int channel)
     return x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
 }
 
-// As lines of their own: neither QSvgGenerator's clipping nor its pattern brushes can be relied on.
+// Draws single lines, because neither QSvgGenerator's clipping nor its pattern brushes are reliable.
 void paintHatch(QPainter& painter, const QRectF& area, double spacing)
 {
     for (double offset = spacing / 2; offset < area.width() + area.height(); offset += spacing) {
@@ -34,7 +34,7 @@ void paintHatch(QPainter& painter, const QRectF& area, double spacing)
     }
 }
 
-/// The largest norm of the rows (or columns) under each pixel of `pixels`, as a part of the largest of all.
+/// Returns the largest norm of the rows (or columns) under each pixel of `pixels`, relative to the largest of all.
 std::vector<double> normsUnder(const Eigen::VectorXf& norms, double from, double perPixel, int pixels)
 {
     const double most = norms.size() > 0 ? norms.maxCoeff() : 0;
@@ -49,7 +49,7 @@ std::vector<double> normsUnder(const Eigen::VectorXf& norms, double from, double
     return parts;
 }
 
-/// How visible a line between groups is that are `apart` pixels or points from each other, 0 … 1.
+/// Opacity, 0 … 1, of lines between groups that are `apart` pixels or points from each other.
 double groupStrength(double apart)
 {
     constexpr double hidden = 8, full = 48;
@@ -219,7 +219,7 @@ void paintHeatmapCells(QPainter& painter, const QRectF& cells, const HeatmapScen
     for (int row = part.top(); row <= part.bottom(); ++row) {
         for (int column = part.left(); column <= part.right(); ++column) {
             const float value = values(row - part.top(), column - part.left());
-            // A hair of overlap, or viewers show the seams between neighbours as white lines.
+            // Neighbours overlap slightly, because viewers show seams between them as white lines.
             const QRectF cell = cellRect(cells, scene, row, column).adjusted(0, 0, 0.15, 0.15) & cells;
             painter.setPen(Qt::NoPen);
             painter.setBrush(std::isfinite(value) ? QColor::fromRgb(color(value)) : colors.base);

@@ -1,4 +1,4 @@
-// Which numbers a heatmap shows besides the cells of a matrix: tiles, aggregates, norms, and the scale that fits them.
+// The data of a heatmap besides its matrix: tiles, aggregates, norms, and the scale that fits them.
 
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/heatmaps/shared_scale.h"

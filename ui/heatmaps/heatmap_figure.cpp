@@ -1,4 +1,4 @@
-// A heatmap on paper: the same painters, the light theme, the paper's size.
+// A heatmap on paper: the same painters, in the light theme at the paper's size.
 
 #include "ui/base/text.h"
 #include "ui/figures/figure_export_title.h"
@@ -16,13 +16,13 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double most = 1600;          // cells drawn as rectangles; beyond, as one lossless picture
-constexpr int mostPixels = 4096;       // of that picture, each way
+constexpr double most = 1600;          // cells drawn as rectangles; more become one lossless picture
+constexpr int mostPixels = 4096;       // of that picture, in each direction
 constexpr double heatmapFigureGap = 6; // points
-constexpr double smallest = 4;         // points, of names that have little room
+constexpr double smallest = 4;         // points, for names in little space
 
-/// Makes the names of rows and columns small enough for their cells, or for every second or fifth of them; where even the
-/// smallest find no room, indices stand there and the cells get the room.
+/// Shrinks the names of rows and columns until every name, or every second or fifth, fits its cells. If even the smallest
+/// do not fit, indices replace them and the cells get the space.
 void fitNames(HeatmapScene& scene, HeatmapFonts& fonts, const QSizeF& size, const QPaintDevice* device)
 {
     if (!scene.rows.label && !scene.columns.label)
@@ -34,8 +34,7 @@ void fitNames(HeatmapScene& scene, HeatmapFonts& fonts, const QSizeF& size, cons
     };
     const auto largest = static_cast<int>(2 * fonts.labels.pointSizeF());
     for (const int step : {1, 2, 5}) {
-        for (int halves = largest; halves >= 2 * smallest;
-             --halves) { // tried, not computed: heights are rounded
+        for (int halves = largest; halves >= 2 * smallest; --halves) { // search by trial: heights are rounded
             HeatmapFonts tried = fonts;
             tried.labels.setPointSizeF(halves / 2.0);
             if (step * cellWith(tried) >= 0.85 * QFontMetricsF(tried.labels, device).height()) {
@@ -54,7 +53,7 @@ QRectF squared(const QRectF& area, const QRectF& visible)
     return {area.left(), area.top(), side * visible.width(), side * visible.height()};
 }
 
-/// As many pixels as the picture has cells; of tiles, as it has entries of the level on screen, which are there.
+/// Returns one pixel per cell; for tiles, one per entry of the level on screen, which is in memory.
 QSize pixelsOf(const HeatmapScene& scene, int level)
 {
     const auto pixels = [level](double cells) {
@@ -63,7 +62,7 @@ QSize pixelsOf(const HeatmapScene& scene, int level)
     return {pixels(scene.visible.width()), pixels(scene.visible.height())};
 }
 
-/// On a device of pixels no more than it has: it would drop cells instead of looking for the strongest.
+/// Limits the size to the pixels of the device, which would drop cells instead of showing the strongest.
 QSize onDevice(const QPainter& painter, const QRectF& cells, const QSize& pixels)
 {
     const auto* recording = dynamic_cast<const PaintRecording*>(painter.device());
@@ -77,7 +76,7 @@ QSize onDevice(const QPainter& painter, const QRectF& cells, const QSize& pixels
         .expandedTo({1, 1});
 }
 
-/// A hatch would leave every other of single pixels looking like a zero.
+/// Avoids hatching: on single pixels every other one would look like a zero.
 ThemeColors picturesColors(const HeatmapScene& scene)
 {
     ThemeColors colors = lightColors();
@@ -86,7 +85,7 @@ ThemeColors picturesColors(const HeatmapScene& scene)
     return colors;
 }
 
-/// On the first line of `area`, in the painter's font.
+/// Paints the note on the first line of `area`, in the painter's font.
 void paintNoteIn(QPainter& painter, const QRectF& area, const QString& note)
 {
     const QFontMetricsF metrics(painter.font(), painter.device());
@@ -133,7 +132,7 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         return;
     HeatmapFonts fonts{figureFont(style), figureTokenFont(style)};
     HeatmapScene scene = m_scene;
-    if (scene.matrix) // Whole cells: a picture has a pixel for each, and the table a number.
+    if (scene.matrix) // Whole cells: the picture has a pixel, and the table a number, for each.
         scene.visible = QRectF(m_scene.visibleCells());
     const ThemeColors& colors = lightColors();
     const QFontMetricsF metrics(fonts.text, painter.device());
@@ -197,7 +196,7 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
 std::optional<FigureArray> HeatmapView::figureArray() const
 {
     if (isEmpty() || m_level > 0)
-        return std::nullopt; // Entries that stand for many cells have names that say so.
+        return std::nullopt; // Entries that aggregate many cells have names that say so.
     const QRect part = m_scene.visibleCells();
     FigureArray array{{static_cast<std::size_t>(part.height()), static_cast<std::size_t>(part.width())}, {}};
     array.values.reserve(array.shape[0] * array.shape[1]);
@@ -207,7 +206,7 @@ std::optional<FigureArray> HeatmapView::figureArray() const
     return array;
 }
 
-// The visible part, as the picture has it: cells, or entries that stand for as many as a pixel does.
+// Writes the visible part as in the picture: cells, or entries that aggregate as many cells as a pixel does.
 DataRows HeatmapView::detachedRows() const
 {
     if (isEmpty())
@@ -227,7 +226,7 @@ DataRows HeatmapView::detachedRows() const
     QStringList names;
     for (int row = entries.top(); row <= entries.bottom(); ++row)
         names << name(m_scene.rows, row, m_scene.rowCount());
-    std::function<float(int, int)> valueAt; // of an entry; of tiles, of those that are there now
+    std::function<float(int, int)> valueAt; // value of an entry; for tiles, only those in memory
     if (level == 0) {
         valueAt = [matrix = m_scene.matrix, tiles = m_scene.tiles](int row, int column) {
             return matrix ? (*matrix)(row, column) : tiles->at(row, column);

@@ -6,7 +6,7 @@ class QPen;
 
 namespace headwise::ui {
 
-/// Thin lines where groups of rows and columns meet: layers of heads. They fade as they come close to each other, and are gone
+/// Draws thin lines between groups of rows and columns, such as layers of heads. They fade when they are close together,
 /// before they would hide the cells.
 void paintHeatmapGroups(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, const QPen& pen);
 

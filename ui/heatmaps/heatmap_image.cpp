@@ -8,13 +8,13 @@ namespace headwise::ui {
 
 namespace {
 
-// NaN compares false with everything, so one that was met stays; infinity is the largest of magnitudes.
+// NaN compares false with everything, so it stays once met; infinity is the largest magnitude.
 float heatmapImageStronger(float a, float b)
 {
-    return (std::abs(b) > std::abs(a)) | (b != b) ? b : a; // | and not ||: no branch to mispredict.
+    return (std::abs(b) > std::abs(a)) | (b != b) ? b : a; // | instead of ||, to avoid a branch.
 }
 
-/// Which entries of a level lie under each pixel of one axis: [first[i], end[i]).
+/// The entries of a level under each pixel of one axis: [first[i], end[i]).
 struct Spans {
     std::vector<Eigen::Index> first;
     std::vector<Eigen::Index> end;
@@ -26,7 +26,7 @@ Spans spansOf(double from, double cellsPerPixel, int pixels, double cellsPerEntr
     Spans spans;
     for (int i = 0; i < pixels; ++i) {
         const double begin = (from + i * cellsPerPixel) / cellsPerEntry;
-        // A pixel that shows a part of one cell is that cell's, so it asks at its centre.
+        // A pixel inside a cell takes the cell at its centre.
         const bool magnified = cellsPerPixel <= 1;
         const double end = (from + (i + 1) * cellsPerPixel) / cellsPerEntry;
         const double at = magnified ? (begin + end) / 2 : begin;
@@ -39,8 +39,8 @@ Spans spansOf(double from, double cellsPerPixel, int pixels, double cellsPerEntr
     return spans;
 }
 
-/// The strongest under each pixel, [rows of pixels, columns of pixels]: first down the columns, which lie contiguous in
-/// memory, then across them.
+/// Finds the strongest entry under each pixel, [pixel rows, pixel columns]: first down the columns, which are contiguous
+/// in memory, then across them.
 Eigen::MatrixXf strongestUnder(const Eigen::MatrixXf& level, const Spans& rows, const Spans& columns)
 {
     const auto height = static_cast<Eigen::Index>(rows.first.size());
@@ -48,8 +48,8 @@ Eigen::MatrixXf strongestUnder(const Eigen::MatrixXf& level, const Spans& rows, 
     const Eigen::Index firstColumn = columns.first.front();
     const Eigen::Index firstRow = rows.first.front();
     Eigen::MatrixXf down(height, columns.end.back() - firstColumn);
-    // Each pixel looks at as many entries as the busiest one, the last again where there are fewer: loops of fixed
-    // length are several times faster than ones that end at the span's own end.
+    // Every pixel reads as many entries as the busiest one, repeating its last: loops of fixed length are several times
+    // faster.
     std::vector<int> offsets(static_cast<std::size_t>(height * rows.longest));
     for (std::size_t y = 0; y < rows.first.size(); ++y)
         for (int k = 0; k < rows.longest; ++k)
@@ -81,7 +81,7 @@ Eigen::MatrixXf strongestUnder(const Eigen::MatrixXf& level, const Spans& rows, 
     return result;
 }
 
-/// The mean under each pixel: sums down the columns, then across them.
+/// Computes the mean under each pixel: sums down the columns, then across them.
 Eigen::MatrixXf meanUnder(const Eigen::MatrixXf& level, const Spans& rows, const Spans& columns)
 {
     const auto height = static_cast<Eigen::Index>(rows.first.size());
@@ -108,11 +108,11 @@ Eigen::MatrixXf meanUnder(const Eigen::MatrixXf& level, const Spans& rows, const
     return result;
 }
 
-/// An entry of the next level from the up to four below it, of which those at the far edges stand for fewer cells.
+/// The up to four entries that form one entry of the next level. At the far edges they stand for fewer cells.
 struct Four {
     Eigen::Index row, column;         // the first of them
-    Eigen::Index nextRow, nextColumn; // the same as the first where there is no other
-    float rowShare, columnShare;      // of the cells under all four, those under the next
+    Eigen::Index nextRow, nextColumn; // equal to the first if there is no other
+    float rowShare, columnShare;      // fractions of the cells that belong to the next row and column
 };
 
 float strongestOf(const Eigen::MatrixXf& below, const Four& four)
@@ -130,14 +130,15 @@ float meanOf(const Eigen::MatrixXf& below, const Four& four)
     return (1 - four.columnShare) * down(four.column) + four.columnShare * down(four.nextColumn);
 }
 
-// Of two neighbouring entries that stand for `under` cells each, the second's part; the last may stand for fewer.
+// Returns the second entry's fraction of the cells of two neighbours that cover `under` cells each; the last may cover
+// fewer.
 float shareOfNext(Eigen::Index first, Eigen::Index under, Eigen::Index cells)
 {
     const Eigen::Index second = std::clamp<Eigen::Index>(cells - (first + 1) * under, 0, under);
     return static_cast<float>(second) / static_cast<float>(under + second);
 }
 
-// In blocks: the values lie by columns, the picture by rows.
+// Works in blocks, because values are stored by columns and pictures by rows.
 void colorInto(QImage& image, const Eigen::MatrixXf& values, const CellColors& color, QRgb hatch,
                const ThemeColors& colors)
 {

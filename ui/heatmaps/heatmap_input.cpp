@@ -1,4 +1,4 @@
-// What mouse and keys do in a heatmap.
+// Mouse and keyboard in a heatmap.
 
 #include "ui/base/text.h"
 #include "ui/heatmaps/heatmap_view.h"
@@ -120,7 +120,7 @@ bool HeatmapView::takesKey(const QKeyEvent& event) const
 
 bool HeatmapView::handleScaleKey(const QKeyEvent& event)
 {
-    // Where l moves to the right, L locks.
+    // If l moves to the right, L locks only with Shift.
     if (m_lettersMove && event.key() == Qt::Key_L && !event.modifiers().testFlag(Qt::ShiftModifier))
         return false;
     switch (event.key()) {
@@ -155,7 +155,7 @@ bool HeatmapView::handleMoveKey(QKeyEvent* event)
             return false;
         if (event->modifiers().testFlag(Qt::ShiftModifier)) {
             emit cellReferenced(m_state.row, m_state.column);
-        } else { // a click and a double click in one
+        } else { // single and double click in one
             const int row = m_state.row, column = m_state.column;
             emit cellClicked(row, column);
             emit cellActivated(row, column);
@@ -167,13 +167,13 @@ bool HeatmapView::handleMoveKey(QKeyEvent* event)
 
 void HeatmapView::moveCurrent(int rows, int columns)
 {
-    if (m_state.row < 0) // The first key shows where one is.
+    if (m_state.row < 0) // The first key only shows the current position.
         return setCurrentCell(static_cast<int>(m_scene.visible.top()),
                               static_cast<int>(m_scene.visible.left()));
     setCurrentCell(std::clamp(m_state.row + rows, 0, static_cast<int>(m_scene.rowCount()) - 1),
                    std::clamp(m_state.column + columns, 0, static_cast<int>(m_scene.columnCount()) - 1));
     showCurrent();
-    if (!isEmpty() && m_state.row >= 0) // It is read as what is under the mouse is.
+    if (!isEmpty() && m_state.row >= 0) // Read out as if it were under the mouse.
         emit cellHovered(m_state.row, m_state.column, m_scene.at(m_state.row, m_state.column));
 }
 

@@ -1,4 +1,4 @@
-// What a heatmap draws on the screen, and what it says in its corner.
+// Painting of a heatmap on the screen, and the note in its corner.
 
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
@@ -20,7 +20,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double valueWidth = 40; // px; from here on a cell has room for its number
+constexpr double valueWidth = 40; // px; from this width on a cell has space for its number
 constexpr double valueHeight = 16;
 
 } // namespace
@@ -83,7 +83,7 @@ void HeatmapView::paintOverlays(QPainter& painter, const QRectF& cells) const
 
 QRectF HeatmapView::noteArea() const
 {
-    constexpr double beside = 6, inside = 6; // px around the chip, and in it
+    constexpr double beside = 6, inside = 6; // px, margin and padding of the chip
     const QRectF cells = cellsArea();
     const QString corner = note();
     if (corner.isEmpty() || cells.width() < 60)
@@ -94,7 +94,7 @@ QRectF HeatmapView::noteArea() const
     return {cells.left() + beside, cells.bottom() - height - beside, width, height};
 }
 
-// One line at most, and gone where somebody looks under it: the cells are what is to be seen.
+// Paints at most one line. It disappears when the mouse is over it, so that the cells can be seen.
 void HeatmapView::paintNote(QPainter& painter) const
 {
     const QRectF chip = noteArea();
@@ -115,7 +115,8 @@ void HeatmapView::paintNote(QPainter& painter) const
 
 void HeatmapView::lookUnderNote(const QEvent& event)
 {
-    constexpr double highest = 40; // px; counting what lies beyond the limits is not for every move
+    // px; the note's upper limit, since counting out-of-range values takes too long for every move
+    constexpr double highest = 40;
     bool looks = false;
     if (event.type() == QEvent::MouseMove) {
         const QPointF at = static_cast<const QMouseEvent&>(event).position();
@@ -223,7 +224,7 @@ QString HeatmapView::normAt(const QPointF& position) const
 
 bool HeatmapView::event(QEvent* event)
 {
-    // Without it 0 would open a page of the window.
+    // Without this, 0 would open a page of the window.
     if (event->type() == QEvent::ShortcutOverride && takesKey(*static_cast<QKeyEvent*>(event)))
         event->accept();
     if (event->type() == QEvent::MouseMove || event->type() == QEvent::Leave)

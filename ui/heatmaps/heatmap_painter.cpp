@@ -16,16 +16,17 @@ namespace {
 
 constexpr double heatmapPainterGap = 4;
 constexpr double normBars = 28;
-constexpr int sampledLabels = 256;           // Enough to know how wide labels are; all 50 000 would be slow.
-constexpr int measuredLabels = 24;           // The longest of them.
-constexpr char16_t firstWideLetter = 0x1100; // From Hangul on most are as wide as two.
+// Enough to estimate the width of labels; all 50 000 would be slow.
+constexpr int sampledLabels = 256;
+constexpr int measuredLabels = 24;           // the longest of them
+constexpr char16_t firstWideLetter = 0x1100; // From Hangul on, most letters are twice as wide.
 
 int count(const HeatmapScene& scene, Qt::Orientation axis)
 {
     return static_cast<int>(axis == Qt::Vertical ? scene.rowCount() : scene.columnCount());
 }
 
-/// About how long a text is, without asking the font: hundreds of answers of a font take longer than a frame.
+/// Estimates the length of a text without the font, because hundreds of font queries take longer than a frame.
 int columnsOf(const QString& text)
 {
     return static_cast<int>(text.size() + std::count_if(text.begin(), text.end(), [](QChar letter) {
@@ -45,7 +46,7 @@ double heatmapPainterWidestLabel(const HeatmapAxis& axis, int size, const QFontM
         const QString label = axis.label(i);
         labels.emplace_back(columnsOf(label), label);
     }
-    // Of a vocabulary a few are far longer than the rest: those are shortened.
+    // A few tokens of a vocabulary are far longer than the rest and are shortened.
     const auto all = std::ssize(labels);
     const auto end = labels.begin() + (step > 1 ? all * 19 / 20 + 1 : all);
     const auto first = end - std::min<std::ptrdiff_t>(measuredLabels, end - labels.begin());
@@ -62,7 +63,7 @@ const QFont& fontOf(const HeatmapAxis& axis, const HeatmapFonts& fonts)
     return axis.label ? fonts.labels : fonts.text;
 }
 
-// 1, 2, 5, 10, 20, … : the smallest with room for a label each.
+// Returns the smallest of 1, 2, 5, 10, 20, … that leaves space for each label.
 int niceStep(double cellSize, double room)
 {
     int decade = 1;
@@ -74,13 +75,13 @@ int niceStep(double cellSize, double room)
     return 10 * decade;
 }
 
-/// The labels of one axis as they are drawn now.
+/// The labels of one axis as currently drawn.
 struct Labels {
     const HeatmapAxis& axis;
     QFont font;
     QFontMetricsF metrics;
-    int step = 1; // In rows or columns.
-    int span = 1; // That one label stands for.
+    int step = 1; // Rows or columns from one label to the next.
+    int span = 1; // Rows or columns that one label covers.
     bool names = false;
     int first = 0;
     int end = 0;
@@ -97,7 +98,7 @@ Labels labelsFor(const HeatmapScene& scene, Qt::Orientation orientation, double 
     const bool vertical = orientation == Qt::Vertical;
     const HeatmapAxis& axis = vertical ? scene.rows : scene.columns;
     const QFontMetricsF metrics(fontOf(axis, fonts), device);
-    // Every second or fifth name says more than numbers; where not even these have room, numbers do.
+    // Every second or fifth name says more than numbers do; numbers are the last resort.
     const int namesStep = niceStep(cellSize, 0.85 * metrics.height());
     const bool names = axis.label && namesStep <= 5;
     const int size = count(scene, orientation);
@@ -190,7 +191,7 @@ HeatmapRoom heatmapRoom(const HeatmapScene& scene, const QSizeF& size, const Hea
     const int columns = count(scene, Qt::Horizontal);
     if (rows == 0 || columns == 0)
         return {};
-    // Labels never take more than a third of a small picture.
+    // Labels take at most a third of a small picture.
     const double most = std::min(0.33 * std::min(size.width(), size.height()), 160.0);
     const double title = QFontMetricsF(fonts.text, device).height() + heatmapPainterGap;
     HeatmapRoom room;
@@ -242,7 +243,7 @@ void paintCellRing(QPainter& painter, const QRectF& cell, const ThemeColors& col
 {
     painter.save();
     painter.setBrush(Qt::NoBrush);
-    // At least 8 px wide, so that it is found on a map of thousands of cells.
+    // At least 8 px wide, to be visible on a map of thousands of cells.
     const double grow = std::max(0.0, (8 - std::min(cell.width(), cell.height())) / 2);
     const QRectF ring = cell.adjusted(-grow, -grow, grow, grow);
     painter.setPen(QPen(colors.base, 4, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));

@@ -24,7 +24,7 @@ HeatmapPanel::HeatmapPanel(QWidget* parent, Qt::Orientation bar)
     layout->setSpacing(8);
     layout->addWidget(m_view, 1000);
     layout->addWidget(m_bar);
-    layout->addStretch(1); // what square cells leave is behind the bar, not between it and them
+    layout->addStretch(1); // the space that square cells leave is behind the bar, not between it and them
     m_bar->follow(m_view);
     m_bar->setAlongCells(true);
     m_view->installEventFilter(this);
@@ -32,7 +32,7 @@ HeatmapPanel::HeatmapPanel(QWidget* parent, Qt::Orientation bar)
 
 bool HeatmapPanel::event(QEvent* event)
 {
-    if (event->type() == QEvent::LayoutRequest) { // the view may need more or less than before
+    if (event->type() == QEvent::LayoutRequest) { // the view may need more or less space than before
         limitView();
         layout()->activate();
     }
@@ -50,7 +50,7 @@ bool HeatmapPanel::eventFilter(QObject* watched, QEvent* event)
 
 void HeatmapPanel::limitView()
 {
-    if (!m_view->isVisible()) // hundreds of labels would be measured for nothing
+    if (!m_view->isVisible()) // would measure hundreds of labels for nothing
         return;
     if (m_isBarBelow)
         m_view->setMaximumHeight(m_view->usableSize().height());

@@ -9,7 +9,7 @@ namespace headwise::ui {
 
 class ColorBar;
 
-/// A heatmap and its colour bar, which keep each other's scale.
+/// A heatmap and its colour bar, which always have the same scale.
 class HeatmapPanel : public QWidget {
     Q_OBJECT
 
@@ -19,7 +19,7 @@ public:
 
     HeatmapView* view() const { return m_view; }
 
-    QJsonObject viewState() const; ///< Zoom, colours and which of them were chosen.
+    QJsonObject viewState() const; ///< Zoom, colours, and which of them the user chose.
     void setViewState(const QJsonObject& state);
 
 protected:
@@ -27,12 +27,12 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    void limitView(); ///< Square cells get no room that they do not fill.
+    void limitView(); ///< Limits the view to the space that square cells fill.
 
     HeatmapView* m_view;
     ColorBar* m_bar;
     bool m_isBarBelow;
-    QRectF m_cells; // as last painted, for the bar is as long as they are
+    QRectF m_cells; // as last painted; the bar has the same length
 };
 
 } // namespace headwise::ui

@@ -1,4 +1,4 @@
-// The picture of what is too large to be formed.
+// Pictures of circuits too large to form.
 
 #include "ui/heatmaps/cell_colors.h"
 #include "ui/heatmaps/heatmap_painter.h"
@@ -10,7 +10,7 @@ namespace headwise::ui {
 
 namespace {
 
-/// For each pixel of an axis the entry of `level` under its middle.
+/// Returns, for each pixel of an axis, the entry of `level` under its centre.
 std::vector<int> entriesUnder(double from, double perPixel, int pixels, int level, Eigen::Index entries)
 {
     std::vector<int> places;
@@ -38,7 +38,7 @@ std::vector<Run> runsOf(const std::vector<int>& entries)
     return runs;
 }
 
-/// A picture in the making: which entry of the level each of its pixels shows.
+/// A picture in progress: the entry of the level that each of its pixels shows.
 struct TiledPicture {
     QImage image;
     std::vector<int> rows;

@@ -158,7 +158,7 @@ void HeatmapView::setState(const HeatmapState& state)
     emit currentCellChanged(m_state.row, m_state.column);
     if (m_state.row < 0)
         return;
-    // What a screen reader says for the picture: the cell one stands on.
+    // The description for screen readers: the current cell.
     setAccessibleDescription(tr("row %1, column %2: %3")
                                  .arg(axisLabel(m_scene.rows, m_state.row),
                                       axisLabel(m_scene.columns, m_state.column),
@@ -294,7 +294,7 @@ void HeatmapView::zoomAt(const QPointF& position, double factorX, double factorY
     HeatmapState state = m_state;
     state.zoomX = clampedZoom(m_state.zoomX * factorX, m_scene.columnCount());
     state.zoomY = clampedZoom(m_state.zoomY * factorY, m_scene.rowCount());
-    // The point under the cursor stays where it is.
+    // The point under the cursor stays in place.
     const double u = std::clamp((position.x() - cells.left()) / cells.width(), 0.0, 1.0) - 0.5;
     const double v = std::clamp((position.y() - cells.top()) / cells.height(), 0.0, 1.0) - 0.5;
     state.centerX = m_state.centerX + u / m_state.zoomX - u / state.zoomX;

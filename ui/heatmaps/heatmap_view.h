@@ -15,11 +15,11 @@ namespace headwise::ui {
 class SharedScale;
 struct ColorChoice;
 
-/// Where a heatmap is looked at. Fractions of the matrix, so that it fits one of another size as well.
+/// The visible part of a heatmap, in fractions of the matrix, so that it fits a matrix of another size as well.
 struct HeatmapState {
     double zoomX = 1; ///< 1: all columns are visible.
     double zoomY = 1;
-    double centerX = 0.5; ///< Of the visible part, 0 … 1.
+    double centerX = 0.5; ///< Centre of the visible part, 0 … 1.
     double centerY = 0.5;
     int row = -1; ///< The current cell; −1: none.
     int column = -1;
@@ -27,17 +27,17 @@ struct HeatmapState {
     bool operator==(const HeatmapState&) const = default;
 };
 
-/// What of a scale its reader chose; the rest is the page's to say, anew with every matrix.
+/// The parts of a scale that the user chose. The page decides the rest for every matrix.
 struct ScaleChoice {
     bool map = false;
     bool inverted = false;
     bool transform = false;
-    bool fit = false; ///< With its percentile; where it is ColorFit::Fixed, with the limits: they are locked.
+    bool fit = false; ///< Includes its percentile, and for ColorFit::Fixed the limits, which are then locked.
 
     bool operator==(const ScaleChoice&) const = default;
 };
 
-/// Shows a matrix as coloured cells that can be zoomed, read and chosen. Owns how it looks, never what it shows.
+/// Shows a matrix as coloured cells that can be zoomed, read and chosen. It owns the appearance, never the content.
 ///
 /// Wheel: zoom at the cursor, with Ctrl columns only, with Shift rows only. Drag: pan. Double-click: reset the zoom, or
 /// activate the cell if there is none to reset. Arrows or hjkl move the current cell, Enter activates it, + − 0 zoom, F
@@ -53,19 +53,23 @@ public:
     ~HeatmapView() override;
 
     void setMatrix(
-        Matrix matrix); ///< Null shows an empty view. Keeps scale and zoom; refits the limits if they follow.
+        /// Null: an empty view. Keeps scale and zoom, and refits the limits if they follow the data.
+        Matrix matrix);
     const Matrix& matrix() const { return m_scene.matrix; }
-    /// Shows a circuit too large to be a matrix, from tiles that are computed as they come into view; null: an empty view.
+    /// Shows a circuit too large for a matrix, from tiles that are computed when they become visible; null: an empty
+    /// view.
     void setTiles(std::shared_ptr<const TiledCircuit> circuit);
     const std::shared_ptr<const TiledCircuit>& tiles() const { return m_scene.tiles; }
     bool isEmpty() const { return m_scene.isEmpty(); }
-    TileLoader* tileLoader(); ///< Its scan has a progress and can be cancelled.
+    TileLoader* tileLoader(); ///< Its scan reports progress and can be cancelled.
 
-    void setAggregate(Aggregate aggregate); ///< What a pixel shows that covers several cells.
+    void setAggregate(Aggregate aggregate); ///< Value shown by a pixel that covers several cells.
     Aggregate aggregate() const { return m_scene.aggregate; }
-    void setNormBars(bool shown); ///< The norms of rows and columns as bars at the right and bottom edge.
+    /// Shows the norms of rows and columns as bars at the right and bottom edge.
+    void setNormBars(bool shown);
     bool hasNormBars() const { return m_normBars; }
-    /// A grid of heads: h, j, k, l move the current cell, so that only Shift+L locks; PgUp and PgDn move by one row, a layer.
+    /// For a grid of heads: h, j, k, l move the current cell, so only Shift+L locks; PgUp and PgDn move by one row, a
+    /// layer.
     void setLettersMove(bool move);
     void setRowAxis(const HeatmapAxis& axis);
     void setColumnAxis(const HeatmapAxis& axis);
@@ -75,14 +79,14 @@ public:
     void setNanIsAbsent(
         bool absent); ///< Cells that are not finite are nothing rather than a finding: no hatch, no count.
 
-    /// Fits it to the matrix unless it is fixed. What differs from the scale before counts as chosen by the reader.
+    /// Fits the scale to the matrix unless it is fixed. Differences from the previous scale count as the user's choice.
     void setColorScale(const ColorScale& scale);
-    /// What a page finds right for the numbers that come next: applies to what the reader has not chosen. Nothing while the scale
-    /// is shared.
+    /// Proposes the page's scale for the next numbers. Affects only what the user has not chosen, and nothing while the
+    /// scale is shared.
     void proposeScale(const ColorScale& scale);
     const ScaleChoice& scaleChoice() const { return m_choice; }
     void setScaleChoice(const ScaleChoice& choice);
-    bool isLocked() const; ///< The limits stay, by the reader's will.
+    bool isLocked() const; ///< True if the user fixed the limits.
     const ColorScale& colorScale() const { return m_scene.scale; }
     const HeatmapAxis& rowAxis() const { return m_scene.rows; }
     const HeatmapAxis& columnAxis() const { return m_scene.columns; }
@@ -90,14 +94,14 @@ public:
     Eigen::Index columnCount() const { return m_scene.columnCount(); }
     float valueAt(int row, int column) const { return m_scene.at(row, column); } ///< Exact.
 
-    const ValueStatistics& statistics() const { return m_statistics; } ///< Of all finite values.
-    void setSharedScale(SharedScale* shared) { m_shared = shared; }    ///< SharedScale calls it.
+    const ValueStatistics& statistics() const { return m_statistics; } ///< Over all finite values.
+    void setSharedScale(SharedScale* shared) { m_shared = shared; }    ///< Called by SharedScale.
     SharedScale* sharedScale() const { return m_shared; }              ///< Null: a scale of its own.
-    void showScale(const ColorScale& scale);                           ///< As it is, for this view alone.
-    void toggleLock(); ///< Limits that stay ↔ limits that follow the data, or the page, as before.
+    void showScale(const ColorScale& scale);                           ///< Unchanged, for this view alone.
+    void toggleLock(); ///< Switches between fixed limits and limits that follow the data or the page.
     void invertColors();
-    void centerOnZero();           ///< Limits symmetric about zero, on a map with a neutral middle.
-    ColorScale shownScale() const; ///< The same with the map of the window's theme.
+    void centerOnZero();           ///< Makes the limits symmetric about zero, on a map with a neutral middle.
+    ColorScale shownScale() const; ///< The scale with the map of the window's theme.
 
     void setState(const HeatmapState& state);
     const HeatmapState& state() const { return m_state; }
@@ -105,17 +109,17 @@ public:
     void setReferenceCell(int row, int column);
     void resetZoom();
 
-    void setPending(bool pending);           ///< A newer matrix is on its way: dims the old one after 200 ms.
+    /// A new matrix is being computed: dims the old one after 200 ms.
+    void setPending(bool pending);
     void setMessage(const QString& message); ///< Shown instead of an empty matrix: a hint or an error.
 
-    QRectF cellsArea() const;                   ///< Where the cells are, in widget coordinates.
-    QRectF cellRect(int row, int column) const; ///< In widget coordinates.
+    QRectF cellsArea() const;                                    ///< Area of the cells in widget coordinates.
+    QRectF cellRect(int row, int column) const;                  ///< In widget coordinates.
     std::optional<QPoint> cellAt(const QPointF& position) const; ///< (column, row)
-    /// The most that square cells need of each side while the other is as it is; QWIDGETSIZE_MAX of others.
+    /// The largest size that square cells can use in each direction; QWIDGETSIZE_MAX for other cells.
     QSize usableSize() const;
     qint64 notFiniteCount() const { return m_notFinite; }
-    QString note()
-        const; ///< What the corner says: what a pixel stands for, how many values are out of range or not finite.
+    QString note() const; ///< The note in the corner: aggregate, values out of range, values not finite.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
@@ -126,13 +130,13 @@ public:
     QSize minimumSizeHint() const override;
 
 signals:
-    void cellHovered(int row, int column, float value); ///< By the mouse, or moved to by a key.
+    void cellHovered(int row, int column, float value); ///< With the mouse, or reached by a key.
     void hoverLeft();
     void cellClicked(int row, int column);
-    void cellReferenced(int row, int column); ///< Shift+click, Shift+Enter, right click: to compare with.
+    void cellReferenced(int row, int column); ///< Shift+click, Shift+Enter or right click, to compare with.
     void cellActivated(int row, int column);  ///< Enter, or double-click at full view.
     void currentCellChanged(int row, int column);
-    void stateChanged(const headwise::ui::HeatmapState& state); ///< Zoom, pan or current cell.
+    void stateChanged(const headwise::ui::HeatmapState& state); ///< Zoom, pan or current cell changed.
     void aggregateChanged(headwise::Aggregate aggregate);
     void normBarsChanged(bool shown);
     void colorScaleChanged(const headwise::ColorScale& scale); ///< Set, or refitted to a new matrix.
@@ -156,24 +160,24 @@ private:
     void contentChanged();
     void fitScale(const ColorScale& scale);
     void updateNorms();
-    void fitToLevel(); ///< Tiles: the limits follow what is shown, which at another level are other numbers.
+    void fitToLevel(); ///< For tiles: refits the limits to the level shown, whose numbers differ.
     QImage picture(const HeatmapScene& scene, const QSize& size);
     QString normAt(const QPointF& position) const;
-    QString noteOf(const QSize& pixels) const; ///< Of a picture of so many device pixels.
+    QString noteOf(const QSize& pixels) const; ///< For a picture with this many device pixels.
     QString aggregateNote(const QSize& pixels) const;
     QString beyondNote() const;
-    QRectF noteArea() const; ///< Of the chip in the corner; empty: there is none.
+    QRectF noteArea() const; ///< Area of the chip in the corner; empty without one.
     void paintNote(QPainter& painter) const;
-    void lookUnderNote(const QEvent& event);     ///< A move of the mouse, or its leaving.
-    bool takesKey(const QKeyEvent& event) const; ///< Before the window's shortcuts.
+    void lookUnderNote(const QEvent& event);     ///< Handles the mouse moving or leaving.
+    bool takesKey(const QKeyEvent& event) const; ///< Before the window's shortcuts see it.
     bool handleScaleKey(const QKeyEvent& event);
     HeatmapFonts fonts() const;
     const HeatmapRoom& room() const;
-    void forgetRoom();    ///< What it was measured for has changed.
-    void updateVisible(); ///< m_scene.visible from m_state; asks for a repaint.
+    void forgetRoom();    ///< Its inputs have changed.
+    void updateVisible(); ///< Sets m_scene.visible from m_state and asks for a repaint.
     void zoomAt(const QPointF& position, double factorX, double factorY);
     void moveCurrent(int rows, int columns);
-    void showCurrent(); ///< Pans as little as makes the current cell visible.
+    void showCurrent(); ///< Pans just enough to make the current cell visible.
     void centerCurrent();
     bool handleZoomKey(int key);
     bool handleMoveKey(QKeyEvent* event);
@@ -184,26 +188,27 @@ private:
     QString m_valueTitle;
     HeatmapScene m_scene; // Its scale's map is the one that was set; painting uses shownScale().
     HeatmapState m_state;
-    mutable std::optional<HeatmapRoom> m_room; // Of hundreds of labels measured; null when out of date.
+    mutable std::optional<HeatmapRoom> m_room; // From hundreds of measured labels; null when out of date.
     CellShape m_shape = CellShape::Stretched;
     std::unique_ptr<MatrixPyramid> m_pyramid;
-    TileLoader* m_loader = nullptr; // Made when first asked for.
-    int m_level = -1;               // Of the tiles shown; −1: not known yet.
+    TileLoader* m_loader = nullptr; // Made on first request.
+    int m_level = -1;               // Level of the tiles shown; −1: unknown yet.
     QPoint m_reference{-1, -1};     // (column, row)
     QImage m_image;                 // The visible cells in device pixels; null when out of date.
     qint64 m_notFinite = 0;
     bool m_normBars = false;
     bool m_lettersMove = false;
-    ColorFit m_unlockedFit = ColorFit::Full; // What toggleLock() returns to…
+    ColorFit m_unlockedFit = ColorFit::Full; // The fit that toggleLock() restores.
     bool m_unlockedFitChosen = false;
-    std::optional<ColorScale> m_proposed; // …or this, where that fit was not the reader's.
+    // The proposed scale that toggleLock() restores if the user chose no fit.
+    std::optional<ColorScale> m_proposed;
     ScaleChoice m_choice;
     ValueStatistics m_statistics;
-    SharedScale* m_shared = nullptr; // The views that show one scale.
+    SharedScale* m_shared = nullptr; // The views with the same scale.
     QString m_message;
     QTimer m_dimTimer;
     bool m_dimmed = false;
-    bool m_looksUnderNote = false;    // the mouse is where the note would be
+    bool m_looksUnderNote = false;    // the mouse is at the note's place
     std::optional<QPointF> m_pressed; // Where the left button went down.
     QPointF m_lastDrag;
     bool m_dragging = false;

@@ -20,7 +20,7 @@ QLineEdit* numberField(float value, const QString& name, QWidget* parent)
     return field;
 }
 
-/// Also with the minus sign that numbers are shown with.
+/// Also accepts the minus sign (−) of displayed numbers.
 std::optional<float> numberIn(const QLineEdit& field)
 {
     bool isNumber = false;
@@ -38,7 +38,7 @@ LimitsDialog::LimitsDialog(float low, float high, QWidget* parent)
 {
     setWindowTitle(tr("Limits of the colours"));
     auto* layout = new QFormLayout(this);
-    layout->addRow(tr("&Upper limit:"), m_high); // as they stand on an upright bar
+    layout->addRow(tr("&Upper limit:"), m_high); // in the order of a vertical bar
     layout->addRow(tr("&Lower limit:"), m_low);
     m_problem->setWordWrap(true);
     m_problem->hide();

@@ -10,17 +10,17 @@ class QLineEdit;
 
 namespace headwise::ui {
 
-/// Asks for the two limits of a colour scale, which are typed exactly.
+/// Asks for the exact limits of a colour scale.
 class LimitsDialog : public QDialog {
     Q_OBJECT
 
 public:
     LimitsDialog(float low, float high, QWidget* parent);
 
-    /// What is typed; nothing where it is not two numbers of which the first is the smaller.
+    /// The typed limits; nothing unless they are two numbers with the smaller first.
     std::optional<std::pair<float, float>> limits() const;
 
-    void accept() override; ///< Says what is wrong instead, where it is.
+    void accept() override; ///< Shows what is wrong instead of closing, if something is.
 
 signals:
     void limitsChosen(float low, float high);

@@ -47,11 +47,11 @@ void SharedScale::setScale(const ColorScale& scale)
     for (const HeatmapView* view : std::as_const(m_views))
         all.add(view->statistics());
     const ColorScale fit = all.count > 0 ? fitted(scale, all) : scale;
-    const QList<HeatmapView*> views = m_views; // A view that is told may leave.
+    const QList<HeatmapView*> views = m_views; // A slot may remove a view.
     for (HeatmapView* view : views)
         if (contains(view)) {
             view->showScale(fit);
-            view->update(); // Its corner says how many share the scale.
+            view->update(); // Its corner shows how many views share the scale.
         }
 }
 
@@ -72,7 +72,7 @@ void linkHeatmaps(HeatmapView* first, HeatmapView* second)
     second->setState(first->state());
     QObject::connect(first, &HeatmapView::stateChanged, second, &HeatmapView::setState);
     QObject::connect(second, &HeatmapView::stateChanged, first, &HeatmapView::setState);
-    // The one of the window may hold others as well, which is what was asked for.
+    // A window's shared scale may hold other views too, which is what the user asked for.
     auto* scale = first->sharedScale() ? first->sharedScale() : new SharedScale(first);
     scale->add(first);
     scale->add(second);

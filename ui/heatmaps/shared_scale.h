@@ -11,9 +11,9 @@ namespace headwise::ui {
 
 class HeatmapView;
 
-/// One scale for several heatmaps: its limits fit the values of all of them, and what is changed in one changes in all.
+/// One scale for several heatmaps: its limits fit all their values, and a change in one applies to all.
 ///
-/// A view belongs to at most one shared scale; it leaves the old one when it joins another or is destroyed.
+/// A view has at most one shared scale; it leaves the old one when it joins another or is destroyed.
 class SharedScale : public QObject {
     Q_OBJECT
 
@@ -26,17 +26,18 @@ public:
     bool contains(const HeatmapView* view) const;
     qsizetype count() const { return m_views.size(); }
 
-    void setScale(const ColorScale& scale); ///< Fits it to all views unless it is fixed, and shows it in all.
+    /// Fits the scale to all views unless it is fixed, and shows it in all.
+    void setScale(const ColorScale& scale);
 
 private:
     QList<HeatmapView*> m_views;
 };
 
-/// The scale that heatmaps of one window share if the reader wishes; made when first asked for. \param widget any of the window
+/// Returns the scale that a window's heatmaps can share, made on first request. \param widget any widget of the window
 SharedScale* scaleOfWindow(const QWidget* widget);
 
-/// Two heatmaps side by side are looked at as one from now on: the same zoom, place and current cell, and one scale.
-/// `second` takes over how `first` is seen. They are apart again when one is destroyed.
+/// Links two heatmaps side by side: the same zoom, position, current cell and scale. `second` starts with the settings of
+/// `first`. The link ends when one is destroyed.
 void linkHeatmaps(HeatmapView* first, HeatmapView* second);
 
 } // namespace headwise::ui

@@ -13,7 +13,7 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int splitBarReach = 9; // px, wide enough for a hand; odd, so that the line is in its middle
+constexpr int splitBarReach = 9; // px, wide enough to grab; odd, so that the line is in the middle
 }
 
 SplitBar::SplitBar(HeatmapView* view)
@@ -48,13 +48,13 @@ void SplitBar::place()
     const double wanted = all.left() + value() * all.width() / static_cast<double>(m_view->columnCount());
     const int x = qRound(std::clamp(wanted, visible.left(), visible.right()));
     const int left = std::min(x - splitBarReach / 2,
-                              m_view->width() - splitBarReach); // all of its grip at the right edge too
+                              m_view->width() - splitBarReach); // keeps its whole width inside the right edge
     setGeometry(left, qRound(visible.top()), splitBarReach, qRound(visible.height()));
 }
 
 bool SplitBar::eventFilter(QObject* watched, QEvent* event)
 {
-    // The room of the labels is known when the view has been painted, whatever changed it.
+    // After painting, the view knows the space of its labels.
     if (watched == m_view && event->type() == QEvent::Paint)
         QMetaObject::invokeMethod(this, &SplitBar::place, Qt::QueuedConnection);
     return QAbstractSlider::eventFilter(watched, event);
@@ -65,7 +65,7 @@ void SplitBar::paintEvent(QPaintEvent*)
     const ThemeColors& colors = themeColors(palette());
     QPainter painter(this);
     const QRectF line(QRectF(rect()).center().x() - 1, 0, 2, height());
-    painter.fillRect(line.adjusted(-1, 0, 1, 0), colors.base); // To be seen on any colour of the map.
+    painter.fillRect(line.adjusted(-1, 0, 1, 0), colors.base); // Visible on any colour of the map.
     painter.fillRect(line, colors.accent);
     QRectF grip(0, 0, splitBarReach - 2, 24);
     grip.moveCenter(QRectF(rect()).center());

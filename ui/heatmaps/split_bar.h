@@ -6,15 +6,15 @@ namespace headwise::ui {
 
 class HeatmapView;
 
-/// A divider over a heatmap, between two columns: dragged, or moved with ← → PgUp PgDn Home End. Its value is how many columns
-/// are left of it.
+/// A divider between two columns of a heatmap, dragged or moved with ← → PgUp PgDn Home End. Its value is the number of
+/// columns to its left.
 class SplitBar : public QAbstractSlider {
     Q_OBJECT
 
 public:
     explicit SplitBar(HeatmapView* view);
 
-    void place(); ///< Where the column is drawn now; at the edge of what is visible if it is not.
+    void place(); ///< Moves to its column, or to the edge of the visible part.
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -25,7 +25,7 @@ protected:
     void sliderChange(SliderChange change) override;
 
 private:
-    QRectF allCells() const; ///< Of the whole matrix, in the view's coordinates; empty: there are none.
+    QRectF allCells() const; ///< Area of the whole matrix, in the view's coordinates; empty without cells.
 
     HeatmapView* m_view;
 };

@@ -12,14 +12,14 @@ namespace {
 using Eigen::Index;
 
 constexpr int cacheBytes = 128 * 1024 * 1024;
-constexpr Index blockCells = 4096; // each way, of one block of the scan: some 30 ms
+constexpr Index blockCells = 4096; // side of one block of the scan: some 30 ms
 
 float tileLoaderStronger(float a, float b)
 {
     return std::abs(b) > std::abs(a) ? b : a;
 }
 
-/// `above` from the four entries of `below` under each of its entries in the rectangle.
+/// Computes `above` from the four entries of `below` under each of its entries in the rectangle.
 void reduceInto(Matrix<float>& above, const Matrix<float>& below, const TileArea& area)
 {
     for (Index j = area.col; j < area.col + area.cols; ++j) {
@@ -49,7 +49,7 @@ TileArea areaOf(const TiledCircuit& circuit, const TileKey& key)
             std::min<Index>(tileSide, circuit.colsAt(key.level) - col)};
 }
 
-/// The whole overview, cut into pieces that take a moment each.
+/// Cuts the whole overview into pieces that take a moment each.
 std::vector<TilePiece> blocksOf(const TiledCircuit& circuit)
 {
     const int level = circuit.overviewLevel();
@@ -82,7 +82,7 @@ TileLoader::TileLoader(QObject* parent)
     connect(&m_poll, &QTimer::timeout, this, &TileLoader::receive);
     const auto goOn = [this] {
         receive();
-        if (m_queue && m_queue->hasWanted()) // Asked for while the threads were on their way home.
+        if (m_queue && m_queue->hasWanted()) // requested while the threads were finishing
             startTiles();
     };
     connect(&m_tilesJob, &Job::finished, this, goOn);
@@ -96,7 +96,7 @@ TileLoader::~TileLoader() = default;
 
 void TileLoader::setCircuit(std::shared_ptr<const TiledCircuit> circuit)
 {
-    m_queue = std::make_shared<TileQueue>(); // The old jobs finish into theirs.
+    m_queue = std::make_shared<TileQueue>(); // The old jobs finish with the old queue.
     m_scan.cancel();
     m_tilesJob.cancel();
     m_circuit = std::move(circuit);
@@ -180,7 +180,7 @@ void TileLoader::want(const std::vector<TileKey>& visible)
         startTiles();
 }
 
-// A scan takes what is wanted first.
+// A running scan computes wanted tiles first.
 void TileLoader::startTiles()
 {
     m_poll.start();

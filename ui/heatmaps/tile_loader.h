@@ -12,11 +12,11 @@ namespace headwise::ui {
 
 class TileQueue;
 
-/// One tile: `tileSide` entries each way of one level, fewer at the far edges.
+/// A tile: `tileSide` entries in each direction of one level, fewer at the far edges.
 struct TileKey {
     Aggregate aggregate = Aggregate::Strongest;
     int level = 0;
-    int row = 0; // In tiles.
+    int row = 0; // in tiles
     int column = 0;
 
     bool operator==(const TileKey&) const = default;
@@ -24,10 +24,10 @@ struct TileKey {
 size_t qHash(const TileKey& key, size_t seed = 0);
 inline constexpr int tileSide = 256;
 
-/// The entries of a circuit that are on screen: asked for by whoever draws, computed by jobs, kept in bounded memory.
+/// The entries of a circuit that are on screen: requested by the painter, computed by jobs, kept in limited memory.
 ///
-/// Levels from the circuit's overview up are there whole and at once: means exactly, the strongest as an estimate that a scan
-/// of all cells makes exact, block by block. Finer ones come in tiles.
+/// Levels from the circuit's overview up are available at once: means exactly, the strongest as an estimate that a scan
+/// of all cells makes exact, block by block. Finer levels are loaded in tiles.
 class TileLoader : public QObject {
     Q_OBJECT
 
@@ -36,19 +36,20 @@ public:
     ~TileLoader() override;
 
     void setCircuit(
-        std::shared_ptr<const TiledCircuit> circuit); ///< Null: nothing. Forgets everything of the old one.
+        /// Null: nothing. Discards everything of the old circuit.
+        std::shared_ptr<const TiledCircuit> circuit);
     const std::shared_ptr<const TiledCircuit>& circuit() const { return m_circuit; }
 
-    /// A whole level, at or above the circuit's overview.
+    /// Returns a whole level, at or above the circuit's overview.
     const Matrix<float>& overview(Aggregate aggregate, int level);
-    const Matrix<float>* tile(const TileKey& key) const; ///< Null if it is not there.
+    const Matrix<float>* tile(const TileKey& key) const; ///< Null if it is not loaded.
     bool isExact(const TileKey& key) const;
 
-    /// What is known of the entries of one tile: itself, or a coarser one that covers it.
+    /// The data available for one tile: itself, or a coarser one that covers it.
     struct Source {
         const Matrix<float>* values;
         int coarser;     // levels
-        int row, column; // of its first entry, at its own level
+        int row, column; // its first entry, at its own level
 
         float at(int entryRow, int entryColumn) const
         {
@@ -56,14 +57,16 @@ public:
         }
     };
     Source sourceOf(const TileKey& key);
-    float best(Aggregate aggregate, int level, int row, int column); ///< What the picture shows of one entry.
+    /// The value the picture shows for one entry.
+    float best(Aggregate aggregate, int level, int row, int column);
 
-    /// Says what is on screen, in place of what was; computes what is missing, an estimate first where exact takes long.
+    /// Replaces the list of visible tiles. Missing ones are computed, as an estimate first if the exact values take long.
     void want(const std::vector<TileKey>& visible);
     void
-    wantOverview(); ///< Starts the scan that makes the strongest exact, unless it is done or was stopped.
+    /// Starts the scan that makes the strongest values exact, unless it is done or was stopped.
+    wantOverview();
 
-    int blocksDone() const; ///< Of the scan.
+    int blocksDone() const; ///< Blocks of the scan.
     int blockCount() const { return m_blockCount; }
     bool isOverviewExact() const { return blocksDone() == m_blockCount; }
     ValueStatistics statistics(Aggregate aggregate, int level);
@@ -71,8 +74,8 @@ public:
     Job* scan() { return &m_scan; } ///< For its progress and its cancel button.
 
 signals:
-    void arrived();         ///< Some entries are new or exact now; at most 30 times a second.
-    void overviewChanged(); ///< The strongest of the whole are all exact now.
+    void arrived();         ///< Some entries are new or have become exact; at most 30 times a second.
+    void overviewChanged(); ///< The strongest values of the whole circuit are all exact.
 
 private:
     void receive();
@@ -87,7 +90,7 @@ private:
     std::shared_ptr<const TiledCircuit> m_circuit;
     std::shared_ptr<TileQueue> m_queue;     // Shared with the jobs.
     QCache<TileKey, Tile> m_tiles;          // cost: bytes
-    std::vector<Matrix<float>> m_strongest; // of the overview level and all above
+    std::vector<Matrix<float>> m_strongest; // for the overview level and all above
     std::vector<Matrix<float>> m_means;
     int m_blockCount = 0;
     int m_blocksReceived = 0;

@@ -9,7 +9,7 @@
 
 namespace headwise::ui {
 
-/// Entries to be computed, or computed.
+/// Entries to compute, or computed.
 struct TilePiece {
     enum class Kind { Estimate, Tile, Block };
 
@@ -25,19 +25,19 @@ struct TilePiece {
     }
 };
 
-/// What is to be computed next, seen from the window and from the threads that compute.
+/// The queue of work between the window and the computing threads.
 ///
-/// Threads: every member may be called from any.
+/// Threads: every member may be called from any thread.
 class TileQueue {
 public:
     void
-    want(std::vector<TilePiece> pieces); ///< In place of what was wanted; not those already on their way.
+    want(std::vector<TilePiece> pieces); ///< Replaces the wanted pieces, except those already in progress.
     void setBlocks(std::vector<TilePiece> blocks);
-    /// What is wanted first, then, if `blocksToo`, the next block of the scan.
+    /// Returns the next wanted piece, or else, if `blocksToo`, the next block of the scan.
     std::optional<TilePiece> next(bool blocksToo);
     void deliver(TilePiece piece);
-    void giveBack(const TilePiece& piece); ///< It was not computed.
-    std::vector<TilePiece> take();         ///< What was delivered since.
+    void giveBack(const TilePiece& piece); ///< Returns a piece that was not computed.
+    std::vector<TilePiece> take();         ///< Takes the pieces delivered since the last call.
     int blocksDelivered() const;
     bool hasWanted() const;
 
@@ -52,7 +52,7 @@ private:
     int m_blocksDelivered = 0;
 };
 
-/// Computes pieces of `queue` on all threads of the task until there are none; what is cut short goes back.
+/// Computes pieces of `queue` on all threads of the task until there are none. Interrupted pieces go back to the queue.
 Result<Done> computePieces(const TiledCircuit& circuit, TileQueue& queue, bool blocksToo, int blockCount,
                            const Task& task);
 

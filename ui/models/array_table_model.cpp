@@ -15,7 +15,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr std::size_t mostColumns = 64; // of one array
+constexpr std::size_t mostColumns = 64; // per array
 
 } // namespace
 
@@ -155,7 +155,7 @@ void ArrayTableModel::pairHeads()
         head->layers = layer.part;
         m_columns.erase(m_columns.begin() + static_cast<std::ptrdiff_t>(i--));
     }
-    // Rows of heads need no number beside them.
+    // Rows that show heads need no number beside them.
     const bool hasHeads = std::any_of(m_columns.begin(), m_columns.end(),
                                       [](const Column& column) { return column.kind == Kind::Head; });
     if (hasHeads && m_columns.front().kind == Kind::Name && !m_columns.front().name)
@@ -164,7 +164,7 @@ void ArrayTableModel::pairHeads()
 
 void ArrayTableModel::chooseForms()
 {
-    constexpr double mostDigits = 1000; // from here on number() would leave digits of a count out
+    constexpr double mostDigits = 1000; // from here on number() would drop digits of a count
     for (Column& column : m_columns) {
         if (column.kind != Kind::Number)
             continue;
@@ -188,7 +188,7 @@ void ArrayTableModel::measureBars()
     for (Column& column : m_columns) {
         if (column.kind != Kind::Number || !column.part.array->range)
             continue;
-        for (int row = 0; row < m_rows; ++row) // NaN is left out
+        for (int row = 0; row < m_rows; ++row) // skips NaN
             column.longestBar = std::fmax(column.longestBar, std::abs(value(column, row)));
     }
 }
@@ -318,7 +318,7 @@ QVariant ArrayTableModel::bar(const Column& column, int row) const
     const double number = value(column, row);
     if (!std::isfinite(number))
         return {};
-    // Numbers of both signs have their zero in the middle.
+    // Bars of signed numbers start in the middle.
     const bool bothSigns = column.part.array->range->first < 0;
     const double zero = bothSigns ? 0.5 : 0;
     const double end = zero + (1 - zero) * number / column.longestBar;

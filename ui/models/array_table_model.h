@@ -10,31 +10,32 @@
 
 namespace headwise::ui {
 
-/// Read-only table over parts of result arrays: a row per entry of their first dimension, a column per number of the rest; numbers
-/// that have bounds with a bar each. Nothing is copied. Sorting and filtering belong to a proxy.
+/// Read-only table over parts of result arrays: one row per entry of their first dimension, one column per number of the
+/// rest. Numbers with known bounds have a bar. Nothing is copied. A proxy sorts and filters.
 class ArrayTableModel : public QAbstractTableModel {
     Q_OBJECT
 
 public:
     enum Role {
-        SortRole = TokenTableModel::SortRole,       ///< The number itself, NaN below all others.
+        SortRole = TokenTableModel::SortRole,       ///< The number itself; NaN sorts below all others.
         IsTokenRole = TokenTableModel::IsTokenRole, ///< Whether this cell is drawn as a chip.
         IdRole = TokenTableModel::IdRole,           ///< Token id of such a cell.
         BarRole = TokenTableModel::BarRole,
-        IsMutedRole = TokenTableModel::IsMutedRole, ///< Whether a direction means something only with others.
+        /// Whether a direction is meaningful only together with others.
+        IsMutedRole = TokenTableModel::IsMutedRole,
         HeatRole =
-            TokenTableModel::HeatRole, ///< Colour of unbounded numbers in token tables, one scale per array.
+            TokenTableModel::HeatRole, ///< Colour of unbounded numbers in token tables; one scale per array.
     };
 
     explicit ArrayTableModel(QObject* parent = nullptr);
 
-    /// `results` keeps the parts' arrays. Parts of different length: as many rows as the longest has.
+    /// `results` keeps the parts' arrays alive. The longest part decides the number of rows.
     void setParts(std::shared_ptr<const ResultSet> results, const std::vector<ArrayPart>& parts,
                   const PictureContext& context);
     void clear();
 
-    std::optional<int> tokenAt(int row) const; ///< That the row speaks of; none if it speaks of none.
-    /// The heads that the row speaks of, in the order of its columns.
+    std::optional<int> tokenAt(int row) const; ///< The token the row is about, if any.
+    /// The heads the row is about, in the order of its columns.
     std::vector<HeadId> headsAt(int row) const;
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -44,25 +45,20 @@ public:
 
 private:
     enum class Kind { Name, Number, Whole, Token, Head };
-    enum class Form {
-        Digits,
-        Count,
-        Percent,
-        YesNo
-    }; ///< How the numbers of a column are written, all alike.
+    enum class Form { Digits, Count, Percent, YesNo }; ///< Common format of a column's numbers.
     struct Column {
         QString title;
         QString definition;
         Kind kind = Kind::Number;
         Form form = Form::Digits;
-        int firstRow = 0; // of names without a name: ranks begin with 1
+        int firstRow = 0; // for unnamed rows: ranks begin with 1
         ArrayPart part;
-        std::size_t place = 0;            // in a row
+        std::size_t place = 0;            // index in a row
         std::size_t stride = 1;           // numbers in a row
-        ArrayPart layers;                 // of a Head, whose part is the head in its layer
+        ArrayPart layers;                 // for a Head, whose part is the head within its layer
         double longestBar = 0;            // the largest magnitude; 0: no bars
-        double hottest = 0;               // the largest magnitude of its array; 0: no colours
-        std::function<QString(int)> name; // of a Name's rows
+        double hottest = 0;               // the largest magnitude in its array; 0: no colours
+        std::function<QString(int)> name; // for the rows of a Name
     };
     void addColumns(const std::vector<ArrayPart>& alike, const PictureContext& context, bool alone);
     void addRowNames(const ArrayPart& part, const PictureContext& context);
@@ -71,7 +67,7 @@ private:
     void chooseForms();
     void measureBars();
     void measureHeat();
-    bool isOfTokens() const; ///< Whether rows or cells are tokens.
+    bool isOfTokens() const; ///< True if rows or cells are tokens.
     std::optional<HeadId> headIn(const Column& column, int row) const;
     QVariant sortKey(const Column& column, int row) const;
     QVariant bar(const Column& column, int row) const;
@@ -79,16 +75,16 @@ private:
     double value(const Column& column, int row) const;
     QVariant display(const Column& column, int row) const;
     QVariant toolTip(const Column& column, int row) const;
-    /// How many directions share the block of the row's; 1 where rows are no directions.
+    /// Number of directions in the block of the row's direction; 1 if rows are not directions.
     int sharersAt(int row) const;
     bool isOfBlock(const Column& column,
-                   int row) const; ///< Whether the number is of one direction of several.
-    QVariant tokenId(const Column& column, int row) const; ///< Invalid where the cell is no token.
+                   int row) const;                         ///< True for one direction of a block of several.
+    QVariant tokenId(const Column& column, int row) const; ///< Invalid if the cell is not a token.
 
     std::shared_ptr<const ResultSet> m_results;
     std::vector<Column> m_columns;
     int m_rows = 0;
-    int m_headsInLayer = 0; // not 0: the rows are the heads
+    int m_headsInLayer = 0; // if not 0, the rows are the heads
     std::function<int(int)> m_rowTokens;
     std::function<QString(int)> m_tokenText;
 };

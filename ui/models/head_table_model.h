@@ -14,22 +14,22 @@ namespace headwise::ui {
 struct HeadScore {
     HeadId head;
     double value = 0;
-    double z = 0; ///< Distance from chance in standard deviations; NaN where the null is not known.
+    double z = 0; ///< Distance from the null in standard deviations; NaN if the null is unknown.
 };
 
-/// Read-only table heads × (label, score, and z where any is known). Sorting and filtering belong to a proxy.
+/// Read-only table heads × (label, score, and z if any is known). A proxy sorts and filters.
 class HeadTableModel : public QAbstractTableModel {
     Q_OBJECT
 
 public:
     using Scores = std::shared_ptr<const std::vector<HeadScore>>;
     enum Column { HeadColumn, ValueColumn, ZColumn, ColumnCount };
-    enum Role { SortRole = Qt::UserRole }; ///< The number itself, NaN below all others.
+    enum Role { SortRole = Qt::UserRole }; ///< The number itself; NaN sorts below all others.
 
     explicit HeadTableModel(QObject* parent = nullptr);
 
     void setScores(Scores scores,
-                   const QString& title); ///< Null means empty; `title` heads the score's column.
+                   const QString& title); ///< Null means empty; `title` is the header of the score column.
     HeadId headAt(int row) const;
     int rowOf(HeadId head) const; ///< −1 if it is not in the table.
 

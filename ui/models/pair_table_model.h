@@ -10,23 +10,23 @@
 
 namespace headwise::ui {
 
-/// Read-only table of pairs of heads: a row for each, a column for each array [layer, head, layer, head], and what chance gives
-/// the first of them. The pair of the largest magnitude in the first array comes first; the numbers stay in their arrays.
+/// Read-only table of head pairs: one row per pair, one column per array [layer, head, layer, head], and the random
+/// baseline of the first array. Rows are sorted by magnitude in the first array. The numbers stay in their arrays.
 class PairTableModel : public QAbstractTableModel {
     Q_OBJECT
 
 public:
-    static constexpr std::size_t mostRows = 20000; ///< The largest; more than that nobody reads.
+    static constexpr std::size_t mostRows = 20000; ///< Only this many of the largest are shown.
 
     explicit PairTableModel(QObject* parent = nullptr);
 
-    /// Pairs whose entry in the first array is not a number, or that are one head, are left out.
-    /// \param results keeps the arrays  \param arrays of one model, all over the same heads
+    /// Skips pairs whose entry in the first array is NaN, and pairs of a head with itself.
+    /// \param results keeps the arrays alive  \param arrays of one model, all over the same heads
     void setArrays(std::shared_ptr<const ResultSet> results, std::vector<const ResultArray*> arrays);
     void clear() { setArrays(nullptr, {}); }
 
     std::pair<HeadId, HeadId> pairAt(int row) const; ///< The earlier head first.
-    std::size_t pairCount() const { return m_all; }  ///< With those that are left out for their number.
+    std::size_t pairCount() const { return m_all; }  ///< Includes the pairs past mostRows.
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -43,7 +43,7 @@ private:
 
     std::shared_ptr<const ResultSet> m_results;
     std::vector<Column> m_columns;
-    std::vector<std::size_t> m_rows; // places in the arrays
+    std::vector<std::size_t> m_rows; // indices into the arrays
     std::size_t m_all = 0;
     std::size_t m_heads = 0; // in the model
     std::size_t m_headsOfLayer = 1;

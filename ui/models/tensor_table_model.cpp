@@ -127,7 +127,7 @@ QVariant TensorTableModel::data(const QModelIndex& index, int role) const
         return QVariant::fromValue((isText(column) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case Qt::FontRole: {
         QFont font = numberFont();
-        // NaN and infinite values are a finding; bold type says so without a colour.
+        // NaN and infinite values are a finding; bold type marks them without colour.
         font.setBold(isCount(column) && numberAt(tensor, column).value_or(0) > 0);
         return font;
     }

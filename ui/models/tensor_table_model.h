@@ -11,9 +11,9 @@
 
 namespace headwise::ui {
 
-/// Read-only table of the tensors of a checkpoint as they are stored. Sorting and filtering belong to a proxy.
+/// Read-only table of the tensors of a checkpoint as they are stored. A proxy sorts and filters.
 ///
-/// Names, shapes and uses are known at once; what must be read comes later, row by row.
+/// Names, shapes and uses are known at once; statistics arrive later, row by row.
 class TensorTableModel : public QAbstractTableModel {
     Q_OBJECT
 
@@ -32,13 +32,13 @@ public:
         UseColumn,
         ColumnCount
     };
-    enum Role { SortRole = Qt::UserRole }; ///< Numbers as numbers; what is not known sorts below all.
+    enum Role { SortRole = Qt::UserRole }; ///< Numbers as numbers; unknown ones sort below all others.
 
     explicit TensorTableModel(QObject* parent = nullptr);
 
     void
     setWeights(std::shared_ptr<const ModelWeights> weights); ///< Null means empty. Forgets the statistics.
-    /// \param statistics nothing: the dtype is not decoded
+    /// \param statistics nothing: the dtype cannot be decoded
     void setStatistics(int tensor, const std::optional<TensorStatistics>& statistics);
     bool isKnown(int tensor) const { return m_rows[static_cast<std::size_t>(tensor)].isKnown; }
     const std::optional<TensorStatistics>& statistics(int tensor) const
@@ -58,7 +58,7 @@ private:
         std::optional<TensorStatistics> statistics;
     };
 
-    std::optional<double> numberAt(int tensor, int column) const; ///< Nothing: not known, or not a number.
+    std::optional<double> numberAt(int tensor, int column) const; ///< Nothing if unknown or not a number.
     QString shown(int tensor, int column) const;
     QString toolTip(int tensor, int column) const;
 

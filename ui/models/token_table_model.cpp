@@ -18,7 +18,7 @@ void TokenTableModel::setRows(Rows rows, double largest)
     m_rows = std::move(rows);
     m_largest = largest;
     if (largest <= 0 && m_rows)
-        for (const TokenRow& row : *m_rows) // NaN is left out
+        for (const TokenRow& row : *m_rows) // skips NaN
             m_largest = std::fmax(m_largest, std::abs(row.value));
     endResetModel();
 }

@@ -12,21 +12,21 @@ namespace headwise::ui {
 /// One line of a token table.
 struct TokenRow {
     int token = 0;
-    QString shown; ///< As everything shows it.
+    QString shown; ///< The token as shown (␣the).
     double value = 0;
     bool isSpecial = false;
-    bool isSource = false;             ///< The token the table belongs to.
-    std::optional<double> zScore = {}; ///< Within its row or column.
+    bool isSource = false;             ///< True for the token the table is about.
+    std::optional<double> zScore = {}; ///< Within its row or column of the circuit.
     std::optional<double> share = {};  ///< value²/‖row‖²
     std::optional<double> biased = {}; ///< The same entry with the biases of both sides.
-    QString quoted = {};               ///< Its own text, "\" the\"".
-    bool isGlitch = false;             ///< Hardly trained: it is drawn muted.
+    QString quoted = {};               ///< Its raw text in quotes, "\" the\"".
+    bool isGlitch = false;             ///< Untrained token; drawn muted.
 
     bool operator==(const TokenRow&) const = default;
 };
 
-/// Read-only table over immutable rows: rank, token, id, value, z-score and share of the row, value with biases. Sorting and
-/// filtering belong to a proxy.
+/// Read-only table over immutable rows: rank, token, id, value, z-score and share of the row, value with biases. A proxy
+/// sorts and filters.
 class TokenTableModel : public QAbstractTableModel {
     Q_OBJECT
 
@@ -48,17 +48,18 @@ public:
         IsSpecialRole,
         IsSourceRole,
         IsTokenRole, ///< Whether this cell is drawn as a chip.
-        BarRole,     ///< Where a bar under the number begins and ends, QPointF in shares of the width.
-        IsMutedRole, ///< Whether this cell is greyed out: it is there, and means nothing by itself.
-        HeatRole, ///< The number over the largest magnitude of its table, −1 … 1: the cell's colour. Of a token: its number's.
+        BarRole,     ///< Begin and end of a bar under the number, QPointF in fractions of the width.
+        IsMutedRole, ///< Whether this cell is greyed out because it is meaningless by itself.
+        /// The number over the largest magnitude of its table, −1 … 1, for the cell's colour. A token uses its number's.
+        HeatRole,
     };
 
     explicit TokenTableModel(QObject* parent = nullptr);
 
     /// Replaces the contents. Null means empty.
-    /// \param largest the magnitude that gets the strongest colour; 0: the largest of these rows
+    /// \param largest magnitude of the strongest colour; 0: the largest of these rows
     void setRows(Rows rows, double largest = 0);
-    double largest() const { return m_largest; } ///< 0 of an empty table.
+    double largest() const { return m_largest; } ///< 0 for an empty table.
     const Rows& rows() const { return m_rows; }
 
     int rowCount(const QModelIndex& parent = {}) const override;

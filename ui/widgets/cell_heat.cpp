@@ -8,7 +8,7 @@ namespace headwise::ui {
 
 QColor heatColor(double share, const ThemeColors& colors)
 {
-    constexpr double strength = 0.4; // of the map over the ground
+    constexpr double strength = 0.4; // opacity of the colour map over the background
     if (!std::isfinite(share))
         return colors.base;
     ColorScale scale;

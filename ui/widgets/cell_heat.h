@@ -4,8 +4,9 @@
 
 namespace headwise::ui {
 
-/// The quiet ground of a number in a table: the signed map, thinned so far that the theme's text is readable on all of it.
-/// \param share −1 … 1 of the largest magnitude that the table shows; 0 is the table's own ground
+/// Returns the background colour of a number in a table: the signed map, so pale that the theme's text stays readable on
+/// it.
+/// \param share −1 … 1 of the largest magnitude in the table; 0 is the table's own background
 QColor heatColor(double share, const ThemeColors& colors);
 
 } // namespace headwise::ui

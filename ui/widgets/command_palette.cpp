@@ -23,7 +23,7 @@ constexpr int pathRole = Qt::UserRole + 1;
 constexpr int keyRole = Qt::UserRole + 2;
 constexpr int commandPaletteMargin = 8;
 
-/// 0: no match; else the larger the better.
+/// Returns 0 for no match; larger is better.
 int matchOf(const PaletteCommand& command, const QString& typed)
 {
     const QString all = command.path + command.title;
@@ -43,7 +43,7 @@ int matchOf(const PaletteCommand& command, const QString& typed)
     return command.title.contains(typed, Qt::CaseInsensitive) ? 2 : 1;
 }
 
-/// The menus' path muted before the title, the key at the right.
+/// Draws the menu path muted before the title, and the shortcut at the right.
 class CommandDelegate : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;

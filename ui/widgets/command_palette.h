@@ -12,16 +12,16 @@ class QStandardItemModel;
 
 namespace headwise::ui {
 
-/// One thing the program can do, as a menu names it.
+/// A command as a menu names it.
 struct PaletteCommand {
     QString title;
-    QString path; ///< Of menus, "Analyses › Composition › "; empty: none.
+    QString path; ///< Its menus, "Analyses › Composition › "; empty: none.
     QString key;  ///< Its shortcut, native text.
     std::function<void()> run;
 };
 
-/// The commands that match what is typed, best first: every word occurs in title or path; a title that begins with what is
-/// typed before one with a word that does, before the rest.
+/// Returns the commands that match the typed text, best first: every word must occur in the title or path. Titles that
+/// begin with the text come first, then titles with a word that does, then the rest.
 QList<PaletteCommand> matchingCommands(const QList<PaletteCommand>& commands, const QString& typed);
 
 /// A line that finds any command by a few letters of its name. Up and Down choose, Enter runs, Esc closes.
@@ -31,7 +31,7 @@ class CommandPalette : public QDialog {
 public:
     explicit CommandPalette(const QList<PaletteCommand>& commands, QWidget* parent);
 
-    /// What is offered for any text besides the commands, such as a search for it.
+    /// Adds entries for any text besides the commands, such as a search for it.
     void setFallback(std::function<QList<PaletteCommand>(const QString& typed)> fallback);
 
 protected:

@@ -24,7 +24,7 @@ JobBar::JobBar(Job* job, QWidget* parent)
     m_progress->setFixedSize(120, 4);
     makeSecondary(m_step);
     for (QLabel* label : {m_title, m_step})
-        label->setMinimumWidth(1); // Rather cut off than a window that grows.
+        label->setMinimumWidth(1); // Cut off rather than widening the window.
     m_cancel->setIcon(icon("cancel"));
     m_cancel->setAutoRaise(true);
     m_cancel->setToolTip(tr("Cancel"));
@@ -59,7 +59,7 @@ void JobBar::show(int permille, const QString& step)
 {
     m_progress->setValue(permille);
     QString words = step;
-    // The first second says little about the rest.
+    // In the first second an estimate of the rest is unreliable.
     if (permille > 20 && permille < 1000 && m_clock.elapsed() > 1000) {
         const qint64 left = m_clock.elapsed() * (1000 - permille) / permille;
         words += tr(" · %1 left").arg(duration(std::chrono::milliseconds(left)));

@@ -11,7 +11,7 @@ namespace headwise::ui {
 
 class Job;
 
-/// The title, progress, time left and cancel button of one job; invisible while it rests.
+/// The title, progress, time left and cancel button of one job; hidden while no work runs.
 class JobBar : public QWidget {
     Q_OBJECT
 

@@ -17,7 +17,7 @@ LogView::LogView(QWidget* parent)
     setMaximumBlockCount(1000);
     setFont(tokenFont());
     setFrameShape(QFrame::NoFrame);
-    // The sink outlives the window; the guarded pointer is only looked at on the window's own thread.
+    // The sink outlives the window; the guarded pointer is only read on the window's own thread.
     logTo([view = QPointer<LogView>(this), app = QPointer<QObject>(qApp)](std::string_view /*level*/,
                                                                           std::string_view line) {
         const QString shown = text(line).trimmed();

@@ -4,13 +4,13 @@
 
 namespace headwise::ui {
 
-/// A choice among names that may be longer than its room: the chosen one then ends in an ellipsis, and is whole in the tool
-/// tip and in the list, which is as wide as its longest name.
+/// A combo box whose entries may be wider than the box. The current entry then ends in an ellipsis; the tooltip and the
+/// list, which is as wide as the longest entry, show it whole.
 class NarrowChoice : public QComboBox {
     Q_OBJECT
 
 public:
-    /// \param characters of the current name that have room at least
+    /// \param characters of the current entry that always fit
     explicit NarrowChoice(int characters, QWidget* parent = nullptr);
 
     void showPopup() override;
@@ -20,7 +20,7 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
-    QString fitting() const; ///< As much of the current name as there is room for.
+    QString fitting() const; ///< The current entry, cut to the available width.
 };
 
 } // namespace headwise::ui

@@ -77,7 +77,7 @@ void NoticeBar::showFirst()
 
 void NoticeBar::end(const std::function<void()>& then)
 {
-    const std::function<void()> next = then; // of the notice that goes
+    const std::function<void()> next = then; // of the notice that is ending
     m_notices.erase(m_notices.begin());
     showFirst();
     if (next)

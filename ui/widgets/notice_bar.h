@@ -12,9 +12,9 @@ class QLabel;
 
 namespace headwise::ui {
 
-/// A strip over the pages that says what happened and offers what to do about it; never in the way.
+/// A strip above the pages that reports an event and offers what to do about it, without blocking the window.
 ///
-/// Several notices wait for one another. Escape, ✕ and every button of a notice end it.
+/// Several notices queue up. Escape, ✕ and every button of a notice end it.
 class NoticeBar : public QFrame {
     Q_OBJECT
 
@@ -24,10 +24,10 @@ public:
         std::function<void()> chosen;
     };
     struct Notice {
-        QString id; ///< A new notice takes the place of one with the same id.
+        QString id; ///< A new notice replaces one with the same id.
         QString text;
         std::vector<Choice> choices;
-        std::function<void()> dismissed = {}; ///< By ✕ or Escape.
+        std::function<void()> dismissed = {}; ///< Called for ✕ and Escape.
     };
 
     explicit NoticeBar(QWidget* parent = nullptr);
@@ -42,7 +42,7 @@ private:
     void showFirst();
     void end(const std::function<void()>& then);
 
-    std::vector<Notice> m_notices; // the first is shown
+    std::vector<Notice> m_notices; // the first one is shown
     QLabel* m_text;
     QHBoxLayout* m_buttons;
 };

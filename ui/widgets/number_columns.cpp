@@ -8,14 +8,14 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int numberColumnsMeasuredRows = 300; // Enough to know what a column holds.
+constexpr int numberColumnsMeasuredRows = 300; // Enough to tell what a column holds.
 }
 
 qsizetype decimalPoint(const QString& number)
 {
     const auto isOfInteger = [](QChar c) {
         return c.isDigit() || c == u'+' || c == u'-' || c == u'\u2212'
-            || c == u'\u2009'; // count()'s thin spaces
+            || c == u'\u2009'; // thin spaces from count()
     };
     const auto end = std::find_if_not(number.begin(), number.end(), isOfInteger);
     const bool isNumber = std::any_of(number.begin(), end, [](QChar c) { return c.isDigit(); });

@@ -12,23 +12,23 @@ class QModelIndex;
 
 namespace headwise::ui {
 
-/// Where the part of a number begins that stands right of the decimal point, the point with it: "−0.0234" → 2, "12 %" → 2;
-/// words end at it.
+/// Returns where the part right of the decimal point begins, including the point: "−0.0234" → 2, "12 %" → 2. Text after a
+/// number ends it.
 qsizetype decimalPoint(const QString& number);
 
-/// Whether the cell holds a number: those stand at the right.
+/// Tells whether the cell holds a number; numbers are right-aligned.
 bool isNumberCell(const QModelIndex& index);
 
-/// How much room a table's columns of numbers keep right of the decimal point, so that the points stand below one another.
+/// Aligns the decimal points in a table's number columns.
 ///
-/// Of the rows that a table begins with: measured anew only when its model says that they are others.
+/// It measures the first rows of a table, and measures again only when the model reports other rows.
 class NumberColumns : public QObject {
     Q_OBJECT
 
 public:
     explicit NumberColumns(QAbstractItemView* view);
 
-    /// px that the longest part from the decimal point on takes in that column.
+    /// Width in px of the column's longest part from the decimal point on.
     int roomAfterPoint(int column, const QFontMetrics& metrics);
 
 private:
@@ -36,8 +36,8 @@ private:
     QString longestTail(int column) const;
 
     QAbstractItemView* m_view;
-    QPointer<QAbstractItemModel> m_model; // that it listens to
-    QHash<int, QString> m_longest;        // by column, of those asked for
+    QPointer<QAbstractItemModel> m_model; // the model whose signals are connected
+    QHash<int, QString> m_longest;        // by column, filled on request
 };
 
 } // namespace headwise::ui

@@ -11,14 +11,14 @@ namespace {
 
 using PictureAccessiblePlace = PictureAccessible::Place;
 
-constexpr qsizetype mostParts = 1024; // A reader stands on one cell and asks about a few around it.
+constexpr qsizetype mostParts = 1024; // A screen reader visits one cell and asks about a few around it.
 
 qint64 keyOf(PictureAccessiblePlace place)
 {
     return (qint64{place.row} + 1) << 32 | (qint64{place.column} + 1);
 }
 
-/// A cell, or where one index is −1 the header of a row or column. Its table outlives it.
+/// A cell, or, if one index is −1, the header of a row or column. Its table outlives it.
 class PicturePart : public QAccessibleInterface, public QAccessibleTableCellInterface {
 public:
     PicturePart(const PictureAccessible* table, PictureAccessiblePlace place)

@@ -10,7 +10,7 @@
 
 namespace headwise::ui {
 
-/// A picture as assistive technology reads it: a table of words, with a header for each column and one for each row.
+/// A picture for assistive technology: a table of text with a header for each column and row.
 class PictureAccessible : public QAccessibleWidget, public QAccessibleTableInterface {
 public:
     explicit PictureAccessible(QWidget* view);
@@ -20,13 +20,14 @@ public:
         int row = -1;
         int column = -1;
     };
-    virtual QString cellText(Place place) const = 0; ///< As the picture's read-out says it.
+    virtual QString cellText(Place place) const = 0; ///< The text of the picture's read-out.
     virtual QString exactText(Place place) const { return cellText(place); }
     virtual QString rowTitle(int row) const = 0;
     virtual QString columnTitle(int column) const = 0;
-    virtual QString whereText(const QString& row, const QString& column) const; ///< Of a cell, of its titles.
+    /// Position of a cell, from its titles.
+    virtual QString whereText(const QString& row, const QString& column) const;
     virtual QRectF cellArea(Place place) const = 0;                       ///< In the view's coordinates.
-    virtual std::optional<Place> current() const { return std::nullopt; } ///< Where the keys are.
+    virtual std::optional<Place> current() const { return std::nullopt; } ///< Position of the keyboard focus.
 
     void* interface_cast(QAccessible::InterfaceType type) override;
     int childCount() const override; ///< Cells row by row.
@@ -54,19 +55,19 @@ public:
     bool unselectColumn(int /*column*/) override { return false; }
     void modelChange(QAccessibleTableModelChangeEvent* /*event*/) override { }
 
-    /// The header of a row (column −1) or of a column (row −1), or a cell; null outside.
+    /// Returns the header of a row (column −1) or of a column (row −1), or a cell; null outside.
     QAccessibleInterface* part(Place place) const;
 
 private:
-    mutable QHash<qint64, QAccessible::Id> m_parts; // Made when asked for; Qt owns them by their id.
-    mutable QList<qint64> m_order;                  // The oldest first, to let go of.
+    mutable QHash<qint64, QAccessible::Id> m_parts; // Made on request; Qt owns them by their id.
+    mutable QList<qint64> m_order;                  // Keys of m_parts, the oldest first, to be removed first.
 };
 
-/// Of a chart: series and index of the point that is read out, a QPoint; −1 if none is.
+/// Property of a chart: series and index of the point that is read out, a QPoint; −1 if none is.
 inline constexpr const char* currentPointProperty = "currentPoint";
 
-void installPictureAccessibility(); ///< Of charts, grids of patterns and diagrams; further calls do nothing.
-/// Tells assistive technology that the keys are at another cell of `view`.
+void installPictureAccessibility(); ///< For charts, grids of patterns and diagrams; further calls do nothing.
+/// Tells assistive technology that the keyboard focus moved to another cell of `view`.
 void announceCurrentCell(QWidget* view);
 
 } // namespace headwise::ui

@@ -6,9 +6,9 @@
 
 namespace headwise::ui {
 
-/// Calls `open` with the row that is double-clicked, or that Enter is pressed on.
+/// Calls `open` with the row that is double-clicked, or on which Enter is pressed.
 ///
-/// Not by QAbstractItemView::activated, which some desktops send at a single click, that only selects here.
+/// QAbstractItemView::activated will not do: some desktops send it for a single click, which only selects here.
 void whenOpened(QAbstractItemView* view, const std::function<void(const QModelIndex&)>& open);
 
 } // namespace headwise::ui

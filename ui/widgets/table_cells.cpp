@@ -99,7 +99,7 @@ QString quotedToken(const Workspace& workspace, int token)
     for (const auto& [raw, written] : {std::pair(u'\n', "\\n"), {u'\r', "\\r"}, {u'\t', "\\t"}})
         quoted.replace(raw, QLatin1StringView(written));
     return u'"' + text(shownSpecialToken(quoted.toStdString()))
-        + u'"'; // controls would reorder the number beside it
+        + u'"'; // control characters would reorder the number beside it
 }
 
 int tokenOf(const QStandardItemModel& model, int row, int column)
@@ -112,11 +112,11 @@ int tokenOf(const QStandardItemModel& model, int row, int column)
 void fitColumns(TableFigure* table)
 {
     WrappedHeader* header = table->header();
-    // Once: a header that keeps to its contents measures them anew at every row that comes.
+    // Measured once: a header that resizes to its contents measures all of them for every new row.
     header->setSectionResizeMode(QHeaderView::Interactive);
     header->setMinimumSectionSize(40);
     header->setResizeContentsPrecision(50);
-    const QAbstractItemView* cells = table; // where the hint is public
+    const QAbstractItemView* cells = table; // sizeHint is public in the base class
     std::vector<int> columns;
     std::vector<int> contents;
     for (int column = 0; column < header->count(); ++column) {
@@ -134,7 +134,7 @@ void fitColumns(TableFigure* table)
     }
     for (std::size_t i = 0; i < columns.size(); ++i)
         header->resizeSection(columns[i], widths[i]);
-    // Numbers far from the others would be read with the wrong row.
+    // A number far from its neighbours would be read with the wrong row.
     header->setStretchLastSection(columns.empty() || !isNumberCell(table->model()->index(0, columns.back())));
 }
 

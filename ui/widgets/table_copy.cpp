@@ -54,7 +54,7 @@ private:
     int m_numberRole;
 };
 
-/// Of a table, or within a view that has some.
+/// Finds the cell in a table, or in a view that contains tables.
 QModelIndex cellAt(QWidget* view, const QPoint& position)
 {
     if (const auto* table = qobject_cast<QTableView*>(view))

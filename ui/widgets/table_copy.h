@@ -14,15 +14,15 @@ class Tokenizer;
 
 namespace headwise::ui {
 
-/// A cell as it is taken away: numbers with every digit they have, everything else as shown.
-/// \param numberRole the role under which the model gives the number itself
+/// Returns a cell as it is copied: numbers with all digits, everything else as shown.
+/// \param numberRole the role under which the model returns the number itself
 QString takenCell(const QModelIndex& index, int numberRole);
 
-/// Ctrl+C in `table` copies the selected rows, columns between tabs; those that are hidden are left out.
+/// Makes Ctrl+C in `table` copy the selected rows, with tabs between columns and without hidden columns.
 void copyRowsByKey(QTableView* table, int numberRole);
 
-/// Where `position` in a table, or in one within `view`, is a token: its own text (as shown if that is no text) and its id,
-/// to be copied by `menu`.
+/// Adds actions to `menu` that copy the token at `position` of a table, or of one within `view`: its raw text (as shown
+/// if that is not text) and its id.
 void addTokenCopies(QMenu* menu, QWidget* view, const QPoint& position, const Tokenizer* tokenizer);
 
 } // namespace headwise::ui

@@ -28,7 +28,7 @@ TableFigure::TableFigure(QWidget* parent)
 {
     setHorizontalHeader(m_header);
     setModel(m_sorted);
-    setTabKeyNavigation(false); // Tab goes on to the next part of the page
+    setTabKeyNavigation(false); // Tab moves on to the next part of the page
     setItemDelegate(new TokenDelegate(this));
     setSelectionBehavior(QAbstractItemView::SelectRows);
     setEditTriggers(QAbstractItemView::NoEditTriggers);
@@ -59,7 +59,7 @@ void TableFigure::setSource(QAbstractItemModel* model, int sortRole)
     m_sorted->setSourceModel(model);
     copyRowsByKey(this, sortRole);
     setSortingEnabled(true);
-    sortByColumn(-1, Qt::AscendingOrder); // as they come, until a column is clicked
+    sortByColumn(-1, Qt::AscendingOrder); // unsorted until a column is clicked
 }
 
 int TableFigure::sourceRow(const QModelIndex& index) const
@@ -89,16 +89,16 @@ void TableFigure::forEachDataRow(const std::function<void(const QStringList&)>& 
 
 namespace {
 
-constexpr int tableFigureMeasuredRows = 200; // Enough to know how wide a column is.
-constexpr double tableFigureBetween = 8;     // points, from one column to the next
-constexpr double narrowest = 18;             // points of a column that can be read
+constexpr int tableFigureMeasuredRows = 200; // Enough to tell how wide a column is.
+constexpr double tableFigureBetween = 8;     // points between columns
+constexpr double narrowest = 18;             // points, for a readable column
 
-/// A sorted table as it stands on paper.
+/// A sorted table laid out for paper.
 struct PaperTable {
     const QAbstractItemModel& model;
     QFont text, bold, tokens;
-    std::vector<double> widths = {}; // of the columns that find room
-    std::vector<double> tails = {};  // of all columns: from the decimal points of their numbers on
+    std::vector<double> widths = {}; // of the columns that fit
+    std::vector<double> tails = {};  // of all columns: width from the decimal point on
 
     QFont fontAt(const QModelIndex& index) const
     {
@@ -126,7 +126,7 @@ struct PaperTable {
         fit(room);
     }
 
-    /// How far a number ends from the right end of its column of that width, for the decimal points to stand in a line.
+    /// Returns the space right of a number in a column of that width, so that the decimal points are aligned.
     double roomBehind(const QString& shown, int column, double width, const QFontMetricsF& ruler) const
     {
         const double own = ruler.horizontalAdvance(shown.sliced(decimalPoint(shown)));
@@ -134,7 +134,7 @@ struct PaperTable {
                           std::max(0.0, width - ruler.horizontalAdvance(shown)));
     }
 
-    /// Behind the numbers of a row, as the window shows them.
+    /// Paints the colours behind the numbers of a row, as in the window.
     void paintHeat(QPainter& painter, int row, double top, double height) const
     {
         double x = 0;
@@ -148,7 +148,7 @@ struct PaperTable {
         }
     }
 
-    /// Wide columns give way first; where even narrow ones find no room, the last are left out.
+    /// Shrinks wide columns first; if even narrow ones do not fit, drops the last ones.
     void fit(double room)
     {
         while (!widths.empty()

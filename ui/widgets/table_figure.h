@@ -12,7 +12,7 @@ namespace headwise::ui {
 
 class WrappedHeader;
 
-/// A sortable table that is taken away as a figure and as its numbers: Ctrl+C copies the selected rows, the export all.
+/// A sortable table that can be exported as a figure and as numbers. Ctrl+C copies the selected rows, the export has all.
 class TableFigure : public QTableView, public FigureSource, public RowsInTurns {
     Q_OBJECT
 
@@ -21,7 +21,7 @@ public:
 
     void setSource(QAbstractItemModel* model, int sortRole);
     WrappedHeader* header() const { return m_header; }
-    int sourceRow(const QModelIndex& index) const; ///< Of the model below the sorting.
+    int sourceRow(const QModelIndex& index) const; ///< Row in the model below the sorting proxy.
 
     /// Words over the two parts of a table whose rows are a name and a list of tokens, each with its value.
     struct ListTitles {

@@ -21,11 +21,11 @@ std::vector<double> roundTicks(double low, double high, int atMost)
         if (distance(step) < atMost)
             break;
     }
-    // One alone does not tell how long a step is: rather one tick too many.
+    // A single tick does not show the step: prefer one tick too many.
     if (distance(step) < 1 && distance(finer) <= atMost && atMost > 2)
         step = finer;
     std::vector<double> ticks;
-    // Counted, not summed: zero is then exactly zero.
+    // Counted, not summed, so that zero is exactly zero.
     const double last = std::floor(high / step + 1e-9);
     for (double i = std::ceil(low / step - 1e-9); i <= last && ticks.size() < 100; ++i)
         ticks.push_back(i * step);

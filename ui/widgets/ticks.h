@@ -6,15 +6,15 @@
 
 namespace headwise::ui {
 
-/// Multiples of 1, 2 or 5 times a power of ten from `low` to `high`, at most `atMost` of them; of three or more one more
-/// where there would be a single one.
+/// Returns multiples of 1, 2 or 5 times a power of ten from `low` to `high`, at most `atMost`. For three or more, it
+/// returns one more rather than a single one.
 std::vector<double> roundTicks(double low, double high, int atMost);
-/// Powers of ten from `low` to `high`, both above zero; every second, third, … if there are more than `atMost`.
+/// Returns powers of ten from `low` to `high`, both above zero; every second, third, … if there are more than `atMost`.
 std::vector<double> decadeTicks(double low, double high, int atMost);
 
-/// A tick with as many decimals as its neighbours need: "0.5" beside "1.0", "−2".
+/// Formats a tick with as many decimals as its neighbours need: "0.5" beside "1.0", "−2".
 QString tickText(double value, double spacing);
-/// "10⁻³"; between 0.01 and 1000 the number itself.
+/// Formats "10⁻³"; between 0.01 and 1000 the plain number.
 QString decadeText(double value);
 
 } // namespace headwise::ui

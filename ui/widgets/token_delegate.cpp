@@ -12,9 +12,10 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int cellPadding = 8; // px, left and right of plain text: the style sheet's, which sizes count
-constexpr int padding = 6;     // px, left and right of the text in its chip
-constexpr int inset = 2;       // px, from the cell to the chip
+// px, left and right of plain text; equal to the style sheet's, which decides sizes
+constexpr int cellPadding = 8;
+constexpr int padding = 6; // px, left and right of the text in its chip
+constexpr int inset = 2;   // px, from the cell to the chip
 
 void paintBar(QPainter* painter, const QStyleOptionViewItem& option, const QPointF& ends)
 {
@@ -56,11 +57,11 @@ void TokenDelegate::paintText(QPainter* painter, const QStyleOptionViewItem& opt
     const QStyle* style = cell.widget ? cell.widget->style() : QApplication::style();
     style->drawControl(QStyle::CE_ItemViewItem, &cell, painter, cell.widget);
 
-    constexpr int leastPadding = 3; // rather close to the edges than cut
+    constexpr int leastPadding = 3; // close to the edges rather than cut off
     const int advance = metrics.horizontalAdvance(shown);
     const int padded = std::clamp((cell.rect.width() - advance) / 2, leastPadding, cellPadding);
     const QRect room = cell.rect.adjusted(padded, 0, -padded, 0);
-    const int left = std::max(0, room.width() - advance); // rather askew than cut
+    const int left = std::max(0, room.width() - advance); // off centre rather than cut off
     const QString fitting =
         advance <= room.width() ? shown : metrics.elidedText(shown, Qt::ElideRight, room.width());
     const bool selected = cell.state.testFlag(QStyle::State_Selected);

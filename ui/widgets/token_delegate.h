@@ -8,8 +8,8 @@ namespace headwise::ui {
 
 class NumberColumns;
 
-/// Draws tokens as chips: soft background, special tokens outlined, the source token bold; numbers with their decimal points
-/// below one another, a bar under those that have one, and a colour behind those that have one.
+/// Draws tokens as chips: soft background, special tokens outlined, the source token bold. Numbers have aligned decimal
+/// points, and a bar below and a colour behind if the model provides them.
 class TokenDelegate : public QStyledItemDelegate {
     Q_OBJECT
 
@@ -24,9 +24,9 @@ protected:
     void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override;
 
 private:
-    /// A number with its point under those above; else a line of text.
+    /// Paints a number with its decimal point aligned, or a line of text.
     void paintText(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const;
-    /// px right of a number that the column's longest fraction has in place of its own.
+    /// Space in px right of a number, so that its decimal point is aligned with the column's longest fraction.
     int roomBehind(const QStyleOptionViewItem& option, const QModelIndex& index) const;
 
     NumberColumns* m_columns;

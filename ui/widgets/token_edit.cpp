@@ -16,7 +16,7 @@ namespace headwise::ui {
 namespace {
 constexpr int matchLimit = 50;
 constexpr int idRole = Qt::UserRole + 1;
-constexpr int headRole = idRole + 1; // "10.7" of a line that leads to a head
+constexpr int headRole = idRole + 1; // "10.7" for an entry that leads to a head
 } // namespace
 
 TokenEdit::TokenEdit(QWidget* parent)
@@ -134,7 +134,7 @@ void TokenEdit::accept()
     m_pause.stop();
     QString query = text();
     if (const qsizetype id = query.lastIndexOf(QStringLiteral("   #")); id >= 0)
-        query = query.mid(id + 3); // a line of our own popup
+        query = query.mid(id + 3); // an entry of our own popup
     if (query.isEmpty())
         return;
     if (const auto head = headNamed())

@@ -19,8 +19,8 @@ namespace headwise::ui {
 
 class Workspace;
 
-/// A line that finds tokens while one types: by their shown form, their raw text, #id or a regular expression between slashes;
-/// where heads are offered, a head's name leads there.
+/// A line that finds tokens while the user types: by shown form, raw text, #id or a regular expression between slashes.
+/// With offerHeads(), a head's name leads to that head.
 class TokenEdit : public QLineEdit {
     Q_OBJECT
 
@@ -29,26 +29,28 @@ public:
 
     void setTokenizer(std::shared_ptr<const Tokenizer> tokenizer); ///< Null: only #id is understood.
     void setVocabularySize(int size) { m_vocabularySize = size; }
-    void follow(const Workspace* workspace); ///< The tokens of whatever is open, from now on.
-    void offerHeads();                       ///< Of the model that it follows.
+    /// Uses the tokens of the workspace's current model from now on.
+    void follow(const Workspace* workspace);
+    void offerHeads(); ///< Offers the heads of the model it follows.
 
 signals:
     void tokenChosen(int token);
     void headChosen(headwise::HeadId head);
-    void notFound(const QString& message); ///< Enter was pressed on something that names no token.
+    void notFound(const QString& message); ///< Enter was pressed on text that names no token.
 
 private:
     using Ids = std::vector<int>;
     void search();
-    void find(const std::function<void(const Result<Ids>&)>& done); ///< The tokens that the text may mean.
+    /// Finds the tokens that the text may mean.
+    void find(const std::function<void(const Result<Ids>&)>& done);
     void showMatches(const Result<Ids>& ids);
     void accept();
-    std::optional<HeadId> headNamed() const; ///< By the text, of those offered.
+    std::optional<HeadId> headNamed() const; ///< The head named by the text, if it is offered.
 
     std::shared_ptr<const Tokenizer> m_tokenizer;
     int m_vocabularySize = 0;
     bool m_offersHeads = false;
-    int m_layers = 0, m_heads = 0; // of the model
+    int m_layers = 0, m_heads = 0; // sizes of the model
     QStandardItemModel* m_matches;
     QCompleter* m_completer;
     QTimer m_pause;

@@ -12,7 +12,7 @@ namespace headwise::ui {
 
 namespace {
 
-/// As many of `words` on each line as `width` has room for.
+/// Fills each line with as many of `words` as fit into `width`.
 QStringList broken(const QStringList& words, int width, const QFontMetrics& metrics)
 {
     QStringList lines{words.first()};
@@ -37,7 +37,7 @@ WrappedHeader::WrappedHeader(QWidget* parent)
     connect(this, &QHeaderView::sectionResized, this, &WrappedHeader::layOutLater, Qt::QueuedConnection);
     connect(this, &QHeaderView::sortIndicatorChanged, this, [this] {
         if (count() > 0)
-            headerDataChanged(Qt::Horizontal, 0, count() - 1); // the sign stands beside another title
+            headerDataChanged(Qt::Horizontal, 0, count() - 1); // the sort indicator is beside another title
         layOutLater();
     });
 }
@@ -45,13 +45,13 @@ WrappedHeader::WrappedHeader(QWidget* parent)
 void WrappedHeader::layOutLater()
 {
     if (sizeHint().height() != height())
-        emit geometriesChanged(); // The table gives it another height.
+        emit geometriesChanged(); // Makes the table change the header's height.
 }
 
 QFontMetrics WrappedHeader::titleMetrics() const
 {
     QFont used = font();
-    used.setBold(used.bold() || highlightSections()); // as those of selected columns are
+    used.setBold(used.bold() || highlightSections()); // as titles of selected columns are
     return QFontMetrics(used);
 }
 
@@ -70,14 +70,14 @@ int WrappedHeader::padding() const
     QStyleOptionHeader option;
     initStyleOption(&option);
     option.rect = rect();
-    constexpr int overhang = 2; // of letters beyond their advance
+    constexpr int overhang = 2; // of letters past their advance
     return option.rect.width() - style()->subElementRect(QStyle::SE_HeaderLabel, &option, this).width()
         + overhang;
 }
 
 QStringList WrappedHeader::linesOf(int logicalIndex) const
 {
-    // The style draws the sign of sorting at the right, over whatever is there.
+    // The style draws the sort indicator at the right, over the text.
     const int sign =
         isSorted(logicalIndex) ? style()->pixelMetric(QStyle::PM_HeaderMarkSize, nullptr, this) : 0;
     return broken(words(logicalIndex), sectionSize(logicalIndex) - padding() - sign, titleMetrics());

@@ -4,8 +4,8 @@
 
 namespace headwise::ui {
 
-/// The horizontal header of a table whose titles take up to three lines where their column is narrow, and stand as their cells do:
-/// numbers' at the right.
+/// A horizontal table header whose titles wrap on up to three lines if their column is narrow. Titles are aligned like
+/// their cells: right for numbers.
 class WrappedHeader : public QHeaderView {
     Q_OBJECT
 
@@ -14,19 +14,19 @@ public:
 
     explicit WrappedHeader(QWidget* parent = nullptr);
 
-    /// The least width, in pixels, of a column whose title takes no more than `lines` lines.
+    /// The smallest width, in pixels, at which the title needs no more than `lines` lines.
     int widthOnLines(int logicalIndex, int lines) const;
 
 protected:
     void initStyleOptionForIndex(QStyleOptionHeader* option, int logicalIndex) const override;
-    /// The least that shows all of the title.
+    /// The smallest size that shows the whole title.
     QSize sectionSizeFromContents(int logicalIndex) const override;
 
 private:
     void layOutLater();
     QFontMetrics titleMetrics() const;
-    QStringList words(int logicalIndex) const;   ///< Of the title.
-    QStringList linesOf(int logicalIndex) const; ///< What is to be read.
+    QStringList words(int logicalIndex) const;   ///< The title's words.
+    QStringList linesOf(int logicalIndex) const; ///< The title as displayed.
     int padding() const;                         ///< px, left and right of the title
     bool isSorted(int logicalIndex) const;
 };

@@ -37,7 +37,7 @@ AnalysisCost matchCost(const ModelConfig& a, const ModelConfig& b);
 /// The models may differ in every size, in architecture and in vocabulary.
 /// Errors: InvalidArgument for less than 8 shared tokens; Cancelled.
 /// Cost: as `matchCost`; memory: W_U of the shared tokens of both.
-/// Source: ANALYSES F3.
+/// Source: CONTRACTS.md §7.
 Result<ResultSet> matchHeads(const MatchedModel& a, const MatchedModel& b, const ComparisonOptions& options,
                              const Task& task);
 

@@ -31,7 +31,7 @@ struct HeadOfModel {
 /// \param kind Qk or Ov
 /// Errors: InvalidArgument for a head outside its model, or models of different d_model; Corrupt if a weight is not finite;
 /// Cancelled.
-/// Source: ANALYSES F1, as the analysis of all pairs ("similarity"), and F3; Björck & Golub 1973 for the angles.
+/// Source: CONTRACTS.md §7; Björck & Golub 1973 for the angles.
 Result<HeadPair> compareHeads(const HeadOfModel& first, const HeadOfModel& second, CircuitKind kind,
                               const Task& task);
 

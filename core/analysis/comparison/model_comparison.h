@@ -46,7 +46,7 @@ AnalysisCost comparisonCost(const ModelConfig& config);
 /// No number depends on the basis of a head. Everything is r × r work but the tables, of a seeded sample of tokens.
 /// Errors: InvalidArgument as `whyNotCompare`; Cancelled.
 /// Cost: 40 d r² flops per head, and 4 n d V for n ≤ 32 sampled tokens, fewer where that is more than 10¹² in all.
-/// Source: ANALYSES F3.
+/// Source: CONTRACTS.md §7.
 Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,
                                 const ComparisonOptions& options, const Task& task);
 

@@ -7,7 +7,7 @@
 
 namespace headwise {
 
-/// What makes a pair of heads an induction circuit, read off the weights (ANALYSES D7).
+/// The scores that make a pair of heads an induction circuit, from the weights alone (CONTRACTS.md §7).
 struct InductionParts {
     /// [L H], scores/previous_token, beyond layer 0 a guess from raw positions; NaN where it is not defined.
     std::vector<double> previousToken;

@@ -26,7 +26,7 @@ struct PairParts {
 /// Errors: InvalidArgument for a head outside the model, or if the first is in no earlier layer; Corrupt if a weight is not
 /// finite; Cancelled.
 /// Cost: 40 d r² flops and the decompositions of a few [r, r] matrices.
-/// Source: ANALYSES D1, D3; Björck & Golub 1973 for the angles.
+/// Source: CONTRACTS.md §7; Björck & Golub 1973 for the angles.
 Result<PairParts> pairParts(const Circuits& circuits, ReadBy by, HeadId earlier, HeadId later,
                             const Task& task);
 

@@ -23,7 +23,7 @@ struct QueryTokenTerms {
 };
 
 /// The terms of a layer-0 score in which the key's token has no part, with 1/σ_j averaged over the vocabulary.
-/// Source: ANALYSES C3; Kamoda et al. 2025, arXiv 2501.15754, figure 3.
+/// Source: Kamoda et al. 2025, arXiv 2501.15754, figure 3.
 class PositionTerms {
 public:
     /// \param positions `seenPositions` from 0 on, [n, d] \param spread of the same weights

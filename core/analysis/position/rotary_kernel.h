@@ -9,7 +9,7 @@ namespace headwise {
 
 // The score of one query vector with one key vector under rotary positions:
 // score(Δ) = c + Σ_m a_m cos(θ_m Δ) + b_m sin(θ_m Δ), Δ = how far the key stands before the query.
-// Source: ANALYSES C8; Su et al. 2021, arXiv 2104.09864.
+// Source: Su et al. 2021, arXiv 2104.09864.
 
 /// The two components that frequency m turns, of either layout.
 std::pair<int, int> rotaryPair(const Rotary& rotary, int m);

@@ -9,7 +9,7 @@ namespace headwise {
 
 // √r · score = T^ee + T^ep + T^pe + T^pp + T^e + T^p + T_i for a head of layer 0 behind a LayerNorm. The first letter is the
 // query's part, the second the key's; T_i is the same for every key, so that no softmax sees it.
-// Source: ANALYSES C3; Kamoda et al. 2025, arXiv 2501.15754.
+// Source: Kamoda et al. 2025, arXiv 2501.15754.
 
 using TermSizes = std::array<double, 7>; ///< Of T^ee, T^ep, T^pe, T^pp, T^e, T^p and T_i.
 

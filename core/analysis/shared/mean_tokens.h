@@ -5,7 +5,7 @@
 namespace headwise {
 
 /// ê_j = e_j/σ̄_j, σ̄_j = mean over positions of σ: what a head of layer 0 reads of a token on average. Read in blocks.
-/// Source: ANALYSES C4, C5; Kamoda et al. 2025, arXiv 2501.15754.
+/// Source: Kamoda et al. 2025, arXiv 2501.15754.
 class MeanDivided {
 public:
     /// Errors: Cancelled. Cost: `divisorSpread`.

@@ -9,7 +9,7 @@ namespace headwise {
 
 // σ(p, e) = √(Var(p) + Var(e) + 2 Cov(p, e) + ε), by which layer 0's norm divides the sum of a position p and a token e.
 // Under RMSNorm mean squares stand in place of variances; without a norm σ = 1. Where no positions are added, p = 0.
-// Source: ANALYSES C7; Kamoda et al. 2025, arXiv 2501.15754.
+// Source: Kamoda et al. 2025, arXiv 2501.15754.
 
 /// Why the heads of layer 0 do not read the norm of W_E + W_pos; empty if they do.
 std::string whyNotTokenPlusPosition(const ModelConfig& config);

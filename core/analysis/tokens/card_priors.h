@@ -9,7 +9,7 @@ namespace headwise {
 ///
 /// Where the analysis 'token_prior' applies it is the same number, T^e = b_Q W_Kᵀ e/σ̄ of the raw token; elsewhere
 /// (rotary positions; sums of tokens and positions that are normalised together) b_Q W_Kᵀ LN(e)ᵀ of the E in use.
-/// Source: ANALYSES A10, C4; Kamoda et al. 2025, arXiv 2501.15754.
+/// Source: Kamoda et al. 2025, arXiv 2501.15754.
 /// Errors: Cancelled.
 Result<Done> addCardPriors(ResultSet& results, const AnalysisContext& context, const Task& task);
 

@@ -9,7 +9,7 @@ namespace headwise {
 /// a head whose weights are not finite. The number that "token_card" calls row_norm, without the card's lists.
 /// Errors: InvalidArgument for a token outside the vocabulary; Cancelled.
 /// Cost: a head 2 d² flops with the Gram products of `tokens`, without them 2 d V.
-/// Source: ANALYSES A10.
+/// Source: Elhage et al. 2021, "Summarizing OV/QK matrices".
 Result<Matrix<double>> tokenEffect(const Circuits& circuits, const TokenSide& tokens, int token,
                                    const Task& task);
 

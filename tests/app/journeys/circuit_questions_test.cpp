@@ -23,13 +23,14 @@ using ui::text;
 
 namespace {
 
-/// A copy of a model whose W_O of one head is turned round in part, as training might.
+/// Copies a model with the sign of a part of one head's W_O flipped, as training might change it.
 bool copyWithOtherHead(const std::filesystem::path& from, const QString& to, const char* tensor, HeadId head,
                        int headsInLayer)
 {
     return copyPatched(text(from.string()), to, QLatin1String(tensor), [&](QByteArray& bytes) {
         const qsizetype ofHead = bytes.size() / headsInLayer, first = head.head * ofHead;
-        for (qsizetype i = first + 3; i < first + ofHead / 4; i += 4) // the signs of little-endian floats
+        // the sign bytes of little-endian floats
+        for (qsizetype i = first + 3; i < first + ofHead / 4; i += 4)
             bytes[i] = static_cast<char>(bytes[i] ^ '\x80');
     });
 }
@@ -47,7 +48,7 @@ private slots:
         const auto which = static_cast<JourneyModel>(model);
         Journey journey(QStringLiteral("j8-") + QLatin1String(QTest::currentDataTag()));
         openModel(journey, folderOf(which));
-        // J8: a click on the tab, where keys are what is shown first; the scores are computed unasked.
+        // J8: one click on the tab, which shows keys first. The scores are computed without a request.
         journey.begin();
         journey.openTab(QStringLiteral("Composition"));
         auto* map = journey.named<HeatmapView>(QStringLiteral("Composition of all pairs"));
@@ -60,7 +61,7 @@ private slots:
         const Matrix<double> writes = dense(circuits.ov({0, 2})), reading = dense(circuits.qk({1, 5}));
         const double expected = (writes * reading.transpose()).norm() / (writes.norm() * reading.norm());
         QVERIFY(reads(numberAfter(words, link), expected));
-        // Layers are lines apart.
+        // Lines separate the layers.
         const int heads = which == JourneyModel::Demo ? 8 : 12;
         if (map->rowCount() > heads) {
             const QRectF next = map->cellRect(heads, heads);
@@ -77,7 +78,7 @@ private slots:
             const int nearest = std::min(fromLine(onLine.x() - 1), fromLine(onLine.x()));
             QVERIFY(nearest < fromLine((onLine + around).x()) && nearest < fromLine((onLine - around).x()));
         }
-        // B: with and without what heads of random weights score.
+        // B: with and without subtracting the score of random heads.
         const double baseline = 1 / std::sqrt(static_cast<double>(writes.rows()));
         QVERIFY(reads(static_cast<double>(map->valueAt(2, 5)), expected - baseline));
         journey.click(QStringLiteral("minus the baseline"));
@@ -98,7 +99,7 @@ private slots:
                  qPrintable(withZ + QString::number(z)));
         readThePair(journey, map, circuits);
         exportMap(journey, map);
-        // A double click: both heads side by side.
+        // A double click shows both heads side by side.
         QTest::mouseDClick(map, Qt::LeftButton, {}, placeOf(map, 2, 5));
         journey.waitFor([&] { return journey.shows(QStringLiteral("cosine of")); },
                         QStringLiteral("the pair"));
@@ -131,7 +132,7 @@ private slots:
         const Matrix<double> before = dense(circuitsIn(folderOf(which)).ov(changed));
         const Matrix<double> after = dense(circuitsIn(newer.path().toStdString()).ov(changed));
         QVERIFY(reads(numberIn(heads, 0, 1), (after - before).norm() / before.norm()));
-        QCOMPARE(numberIn(heads, 1, 1), 0.0); // the others are as they were
+        QCOMPARE(numberIn(heads, 1, 1), 0.0); // the others are unchanged
         clickRow(heads, 0);
         const auto* tokens = journey.named<QTableView>(QStringLiteral("Tokens that left and entered"));
         QVERIFY(journey.shows(text(changed) + QStringLiteral(": tokens that left and entered")));
@@ -141,7 +142,7 @@ private slots:
     }
 
 private:
-    /// (s² − 1/d) over its deviation if the singular vectors of both circuits were random.
+    /// (s² − 1/d) over its deviation for random singular vectors of both circuits.
     static double zOf(const Circuits& circuits, HeadId earlier, HeadId later)
     {
         const auto squaresOf = [](const FactoredMatrix<double>& circuit) {
@@ -159,7 +160,7 @@ private:
         return (score * score - null.mean) / null.deviation;
     }
 
-    /// A click on a cell: both heads, the angles between what one writes and the other reads, and the rank-1 parts.
+    /// A click on a cell shows both heads, the angles between the written and the read subspace, and the rank-1 parts.
     static void readThePair(Journey& journey, HeatmapView* map, const Circuits& circuits)
     {
         QTest::mouseClick(map, Qt::LeftButton, {}, placeOf(map, 2, 5));
@@ -184,7 +185,7 @@ private:
         QVERIFY(reads(numberAfter(words, QStringLiteral("first rank-1 part is")), 100 * share(0)));
         auto* parts = journey.named<ui::LineChart>(QStringLiteral("Rank-1 parts of the pair"));
         QVERIFY(parts);
-        journey.waitForRest(); // and for the words over it, which take their place
+        journey.waitForRest(); // and for the text above it, which moves
         const QString second = readOutAt(journey, parts, parts->positionOf({2, share(1)}).toPoint());
         QVERIFY2(reads(numberAfter(second, QStringLiteral("part 2")), 100 * share(1)), qPrintable(second));
     }
@@ -201,14 +202,14 @@ private:
         const QString words = svg.texts.join(u' ');
         QVERIFY2(words.contains(QStringLiteral("K-composition")), qPrintable(words));
         QVERIFY2(words.contains(QStringLiteral("earlier head, writes")), qPrintable(words));
-        // Few cells are rectangles, many are one picture with a pixel for each.
+        // Few cells are exported as rectangles, many as one picture with a pixel for each.
         QCOMPARE(svg.images.size(), map->rowCount() * map->columnCount() > 1600 ? 1 : 0);
         for (const auto& image : svg.images)
             QVERIFY(image.value(QStringLiteral("style")).contains(u"pixelated")
                     || image.value(QStringLiteral("image-rendering")) == u"pixelated");
     }
 
-    /// Each new direction against every old one.
+    /// Compares each new direction with every old one.
     static void showIntruders(Journey& journey, HeadId changed, const Circuits& older, const Circuits& newer)
     {
         auto* matrix = wheelTo<HeatmapView>(

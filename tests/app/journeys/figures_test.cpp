@@ -25,7 +25,7 @@ using ui::text;
 
 namespace {
 
-constexpr int zooms = 3; // into the matrix, by key
+constexpr int zooms = 3; // zoom steps into the matrix, by key
 
 /// "name: value" as a PDF holds it.
 QByteArray utf16(const QString& words)
@@ -36,7 +36,7 @@ QByteArray utf16(const QString& words)
     return bytes;
 }
 
-/// Without spaces and line ends: a long title is broken where it fits.
+/// Removes spaces and line ends, because a long title is wrapped.
 QString joined(QString words)
 {
     return words.remove(QRegularExpression(QStringLiteral("\\s")));
@@ -55,7 +55,7 @@ private slots:
         const auto which = static_cast<JourneyModel>(model);
         Journey journey(QStringLiteral("j7-") + QLatin1String(QTest::currentDataTag()));
         openModel(journey, folderOf(which));
-        // J7: one click on the tab, then keys alone.
+        // J7: one click on the tab, then only keys.
         journey.begin();
         journey.openTab(QStringLiteral("Vectors"));
         auto* tokens = journey.named<QTableView>(QStringLiteral("Tokens of the first side"));
@@ -71,7 +71,7 @@ private slots:
                       expected->S(2)));
         QVERIFY(tokens->model()->headerData(3, Qt::Horizontal).toString().startsWith(QStringLiteral("−3")));
         exportDirections(journey, *expected, which);
-        // Ctrl+F: every direction of every head that has the token among its strongest.
+        // Ctrl+F finds every direction of every head that has the token among its strongest.
         const QString word = which == JourneyModel::Demo ? QStringLiteral("with") : QStringLiteral("doctor");
         journey.keys(QStringLiteral("Ctrl+F"));
         journey.type(word);
@@ -115,7 +115,7 @@ private slots:
         QTest::mouseClick(matrix, Qt::LeftButton, {}, matrix->rect().center());
         for (int i = 0; i < zooms; ++i)
             journey.keys(QStringLiteral("+"));
-        // J13: a key, what is to be written, a click.
+        // J13: a key, the choices, a click.
         const QTemporaryDir folder;
         journey.keys(QStringLiteral("Ctrl+E"));
         choose(journey.named<QComboBox>(QStringLiteral("Format")), QStringLiteral("PDF"));
@@ -128,7 +128,7 @@ private slots:
         QVERIFY(std::abs(sheet->pixmap().deviceIndependentSize().width()
                          - 85 / 25.4 * sheet->screen()->physicalDotsPerInch())
                 < 1);
-        const QString also = QStringLiteral("Also write the numbers"); // kept from the last time
+        const QString also = QStringLiteral("Also write the numbers"); // remembered from the last time
         for (const QWidget* widget : QApplication::allWidgets())
             if (const auto* box = qobject_cast<const QCheckBox*>(widget);
                 box && box->isVisible() && box->text().contains(also) && !box->isChecked()) {
@@ -151,7 +151,7 @@ private slots:
             QVERIFY2(pdf.contains(utf16(line)), qPrintable(line));
         const QString words = textOf(pdf);
         QVERIFY2(joined(words).contains(joined(title)), qPrintable(words));
-        // The part on screen, a pixel for each of its cells, and the same numbers beside it.
+        // The visible part with a pixel for each cell, and the same numbers beside it.
         const Table numbers = readTable(folder.filePath(QStringLiteral("ov.csv")));
         const auto rows = std::ssize(numbers.rows), columns = std::ssize(numbers.columns) - 1;
         QVERIFY2(
@@ -166,14 +166,14 @@ private slots:
                 const float expected = ov(std::stoi(line.front()), std::stoi(numbers.columns[i]));
                 QVERIFY(std::abs(std::stof(line[i]) - expected) <= 1e-5F * ov.cwiseAbs().maxCoeff());
             }
-        // Once more without a question.
+        // Exports again without a dialog.
         journey.begin();
         journey.keys(QStringLiteral("Ctrl+Shift+E"));
         const QString second = folder.filePath(QStringLiteral("ov-2.pdf"));
         journey.waitFor([&] { return QFile::exists(second); }, second);
         QVERIFY(!QApplication::activeModalWidget());
         QVERIFY(journey.tookGestures(0, 1s));
-        // The same as SVG, remembered otherwise.
+        // Exports the same as SVG, with other remembered settings.
         journey.begin();
         journey.keys(QStringLiteral("Ctrl+E"));
         QVERIFY(journey.named<QComboBox>(QStringLiteral("Size"))
@@ -189,7 +189,7 @@ private slots:
         QVERIFY(svg.images[0].value(QStringLiteral("style")).contains(u"pixelated")
                 || svg.images[0].value(QStringLiteral("image-rendering")) == u"pixelated");
         QVERIFY(contents(third).contains("<metadata>"));
-        // The ticks of the colour bar, the last of them not far below its end.
+        // The ticks of the colour bar; the last is close to its end.
         double last = 0;
         for (const QString& each : svg.texts)
             if (each.contains(u'.') && !each.contains(u' '))
@@ -210,7 +210,7 @@ private slots:
         journey.trigger(QStringLiteral("Skipless merge")); // J14: Model, Skipless merge: two clicks
         const auto* table = journey.named<QTableView>(QStringLiteral("What removing a pair would save"));
         QVERIFY(journey.tookGestures(2, 10s));
-        // Well conditioned, so that the sizes decide.
+        // Well conditioned, so that only the sizes matter.
         const std::array<Merge, 3> expected = mergesOf(loaded(folderOf(which))->config());
         const QStringList names{QStringLiteral("Q, P"), QStringLiteral("K, P"), QStringLiteral("V, P")};
         for (int pair = 0; pair < 3; ++pair) {
@@ -222,7 +222,7 @@ private slots:
         }
         QVERIFY(journey.shows(QStringLiteral("Exact only for models without skip connections")));
         journey.waitForRest();
-        // The condition of what would be inverted, as the table and the map of layers have it.
+        // The condition number of the inverted matrix, in the table and in the map of layers.
         auto* conditions = wheelTo<HeatmapView>(journey, table->parentWidget(),
                                                 QStringLiteral("log10 of the condition number"));
         QVERIFY(conditions);
@@ -271,7 +271,7 @@ private:
             return line.contains(QStringLiteral("score 1"));
         });
         QVERIFY(header != lines.end() && lines.end() - header > 2);
-        // Direction 1 as it stands: with the sign that makes its strongest token positive.
+        // Direction 1 with the sign that makes its strongest token positive.
         const DirectionSide& side = directionSides[0];
         const auto scores =
             directionScores(*coreModel(which).tokens, side, 0, directions.U.leftCols(1), Task{});

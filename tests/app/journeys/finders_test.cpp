@@ -59,7 +59,8 @@ std::shared_ptr<const Tokenizer> tokenizerOf(JourneyModel model)
     return std::make_shared<const Tokenizer>(std::move(read).value());
 }
 
-/// Twenty capitals in GPT-2's vocabulary; in the demo's small one, words that a copying head hits and words that it does not.
+/// Twenty capitals in GPT-2's vocabulary; in the demo's small one, words that a copying head hits and words that it
+/// misses.
 Relation someRelation(JourneyModel model)
 {
     using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -96,7 +97,7 @@ bool writeCsv(const Relation& relation, const QString& name)
     return file.open(QIODevice::WriteOnly) && file.write(lines) == lines.size();
 }
 
-/// "0.1" … of one kind of head, as they were found by running the demo.
+/// "0.1" … of one kind of head, found by running the demo.
 QStringList truth(const QString& kind)
 {
     QFile file(text((std::filesystem::path(HEADWISE_DEMO_MODEL) / "truth.json").string()));
@@ -109,7 +110,7 @@ QStringList truth(const QString& kind)
     return heads;
 }
 
-/// Of the candidates that core found; past their end where there is no such pair.
+/// Index among the candidates of the results; past the end if there is no such pair.
 std::size_t placeOf(const ResultSet& core, const QString& earlier, const QString& later)
 {
     const auto headAt = [&](const char* kind, std::size_t place) {
@@ -123,7 +124,7 @@ std::size_t placeOf(const ResultSet& core, const QString& earlier, const QString
     return place;
 }
 
-/// The visible button that cancels a job of that title; null if there is none.
+/// Returns the visible button that cancels the job with that title; null if there is none.
 QToolButton* wayToStop(Journey& journey, const QString& job)
 {
     for (QToolButton* button : journey.window()->findChildren<QToolButton*>())
@@ -132,7 +133,7 @@ QToolButton* wayToStop(Journey& journey, const QString& job)
     return nullptr;
 }
 
-/// How many pixels of the accent colour stand under the number of a cell.
+/// Counts the pixels of the accent colour under the number of a cell.
 int barLength(const QTableView* table, int row, int column)
 {
     const QRect room = table->visualRect(table->model()->index(row, column));
@@ -160,7 +161,7 @@ private slots:
         // J5: a menu and its first line.
         journey.begin();
         journey.trigger(QStringLiteral("Induction finder"));
-        if (which == JourneyModel::Gpt2Small) // seconds: it says how far it is, and can be stopped
+        if (which == JourneyModel::Gpt2Small) // takes seconds: shows progress and can be cancelled
             journey.waitFor(
                 [&] { return wayToStop(journey, QStringLiteral("Induction circuits")) != nullptr; },
                 QStringLiteral("a way to stop it"));
@@ -189,7 +190,7 @@ private slots:
             const double second = valueAt(core, candidate + name, places[1]);
             QVERIFY(reads(numberIn(pairs, 0, column), first));
             QVERIFY(reads(numberIn(pairs, 1, column), second));
-            // The bar under a number is as long as the number is large.
+            // The length of the bar under a number is proportional to it.
             pairs->scrollTo(pairs->model()->index(0, column));
             const double length = barLength(pairs, 0, column);
             QVERIFY2(length > 0, title);
@@ -210,11 +211,11 @@ private slots:
             QCOMPARE(QStringList{cell(pairs, 0, earlier)}, truth(QStringLiteral("previous_token")));
         }
         const QString best = cell(pairs, 0, later);
-        // A row: both heads, one selected, the other the reference.
+        // A row marks both heads, one selected, the other as the reference.
         clickRow(pairs, 1);
         QVERIFY(journey.shows(cell(pairs, 1, later)));
         QVERIFY(journey.shows(QStringLiteral("ref: ") + cell(pairs, 1, earlier)));
-        QCOMPARE(pairs->selectionModel()->selectedRows().front().row(), 1); // it stays where it was
+        QCOMPARE(pairs->selectionModel()->selectedRows().front().row(), 1); // the row stays in place
 
         auto* plane = wheelTo<LineChart>(journey, pairs, QStringLiteral("Matching and copying"));
         QVERIFY(plane);
@@ -224,9 +225,9 @@ private slots:
         QVERIFY2(words.contains(best), qPrintable(words));
         QVERIFY(reads(numberAfter(words.section(QStringLiteral("   "), 2), {}), point.y()));
 
-        // One click more: the model itself on random tokens beside its weights.
+        // One more click runs the model on random tokens to compare with the weights.
         journey.click(QStringLiteral("Verify on random tokens"));
-        if (which == JourneyModel::Gpt2Small) { // half a minute: it is stopped
+        if (which == JourneyModel::Gpt2Small) { // takes half a minute: it is cancelled
             QToolButton* stop = nullptr;
             journey.waitFor(
                 [&] { return (stop = wayToStop(journey, QStringLiteral("Attention on repeated"))); },
@@ -235,7 +236,7 @@ private slots:
             const UserTime sinceClick;
             QTest::mouseClick(stop, Qt::LeftButton);
             journey.waitFor([stop] { return !stop->isVisible(); }, QStringLiteral("the end of the job"));
-            // 100 ms, and slack for a machine that works on something else.
+            // 100 ms, with slack for a busy machine.
             const double waited = sinceClick.milliseconds();
             QVERIFY2(waited <= 500, qPrintable(QString::number(waited)));
             return journey.waitForRest();
@@ -294,7 +295,7 @@ private slots:
             QVERIFY(raised);
             QVERIFY(journey.tookGestures(1, 2s));
             journey.waitForRest();
-            // The grid is coloured by it, and the heads are ranked by it.
+            // The grid is coloured and the heads are ranked by it.
             auto* ranking = journey.named<QTableView>(QStringLiteral("Heads by their score"));
             QVERIFY(ranking);
             QCOMPARE(ranking->model()->headerData(1, Qt::Horizontal).toString(),
@@ -305,7 +306,7 @@ private slots:
             const QString share = readOut(journey, raised, bestHead.layer, bestHead.head);
             QVERIFY2(reads(numberAfter(share, QStringLiteral("most in")), 100 * hits[best]),
                      qPrintable(share));
-            // Its pairs with what became of them.
+            // Its pairs with their outcomes.
             const QString title = text(bestHead) + QStringLiteral(" (the best head)");
             journey.waitFor([&] { return journey.shows(title); }, title);
             auto* table = journey.named<QTableView>(QStringLiteral("Pairs of the head"));

@@ -18,7 +18,7 @@ using ui::text;
 
 namespace {
 
-/// ‖W_V W_O‖ of a head of the processed weights, from core alone.
+/// ‖W_V W_O‖ of a head of the processed weights, computed by core alone.
 double normOfOv(JourneyModel model, HeadId head)
 {
     return coreModel(model).circuits->ov(head).frobeniusNorm();
@@ -44,11 +44,12 @@ std::pair<int, double> mostSalient(JourneyModel model, HeadId head)
     return most;
 }
 
-/// What the grid shows of a model that was just opened, at every layer whose norms have come.
+/// Colours of the grid of a newly opened model, recorded for every layer whose norms arrive.
 class FirstColours : public QObject {
 public:
     struct Seen {
-        int layers; ///< From the first on, with a finite colour for every head; −1 if others have one too.
+        /// Layers from the first on with a finite colour for every head; −1 if others have one too.
+        int layers;
         double first; ///< The value of L0H0.
         QString score;
     };
@@ -107,7 +108,7 @@ private slots:
         journey.begin();
         journey.drop(journey.window(), {text(folderOf(which).string())});
         journey.named(QStringLiteral("Heads"));
-        // What it is, as soon as it is open.
+        // The card describes the model as soon as it is open.
         auto* card = journey.named<QLabel>(QStringLiteral("Model"));
         QVERIFY(card);
         QVERIFY2(card->text().startsWith(QStringLiteral("%1 × %2 heads, d %3, ")
@@ -127,11 +128,11 @@ private slots:
         QVERIFY2(std::abs(shown - expected) < 0.006 * expected, qPrintable(QString::number(shown)));
         QVERIFY(journey.tookGestures(1, 4s));
         journey.waitForRest();
-        // The grid is coloured, and the card says what the files hold.
+        // The grid is coloured, and the card describes the files.
         auto* grid = journey.named<ui::HeatmapView>(QStringLiteral("Heads"));
         QVERIFY(grid && !grid->isEmpty());
         QCOMPARE(grid->notFiniteCount(), 0);
-        // Before the first analysis it was coloured layer by layer.
+        // Before the first analysis the grid was coloured layer by layer.
         QVERIFY(which == JourneyModel::Demo || !colours.seen.empty());
         for (std::size_t i = 0; i < colours.seen.size(); ++i)
             QCOMPARE(colours.seen[i].layers, static_cast<int>(i) + 1);
@@ -176,13 +177,13 @@ private slots:
         const double expected = normOfOv(which, wanted);
         QVERIFY2(std::abs(shown - expected) < 0.006 * expected, qPrintable(QString::number(shown)));
         journey.waitForRest();
-        // The token it makes the most of, and how much.
+        // Its most salient token, with the gain.
         const auto* salient = journey.named<QTableView>(QStringLiteral("Salient tokens of the head"));
         QVERIFY(salient);
         const auto [most, norm] = mostSalient(which, wanted);
         QCOMPARE(salient->model()->index(0, 0).data(ui::TokenTableModel::IdRole).toInt(), most);
         QVERIFY2(saysThreeDigits(numberIn(salient, 0, 1), norm), qPrintable(cell(salient, 0, 1)));
-        // And back to where one was.
+        // And back to the previous page.
         journey.keys(QStringLiteral("Esc"));
         QVERIFY(journey.shows(QStringLiteral("L0H0")));
         const double back =

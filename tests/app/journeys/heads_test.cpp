@@ -54,7 +54,7 @@ private slots:
         QVERIFY2(saysThreeDigits(asNumber(cell(ranking, 0, 1)), expected), qPrintable(cell(ranking, 0, 1)));
         for (int row = 1; row < ranking->model()->rowCount(); ++row)
             QVERIFY(asNumber(cell(ranking, row, 1)) <= asNumber(cell(ranking, row - 1, 1)));
-        // The score from −1 to 1 with zero in the middle, and the selected head's under the window.
+        // The score on a scale from −1 to 1 with zero in the middle, and the selected head's in the status bar.
         const auto* grid = journey.named<ui::HeatmapView>(QStringLiteral("Heads"));
         QCOMPARE(std::pair(grid->colorScale().low, grid->colorScale().high), std::pair(-1.0F, 1.0F));
         sayCopying(journey, which, {0, 0});
@@ -168,7 +168,7 @@ private slots:
     }
 
 private:
-    /// The status bar has the head's copying score with its null and how far it is from it.
+    /// The status bar shows the head's copying score, its null and its distance from that.
     static void sayCopying(Journey& journey, JourneyModel which, HeadId head)
     {
         const QString words = statusText(journey);
@@ -186,7 +186,7 @@ private:
         QVERIFY2(words.contains(QStringLiteral("null ") + ui::number(*scores.nullMean)), qPrintable(words));
     }
 
-    /// The eigenvalues of the selected head's full OV in the plane.
+    /// The eigenvalues of the selected head's full OV in the complex plane.
     static void showEigenvalues(Journey& journey, JourneyModel which, HeadId head)
     {
         auto* plane = journey.named<ui::LineChart>(QStringLiteral("Eigenvalues of the circuit"));

@@ -2,7 +2,7 @@
 
 using namespace headwise;
 
-/// Prepares what all journeys share: the large model, and an empty list of walks that stalled.
+/// Prepares the shared state of all journeys: the large model, and an empty list of stalled walks.
 class JourneyModelsTest : public QObject {
     Q_OBJECT
 

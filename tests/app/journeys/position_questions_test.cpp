@@ -25,7 +25,7 @@ using ui::LineChart;
 
 namespace {
 
-/// A trained model of 5 × 8 heads, or a random one of GPT-2 small's sizes; neither has learned positions or a tokenizer.
+/// A trained model of 5 × 8 heads, or a random one of GPT-2 small's sizes, without learned positions or a tokenizer.
 std::filesystem::path rotaryModel(bool isLarge)
 {
     if (!isLarge)
@@ -36,7 +36,7 @@ std::filesystem::path rotaryModel(bool isLarge)
     return made.folder();
 }
 
-/// The prefixes that a token looks for, and a term over words of one's own, for L0H0 on the Scores page.
+/// The prefixes that a token attends to, and a term over the user's own words, for L0H0 on the Scores page.
 void readPrefixesAndWords(Journey& journey, const Circuits& circuits, const Tokenizer& tokenizer, int token)
 {
     auto* prefixes = journey.named<QTableView>(QStringLiteral("Prefixes of the token"));
@@ -76,7 +76,7 @@ private slots:
         const auto which = static_cast<JourneyModel>(model);
         Journey journey(QStringLiteral("j9-") + QLatin1String(QTest::currentDataTag()));
         openModel(journey, folderOf(which));
-        // J9: a menu, its group and a line; then a token list of one's own.
+        // J9: a menu, its group and an entry; then the user's own token list.
         journey.trigger(QStringLiteral("Six terms of a layer-0 score"));
         auto* terms = journey.named<HeatmapView>(QStringLiteral("T^ee"));
         auto* prompt = journey.named<QPlainTextEdit>(QStringLiteral("Prompt"));
@@ -94,7 +94,7 @@ private slots:
         const Matrix<double> ee =
             scoreTerms(circuits.weights(), {0, 0}, promptParts(circuits.weights(), *ids)).pairs[0];
         QVERIFY(reads(numberAfter(readOut(journey, terms, 3, 1), QStringLiteral("   ")), ee(3, 1)));
-        // The paper's figure: T^p, T^pp and what the softmax makes of them, with the numbers of its curves.
+        // The paper's figure: T^p, T^pp and the softmax of their sum, with the numbers of its curves.
         const QTemporaryDir folder;
         const QString file = folder.filePath(QStringLiteral("figure3.csv"));
         prompt->setFocus();
@@ -114,7 +114,7 @@ private slots:
         QVERIFY(first != curves.rows.end());
         for (std::ptrdiff_t i : {0, 5, 20})
             QVERIFY(reads(std::stod((first + i)->at(3)), double{softmax[static_cast<std::size_t>(i)]}));
-        // The tokens that a suffix looks for before it.
+        // The tokens that a suffix attends to as prefixes.
         const QString suffix = which == JourneyModel::Demo ? QStringLiteral("ness") : QStringLiteral("iens");
         journey.keys(QStringLiteral("Ctrl+F"));
         journey.type(suffix);
@@ -154,7 +154,7 @@ private slots:
         QVERIFY(isOk(spread));
         const PositionTerms terms(weights, {0, 0},
                                   seenPositions(weights, 0, shownPositions(circuits.config())), *spread);
-        // Curves lie on one another: the keys tell them apart.
+        // The curves overlap; the keys tell them apart.
         const auto point = [&](const QString& chart, int series, int j) {
             auto* on = journey.named<LineChart>(chart);
             QTest::keyClick(on, Qt::Key_Home);
@@ -166,7 +166,7 @@ private slots:
         };
         QVERIFY(reads(point(QStringLiteral("T^p of every key position"), 0, 20), terms.p(20)));
         QVERIFY(reads(point(QStringLiteral("T^pp of every key position"), 0, 40), terms.at(50).pp(40)));
-        // The slider of the token: one step to the next id, and what it looks for among positions.
+        // One step of the token's slider selects the next id and shows its attention to positions.
         const QString suffix = which == JourneyModel::Demo ? QStringLiteral("ness") : QStringLiteral("iens");
         const Tokenizer tokenizer = tokenizerIn(folderOf(which));
         const int token = *tokenizer.find(suffix.toStdString());
@@ -217,7 +217,7 @@ private slots:
         QVERIFY(isOk(line));
         QVERIFY(reads(numberIn(keys, 0, 2), line->maxCoeff()));
         QVERIFY(reads(numberIn(keys, 0, 4), line->minCoeff()));
-        // What each frequency holds, under the mouse, and the kernel here and on the overview.
+        // The energy of each frequency under the mouse, and the kernel here and on the overview.
         const auto point = [&](LineChart* chart, std::size_t series, int index) {
             return readOutAt(journey, chart,
                              chart->positionOf(chart->series()[series].points[index]).toPoint());
@@ -233,7 +233,7 @@ private slots:
         auto* small = journey.named<LineChart>(QStringLiteral("Score by offset"));
         journey.waitFor([&] { return !small->series().empty(); }, QStringLiteral("the kernel"));
         QVERIFY(reads(numberAfter(point(small, 0, 40), QStringLiteral("Δ = 40")), kernel(40)));
-        // The heads by their previous-token score, once every score is there to be found.
+        // The heads by their previous-token score, once every score is listed.
         journey.waitForRest();
         journey.keys(QStringLiteral("Ctrl+M"));
         journey.type(QStringLiteral("previous"));

@@ -18,7 +18,7 @@ using ui::text;
 
 namespace {
 
-/// Of the session on disk, as core reads it.
+/// Reads the score from the session on disk, through core.
 double copyingInFile(const QString& file, HeadId head)
 {
     const auto session = readSession(file.toStdString(), Task{});

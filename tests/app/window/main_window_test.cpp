@@ -30,7 +30,7 @@ constexpr int patience = WindowDriver::patience;
 
 } // namespace
 
-/// The window with the demo open: moving, choosing, taking pictures away.
+/// The window with the demo open: moving, selecting, exporting.
 class MainWindowTest : public QObject {
     Q_OBJECT
 
@@ -127,7 +127,7 @@ private slots:
                  QStringLiteral("␣king"));
         auto tables = driver.page()->findChildren<QTableView*>();
         erase_if(tables, [&](const QTableView* table) { return !table->isVisibleTo(driver.page()); });
-        QCOMPARE(tables.size(), 2); // the largest entries over all pairs are another list
+        QCOMPARE(tables.size(), 2); // the largest entries over all pairs are a separate list
         QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
         // The first row on the screen is core's first.
         const auto line =

@@ -23,7 +23,7 @@ using namespace headwise::ui;
 
 namespace {
 
-constexpr int patience = 60000; // ms, under a loaded machine
+constexpr int patience = 60000; // ms, on a loaded machine
 
 QJsonObject pagesIn(const MainWindow& window)
 {
@@ -54,7 +54,7 @@ private slots:
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
         QVERIFY(!tabs->findChild<CardPage*>());
-        // Made late, it shows what has been open for long.
+        // A page made late shows what is already open.
         window.showPage(QStringLiteral("model"));
         QStringList words;
         for (const QLabel* label : tabs->findChild<CardPage*>()->findChildren<QLabel*>())
@@ -105,7 +105,7 @@ private slots:
         }
     }
 
-    /// Half of a wide screen, or a small one at twice the scale.
+    /// Half of a wide screen, or a small screen at twice the scale.
     void aSmallScreenHasRoomForTheWindow()
     {
         const QSize small(900, 520);
@@ -131,7 +131,7 @@ private slots:
                             .arg(part->minimumSizeHint().width())
                             .arg(part->minimumSizeHint().height());
         QVERIFY2(window.size() == small, qPrintable(tooLarge.join(u'\n')));
-        // Where a page needs more, the rest of it can be scrolled to.
+        // A page that needs more space can be scrolled.
         const QWidget* page = tabs->currentPage();
         QVERIFY(page->width() >= page->minimumSizeHint().width());
     }

@@ -20,7 +20,7 @@ using headwise::app::Recovery;
 
 namespace {
 
-constexpr int patience = 30000; // ms, under a loaded machine
+constexpr int patience = 30000; // ms, on a loaded machine
 const QString words = QStringLiteral("induction, see fig. 3");
 
 QPlainTextEdit* notesOf(MainWindow& window)
@@ -35,7 +35,7 @@ void useSettingsIn(const QString& folder)
     QSettings().setValue(QStringLiteral("autosaveMinutes"), 0.005);
 }
 
-/// The window that is going to be killed: opens the demo and has a note typed into it.
+/// The window to be killed: it opens the demo and has a note typed into it.
 int runChild(int argc, char** argv)
 {
     QApplication application(argc, argv);
@@ -54,7 +54,7 @@ int runChild(int argc, char** argv)
 
 } // namespace
 
-/// What is left of a window that did not end as it should.
+/// Recovery copies of windows that crashed.
 class RecoveryTest : public QObject {
     Q_OBJECT
 
@@ -74,7 +74,7 @@ private slots:
         startChild(child);
         QTRY_VERIFY_WITH_TIMEOUT(noteInCopy() == words, patience);
         {
-            // Its window is alive: nobody else's business.
+            // Its window is alive, so no other window offers it.
             MainWindow other;
             other.keepRecovery(recovery());
             QVERIFY(!offer(other));
@@ -90,9 +90,9 @@ private slots:
         QVERIFY(recover);
         QVERIFY2(recover->text().contains(QStringLiteral("demo")), qPrintable(recover->text()));
         QVERIFY(recover->isVisible());
-        QVERIFY(window.isEmpty()); // nothing happens unasked
+        QVERIFY(window.isEmpty()); // nothing happens without a question
         {
-            MainWindow second; // looked after by the first
+            MainWindow second; // already claimed by the first
             second.keepRecovery(recovery());
             QVERIFY(!offer(second));
         }
@@ -122,7 +122,7 @@ private slots:
         {
             MainWindow window;
             window.keepRecovery(recovery());
-            QVERIFY(offer(window)); // left as it is: offered again
+            QVERIFY(offer(window)); // left alone: offered again
         }
         {
             MainWindow window;
@@ -153,7 +153,7 @@ private slots:
         window.workspace()->notebook()->setNote({0, 2}, words);
         QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
         test::discardNotes(window);
-        QTRY_COMPARE_WITH_TIMEOUT(copies(), QStringList(), patience); // one may be under way
+        QTRY_COMPARE_WITH_TIMEOUT(copies(), QStringList(), patience); // one may be in progress
     }
 
     void aFileThatChangesIsOfferedToBeReadAgain()
@@ -171,7 +171,7 @@ private slots:
         QVERIFY(opened.wait(patience));
         window.workspace()->selection()->setHead({1, 3});
         auto* notices = window.findChild<ui::NoticeBar*>();
-        // Another file beside them has the watch look at those that were read.
+        // Another file beside them makes the watch check the files that were read.
         QSignalSpy unchanged(window.findChild<app::FileWatch*>(), &app::FileWatch::unchanged);
         QFile other(model + QStringLiteral("/other.txt"));
         QVERIFY(other.open(QIODevice::WriteOnly));

@@ -23,7 +23,7 @@ using namespace headwise::app;
 
 namespace {
 
-constexpr int patience = 20000; // ms, under a loaded machine
+constexpr int patience = 20000; // ms, on a loaded machine
 const QString demo = QStringLiteral(HEADWISE_DEMO_MODEL);
 
 QList<MainWindow*> windows()
@@ -48,7 +48,7 @@ QJsonObject viewOf(MainWindow* window)
 
 } // namespace
 
-/// What a notebook or a second start asks of the running window.
+/// Requests to the running window from a notebook or a second start.
 class RemoteTest : public QObject {
     Q_OBJECT
 
@@ -207,14 +207,14 @@ private slots:
         QCOMPARE(workspace.selection()->head(), (HeadId{0, 1}));
         QCOMPARE(second({demo}).exitCode, 0);
         QCOMPARE(windows().size(), 1);
-        // A head that is not there changes nothing.
+        // A head that does not exist changes nothing.
         QCOMPARE(second({QStringLiteral("--goto"), demo + QStringLiteral("#L9H9")}).exitCode, 0);
         QCOMPARE(workspace.selection()->head(), (HeadId{0, 1}));
         const auto wrong = second({QStringLiteral("--goto"), demo + QStringLiteral("#L0H1/nowhere")});
         QCOMPARE(wrong.exitCode, 2);
         QCOMPARE(wrong.err.count('\n'), 1);
         QVERIFY2(wrong.err.contains("nowhere") && wrong.err.contains("spectrum"), wrong.err.constData());
-        // Another model gets a window of its own: this one is in use.
+        // Another model gets its own window, because this one is in use.
         QCOMPARE(second({QStringLiteral(HEADWISE_TEST_DATA "/models/stories260k")}).exitCode, 0);
         QCOMPARE(windows().size(), 2);
         QCOMPARE(workspace.selection()->head(), (HeadId{0, 1}));
@@ -248,7 +248,7 @@ private slots:
         const QJsonObject matrix = viewOf(window)[QStringLiteral("matrix")].toObject();
         QCOMPARE(matrix[QStringLiteral("circuit")].toInt(), 2);
         QCOMPARE(matrix[QStringLiteral("text")].toString(), QStringLiteral(" king of"));
-        // The cell that is the current one, where there is one.
+        // Copies the current cell, if there is one.
         const auto copy = [window] {
             window->activateWindow();
             QTest::keyClick(window, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);

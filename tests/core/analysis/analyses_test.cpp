@@ -96,7 +96,7 @@ private slots:
         for (const HeadId head : options.heads) {
             for (const CircuitKind kind : circuitKinds) {
                 if (isFull(kind) && circuits.config().dVocab > 100)
-                    continue; // minutes as a dense problem; the demo's published numbers stand for it
+                    continue; // minutes as a dense problem; covered by the demo's published numbers
 
                 auto expected = inReadingOrder(test::eigenvaluesOf(test::denseCircuit(circuits, kind, head)));
                 expected.resize(r);
@@ -289,7 +289,7 @@ private slots:
 
     void randomHeadsMeetTheirNulls()
     {
-        // Reference of ANALYSES E3, measured elsewhere: 32.5 / 62.6 / 54.9 for d_head 64, d_model 768.
+        // Reference values of random heads: 32.5 / 62.6 / 54.9 for d_head 64, d_model 768.
         ToyOptions options;
         options.dModel = 768;
         options.dHead = 64;

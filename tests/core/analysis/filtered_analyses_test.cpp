@@ -10,7 +10,7 @@ using namespace headwise;
 
 namespace {
 
-/// Whether two arrays say the same: NaN is NaN.
+/// Compares two arrays; NaN equals NaN.
 bool areSame(const ResultArray& a, const ResultArray& b)
 {
     const auto isSameNumber = [](auto x, auto y) { return x == y || (x != x && y != y); };
@@ -22,7 +22,7 @@ bool areSame(const ResultArray& a, const ResultArray& b)
     return a.shape == b.shape && std::visit(isSame, a.values);
 }
 
-/// The paths of the arrays that an analysis fills otherwise once tokens are left out.
+/// Returns the paths of the arrays that change when tokens are left out.
 std::set<std::string> changedBy(const std::string& name, const Circuits& circuits, AnalysisOptions options)
 {
     const ResultSet whole = test::analysed(circuits, {name}, options);
@@ -52,7 +52,7 @@ std::vector<Circuits> models()
 
 } // namespace
 
-/// Which analyses a filter of tokens changes is what the catalogue says.
+/// The analyses that a token filter changes are those the catalogue names.
 class FilteredAnalysesTest : public QObject {
     Q_OBJECT
 

@@ -23,7 +23,7 @@ struct HeadScores {
     int nHeads = 0;
     std::vector<double> values;
 
-    /// How many heads score higher; all of them where the score is no number.
+    /// Number of heads with a higher score; all of them if the score is NaN.
     int rank(HeadId head) const
     {
         const double value = values[static_cast<std::size_t>(head.layer * nHeads + head.head)];
@@ -42,8 +42,8 @@ bool isPublished(double found, double published)
 
 } // namespace
 
-/// What others have published about GPT-2 small, of which only they have the weights: HEADWISE_GPT2 names a folder with its
-/// config.json, model.safetensors and tokenizer.json. Sources: ANALYSES, section 6, and what it cites.
+/// Published results about GPT-2 small. The weights are not in the tree: HEADWISE_GPT2 names a folder with its
+/// config.json, model.safetensors and tokenizer.json. Each test names its source.
 class Gpt2GoldenTest : public QObject {
     Q_OBJECT
 
@@ -71,8 +71,8 @@ private slots:
         QCOMPARE(m_circuits->weights().W_pos<float>(0, 1).cols(), Eigen::Index(768));
     }
 
-    /// C5: the tables of Kamoda et al. 2025, src/detokenization.ipynb, which rounds σ to float16. Head 7 of layer 0, the prefixes
-    /// of "iens".
+    /// Kamoda et al. 2025, arXiv 2501.15754, src/detokenization.ipynb, which rounds σ to float16: head 7 of layer 0, the
+    /// prefixes of "iens".
     void prefixesOfASuffix()
     {
         AnalysisOptions options;
@@ -93,7 +93,7 @@ private slots:
         QVERIFY(isPublished(ofTable(results, "lowest_prefix_values")[0], -42.4261));
     }
 
-    /// The same of head 0 and the first five tokens.
+    /// The same for head 0 and the first five tokens.
     void scoresOfTheFirstTokens()
     {
         AnalysisOptions options;
@@ -107,7 +107,7 @@ private slots:
             QVERIFY(isPublished(query.dot(tokens->row(static_cast<int>(id)) * head.W_K), published[id]));
     }
 
-    /// A5: the folded unembedding bias (TransformerLens, Main Demo).
+    /// The folded unembedding bias (TransformerLens, Main Demo).
     void whatTheBiasSaysLeast()
     {
         const int V = m_circuits->config().dVocabOut;
@@ -117,7 +117,7 @@ private slots:
         }));
     }
 
-    /// B4: McDougall et al. 2023, arXiv 2310.04625.
+    /// McDougall et al. 2023, arXiv 2310.04625.
     void copySuppression()
     {
         const HeadScores scores = of("copy_suppression", "ov_score", Embedding::Effective);
@@ -125,7 +125,7 @@ private slots:
         QVERIFY(scores.rank({11, 10}) > 0);
     }
 
-    /// B5: Wang et al. 2022, arXiv 2211.00593.
+    /// Wang et al. 2022, arXiv 2211.00593.
     void nameMovers()
     {
         const HeadScores movers = of("name_copying", "score");
@@ -136,7 +136,7 @@ private slots:
             QVERIFY2(negative.rank(head) < amongTheTop, headLabel(head).c_str());
     }
 
-    /// D7, from weights alone: the classes of Yamagiwa et al. 2026, arXiv 2601.10266, figure 1.
+    /// From weights alone: the classes of Yamagiwa et al. 2026, arXiv 2601.10266, figure 1.
     void inductionFromWeights()
     {
         const HeadScores scores = of("induction", "as_induction_head", Embedding::Effective);
@@ -145,7 +145,7 @@ private slots:
             QVERIFY2(scores.rank(head) < amongTheTop, headLabel(head).c_str());
     }
 
-    /// G2, on repeated random tokens: L5H5 "scores extremely highly" (TransformerLens, Main Demo); classes as above.
+    /// On repeated random tokens: L5H5 "scores extremely highly" (TransformerLens, Main Demo); classes as above.
     void attentionOnRepeatedTokens()
     {
         QVERIFY(of("pattern_scores", "induction").rank({5, 5}) < 5);
@@ -159,7 +159,8 @@ private slots:
 
 private:
     static constexpr int iens = 10465;
-    static constexpr int amongTheTop = 20; // of 144 heads: others classify heads by other numbers than ours
+    // of 144 heads: the papers classify heads by other numbers than ours
+    static constexpr int amongTheTop = 20;
 
     /// The list of head 0.7. \param array [L, H, 5]
     static std::vector<double> ofTable(const ResultSet& results, const std::string& array)
@@ -168,7 +169,7 @@ private:
         return {all.begin() + 7 * 5, all.begin() + 8 * 5};
     }
 
-    /// Each analysis runs once; all heads rank last in what an analysis left out did not find.
+    /// Runs each analysis once. If an analysis was left out, all heads rank last.
     HeadScores of(const std::string& analysis, const std::string& array, Embedding embedding = Embedding::Raw)
     {
         auto found = m_results.find(analysis);

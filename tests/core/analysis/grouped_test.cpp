@@ -14,7 +14,7 @@ namespace {
 
 constexpr int group = 3; // 6 heads over 2
 
-/// Every block of `size` numbers `group` times.
+/// Repeats every block of `size` numbers `group` times.
 std::vector<double> repeated(const std::vector<double>& values, std::size_t size)
 {
     std::vector<double> out;
@@ -25,7 +25,7 @@ std::vector<double> repeated(const std::vector<double>& values, std::size_t size
     return out;
 }
 
-/// The grouped toy, and the toy with as many key/value heads as heads whose every head has its group's keys and values.
+/// The grouped toy, and a toy with as many key/value heads as heads, in which every head has its group's keys and values.
 struct Models {
     Circuits grouped, expanded;
 };
@@ -54,7 +54,7 @@ Models models(ToyOptions options, const ProcessingWish& wish)
     return {test::circuitsOf(folder / "grouped", wish), test::circuitsOf(folder / "expanded", wish)};
 }
 
-/// Everything that can be asked of both; what is about groups, and about which matrices a merge can remove, is not.
+/// Returns every analysis that both can run, except those about groups and about the matrices a merge removes.
 std::vector<std::string> asked(const ModelConfig& config, const AnalysisOptions& options)
 {
     std::vector<std::string> names = test::fittingAnalyses(config, options);
@@ -62,7 +62,7 @@ std::vector<std::string> asked(const ModelConfig& config, const AnalysisOptions&
     return names;
 }
 
-/// The keys or values of a whole layer side by side, which a grouped model has fewer of.
+/// True for arrays of a whole layer's keys or values side by side, which a grouped model has fewer of.
 bool isOfAllKeys(const std::string& path)
 {
     const auto begins = [&](const char* start) {
@@ -71,7 +71,7 @@ bool isOfAllKeys(const std::string& path)
     return begins("analyses/conditioning/W_K") || begins("analyses/conditioning/W_V");
 }
 
-/// Bit for bit: NaN, what was not computed, equals NaN.
+/// Compares bit for bit; NaN equals NaN.
 bool sameBits(const ResultArray& one, const ResultArray& other)
 {
     ResultArray bare = one, otherBare = other;
@@ -89,8 +89,8 @@ bool sameBits(const ResultArray& one, const ResultArray& other)
 
 } // namespace
 
-/// A model whose key/value heads are shared equals the one that stores them once per head, bit for bit (ANALYSES §6,
-/// oracle 7): no analysis may read another group's keys or values, or treat them another way.
+/// A model with shared key/value heads equals, bit for bit, the one that stores them once per head. No analysis may read
+/// another group's keys or values, or treat them differently.
 class GroupedTest : public QObject {
     Q_OBJECT
 
@@ -138,7 +138,7 @@ private slots:
         QVERIFY(one.warnings == other.warnings);
     }
 
-    /// That the comparison sees a head which reads the other group's keys.
+    /// The positive control: reading another group's keys is detected.
     void anotherGroupsKeysAreSeen()
     {
         const Models both = models({}, {});

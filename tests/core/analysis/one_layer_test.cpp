@@ -23,7 +23,7 @@ Matrix<double> kronecker(const Matrix<double>& A, const Matrix<double>& B)
     return out;
 }
 
-/// The rows of a matrix one below the other, as one column: what the Kronecker form acts on.
+/// The rows of a matrix below each other, as one column: the vector that the Kronecker form acts on.
 Eigen::VectorXd stacked(const Matrix<double>& rows)
 {
     return Matrix<double>(rows.transpose()).reshaped();
@@ -62,12 +62,12 @@ ToyOptions withoutNorms()
 
 } // namespace
 
-/// What papers say of one layer of attention, against the forward pass.
+/// Published formulas of one attention layer, compared with the forward pass.
 class OneLayerTest : public QObject {
     Q_OBJECT
 
 private slots:
-    // Three tokens of two dimensions, written out; W_V = (a b; c d) with numbers of our own.
+    // Three tokens of two dimensions, written out; W_V = (a b; c d) with chosen numbers.
     void theKroneckerFormByHand()
     {
         Matrix<double> A(3, 3), W_O(2, 2), W_V(2, 2), x(3, 2);
@@ -77,10 +77,10 @@ private slots:
         x << 1, 2, 3, 4, 5, 6;
         const Matrix<double> I3 = Matrix<double>::Identity(3, 3), I2 = Matrix<double>::Identity(2, 2);
 
-        // (Id ⊗ W_O) x: each token by itself, as columns.
+        // (Id ⊗ W_O) x: each token separately, as columns.
         const Eigen::VectorXd each = kronecker(I3, W_O) * stacked(x);
         QVERIFY(test::isClose(each, (Eigen::VectorXd(6) << -5, -11, -11, -25, -17, -39).finished(), 1e-15));
-        // (A ⊗ Id) x: tokens mixed, each dimension by itself.
+        // (A ⊗ Id) x: tokens are mixed, each dimension separately.
         const Eigen::VectorXd mixed = kronecker(A, I2) * stacked(x);
         QVERIFY(test::isClose(mixed, (Eigen::VectorXd(6) << 3.4, 4.4, 3.4, 4.4, 4.0, 5.0).finished(), 1e-15));
         // The three steps are A ⊗ W_O W_V, W_O W_V = (−2 1; −6 1), and A x W_Vᵀ W_Oᵀ on rows.
@@ -100,7 +100,7 @@ private slots:
                                   expected.segment(2 * i, 2).transpose(), 1e-14));
     }
 
-    // T = Id ⊗ W_U W_E + Σ A^h ⊗ (W_U W_OV^h W_E), on one-hot tokens. With positions E + P stands for E.
+    // T = Id ⊗ W_U W_E + Σ A^h ⊗ (W_U W_OV^h W_E), on one-hot tokens. With positions, E + P replaces E.
     void theDirectPathAndTheHeadsAreTheForwardPass_data()
     {
         QTest::addColumn<bool>("float64");

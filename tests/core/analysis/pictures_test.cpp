@@ -9,7 +9,7 @@ using namespace headwise;
 
 namespace {
 
-/// The results of every analysis that applies to this model, with every input that can be asked for.
+/// Returns the results of every analysis that applies to this model, with all inputs.
 ResultSet everything(const Circuits& circuits, Embedding embedding)
 {
     AnalysisOptions options = test::everyInput(circuits.config(), {{0, 0}, {1, 1}});
@@ -17,8 +17,8 @@ ResultSet everything(const Circuits& circuits, Embedding embedding)
     return test::analysed(circuits, test::fittingAnalyses(circuits.config(), options), options);
 }
 
-/// Learned positions; rotary ones with grouped heads and a gated MLP; a model as it is in its file behind the first MLP;
-/// parallel blocks: every analysis applies to one of them, every array is in one.
+/// Learned positions; rotary ones with grouped heads and a gated MLP; an unprocessed model after the first MLP; parallel
+/// blocks. Every analysis applies to one of them, and every array is in one.
 const std::vector<std::pair<Circuits, ResultSet>>& models()
 {
     static const auto all = [] {
@@ -40,7 +40,7 @@ const std::vector<std::pair<Circuits, ResultSet>>& models()
     return all;
 }
 
-/// Whether dimensions `at` and `at` + 1 are all heads of the model, by ui/document/array_part.cpp's rule.
+/// Tells whether dimensions `at` and `at` + 1 are all heads of the model, by the rule of ui/document/array_part.cpp.
 bool isHead(const ResultArray& array, std::size_t at, const ModelConfig& config)
 {
     return array.shape.size() >= at + 2 && array.shape[at] == static_cast<std::size_t>(config.nLayers)
@@ -49,7 +49,7 @@ bool isHead(const ResultArray& array, std::size_t at, const ModelConfig& config)
         && array.axes[at + 1].find("head") != std::string::npos;
 }
 
-/// Dimensions that are left of an array when it is cut at the selected head, heads, or layer.
+/// Number of dimensions that remain when an array is cut at the selected head, heads or layer.
 std::size_t leftOver(const ResultArray& array, const ModelConfig& config)
 {
     if (isHead(array, 0, config))
@@ -69,7 +69,7 @@ bool fits(const Picture& picture, const ResultArray& array, const ModelConfig& c
     case Picture::Kind::HeadGrid:
     case Picture::Kind::Histogram:
     case Picture::Kind::HeadPlane: return isGrid;
-    case Picture::Kind::HeadPairs: // or a row for every head
+    case Picture::Kind::HeadPairs: // or one row per head
         return isOfPairs || (isHead(array, 0, config) && array.shape.size() == 3);
     case Picture::Kind::Diagram: return isOfPairs;
     case Picture::Kind::HeadMap:
@@ -83,7 +83,7 @@ bool fits(const Picture& picture, const ResultArray& array, const ModelConfig& c
     return false;
 }
 
-/// A picture of lines alone needs an axis: numbers are levels across it.
+/// A picture of lines needs an axis; single numbers are levels across it.
 bool hasAnAxis(const Picture& picture, const std::vector<const ResultArray*>& arrays,
                const ModelConfig& config)
 {
@@ -94,7 +94,7 @@ bool hasAnAxis(const Picture& picture, const std::vector<const ResultArray*>& ar
 
 } // namespace
 
-/// What the pages of analyses show is there, and of the shape that their kind needs.
+/// Every array that a picture shows exists, with the shape that its kind needs.
 class PicturesTest : public QObject {
     Q_OBJECT
 
@@ -134,7 +134,7 @@ private slots:
         }
     }
 
-    /// What a title says about all heads is not cut at the selected one.
+    /// A picture whose title names all heads is not cut at the selected one.
     void titlesThatNameAllHeadsShowThem()
     {
         int named = 0;
@@ -158,7 +158,7 @@ private slots:
         QVERIFY(named > 0);
     }
 
-    /// The check itself: the map of energies as it once was, cut to the row of one head.
+    /// Tests the check itself, with the old map of energies, cut to the row of one head.
     void aMatrixOfOneRowDoesNotFit()
     {
         const auto& [circuits, results] = models()[1];

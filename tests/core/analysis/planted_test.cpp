@@ -20,7 +20,7 @@ AnalysisOptions exactly()
     return options;
 }
 
-/// One entry of an array [n_layers, n_heads, n_layers, n_heads].
+/// Returns one entry of an array [n_layers, n_heads, n_layers, n_heads].
 double ofPair(const Circuits& circuits, const ResultSet& results, const std::string& path, HeadId earlier,
               HeadId later)
 {
@@ -38,12 +38,12 @@ double score(const Circuits& circuits, const char* mode, HeadId earlier, HeadId 
 
 } // namespace
 
-/// Models whose answers are known on paper (ANALYSES §6).
+/// Models whose answers are known on paper.
 class PlantedTest : public QObject {
     Q_OBJECT
 
 private slots:
-    // W_U W_E = 1, so that W_V W_O is full OV's whole spectrum: U Uᵀ, −U Uᵀ and U turned by a quarter.
+    // W_U W_E = 1, so that W_V W_O is full OV's whole spectrum: U Uᵀ, −U Uᵀ and U rotated by 90°.
     void aCopierASuppressorAndARotation()
     {
         constexpr int d = 24, r = 4, V = 29;
@@ -125,8 +125,8 @@ private slots:
         QVERIFY(score(circuits, "v", {0, 1}, {1, 0}) < 1e-12);
     }
 
-    // Oracle 3: W_O of an earlier head is W_Kᵀ of a later one, everything else is random. K reaches the bound
-    // σ₁/‖·‖_F = 1/√r of flat spectra and the kernel r; Q, V and the K of all other pairs are at the null 1/√d.
+    // W_O of an earlier head is W_Kᵀ of a later one, everything else is random. K reaches the bound σ₁/‖·‖_F = 1/√r of
+    // flat spectra, and the kernel r. Q, V and the K of all other pairs are at the null 1/√d.
     void aKCompositionPairAmongRandomHeads()
     {
         constexpr int d = 96, r = 5, heads = 4;
@@ -208,7 +208,7 @@ private slots:
             QVERIFY(std::abs((*exact)[i] - sigma(static_cast<Eigen::Index>(i))) < 1e-14 * 4);
     }
 
-    // Factors that nearly cancel: the Gram route alone would lose every digit of the small product.
+    // Factors that nearly cancel: Gram products alone would lose every digit of the small product.
     void aProductMuchSmallerThanItsFactorsKeepsItsDigits()
     {
         PlantedModel model(test::plantedSizes(24, 5, 11));

@@ -105,12 +105,12 @@ std::vector<const Analysis*> followers()
 
 } // namespace
 
-/// Lengths in the residual stream measured by the covariance of the embedding.
+/// Lengths in the residual stream measured by the embedding's covariance.
 class ResidualBasisTest : public QObject {
     Q_OBJECT
 
 private slots:
-    /// What one part writes and another reads is the same in every basis.
+    /// Products of a writing and a reading part do not depend on the basis.
     void productsStay()
     {
         for (const auto& [name, options] : test::toyClasses()) {
@@ -133,7 +133,7 @@ private slots:
             QVERIFY2(difference(in.b_O<double>(0) * X_U, as.b_O<double>(0) * W_U) < 1e-12
                          || as.b_O<double>(0).isZero(),
                      name);
-            QVERIFY2(difference(c.W_Q, a.W_Q) > 1e-3, name); // or nothing was changed
+            QVERIFY2(difference(c.W_Q, a.W_Q) > 1e-3, name); // the basis did change
             if (config.attentionOnly)
                 continue;
             const MlpWeights<double> m = as.mlp<double>(0), n = in.mlp<double>(0);
@@ -144,7 +144,7 @@ private slots:
         }
     }
 
-    /// As much in all directions together as before, and in each the same; centred rows have one direction less.
+    /// The total variance stays, equal in every direction; centred rows have one direction less.
     void theEmbeddingVariesAlikeInEveryDirection()
     {
         for (const bool isCentred : {false, true}) {
@@ -216,7 +216,7 @@ private slots:
         }
     }
 
-    /// Tokens on both sides: no basis of the stream between them is seen.
+    /// Tokens on both sides: the basis of the stream between them does not matter.
     void fullCircuitsAreAsTheyWere()
     {
         for (const Embedding embedding :
@@ -236,8 +236,8 @@ private slots:
         }
     }
 
-    // Reading q = (1, 1) along two axes that vary by 100 and by 1: written e₀ is 1/√2 of it as the weights are, and
-    // 10/√101 where it is 10 times as usual; (3, 4)/5 is 7/√50 of it, and 7/√(16.09 · 101).
+    // Reading q = (1, 1) along two axes with variances 100 and 1: a written e₀ is 1/√2 of it in the identity metric, and
+    // 10/√101 if its length is 10 times the usual; (3, 4)/5 is 7/√50 of it, and 7/√(16.09 · 101).
     void theMetricChangesWhoComposes()
     {
         test::ToyOptions options = test::plantedOptions();
@@ -270,7 +270,7 @@ private slots:
         QVERIFY(std::abs(score(asked, 0) - 10 / std::sqrt(101.0)) > 0.01);
     }
 
-    /// One of eight directions without variance: T leaves it alone.
+    /// One of eight directions has no variance: T leaves it unchanged.
     void whatDoesNotVaryStays()
     {
         Eigen::VectorXd a = Eigen::VectorXd::Ones(7);
@@ -300,7 +300,7 @@ private slots:
         QVERIFY(test::failsWith(embeddingBasis(tokensWith(broken), {}), ErrorCode::Corrupt, "finite"));
     }
 
-    /// Every array says which metric is on; analyses that do not follow it are as always.
+    /// Every array names its metric; analyses that do not follow it are unchanged.
     void arraysSayWhatTheyWereMeasuredBy()
     {
         const Circuits circuits = test::toyCircuits({});

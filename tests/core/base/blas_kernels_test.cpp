@@ -6,7 +6,7 @@
 
 using namespace headwise;
 
-/// Which kernels OpenBLAS is told to take.
+/// The choice of OpenBLAS kernels.
 class BlasKernelsTest : public QObject {
     Q_OBJECT
 

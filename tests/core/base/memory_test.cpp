@@ -8,7 +8,7 @@
 
 using namespace headwise;
 
-/// What is free, read from files such as Linux writes.
+/// Free memory, from files in Linux's format.
 class MemoryTest : public QObject {
     Q_OBJECT
 

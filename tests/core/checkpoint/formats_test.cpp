@@ -64,7 +64,7 @@ private:
     }
 
 private slots:
-    /// A5: llama.cpp and llama2.c store the rows of Q and K as adjacent rotary pairs, Hugging Face as halves.
+    /// llama.cpp and llama2.c store the rows of Q and K as adjacent rotary pairs, Hugging Face as halves.
     void a05OneModelIsEqualToTheLastBitInEveryForm()
     {
         const auto original = WeightMap::open(test::testData("models/stories260k"));
@@ -74,7 +74,7 @@ private slots:
             const auto other = WeightMap::open(test::testData(std::string("models/") + form));
             QVERIFY(test::isOk(other));
             QVERIFY(other->tensors().size()
-                    >= original->tensors().size()); // the GGUF has its unembedding, too
+                    >= original->tensors().size()); // the GGUF also has its unembedding
             for (const StoredTensor& tensor : original->tensors()) {
                 const Matrix<float> expected = numbers(*original, tensor.name);
                 QVERIFY2(numbers(*other, tensor.name) == expected && expected.size() > 0,
@@ -83,7 +83,7 @@ private slots:
         }
     }
 
-    /// A8: in a GGUF of Gemma the norms' 1 is added already; until we read that architecture it is refused.
+    /// In a GGUF of Gemma the norms already include the 1; the architecture is refused until we read it.
     void a08AGgufOfGemmaIsRefused()
     {
         test::GgufWriter file;

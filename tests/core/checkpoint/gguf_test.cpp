@@ -62,7 +62,7 @@ std::string gguf(const std::vector<std::string>& keys, const std::vector<std::st
     return file + std::string(dataBytes, '\1');
 }
 
-/// The minimal file of the format's facts: two keys, output_norm.weight = 1, 2.
+/// A minimal file: two keys, output_norm.weight = 1, 2.
 const QByteArray minimal = QByteArray::fromHex(
     "474755460300000001000000000000000200000000000000140000000000000067656e6572616c2e617263686974656374757265080000000"
     "5000000000000006c6c616d6111000000000000006c6c616d612e626c6f636b5f636f756e74040000000100000012000000000000006f7574"
@@ -93,7 +93,8 @@ private slots:
                                                .byteCount = 8}}));
     }
 
-    /// Filled with bytes (37·i + 11) mod 256, the first half-precision number 0.5 and the second 0.25; what ggml gives.
+    /// Blocks of bytes (37·i + 11) mod 256, with the first half-precision number 0.5 and the second 0.25, and ggml's
+    /// result.
     void decodesBlocksAsGgmlDoes_data()
     {
         QTest::addColumn<int>("dtype");

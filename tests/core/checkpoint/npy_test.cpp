@@ -83,7 +83,7 @@ private slots:
         QVERIFY(test::failsWith(readNpyVector(m_folder / "absent.npy"), ErrorCode::NotFound, "absent"));
     }
 
-    /// The sample of the format's facts: 2×2 f4.
+    /// A known file of 2×2 f4.
     void writesTheBytesOfTheFormat()
     {
         const QByteArray header("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }");
@@ -113,8 +113,7 @@ private slots:
         QFETCH(QString, type);
         QFETCH(int, width);
         std::string data;
-        for (int i = 0; i < 6 * width;
-             ++i) // NaN with payloads, subnormals, integers beyond 2^53: whatever comes
+        for (int i = 0; i < 6 * width; ++i) // NaN with payloads, subnormals, integers beyond 2^53: any bits
             data += static_cast<char>(i < width ? 0xFF : (37 * i + 211) % 256);
         const auto file = written(stored(dtype.toLatin1(), {2, 1, 3}, data));
         QVERIFY(file);
@@ -150,7 +149,7 @@ private slots:
         QCOMPARE(empty->shape, (QList<qint64>{0, 3}));
     }
 
-    /// Column-major in its file: what is written is row-major, of the very same bits, in more than one block.
+    /// Column-major in its file: the written numbers are row-major with the same bits, in more than one block.
     void writesTensorsThatAreStoredTransposed()
     {
         constexpr std::int64_t rows = 300, columns = 401;

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// As NumPy writes it: the header padded so that the data begin at a multiple of 64.
+/// Writes an array as NumPy does: the header is padded so that the data begin at a multiple of 64.
 std::string npy(std::string header, const std::string& data, int major = 1)
 {
     const std::size_t start = major == 1 ? 10 : 12;
@@ -33,7 +33,7 @@ std::string floats(std::initializer_list<float> numbers)
     return {reinterpret_cast<const char*>(std::data(numbers)), numbers.size() * sizeof(float)};
 }
 
-/// As zip packs it: qCompress() puts a length and zlib's two bytes before the stream and a checksum behind it.
+/// Packs as zip does: qCompress() adds a length and zlib's two bytes before the stream, and a checksum after it.
 std::string deflated(const std::string& bytes)
 {
     const QByteArray packed = qCompress(QByteArray::fromStdString(bytes));
@@ -179,7 +179,7 @@ private slots:
         for (int i = 0; i < 10; ++i)
             many.push_back({std::to_string(i) + ".npy", deflated(tenth), 8, 0, std::int64_t(tenth.size())});
         QVERIFY(test::failsWith(opened(many), ErrorCode::Corrupt, "claims to unpack"));
-        many.resize(8); // 240 MB of zeros may be somebody's biases
+        many.resize(8); // 240 MB of zeros may be real biases
         QVERIFY(test::isOk(opened(many)));
     }
 

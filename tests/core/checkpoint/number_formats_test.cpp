@@ -86,7 +86,7 @@ private slots:
         for (std::uint32_t bits = 0; bits < 0x100; ++bits) {
             const auto narrow = static_cast<std::uint8_t>(bits);
             QVERIFY(same(decoded<double>(DType::F8_E5M2, narrow), ieee(bits, 5, 2)));
-            // E4M3 uses the highest exponent for numbers: as with one more exponent bit, but for the two NaN.
+            // E4M3 uses the highest exponent for numbers, as if it had one more exponent bit, except for its two NaN.
             const double expected = (bits & 0x7F) == 0x7F ? std::nan("")
                 : (bits & 0x78) == 0x78 ? (bits & 0x80 ? -1 : 1) * 256.0 * (1 + (bits & 7) / 8.0)
                                         : ieee(bits, 4, 3);
@@ -102,7 +102,7 @@ private slots:
         QVERIFY(std::isinf(decoded<float>(DType::F64, 1e300)));
     }
 
-    /// Every stride, at an address no number may be at, with sizes that are no multiple of a tile.
+    /// Every stride, at unaligned addresses, with sizes that are not multiples of a tile.
     void readsAnyRectangleAtAnyAddress()
     {
         constexpr int count = 70 * 45;

@@ -236,7 +236,7 @@ private slots:
 
     void opensNoArgumentThatGrowsWithoutEnd()
     {
-        // One list of 40 000 pairs, made a dictionary again and again: 3 bytes each for 80 000 values.
+        // One list of 40 000 pairs, made into a dictionary again and again: 3 bytes each for 80 000 values.
         std::string names = "](";
         for (int i = 0; i < 40'000; ++i)
             names += i == 0 ? "NN\x86q\1" : "h\1";

@@ -259,7 +259,8 @@ private slots:
         QVERIFY(test::failsWith(header, ErrorCode::Unsupported, "a header of 100000009 bytes"));
     }
 
-    /// Every prefix of a good file and every single changed byte: an error or a header, but no fault (run under ASan).
+    /// Every prefix of a good file and every single changed byte gives an error or a header, never a fault (run under
+    /// ASan).
     void survivesDamageAnywhere()
     {
         const QByteArray good = file(twoTensors(1, "[0,4]", 1, "[4,8]"), 8);

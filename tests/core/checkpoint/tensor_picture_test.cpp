@@ -72,7 +72,7 @@ private slots:
         }
     }
 
-    /// Against looking at every entry of every cell.
+    /// Compared with reading every entry of every cell.
     void showsTheStrongestEntryOfEachCell()
     {
         constexpr std::int64_t rows = 701, columns = 1013, limit = 50;

@@ -41,7 +41,7 @@ std::vector<double> normals(std::size_t count, double mean, double spread)
     return numbers;
 }
 
-/// Everything at once, in extended precision, by the definitions.
+/// Computes everything at once, in extended precision, by the definitions.
 TensorStatistics denseStatistics(const std::vector<double>& numbers, int bins)
 {
     TensorStatistics s;
@@ -145,7 +145,7 @@ private slots:
 
     void agreeWithADenseComputationOverManyBlocks()
     {
-        // A mean far from zero is where a sum of squares would lose its digits.
+        // With a mean far from zero, a sum of squares would lose its digits.
         std::vector<double> numbers = normals(700'001, 1e4, 0.5);
         numbers[3] = notANumber;
         numbers[300'000] = -infinity;
@@ -175,7 +175,7 @@ private slots:
         QCOMPARE(s.finiteCount(), 6);
         QCOMPARE(s.nanCount, 1);
         QCOMPARE(s.infinityCount, 2);
-        QCOMPARE(s.zeroCount, 2); // subnormal numbers are none
+        QCOMPARE(s.zeroCount, 2); // subnormal numbers are not zero
         QCOMPARE(s.minimum, -3.0);
         QCOMPARE(s.maximum, 1.0);
         QVERIFY(agree(s, denseStatistics({planted.begin(), planted.end()}, histogramBins)));
@@ -197,7 +197,7 @@ private slots:
         QTest::newRow("F8_E4M3") << "F8_E4M3" << 1;
         QTest::newRow("F8_E5M2") << "F8_E5M2" << 1;
     }
-    /// Every pattern of bits there is, taken apart by the definition of the format.
+    /// Every bit pattern, decoded by the definition of the format.
     void decodeEveryFloat()
     {
         QFETCH(QString, dtype);

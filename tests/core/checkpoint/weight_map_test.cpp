@@ -40,7 +40,7 @@ std::string index(const std::string& entries)
     return R"({"metadata":{"total_size":1},"weight_map":{)" + entries + "}}";
 }
 
-/// Gives up root's right to read everything, on this thread, until destroyed. Does nothing for other users.
+/// Drops root's right to read everything, on this thread, during its lifetime. Does nothing for other users.
 class OrdinaryReader {
 public:
     OrdinaryReader()
@@ -131,7 +131,7 @@ private slots:
         QVERIFY(sharded->warnings().empty());
     }
 
-    // torch.compile and DataParallel name every tensor after themselves; an index says the same.
+    // torch.compile and DataParallel prefix every tensor name; an index does the same.
     void takesTheNamesOfWrappersOff()
     {
         for (const std::string prefix : {"_orig_mod.", "module.", "_orig_mod.module.", "module._orig_mod."}) {
@@ -148,7 +148,7 @@ private slots:
         QVERIFY(test::isOk(sharded));
         QVERIFY(sharded->find("w") >= 0 && sharded->find("v") >= 0);
         QVERIFY(sharded->warnings().empty());
-        // Of one part alone it is a name like any other.
+        // A prefix on only some names is part of the name.
         write("b.safetensors", oneTensor("v"));
         write("model.safetensors.index.json", index(R"("_orig_mod.w":"a.safetensors","v":"b.safetensors")"));
         const auto mixed = WeightMap::open(m_folder);
@@ -299,7 +299,7 @@ private slots:
         QCOMPARE(map->find("w"), 0);
         write("model.safetensors", oneTensor("v"));
         QCOMPARE(WeightMap::open(m_folder)->find("v"), 0);
-        // What is inside decides, not the name.
+        // The content decides, not the name.
         fs::remove(m_folder / "model.safetensors");
         fs::remove(m_folder / "mine.safetensors");
         write("pytorch_model.bin", oneTensor("u"));
@@ -342,7 +342,7 @@ private slots:
         QVERIFY(test::isOk(WeightMap::open(folder)));
     }
 
-    /// Against Qt's implementation of the same digest over pieces cut out by hand.
+    /// Compared with Qt's implementation of the same digest over hand-cut pieces.
     void digestsConfigAndHeadersInNameOrder()
     {
         const auto hex = [](std::initializer_list<std::string> pieces) {
@@ -414,7 +414,7 @@ private slots:
         QVERIFY(numbers.array().isNaN().all());
     }
 
-    /// 500 MB with a hole for data: neither opening nor reading one row may bring more of it into memory than it needs.
+    /// 500 MB with a hole for data: opening and reading one row load no more than they need.
     void openingALargeFileTouchesOnlyItsHeader()
     {
         constexpr std::int64_t rows = 1 << 15, cols = 1 << 12;
@@ -437,7 +437,7 @@ private slots:
         map->read({.tensor = 0, .offset = 0, .rowStride = cols, .colStride = 1, .rows = 2048, .cols = cols},
                   row);
         QVERIFY(mappedKilobytes("model.safetensors")
-                >= 2048 * cols * 4 / 1024); // the measure does see what is read
+                >= 2048 * cols * 4 / 1024); // the measurement does detect reads
     }
 
     void readsRectanglesByTheirStrides()

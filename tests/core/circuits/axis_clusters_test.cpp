@@ -30,7 +30,7 @@ Matrix<float> planted()
     return rows;
 }
 
-/// How often the group changes from one place to the next.
+/// Counts how often the group changes from one position to the next.
 int changes(const std::vector<int>& order)
 {
     int count = 0;
@@ -83,7 +83,7 @@ private slots:
         QCOMPARE(clusterOrder(Matrix<double>(0, 2)), std::vector<int>());
     }
 
-    /// Of a product that is never formed, as of the product.
+    /// A product that is never formed gives the same clusters as the formed one.
     void factorsHaveTheClustersOfTheirProduct()
     {
         const Matrix<float> left = planted();

@@ -16,7 +16,7 @@ using namespace headwise;
 
 namespace {
 
-/// The circuit with what the views add, dense and in double, by its definition alone.
+/// The circuit with the views' terms, dense and in double, by its definition.
 Matrix<double> denseWithTerms(const Circuits& circuits, CircuitKind kind, HeadId head,
                               const CircuitTerms& terms)
 {
@@ -143,7 +143,7 @@ private slots:
             tokenLine(circuits, *tokens, {CircuitKind::FullOv, {0, 1}, {.offset = 1}}, TableSide::Row, 1));
     }
 
-    /// [x 1] [W; b] is x W + b: the form with d_model + 1 rows says of every x what the biased product says.
+    /// [x 1] [W; b] is x W + b: the form with d_model + 1 rows gives the same result as the biased product for every x.
     void theLargerFormCarriesTheBiases()
     {
         const Circuits circuits = test::toyCircuits(test::ToyOptions{}, test::noProcessing());

@@ -31,8 +31,7 @@ private slots:
         }
     }
 
-    // Products of four matrices in one order or another differ by rounding alone, and by no more than the precision they
-    // are kept in (ANALYSES §5: einsum against matmul).
+    // Products of four matrices in different orders differ only by rounding, within the stored precision.
     void theOrderOfTheProductsDoesNotMatter()
     {
         const Circuits circuits = test::circuitsOf(test::testData("models/stories260k"));
@@ -51,7 +50,7 @@ private slots:
         QVERIFY(test::isClose(circuits.fullQk<double>(head, *exact).dense(), scores, 1e-13));
         const Matrix<float> kept = circuits.fullOv<float>(head, *rounded).dense();
         QVERIFY(test::isClose(kept, inside, 1e-6));
-        QVERIFY(!test::isClose(kept, inside, 1e-10)); // float32 it is: the bound above means something
+        QVERIFY(!test::isClose(kept, inside, 1e-10)); // it is float32: the bound above is meaningful
     }
 
     void aGroupedHeadReadsTheKeysOfItsGroup()
@@ -78,7 +77,7 @@ private slots:
         QVERIFY(test::isClose(E, circuits.weights().W_E<double>(0, 512), 1e-7));
     }
 
-    // Without positions, a prompt of one token is exactly "attention locked to self": the forward pass is the oracle.
+    // Without positions, a prompt of one token is exactly "attention locked to self", so the forward pass is the oracle.
     void theEffectiveEmbeddingIsTheResidualAfterLayer0OfAOneTokenPrompt_data()
     {
         QTest::addColumn<ToyOptions>("options");

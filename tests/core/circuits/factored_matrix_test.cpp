@@ -28,7 +28,7 @@ FactoredMatrix<Scalar> product(Eigen::Index rows, Eigen::Index inner, Eigen::Ind
                                            gaussian<Scalar>(inner, cols, 2));
 }
 
-/// The oracle shares no step with the code: the product is formed, no QR, no SVD.
+/// The oracle shares no step with the code: it forms the product, without QR or SVD.
 Eigen::VectorXd singularValuesOfDense(const Matrix<double>& dense, Eigen::Index count)
 {
     const bool wide = dense.cols() > dense.rows();
@@ -78,8 +78,8 @@ private slots:
         QVERIFY(test::isClose(m.at(rows, cols), dense(rows, cols), 1e-12));
     }
 
-    // Elsewhere the slice that ends with the last entry, [−1 : 0], is empty (ANALYSES §5): here the last index is the last
-    // entry, and −1 is none.
+    // In TransformerLens' FactoredMatrix a slice that ends with the last entry, [−1 : 0], is empty. Here the last index
+    // is the last entry, and −1 is invalid.
     void theLastIndexIsTheLastEntryAndMinusOneIsNone()
     {
         const auto m = product<float>(7, 3, 5);
@@ -133,7 +133,8 @@ private slots:
         QVERIFY(test::isClose(svd->V, (Matrix<float>(2, 2) << 0, 1, 1, 0).finished(), 1e-6));
     }
 
-    // V by its name: M v_k = σ_k u_k for its columns, and not for its rows, also where sizes cannot tell (ANALYSES §5).
+    // V is V: M v_k = σ_k u_k holds for its columns, not for its rows, even if the sizes are equal (TransformerLens,
+    // issue 341).
     void vIsVAndNotItsTranspose()
     {
         const auto thin = product<double>(9, 4, 6).svd();

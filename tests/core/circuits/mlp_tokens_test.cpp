@@ -16,7 +16,7 @@ using test::ChangedToy;
 
 namespace {
 
-/// The residual stream after layer 0 of every token as a prompt of its own, where MLP 0 writes nothing: what it reads.
+/// The residual stream after layer 0 for every token as a prompt of its own, with MLP 0 writing nothing: its input.
 Matrix<double> withoutMlp0(const test::ToyOptions& options)
 {
     ChangedToy silent(options);
@@ -43,7 +43,7 @@ AnalysisOptions optionsOf(Embedding embedding)
     return options;
 }
 
-/// Whether the list at `first` is that of the tokens with the largest scores.
+/// Tells whether the list at `first` has the tokens with the largest scores.
 bool lists(const ResultSet& results, const std::string& path, std::size_t first,
            const Eigen::VectorXd& scores)
 {
@@ -69,7 +69,7 @@ Eigen::VectorXd alongFirst(const Matrix<double>& rows, const Matrix<double>& W)
 
 } // namespace
 
-/// What MLPs read: E, but MLP 0 never its own output (ANALYSES §5).
+/// MLPs read E, except that MLP 0 never reads its own output (CONTRACTS.md §4).
 class MlpTokensTest : public QObject {
     Q_OBJECT
 
@@ -104,7 +104,7 @@ private slots:
                 QCOMPARE(read.E64.size() > 0, precision == Precision::F64);
                 if (read.E64.size() > 0)
                     QVERIFY(test::isClose(read.E64, expected, tolerance));
-                QVERIFY(!test::isClose(tokens->E, expected, 0.1)); // the difference is not lost in the toy
+                QVERIFY(!test::isClose(tokens->E, expected, 0.1));           // the toy shows the difference
                 QCOMPARE(*tokensOfMlp(circuits, tokens, 1, Task{}), tokens); // others read E itself
             }
         }
@@ -180,7 +180,7 @@ private slots:
                  definition.c_str());
     }
 
-    // Random directions are read in what the matrix reads: of one layer alone, in what MLP 0 reads.
+    // Random directions use the input of their matrix: for MLP 0 alone, its own input.
     void theNullsOfMlp0AreOfWhatItReads()
     {
         test::ToyOptions options;

@@ -11,7 +11,7 @@ using namespace headwise;
 
 namespace {
 
-/// Column = query i, row = key j ≤ i; what lies below the diagonal must not matter.
+/// Column = query i, row = key j ≤ i; entries below the diagonal must not matter.
 Matrix<double> scoresOfThree()
 {
     const double none = std::numeric_limits<double>::quiet_NaN();

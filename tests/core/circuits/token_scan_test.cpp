@@ -131,8 +131,9 @@ private slots:
     void entriesCloserThanFloatRoundingAreStillRankedExactly()
     {
         Matrix<double> cols = gaussian(4, 300, 5);
-        cols.col(0) *= 3;                      // long enough to be among the strongest
-        for (Eigen::Index i = 1; i < 200; ++i) // apart by less than float32 can see, the last one strongest
+        cols.col(0) *= 3; // long enough to be among the strongest
+        // differences below float32's resolution, the last one strongest
+        for (Eigen::Index i = 1; i < 200; ++i)
             cols.col(i) = cols.col(0) * (1 + 1e-11 * static_cast<double>(i));
         QVERIFY(agreesWithBruteForce({gaussian(4, 50, 6), cols, {}, {}, 10, ScanEnds::Both}));
     }

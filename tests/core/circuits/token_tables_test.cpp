@@ -16,7 +16,7 @@ using namespace headwise;
 using test::addModels;
 using test::circuitsNamed;
 
-/// Tables, single lines and blocks of full circuits against the dense ones.
+/// Tables, single lines and blocks of full circuits, compared with dense ones.
 class TokenTablesTest : public QObject {
     Q_OBJECT
 
@@ -156,7 +156,7 @@ private slots:
         QCOMPARE(test::numbers(results, "analyses/direct_path/b_U").size(), std::size_t(512));
     }
 
-    /// Against whole rows in double; many more columns and tokens than a block holds.
+    /// Compared with whole rows in double; many more columns and tokens than a block holds.
     void momentsOfALargeProductAreThoseOfItsRows()
     {
         std::mt19937 random(5);
@@ -196,7 +196,7 @@ private slots:
             test::failsWith(rowMoments(left, right, {rows, cols}, task), ErrorCode::Cancelled, "cancelled"));
     }
 
-    /// The largest of n Gaussian numbers lies beyond the place of its rank half of the time.
+    /// The largest of n Gaussian numbers exceeds the expected position of its rank half of the time.
     void chanceListsWhatGaussianNumbersReach()
     {
         const std::vector<double> places = gaussianPlaces(4, 3);

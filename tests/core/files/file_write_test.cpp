@@ -38,7 +38,7 @@ std::set<std::string> names(const fs::path& folder)
     return found;
 }
 
-/// The number of a process that has ended.
+/// Returns the id of a process that has ended.
 pid_t endedProcess()
 {
     const pid_t process = ::fork();
@@ -48,7 +48,7 @@ pid_t endedProcess()
     return process;
 }
 
-/// A disk with room for files of this many bytes, as long as it lives.
+/// Limits files to this many bytes during its lifetime.
 class FullDisk {
 public:
     explicit FullDisk(rlim_t bytes)

@@ -21,7 +21,7 @@ namespace {
 
 using Bits = std::vector<std::size_t>;
 
-/// Runs a script of the system's own python with h5py, which shares nothing with our reader but the library.
+/// Runs a script with the system's python and h5py, which shares only the library with our reader.
 QByteArray python(const QString& script, const std::filesystem::path& file)
 {
     QProcess process;
@@ -243,7 +243,7 @@ private slots:
         QVERIFY(failsWith(reader->readArray("soft"), ErrorCode::NotFound, "soft"));
     }
 
-    /// Run in a child with a limit on the size of files, which is how a full disk looks to the library.
+    /// Runs in a child with a limit on file sizes, which to the library is a full disk.
     void aFullDiskIsAnErrorAndNotACrash()
     {
         for (const rlim_t limit : {rlim_t(100), rlim_t(3000), rlim_t(40000), rlim_t(200000)}) {

@@ -10,7 +10,7 @@
 using namespace headwise;
 using namespace headwise::hdf5;
 
-/// Answers of a process that may obey a hostile file.
+/// Answers from a process that may be controlled by a hostile file.
 class Hdf5WireTest : public QObject {
     Q_OBJECT
 

@@ -71,9 +71,9 @@ private slots:
         QVERIFY(file->bytes()[50'000] == std::byte{0} && file->bytes().back() == std::byte{0});
         QVERIFY(!file->isIntact() && !other->isIntact());
         fs::remove(m_path);
-        QVERIFY(!file->isIntact()); // bytes were touched that were not there
+        QVERIFY(!file->isIntact()); // missing bytes were accessed
         std::ofstream(m_path) << "new";
-        QVERIFY(MappedFile::open(m_path)->isIntact()); // the entry of one that is gone is as good as new
+        QVERIFY(MappedFile::open(m_path)->isIntact()); // the table entry is reused
     }
 
     void noticesThatTheFileIsWrittenInto()

@@ -12,7 +12,7 @@
 
 using namespace headwise;
 
-/// Cells that a spreadsheet must not compute.
+/// Cells that a spreadsheet must not evaluate.
 class SpreadsheetCellTest : public QObject {
     Q_OBJECT
 

@@ -27,7 +27,7 @@ double at(const test::ToyModel& toy, const std::string& name, std::initializer_l
     return tensor.values.at(place);
 }
 
-/// Whether every entry (i, j) of a canonical tensor is exactly expected(i, j).
+/// Tells whether every entry (i, j) of a canonical tensor is exactly expected(i, j).
 template <typename Expected>
 bool isEqual(const ModelWeights& weights, Kind kind, int layer, int head, int rows, int cols,
              Expected expected)
@@ -229,7 +229,7 @@ private slots:
         test::ToyModel toy = write(options);
         QVERIFY(readsOutputFrom(toy, "transformer.wte.weight", true));
 
-        // Both are there and equal: still tied, and no warning.
+        // Both exist and are equal: still tied, without a warning.
         toy.tensors["lm_head.weight"] = toy.tensors.at("transformer.wte.weight");
         rewrite(toy);
         QVERIFY(readsOutputFrom(toy, "lm_head.weight", true));
@@ -243,7 +243,7 @@ private slots:
         QVERIFY(warnings.front().find("lm_head.weight") != std::string::npos);
         QVERIFY(warnings.front().find("0.25") != std::string::npos);
 
-        // A writer that dropped the other name.
+        // The other name is missing, as some writers leave it out.
         toy.tensors.erase("transformer.wte.weight");
         rewrite(toy);
         QVERIFY(readsOutputFrom(toy, "lm_head.weight", true));
@@ -304,7 +304,7 @@ private slots:
 
     void opensAModelWithoutReadingItsNumbers()
     {
-        // 64 GB of holes: reading any noticeable part of it would take minutes.
+        // 64 GB of holes: reading a noticeable part would take minutes.
         test::ToyOptions options = test::gpt2Options();
         options.tied = true;
         write(options);

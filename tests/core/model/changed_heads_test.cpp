@@ -73,7 +73,7 @@ QString refusal(const Toy& toy, std::vector<HeadChange> changes)
 
 } // namespace
 
-/// The heads that take another's place: ANALYSES D5 (edit preview) and D6 (virtual heads as heads).
+/// Changed heads: a singular component removed, or a virtual head in a head's place.
 class ChangedHeadsTest : public QObject {
     Q_OBJECT
 
@@ -106,7 +106,7 @@ private slots:
         const Eigen::VectorXd v = svd->V.col(1);
         Toy other({.float64 = true});
         put(other, nameOf("W_O", 1), later.head, W_O - W_O * v * v.transpose());
-        // What the bias of the values writes is no part of W_V W_O.
+        // The output of the value bias is not part of W_V W_O.
         addToOutputBias(other, stored(toy.toy, nameOf("b_V", 1), 1, r, later.head) * W_O * v * v.transpose());
         other.save();
         QVERIFY(change(other.toy.folder, changed) < 1e-12);

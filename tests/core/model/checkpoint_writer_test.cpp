@@ -64,7 +64,7 @@ private slots:
             const std::filesystem::path folder = fresh();
             QVERIFY(test::isOk(
                 writeTransformerLensFolder(weights, toy.folder, folder, ExistingFolder::Refuse, Task{})));
-            // By the reference, which reads the stored names itself, and by our own reader.
+            // Read by the reference, which knows the stored names itself, and by our own reader.
             const Matrix<double> expected = logProbabilities(toy.folder);
             const double difference = (logProbabilities(folder) - expected).cwiseAbs().maxCoeff();
             QVERIFY2(difference < tolerance, qPrintable(QString::number(difference)));
@@ -73,7 +73,7 @@ private slots:
             QCOMPARE(normalizationName(again->config()), normalizationName(weights.config()));
             const auto run = test::ran<double>(test::raw(again), tokens);
             QVERIFY((test::logSoftmax(run.logits) - expected).cwiseAbs().maxCoeff() < tolerance);
-            // What `verify` measures are exactly these numbers.
+            // `verify` measures exactly these numbers.
             QVERIFY(test::ran<double>(weights.asStored(), tokens).logits.isApprox(run.logits, 1e-14));
         }
     }
@@ -120,7 +120,7 @@ private slots:
         QCOMPARE(config["n_key_value_heads"].toInt(), 2);
     }
 
-    /// A number of key heads and the names with an underscore go together in TransformerLens.
+    /// In TransformerLens a number of key heads goes together with the names with an underscore.
     void aRefactoredGroupedModelHasKeysForEachQueryHead()
     {
         test::ToyOptions options;

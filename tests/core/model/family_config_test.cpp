@@ -11,14 +11,14 @@
 
 using namespace headwise;
 
-/// What the keys of a family's config mean where they are absent, null, zero or of another kind than usual.
+/// Config keys of a family that are absent, null, zero or of an unusual type.
 class FamilyConfigTest : public QObject {
     Q_OBJECT
 
 private slots:
     void init() { m_folder = std::make_unique<QTemporaryDir>(); }
 
-    /// Norms per head have the same shape for any number of heads: the matrices tell how many there are.
+    /// Norms per head have the same shape for any number of heads: the matrices determine the number.
     void aNumberOfHeadsIsCheckedBeforeItIsCountedTo()
     {
         for (const char* name : {"qwen3", "stablelm, parallel with head norms"}) {

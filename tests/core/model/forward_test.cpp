@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<int> tokens{3, 1, 4, 1, 5, 0, 2, 6, 5};
 
-/// The reference against the pass under test: logits, patterns, residuals and output norms.
+/// Compares the pass under test with the reference: logits, patterns, residuals and output norms.
 template <typename Scalar>
 bool agree(const test::ReferenceRun& reference, const ForwardResult<Scalar>& run, double tolerance)
 {

@@ -28,7 +28,7 @@ bool isClose(double a, double b)
 
 } // namespace
 
-/// Values that were computed elsewhere; those of rotary frequencies and ALiBi's slopes are in positions_test.
+/// Published values; those of rotary frequencies and ALiBi's slopes are in positions_test.
 class GoldenValuesTest : public QObject {
     Q_OBJECT
 
@@ -43,7 +43,7 @@ private slots:
 
     void activationsAtMinusThree()
     {
-        // The published one loses two digits in 1 + erf.
+        // The published value loses two digits in 1 + erf.
         QVERIFY(std::abs(activation(Activation::Gelu, -3) + 0.00404969409489031) < 1e-16);
         QVERIFY(isClose(activation(Activation::GeluNew, -3), -0.0036373920817729943));
     }

@@ -139,7 +139,7 @@ private slots:
         QVERIFY(!find(report, "context")); // rotary positions have no table
     }
 
-    /// The one thing that may differ: a table of positions longer than the context.
+    /// The only allowed difference: a position table longer than the context.
     void seesATableOfPositionsThatIsLonger()
     {
         const test::ToyModel toy = test::writeToyModel(newFolder(), test::gpt2Options());

@@ -136,7 +136,7 @@ private slots:
         };
         for (const Merge& merge : merges())
             QVERIFY(merge.possible);
-        // Two equal columns of K in layer 1, but for a part in 10⁹: the smallest singular value falls below 10⁻⁷ σ₁.
+        // Two columns of K in layer 1 are equal up to 10⁻⁹: the smallest singular value falls below 10⁻⁷ σ₁.
         test::StoredTensor& fused = toy.tensors["transformer.h.1.attn.c_attn.weight"];
         for (std::size_t row = 0; row < 15; ++row)
             fused.values[row * 45 + 15 + 3] = fused.values[row * 45 + 15 + 9] + (row == 4 ? 1e-9 : 0);
@@ -150,7 +150,7 @@ private slots:
     {
         ModelConfig c = gpt2Small();
         c.nLayers = 2, c.nCtx = 5;
-        // A second way: every token attends to itself and all before it.
+        // Computed a second way: every token attends to itself and all before it.
         const double perLayer = 2.0 * (4.0 * 768 * 768 + 2.0 * 768 * 3072);
         double sum = 0, last = 0;
         for (int token = 0; token < c.nCtx; ++token) {

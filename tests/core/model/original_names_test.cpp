@@ -67,7 +67,7 @@ private slots:
             const ProcessedWeights weights = test::processed(model, wish);
             const auto done =
                 writeOriginalFolder(weights, folder, path("written"), ExistingFolder::Replace, Task{});
-            // TransformerLens' own models are written by its keys, which do not say everything we read.
+            // TransformerLens' own models are written with its keys, which cannot express everything we read.
             if (name.startsWith("TransformerLens") && !whyNotTransformerLens(weights.config()).empty()) {
                 QCOMPARE(done.error().message, whyNotTransformerLens(weights.config()));
                 continue;
@@ -129,7 +129,7 @@ private slots:
     {
         ProcessingWish wish = asStored();
         wish.refactorAttention = StepWish::Required;
-        // An attention without positions between its factors is refactored, but for the layout.
+        // Attention without positions between its factors is refactored, but the layout forbids it here.
         const auto folder = test::writeFamily(path("original"), test::familyModel("qwen2"));
         const auto plan = planProcessing(*test::loaded(folder), wish);
         QVERIFY(!plan);
@@ -156,7 +156,7 @@ private:
         return std::filesystem::path(m_folder->path().toStdString()) / name;
     }
 
-    /// Folded norms are the identity in the file, those that were passed over as they were.
+    /// Folded norms are the identity in the file; skipped ones are unchanged.
     static void checkNorms(const ProcessedWeights& weights, const ModelWeights& written)
     {
         using enum TensorKind;

@@ -54,7 +54,7 @@ bool speaksOf(const std::vector<std::string>& sentences, std::string_view word)
 
 } // namespace
 
-/// The ways in which tools are known to give wrong numbers without a word, one test each.
+/// Known ways in which tools silently give wrong numbers, one test each.
 class PitfallsTest : public QObject {
     Q_OBJECT
 

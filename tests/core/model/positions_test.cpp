@@ -33,7 +33,7 @@ RotaryScaling llama3(double factor)
 
 } // namespace
 
-/// Frequencies and slopes against numbers made elsewhere.
+/// Frequencies and slopes, compared with published numbers.
 class PositionsTest : public QObject {
     Q_OBJECT
 

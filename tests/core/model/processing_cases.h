@@ -7,7 +7,8 @@
 
 #include <QTemporaryDir>
 
-// What tests of the processing share: wishes, toys whose files change, and how far a processed model is from the reference.
+// Helpers for tests of the processing: wishes, toys whose files change, and the distance of a processed model from the
+// reference.
 
 namespace headwise::test {
 
@@ -39,7 +40,7 @@ inline double difference(const Matrix<double>& a, const Matrix<double>& b)
     return d.allFinite() ? d.maxCoeff() : INFINITY;
 }
 
-/// max |Δ log-softmax| against the reference, which knows the stored weights alone.
+/// max |Δ log-softmax| from the reference, which knows only the stored weights.
 inline double change(const std::filesystem::path& folder, const ProcessedWeights& weights)
 {
     const auto reference = matrixOf(referenceForward(folder, tokens).logits);
@@ -62,7 +63,7 @@ public:
     {
     }
 
-    /// After `toy.tensors` was changed.
+    /// Call it after changing `toy.tensors`.
     void save() const
     {
         writeSafetensors(toy.folder / "model.safetensors", toy.tensors, toy.options.float64);

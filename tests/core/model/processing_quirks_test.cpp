@@ -11,7 +11,7 @@ using test::Toy;
 
 namespace {
 
-/// An attention-only model of one layer whose ln1 has a bias alone.
+/// An attention-only model of one layer whose ln1 has only a bias.
 std::shared_ptr<const ModelWeights> withoutTheWeightOfLn1(const ModelConfig& config,
                                                           const std::filesystem::path& folder)
 {
@@ -46,7 +46,7 @@ std::shared_ptr<const ModelWeights> withoutTheWeightOfLn1(const ModelConfig& con
 
 } // namespace
 
-/// The models that a plain implementation of the processing gets wrong, one each.
+/// Models that a plain implementation of the processing gets wrong, one each.
 class ProcessingQuirksTest : public QObject {
     Q_OBJECT
 
@@ -156,7 +156,7 @@ private slots:
         wish.centerUnembed = StepWish::Required;
         QVERIFY(test::failsWith(toy.plan(wish), ErrorCode::InvalidArgument, "--center-unembed"));
 
-        ProcessingPlan forced; // the positive control: done all the same, it does change the function
+        ProcessingPlan forced; // the positive control: done anyway, the step changes the function
         forced.applied.centerUnembed = true;
         QVERIFY(change(toy.toy.folder, test::processedBy(toy.model(), forced)) > 1e-3);
     }
@@ -203,7 +203,7 @@ private slots:
 
     void quirk13ANormWithABiasAndNoWeightIsFolded()
     {
-        // The loader asks for both, so the recipes are written down here, those of ln1.w left out.
+        // The loader requires both, so the recipes are listed here without ln1.w.
         test::ToyOptions options;
         options.attnOnly = true;
         options.nLayers = 1;

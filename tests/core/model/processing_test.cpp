@@ -13,7 +13,7 @@ using test::Toy;
 
 namespace {
 
-/// Each step alone on top of nothing, as a Default wish.
+/// Each step alone, as a Default wish.
 std::vector<ProcessingWish> singleSteps()
 {
     std::vector<ProcessingWish> wishes;

@@ -98,7 +98,7 @@ std::vector<std::vector<double>> sideBySide(const std::vector<std::vector<std::v
 
 } // namespace
 
-/// The reference is what the forward pass is measured with, so it is first held against numbers that came from elsewhere.
+/// The reference measures the forward pass, so it is first compared with independent numbers.
 class ReferenceTest : public QObject {
     Q_OBJECT
 
@@ -141,7 +141,8 @@ private slots:
         }
     }
 
-    /// README of the demo: L0H1 looks one token back (0.93), L1H5, L1H0 and L1H7 at what followed last time (0.99, 0.86, 0.77).
+    /// README of the demo: L0H1 attends to the previous token (0.93), L1H5, L1H0 and L1H7 are induction heads (0.99,
+    /// 0.86, 0.77).
     void seesTheKnownHeadsOfTheDemo()
     {
         std::mt19937 engine(1);
@@ -195,7 +196,7 @@ private slots:
         QCOMPARE_GT(largestDifference(wrong.logits, right.logits), 0.05);
     }
 
-    /// Each option of the TransformerLens layout reaches the numbers, or a test over it would prove nothing.
+    /// Each option of the TransformerLens layout affects the numbers; otherwise a test over it would prove nothing.
     void everyOptionOfTheToyModelChangesTheOutput_data()
     {
         using test::ToyOptions;

@@ -134,7 +134,7 @@ double relative(const Matrix<double>& logits, const Matrix<double>& expected)
 
 } // namespace
 
-/// Models without skip connections, and without a pair of their matrices.
+/// Models without skip connections, with and without a pair of their matrices.
 class SkiplessTest : public QObject {
     Q_OBJECT
 
@@ -150,7 +150,7 @@ private slots:
             QCOMPARE(counterpart.config().norm, NormKind::None);
             const Matrix<double> logits = test::ran<double>(counterpart, tokens).logits;
             QVERIFY(relative(logits, denseLogits(toy)) < 1e-12);
-            // It is another function.
+            // The function differs.
             QVERIFY(relative(logits, test::ran<double>(test::raw(test::loaded(toy.folder)), tokens).logits)
                     > 0.1);
         }
@@ -222,7 +222,7 @@ private slots:
         }
     }
 
-    // Q, K or V of a block whose attention and MLP stand side by side, or that has no MLP: P stays, the function too.
+    // Q, K or V of a parallel block, or of one without an MLP: P stays, and the function too.
     void oneMatrixOfParallelBlocksKeepsTheFunction()
     {
         for (const int kind : {0, 1, 2, 3}) {
@@ -248,7 +248,7 @@ private slots:
                 const double difference = relative(run.logits, expected.logits);
                 QVERIFY2(difference < 1e-10, QByteArray::number(difference));
                 QVERIFY((run.patterns[1][2] - expected.patterns[1][2]).cwiseAbs().maxCoeff() < 1e-10);
-                // The matrix is gone: the heads' columns of the identity stand in its place.
+                // The matrix is gone: the heads' columns of the identity replace it.
                 const HeadWeights<double> head = merged->head<double>({1, 0});
                 const Matrix<double>& gone = pair == MergePair::QP ? head.W_Q
                     : pair == MergePair::KP                        ? head.W_K
@@ -284,7 +284,7 @@ private slots:
             const ProcessedWeights model = isSkipless ? skipless(folder) : test::raw(test::loaded(folder));
             const std::string reason = *whyNotMerge(model, MergePair::QP, Task{});
             const auto merged = mergePair(model, MergePair::QP, Task{});
-            // Where the pair cannot go and one matrix can, it is that one that goes.
+            // If the pair cannot be removed but one matrix can, that matrix is removed.
             return merged && !losesOneMatrix(model.config()) ? std::string()
                 : merged                                     ? reason
                                                              : merged.error().message;
@@ -346,7 +346,7 @@ private slots:
         };
         QVERIFY(read({{"skipless", "true"}}).empty());
         QVERIFY(read({{"skipless", "true"}, {"merged", "\"q\""}}).find("qp, kp, vp") != std::string::npos);
-        // The matrices that should be gone are there.
+        // The matrices that should be gone still exist.
         QVERIFY(read({{"skipless", "true"}, {"merged", "\"qp\""}}).find("attn.W_Q") != std::string::npos);
         QVERIFY(
             read({{"skipless", "true"}, {"merged", "\"qp\""}, {"parallel_attn_mlp", "true"}}).find("'merged'")
@@ -362,7 +362,7 @@ private:
         return isProcessed ? test::processed(model) : test::raw(model);
     }
 
-    /// Written and read back it is the same, and the removed matrices are gone.
+    /// After writing and reading it is the same, without the removed matrices.
     void checkFolder(const ProcessedWeights& merged, MergePair pair, const test::ToyModel& toy,
                      const Matrix<double>& logits)
     {

@@ -245,7 +245,7 @@ private slots:
         QCOMPARE(fitted(scale, values.cwiseAbs()).low, 50.0F);
         QCOMPARE(fitted(scale, values.cwiseAbs()).high, 950.0F);
         ValueStatistics both = statisticsOf(values.cwiseAbs());
-        both.add(statisticsOf(Eigen::MatrixXf::Constant(1, 1000, 2000))); // Of two matrices together.
+        both.add(statisticsOf(Eigen::MatrixXf::Constant(1, 1000, 2000))); // over two matrices together
         QCOMPARE(fitted(scale, both).high, 2000.0F);
         QCOMPARE(fitted(scale, both).low, 100.0F);
     }

@@ -72,7 +72,7 @@ private slots:
 
     void redAndGreenMeetWithoutOneOfTheirCones()
     {
-        // Equally light red and green: far apart, and hardly apart for two of three.
+        // Equally light red and green: far apart normally, and hardly apart in two of three simulations.
         const Rgb red = 0xFFC04040U;
         const Rgb green = 0xFF4C8040U;
         const auto apart = [&](ColorVision vision) {

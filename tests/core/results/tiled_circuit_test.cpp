@@ -13,7 +13,7 @@ using Eigen::Index;
 
 namespace {
 
-// Not a power of two either way, so that the last entry of every level stands for fewer cells.
+// No power of two in either direction, so that the last entry of every level covers fewer cells.
 FactoredMatrix<float> factors(Index rows, Index cols, float outlier = 20)
 {
     std::srand(7);
@@ -93,7 +93,7 @@ private slots:
             const Matrix<float> estimate = circuit->strongestEstimate(whole);
             if (TiledCircuit::isEstimateExact(level))
                 QVERIFY(test::isClose(estimate, exact, tolerance));
-            // A part in a hundred thousand for the order of the sums.
+            // Allows a part in a hundred thousand for the order of the sums.
             QVERIFY(((1 + 1e-5F) * exact.cwiseAbs() - estimate.cwiseAbs()).minCoeff() >= 0);
             // And not far: the longest row of each block is in it.
             QVERIFY(estimate.cwiseAbs().sum() > 0.6F * exact.cwiseAbs().sum());
@@ -118,7 +118,7 @@ private slots:
 
     void aSampleKnowsHowLargeTheEntriesOfALevelAre()
     {
-        // One outlying row would be most of the whole, and a sample may miss it.
+        // One outlying row would dominate the whole, and a sample may miss it.
         const auto circuit = *TiledCircuit::create(factors(2300, 5000, 1), Task{}); // overview level 3
         QCOMPARE(circuit->overviewLevel(), 3);
         for (int level = 1; level < 3; ++level)

@@ -95,8 +95,8 @@ private slots:
         QVERIFY(contains(longRunNotice(estimate, 1), "30 days"));
     }
 
-    /// Ten ids and numbers of 6 lists of both circuits and the moments of their lines, 144 heads: 3.7 GB in the end, 1 more while the
-    /// second grows.
+    /// Ten ids and values of 6 lists of both circuits, and the moments of their lines, for 144 heads: 3.7 GB in the end,
+    /// and 1 more while the second grows.
     void tablesOfAllHeadsNeedGigabytes()
     {
         const RunEstimate all = estimateRun(everything(), gpt2Small(), {});
@@ -108,8 +108,8 @@ private slots:
                  refusal.c_str());
     }
 
-    /// Measured 57 and 58 s of one core with 5 s of opening and token side: the vocabulary is read anew for every head, which
-    /// takes longer than multiplying it with ten directions.
+    /// Measured 57 and 58 s of one core with 5 s of opening and token side: the vocabulary is read again for every head,
+    /// which takes longer than multiplying it with ten directions.
     void readingTheVocabularyForEveryHeadIsCounted()
     {
         for (const char* id : {"singular_tokens", "degeneracy"}) {
@@ -152,7 +152,7 @@ private slots:
         QVERIFY(findAnalysis("tables")->cost(config, options).bytes < 1e6);
     }
 
-    /// What is too much for all heads is asked about some; the sentence is true in the window and on the command line.
+    /// A run too large for all heads is suggested for some; the message applies to the window and the command line.
     void allHeadsCanBeTooMany()
     {
         const ModelConfig config = gpt2Small();

@@ -53,7 +53,7 @@ Session smallSession()
     return session;
 }
 
-/// Processes this one started and has not seen end.
+/// Returns running processes that this one has started.
 std::vector<pid_t> readingProcesses()
 {
     std::vector<pid_t> found;
@@ -83,7 +83,7 @@ private:
         return isOk(writeSession(file(name), smallSession(), Task{})) ? file(name) : std::filesystem::path();
     }
 
-    /// A good session that `change` got to work on with the HDF5 library.
+    /// Writes a good session and applies `change` to it with the HDF5 library.
     template <typename Change>
     std::filesystem::path changed(const char* name, Change change)
     {
@@ -109,7 +109,7 @@ private:
 private slots:
     void initTestCase() { QVERIFY(isOk(readSession(written("good.h5"), Task{}))); }
 
-    /// Where there are many, the library sorts them, for which the C library asks how much memory there is.
+    /// With many entries the library sorts them, for which the C library asks for the amount of memory.
     void aGroupOfManyArraysIsRead()
     {
         Session wide = smallSession();
@@ -205,7 +205,7 @@ private slots:
         QVERIFY(failsWith(readSession(path, Task{}), ErrorCode::Unsupported, "filter"));
     }
 
-    /// The window divides the one by the other.
+    /// The window divides one by the other.
     void keyValueHeadsMustDivideTheHeads()
     {
         for (const int heads : {2, 4, 6}) {
@@ -226,7 +226,7 @@ private slots:
         }
     }
 
-    /// Checksums are right, so that the library believes what it reads: several in a hundred end it.
+    /// The checksums are right, so the library trusts what it reads; several in a hundred mutants crash it.
     void mutantsEndInAnErrorOrASession()
     {
         const FileBytes whole = bytesOf(written("whole.h5"));
@@ -283,7 +283,7 @@ private slots:
         QVERIFY(readingProcesses().empty());
     }
 
-    /// Reads the limits where the kernel tells them.
+    /// Reads the limits where the kernel reports them.
     void theReadingProcessIsConfined()
     {
         const auto reader = Hdf5Reader::open(written("confined.h5"));

@@ -35,7 +35,7 @@ ResultArray array(std::string path, std::vector<std::size_t> shape, std::vector<
     return result;
 }
 
-/// Every field set, to something that is not its default. 2 layers, 3 heads, d_head 5, d_model 7, 11 tokens.
+/// Every field has a value other than its default. 2 layers, 3 heads, d_head 5, d_model 7, 11 tokens.
 Session fullSession()
 {
     Session session;
@@ -109,7 +109,7 @@ private:
         return static_cast<std::size_t>(std::distance(begin(files), end(files)));
     }
 
-    /// A good session with one thing made wrong by `damage`.
+    /// Writes a good session with one fault from `damage`.
     std::filesystem::path damaged(const std::function<void(Session&)>& damage)
     {
         Session session = fullSession();
@@ -141,11 +141,11 @@ private slots:
         QVERIFY(isOk(writeSession(file("root.h5"), fullSession(), Task{})));
         QVERIFY(isSessionFile(file("root.h5")));
         std::fstream bytes(file("root.h5"), std::ios::in | std::ios::out | std::ios::binary);
-        std::uint64_t root = 0; // behind the superblock's mark, version, sizes and three other addresses
+        std::uint64_t root = 0; // after the superblock's signature, version, sizes and three other addresses
         bytes.seekg(36).read(reinterpret_cast<char*>(&root), sizeof root);
         bytes.seekp(static_cast<std::streamoff>(root) + 20).put('\x55'); // its checksum is wrong now
         bytes.close();
-        QVERIFY(isSessionFile(file("root.h5"))); // and not a model that is to be opened
+        QVERIFY(isSessionFile(file("root.h5"))); // and does not open as a model
         QVERIFY(failsWith(readSession(file("root.h5"), Task{}), ErrorCode::Corrupt, "is damaged"));
     }
 
@@ -178,7 +178,7 @@ private slots:
         QVERIFY(std::isnan(values[4]) && values[5] == 5);
     }
 
-    /// The fixture was written by h5py from the format's description, not by us.
+    /// The fixture was written by h5py from the format's description, not by Headwise.
     void aFileOfVersion1IsRead()
     {
         const Result<Session> read = readSession(testData("session-v1.h5"), Task{});
@@ -215,8 +215,8 @@ private slots:
         QCOMPARE(read->view, std::string("{\"head\": \"1.2\"}"));
     }
 
-    /// Files of Headwise itself: of the first commit that wrote any, and of one that names axes by HDF5's scales. The numbers
-    /// are those that h5py reads.
+    /// Files of Headwise itself: of the first commit that wrote one, and of one that names axes with HDF5's scales. The
+    /// numbers are those that h5py reads.
     void filesOfEveryWriterAreRead_data()
     {
         QTest::addColumn<QString>("name");
@@ -275,7 +275,7 @@ private slots:
              {"n_layers", "n_heads", "n_kv_heads", "d_model", "d_head", "d_mlp", "d_vocab", "n_ctx"})
             QVERIFY(isOk(writer.setAttribute("model", name, std::int64_t(1))));
         QVERIFY(isOk(writer.writeTexts("future", std::vector<std::string>{"x"})));
-        // Arrays where ours are, in shapes that ours never have.
+        // Arrays at our paths in shapes that ours never have.
         QVERIFY(isOk(writer.writeArray("scores/copying", {1, 1}, std::vector<float>{0.5F}, Task{})));
         QVERIFY(isOk(writer.writeArray("scores/per_token", {5}, std::vector<float>(5), Task{})));
         QVERIFY(
@@ -448,7 +448,7 @@ private slots:
         QVERIFY(contents(file("kept.h5")) == before);
     }
 
-    /// A limit on the size of files looks to the program like a disk that is full.
+    /// A limit on file sizes looks like a full disk to the program.
     void aFullDiskLeavesTheOldFileAndNothingElse()
     {
         QVERIFY(isOk(writeSession(file("disk.h5"), fullSession(), Task{})));
@@ -474,7 +474,7 @@ private slots:
         QCOMPARE(fileCount(), files);
     }
 
-    /// Killed at many moments of endless saving, the file is always a whole session.
+    /// Killed at many moments of endless saving, the file is always a complete session.
     void killingLeavesAWholeFile()
     {
         const auto path = file("killed.h5");
@@ -484,7 +484,7 @@ private slots:
             if (child == 0)
                 for (;;)
                     static_cast<void>(!writeSession(path, fullSession(), Task{}));
-            // No fact to wait for: the kill must come at any moment of the writing.
+            // There is no event to wait for: the kill must come at any moment of the writing.
             usleep(static_cast<useconds_t>(3000 + 1700 * wait));
             kill(child, SIGKILL);
             waitpid(child, nullptr, 0);

@@ -55,7 +55,7 @@ private slots:
         QVERIFY(!card.name.empty() && !card.architecture.empty());
     }
 
-    /// DESIGN: of config.json and each safetensors header, in name order.
+    /// FORMAT.md: the digest covers config.json and each safetensors header, in name order.
     void theDigestIsOfConfigAndHeader()
     {
         const QString folder = HEADWISE_DEMO_MODEL;
@@ -86,7 +86,7 @@ private slots:
         QVERIFY(makeSession(*m_weights, "raw", nullptr, {}).tokens.empty());
     }
 
-    // A run that was killed is taken up only by one that asks the same.
+    // Only a run with the same question resumes a killed one.
     void everyInputIsAnotherQuestion()
     {
         const Session frame = makeSession(*m_weights, "raw", nullptr, {});

@@ -81,7 +81,7 @@ private slots:
     void aTextThatGrowsWithoutMeasureIsRefused();
 };
 
-// Perl 5.36 and PCRE2 10.42 agree on these (facts/FILE_FORMATS.md, section 10).
+// Perl 5.36 and PCRE2 10.42 agree on these.
 void PreTokenizerTest::splitsAsPerlDoes_data()
 {
     QTest::addColumn<QByteArray>("text");

@@ -53,8 +53,8 @@ private slots:
             return ids ? *ids : std::vector<int>{-1};
         };
         QCOMPARE(found("^the$"), std::vector<int>{1});
-        QCOMPARE(found("^␣the$"), std::vector<int>{0}); // as it is shown
-        QCOMPARE(found("^ the$"), std::vector<int>{0}); // as it is
+        QCOMPARE(found("^␣the$"), std::vector<int>{0}); // shown form
+        QCOMPARE(found("^ the$"), std::vector<int>{0}); // raw text
         QCOMPARE(found("[Tt]he"), (std::vector<int>{0, 1, 2, 4}));
         QCOMPARE(found("(?i)THE$"), (std::vector<int>{0, 1, 4}));
         QCOMPARE(found("the", 2), (std::vector<int>{0, 1}));

@@ -12,14 +12,14 @@
 
 #include <map>
 
-// The tokenizers of tests/data, what the reference says of them, and small files of a test's own.
+// The tokenizers of tests/data, their reference, and small files of single tests.
 
 namespace headwise::test {
 
 using Ids = std::vector<int>;
 using SpecialTokens = Tokenizer::SpecialTokens;
 
-/// reference.json; tests/data/tokenizers/README.md says where it comes from.
+/// reference.json; tests/data/tokenizers/README.md names its source.
 inline const QJsonObject& reference()
 {
     static const QJsonObject object = [] {
@@ -57,7 +57,7 @@ inline const Tokenizer& opened(const QString& name)
     return tokenizers.emplace(name, std::move(tokenizer).value()).first->second;
 }
 
-/// A tokenizer.json of a test's own, opened from a folder that is gone afterwards.
+/// Opens a tokenizer.json from a folder that is then deleted.
 inline Result<Tokenizer> openedFrom(const QByteArray& json, const QByteArray& config = {})
 {
     QTemporaryDir folder;

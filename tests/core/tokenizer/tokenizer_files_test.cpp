@@ -9,7 +9,7 @@ using test::opened;
 using test::openedFrom;
 using test::smallFile;
 
-/// What stands in the files of a tokenizer: formats, damage, refusals.
+/// Tokenizer files: formats, damage, refusals.
 class TokenizerFilesTest : public QObject {
     Q_OBJECT
 
@@ -87,7 +87,8 @@ void TokenizerFilesTest::aStoredVocabularyFindsAndDecodesButDoesNotEncode()
     const Tokenizer stored = Tokenizer::fromVocabulary(shown, bytes);
     QCOMPARE(stored.size(), 50260);
     QVERIFY(!stored.hasToken(50258));
-    QVERIFY(stored.isSpecial(50256) == false); // its bytes read as it is shown; nothing tells them apart
+    // its bytes look like its shown form; nothing distinguishes them
+    QVERIFY(stored.isSpecial(50256) == false);
     for (int id = 0; id < 50260; ++id)
         QCOMPARE(stored.shown(id), gpt2.shown(id));
     QCOMPARE(stored.find("␣the").value(), 262);
@@ -240,7 +241,7 @@ void TokenizerFilesTest::aFileCutAnywhereIsRefused()
 
 void TokenizerFilesTest::noJsonBreaksIt()
 {
-    // Every value of a file, one after the other, replaced by values of other types.
+    // Replaces every value of a file, one after the other, with values of other types.
     QFile file(QString::fromStdString(test::testData("tokenizers/shapes/prefix.json").string()));
     QVERIFY(file.open(QIODevice::ReadOnly));
     const QByteArray whole = file.readAll();

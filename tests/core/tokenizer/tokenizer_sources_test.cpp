@@ -33,7 +33,7 @@ QJsonObject jsonOf(const std::string& name)
     return QJsonDocument::fromJson(contentOf(name)).object();
 }
 
-/// What SentencePiece itself says; tests/data/tokenizers/README.md.
+/// The output of SentencePiece itself; see tests/data/tokenizers/README.md.
 const QJsonObject& pieces()
 {
     static const QJsonObject object = jsonOf("tokenizers/sentencepiece/reference.json");
@@ -88,7 +88,7 @@ const Tokenizer& gpt2()
     return tokenizer;
 }
 
-/// GPT-2's merges, as its tokenizer.json has them.
+/// GPT-2's merges in the form of its tokenizer.json.
 std::vector<std::string> gpt2Merges()
 {
     std::vector<std::string> merges;
@@ -108,7 +108,7 @@ std::vector<std::string> gpt2Spellings()
     return tokens;
 }
 
-/// Whether a tokenizer gives the ids of the reference's GPT-2 on all its texts.
+/// Tells whether a tokenizer gives the ids of the reference's GPT-2 for all its texts.
 bool isGpt2(const Tokenizer& tokenizer)
 {
     const QJsonObject reference = jsonOf("tokenizers/reference.json");
@@ -187,7 +187,7 @@ void TokenizerSourcesTest::decodesAsSentencePiece()
     int compared = 0;
     for (qsizetype i = 0; i < ids.size(); ++i) {
         const Ids given = idsOf(ids[i]);
-        // What SentencePiece writes for an unknown token, " ⁇ ", stands in no vocabulary.
+        // SentencePiece writes " ⁇ " for an unknown token, which is in no vocabulary.
         if (ids[i].isNull() || std::find(given.begin(), given.end(), 0) != given.end())
             continue;
         const QString expected = pieces()["models"][name]["decoded"][i].toString();
@@ -352,7 +352,7 @@ void TokenizerSourcesTest::vocabularyAndMergesTakeTheirSpecialTokensFromTheConfi
     folder.write("merges.txt", QByteArray("#version: 0.2\n"));
     const auto plain = Tokenizer::open(folder.path());
     QVERIFY(test::isOk(plain));
-    QVERIFY(plain->isSpecial(2) && !plain->isSpecial(1)); // GPT-2's, when nothing is said
+    QVERIFY(plain->isSpecial(2) && !plain->isSpecial(1)); // GPT-2's by default
     folder.write(
         "tokenizer_config.json",
         QByteArray(R"({"add_bos_token": true, "bos_token": {"content": "</s>"}, "eos_token": "</s>"})"));
@@ -393,7 +393,7 @@ void TokenizerSourcesTest::aFolderIsSearchedInTheStatedOrder()
     folder.write("tokenizer.json",
                  QByteArray(R"({"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 6}}})"));
     QCOMPARE(sizeNow(), 7);
-    // A GGUF's own vocabulary comes before all of them.
+    // A GGUF's own vocabulary takes precedence.
     folder.write("m.gguf", contentOf("models/stories260k-gguf/stories260K.gguf"));
     QCOMPARE(openModelTokenizer(WeightMap::open(folder.path() / "m.gguf").value()).value().size(), 512);
 }
@@ -453,7 +453,7 @@ void TokenizerSourcesTest::noDamagedModelBreaksIt()
     QFETCH(QString, name);
     QFile file(QString::fromStdString(modelPath(name).string()));
     QVERIFY(file.open(QIODevice::ReadOnly));
-    const QByteArray whole = file.read(20'000); // of the GGUF the header
+    const QByteArray whole = file.read(20'000); // the header of the GGUF
     std::mt19937 random(7);
     const Folder folder;
     for (int round = 0; round < 300; ++round) {

@@ -88,7 +88,7 @@ void TokenizerTest::neoxBringsEveryTextBackInNormalFormC()
         const QString text = referenceText(i);
         const auto ids = opened("gpt-neox-20b").encode(text.toStdString());
         QVERIFY(test::isOk(ids));
-        // Qt's own normalization, piece by piece: an added token is never composed with what follows it.
+        // Qt's own normalization, piece by piece: an added token is never composed with the text after it.
         QStringList pieces = text.split("<|endoftext|>");
         for (QString& piece : pieces)
             piece = piece.normalized(QString::NormalizationForm_C);
@@ -159,8 +159,8 @@ void TokenizerTest::everyTokenOfGpt2EncodesBackFromItsBytes()
         const auto ids = gpt2.encode(gpt2.bytes(id));
         whole += ids && *ids == Ids{id};
     }
-    // Not the 628 that are parts of characters (the encoder refuses their bytes) and a few that GPT-2 itself
-    // never uses because the pattern splits them.
+    // Excludes the 628 that are parts of characters (the encoder refuses their bytes) and a few that GPT-2 itself never
+    // uses because the pattern splits them.
     QVERIFY2(whole > 49500, qPrintable(QString::number(whole)));
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 const QString king = QStringLiteral("␣מלך");
 
-/// Where `part` of `line` begins on the screen.
+/// Returns where `part` of `line` begins on the screen.
 qreal leftOf(const QString& line, const QString& part)
 {
     QTextLayout layout(line);
@@ -42,7 +42,7 @@ private slots:
     void aNumberStaysBehindTheHebrewTokenItBelongsTo()
     {
         const QString line = king + QStringLiteral("   4.31   ␣queen");
-        QVERIFY(leftOf(line, QStringLiteral("4.31")) < leftOf(line, king)); // what is to be mended
+        QVERIFY(leftOf(line, QStringLiteral("4.31")) < leftOf(line, king)); // the fault to be corrected
         const QString mended = isolated(line);
         QVERIFY(leftOf(mended, QStringLiteral("4.31")) > leftOf(mended, QStringLiteral("מלך")));
         QVERIFY(leftOf(mended, QStringLiteral("␣queen")) > leftOf(mended, QStringLiteral("4.31")));

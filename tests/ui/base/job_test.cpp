@@ -16,7 +16,7 @@ using headwise::ui::waitForJobs;
 
 namespace {
 
-// Work that only ends when it is told to. Says so through `stopped`.
+// Work that runs until it is cancelled, and reports that through `stopped`.
 auto untilCancelled(std::shared_ptr<std::atomic<bool>> stopped)
 {
     return [stopped](const Task& task) -> Result<int> {

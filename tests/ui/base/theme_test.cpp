@@ -32,7 +32,7 @@ double contrast(const QColor& a, const QColor& b)
     return (high + 0.05) / (low + 0.05);
 }
 
-// The most opaque pixel's colour: what the stroke was drawn in.
+// The colour of the most opaque pixel, in which the stroke was drawn.
 QColor strokeOf(const QIcon& icon)
 {
     const QImage image = icon.pixmap(24, 24).toImage().convertToFormat(QImage::Format_ARGB32);
@@ -83,7 +83,7 @@ private slots:
             const QColor low = heatColor(-1, c);
             const QColor high = heatColor(1, c);
             QVERIFY(low.blue() > low.red() && high.red() > high.blue());
-            QVERIFY(contrast(heatColor(0, c), c.base) < 1.3); // nothing stands out that is nothing
+            QVERIFY(contrast(heatColor(0, c), c.base) < 1.3); // zero does not stand out
             QCOMPARE(heatColor(3, c), high);
             QCOMPARE(heatColor(std::nan(""), c), c.base);
         }
@@ -113,7 +113,7 @@ private slots:
         applyTheme(*qApp, ThemeMode::Light);
         QCOMPARE(QApplication::palette().color(QPalette::Window), lightColors().window);
         QCOMPARE(QApplication::font().pointSize(), 10);
-        QVERIFY(!systemIsDark()); // The offscreen platform is light, whatever we painted over it.
+        QVERIFY(!systemIsDark()); // The offscreen platform is light, whatever theme we use.
         applyTheme(*qApp, ThemeMode::Dark);
         QVERIFY(!systemIsDark());
         QCOMPARE(QApplication::palette().color(QPalette::Window), darkColors().window);

@@ -108,7 +108,7 @@ private slots:
             const QImage above = drawn(onPaper);
             QVERIFY(seen(above, 1).second > 0); // the name, in its colour
             QVERIFY(seen(above, 1).second < seen(above, 0).first);
-            // Several lie beside each other, in as many rows as it takes.
+            // Several names stand beside each other, in as many rows as needed.
             chart.setSeries({line({}, everywhere), line(QString(30, u'b'), {}), line(QString(30, u'c'), {})});
             const QImage rows = drawn(onPaper);
             QVERIFY(seen(rows, 1).second < seen(rows, 2).second);
@@ -124,7 +124,7 @@ private slots:
         QVERIFY(plotTop() > withRoom + 10);
     }
 
-    /// Many names of a small chart: those that have no room are counted, and none lies over the lines.
+    /// Many names in a small chart: those that do not fit are counted, and none covers the lines.
     void aLongLegendLeavesHalfOfASmallChart()
     {
         QVector<QPointF> everywhere;
@@ -223,7 +223,7 @@ private slots:
         QCOMPARE(chart.range().width(), full.width() / 1.25);
         QCOMPARE(chart.range().height(), full.height());
         QVERIFY((chart.positionOf({25, 5}) - at).manhattanLength()
-                < 1e-6); // What is under the mouse stays there.
+                < 1e-6); // The point under the mouse stays in place.
         turnWheel(chart, at, Qt::ShiftModifier);
         QCOMPARE(chart.range().height(), full.height() / 1.25);
         QTest::mouseDClick(canvasOf(chart), Qt::LeftButton, {}, at.toPoint());
@@ -246,7 +246,7 @@ private slots:
         QTRY_COMPARE(hovered.count(), 1);
         QCOMPARE(hovered[0], (QList<QVariant>{QStringLiteral("OV"), 1, QPointF(2, 50)}));
         QTest::mouseClick(canvasOf(chart), Qt::LeftButton, {}, chart.positionOf({2, 1}).toPoint());
-        // The index is that of the given points, the one left out included.
+        // The index counts all given points, including the hidden one.
         QCOMPARE(clicked.value(0), (QList<QVariant>{QStringLiteral("QK"), 2}));
     }
 
@@ -269,7 +269,7 @@ private slots:
         QTest::keyClick(&chart, Qt::Key_Down); // the other has one point
         QCOMPARE(hovered.last().at(0).toString(), QStringLiteral("b"));
         QCOMPARE(hovered.last().at(1).toInt(), 0);
-        // Fewer series: the point that was on is gone, and the keys begin anew.
+        // Fewer series: the current point is gone, and the keys start again.
         const auto clicks = clicked.size();
         chart.setSeries({{QStringLiteral("c"), {{1, 2}, {2, 9}}}});
         QTest::keyClick(&chart, Qt::Key_Return);

@@ -16,7 +16,7 @@
 using namespace headwise;
 using namespace headwise::test;
 
-/// Work of the window's jobs whose model changes under it.
+/// Work of the window's jobs while their model changes.
 class AboutModelTest : public QObject {
     Q_OBJECT
 
@@ -46,7 +46,7 @@ private slots:
         QVERIFY(failsWith(ui::aboutModel(m_circuits, seven)({}), ErrorCode::Io,
                           "model.safetensors changed while it was read"));
         const auto broken = [](const Task&) -> Result<int> {
-            return Error{ErrorCode::Corrupt, "The numbers are NaN."}; // what came of it
+            return Error{ErrorCode::Corrupt, "The numbers are NaN."}; // the outcome
         };
         QVERIFY(
             failsWith(ui::aboutModel(m_circuits, broken)({}), ErrorCode::Io, "changed while it was read"));

@@ -21,7 +21,7 @@ std::shared_ptr<const Circuits> demo()
 
 } // namespace
 
-/// The norms that colour the heads before the first analysis is done.
+/// The norms that colour the heads before the first analysis ends.
 class FirstNormsTest : public QObject {
     Q_OBJECT
 

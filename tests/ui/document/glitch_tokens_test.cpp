@@ -24,7 +24,7 @@ double median(std::vector<double> values)
     return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// ‖e − ē‖ of every token that is one, more than 4 robust deviations below their median.
+/// Returns the untrained tokens: ‖e − ē‖ more than 4 robust deviations below the median.
 std::set<int> glitches(const Workspace& workspace)
 {
     const Circuits& circuits = *workspace.model()->circuits();
@@ -49,7 +49,7 @@ std::set<int> glitches(const Workspace& workspace)
     return marked;
 }
 
-/// A copy of the demo in whose embedding three tokens in a row are zero. \returns false if a file could not be written
+/// Copies the demo with three consecutive embedding rows set to zero. \returns false if a file could not be written
 bool copyWithZeroRows(const QString& folder, int firstToken)
 {
     constexpr qsizetype row = 256 * sizeof(float); // d_model of the demo

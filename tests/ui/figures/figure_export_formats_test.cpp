@@ -97,7 +97,7 @@ QByteArray written(const FigureSource& source, FigureSettings settings, FigureFo
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
-/// One of every kind of picture, none with more cells than an SVG has rectangles.
+/// One of every kind of picture, none with more cells than an SVG draws as rectangles.
 std::vector<std::unique_ptr<FigureSource>> oneOfEach()
 {
     std::vector<std::unique_ptr<FigureSource>> all;

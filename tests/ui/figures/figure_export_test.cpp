@@ -93,7 +93,8 @@ class FigureExportTest : public QObject {
     Q_OBJECT
 
 private slots:
-    void initTestCase() { applyTheme(*qApp, ThemeMode::Dark); } // Figures are light whatever the window is.
+    // Figures are light whatever the window's theme.
+    void initTestCase() { applyTheme(*qApp, ThemeMode::Dark); }
 
     void aPngHasItsSizeItsResolutionAndItsProvenance()
     {
@@ -201,7 +202,8 @@ private slots:
         QVERIFY(!without.texts.contains(QStringLiteral("0.5")));
     }
 
-    /// What lies beyond the low limit is told at the lower end, which no names of columns keep off the edge of the page.
+    /// Values below the low limit are marked at the lower end, which is not at the edge of the page, because there are no
+    /// column names.
     void bothEndsOfTheColorBarAreOnThePage()
     {
         const auto source = view(2, 2);

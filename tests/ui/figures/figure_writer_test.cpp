@@ -32,7 +32,7 @@ using namespace headwise::ui;
 
 namespace {
 
-constexpr int patience = 60000; // ms, under a loaded machine
+constexpr int patience = 60000; // ms, on a loaded machine
 
 const QStringList tokens{QStringLiteral("␣Paris"), QStringLiteral("a,\"b\""), QStringLiteral("日本"),
                          QStringLiteral("שלום"),   QStringLiteral("é<&>"),    QStringLiteral("<0xE2>")};
@@ -76,7 +76,7 @@ std::unique_ptr<LineChart> chart()
     return view;
 }
 
-/// A matrix whose numbers are not finished before they may be.
+/// A matrix whose numbers stay unfinished until released.
 class SlowRows : public FigureSource, public DetachableRows {
 public:
     void paintFigure(QPainter& /*painter*/, const QSizeF& /*size*/,
@@ -118,7 +118,7 @@ private:
         return view;
     }
 
-    /// Equal but for groups that nothing is drawn in.
+    /// Compares all but groups without drawing.
     static void compareSvg(const QByteArray& recorded, const QByteArray& direct)
     {
         const test::Svg one = test::readSvg(recorded);
@@ -154,7 +154,7 @@ private:
             QCOMPARE(recorded->data, direct->data);
             QCOMPARE(recorded->texts, direct->texts);
             if (format == FigureFormat::Pdf) {
-                // The page as it is set, not the date and the document's own id.
+                // Compares the page content, without the date and the document's id.
                 QVERIFY(!test::textOf(direct->bytes).isEmpty());
                 QCOMPARE(test::textOf(recorded->bytes), test::textOf(direct->bytes));
                 QCOMPARE(recorded->bytes.count("/Subtype /Image"), direct->bytes.count("/Subtype /Image"));
@@ -329,7 +329,7 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(written.count(), 1, patience);
         QVERIFY(turns >= 2);
         QCOMPARE(contents(file), contents(direct));
-        // A table that changes meanwhile is no table.
+        // A table that changes during the export is not written.
         const QString changing = m_folder.filePath(QStringLiteral("changing.csv"));
         writer.write(*rows, changing, settings);
         m_model.removeRow(7);

@@ -21,7 +21,7 @@ using namespace headwise::ui;
 
 namespace {
 
-// 8 px of room above and below the bar of a 200 px high widget.
+// 8 px of space above and below the bar of a 200 px high widget.
 constexpr int top = 8;
 constexpr int bottom = 192;
 
@@ -55,7 +55,7 @@ private slots:
         bar.setScale(scale);
         const QImage image = bar.grab().toImage();
         for (int y = top + 2; y < bottom - 2; y += 10) {
-            // The middle of the pixel, and the bar's 256 slices meet 184 pixels: one slice off is right.
+            // The centre of the pixel; the bar's 256 slices meet 184 pixels, so one slice off is allowed.
             const float value = static_cast<float>(bottom - y - 0.5) / float(bottom - top);
             const QRgb found = image.pixel(4, y);
             QVERIFY(found == colorOf(value, scale) || found == colorOf(value + 1.0F / 256, scale)
@@ -245,7 +245,7 @@ private slots:
     {
         ColorScale scale{.map = ColorMap::Signed, .low = -2, .high = 2};
         const std::vector<float> sample{-2, -1.5F, -0.4F, 0.55F, 0.6F, 2, 3, -7, NAN, 0.7F};
-        // Nine are finite, two of them beyond; what is at the upper limit is in the last part.
+        // Nine are finite, two of them out of range; a value at the upper limit is in the last part.
         const std::vector<double> expected{2 / 9.0, 1 / 9.0, 3 / 9.0, 1 / 9.0};
         QCOMPARE(sharesOnBar(sample, scale, 4), expected);
         scale.transform = ColorTransform::Sqrt; // what is above 0.5 lies in the last quarter

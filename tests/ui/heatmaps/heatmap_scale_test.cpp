@@ -1,6 +1,6 @@
 #include "tests/support/program.h"
 
-// What of a heatmap does not fit its scale, what is at its edges, and what a screen reader is told.
+// Out-of-range values, norms and labels at the edges of a heatmap, and its screen reader text.
 
 #include "ui/base/theme.h"
 #include "ui/heatmaps/color_bar.h"
@@ -83,7 +83,7 @@ private slots:
         QCOMPARE(view.note(), QStringLiteral("1 value beyond the limits"));
     }
 
-    /// However much room there is: right beside square cells, as long as they are.
+    /// The bar is next to square cells and as long as they are, however much space there is.
     void aBarKeepsToItsCells_data()
     {
         QTest::addColumn<Qt::Orientation>("orientation");

@@ -1,6 +1,6 @@
 #include "tests/support/program.h"
 
-// A heatmap of what is too large to be formed: tiles that come as they are looked at.
+// A heatmap of a circuit too large to form, from tiles loaded when they become visible.
 
 #include "ui/base/theme.h"
 #include "ui/heatmaps/heatmap_view.h"
@@ -51,7 +51,7 @@ float strongestOf(const Matrix<float>& cells)
     return cells(row, column);
 }
 
-/// The cells that the pixel at `at` stands for: the block of its level that lies under its middle.
+/// Returns the cells of the pixel at `at`: the block of its level under its centre.
 Matrix<float> cellsUnder(const HeatmapView& view, QPoint at, int level)
 {
     const QRectF origin = view.cellRect(0, 0);
@@ -114,7 +114,7 @@ private slots:
         QVERIFY(view.note().startsWith(QStringLiteral("each pixel: mean of 32 × 32")));
         for (const QPoint at : {QPoint(150, 150), QPoint(300, 200), QPoint(400, 330)}) {
             const float mean = static_cast<float>(cellsUnder(view, at, 5).cast<double>().mean());
-            // Rounding may move a value to the neighbouring one of 256 colours.
+            // Rounding may change the colour by one of 256 steps.
             const QRgb found = image.pixel(at);
             const float step = 0.1F / 256 / 20;
             QVERIFY(found == colorOf(mean - step, fixed) || found == colorOf(mean + step, fixed));

@@ -41,7 +41,7 @@ void prepare(HeatmapView& view, std::shared_ptr<const Eigen::MatrixXf> matrix)
     QVERIFY(QTest::qWaitForWindowExposed(&view));
 }
 
-// Just inside the cell's corner: its middle may hold a number.
+// Returns a point just inside the cell's corner, because its centre may show a number.
 QPoint insideOf(const HeatmapView& view, int row, int column)
 {
     return view.cellRect(row, column).topLeft().toPoint() + QPoint(4, 4);
@@ -87,7 +87,7 @@ private slots:
         ColorScale dark = unitScale;
         dark.map = ColorMap::SignedDark;
         QCOMPARE(view.grab().toImage().pixel(insideOf(view, 0, 0)), colorOf(1, dark));
-        QCOMPARE(view.colorScale().map, ColorMap::Signed); // What is saved does not depend on the theme.
+        QCOMPARE(view.colorScale().map, ColorMap::Signed); // The saved state does not depend on the theme.
     }
 
     void changingTheScaleRepaintsTheSameData()
@@ -123,7 +123,7 @@ private slots:
         const QImage image = view.grab().toImage();
         const QPointF at = view.cellRect(777, 1234).center();
         QCOMPARE(image.pixel(static_cast<int>(at.x()), static_cast<int>(at.y())), colorOf(-1, unitScale));
-        int blue = 0; // The one cell, in the one or two pixels each way that touch it.
+        int blue = 0; // Only this cell, in the one or two pixels per direction that touch it.
         for (int y = 0; y < image.height(); ++y)
             for (int x = 0; x < image.width(); ++x)
                 blue += image.pixel(x, y) == colorOf(-1, unitScale) ? 1 : 0;

@@ -17,7 +17,7 @@ using Kind = Picture::Kind;
 
 namespace {
 
-constexpr int patience = 60000; // ms, under a loaded machine
+constexpr int patience = 60000; // ms, on a loaded machine
 
 /// −3, −2, …
 ResultArray arrayOf(std::string path, std::vector<std::size_t> shape, std::vector<std::string> axes)
@@ -77,7 +77,7 @@ private slots:
                               QStringLiteral("−1.00"), QStringLiteral("–"), QStringLiteral("–")}
                       .join(u'|')));
         QCOMPARE(model.tokenAt(2), std::optional(5));
-        // −3 … 4 but for what is no number, on one scale; tokens and row names have no colour.
+        // −3 … 4 except NaN, on one scale; tokens and row names have no colour.
         const auto heat = [&model](int row, int column) {
             return model.index(row, column).data(ArrayTableModel::HeatRole);
         };
@@ -108,7 +108,7 @@ private slots:
                 > model.index(1, 1).data(ArrayTableModel::SortRole).toLongLong());
     }
 
-    /// Of a list of tokens each is told once, beside its rank.
+    /// A token that names a row is listed once, beside its rank.
     void tokensThatNameRowsAreToldOnce()
     {
         m_workspace->runs()->runAnalysis("direct_path");
@@ -152,7 +152,7 @@ private slots:
             return model.index(row, column).data(ArrayTableModel::BarRole);
         };
         QVERIFY(!bar(0, 1).isValid());
-        // −3 is the longest; zero is in the middle where there are both signs.
+        // −3 is the longest bar; zero is in the middle if both signs occur.
         QCOMPARE(bar(0, 2).toPointF(), QPointF(0, 0.5));
         QCOMPARE(bar(4, 2).toPointF(), QPointF(0.5, 0.5 + 0.5 / 3));
         QCOMPARE(bar(1, 3).toPointF(), QPointF(0, 0.5));
@@ -218,7 +218,8 @@ private slots:
         QCOMPARE(namesAlong(wholeArray(square), 0, pictureContext(*m_workspace))(1), QStringLiteral("1.5"));
     }
 
-    // Lists of a layer are cut at the selected head's, and so is what stands beside them; alone it is of all layers.
+    // Lists of a layer, and the columns beside them, are cut at the selected head's layer; alone, a list shows all
+    // layers.
     void listsOfLayersAreCutAtTheSelectedOne()
     {
         const ResultArray lists = arrayOf("analyses/x/in_values", {2, 3, 4}, {"layer", "direction", "rank"});

@@ -30,11 +30,11 @@
 using namespace headwise;
 using namespace headwise::ui;
 
-// Every item model of the window under Qt's tester, which checks the rules of models at each change.
+// Every item model of the window under Qt's model tester, which checks the rules at each change.
 
 namespace {
 
-/// A model with a sorting proxy over it, both watched.
+/// A model with a sorting proxy, both tested.
 template <typename Model>
 struct Watched {
     Model model;
@@ -78,7 +78,7 @@ private:
         return scores;
     }
 
-    /// The selection wanders, results come, the model goes and comes again, all under testers of every model below `page`.
+    /// Changes selection, results and model while testers watch every model below `page`.
     template <typename PageType>
     void watchPage()
     {

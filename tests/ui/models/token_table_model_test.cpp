@@ -80,7 +80,7 @@ private slots:
         QCOMPARE(heat(0, TokenTableModel::ValueColumn).toDouble(), 4.3125 / 12);
         QCOMPARE(heat(1, TokenTableModel::ValueColumn).toDouble(), -1.0);
         QVERIFY(!heat(0, TokenTableModel::RankColumn).isValid());
-        model.setRows(twoTokens(), 24); // that of two tables beside each other
+        model.setRows(twoTokens(), 24); // shared with the table beside it
         QCOMPARE(heat(1, TokenTableModel::ValueColumn).toDouble(), -0.5);
     }
 

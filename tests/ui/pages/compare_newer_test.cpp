@@ -1,4 +1,4 @@
-// The selected head in two models: what the Compare page shows of both equals what each model's own circuits say.
+// The selected head in two models: the Compare page agrees with each model's own circuits.
 
 #include "core/circuits/block.h"
 #include "tests/support/analysed.h"
@@ -146,7 +146,7 @@ private slots:
             const Circuits circuits = circuitsOf(path(name));
             return *tokenLine(circuits, *tokensOf(circuits), {CircuitKind::FullOv, head}, TableSide::Row, 3);
         };
-        // All eleven tokens are among the twenty strongest of both, so that only their ranks differ.
+        // All eleven tokens are among the twenty strongest of both, so only their ranks differ.
         const TableDifference expected = tableDifference(lineOf("older"), lineOf("newer"), 20, {});
         auto* both = opened.find<TableFigure>(QStringLiteral("Tokens both heads have"));
         QTRY_COMPARE_WITH_TIMEOUT(both->model()->rowCount(), 11, patience);

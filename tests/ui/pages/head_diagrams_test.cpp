@@ -25,14 +25,14 @@ using namespace headwise;
 using namespace headwise::test;
 using namespace headwise::ui;
 
-/// Diagrams of heads and of what they compose: edges, classes, the threshold.
+/// Diagrams of heads and their composition: edges, classes, the threshold.
 class HeadDiagramsTest : public QObject {
     Q_OBJECT
 
 private:
     using Opened = OpenedResults;
 
-    /// The diagrams of K- and of V-composition, their heads coloured by what G2 found.
+    /// Returns the diagrams of K- and V-composition, with heads coloured by their pattern scores.
     static std::pair<DiagramView*, DiagramView*> strongestPairs(Opened& opened)
     {
         run(opened, "pattern_scores");
@@ -86,7 +86,7 @@ private slots:
                  colors.categorical[static_cast<std::size_t>(HeadClass::Induction)]);
     }
 
-    /// A click on a class in the legend asks for its colour, which every diagram has then, on paper too.
+    /// A click on a class in the legend asks for its colour, which then applies to every diagram, on paper too.
     void classesHaveTheColoursThatWereChosen()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
@@ -120,7 +120,7 @@ private slots:
         auto* button = diagram->parentWidget()->findChild<QPushButton*>();
         QVERIFY(button && button->isVisibleTo(diagram->parentWidget()) && button->menu());
         emit button->menu()->aboutToShow();
-        QVERIFY(button->menu()->actions().size() > 3); // classes, a line, and the way back
+        QVERIFY(button->menu()->actions().size() > 3); // classes, a separator, and a way to reset
         button->menu()->actions().back()->trigger();
         QVERIFY(colorChoice().classes.isEmpty());
         QCOMPARE(diagram->classColor(induction, colors),
@@ -148,9 +148,9 @@ private slots:
         QVERIFY(isOk(own));
         opened.workspace.notebook()->setOwnHeadClasses(*own);
         for (const DiagramView* view : {diagram, other}) {
-            QCOMPARE(classOf(view, 1), QStringLiteral("name mover"));  // over the rule's
+            QCOMPARE(classOf(view, 1), QStringLiteral("name mover"));  // overrides the rule's class
             QCOMPARE(classOf(view, 15), QStringLiteral("name mover")); // 2 layers of 8 heads
-            QCOMPARE(classOf(view, 2), QStringLiteral("induction"));   // that of the rules
+            QCOMPARE(classOf(view, 2), QStringLiteral("induction"));   // the class of the rules
             QCOMPARE(classOf(view, 13), QStringLiteral("induction"));  // by its score
             QCOMPARE(view->classes().ofHeads[2], static_cast<int>(HeadClass::Induction));
         }

@@ -20,7 +20,7 @@ using namespace headwise;
 using namespace headwise::test;
 using namespace headwise::ui;
 
-/// Pictures that show all heads at once: a row for each, boxes by layer, a row per pair.
+/// Pictures of all heads at once: one row each, boxes by layer, one row per pair.
 class HeadPicturesTest : public QObject {
     Q_OBJECT
 
@@ -77,7 +77,7 @@ private slots:
         }
     }
 
-    /// By CKA, whose order is another than that of the cosines.
+    /// CKA has another order than the cosines.
     void pairsStandInTheOrderOfTheirOwnClusters()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
@@ -183,7 +183,7 @@ private slots:
         QVERIFY(dataRows(tiles).size() > 16 * 2 * sigma.shape[2]);
     }
 
-    /// T^ee of every head of layer 0, the only one that has it, on one scale.
+    /// T^ee of every head of layer 0, the only layer that has it, on one scale.
     void matricesOfEveryHeadStandSideBySide()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
@@ -223,7 +223,7 @@ private slots:
         QVERIFY(opened.page.figures().contains(tiles));
     }
 
-    /// A pixel of each quarter of a tile has the colour of its cell.
+    /// A pixel in each quarter of a tile has the colour of its cell.
     void cellsOfATileHaveTheColoursOfTheScale()
     {
         SmallMultiples tiles;
@@ -307,7 +307,7 @@ private slots:
         QCOMPARE(plane->series()[0].points[5].x(), numbers(opened, "spectra/qk/effective_rank").at(5));
     }
 
-    /// Grids of one picture that measure the same have one scale, from zero.
+    /// Grids of one picture with the same quantity share a scale that starts at zero.
     void gridsToBeComparedHaveOneScale()
     {
         Opened opened(HEADWISE_DEMO_MODEL);

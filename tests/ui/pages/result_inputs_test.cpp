@@ -15,7 +15,7 @@ using namespace headwise;
 using namespace headwise::ui;
 using test::patience;
 
-/// What an analysis is asked about, chosen on its page: files, heads, tokens.
+/// Inputs of an analysis, chosen on its page: files, heads, tokens.
 class ResultInputsTest : public QObject, test::ResultPageDriver {
     Q_OBJECT
 
@@ -38,8 +38,8 @@ private slots:
         QVERIFY(said);
     }
 
-    // Counts come from a file, stay when the fields are read again, make what was computed without them another question, and
-    // are gone with a click.
+    // Counts come from a file and survive another reading of the fields. They make earlier results outdated, and a click
+    // removes them.
     void countsOfATextAreReadFromAFile()
     {
         openDemo();

@@ -19,7 +19,7 @@ using namespace headwise::ui;
 
 namespace {
 
-/// The ink of a row of a table: from the first to the last column of pixels, and where the decimal point stands: the glyph
+/// The ink of a row of a table: the first and last column of pixels, and the position of the decimal point, the glyph
 /// whose ink is all at the foot of the line.
 struct Ink {
     int first = -1, last = -1;
@@ -121,7 +121,7 @@ private slots:
         QVERIFY(!inks[5].point);
         QVERIFY(inks[5].last < *inks[0].point
                 && inks[5].last > *inks[0].point - 4); // its ones stand with theirs
-        // The longest part decides, and nothing is cut: every number is as wide as its font makes it.
+        // The longest part decides, and nothing is cut off: every number has its full width.
         const QFontMetrics metrics(numberFont());
         for (int row = 0; row < 6; ++row) {
             const Ink& ink = inks[static_cast<std::size_t>(row)];

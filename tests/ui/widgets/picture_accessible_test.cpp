@@ -1,6 +1,6 @@
 #include "tests/support/program.h"
 
-// Charts, grids of patterns and diagrams as a screen reader finds them: tables.
+// Charts, grids of patterns and diagrams for screen readers: tables.
 
 #include "ui/charts/diagram_view.h"
 #include "ui/charts/pattern_grid.h"

@@ -33,7 +33,7 @@ class TokenEditTest : public QObject {
     Q_OBJECT
 
 private:
-    /// What the list under the line says once it stands for `query`.
+    /// Returns the list under the line once it shows the results for `query`.
     static QStringList offered(TokenEdit& edit, const QString& query)
     {
         edit.setFocus();
@@ -95,7 +95,7 @@ private slots:
         QTest::keyClick(&line.edit, Qt::Key_Return);
         QTRY_COMPARE_WITH_TIMEOUT(tokens.size(), 1, patience);
         QCOMPARE(tokens.front().front().toInt(), 0);
-        // What is wrong with one is said in its place, and cannot be chosen.
+        // An error is shown in place of a result and cannot be chosen.
         const QStringList wrong = offered(line.edit, QStringLiteral("/(the/"));
         QCOMPARE(wrong.size(), 1);
         QVERIFY2(wrong.front().startsWith(QStringLiteral("Pattern '(the' is no regular expression")),

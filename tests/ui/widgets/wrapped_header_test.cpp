@@ -19,7 +19,7 @@ namespace {
 
 constexpr int padding = 2 * 8; // px, the style sheet's
 
-/// Empty where every title of `table` can be read whole and every column is in view, else the first that cannot.
+/// Empty if every title of `table` can be read completely and every column is visible, else the first that cannot.
 QString cutTitle(const QTableView* table)
 {
     const QHeaderView* header = table->horizontalHeader();
@@ -74,7 +74,7 @@ private slots:
         QTRY_COMPARE(table.horizontalHeader()->height(), oneLine);
     }
 
-    /// A title as wide as its column goes on to another line where the sign of sorting comes to stand beside it.
+    /// A title as wide as its column wraps when the sort indicator appears beside it.
     void aSortedTitleLeavesRoomForTheSign()
     {
         QStandardItemModel model(3, 2);

@@ -147,7 +147,7 @@ void AnalysisForm::createRows()
     m_rows->addRow(tr("Lengths"), m_metric);
     m_rows->addRow(tr("Seed"), m_seed);
     m_problem->hide();
-    // Not one of the rows: Qt 6.4 writes past its rows where one that wraps was there before and others went.
+    // Not one of the rows: Qt 6.4 writes past its rows if a wrapped one was there before and others were removed.
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
@@ -238,7 +238,7 @@ void AnalysisForm::setNeeds(const Analysis& analysis)
     show(m_metric, analysis.followsMetric);
     show(m_relations, m_needs.tokenizer && text(analysis.id).contains(QLatin1String("relation")));
     m_texts->setNeeds(analysis);
-    layout()->activate(); // or it would count the hidden fields until it is shown, and the window would grow
+    layout()->activate(); // otherwise hidden fields count until it is shown, and the window grows
     apply();
 }
 

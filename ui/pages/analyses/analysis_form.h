@@ -17,7 +17,7 @@ class DirectionInput;
 class HeadsInput;
 class TextInputs;
 
-/// Fields for the inputs that analyses need besides the weights. Only those that the shown analysis asks for are there.
+/// Input fields for analyses that need more than the weights. Shows only the fields of the current analysis.
 class AnalysisForm : public QWidget {
     Q_OBJECT
 
@@ -25,23 +25,24 @@ public:
     explicit AnalysisForm(Workspace* workspace, QWidget* parent = nullptr);
 
     void setNeeds(const Analysis& analysis);
-    /// Takes the fields over into the workspace; a message under them names any that cannot be read.
-    /// \returns whether it is known which heads are asked about
+    /// Copies the fields into the workspace. A message below names any field that cannot be read.
+    /// \returns whether the choice of heads is valid
     bool apply();
 
     QString prompt() const;
     void setPrompt(const QString& prompt);
-    /// Sets the positions of the score that is taken apart: −1 for the last query, or for each head's strongest key.
+    /// Sets the positions of the score to decompose. −1 means the last query, or each head's strongest key.
     void setPositions(int query, int key);
     int seed() const;
     void setSeed(int seed);
-    void loadRelations(const QString& file); ///< Empty: the built-in ones.
-    /// In place of two tokens: a name that readDirection() reads.
+    void loadRelations(const QString& file); ///< Empty: the built-in relations.
+    /// Sets a direction by a name that readDirection() reads, instead of two tokens.
     void setDirection(const QString& name);
 
 signals:
     void
-    directionRead(); ///< A direction's name was read: it is in the inputs now, or a message says why not.
+    /// A direction's name was read: it is now in the inputs, or a message explains the problem.
+    directionRead();
 
 protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
@@ -55,8 +56,8 @@ private:
     void createMarks(); ///< Fields that mark known heads.
     void createMetric();
     void showHeads();     ///< The heads that the analysis is asked about.
-    void suggest();       ///< A prompt and a direction to begin with.
-    void showSelection(); ///< Token and heads.
+    void suggest();       ///< Fills in an initial prompt and direction.
+    void showSelection(); ///< Shows the selected token and heads.
     std::vector<int> readPrompt(QString& problem) const;
     std::optional<int> readKeyToken(QString& problem) const;
     void readPositions(AnalysisInputs& inputs, QString& problem) const;
@@ -86,7 +87,7 @@ private:
     QLabel* m_problem;
     QString m_suggestedPrompt;
     InputNeeds m_needs;
-    QString m_relationsFile; // where they came from, if from a file
+    QString m_relationsFile; // empty unless they came from a file
 };
 
 } // namespace headwise::ui

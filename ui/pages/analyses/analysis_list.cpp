@@ -37,7 +37,7 @@ std::vector<QTreeWidgetItem*> leaves(const QTreeWidget* tree)
     return all;
 }
 
-/// Names on as many lines as they take: a tree measures its rows without knowing how wide they are.
+/// Draws names on as many lines as they need; a tree measures its rows without knowing their width.
 class WrappedNames : public QStyledItemDelegate {
 public:
     explicit WrappedNames(QTreeWidget* tree)
@@ -53,7 +53,7 @@ public:
         const int depth = index.parent().isValid() ? 2 : 1;
         const int width = std::max(m_tree->columnWidth(0) - depth * m_tree->indentation() - margins, 40);
         const QString name = index.data().toString();
-        int& height = m_heights[{name, width}]; // asked for again whenever the tree is laid out
+        int& height = m_heights[{name, width}]; // asked again at every layout of the tree
         if (height == 0)
             height = option.fontMetrics.horizontalAdvance(name) <= width
                 ? option.fontMetrics.height()
@@ -70,7 +70,7 @@ protected:
 
 private:
     const QTreeWidget* m_tree;
-    mutable QHash<std::pair<QString, int>, int> m_heights; // of a name in a width
+    mutable QHash<std::pair<QString, int>, int> m_heights; // height of a name at a width
 };
 
 } // namespace
@@ -122,10 +122,10 @@ std::vector<std::pair<QString, std::vector<const Analysis*>>> analysisGroups()
 InputNeeds askedInputs(const Analysis& analysis)
 {
     InputNeeds asked = analysis.needs;
-    asked.prompt |= analysis.id == "six_terms";     // else a sample of tokens stands in for it
-    asked.token |= analysis.id == "detokenization"; // the suffix; else it has curves and no table
-    asked.token |= analysis.id == "rotary";         // else the mean token alone stands in for it
-    asked.token |= analysis.id == "direct_path";    // whose row is all there is of large models
+    asked.prompt |= analysis.id == "six_terms";     // otherwise a sample of tokens is used
+    asked.token |= analysis.id == "detokenization"; // the suffix; without it there are curves but no table
+    asked.token |= analysis.id == "rotary";         // otherwise only the mean token is used
+    asked.token |= analysis.id == "direct_path";    // large models show only its row
     return asked;
 }
 
@@ -193,7 +193,7 @@ AnalysisList::AnalysisList(Workspace* workspace, QWidget* parent)
     m_search->setClearButtonEnabled(true);
     m_search->setTextMargins(4, 0, 4, 0);
     m_tree->setAccessibleName(tr("Analyses"));
-    setMinimumWidth(200); // px, of names on few lines
+    setMinimumWidth(200); // px, so that names need few lines
     m_tree->setColumnCount(2);
     m_tree->setHeaderHidden(true);
     m_tree->setIndentation(12);
@@ -283,7 +283,7 @@ void AnalysisList::select(const Analysis& analysis)
     for (QTreeWidgetItem* item : leaves(m_tree))
         if (analysisOf(item) == &analysis) {
             if (item->isHidden())
-                m_search->clear(); // asked for elsewhere: what is shown is in the list
+                m_search->clear(); // selected from elsewhere: it must be in the list
             m_tree->setCurrentItem(item);
         }
 }

@@ -10,14 +10,14 @@ class QTreeWidgetItem;
 
 namespace headwise::ui {
 
-/// The catalogue's analyses by their groups, searchable, each marked as computed, possible or not possible on this model.
+/// The catalogue's analyses by group, searchable, each marked as computed, possible or impossible on this model.
 class AnalysisList : public QWidget {
     Q_OBJECT
 
 public:
     explicit AnalysisList(Workspace* workspace, QWidget* parent = nullptr);
 
-    void select(const Analysis& analysis); ///< Without a signal.
+    void select(const Analysis& analysis); ///< Emits no signal.
     void updateMarks();
 
 signals:
@@ -32,29 +32,29 @@ private:
     QTreeWidget* m_tree;
 };
 
-/// "Circuits and tokens", of the letter an analysis' number begins with.
+/// Returns "Circuits and tokens" for the first letter of an analysis' number.
 QString groupTitle(QChar letter);
-/// Explanation of the "D7" beside a title.
+/// Explains the "D7" beside a title.
 QString explainedNumber(const Analysis& analysis);
-/// The groups in their order, each with its analyses.
+/// Returns the groups in order, each with its analyses.
 std::vector<std::pair<QString, std::vector<const Analysis*>>> analysisGroups();
 
-/// Inputs that the user is asked for: those an analysis needs, and those it takes where there are some.
+/// Inputs that the form shows: those an analysis requires, and optional ones.
 InputNeeds askedInputs(const Analysis& analysis);
 
-/// Files of the user's that an analysis makes use of if given: token counts, bigram counts, names.
+/// Optional files of an analysis: token counts, bigram counts, names.
 struct TextNeeds {
     bool tokenCounts = false, bigramCounts = false, names = false;
 };
 TextNeeds askedTexts(const Analysis& analysis);
-/// Whether it is about a query and a key, two positions of the prompt.
+/// Tells whether the analysis is about a query and a key position of the prompt.
 bool asksForPositions(const Analysis& analysis);
-/// Whether what it was computed `with` differs from `now` in something it looks at.
-/// \param hasAllTokens so that another token is another part of what is there
+/// Tells whether the inputs it was computed `with` differ from `now` in something it uses.
+/// \param hasAllTokens the results cover all tokens, so that another token needs no new run
 bool areAboutOthers(const Analysis& analysis, const AnalysisInputs& with, const AnalysisInputs& now,
                     bool hasAllTokens);
 
-/// Why `analysis` cannot be run now, in the window's words; empty if it can.
+/// Explains why `analysis` cannot run now; empty if it can.
 QString whyNotNow(const Analysis& analysis, const Workspace& workspace);
 
 } // namespace headwise::ui

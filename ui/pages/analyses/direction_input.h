@@ -10,25 +10,25 @@ class QPushButton;
 
 namespace headwise::ui {
 
-/// The id of words that are one token, or of #id; −1 for none and for several tokens.
+/// Returns the id of a text that is one token, or of #id; −1 for none and for several tokens.
 int tokenOf(const Workspace& workspace, const QString& words);
 
-/// A direction of the residual stream: one token minus another, or what readDirection() knows by name.
+/// Input of a residual direction: one token minus another, or a name that readDirection() knows.
 class DirectionInput : public QWidget {
     Q_OBJECT
 
 public:
     explicit DirectionInput(Workspace* workspace, QWidget* parent = nullptr);
 
-    /// [d_model]; empty where it cannot be told, `problem` then says why, and for a name while it is being read.
+    /// [d_model]; empty if it is invalid (with a `problem`), and while a name is being read.
     std::vector<double> read(QString& problem);
-    QString name() const;              ///< As readDirection() reads it; empty where nothing is typed.
-    void setName(const QString& name); ///< In place of two tokens: a name that readDirection() reads.
-    void suggest();                    ///< The selected token, unless something was typed.
+    QString name() const;              ///< The name as readDirection() reads it; empty if nothing is typed.
+    void setName(const QString& name); ///< Sets a name that readDirection() reads, instead of two tokens.
+    void suggest();                    ///< Proposes the selected token, unless something was typed.
 
 signals:
     void changed();
-    void nameRead(); ///< It is known now, or why it cannot be.
+    void nameRead(); ///< The name was read, or cannot be.
 
 private:
     std::vector<double> readNamed(QString& problem);
@@ -42,12 +42,12 @@ private:
     QString m_suggested;
     struct Named {
         std::string name;
-        std::shared_ptr<const Circuits> circuits; // whose it is
+        std::shared_ptr<const Circuits> circuits; // the model it belongs to
         std::vector<double> numbers;
         QString problem;
     };
-    Named m_named; // the last that was read
-    Job m_job;     // of a file, an MLP or a decomposition
+    Named m_named; // the last name read
+    Job m_job;     // reads a file, an MLP or a decomposition
 };
 
 } // namespace headwise::ui

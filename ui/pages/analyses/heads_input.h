@@ -9,17 +9,17 @@ class QLineEdit;
 
 namespace headwise::ui {
 
-/// The heads that an analysis is asked about: all, the selected one, or a list.
+/// The heads to analyse: all, the selected one, or a list.
 class HeadsInput : public QWidget {
     Q_OBJECT
 
 public:
     explicit HeadsInput(Workspace* workspace, QWidget* parent = nullptr);
 
-    void setAnalysis(const Analysis& analysis); ///< Forgets the list that was typed for another.
-    bool isAsked() const;                       ///< Whether the analysis of the open model takes named heads.
-    void showChoice();                          ///< The workspace's.
-    /// Takes the choice over into the workspace. \returns false, and says why, where the list cannot be read
+    void setAnalysis(const Analysis& analysis); ///< Discards the list typed for another analysis.
+    bool isAsked() const;                       ///< True if the current analysis accepts a choice of heads.
+    void showChoice();                          ///< Shows the workspace's choice.
+    /// Copies the choice into the workspace. \returns false with a `problem` if the list cannot be read
     bool apply(QString& problem);
 
 signals:

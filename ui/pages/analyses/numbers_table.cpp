@@ -70,7 +70,7 @@ void NumbersTable::show(const std::vector<const ResultArray*>& arrays, const Wor
         m_model->appendRow(row);
     }
     for (int column = 0; column < m_model->columnCount(); ++column) {
-        bool isEmpty = true; // a null or a unit that none of them has
+        bool isEmpty = true; // no row has a null or a unit
         for (int row = 0; row < m_model->rowCount(); ++row)
             isEmpty = isEmpty && m_model->item(row, column)->text().isEmpty();
         m_table->setColumnHidden(column, isEmpty);
@@ -82,9 +82,9 @@ void NumbersTable::show(const std::vector<const ResultArray*>& arrays, const Wor
 
 void NumbersTable::fitColumns()
 {
-    constexpr int widest = 240, leastOfLast = 240; // px; the whole text is said on hover
+    constexpr int widest = 240, leastOfLast = 240; // px; hovering shows the whole text
     WrappedHeader* header = m_table->header();
-    const QAbstractItemView* cells = m_table; // where the hint is public
+    const QAbstractItemView* cells = m_table; // sizeHint is public in the base class
     header->setSectionResizeMode(QHeaderView::Interactive);
     header->setMinimumSectionSize(40);
     const int last = m_model->columnCount() - 1;
@@ -104,7 +104,7 @@ void NumbersTable::fitColumns()
 void NumbersTable::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    layout()->activate(); // the table has its new width
+    layout()->activate(); // gives the table its new width
     fitColumns();
 }
 

@@ -11,7 +11,7 @@ namespace headwise::ui {
 class TableFigure;
 class Workspace;
 
-/// Arrays by name, shape, value at the selected head, null, unit and formula: those that no picture shows.
+/// Arrays that no picture shows, by name, shape, value at the selected head, null, unit and formula.
 class NumbersTable : public QWidget {
     Q_OBJECT
 
@@ -19,7 +19,7 @@ public:
     explicit NumbersTable(QWidget* parent = nullptr);
 
     void show(const std::vector<const ResultArray*>& arrays,
-              const Workspace& workspace); ///< Hides itself if none.
+              const Workspace& workspace); ///< Hides the table if there are none.
     TableFigure* table() const { return m_table; }
     bool isEmpty() const;
 
@@ -27,7 +27,7 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    void fitColumns(); ///< As wide as their contents, the definitions as wide as there is room.
+    void fitColumns(); ///< Fits the columns to their contents; the definitions take the remaining width.
 
     TableFigure* m_table;
     QStandardItemModel* m_model;

@@ -76,7 +76,7 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     splitter->setStretchFactor(1, 1);
     splitter->setSizes({260, 800});
     splitter->setChildrenCollapsible(false);
-    right->setMinimumSize(380, 560); // px: the words above a picture and the picture
+    right->setMinimumSize(380, 560); // px, for the text above a picture and the picture
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->addWidget(splitter);
@@ -105,7 +105,7 @@ QWidget* ResultPage::createHead()
     layout->addWidget(m_verify, 0, 1, Qt::AlignRight | Qt::AlignTop);
     layout->addWidget(m_formula, 1, 0, 1, 3);
     layout->addWidget(m_citation, 2, 0, 1, 3);
-    auto* work = new QHBoxLayout; // the words have all of the room while nothing runs
+    auto* work = new QHBoxLayout; // the text has the whole width while nothing is running
     work->addWidget(m_cost, 1);
     work->addWidget(new JobBar(workspace()->runs()->job(), head));
     layout->addLayout(work, 3, 0, 1, 3);
@@ -292,7 +292,7 @@ QString ResultPage::metricText() const
     for (const Picture& picture : m_analysis->pictures) {
         for (const std::string& path : picture.arrays) {
             const ResultArray* array = results.find(path);
-            const bool isOwn = path.find(m_analysis->id) != std::string::npos; // not another analysis's
+            const bool isOwn = path.find(m_analysis->id) != std::string::npos; // belongs to this analysis
             if (isOwn && array && isInEmbeddingMetric(*array))
                 return tr("Lengths are measured by the covariance of the embedding.");
         }
@@ -407,7 +407,7 @@ void ResultPage::drawVisible()
     if (!isVisible())
         return;
     const QRect seen(-m_pictures->pos(), m_scroll->viewport()->size());
-    if (drawCardsIn(seen, shownCards())) // They have taken their height, and others may have come into view.
+    if (drawCardsIn(seen, shownCards())) // They have their final height now, and others may be visible.
         QTimer::singleShot(0, this, &ResultPage::drawVisible);
     if (m_wantedScroll >= 0 && !m_cards.empty())
         QTimer::singleShot(

@@ -15,9 +15,9 @@ class NumbersTable;
 class FigureRow;
 class PictureCard;
 
-/// Every analysis of the catalogue: what it is, what it costs, what it is asked about, and its pictures.
+/// Shows any analysis of the catalogue: its description, cost, inputs and pictures.
 ///
-/// Driven by the catalogue and the results alone, so that an analysis that is added there is at once on this page.
+/// The page is driven by the catalogue and the results alone, so a new analysis appears here without further code.
 class ResultPage : public Page {
     Q_OBJECT
 
@@ -25,9 +25,10 @@ public:
     explicit ResultPage(Workspace* workspace, QWidget* parent = nullptr);
 
     void showAnalysis(std::string_view id);
-    void lookAtDirection(const QString& name); ///< The direction card of what readDirection() reads.
+    /// Shows the direction card for a name that readDirection() reads.
+    void lookAtDirection(const QString& name);
     void lookAtScore(const QString& prompt, int query,
-                     int key); ///< Taken apart; two positions of the prompt.
+                     int key); ///< Decomposes the score of two positions of the prompt.
     const Analysis& analysis() const { return *m_analysis; }
     /// Computes it with what the fields say; nothing where it cannot be.
     void run(Runs::Asker asker = Runs::Asker::User);
@@ -37,7 +38,7 @@ public:
     QList<FigureSource*> figures() override;
 
 signals:
-    void viewMade(QWidget* view); ///< A picture that can be exported, made just now.
+    void viewMade(QWidget* view); ///< A new picture that can be exported.
 
 protected:
     void recompute() override;
@@ -48,19 +49,19 @@ private:
     void createPictures();
     void connectSignals();
     void choose(const Analysis* analysis);
-    void showHead();  ///< The analysis, and whether it can be run.
+    void showHead();  ///< Shows the analysis, and whether it can run.
     void makeCards(); ///< Makes the cards of the analysis' pictures unless they are already there.
-    std::vector<PictureCard*> shownCards() const; ///< Without those that say nothing of the selected head.
-    void placeCards();                            ///< One or two abreast.
+    std::vector<PictureCard*> shownCards() const; ///< All but those that show nothing for the selected head.
+    void placeCards();                            ///< In one or two columns.
     void drawVisible();                           ///< Draws the cards on screen.
-    void showNumbers();                           ///< The arrays that no picture shows.
+    void showNumbers();                           ///< Lists the arrays that no picture shows.
     void followSelection();
-    bool isStale() const;             ///< Computed, but about other inputs.
-    bool isOtherwiseFiltered() const; ///< Computed, but of other tokens than are looked at now.
-    QString staleText() const;        ///< Empty where what is shown is what is asked.
-    QString missingText() const;      ///< Why pictures of the selected head are absent.
+    bool isStale() const;             ///< True if the results have other inputs than the form.
+    bool isOtherwiseFiltered() const; ///< True if the results have another token filter than the current one.
+    QString staleText() const;        ///< Empty if the results match the form.
+    QString missingText() const;      ///< Why the selected head has no pictures.
     QString costText() const;
-    QString metricText() const; ///< How what is shown measures lengths; empty where it does not.
+    QString metricText() const; ///< The metric of the results; empty if they measure no lengths.
 
     const Analysis* m_analysis;
     AnalysisList* m_list;
@@ -78,12 +79,12 @@ private:
     QLabel* m_empty;
     NumbersTable* m_numbers;
     std::vector<PictureCard*> m_cards;
-    FigureRow* m_paperFigure = nullptr; // of m_cards, once it was asked for
-    int m_wantedScroll = -1;            // of a session, until the pictures are there
+    FigureRow* m_paperFigure = nullptr; // figure made of m_cards, on request
+    int m_wantedScroll = -1;            // from a session, until the pictures exist
     int m_abreast = 0;
-    bool m_runsWhenRead = false; // the direction that is being read
-    bool m_lacksHead = false;    // what is there says nothing of the selected head
-    bool m_tokenMoved = false;   // since the session was opened, or the last look
+    bool m_runsWhenRead = false; // true while a direction's name is being read
+    bool m_lacksHead = false;    // the results do not cover the selected head
+    bool m_tokenMoved = false;   // since the session was opened or last shown
 };
 
 } // namespace headwise::ui

@@ -21,7 +21,7 @@ namespace headwise::ui {
 
 namespace {
 
-/// Contents of a file, with the other inputs empty.
+/// Content of a file; the other inputs are empty.
 struct Read {
     AnalysisInputs inputs;
     std::string warning;
@@ -122,7 +122,7 @@ TextInputs::TextInputs(Workspace* workspace, QFormLayout* rows, QWidget* parent)
     for (const auto signal : {&OpenModel::opened, &OpenModel::closed})
         connect(workspace->model(), signal, this, [this] {
             for (Job& job : m_jobs)
-                job.cancel(); // its ids would be another model's
+                job.cancel(); // its ids would belong to another model
             showFiles();
         });
     connect(workspace->runs(), &Runs::inputsChanged, this, &TextInputs::showFiles);

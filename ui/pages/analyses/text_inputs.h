@@ -12,18 +12,18 @@ class QPushButton;
 
 namespace headwise::ui {
 
-/// A file that may be given: what is known of it, a button that chooses one, and one that forgets it. Takes drops.
+/// An optional file: its state, a button to choose one, and one to remove it. Accepts drops.
 class InputFile : public QWidget {
     Q_OBJECT
 
 public:
-    /// \param title of the dialog, and what the buttons are about \param filter of the dialog
+    /// \param title of the dialog and in the buttons \param filter of the dialog
     InputFile(const QString& title, const QString& filter, QWidget* parent);
 
     void say(const QString& state, bool isGiven);
 
 signals:
-    void chosen(const QString& file); ///< Empty: none any more.
+    void chosen(const QString& file); ///< Empty: removed.
 
 protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
@@ -34,22 +34,22 @@ private:
     QPushButton* m_clear;
 };
 
-/// Inputs that analyses take from the user's files: counts of tokens and of pairs of tokens in a text, and a list of words.
+/// Inputs from the user's files: counts of tokens and of token pairs in a text, and a list of words.
 class TextInputs : public QObject {
     Q_OBJECT
 
 public:
     enum Kind { Tokens, Bigrams, Names };
 
-    /// \param rows gets a row for each of the files
+    /// \param rows receives one row per file
     TextInputs(Workspace* workspace, QFormLayout* rows, QWidget* parent);
 
-    void setNeeds(const Analysis& analysis);   ///< Only what it takes is shown.
-    void load(Kind kind, const QString& file); ///< Into the workspace's inputs; empty: none any more.
+    void setNeeds(const Analysis& analysis);   ///< Shows only the inputs it uses.
+    void load(Kind kind, const QString& file); ///< Loads into the workspace's inputs; empty: removes.
 
 signals:
     void loaded();                      ///< The workspace's inputs have changed.
-    void said(const QString& sentence); ///< Why a file was not read, or what of it counts for nothing.
+    void said(const QString& sentence); ///< Why a file was not read, or which parts were ignored.
 
 private:
     void showFiles();

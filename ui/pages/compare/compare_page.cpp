@@ -388,7 +388,7 @@ void ComparePage::showCharts(const HeadPair& pair)
                                     seriesOf(right, pair.right.angles, SeriesStyle::Line)};
     if (pair.left.ofChance == pair.right.ofChance) {
         angles.push_back(seriesOf(tr("random"), pair.left.ofChance, SeriesStyle::Dashed));
-    } else { // of other ranks
+    } else { // the ranks differ
         angles.push_back(seriesOf(tr("%1, random").arg(left), pair.left.ofChance, SeriesStyle::Dashed));
         angles.push_back(seriesOf(tr("%1, random").arg(right), pair.right.ofChance, SeriesStyle::Dashed));
     }
@@ -432,14 +432,14 @@ bool ComparePage::eventFilter(QObject* watched, QEvent* event)
         && !qobject_cast<QLineEdit*>(QApplication::focusWidget()))
         m_pictures->setFlashing(event->type() == QEvent::KeyPress);
     else if (event->type() == QEvent::WindowDeactivate)
-        m_pictures->setFlashing(false); // The release of the key goes to another window.
+        m_pictures->setFlashing(false); // Another window would get the key's release.
     return Page::eventFilter(watched, event);
 }
 
 void ComparePage::showEvent(QShowEvent* event)
 {
     Page::showEvent(event);
-    qApp->installEventFilter(this); // The key is for the page, whichever part of the window has the focus.
+    qApp->installEventFilter(this); // The page handles the key wherever the focus is.
 }
 
 void ComparePage::hideEvent(QHideEvent* event)
@@ -462,7 +462,7 @@ void ComparePage::setViewState(const QJsonObject& state)
 {
     m_text->setText(state[QStringLiteral("text")].toString());
     m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
-    const int wasDifference = state[QStringLiteral("difference")].toBool() ? 2 : 0; // of older sessions
+    const int wasDifference = state[QStringLiteral("difference")].toBool() ? 2 : 0; // from older sessions
     m_way->setCurrentIndex(
         std::clamp(state[QStringLiteral("way")].toInt(wasDifference), 0, m_way->count() - 1));
     m_newer->setReference(state[QStringLiteral("newer")].toBool());

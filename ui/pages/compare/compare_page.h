@@ -14,11 +14,11 @@ class ComparePictures;
 class CompareTables;
 class LineChart;
 
-/// The selected head beside the reference, which is another head or the same one of a newer model: one circuit as two pictures
-/// of one scale and zoom, as one with a divider, their difference or ratio, the tokens that enter and leave the top of a row,
-/// both spectra, principal angles, and how alike the two are.
+/// The selected head beside the reference: another head, or the same one in a newer model. Shows one circuit as two
+/// linked pictures, as one picture with a divider, or as difference or ratio; the tokens that enter and leave the top of
+/// a row; both spectra; principal angles; and similarity measures.
 ///
-/// While Shift is held the reference stands in the selected head's place; D shows the difference.
+/// While Shift is held the reference replaces the selected head; D shows the difference.
 class ComparePage : public Page {
     Q_OBJECT
 
@@ -35,7 +35,7 @@ protected:
     void hideEvent(QHideEvent* event) override;
 
 private:
-    /// The two sides to compare, or why there are none.
+    /// The two sides to compare, or the reason why there are none.
     struct Asked {
         std::optional<CompareSides> sides;
         QString message;
@@ -50,18 +50,18 @@ private:
     Asked askedOfNewer() const;
     void showAgainst(); ///< Fills the list of models to compare with.
     void compareTables(const CompareSides& sides);
-    void clear(const QString& message); ///< Says why there is nothing.
+    void clear(const QString& message); ///< Shows why there is nothing to compare.
     void showAnswer(const CompareAnswer& answer, const CompareSides& sides);
     void showNumbers(const HeadPair& pair);
     void showCharts(const HeadPair& pair);
     QString readOut(int row, int column) const;
     QString entryName(int index) const;
     QString modelNames() const;
-    bool isOfNewer() const; ///< The same head of the newer model is the reference.
+    bool isOfNewer() const; ///< True if the reference is the same head in the newer model.
     bool isTokenCircuit() const { return isFull(kind()); }
     CircuitKind kind() const;
 
-    ComparedModel* m_newer; // the workspace's
+    ComparedModel* m_newer; // owned by the workspace
     QComboBox* m_circuit;
     QComboBox* m_against;
     QLineEdit* m_text;

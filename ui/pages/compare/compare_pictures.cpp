@@ -20,7 +20,7 @@ namespace headwise::ui {
 namespace {
 
 constexpr int frame = 16;             // ms
-constexpr float ratioPercentile = 90; // of |ratio − 1|: two unrelated heads have ratios without bounds
+constexpr float ratioPercentile = 90; // of |ratio − 1|, because ratios of unrelated heads are unbounded
 
 double comparePicturesEntry(const HeatmapView::Matrix& matrix, int row, int column)
 {
@@ -98,8 +98,8 @@ void ComparePictures::connectPanel(HeatmapPanel* panel)
     connect(view, &HeatmapView::stateChanged, this, [this](const HeatmapState& state) {
         m_state = state;
         for (HeatmapPanel* other : panels())
-            if (!other->view()->isEmpty())      // which cannot tell how far it may be zoomed
-                other->view()->setState(state); // the same state is no change
+            if (!other->view()->isEmpty())      // an empty view has no zoom limits
+                other->view()->setState(state); // setting the same state changes nothing
     });
     connect(view, &HeatmapView::hoverLeft, this, &ComparePictures::hoverLeft);
     connect(view, &HeatmapView::cellHovered, this,
@@ -118,7 +118,7 @@ void ComparePictures::shareScale(HeatmapView* view)
             other->view()->showScale(scale);
         if (scale.fit == ColorFit::Fixed)
             return;
-        // The limits follow both matrices, not either.
+        // The limits follow both matrices together.
         m_scale = scale;
         ScaleChoice choice = view->scaleChoice();
         choice.fit = false;
@@ -134,7 +134,7 @@ void ComparePictures::fitBoth()
     Eigen::MatrixXf both(m_a->rows(), m_a->cols() + m_b->cols());
     both << *m_a, *m_b;
     ColorScale scale = m_scale;
-    scale.map = m_first->view()->colorScale().map; // limits depend on whether it is a signed one
+    scale.map = m_first->view()->colorScale().map; // limits depend on whether the map is signed
     scale = fitted(scale, both);
     scale.fit = ColorFit::Fixed;
     for (HeatmapPanel* panel : alike())
@@ -188,7 +188,7 @@ void ComparePictures::fillSplit()
 void ComparePictures::placeDivider()
 {
     const auto columns = static_cast<int>(m_a->cols());
-    const QSignalBlocker blocker(m_divider); // It is where it was.
+    const QSignalBlocker blocker(m_divider); // Its position is unchanged.
     m_divider->setRange(0, columns);
     m_divider->setPageStep(std::max(1, columns / 10));
     m_divider->setValue(static_cast<int>(std::lround(m_dividedAt * columns)));
@@ -197,7 +197,7 @@ void ComparePictures::placeDivider()
 void ComparePictures::fillRatio()
 {
     const auto ratio = std::make_shared<const Eigen::MatrixXf>(ratioOf(*m_a, *m_b));
-    // Equal is in the middle, where the map has no colour.
+    // Ratio 1 is in the middle, where the map has no colour.
     ColorScale scale = m_ratio->view()->colorScale();
     scale.map = ColorMap::Signed;
     scale.fit = ColorFit::Percentiles;

@@ -17,8 +17,8 @@ namespace headwise::ui {
 class HeatmapPanel;
 class SplitBar;
 
-/// Two matrices of one size with one zoom: side by side with one scale, in one picture with a divider between them, their
-/// difference, or their ratio.
+/// Two matrices of one size with one zoom: side by side on one scale, in one picture with a divider, as difference or as
+/// ratio.
 class ComparePictures : public QWidget {
     Q_OBJECT
 
@@ -37,11 +37,11 @@ public:
     enum class Way { Beside, Split, Difference, Ratio };
     void setWay(Way way);
     Way way() const;
-    void setFlashing(bool on); ///< The second in the place of the first.
+    void setFlashing(bool on); ///< Shows the second matrix in place of the first.
 
     double first(int row, int column) const; ///< NaN outside.
     double second(int row, int column) const;
-    /// The pictures on screen, with what each shows.
+    /// The pictures on screen with their titles.
     std::vector<std::pair<HeatmapView*, QString>> shown() const;
 
     QJsonObject viewState() const;
@@ -55,19 +55,19 @@ signals:
 private:
     QWidget* titled(QLabel* title, HeatmapPanel* panel, const QString& name);
     void connectPanel(HeatmapPanel* panel);
-    void shareScale(HeatmapView* view); ///< A choice of scale in it applies to all of alike().
-    void fitBoth(); ///< One scale for both matrices, as far as the reader leaves it to us.
+    void shareScale(HeatmapView* view); ///< Applies a change of scale in it to all of alike().
+    void fitBoth();                     ///< Fits one scale to both matrices, except for what the user chose.
     void titlePictures();
-    void fill(); ///< The pictures on screen, from the two matrices.
-    void put(HeatmapPanel* panel, const HeatmapView::Matrix& matrix); ///< Looked at where the others are.
+    void fill(); ///< Fills the pictures on screen from the two matrices.
+    void put(HeatmapPanel* panel, const HeatmapView::Matrix& matrix); ///< Keeps the common zoom.
     void fillSplit();
     void fillRatio();
-    void placeDivider(); ///< Where it was, as a fraction of the columns.
+    void placeDivider(); ///< Keeps its position as a fraction of the columns.
     std::array<HeatmapPanel*, 5> panels() const { return {m_first, m_second, m_split, m_between, m_ratio}; }
-    /// The panels that show the numbers themselves.
+    /// The panels that show the values themselves.
     std::array<HeatmapPanel*, 3> alike() const { return {m_first, m_second, m_split}; }
 
-    QStackedWidget* m_pages; // by Way
+    QStackedWidget* m_pages; // indexed by Way
     QLabel* m_firstTitle;
     QLabel* m_secondTitle;
     QLabel* m_splitTitle;
@@ -79,11 +79,11 @@ private:
     HeatmapPanel* m_between;
     HeatmapPanel* m_ratio;
     SplitBar* m_divider;
-    double m_dividedAt = 0.5; // share of the columns that show the second
-    QTimer m_dragged;         // at most one picture a frame
+    double m_dividedAt = 0.5; // fraction of the columns left of the divider
+    QTimer m_dragged;         // limits redrawing to once a frame
     HeatmapView::Matrix m_a, m_b;
-    HeatmapState m_state; // of all
-    ColorScale m_scale;   // how the limits of both follow the two matrices
+    HeatmapState m_state; // shared by all
+    ColorScale m_scale;   // how the common limits follow the two matrices
     Names m_names;
     bool m_isFlashing = false;
 };

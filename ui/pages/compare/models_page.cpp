@@ -35,7 +35,7 @@ namespace {
 
 const std::string modelsPageFolder = "comparison/";
 
-/// The names of the older and of the newer model; where they are equal, with the folders that tell them apart.
+/// Returns the names of the older and the newer model; if they are equal, with their folders.
 std::pair<QString, QString> namesOf(const Workspace& workspace)
 {
     const QString older = text(workspace.model()->card().name),
@@ -136,7 +136,7 @@ std::vector<Picture> changePictures()
     };
 }
 
-/// The tokens of one list that the other does not have.
+/// Lists the tokens of one list that the other lacks.
 QString tokensOnlyIn(const ArrayPart& list, const ArrayPart& other, const Workspace& workspace)
 {
     QStringList words;
@@ -418,7 +418,7 @@ void ModelsPage::drawVisible()
     if (!isVisible() || !m_scroll->isVisible())
         return;
     const QRect seen(-m_pictures->pos(), m_scroll->viewport()->size());
-    if (drawCardsIn(seen, m_cards)) // They have taken their height, and others may have come into view.
+    if (drawCardsIn(seen, m_cards)) // They have their final height now, and others may be visible.
         QTimer::singleShot(0, this, &ModelsPage::drawVisible);
 }
 

@@ -15,8 +15,8 @@ namespace headwise::ui {
 class PictureCard;
 class TableFigure;
 
-/// Changes between the open model and a newer one, head by head: the heads that changed most first, how W_OV and W_QK
-/// moved, which directions are new, and which tokens entered the selected head's tables.
+/// Changes between the open model and a newer one, head by head: the most changed heads, how W_OV and W_QK moved, new
+/// directions, and the tokens that entered the selected head's tables.
 class ModelsPage : public Page {
     Q_OBJECT
 
@@ -27,27 +27,27 @@ public:
 
 signals:
     void modelWanted();                      ///< The user wants to choose the newer one's folder.
-    void modelFileWanted();                  ///< …its only file.
-    void viewMade(QWidget* view);            ///< A picture that can be exported, made just now.
-    void pageRequested(const QString& name); ///< "compare": the selected head in both models.
+    void modelFileWanted();                  ///< The user wants to choose the newer model's single file.
+    void viewMade(QWidget* view);            ///< A new picture that can be exported.
+    void pageRequested(const QString& name); ///< "compare": show the selected head in both models.
 
 private:
     void createLayout();
     void connectSignals();
     void recompute() override;
-    bool isMatched() const; ///< Whether the two models differ in kind or size.
+    bool isMatched() const; ///< True if the two models differ in kind or size.
     void showHeads();
     void showMatches();
-    void showTokens(); ///< The selected head's tokens.
+    void showTokens(); ///< Shows the selected head's tokens.
     void makeCards();
     void followHead();
     void drawVisible();
 
-    QBoxLayout* m_top = nullptr; // m_state and the buttons
+    QBoxLayout* m_top = nullptr; // holds m_state and the buttons
     QLabel* m_state;
     QPushButton* m_choose;
     QPushButton* m_chooseFile;
-    QPushButton* m_circuits; // leads to both of them
+    QPushButton* m_circuits; // opens the page with both circuits
     QScrollArea* m_scroll;
     QWidget* m_pictures;
     QLabel* m_headsTitle;

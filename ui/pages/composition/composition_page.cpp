@@ -30,7 +30,7 @@ namespace headwise::ui {
 
 namespace {
 
-/// One number of an array [layer, head, layer, head]; NaN outside.
+/// Returns an entry of an array [layer, head, layer, head]; NaN outside.
 double pairAt(const ResultArray& array, HeadId earlier, HeadId later)
 {
     if (array.shape.size() != 4)
@@ -95,7 +95,7 @@ QWidget* CompositionPage::createMap()
     halves->addWidget(m_panel);
     halves->addWidget(m_pair);
     halves->setStretchFactor(0, 1);
-    // All of the room is the map's until there is a pair to show.
+    // The map has all of the space until there is a pair to show.
     const auto share = [this, halves](bool isCharted) {
         const int wanted = isCharted ? m_pair->minimumHeight() : m_pair->maximumHeight();
         halves->setSizes({std::max(halves->height() - wanted, 1), wanted});
@@ -104,7 +104,7 @@ QWidget* CompositionPage::createMap()
     halves->setSizes({1000, 20});
     layout->addWidget(halves, 1);
     m_panel->view()->setNanIsAbsent(true);
-    m_panel->view()->setCellShape(HeatmapView::CellShape::Square); // a layer is as wide as it is high
+    m_panel->view()->setCellShape(HeatmapView::CellShape::Square); // a layer is as wide as it is tall
     m_panel->view()->setAccessibleName(tr("Composition of all pairs"));
     return map;
 }
@@ -278,7 +278,7 @@ void CompositionPage::showMap(const ResultArray& all)
                          .label = [this](int index) { return text(reader(index)); },
                          .groupSize = inLayer,
                          .groupLabel = [](int group) { return layerLabel(group + 1); }});
-    ColorScale fixed = scale; // by all pairs, whichever are left out
+    ColorScale fixed = scale; // fitted to all pairs, hidden ones too
     fixed.fit = ColorFit::Fixed;
     view->proposeScale(fixed);
     view->setMatrix(matrix);

@@ -16,7 +16,7 @@ class PairPanel;
 class PairsPanel;
 class PictureCard;
 
-/// How much every later head reads of what every earlier one writes, as a map and as a wiring diagram.
+/// How much each later head reads of what each earlier head writes, as a map and as a wiring diagram.
 class CompositionPage : public Page {
     Q_OBJECT
 
@@ -28,8 +28,8 @@ public:
     QList<FigureSource*> figures() override;
 
 signals:
-    void pageRequested(const QString& name); ///< A pair was double-clicked: "compare".
-    void viewMade(QWidget* view);            ///< A picture that can be exported, made just now.
+    void pageRequested(const QString& name); ///< A pair was double-clicked: requests "compare".
+    void viewMade(QWidget* view);            ///< A new picture that can be exported.
 
 private:
     void createLayout();
@@ -41,7 +41,7 @@ private:
     void showWiring();
     void leaveOutWeak(Eigen::MatrixXf& cells) const;
     void markHead();
-    void showPair(); ///< Beside the map.
+    void showPair(); ///< Shows the pair beside the map.
     HeadId writer(int row) const;
     HeadId reader(int column) const;
     QString readOut(int row, int column) const;
@@ -60,7 +60,7 @@ private:
     PairPanel* m_pair;
     QWidget* m_wiring;
     PairsPanel* m_pairs;
-    PictureCard* m_card = nullptr; // of the wiring tab
+    PictureCard* m_card = nullptr; // in the wiring tab
 };
 
 } // namespace headwise::ui

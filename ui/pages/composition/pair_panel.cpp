@@ -16,7 +16,7 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int chartsHeight = 220; // px, of two charts that can be read
+constexpr int chartsHeight = 220; // px, for two readable charts
 }
 
 PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
@@ -67,7 +67,7 @@ void PairPanel::say(const QString& message)
         chart->hide();
     }
     setMinimumHeight(0);
-    setMaximumHeight(2 * QFontMetrics(m_title->font()).height() + 8); // the map has the room
+    setMaximumHeight(2 * QFontMetrics(m_title->font()).height() + 8); // leaves the space to the map
     setCharted(false);
 }
 

@@ -9,26 +9,27 @@ namespace headwise::ui {
 
 class LineChart;
 
-/// How one later head comes to read what an earlier one writes: the principal angles between the two spaces, and the rank-1 parts
-/// that the composition score is made of.
+/// How one later head reads what an earlier one writes: the principal angles between the two subspaces, and the rank-1
+/// parts of the composition score.
 class PairPanel : public Page {
     Q_OBJECT
 
 public:
     explicit PairPanel(Workspace* workspace, QWidget* parent = nullptr);
 
-    /// Shows the reference with the selected head, if the reference is the earlier one. \param letter "K", "Q", "V", for people
+    /// Shows the reference with the selected head, if the reference is the earlier one. \param letter "K", "Q" or "V",
+    /// for display
     void showPair(ReadBy by, const QString& letter);
     QList<FigureSource*> figures() override;
 
 signals:
-    void chartedChanged(bool charted); ///< There is a pair to show, or there is none any more.
+    void chartedChanged(bool charted); ///< Whether there is a pair to show.
 
 private:
     void setCharted(bool charted);
     void showParts(const PairParts& pair);
     void say(const QString& message);
-    bool isMeasuredByEmbedding() const; ///< The map, and so what is said of its pairs.
+    bool isMeasuredByEmbedding() const; ///< True if the map, and with it its pairs, use the embedding metric.
 
     QLabel* m_title;
     LineChart* m_angles;

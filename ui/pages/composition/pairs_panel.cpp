@@ -54,7 +54,7 @@ void PairsPanel::showKind(const std::string& kind, const QString& title)
 {
     const auto results = workspace()->model()->results();
     if (kind == m_kind && results == m_shown)
-        return; // scrolling, sorting and selected rows stay
+        return; // keeps scroll position, sorting and selection
     m_kind = kind;
     m_title = title;
     m_shown = results;

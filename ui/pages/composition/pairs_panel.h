@@ -9,8 +9,8 @@ namespace headwise::ui {
 class PairTableModel;
 class TableFigure;
 
-/// Every pair of an earlier and a later head with its composition score, the strongest first, and where it stands among chance
-/// once that is computed. A row selects both heads.
+/// Every pair of an earlier and a later head with its composition score, the strongest first, and its rank among random
+/// pairs once computed. A row selects both heads.
 class PairsPanel : public Page {
     Q_OBJECT
 

@@ -46,7 +46,7 @@ constexpr std::array formats{
     FormatRow{FigureFormat::Latex, QT_TRANSLATE_NOOP("ExportDialog", "LaTeX table")},
     FormatRow{FigureFormat::Markdown, QT_TRANSLATE_NOOP("ExportDialog", "Markdown table")}};
 
-constexpr double sameLength = 0.06; // mm: what the boxes round away
+constexpr double sameLength = 0.06; // mm; differences that the boxes round away
 
 QDoubleSpinBox* numberBox(QWidget* parent, double low, double high, const QString& suffix)
 {
@@ -353,7 +353,7 @@ void ExportDialog::showSettings()
 void ExportDialog::readControls()
 {
     m_settings.format = formats[static_cast<std::size_t>(m_format->currentIndex())].format;
-    // A length that the box only rounds is not changed by looking at it, in either unit.
+    // A length that the box only rounds must not change, in either unit.
     const auto readLength = [this](const QDoubleSpinBox* box, double& length) {
         if (std::abs(box->value() * unitLength() - length)
             > 0.51 * std::pow(10, -box->decimals()) * unitLength())
@@ -363,7 +363,7 @@ void ExportDialog::readControls()
     readLength(m_height, m_settings.height);
     m_settings.dpi = m_dpi->value();
     const QString family = m_font->currentFont().family();
-    // The program's own font stays "the program's", so that settings mean the same on another machine.
+    // An empty family means the program's own font, so that settings mean the same on another machine.
     m_settings.style.fontFamily = family == font().family() ? QString() : family;
     m_settings.style.fontSize = m_fontSize->value();
     m_settings.style.lineWidth = m_lineWidth->value();
@@ -396,7 +396,7 @@ void ExportDialog::updateEnabled()
 void ExportDialog::applyPreset(int index)
 {
     if (index < 0 || index >= figurePresets().size())
-        return m_width->setFocus(); // a size of one's own
+        return m_width->setFocus(); // a custom size
     const FigurePreset& preset = figurePresets()[index];
     m_settings.width = preset.width;
     m_settings.height = preset.height;
@@ -440,7 +440,7 @@ void ExportDialog::pasteSettings()
 void ExportDialog::say(const QString& message, bool isError)
 {
     m_message->setProperty("role", isError ? QStringLiteral("error") : QStringLiteral("secondary"));
-    m_message->style()->unpolish(m_message); // The style sheet looks at the role.
+    m_message->style()->unpolish(m_message); // The style sheet depends on the role.
     m_message->style()->polish(m_message);
     m_message->setText(message);
     m_message->show();

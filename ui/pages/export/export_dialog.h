@@ -20,7 +20,7 @@ namespace headwise::ui {
 class FigurePreview;
 class FigureWriter;
 
-/// A size that paper or a screen asks for.
+/// A standard figure size for paper or screen.
 struct FigurePreset {
     QString title;
     double width;    // mm
@@ -28,31 +28,31 @@ struct FigurePreset {
     double fontSize; // points
 };
 const QList<FigurePreset>& figurePresets();
-int presetOf(const FigureSettings& settings); ///< By its size; −1: of nobody's.
-/// `settings` no higher than what `source` draws needs, where they have the size of a preset.
+int presetOf(const FigureSettings& settings); ///< The preset with this size; −1: none.
+/// Reduces the height of a preset size to what `source` needs; other sizes stay.
 FigureSettings fittedToView(const FigureSource& source, FigureSettings settings);
 
-/// Chooses how a view becomes a figure, with a preview at its true size, then writes or copies it.
+/// Chooses how a view becomes a figure, with a preview at true size, then writes or copies it.
 class ExportDialog : public QDialog {
     Q_OBJECT
 
 public:
     /// \param source        Must live as long as the dialog.
-    /// \param settings      The last ones; remembered() after the dialog is what to remember.
-    /// \param suggestedPath Folder and name without ending.
+    /// \param settings      The last ones used; afterwards take remembered().
+    /// \param suggestedPath Folder and name without an ending.
     ExportDialog(const FigureSource* source, const FigureSettings& settings, const QString& suggestedPath,
                  QWidget* parent = nullptr);
 
     const FigureSettings& settings() const { return m_settings; }
     FigureSettings
-    remembered() const; ///< The same with the preset's height where that was only fitted to the view.
+    remembered() const; ///< The current settings, with the preset's height if it was only fitted to the view.
     void applyPreset(int index); ///< Index into figurePresets().
-    /// Writes without asking for a name, by a job; closes once the file is there. An error stands in the dialog, which
-    /// stays open. To close it before is to cancel.
+    /// Writes the file in a job, without asking for a name, and closes once it is written. An error is shown in the
+    /// dialog, which stays open. Closing earlier cancels.
     void exportTo(const QString& fileName);
-    /// Offers the same picture of other heads as well; the dialog closes when that is asked for.
+    /// Offers the same picture for other heads; choosing that closes the dialog.
     void setHeadsOffered(bool offered);
-    /// The source is gone, as when the window closes what it showed: closes without looking at it again.
+    /// Closes without accessing the source, which no longer exists.
     void forgetSource();
 
 signals:
@@ -69,8 +69,8 @@ private:
     void fitHeight();          ///< Fits a preset's height to the view.
     void showSettings();       ///< m_settings → controls
     void readControls();       ///< controls → m_settings
-    void updateEnabled();      ///< Enables the controls that the format has a use for.
-    void showUnit();           ///< The unit of the lengths.
+    void updateEnabled();      ///< Enables the controls that the format uses.
+    void showUnit();           ///< Shows the unit of lengths.
     double unitLength() const; // mm
     void updatePreview();
     void copySettings();
@@ -80,8 +80,8 @@ private:
 
     const FigureSource* m_source;
     FigureSettings m_settings;
-    double m_presetHeight = 0; // mm, that…
-    double m_fittedHeight = 0; // …this stands for, as long as nobody types another
+    double m_presetHeight = 0; // mm, the preset's own height
+    double m_fittedHeight = 0; // mm, fitted to the view, until the user types another
     QString m_path;
     QTimer m_previewTimer;
     QComboBox* m_format;

@@ -1,4 +1,4 @@
-// How high a figure has to be for what its view shows.
+// The height a figure needs for its content.
 
 #include "ui/figures/figure_export_formats.h"
 #include "ui/pages/export/export_dialog.h"
@@ -12,13 +12,13 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double dpi = 50;                  // enough to see what is drawn
-constexpr double exportDialogFitMargin = 1; // mm, below the last of it
+constexpr double dpi = 50;                  // enough to see the extent
+constexpr double exportDialogFitMargin = 1; // mm, below the content
 constexpr double leastHeight = 15;          // mm
-constexpr double worthIt = 0.9;             // of the preset's height: less is not worth another shape
-constexpr double sameWidth = 0.985;         // of what is drawn; less: it had become too low
+constexpr double worthIt = 0.9;             // of the preset's height; smaller savings are ignored
+constexpr double sameWidth = 0.985;         // of the content's width; a smaller result was too low
 
-/// Extent of the figure's part that is not blank, mm from its top left corner.
+/// Returns the extent of the part that is not blank, mm from the top left corner.
 QSizeF drawnSize(const FigureSource& source, const FigureSettings& settings)
 {
     FigureSettings onWhite = settings;
@@ -51,7 +51,7 @@ FigureSettings fittedToView(const FigureSource& source, FigureSettings settings)
         FigureSettings tried = settings;
         tried.height = std::round(2 * height) / 2;
         const QSizeF drawn = drawnSize(source, tried);
-        if (drawn.width() >= sameWidth * whole.width()) // names that lost their room would need more height
+        if (drawn.width() >= sameWidth * whole.width()) // names that were cut off would need more height
             return tried;
     }
     return settings;

@@ -24,11 +24,11 @@ namespace headwise::ui {
 namespace {
 
 constexpr int exportDialogPreviewMargin = 16; // px around the sheet
-constexpr qsizetype shownLines = 60;          // of the numbers
-constexpr qsizetype shownCharacters = 400;    // of a line
-constexpr double mostDots = 2400;             // device pixels of the preview, each way
+constexpr qsizetype shownLines = 60;          // of numbers
+constexpr qsizetype shownCharacters = 400;    // per line
+constexpr double mostDots = 2400;             // device pixels of the preview in each direction
 
-/// Puts squares behind a transparent figure, as every program that edits pictures does.
+/// Puts a checkerboard behind a transparent figure, as image editors do.
 QImage onSquares(const QImage& figure)
 {
     QImage sheet(figure.size(), QImage::Format_RGB32);
@@ -44,7 +44,7 @@ QImage onSquares(const QImage& figure)
 
 } // namespace
 
-/// How the numbers begin.
+/// The first lines of the numbers.
 struct FigurePreview::Beginning {
     QString lines;
     qsizetype all;
@@ -88,7 +88,7 @@ FigurePreview::FigurePreview(QWidget* parent)
 
 double FigurePreview::dotsPerInch() const
 {
-    // Virtual and remote screens report sizes of no screen.
+    // Virtual and remote screens report wrong sizes.
     const double physical = screen()->physicalDotsPerInch();
     return physical >= 50 && physical <= 600 ? physical : 96;
 }
@@ -97,7 +97,7 @@ void FigurePreview::showFigure(const FigureSource& source, const FigureSettings&
 {
     m_source = &source;
     m_settings = settings;
-    m_reading.cancel(); // of other settings
+    m_reading.cancel(); // started with other settings
     m_fit->setVisible(!isData(settings.format));
     m_stack->setCurrentWidget(isData(settings.format) ? static_cast<QWidget*>(m_data) : m_scroll);
     if (isData(settings.format))
@@ -128,7 +128,7 @@ void FigurePreview::showPicture()
     painter.setPen(themeColors(palette()).border);
     painter.drawRect(0, 0, image.width() - 1, image.height() - 1);
     painter.end();
-    // Where the sheet is larger than what is drawn of it, the screen's pixels grow.
+    // If the sheet is larger than the rendered image, the image is enlarged.
     image.setDevicePixelRatio(ratio * dpi / (dotsPerInch() * m_zoom * ratio));
     m_sheet->setPixmap(QPixmap::fromImage(image));
     m_sheet->resize(image.deviceIndependentSize().toSize()
@@ -157,7 +157,7 @@ void FigurePreview::showData()
     FigureSettings settings = m_settings;
     settings.dataBeside = false;
     const auto recording = std::make_shared<RecordedFigure>(*m_source, settings, RecordedFigure::Rows::Later);
-    qsizetype left = 0; // rows that are not read
+    qsizetype left = 0; // number of rows not read
     if (recording->lacksRows()) {
         const auto& table = dynamic_cast<const RowsInTurns&>(*m_source);
         std::vector<QStringList> rows;

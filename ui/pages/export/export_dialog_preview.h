@@ -13,7 +13,8 @@ class QStackedWidget;
 
 namespace headwise::ui {
 
-/// The figure as a sheet of paper: at 100 % a millimetre is one on this screen. Of the numbers, how they begin.
+/// Shows the figure as a sheet of paper; at 100 % a millimetre is a millimetre on this screen. For numbers, shows the
+/// first lines.
 class FigurePreview : public QWidget {
     Q_OBJECT
 
@@ -33,9 +34,9 @@ private:
     void showData();
     struct Beginning;
     void showBeginning(const Beginning& text);
-    double dotsPerInch() const; ///< Resolution of the screen, in device-independent pixels.
+    double dotsPerInch() const; ///< Resolution of the screen in device-independent pixels.
 
-    const FigureSource* m_source = nullptr; // while the dialog lives
+    const FigureSource* m_source = nullptr; // valid while the dialog lives
     FigureSettings m_settings;
     double m_zoom = 1;
     QStackedWidget* m_stack;
@@ -44,7 +45,7 @@ private:
     QPlainTextEdit* m_data;
     QLabel* m_state;
     QComboBox* m_fit;
-    Job m_reading; // of the numbers
+    Job m_reading; // reads the numbers
 };
 
 } // namespace headwise::ui

@@ -17,12 +17,12 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int figureExportBatchTurn = 15; // ms between looks at a page that computes
+constexpr int figureExportBatchTurn = 15; // ms between checks of a page that is computing
 constexpr int patience = 60'000;          // ms for one head's picture
 constexpr std::size_t mostWaiting = 8;    // sheets in memory
 constexpr auto step = std::chrono::milliseconds(20);
 
-/// The head's name as a word of its own: L1H1 is not in L1H10.
+/// Matches the head's name as a whole word, so that L1H1 is not found in L1H10.
 QRegularExpression nameOf(HeadId head)
 {
     return QRegularExpression(QStringLiteral("\\b%1\\b").arg(text(head)));
@@ -78,7 +78,7 @@ Result<FigureBatch::Written> FigureBatch::write(std::vector<std::shared_future<S
             if (task.cancelled())
                 return stopped();
         const Sheet sheet = coming.get();
-        coming = {}; // A hundred pictures are a lot of memory.
+        coming = {}; // a hundred pictures take much memory
         const Result<Done> onDisk =
             sheet.figure ? exportFigure(**sheet.figure, sheet.fileName, settings) : sheet.figure.error();
         if (onDisk)
@@ -126,7 +126,7 @@ void FigureBatch::prepareNext()
     m_waited = 0;
     m_snapshot = m_workspace->snapshot(m_order.heads[m_next]);
     m_page.reset(m_order.makePage(m_snapshot.get()));
-    // Pages compute while they are on screen; this one is, but nobody sees it.
+    // Pages compute only while they are shown; this one is shown but not on screen.
     m_page->setAttribute(Qt::WA_DontShowOnScreen);
     m_page->show();
 }

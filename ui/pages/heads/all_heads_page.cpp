@@ -19,7 +19,7 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int allHeadsPageColumnWidth = 120; // px: scores have long names, and there are many of them
+constexpr int allHeadsPageColumnWidth = 120; // px, for long names of many scores
 }
 
 AllHeadsPage::AllHeadsPage(Workspace* workspace, QWidget* parent)

@@ -11,7 +11,7 @@ class ArrayTableModel;
 class PictureCard;
 class TableFigure;
 
-/// Every head in a row with every score that was computed of it, and any two of the scores as a plane of heads.
+/// A table of all heads with every computed score, and a scatter plot of any two scores.
 class AllHeadsPage : public Page {
     Q_OBJECT
 
@@ -21,7 +21,7 @@ public:
     QList<FigureSource*> figures() override;
 
 signals:
-    void viewMade(QWidget* view); ///< The plane, which can be exported.
+    void viewMade(QWidget* view); ///< The scatter plot, which can be exported.
 
 private:
     void recompute() override;
@@ -32,7 +32,7 @@ private:
     ArrayTableModel* m_model;
     TableFigure* m_table;
     QSplitter* m_parts;
-    PictureCard* m_plane = nullptr; // once there are two scores
+    PictureCard* m_plane = nullptr; // exists once there are two scores
 };
 
 } // namespace headwise::ui

@@ -27,7 +27,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double mostFlops = 2e10; // about a second: beyond, the nearest heads are not looked for unasked
+constexpr double mostFlops = 2e10; // about a second; above this, nearest heads are not searched automatically
 
 struct Shown {
     const char* path;
@@ -35,7 +35,7 @@ struct Shown {
     bool isSigned;
 };
 
-// In the order in which they get room; the nearest head follows the third, others like it come last.
+// In the order in which they get space. The nearest head follows the third; further similar heads come last.
 constexpr std::array<Shown, 6> shownScores{
     {{"scores/copying", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "copying"), true},
      {"spectra/ov/frobenius_norm", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "‖OV‖"), false},
@@ -47,7 +47,7 @@ constexpr qsizetype beforeNearest = 3;
 constexpr int mostNearest = 3;
 constexpr int headHeaderMostLines = 2;
 
-/// How many lines `html` takes in a label as wide as that; one too many where a single word is wider.
+/// Returns how many lines `html` takes in a label of that width; one too many if a single word is wider.
 int lineCount(const QString& html, const QLabel& label)
 {
     QTextDocument document;
@@ -69,7 +69,7 @@ QString unbroken(QString name)
     return name.replace(u' ', QStringLiteral("&nbsp;"));
 }
 
-/// With its z among the random heads of the head's layer, where they are known.
+/// Formats a score with its z among random heads of the same layer, if known.
 QString headHeaderEntry(const ResultArray& metric, const Shown& shown, HeadId head, const QColor& muted)
 {
     const double value = metricAt(metric, head);
@@ -146,7 +146,7 @@ QString HeadHeader::lineOf(const std::vector<bool>& shown) const
     for (qsizetype i = 0; i < m_entries.size(); ++i) {
         if (!shown[static_cast<std::size_t>(i)])
             continue;
-        if (!line.isEmpty()) // lines end only between entries
+        if (!line.isEmpty()) // lines break only between entries
             line += isFurtherNearest(i) ? QStringLiteral("&nbsp; ") : QStringLiteral("&nbsp;&nbsp;&nbsp; ");
         line += m_entries[i];
     }
@@ -173,7 +173,7 @@ void HeadHeader::fitScores()
         for (std::size_t i = 1; i < count; ++i)
             if (!isFurtherNearest(static_cast<qsizetype>(i)))
                 showIfThereIsRoom(i);
-        for (std::size_t i = 1; i < count; ++i) // of those like it the next only after the nearest
+        for (std::size_t i = 1; i < count; ++i) // further similar heads come after the nearest
             if (isFurtherNearest(static_cast<qsizetype>(i)) && shown[i - 1])
                 showIfThereIsRoom(i);
     }
@@ -213,7 +213,7 @@ void HeadHeader::findNearest()
     const ModelConfig& config = circuits->config();
     const double flops = 4.0 * config.dModel * config.dHead * config.dHead * config.nLayers * config.nHeads;
     if (flops > mostFlops)
-        return m_nearestJob.cancel(); // the analysis "similarity" knows them
+        return m_nearestJob.cancel(); // the analysis "similarity" has them already
     m_nearestJob.start(
         tr("Heads like %1").arg(text(workspace()->selection()->head())),
         aboutModel(workspace()->model()->circuits(),

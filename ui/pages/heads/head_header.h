@@ -8,8 +8,8 @@ class QLabel;
 
 namespace headwise::ui {
 
-/// The line over the pages: the selected head and its scores, each with its distance from chance, and badges of what its
-/// circuits leave out.
+/// The line above the pages: the selected head, its scores with their distance from the null, and badges for parts of the
+/// model that its circuits do not include.
 class HeadHeader : public Page {
     Q_OBJECT
 
@@ -19,19 +19,18 @@ public:
 private:
     void refresh();
     bool eventFilter(QObject* watched, QEvent* event) override;
-    void
-    fitScores(); ///< In two lines, as many of the entries as there is room for; the others are said on hover.
-    QString lineOf(const std::vector<bool>& shown) const; ///< \param shown which of the entries
+    void fitScores(); ///< Shows as many entries as fit on two lines; the others are in the tooltip.
+    QString lineOf(const std::vector<bool>& shown) const; ///< \param shown the entries to include
     bool isFurtherNearest(qsizetype entry) const;
     void findNearest();
-    void showBadges(); ///< Parts that this head's circuits leave out; the sentences as a tooltip.
+    void showBadges(); ///< Shows badges with a tooltip for parts that this head's circuits do not include.
 
     QStringList m_entries;         ///< The scores, as rich text.
     QString m_definitions;         ///< Definitions of the scores, as rich text.
-    QStringList m_nearest;         ///< The same of the heads most alike, one each.
-    qsizetype m_firstNearest = -1; ///< Where these stand among the entries; −1: they do not.
+    QStringList m_nearest;         ///< The most similar heads, one entry each.
+    qsizetype m_firstNearest = -1; ///< Index of the first of them in the entries; −1: not shown.
     std::optional<HeadId> m_nearestOf;
-    QTimer m_nearestPause; // what else is shown of the head takes the cores first
+    QTimer m_nearestPause; // lets the head's other pictures use the cores first
     Job m_nearestJob;
     QLabel* m_head;
     QLabel* m_scores;

@@ -79,10 +79,10 @@ void HeadsPage::createLayout()
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->verticalHeader()->setDefaultSectionSize(22);
     QHeaderView* header = m_table->horizontalHeader();
-    header->setResizeContentsPrecision(50); // The heads of a layer or two are as wide as all.
+    header->setResizeContentsPrecision(50); // The heads of one or two layers are as wide as all.
     header->setSectionResizeMode(QHeaderView::ResizeToContents);
     header->setSectionResizeMode(HeadTableModel::ValueColumn,
-                                 QHeaderView::Stretch); // Its title is the longest.
+                                 QHeaderView::Stretch); // It has the longest title.
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
@@ -175,7 +175,7 @@ void HeadsPage::chooseMetric()
 
 void HeadsPage::findMetric()
 {
-    // The typed text may be a part of a name.
+    // The text may be part of a name.
     const QString typed = m_metric->lineEdit()->text().trimmed();
     int found = typed.isEmpty() ? -1 : m_metric->findText(typed, Qt::MatchFixedString);
     if (found < 0 && !typed.isEmpty())
@@ -300,7 +300,7 @@ void HeadsPage::showMetric()
 
 void HeadsPage::fitGrid()
 {
-    constexpr int aroundCells = 90; // titles, labels and the colour bar
+    constexpr int aroundCells = 90; // px for titles, labels and the colour bar
     constexpr int largestCell = 34;
     if (!workspace()->model()->isOpen())
         return;
@@ -332,7 +332,7 @@ void HeadsPage::markHead()
     m_table->selectionModel()->setCurrentIndex(
         index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
     if (head == m_firstHead)
-        m_table->scrollToTop(); // the best heads are what one looks for first
+        m_table->scrollToTop(); // the top heads are the most interesting
     else
         m_table->scrollTo(index);
     m_table->viewport()->update();

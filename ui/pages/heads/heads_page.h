@@ -14,7 +14,8 @@ class HeadTableModel;
 class HeatmapPanel;
 class TableFigure;
 
-/// The map that never leaves the screen: what is open, in a line, every head, coloured by a score, and the heads ranked by it.
+/// The panel that is always visible: the open model on one line, a grid of all heads coloured by a score, and a ranked
+/// list.
 class HeadsPage : public Page {
     Q_OBJECT
 
@@ -28,14 +29,15 @@ public:
     QSize sizeHint() const override { return {300, 640}; }
     QSize minimumSizeHint() const override { return {260, 320}; }
 
-    /// Asks which heads know the pairs of words in `file`, and colours the heads by the answer.
+    /// Runs the relations of word pairs in `file`, and colours the heads by the result.
     void askRelations(const QString& file);
 
 signals:
     void
-    pageRequested(const QString& name); ///< A head was opened: "overview" of the grid, "tokens" of the list.
+    /// A head was opened: requests "overview" from the grid, "tokens" from the list.
+    pageRequested(const QString& name);
     void relationsAsked();
-    void problemFound(const QString& message); ///< With a file that was dropped here.
+    void problemFound(const QString& message); ///< A problem with a file dropped here.
 
 protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
@@ -43,17 +45,17 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    void fitGrid(); ///< As high as its layers need.
+    void fitGrid(); ///< Fits the height to the number of layers.
     void createLayout();
     void connectSignals();
     void refreshMetrics();
-    void chooseMetric(); ///< The one of the box.
-    void findMetric();   ///< The one whose name was typed, or a part of it.
+    void chooseMetric(); ///< Uses the box's current entry.
+    void findMetric();   ///< Uses the metric whose name, or part of it, was typed.
     void followQuestion();
     void showMetric();
     void markHead();
     const ResultArray* metric() const;
-    QString readOutOf(HeadId head) const; ///< Its score, with the null and z where there are some.
+    QString readOutOf(HeadId head) const; ///< Its score, with null and z if known.
 
     QLabel* m_card;
     QComboBox* m_metric;
@@ -61,12 +63,12 @@ private:
     HeatmapPanel* m_panel;
     HeadTableModel* m_model;
     TableFigure* m_table;
-    QSortFilterProxyModel* m_sorted = nullptr; // of the table
-    std::vector<Relation> m_relations;         // that the metric has followed
-    std::optional<HeadId> m_firstHead;         // of a model just opened, until another is chosen
-    QString m_newer;                           // the model that the metric has followed
+    QSortFilterProxyModel* m_sorted = nullptr; // proxy of the table
+    std::vector<Relation> m_relations;         // the relations last switched to
+    std::optional<HeadId> m_firstHead;         // of a newly opened model, until the user selects another
+    QString m_newer;                           // the newer model last switched to
     QString m_wanted =
-        QStringLiteral("scores/copying"); ///< The metric the user chose, also while it is not computed.
+        QStringLiteral("scores/copying"); ///< The metric that the user chose, even if it is not computed.
 };
 
 } // namespace headwise::ui

@@ -32,7 +32,7 @@ void sortByName(std::vector<int>& tokens, const Tokenizer& tokenizer)
                                    : QString(),
                            token);
     }
-    // Tokens without letters, and ids without a token, come last.
+    // Tokens without letters and ids without a token come last.
     std::ranges::stable_sort(named, [](const auto& a, const auto& b) {
         return std::pair(a.first.isEmpty(), a) < std::pair(b.first.isEmpty(), b);
     });
@@ -93,7 +93,7 @@ Result<ShownCircuit> tiled(const CircuitPicture& picture, const Task& task)
             const auto order = axisOrders(*factors, coreOrder(picture.order), picture.vector);
             if (!order)
                 return order.error();
-            shown.rows = order->rows; // all tokens: the place is the id
+            shown.rows = order->rows; // all tokens: position and id are equal
             shown.columns = order->columns;
         }
         factors = FactoredMatrix<float>::create(factors->left()(shown.rows, Eigen::all),

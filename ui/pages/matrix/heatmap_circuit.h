@@ -12,30 +12,30 @@
 
 namespace headwise::ui {
 
-/// Matrix shown on the matrix page, and its order. A value that any thread may answer.
+/// The matrix on the matrix page, and its order. A plain value that any thread may use.
 struct CircuitPicture {
-    /// ByName: the tokens' own letters, a leading space and case aside; ByCount: falling in the reader's text. Without a
-    /// tokenizer or counts, and of residual directions, both are ByIndex.
+    /// ByName: alphabetical, ignoring a leading space and case. ByCount: falling count in the user's text. Both are
+    /// ByIndex without a tokenizer or counts, and for residual directions.
     enum class Order { ByIndex, ByNorm, ByName, ByVector, ByCount, ByCluster };
 
     std::shared_ptr<const Circuits> circuits;
-    std::shared_ptr<const TokenSide> tokens;    // null of residual circuits without one
+    std::shared_ptr<const TokenSide> tokens;    // may be null for residual circuits
     std::shared_ptr<const Tokenizer> tokenizer; // null: none
     CircuitOfHead of;
     bool isDirect = false;                               // E W_U in place of a head's circuit
-    bool isTiled = false;                                // too large to be formed
+    bool isTiled = false;                                // too large to form
     std::shared_ptr<const TokenCounts> counts = nullptr; // null: unknown
     Order order = Order::ByIndex;
-    int vector = 0;                 // of ByVector, from 0
-    RowForm form = RowForm::Raw;    // of what is formed
-    std::vector<int> rows, columns; // tokens, of a circuit of tokens
+    int vector = 0;                 // for ByVector, from 0
+    RowForm form = RowForm::Raw;    // for formed matrices
+    std::vector<int> rows, columns; // tokens, for a full circuit
 };
 
 struct ShownCircuit {
-    Matrix<float> matrix;                      ///< Empty where there are tiles.
-    std::shared_ptr<const TiledCircuit> tiles; ///< Null where it is formed.
-    std::vector<int> rows, columns;            ///< Tokens or residual directions, as they stand.
-    EntryStatistics statistics = {};           ///< Statistics of all entries shown.
+    Matrix<float> matrix;                      ///< Empty if there are tiles.
+    std::shared_ptr<const TiledCircuit> tiles; ///< Null if the matrix is formed.
+    std::vector<int> rows, columns;            ///< Tokens or residual directions in display order.
+    EntryStatistics statistics = {};           ///< Statistics of all displayed entries.
 };
 
 /// Errors: those of circuitBlock, circuitFactors and axisOrders; Cancelled.

@@ -26,8 +26,8 @@ namespace headwise::ui {
 
 namespace {
 constexpr int heatmapPageSampleSize = 40;
-constexpr int heatmapPageDirectPath = -1;    // among the circuits
-constexpr Eigen::Index largestFormed = 1024; // tokens; of more, tiles
+constexpr int heatmapPageDirectPath = -1;    // index among the circuits
+constexpr Eigen::Index largestFormed = 1024; // tokens; larger circuits use tiles
 } // namespace
 
 HeatmapPage::HeatmapPage(Workspace* workspace, QWidget* parent)
@@ -76,7 +76,7 @@ void HeatmapPage::fillChoices()
     m_text->setFont(tokenFont());
     m_text->setTextMargins(4, 0, 4, 0);
     makeSecondary(m_state);
-    m_state->setWordWrap(true); // beside a job it would widen the window
+    m_state->setWordWrap(true); // otherwise it would widen the window beside a job
     m_form->addItem(tr("rows as they are"), static_cast<int>(RowForm::Raw));
     m_form->addItem(tr("rows minus their mean"), static_cast<int>(RowForm::Centred));
     m_form->addItem(tr("z-scores of rows"), static_cast<int>(RowForm::ZScores));
@@ -128,7 +128,7 @@ void HeatmapPage::createLayout()
     m_panel->view()->setAccessibleName(tr("Matrix of the circuit"));
     m_panel->view()->setCellShape(HeatmapView::CellShape::Square);
     ColorScale scale;
-    scale.fit = ColorFit::Robust; // A few outlying directions would leave the rest without colour.
+    scale.fit = ColorFit::Robust; // A few outlying directions would leave the rest colourless.
     m_panel->view()->setColorScale(scale);
 }
 
@@ -148,7 +148,7 @@ void HeatmapPage::connectChoices()
         });
     for (QCheckBox* term : {m_biases, m_scale})
         connect(term, &QCheckBox::toggled, this, [this, term] {
-            m_turnedOn.erase(term); // from here on it is the reader's
+            m_turnedOn.erase(term); // now chosen by the user
             refresh();
         });
     connect(m_text, &QLineEdit::editingFinished, this, [this] {
@@ -411,7 +411,7 @@ void HeatmapPage::showCircuit(const ShownCircuit& shown)
 
 QString HeatmapPage::stateText(const EntryStatistics& entries) const
 {
-    // Centred weights have a mean of rounding errors.
+    // The mean of centred weights is rounding error.
     const double mean = std::abs(entries.mean) < 1e-6 * entries.deviation ? 0 : entries.mean;
     QString numbers = tr("mean %1, deviation %2").arg(signedNumber(mean), number(entries.deviation));
     if (entries.range)
@@ -459,7 +459,7 @@ void HeatmapPage::setViewState(const QJsonObject& state)
     m_order->setCurrentIndex(state[QStringLiteral("order")].toInt());
     m_biases->setChecked(state[QStringLiteral("biases")].toBool());
     m_scale->setChecked(state[QStringLiteral("scale")].toBool());
-    m_turnedOn.clear(); // as it was left, whoever turned it on
+    m_turnedOn.clear(); // restored as saved, whoever turned it on
     m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
     chooseTokens();
     refresh();

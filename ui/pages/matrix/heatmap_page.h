@@ -16,8 +16,8 @@ class HeatmapPanel;
 class JobBar;
 class OffsetBox;
 
-/// The circuit of the selected head as a matrix: residual × residual, or token × token for the tokens of a text or all; and the
-/// direct path from the embedding to the unembedding, which no head is in.
+/// The circuit of the selected head as a matrix: residual × residual, or token × token for the tokens of a text or for
+/// all. Also the direct path from the embedding to the unembedding, which involves no head.
 class HeatmapPage : public Page {
     Q_OBJECT
 
@@ -28,14 +28,14 @@ public:
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;
 
-    /// Tokens of the current cell's row and column, in a circuit between tokens; else none.
+    /// Tokens of the current cell's row and column in a full circuit; else none.
     std::optional<std::pair<int, int>> currentTokens() const;
 
 private:
     void fillChoices();
     void createLayout();
     void recompute() override;
-    void chooseTokens(); ///< From the text, or a sample of whole words.
+    void chooseTokens(); ///< Takes them from the text, or samples whole words.
     void describeAxes();
     void showCircuit(const ShownCircuit& shown);
     void connectChoices();
@@ -46,24 +46,25 @@ private:
     CircuitPicture picture() const;
     CircuitTerms terms() const;
     QString termsText() const; ///< "no scale, no bias"
-    CircuitKind kind() const;  ///< For the direct path: full OV, which has the same rows and columns.
+    CircuitKind kind() const;  ///< For the direct path: full OV, whose rows and columns are the same.
     bool isDirect() const;
     bool isOfScores() const; ///< QK or full QK.
     bool isTokenCircuit() const;
     bool isOfAllTokens() const;
-    bool isTiled() const; ///< Too large to be formed.
+    bool isTiled() const; ///< True if it is too large to form.
     bool isSoftmaxOfScores() const;
-    /// A softmax is of scores as attention takes them: scale and biases come and go with it, unless the reader says otherwise.
+    /// Turns scale and biases on with a softmax and off after it, unless the user chose otherwise, because a softmax
+    /// needs the scores that attention uses.
     void setTermsOfSoftmax();
-    QString formText() const;           ///< " · z-scores of rows"; empty of rows as they are.
-    std::vector<int> rowTokens() const; ///< Rows of a circuit of tokens.
+    QString formText() const;           ///< " · z-scores of rows"; empty for raw rows.
+    std::vector<int> rowTokens() const; ///< Rows of a full circuit.
     std::vector<int> columnTokens() const;
     QString entryName(const std::vector<int>& shown, int index) const;
 
     QComboBox* m_circuit;
-    QComboBox* m_which; // tokens
-    QComboBox* m_form;  // of rows
-    QComboBox* m_order; // of rows and columns
+    QComboBox* m_which; // choice of tokens
+    QComboBox* m_form;  // form of rows
+    QComboBox* m_order; // order of rows and columns
     QComboBox* m_aggregate;
     QCheckBox* m_norms;
     QCheckBox* m_biases;
@@ -72,10 +73,10 @@ private:
     QLineEdit* m_text;
     QLabel* m_state;
     HeatmapPanel* m_panel;
-    bool m_isSoftmax = false;           // of scores
-    std::set<QCheckBox*> m_turnedOn;    // by it
-    std::vector<int> m_tokens;          // of the text, each once
-    std::vector<int> m_rows, m_columns; // the indices shown, in their order
+    bool m_isSoftmax = false;           // softmax of scores
+    std::set<QCheckBox*> m_turnedOn;    // turned on by the softmax
+    std::vector<int> m_tokens;          // tokens of the text, each once
+    std::vector<int> m_rows, m_columns; // displayed indices, in order
     Job m_job;
 };
 

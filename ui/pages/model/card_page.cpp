@@ -19,7 +19,7 @@ namespace headwise::ui {
 
 namespace {
 
-/// "F32 · 26 tensors", the commonest format first.
+/// Formats "F32 · 26 tensors", with the commonest format first.
 QString storedText(const WeightMap& file)
 {
     std::map<std::string_view, int> counts;
@@ -36,7 +36,7 @@ QString storedText(const WeightMap& file)
     return words.join(QStringLiteral(", "));
 }
 
-/// Text on the data held in memory once the model is open, and on the data left in its files.
+/// Describes the data held in memory once the model is open, and the data left in its files.
 QString memoryText(const ModelConfig& config, const AnalysisOptions& options)
 {
     const double d = config.dModel;

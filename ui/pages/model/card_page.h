@@ -8,8 +8,8 @@ class QLabel;
 
 namespace headwise::ui {
 
-/// The architecture card: what the model is, where it came from, what was done to its weights, every warning;
-/// what loading used and ignored, the config against the tensors, and how the norms act.
+/// The architecture card: the model, its origin, the processing of its weights, all warnings; the tensors that loading
+/// used and ignored, the config against the tensors, and the effect of the norms.
 class CardPage : public Page {
     Q_OBJECT
 
@@ -29,7 +29,7 @@ private:
     QFormLayout* m_norms;
     QLabel* m_processing;
     QLabel* m_warnings;
-    std::shared_ptr<const ModelWeights> m_weights; // whose report is shown
+    std::shared_ptr<const ModelWeights> m_weights; // weights whose report is shown
     Job m_normsJob;
 };
 

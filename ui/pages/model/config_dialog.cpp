@@ -16,7 +16,7 @@ namespace headwise::ui {
 
 namespace {
 
-/// Example value for such a key.
+/// Returns an example value for such a key.
 QString example(const QString& key)
 {
     static const QHash<QString, QString> examples{
@@ -38,7 +38,7 @@ ConfigDialog::ConfigDialog(const ModelSource& source, const QStringList& keys, c
     , m_open(new QPushButton(tr("&Open"), this))
 {
     setWindowTitle(tr("What is %1?").arg(text(source.path.filename().string())));
-    // The first time the message speaks of the command line; after an answer it says what is wrong with it.
+    // At first the message mentions the command line; after an answer it says what is wrong with that.
     auto* why = new QLabel(
         source.overrides.empty()
             ? tr("%1 has no config beside its weights, and they do not tell everything the model does.")

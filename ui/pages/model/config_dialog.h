@@ -10,24 +10,24 @@ class QPushButton;
 
 namespace headwise::ui {
 
-/// Asks what a model without a config is: the keys no tensor tells, any others, or a config file.
+/// Asks about a model without a config: the keys that no tensor tells, any others, or a config file.
 class ConfigDialog : public QDialog {
     Q_OBJECT
 
 public:
-    /// \param keys    to be answered, each a row
+    /// \param keys    one row each
     /// \param message why the model did not open
     ConfigDialog(const ModelSource& source, const QStringList& keys, const QString& message,
                  QWidget* parent = nullptr);
 
-    ModelSource source() const; ///< With what was said.
+    ModelSource source() const; ///< The source with the user's answers.
 
 private:
     void chooseFile();
     void updateState();
 
     ModelSource m_source;
-    QList<QLineEdit*> m_answers; ///< Their object names are the keys.
+    QList<QLineEdit*> m_answers; ///< The keys are the object names.
     QPlainTextEdit* m_others;
     QPushButton* m_open;
 };

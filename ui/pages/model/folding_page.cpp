@@ -25,7 +25,7 @@ namespace {
 
 constexpr int foldingPageTableLength = 20;
 
-/// Σ a_t b_t / (‖a‖ ‖b‖) over the tokens in use.
+/// Computes Σ a_t b_t / (‖a‖ ‖b‖) over the tokens in use.
 double cosineOf(const RowVector<double>& a, const RowVector<double>& b, const std::vector<bool>& unused)
 {
     double ab = 0, aa = 0, bb = 0;
@@ -42,7 +42,7 @@ double cosineOf(const RowVector<double>& a, const RowVector<double>& b, const st
 
 } // namespace
 
-/// The same model with the steps that were ticked.
+/// The same model processed with the ticked steps.
 struct FoldingPage::Other {
     ProcessingWish wish;
     std::shared_ptr<const ModelWeights> of;
@@ -96,7 +96,7 @@ FoldingPage::FoldingPage(Workspace* workspace, QWidget* parent)
 QWidget* FoldingPage::createSteps()
 {
     auto* row = new QWidget(this);
-    auto* layout = new QGridLayout(row); // two steps abreast: a small window has no room for four
+    auto* layout = new QGridLayout(row); // two steps per row: a small window has no space for four
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setHorizontalSpacing(12);
     layout->setVerticalSpacing(4);

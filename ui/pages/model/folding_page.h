@@ -14,8 +14,8 @@ namespace headwise::ui {
 
 class CompareTables;
 
-/// Effect of the choice of processing on the tables: the selected token's row of a full circuit with the weights in use
-/// beside the same row with the ticked steps.
+/// Effect of the processing on the tables: the selected token's row of a full circuit with the weights in use, beside the
+/// same row with the ticked steps.
 class FoldingPage : public Page {
     Q_OBJECT
 
@@ -30,7 +30,7 @@ private:
     struct Other;
     struct Answer;
     QWidget* createSteps();
-    ProcessingWish wish() const; ///< As ticked.
+    ProcessingWish wish() const; ///< The ticked steps.
     void tick(const std::array<bool, 4>& on);
     void recompute() override;
     void showAnswer(const Answer& answer);
@@ -42,8 +42,8 @@ private:
     QLabel* m_note;
     CompareTables* m_tables;
     Job m_job;
-    std::shared_ptr<const Other> m_other; // of the last ticks; null if there is none
-    bool m_wasTicked = false;             // by somebody
+    std::shared_ptr<const Other> m_other; // for the last ticks; null if there is none
+    bool m_wasTicked = false;             // true once the user changed a tick
 };
 
 } // namespace headwise::ui

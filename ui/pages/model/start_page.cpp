@@ -22,7 +22,7 @@ namespace {
 
 constexpr int startPageColumnWidth = 560;
 constexpr int dropHeight = 200;
-constexpr int cardIndent = 5; // of a tool button's text from its icon and its frame
+constexpr int cardIndent = 5; // px from a tool button's frame and icon to its text
 
 QString cardText(const RecentCard& card)
 {

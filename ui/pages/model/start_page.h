@@ -10,7 +10,7 @@ class QLabel;
 
 namespace headwise::ui {
 
-/// Description of a recent file as it was when last opened.
+/// Description of a recent file when it was last opened.
 struct RecentCard {
     int layers = 0;
     int heads = 0;
@@ -21,16 +21,16 @@ struct RecentCard {
     bool operator==(const RecentCard&) const = default;
 };
 
-/// Contents of an empty window: a place to drop a model, the demo, the recent files.
+/// Content of an empty window: a place to drop a model, the demo, the recent files.
 class StartPage : public QWidget {
     Q_OBJECT
 
 public:
     explicit StartPage(QWidget* parent = nullptr);
 
-    /// \param cards  by path; a file without one is shown by its name alone. No file is read.
+    /// \param cards  by path; a file without a card shows only its name. No file is read.
     void setRecentFiles(const QStringList& files, const QHash<QString, RecentCard>& cards = {});
-    /// The sentence of what could not be opened, shown where the user looks; empty hides it.
+    /// Shows an error about a file that could not be opened; empty hides it.
     void setError(const QString& message);
     void setDemoAvailable(bool available);
 

@@ -28,10 +28,10 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr std::size_t readUnasked = 2'000'000'000; // bytes: some seconds from a disk of today
-constexpr std::int64_t pictureLimit = 1024;        // cells each way, as many as a large screen shows
+constexpr std::size_t readUnasked = 2'000'000'000; // bytes, a few seconds from a modern disk
+constexpr std::int64_t pictureLimit = 1024;        // cells in each direction, as many as a large screen shows
 
-/// The outline of the bars, from the axis and back to it.
+/// Returns the outline of the bars, from the axis and back to it.
 QVector<QPointF> outlineOf(const Histogram& histogram)
 {
     const auto bins = static_cast<double>(histogram.counts.size());
@@ -97,7 +97,7 @@ QWidget* TensorsPage::createTable()
     m_table->verticalHeader()->setDefaultSectionSize(22);
     m_table->setWordWrap(false);
     m_table->setAccessibleName(tr("Tensors of the checkpoint"));
-    // Columns as wide as the widest usual number do not jump while numbers come in.
+    // Columns as wide as the widest usual number do not resize while numbers arrive.
     const QFontMetrics metrics(numberFont());
     const auto widthFor = [&](const char* sample) {
         return metrics.horizontalAdvance(QString::fromUtf8(sample)) + 16;
@@ -135,7 +135,7 @@ QWidget* TensorsPage::createDetail()
     m_panel->view()->setAccessibleName(tr("Entries of the tensor"));
     m_histogram->setLook({.xTitle = tr("value"), .yTitle = tr("numbers in a bin")});
     ColorScale scale;
-    scale.fit = ColorFit::Robust; // A few outliers would leave the rest without colour.
+    scale.fit = ColorFit::Robust; // A few outliers would leave the rest colourless.
     m_panel->view()->proposeScale(scale);
     auto* heading = new QHBoxLayout;
     heading->setSpacing(8);
@@ -207,7 +207,7 @@ void TensorsPage::recompute()
 
 void TensorsPage::fitColumns()
 {
-    constexpr int widest = 280; // of a name; longer ones are elided and have a tooltip
+    constexpr int widest = 280; // px; longer names are elided and have a tooltip
     for (const auto column : {TensorTableModel::NameColumn, TensorTableModel::ShapeColumn,
                               TensorTableModel::DtypeColumn, TensorTableModel::BytesColumn}) {
         m_table->resizeColumnToContents(column);
@@ -447,7 +447,7 @@ void TensorsPage::setViewState(const QJsonObject& state)
 
 Provenance TensorsPage::storedProvenance() const
 {
-    // Neither a head nor a processing has a part in what the file holds.
+    // The file's content depends neither on a head nor on the processing.
     Provenance provenance;
     for (const auto& [key, value] : workspace()->provenance())
         if (key == QLatin1String("processing"))

@@ -22,17 +22,17 @@ class LineChart;
 class TableFigure;
 class TensorTableModel;
 
-/// Every tensor of the checkpoint as it is stored: a table with its numbers, and of the selected one histogram and picture.
+/// Every tensor of the checkpoint as stored: a table with statistics, and histogram and picture of the selected one.
 ///
-/// Up to two gigabytes the numbers are read when the page is first looked at, row by row; more on request. The
-/// selected tensor is always read.
+/// Up to two gigabytes are read when the page is first shown, row by row; larger files on request. The selected tensor is
+/// always read.
 class TensorsPage : public Page {
     Q_OBJECT
 
 public:
     explicit TensorsPage(Workspace* workspace, QWidget* parent = nullptr);
 
-    /// Writes the selected tensor as a NumPy file; how it went is shown in the page.
+    /// Writes the selected tensor as a NumPy file and shows the outcome on the page.
     void saveAsNpy(const QString& fileName);
 
     QJsonObject viewState() const override;
@@ -40,7 +40,7 @@ public:
     QList<FigureSource*> figures() override;
 
 private:
-    /// Statistics that a reading hands over while it goes on.
+    /// Statistics that a running job hands over.
     struct Mailbox {
         std::mutex mutex;
         std::vector<std::pair<int, std::optional<TensorStatistics>>> fresh;
@@ -72,22 +72,22 @@ private:
     QString tensorName(int tensor) const;
     Provenance storedProvenance() const;
 
-    std::shared_ptr<const ModelWeights> m_weights; // whose tensors are shown; null without a model
+    std::shared_ptr<const ModelWeights> m_weights; // weights whose tensors are shown; null without a model
     std::shared_ptr<Mailbox> m_mailbox;
     TensorTableModel* m_model;
     QLineEdit* m_search;
     QLabel* m_summary;
     QPushButton* m_read;
     TableFigure* m_table;
-    QSortFilterProxyModel* m_sorted = nullptr; // of the table
+    QSortFilterProxyModel* m_sorted = nullptr; // proxy of the table
     QLabel* m_name;
     QLabel* m_numbers;
     QLabel* m_state;
     QPushButton* m_save;
     LineChart* m_histogram;
     HeatmapPanel* m_panel;
-    TensorPicture m_picture; // without its cells, which the view has
-    QString m_wanted;        // the tensor to select when there is one of this name
+    TensorPicture m_picture; // without its cells, which the view holds
+    QString m_wanted;        // name of the tensor to select once it exists
     Job m_allJob, m_detailJob, m_saveJob;
 };
 

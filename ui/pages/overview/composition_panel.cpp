@@ -27,7 +27,7 @@ struct Link {
     double score, excess;
 };
 
-/// Every pair of one kind that `head` belongs to.
+/// Adds every pair of one kind that `head` belongs to.
 void addLinks(std::vector<Link>& links, const ResultArray& array, HeadId head, const QString& kind)
 {
     const double null = array.nullMean.value_or(0);
@@ -109,20 +109,20 @@ void CompositionPanel::recompute()
 void CompositionPanel::fitColumns()
 {
     constexpr int scoreColumn = 1;
-    const QAbstractItemView* cells = m_table; // where the hint is public
+    const QAbstractItemView* cells = m_table; // sizeHint is public in the base class
     const QHeaderView* header = m_table->horizontalHeader();
     int wanted = 0;
     for (int column = 0; column < m_model->columnCount(); ++column)
         wanted +=
             std::max(cells->sizeHintForColumn(column), column > 0 ? header->sectionSizeHint(column) : 0);
-    // The head, and its score above chance, say the most.
+    // The head and its excess over the baseline matter most.
     m_table->setColumnHidden(scoreColumn, wanted > m_table->viewport()->width());
 }
 
 void CompositionPanel::resizeEvent(QResizeEvent* event)
 {
     Page::resizeEvent(event);
-    layout()->activate(); // the table has its new width
+    layout()->activate(); // gives the table its new width
     if (m_model->columnCount() > 0)
         fitColumns();
 }

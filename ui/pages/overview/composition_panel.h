@@ -9,7 +9,7 @@ namespace headwise::ui {
 
 class TableFigure;
 
-/// The heads that the selected head reads from and that read from it, those furthest above the baseline first.
+/// The heads that the selected head reads from and those that read from it, by distance above the baseline.
 class CompositionPanel : public Page {
     Q_OBJECT
 
@@ -22,13 +22,13 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    void fitColumns(); ///< Without the score where there is no room for all.
+    void fitColumns(); ///< Hides the score if there is no space for all columns.
     void recompute() override;
 
     QLabel* m_message;
     QStandardItemModel* m_model;
     TableFigure* m_table;
-    std::vector<HeadId> m_heads; // the rows
+    std::vector<HeadId> m_heads; // heads of the rows
 };
 
 } // namespace headwise::ui

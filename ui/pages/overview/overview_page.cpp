@@ -21,7 +21,7 @@
 namespace headwise::ui {
 
 namespace {
-constexpr QLatin1StringView analysisPrefix("analyses/"); // of a card's "pageName"
+constexpr QLatin1StringView analysisPrefix("analyses/"); // in a card's "pageName"
 }
 
 OverviewPage::OverviewPage(Workspace* workspace, QWidget* parent)
@@ -51,7 +51,7 @@ OverviewPage::OverviewPage(Workspace* workspace, QWidget* parent)
         grid->setRowStretch(row, stretch);
     for (int i = 0; i < 6; ++i)
         grid->setColumnStretch(i, 1);
-    constexpr int lowest = 600; // px, with room for the charts above their numbers
+    constexpr int lowest = 600; // px, for charts above their numbers
     setMinimumHeight(lowest);
 }
 
@@ -70,7 +70,7 @@ void OverviewPage::addPanel(QGridLayout* grid, const Place& place, Page* panel, 
         makeHeading(heading);
         layout->addWidget(heading);
     }
-    card->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored); // the rows' stretch decides
+    card->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored); // the rows' stretch decides the height
     panel->setParent(card);
     layout->addWidget(panel, 1);
     grid->addWidget(card, place.row, place.column, place.rows, place.columns);
@@ -80,7 +80,7 @@ void OverviewPage::addPanel(QGridLayout* grid, const Place& place, Page* panel, 
             heading->setCursor(Qt::PointingHandCursor);
             heading->setToolTip(tr("Click to open this on its own page"));
         }
-    // A chart's own double click only shows everything, as it is shown here anyway; a table's takes the token.
+    // A chart's own double click only shows everything, which it does here anyway; a table's selects the token.
     for (LineChart* chart : panel->findChildren<LineChart*>())
         for (QWidget* part : chart->findChildren<QWidget*>())
             makeLink(part, pageName);
@@ -98,13 +98,13 @@ bool OverviewPage::eventFilter(QObject* watched, QEvent* event)
 {
     const bool isDouble = event->type() == QEvent::MouseButtonDblClick;
     if (isDouble && m_clicked.isValid() && !m_clicked.hasExpired(QApplication::doubleClickInterval()))
-        return true; // of a heading, of which the first click was enough: not of the page that is there now
+        return true; // second click on a heading: the first was enough, and it must not reach the new page
     const QString page = watched->property("pageName").toString();
     if (page.isEmpty())
         return Page::eventFilter(watched, event);
     const bool isHeading = qobject_cast<QLabel*>(watched);
     if (isHeading && event->type() == QEvent::MouseButtonPress)
-        return true; // the release tells
+        return true; // the release decides
     const bool isClick = isHeading && event->type() == QEvent::MouseButtonRelease
         && static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton;
     if (isClick) {
@@ -113,7 +113,7 @@ bool OverviewPage::eventFilter(QObject* watched, QEvent* event)
         QTimer::singleShot(QApplication::doubleClickInterval(), this,
                            [this] { qApp->removeEventFilter(this); });
     }
-    // A double click that a table or a chart has its own use for does not come this far.
+    // A double click that a table or a chart handles itself does not get here.
     if (!isClick && !isDouble)
         return Page::eventFilter(watched, event);
     if (page.startsWith(analysisPrefix))

@@ -8,8 +8,8 @@ class QGridLayout;
 
 namespace headwise::ui {
 
-/// The selected head at a glance: what it attends to, what it writes, what it does most, its spectra and eigenvalues,
-/// the heads it works with, and the effect of distance.
+/// The selected head at a glance: attention, output, strongest effects, spectra and eigenvalues, the heads it composes
+/// with, and the effect of distance.
 class OverviewPage : public Page {
     Q_OBJECT
 
@@ -21,8 +21,9 @@ public:
 signals:
     void pageRequested(
         const QString&
-            name); ///< A panel was double-clicked, or its heading clicked: its page, "tokens", "spectrum", …
-    void analysisRequested(const QString& id); ///< The same of one that is the page of an analysis.
+            /// A panel was double-clicked or its heading clicked: requests its page, "tokens", "spectrum", …
+            name);
+    void analysisRequested(const QString& id); ///< The same for a panel whose page is an analysis.
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -37,7 +38,7 @@ private:
                   const QString& pageName);
 
     QList<Page*> m_panels;
-    QElapsedTimer m_clicked; // since a heading was
+    QElapsedTimer m_clicked; // since the last click on a heading
 };
 
 } // namespace headwise::ui

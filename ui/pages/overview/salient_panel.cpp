@@ -22,10 +22,10 @@ namespace headwise::ui {
 namespace {
 
 constexpr const char* analysisId = "salient_tokens";
-constexpr std::size_t mostKnown = 24;           // heads, of half a megabyte
-constexpr std::chrono::milliseconds pause{250}; // the rest of the overview takes the cores first
+constexpr std::size_t mostKnown = 24;           // heads, half a megabyte each
+constexpr std::chrono::milliseconds pause{250}; // lets the rest of the overview use the cores first
 
-/// A head's part of one of the analysis' arrays; none if it is not there.
+/// Returns a head's part of one of the analysis' arrays; none if it is absent.
 std::optional<ArrayPart> partOf(const ResultSet& results, const char* name, HeadId head)
 {
     const ResultArray* array = results.find(std::string("analyses/") + analysisId + '/' + name);
@@ -36,7 +36,7 @@ std::optional<ArrayPart> partOf(const ResultSet& results, const char* name, Head
                    static_cast<std::size_t>(head.head));
 }
 
-/// "␣France  ␣French  …", with their logits on hover.
+/// Makes "␣France  ␣French  …", with the logits on hover.
 QStandardItem* outputsCell(const Workspace& workspace, const ArrayPart& ids,
                            const std::optional<ArrayPart>& values)
 {
@@ -129,7 +129,7 @@ void SalientPanel::recompute()
     options.heads = {head};
     const Question question{tokens, options};
     if (m_asked == question)
-        return; // Other results have come in.
+        return; // Results of another analysis arrived.
     clear(tr("Salient tokens of %1…").arg(text(head)));
     m_asked = question;
     const auto known = std::ranges::find(m_known, question, &Answer::question);
@@ -189,17 +189,17 @@ bool SalientPanel::showTokens(const ResultSet& results, HeadId head)
     header->setMinimumSectionSize(24);
     header->setSectionResizeMode(QHeaderView::ResizeToContents);
     header->setSectionResizeMode(0, QHeaderView::Interactive);
-    header->setSectionResizeMode(2, QHeaderView::Stretch); // of which there is always more
+    header->setSectionResizeMode(2, QHeaderView::Stretch); // takes the remaining width
     fitTokens();
     return true;
 }
 
 void SalientPanel::fitTokens()
 {
-    constexpr double most = 0.38; // of the width, or one long token leaves none for the outputs
+    constexpr double most = 0.38; // of the width, so that one long token leaves space for the outputs
     if (m_model->columnCount() == 0)
         return;
-    const QAbstractItemView* cells = m_table; // where the hint is public
+    const QAbstractItemView* cells = m_table; // sizeHint is public in the base class
     const int room = static_cast<int>(most * m_table->viewport()->width());
     m_table->setColumnWidth(0, std::min(cells->sizeHintForColumn(0), std::max(room, 40)));
 }
@@ -207,7 +207,7 @@ void SalientPanel::fitTokens()
 void SalientPanel::resizeEvent(QResizeEvent* event)
 {
     Page::resizeEvent(event);
-    layout()->activate(); // the table has its new width
+    layout()->activate(); // gives the table its new width
     fitTokens();
 }
 

@@ -13,7 +13,7 @@ namespace headwise::ui {
 
 class TableFigure;
 
-/// Strongest effects of the selected head: the tokens that it makes the most of, each with the outputs that they raise.
+/// Strongest effects of the selected head: its salient tokens, each with the outputs they promote most.
 class SalientPanel : public Page {
     Q_OBJECT
 
@@ -27,10 +27,10 @@ protected:
 
 private:
     void recompute() override;
-    void fitTokens(); ///< The first column.
-    void ask();       ///< The question whose head is still selected after a pause.
+    void fitTokens(); ///< Sizes the first column.
+    void ask();       ///< Starts the job for the head that is selected after the pause.
     bool showTokens(const ResultSet& results,
-                    HeadId head); ///< \returns false where they say nothing of that head
+                    HeadId head); ///< \returns false if the results do not cover that head
     void showAnswer(const ResultSet& found, HeadId head);
     void clear(const QString& message);
 
@@ -48,7 +48,7 @@ private:
         Question question;
         std::shared_ptr<const ResultSet> found;
     };
-    std::optional<Question> m_asked; // what the job answers, or has answered
+    std::optional<Question> m_asked; // the job's current or last question
     std::list<Answer> m_known;       // the newest first
     QTimer m_pause;
     Job m_job;

@@ -34,7 +34,7 @@ CompareTables::CompareTables(Workspace* workspace, QWidget* parent)
         box->setSpacing(4);
         box->addWidget(m_captions[i]);
         box->addWidget(m_tables[i], 1);
-        columns->addLayout(box, i == 1 ? 3 : 2); // It has both ranks and their change.
+        columns->addLayout(box, i == 1 ? 3 : 2); // This table has both ranks and their change.
         whenOpened(m_tables[i], [this, i](const QModelIndex& index) {
             m_workspace->selection()->setToken(tokenOf(*m_models[i], m_tables[i]->sourceRow(index), 0));
         });
@@ -64,13 +64,13 @@ void CompareTables::show(const TableDifference& difference, const QString& first
                  countCell(entry.firstRank + 1), countCell(entry.secondRank + 1), moved,
                  signedNumberCell(entry.first), signedNumberCell(entry.second)});
         }
-        // Columns constant in a whole table, or repeated from another table, are left to the export.
+        // Hides columns that are constant in a table or repeated from another; the export has them.
         const std::array<std::array<int, 3>, 3> hidden{{{1, 2, 3}, {1, 4, 5}, {1, 2, 3}}};
         for (const int column : hidden[i])
             m_tables[i]->setColumnHidden(column, true);
         m_tables[i]->setColumnHidden(i == 0 ? 5 : 4, true);
         fitColumns(m_tables[i]);
-        // Side by side there is little room: a long token gives way to the numbers.
+        // Side by side there is little space: long tokens shrink before numbers do.
         m_tables[i]->horizontalHeader()->setStretchLastSection(false);
         m_tables[i]->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     }

@@ -12,8 +12,8 @@ namespace headwise::ui {
 
 class TableFigure;
 
-/// The strongest tokens of one row of a full circuit in two heads: only in the first, in both with their ranks, only in the
-/// second.
+/// The strongest tokens of one row of a full circuit in two heads: only in the first, in both with their ranks, only in
+/// the second.
 class CompareTables : public QWidget {
     Q_OBJECT
 

@@ -8,12 +8,13 @@ namespace headwise::ui {
 
 class Workspace;
 
-/// Offers to compute what a page lacks; there only while it is lacking, can be computed and nobody is at it.
+/// Offers to compute the results that a page lacks. Visible only while they are missing, can be computed and are not
+/// being computed.
 class ComputeButton : public QPushButton {
     Q_OBJECT
 
 public:
-    /// \param id  of an analysis of the catalogue that needs no inputs
+    /// \param id  of an analysis that needs no inputs
     ComputeButton(Workspace* workspace, std::string_view id, QWidget* parent = nullptr);
 
 private:

@@ -9,11 +9,11 @@ namespace headwise::ui {
 
 namespace {
 
-/// The directions of a range, followed by the rest of the blocks that they stand in.
+/// The directions of a range, followed by the rest of their degenerate blocks.
 struct Columns {
     std::vector<int> directions;
-    std::vector<std::vector<int>> spans; // places in `directions`
-    std::vector<int> spanOf;             // [range.count]; −1 alone
+    std::vector<std::vector<int>> spans; // indices into `directions`
+    std::vector<int> spanOf;             // [range.count]; −1: in no block
 };
 
 Columns columnsOf(const CircuitDirections& circuit, DirectionRange range)
@@ -40,7 +40,7 @@ Columns columnsOf(const CircuitDirections& circuit, DirectionRange range)
     return found;
 }
 
-/// Along the direction turned round.
+/// Returns the ends for the reversed direction.
 TokenEnds turned(TokenEnds ends)
 {
     std::swap(ends.top, ends.bottom);

@@ -10,7 +10,7 @@
 
 namespace headwise::ui {
 
-/// The singular directions of one circuit of one head, and which of them mean something only together.
+/// The singular directions of one circuit of one head, with their degenerate blocks.
 struct CircuitDirections {
     HeadId head;
     CircuitKind kind = CircuitKind::Ov;
@@ -19,7 +19,8 @@ struct CircuitDirections {
     std::vector<int> blocks; // [k], as degenerateBlocks
 
     int count() const { return static_cast<int>(svd.S.size()); }
-    bool areTogether(int index, int other) const; ///< In one block; false where either is not there.
+    /// True if both are in the same block; false if either does not exist.
+    bool areTogether(int index, int other) const;
     struct Block {
         int first = 0, last = 0; // directions
         bool isAlone() const { return first == last; }
@@ -31,15 +32,15 @@ struct CircuitDirections {
 Result<std::shared_ptr<const CircuitDirections>> circuitDirections(const Circuits& circuits, CircuitKind kind,
                                                                    HeadId head);
 
-/// The side of a circuit, as directionSides has them. \param side 0 or 1
+/// Returns a side of a circuit, as directionSides has them. \param side 0 or 1
 const DirectionSide& directionSideOf(CircuitKind kind, std::size_t side);
 
-/// The tokens of neighbouring directions.
+/// The tokens of consecutive directions.
 struct DirectionLists {
-    int first = 0;             ///< direction
-    std::vector<double> signs; ///< For each direction, the sign of the decomposition's pair.
-    std::array<std::vector<TokenEnds>, 2> sides; ///< of each direction, signs as jointSign has them
-    /// For each direction in a block, the tokens that reach furthest into the block's span, in falling order; else none.
+    int first = 0;                               ///< direction
+    std::vector<double> signs;                   ///< The sign of each direction's pair.
+    std::array<std::vector<TokenEnds>, 2> sides; ///< per direction, with the signs of jointSign
+    /// For each direction in a block, the tokens with the largest projection onto the block's span, falling; else none.
     std::array<std::vector<std::vector<TokenEntry>>, 2> spans;
 
     bool hasSpan(std::size_t index) const { return index < spans[0].size() && !spans[0][index].empty(); }
@@ -51,7 +52,7 @@ struct DirectionRange {
     int listLength = 0;
 };
 
-/// None for the null space.
+/// Returns null for the null space.
 /// \param unused true: an id without a token, left out; empty: none
 /// Errors: Cancelled. Cost: that of directionEnds for both sides.
 Result<std::shared_ptr<const DirectionLists>> directionLists(const CircuitDirections& directions,

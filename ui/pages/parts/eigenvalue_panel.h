@@ -11,8 +11,8 @@ class QLabel;
 
 namespace headwise::ui {
 
-/// The eigenvalues of one circuit of the selected head in the complex plane, with the score they add up to and how much of the
-/// circuit they tell.
+/// The eigenvalues of one circuit of the selected head in the complex plane, with the resulting score and how much of the
+/// circuit they describe.
 class EigenvaluePanel : public Page {
     Q_OBJECT
 
@@ -20,7 +20,7 @@ public:
     explicit EigenvaluePanel(Workspace* workspace, QWidget* parent = nullptr);
 
     void setKind(CircuitKind kind);
-    /// Angle against |λ|, the radius a logarithm, in place of real against imaginary part.
+    /// Shows angle against log |λ| instead of real against imaginary part.
     void setPolar(bool on);
 
     QList<FigureSource*> figures() override;

@@ -17,8 +17,8 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double between = 8;     // points, from panel to panel
-constexpr QSizeF least(150, 110); // points, of a chart
+constexpr double between = 8;     // points between panels
+constexpr QSizeF least(150, 110); // points, smallest readable chart
 
 } // namespace
 
@@ -37,7 +37,7 @@ void FigureRow::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
     const QSizeF room(size.width(), size.height() - top);
     const QSizeF abreast((room.width() - (count - 1) * between) / count, room.height());
     const QSizeF stacked(room.width(), (room.height() - (count - 1) * between) / count);
-    // Charts that are smaller than what can be read are drawn larger and shrunk.
+    // Charts smaller than that are drawn larger and scaled down.
     const auto shrunk = [line](const QSizeF& panel) {
         return std::min({1.0, panel.width() / least.width(), (panel.height() - line) / least.height()});
     };

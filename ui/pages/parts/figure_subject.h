@@ -8,8 +8,7 @@
 
 namespace headwise::ui {
 
-/// Says whose figure it is, where it is not the selected head's, as a page describes it: another's, or, none, one of all
-/// heads or of no head.
+/// Sets the head that a figure is about if it is not the selected one; none for all heads or no head.
 inline void setSubject(FigureSource* figure, std::optional<HeadId> head)
 {
     Provenance lines = figure->provenance();

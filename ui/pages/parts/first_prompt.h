@@ -8,7 +8,7 @@ class Tokenizer;
 
 namespace headwise::ui {
 
-/// A prompt to begin with: a few words twice, which is where induction shows.
+/// Returns an initial prompt: a few words twice, which shows induction.
 QString repeatedWords(const Tokenizer& tokenizer);
 
 } // namespace headwise::ui

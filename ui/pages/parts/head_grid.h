@@ -5,8 +5,8 @@
 
 namespace headwise::ui {
 
-/// Every head of the model as a cell, layers down: a click selects a head, Shift+click marks the reference, and both are marked
-/// whoever chose them.
+/// A grid of all heads, layers from top to bottom. A click selects a head, Shift+click marks the reference. It always
+/// shows both.
 class HeadGrid : public HeatmapPanel {
     Q_OBJECT
 
@@ -14,8 +14,8 @@ public:
     HeadGrid(Workspace* workspace, const QString& name, QWidget* parent = nullptr);
 
     void setValues(HeatmapView::Matrix values); ///< [layer, head]; null: none.
-    double value(HeadId head) const;            ///< NaN where there is none.
-    std::optional<HeadId> largest() const;      ///< The first of the largest value.
+    double value(HeadId head) const;            ///< NaN if there is none.
+    std::optional<HeadId> largest() const;      ///< The first head with the largest value.
 
 signals:
     void headHovered(headwise::HeadId head);

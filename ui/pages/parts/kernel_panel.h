@@ -23,13 +23,13 @@ private:
     Job m_job;
 };
 
-/// s(Δ), Δ = 0 … n − 1: of learned positions the mean over queries up to half of n, every query's mean taken off; of rotary
-/// ones the score of the mean token with itself.
+/// Returns s(Δ), Δ = 0 … n − 1. For learned positions it is the mean over queries up to half of n, after subtracting
+/// every query's mean; for rotary positions, the score of the mean token with itself.
 /// \param tokens may be null for learned positions
 std::vector<double> scoresByOffset(const Circuits& circuits, const TokenSide* tokens, HeadId head,
                                    Eigen::Index n);
 
-/// Why no score of this model depends on position alone; empty if some do.
+/// Explains why no score of this model depends on position alone; empty if some do.
 QString whyNoKernel(const ModelConfig& config);
 
 inline constexpr int longestKernel = 256; // positions

@@ -6,11 +6,11 @@ namespace headwise::ui {
 
 class Workspace;
 
-/// The model in a line: "12 × 12 heads, d 768, LayerNorm, learned positions, tied embeddings, 498 MB"; of a session without
-/// its model's files what its card says.
+/// Describes the model on one line: "12 × 12 heads, d 768, LayerNorm, learned positions, tied embeddings, 498 MB"; for a
+/// session without model files, what the session says.
 QString modelLine(const Workspace& workspace);
 
-/// "498 MB".
+/// Formats "498 MB".
 QString modelDataSize(double bytes);
 
 } // namespace headwise::ui

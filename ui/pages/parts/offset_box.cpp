@@ -15,7 +15,7 @@ OffsetBox::OffsetBox(Workspace* workspace, QWidget* parent)
     setPrefix(tr("Δ "));
     setAccessibleName(tr("Offset of the key"));
     setToolTip(tr("How many places the key stands before the query: W_Q R(Δ) W_Kᵀ in place of W_Q W_Kᵀ"));
-    setKeyboardTracking(false); // A number that is being typed is none yet.
+    setKeyboardTracking(false); // An unfinished number does not count.
     followModel();
     for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
         connect(workspace->model(), signal, this, &OffsetBox::followModel);

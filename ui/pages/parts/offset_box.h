@@ -6,7 +6,8 @@ namespace headwise::ui {
 
 class Workspace;
 
-/// Δ = query position − key position of the QK circuits on screen, of every page; there only where positions are rotary.
+/// Δ = query position − key position of the displayed QK circuits, shared by all pages. Visible only with rotary
+/// positions.
 class OffsetBox : public QSpinBox {
     Q_OBJECT
 
@@ -19,7 +20,7 @@ private:
     Workspace* m_workspace;
 };
 
-/// ", Δ = 3"; empty at 0, where the circuit is as it is without positions.
+/// Formats ", Δ = 3"; empty at 0, where positions have no effect.
 QString offsetText(int offset);
 
 } // namespace headwise::ui

@@ -8,10 +8,10 @@
 
 namespace headwise::ui {
 
-/// One question about the selected head, with its own job, model and view.
+/// A page answers one question about the selected head, with its own job, model and view.
 ///
-/// It gets the workspace and nothing else, and never meets another page: it says what the user wants (setHead) and is
-/// told what is the case (headChanged).
+/// It gets only the workspace and knows no other page. It reports what the user wants (setHead) and is told the state
+/// (headChanged).
 class Page : public QWidget {
     Q_OBJECT
 
@@ -22,18 +22,18 @@ public:
     {
     }
 
-    /// State of this page's view, as a session saves it.
+    /// State of this page's view for a session.
     virtual QJsonObject viewState() const { return {}; }
     virtual void setViewState(const QJsonObject& /*state*/) { }
 
-    /// The pictures of this page that can be exported now, titled; the most important first.
+    /// The pictures of this page that can be exported now, with titles; the most important first.
     virtual QList<FigureSource*> figures() { return {}; }
 
 signals:
-    void readOutChanged(const QString& text); ///< Text for the place under the mouse; empty for none.
+    void readOutChanged(const QString& text); ///< Text for the position under the mouse; empty for none.
 
 protected:
-    /// Shows what is the case now; at once if the page is on screen, else when it next is.
+    /// Shows the current state: at once if the page is visible, else when it is next shown.
     void refresh()
     {
         m_isStale = !isVisible();
@@ -51,7 +51,7 @@ protected:
 
     Workspace* workspace() const { return m_workspace; }
 
-    /// Gives a figure its title ("L1H5 full OV · demo, processed") and where it came from.
+    /// Gives a figure its title ("L1H5 full OV · demo, processed") and provenance.
     void describe(FigureSource* figure, const QString& what) const
     {
         figure->setFigureTitle(what);

@@ -12,10 +12,10 @@ class QLabel;
 
 namespace headwise::ui {
 
-/// The singular values of the selected head's circuits in one chart, QK and OV together.
+/// The singular values of the selected head's circuits in one chart.
 ///
-/// From the results where they hold them, else computed for this head alone (QK and OV; the full circuits come with the
-/// analysis of all heads).
+/// They come from the results if present, else they are computed for this head (QK and OV only; the full circuits need
+/// the analysis of all heads).
 class SpectrumPanel : public Page {
     Q_OBJECT
 
@@ -24,7 +24,7 @@ public:
 
     void setCircuits(const std::vector<CircuitKind>& kinds);
     void setScale(ChartLook::Scale scale);
-    void setNormalized(bool on); ///< Divided by σ₁, so that circuits of different strength can be compared.
+    void setNormalized(bool on); ///< Divides by σ₁, so that circuits of different strength can be compared.
 
     QList<FigureSource*> figures() override;
 
@@ -32,7 +32,7 @@ private:
     void recompute() override;
     void compute(const std::vector<CircuitKind>& missing);
     void show(const std::map<CircuitKind, std::vector<double>>& sigma);
-    /// Its norm and ranks beside those of random weights, and the metric it was measured in.
+    /// Describes norm and ranks beside those of random weights, and the metric.
     QString measuresOf(CircuitKind kind, const std::vector<double>& sigma) const;
 
     std::vector<CircuitKind> m_kinds{CircuitKind::Qk, CircuitKind::Ov};
@@ -43,10 +43,10 @@ private:
     Job m_job;
 };
 
-/// "QK", "full OV": as people write it.
+/// Returns the display name: "QK", "full OV".
 QString circuitTitle(CircuitKind kind);
 
-/// A bracket over every block of singular values that mean something only together, drawn as σ / `unit` over 1, 2, 3, …
+/// Returns a bracket over every degenerate block of singular values, for a chart of σ / `unit` over 1, 2, 3, …
 /// \param sigma descending
 std::vector<ChartBracket> degenerateBrackets(std::span<const double> sigma, int dModel, double unit = 1);
 

@@ -13,12 +13,12 @@ namespace headwise::ui {
 
 class Workspace;
 
-/// A button that opens the choice of which tokens are looked at, and says how many are left out.
+/// A button that opens the token filter and shows how many tokens are left out.
 class TokenFilterButton : public QToolButton {
     Q_OBJECT
 
 public:
-    /// A notice stands where numbers follow the filter, and only while tokens are left out.
+    /// A Notice is placed beside numbers that depend on the filter, and is visible only while tokens are left out.
     enum class Role { Choice, Notice };
     explicit TokenFilterButton(Workspace* workspace, Role role, QWidget* parent = nullptr);
 
@@ -27,7 +27,7 @@ public:
 private:
     QWidget* makeForm();
     void limitToModel();
-    void followCounts();        ///< Token counts in the workspace's inputs.
+    void followCounts();        ///< Follows the token counts in the workspace's inputs.
     TokenFilter filter() const; ///< The filter in the fields.
     void apply();
     void showFilter();

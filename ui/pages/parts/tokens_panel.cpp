@@ -47,8 +47,8 @@ struct TokensPanel::Question {
 
 struct TokensPanel::Answer {
     TokenEnds ends;
-    std::optional<LineStatistics> line;                    // none where a session does not say
-    std::vector<double> biasedTop = {}, biasedBottom = {}; // of the entries of `ends`; empty: none
+    std::optional<LineStatistics> line;                    // none if a session does not have it
+    std::vector<double> biasedTop = {}, biasedBottom = {}; // for the entries of `ends`; empty: none
 };
 
 Result<RowVector<double>> TokensPanel::lineOf(const Question& question, const CircuitTerms& terms,
@@ -205,7 +205,7 @@ QWidget* TokensPanel::captioned(const QString& caption, QTableView* table)
 void TokensPanel::setCompact(bool on)
 {
     m_isCompact = on;
-    m_heading->setWordWrap(on); // it asks for no width of its own
+    m_heading->setWordWrap(on); // does not set a minimum width
     showColumns();
     showEnds();
 }
@@ -224,10 +224,10 @@ void TokensPanel::resizeEvent(QResizeEvent* event)
 void TokensPanel::showColumns()
 {
     for (QTableView* table : {m_topTable, m_bottomTable}) {
-        // The rank in the whole row is shown only if some of it is left out: else it is the order on the screen.
+        // The rank in the whole row is shown only if the filter hides some; otherwise it equals the order on screen.
         table->setColumnHidden(TokenTableModel::RankColumn, m_isCompact || m_filter.isEmpty());
         table->setColumnHidden(TokenTableModel::IdColumn,
-                               m_isCompact || !m_showsIds); // on hover all the same
+                               m_isCompact || !m_showsIds); // still shown on hover
         table->setColumnHidden(TokenTableModel::BiasedColumn, !showsBiased());
         table->setColumnHidden(TokenTableModel::ZColumn, m_isCompact || !hasScores());
         table->setColumnHidden(TokenTableModel::ShareColumn, m_isCompact || hasScores());
@@ -373,7 +373,7 @@ void TokensPanel::show(const Answer& answer)
         return made;
     };
     m_message->hide();
-    double largest = 0; // of both ends: one scale
+    double largest = 0; // common scale of both ends
     for (const auto* end : {&answer.ends.top, &answer.ends.bottom})
         for (const TokenEntry& entry : *end)
             largest = std::fmax(largest, std::abs(entry.value));

@@ -20,13 +20,14 @@ public:
     ~TokensPanel() override;
 
     void setKind(CircuitKind kind);
-    void setDirectPath(); ///< In place of a head's circuit: E W_U, what follows a token without any layer.
+    /// Shows E W_U instead of a head's circuit: what follows a token without any layer.
+    void setDirectPath();
     void setSide(TableSide side);
-    void setLength(int rows); ///< How many of each end are asked for.
-    void setCompact(bool on); ///< Tokens and values only, and where it is narrow the largest alone.
+    void setLength(int rows); ///< Number of entries at each end.
+    void setCompact(bool on); ///< Shows only tokens and values, and only the largest ones if narrow.
     void setTerms(const CircuitTerms& terms);
     void setIdsShown(bool on);
-    /// Shows the entries whose token contains `text`, of the whole row, with their ranks; empty: the ends.
+    /// Shows the entries of the whole row whose token contains `text`, with their ranks; empty: the ends.
     void setFilter(const QString& text);
 
     QList<FigureSource*> figures() override;
@@ -41,9 +42,9 @@ protected:
 
 private:
     QTableView* makeTable(TokenTableModel* model);
-    void showColumns();       ///< z-scores are read of scores, shares of outputs.
-    void showEnds();          ///< Both, where there is room for two tables.
-    bool showsBiased() const; ///< Scores with biases beside those without.
+    void showColumns();       ///< Shows z-scores for scores, shares for outputs.
+    void showEnds();          ///< Shows both if two tables fit.
+    bool showsBiased() const; ///< True if scores with biases are shown beside those without.
     QWidget* captioned(const QString& caption, QTableView* table);
     struct Question;
     struct Answer;
@@ -57,10 +58,10 @@ private:
     QString heading() const; ///< "writes: ␣the → output tokens"
     static Result<RowVector<double>> lineOf(const Question& question, const CircuitTerms& terms,
                                             const Circuits& circuits, const TokenSide& tokens);
-    bool hasScores() const; ///< Whose rows are read by their z-scores.
+    bool hasScores() const; ///< True if rows are judged by z-scores.
 
     CircuitKind m_kind;
-    bool m_isDirect = false; // then of the kind of the same rows and columns
+    bool m_isDirect = false; // the direct path; m_kind is then the circuit with the same rows and columns
     TableSide m_side = TableSide::Row;
     int m_length = 30;
     bool m_isCompact = false;
@@ -74,8 +75,8 @@ private:
     QTableView* m_topTable;
     QTableView* m_bottomTable;
     QWidget* m_bottomEnd = nullptr;                     // with its caption
-    std::vector<std::pair<Question, Answer>> m_answers; // the last asked for, so that a way back is at once
-    std::size_t m_next = 0;                             // where the next answer goes
+    std::vector<std::pair<Question, Answer>> m_answers; // the latest answers, so that going back is instant
+    std::size_t m_next = 0;                             // index of the next answer
     Job m_job;
 };
 

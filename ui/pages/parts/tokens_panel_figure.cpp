@@ -33,7 +33,7 @@ void paintRows(QPainter& painter, const QRectF& area, const TokenTableModel& tab
     const auto tailOf = [&ruler](const QString& value) {
         return ruler.horizontalAdvance(value.sliced(decimalPoint(value)));
     };
-    double longestTail = 0; // the decimal points stand below one another
+    double longestTail = 0; // for aligned decimal points
     for (const TokenRow& row : *table.rows())
         longestTail = std::max(longestTail, tailOf(signedNumber(row.value)));
     for (const TokenRow& row : *table.rows()) {

@@ -57,7 +57,7 @@ VectorTables::VectorTables(Workspace* workspace, QWidget* parent)
         m_models[side] = new QStandardItemModel(this);
         m_tables[side] = new TableFigure(part);
         m_tables[side]->setSource(m_models[side], TokenTableModel::SortRole);
-        m_tables[side]->setSortingEnabled(false); // Every column is a list of its own.
+        m_tables[side]->setSortingEnabled(false); // Every column is a separate list.
         m_tables[side]->setSelectionBehavior(QAbstractItemView::SelectColumns);
         m_tables[side]->setSelectionMode(QAbstractItemView::SingleSelection);
         m_tables[side]->setAccessibleName(side == 0 ? tr("Tokens of the first side")
@@ -191,7 +191,7 @@ void VectorTables::addCells(QList<QStandardItem*>& row, std::size_t side, const 
     const std::vector<TokenEntry> none;
     const std::vector<TokenEntry>& entries = !isSpan ? ((sign > 0) == place.ofTop ? ends.top : ends.bottom)
         : place.ofTop                                ? lists.spans[side][place.column]
-                                                     : none; // a length has no other end
+                                                     : none; // a length has only one end
     if (place.rank >= std::ssize(entries)) {
         for (int i = 0; i < step(); ++i)
             row << wordCell({});
@@ -206,7 +206,7 @@ void VectorTables::addCells(QList<QStandardItem*>& row, std::size_t side, const 
         row << (isSpan ? numberCell(score) : signedNumberCell(score));
     for (qsizetype at = first; at < row.size(); ++at) {
         row[at]->setData(isGrey, TokenTableModel::IsMutedRole);
-        if (!isGrey && m_largest > 0) // a length has no sign, and no colour
+        if (!isGrey && m_largest > 0) // a length has no sign and no colour
             row[at]->setData(isSpan ? 0.0 : score / m_largest, TokenTableModel::HeatRole);
     }
 }

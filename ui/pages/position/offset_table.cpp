@@ -23,7 +23,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int farthest = 64; // places
+constexpr int farthest = 64; // positions
 constexpr int offsetTableLength = 20;
 
 } // namespace
@@ -112,7 +112,7 @@ void OffsetTable::recompute()
         [this, words = heading()](const Result<TokenEnds>& found) {
             if (!found)
                 return clear(text(found.error()));
-            m_heading->setText(words); // the slider may have gone on
+            m_heading->setText(words); // the slider may have moved on
             m_model->clear();
             m_model->setHorizontalHeaderLabels(
                 {tr("#"), tr("Largest"), tr("Score"), tr("Smallest"), tr("Score")});

@@ -12,7 +12,7 @@ namespace headwise::ui {
 
 class TableFigure;
 
-/// The keys that the selected token looks for at a distance, with rotary positions: a slider of the offset Δ sorts them anew.
+/// The keys that the selected token attends to at a distance, with rotary positions; a slider sets the offset Δ.
 class OffsetTable : public Page {
     Q_OBJECT
 

@@ -31,7 +31,7 @@ bool hasLearnedPositions(const ModelConfig& config)
     return config.positional == Positional::Learned;
 }
 
-/// `picture` under a heading, to be shown and hidden together.
+/// Puts `picture` under a heading, to be shown and hidden together.
 QWidget* titled(const QString& title, QWidget* picture)
 {
     auto* box = new QWidget(picture->parentWidget());
@@ -45,13 +45,13 @@ QWidget* titled(const QString& title, QWidget* picture)
     return box;
 }
 
-/// The map with its choices and heading, to be shown and hidden together.
+/// Groups the map with its controls and heading, to be shown and hidden together.
 QWidget* mapBox(const HeatmapPanel* panel)
 {
     return panel->parentWidget()->parentWidget();
 }
 
-/// Past 2048 a map of doubles is hundreds of megabytes.
+/// Limits the map to 2048: beyond, a map of doubles takes hundreds of megabytes.
 Eigen::Index positionsOnMap(const ModelConfig& config)
 {
     return std::min(config.nCtx, 2048);
@@ -61,7 +61,7 @@ Eigen::Index positionsOnMap(const ModelConfig& config)
 
 struct PositionPage::Question {
     std::shared_ptr<const Circuits> circuits;
-    std::shared_ptr<const TokenSide> tokens; // of rotary positions
+    std::shared_ptr<const TokenSide> tokens; // for rotary positions
     HeadId head;
     bool isAttention = false;
     KeysSeen seen = {};
@@ -69,10 +69,10 @@ struct PositionPage::Question {
 
 struct PositionPage::Answer {
     std::vector<double> byOffset;
-    std::vector<double> deviations;                 // of the same over queries; of learned positions
+    std::vector<double> deviations;                 // their deviations over queries, for learned positions
     std::shared_ptr<const Eigen::MatrixXf> picture; // null for rotary positions
-    bool isAttention = false;                       // what it shows
-    std::vector<double> frequencies;                // radians per place; of rotary positions
+    bool isAttention = false;                       // the picture shows attention, not scores
+    std::vector<double> frequencies;                // radians per position, for rotary positions
     RotaryEnergies energies;
 };
 
@@ -160,7 +160,7 @@ QWidget* PositionPage::createMap()
     layout->addWidget(m_panel, 1);
     HeatmapView* view = m_panel->view();
     view->setCellShape(HeatmapView::CellShape::Square);
-    view->setNanIsAbsent(true); // what the mask hides
+    view->setNanIsAbsent(true); // entries hidden by the mask
     view->setRowAxis({tr("query position"), {}});
     view->setColumnAxis({tr("key position"), {}});
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
@@ -266,7 +266,7 @@ void PositionPage::showMap(const Answer& answer)
 {
     HeatmapView* view = m_panel->view();
     view->setAccessibleName(answer.isAttention ? tr("Attention of positions") : tr("Scores of positions"));
-    ColorScale scale = firstScale(true, ColorFit::Robust); // the first position often lies far out
+    ColorScale scale = firstScale(true, ColorFit::Robust); // the first position is often an outlier
     if (answer.isAttention) {
         scale.map = ColorMap::Attention;
         scale.low = 0;

@@ -13,9 +13,9 @@ class HeatmapPanel;
 class LineChart;
 class OffsetTable;
 
-/// Attention of the selected head by position alone: the score for every offset, for learned positions the whole table
-/// of query and key positions, their scores or what attention makes of them, for rotary ones the energy of every frequency
-/// and the keys at an offset.
+/// Attention of the selected head by position alone: the score at every offset. For learned positions also the whole
+/// table of query and key positions, as scores or attention; for rotary ones the energy of every frequency and the keys
+/// at an offset.
 class PositionPage : public Page {
     Q_OBJECT
 
@@ -45,12 +45,12 @@ private:
     QLabel* m_explanation;
     QComboBox* m_shown; // scores or attention
     QCheckBox* m_mask;
-    KeysSeen m_seen; // on the map
+    KeysSeen m_seen; // for the map
     LineChart* m_chart;
-    LineChart* m_energies; // of rotary frequencies
+    LineChart* m_energies; // for rotary frequencies
     HeatmapPanel* m_panel;
-    OffsetTable* m_offsets;      // of rotary positions
-    std::vector<double> m_turns; // places in which each frequency turns once
+    OffsetTable* m_offsets;      // for rotary positions
+    std::vector<double> m_turns; // positions per full turn of each frequency
     Job m_job;
 };
 

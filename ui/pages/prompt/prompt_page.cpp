@@ -30,7 +30,7 @@
 namespace headwise::ui {
 
 namespace {
-constexpr Eigen::Index smallSide = 64; // rows of a small pattern
+constexpr Eigen::Index smallSide = 64; // rows of a thumbnail
 }
 
 struct PromptPage::Answer {
@@ -38,10 +38,10 @@ struct PromptPage::Answer {
     bool isWeighted = false; // attention times ‖v W_O‖
     std::vector<int> tokens;
     std::shared_ptr<const Patterns> patterns, small;   // [layer][head]: [n, n]
-    std::shared_ptr<const Patterns> smallWithoutFirst; // the same of positions 1 …; null of one token
+    std::shared_ptr<const Patterns> smallWithoutFirst; // the same without position 0; null for one token
     int likeliestNext = 0;
-    QString importedFrom;              // empty: the model's own
-    ImportedAttention::Array imported; // the same numbers for the session; null: the model's own
+    QString importedFrom;              // empty: computed by the model
+    ImportedAttention::Array imported; // the same numbers for the session; null: computed by the model
 
     void setPatterns(Patterns all);
 };
@@ -56,7 +56,7 @@ void PromptPage::Answer::setPatterns(Patterns all)
 
 namespace {
 
-/// Every pattern's columns times the length of what the head moves from there.
+/// Multiplies every pattern's columns by the norm of the value vector that the head moves.
 void weigh(const ProcessedWeights& weights, ForwardResult<float>& run)
 {
     const ValueNorms<float> norms(weights, run);
@@ -161,7 +161,7 @@ void PromptPage::connectScores()
         const std::optional<QPoint> cell = view->cellAt(at);
         if (cell)
             view->setCurrentCell(cell->y(), cell->x());
-        // Another program's attention is not made of this model's scores.
+        // Imported attention does not come from this model's scores.
         m_askForScore->setVisible(cell && cell->x() <= cell->y() && m_answer && !m_answer->imported);
     });
 }
@@ -196,7 +196,7 @@ void PromptPage::reset()
     if (possible && m_prompt->text() == m_suggested) {
         m_suggested = repeatedWords(*workspace()->model()->tokenizer());
         m_prompt->setText(m_suggested);
-        m_prompt->setCursorPosition(0); // its beginning is what one reads first
+        m_prompt->setCursorPosition(0); // shows its beginning
     }
     m_prompt->setEnabled(possible);
     m_run->setEnabled(possible);
@@ -269,7 +269,7 @@ void PromptPage::take(std::shared_ptr<const Answer> answer)
     m_answer = std::move(answer);
     const QSignalBlocker quiet(m_weighs);
     m_weighs->setChecked(m_answer->isWeighted);
-    m_weighs->setEnabled(!m_answer->imported); // which has no values of its own
+    m_weighs->setEnabled(!m_answer->imported); // imported attention has no value vectors
     if (m_answer->isWeighted != wasWeighted)
         fitColors();
     showPatterns();
@@ -330,7 +330,7 @@ void PromptPage::takePatterns(std::function<Result<PatternFile>(const Task&)> re
             auto answer = std::make_shared<Answer>(*own);
             answer->importedFrom = text(imported.source);
             answer->imported = std::make_shared<const ResultArray>(patternArray(imported, shown));
-            answer->isWeighted = false; // it came as it is
+            answer->isWeighted = false; // imported unchanged
             answer->setPatterns(std::move(imported.patterns));
             return Found(std::move(answer));
         },
@@ -338,7 +338,7 @@ void PromptPage::takePatterns(std::function<Result<PatternFile>(const Task&)> re
             if (!result)
                 return m_summary->setText(text(result.error()));
             if (own->tokens != (m_answer ? m_answer->tokens : std::vector<int>()))
-                return; // another prompt has come
+                return; // the prompt has changed meanwhile
             ImportedAttention::of(workspace())->keep((*result)->imported);
             take(*result);
         });

@@ -18,8 +18,8 @@ class HeatmapPanel;
 class PatternGrid;
 class PromptText;
 
-/// A prompt through the model: the attention of every head as small multiples and of the selected one large, rows queries, columns
-/// keys, and as text, and what each head adds to the logit of the likeliest next token.
+/// Runs a prompt through the model. Shows the attention of every head as small multiples, that of the selected head large
+/// (rows queries, columns keys) and as text, and each head's contribution to the logit of the most likely next token.
 class PromptPage : public Page {
     Q_OBJECT
 
@@ -30,12 +30,12 @@ public:
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;
 
-    /// Shows attention that another program computed for the tokens of the prompt; of a file of one layer, for the selected
-    /// head's.
+    /// Shows attention that another program computed for the tokens of the prompt. A file with one layer applies to the
+    /// selected head's.
     void importPatterns(const QString& fileName);
 
 signals:
-    /// Asks what made the selected head's score of the query with the key, two positions of the prompt.
+    /// Requests the sources of the selected head's score at two positions of the prompt.
     void scoreWanted(const QString& prompt, int query, int key);
 
 protected:
@@ -43,50 +43,51 @@ protected:
 
 private:
     struct Answer;
-    void run();       ///< With attention that was imported for this prompt, if there is some.
-    void runItself(); ///< Whatever was imported.
-    void take(std::shared_ptr<const Answer> answer); ///< Shows it.
-    /// Shows what `read` brings in place of the model's own attention.
+    void run();       ///< Uses attention imported for this prompt, if there is any.
+    void runItself(); ///< Ignores imported attention.
+    void take(std::shared_ptr<const Answer> answer); ///< Displays an answer.
+    /// Shows the result of `read` instead of the model's own attention.
     void takePatterns(std::function<Result<PatternFile>(const Task&)> read);
-    void showKept(); ///< Attention that was imported for these tokens.
+    void showKept(); ///< Shows attention imported earlier for these tokens.
     PatternSizes sizes() const;
-    std::vector<std::string> shownTokens() const; ///< Tokens of the prompt that was run.
+    std::vector<std::string> shownTokens() const; ///< Tokens of the last run.
     void createLayout();
-    QWidget* createPattern(); ///< The selected head's pattern, as text and as a matrix.
+    QWidget* createPattern(); ///< Makes the selected head's pattern, as text and as a matrix.
     void connectSignals();
     void connectText();
-    void connectScores();               ///< The large pattern's cells to the sources of their scores.
+    /// Connects the large pattern's cells to the sources of their scores.
+    void connectScores();
     void askForScore();                 ///< Emits scoreWanted() for the current cell.
-    QString placeText(int shown) const; ///< "3 ␣Paris", of a row or column.
-    void attribute();                   ///< The last position's logit to the heads.
-    void fitColors();                   ///< From 0 to 1 where that is what attention can be.
+    QString placeText(int shown) const; ///< "3 ␣Paris", for a row or column.
+    void attribute();                   ///< Attributes the last position's logit to the heads.
+    void fitColors();                   ///< Fits the scale to 0 … 1 for plain attention.
     void showPatterns();                ///< The patterns of every head, and of the selected one.
     void showPattern();
-    Eigen::Index skipped() const; ///< Positions at the beginning that are not shown.
+    Eigen::Index skipped() const; ///< Number of first positions hidden.
     void chooseFile();            ///< Asks for a file of patterns to import.
-    QString measure() const;      ///< "attention", or what it is weighted to.
+    QString measure() const;      ///< "attention", or its weighted form.
     QString origin() const;       ///< ", imported from …", or empty.
     void clear();
     void reset();
 
-    QString m_suggested; // what the page itself put into the line
+    QString m_suggested; // text that the page itself suggested
     QLineEdit* m_prompt;
     QPushButton* m_run;
     QPushButton* m_import;
     QCheckBox* m_hidesFirst;
-    QCheckBox* m_weighs; // attention by the norm of what it moves
+    QCheckBox* m_weighs; // weights attention by the norm of the moved values
     QLabel* m_summary;
     PatternGrid* m_heads;
     QLabel* m_logit;
     HeadGrid* m_effects;
-    Eigen::MatrixXf m_zScores; // [n_layers, n_heads], of the effects among those on all tokens
+    Eigen::MatrixXf m_zScores; // [n_layers, n_heads], of the effects on the target among those on all tokens
     PromptText* m_text;
     HeatmapPanel* m_panel;
     QAction* m_askForScore;
     Job m_job;
     Job m_importJob;
     Job m_attribution;
-    std::shared_ptr<const Answer> m_answer; // of the last prompt; null if there is none
+    std::shared_ptr<const Answer> m_answer; // for the last prompt; null if there is none
 };
 
 } // namespace headwise::ui

@@ -37,7 +37,7 @@ namespace {
 constexpr std::size_t pairsShown = 20;
 const std::string relationsPageFolder = "analyses/relations/";
 
-/// The workspace's inputs with other relations, without the token, pair and tokenizer that the selection adds.
+/// Returns the workspace's inputs with other relations, without the token, pair and tokenizer that the selection adds.
 AnalysisInputs inputsWith(const Workspace& workspace, std::vector<Relation> relations)
 {
     AnalysisInputs inputs = workspace.runs()->inputs();
@@ -48,7 +48,7 @@ AnalysisInputs inputsWith(const Workspace& workspace, std::vector<Relation> rela
     return inputs;
 }
 
-/// [layer, head] of [layer, head, relation].
+/// Takes [layer, head] from [layer, head, relation].
 Eigen::MatrixXf gridOf(const ResultArray& array, std::size_t relation, const ModelCard& card)
 {
     Eigen::MatrixXf grid(card.nLayers, card.nHeads);
@@ -159,10 +159,10 @@ void RelationsPage::connectSignals()
 {
     connectGrid(m_hits, QT_TR_NOOP("raises the target most in %1 of the pairs"));
     connectGrid(m_suppression, QT_TR_NOOP("lowers the target most in %1 of the pairs"));
-    // The current row also moves with the focus and the arrows: that is looking around, not asking.
+    // The current row also moves with the focus and the arrow keys, which must not start a run.
     connect(m_list, &QListWidget::currentRowChanged, this, &RelationsPage::updateSave);
     connect(m_list, &QListWidget::itemClicked, this, &RelationsPage::choose);
-    connect(m_list, &QListWidget::itemActivated, this, &RelationsPage::choose); // by Enter
+    connect(m_list, &QListWidget::itemActivated, this, &RelationsPage::choose); // with Enter
     connect(m_save, &QPushButton::clicked, this, &RelationsPage::saveChosen);
     for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged,
                               &OpenModel::tokensChanged, &OpenModel::resultsChanged})
@@ -170,7 +170,7 @@ void RelationsPage::connectSignals()
     connect(workspace()->runs(), &Runs::inputsChanged, this, &RelationsPage::followInputs);
     connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, [this] {
         m_pairJob.cancel();
-        m_pairModel->clear(); // so that the pairs of the head are asked for anew
+        m_pairModel->clear(); // so that the head's pairs are computed again
         refresh();
     });
     connect(workspace()->selection(), &Selection::headChanged, this, [this](HeadId head) {
@@ -312,7 +312,7 @@ void RelationsPage::recompute()
     }
     const auto with = workspace()->runs()->inputsOf("relations");
     const std::vector<Relation> asked = with ? with->relations : std::vector<Relation>();
-    // Results of other analyses leave the head whose pairs are shown.
+    // Results of other analyses do not change the head whose pairs are shown.
     const bool isNew =
         !m_shown || asked != m_shownRelations || (m_pairModel->rowCount() == 0 && !m_pairJob.isRunning());
     m_shownRelations = asked;

@@ -16,8 +16,8 @@ namespace headwise::ui {
 class HeadGrid;
 class TableFigure;
 
-/// Heads that turn a word into its partner: a list of pairs, the share of them that every head raises or lowers most, and
-/// the pairs of one head with their outcomes.
+/// Heads that map a word to its partner: a list of pairs, the share that each head promotes or suppresses most, and the
+/// outcome of each pair in one head.
 class RelationsPage : public Page {
     Q_OBJECT
 
@@ -36,20 +36,20 @@ private:
     void connectGrid(HeadGrid* grid, const char* verb);
     void fillList();
     void addRelation(const Relation& relation, bool isSaved);
-    void choose(QListWidgetItem* item); ///< Runs the analysis with it.
+    void choose(QListWidgetItem* item); ///< Runs the analysis with the item's relation.
     void updateSave();
     void openFile();
     void ask(std::vector<Relation> relations);
     void saveChosen();
-    void followInputs(); ///< A file was dropped somewhere else.
+    void followInputs(); ///< Follows a file dropped elsewhere.
     void recompute() override;
     void showGrids();
     void showPairs(HeadId head);
     void fillPairs(const std::vector<RelationPair>& pairs, HeadId head);
     void say(const QString& message);
-    std::size_t relationOf(HeadId head) const; ///< The one whose pairs are shown.
+    std::size_t relationOf(HeadId head) const; ///< The relation whose pairs are shown.
     HeadId bestHead() const;
-    const std::vector<Relation>& shownRelations() const; ///< Relations of the results at hand.
+    const std::vector<Relation>& shownRelations() const; ///< Relations of the current results.
 
     struct Entry {
         Relation relation;
@@ -59,7 +59,7 @@ private:
     QListWidget* m_list;
     QPushButton* m_save;
     QLabel* m_state;
-    QStackedWidget* m_answer; // m_question until there are results
+    QStackedWidget* m_answer; // shows m_question until there are results
     QLabel* m_question;
     QTabWidget* m_tabs;
     HeadGrid* m_hits;
@@ -68,11 +68,11 @@ private:
     QStandardItemModel* m_pairModel;
     TableFigure* m_pairs;
     std::vector<Relation> m_builtIn;
-    std::vector<Entry> m_entries; // of the list, after its first row
+    std::vector<Entry> m_entries; // entries of the list after its first row
     std::shared_ptr<const ResultSet> m_shown;
     std::vector<Relation> m_shownRelations;
-    HeadId m_pairsHead{-1, -1};        // whose pairs are shown
-    bool m_beginsWithSelected = false; // with its pairs, not the best head's
+    HeadId m_pairsHead{-1, -1};        // head whose pairs are shown
+    bool m_beginsWithSelected = false; // starts with the selected head's pairs, not the best head's
     Job m_pairJob;
 };
 

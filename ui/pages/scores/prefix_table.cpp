@@ -20,7 +20,7 @@ namespace {
 
 constexpr int prefixTableLength = 20;
 
-/// The token whose text is that of both; −1: there is none.
+/// Returns the token whose text is prefix + suffix; −1: there is none.
 int bothTogether(const Tokenizer& tokenizer, int prefix, int suffix)
 {
     const std::string both = tokenizer.bytes(prefix) + tokenizer.bytes(suffix);
@@ -33,7 +33,7 @@ int bothTogether(const Tokenizer& tokenizer, int prefix, int suffix)
 struct PrefixTable::Answer {
     TokenEnds ends;
     std::vector<int> together; // by rank; −1: no token
-    double random = 0;         // the size of scores without directions
+    double random = 0;         // typical score of a random direction
 };
 
 PrefixTable::PrefixTable(Workspace* workspace, QWidget* parent)
@@ -126,7 +126,7 @@ void PrefixTable::show(const Answer& answer)
              tokenCell(*workspace(), bottom.id, bottom.id == workspace()->selection()->token()),
              signedNumberCell(bottom.value)});
     }
-    // Few tokens are two others together; where none is, the others have the room.
+    // Few tokens are concatenations of two others; without any, the column is hidden.
     m_table->setColumnHidden(3, std::ranges::all_of(answer.together, [](int token) { return token < 0; }));
     fitColumns(m_table);
 }

@@ -10,15 +10,15 @@ namespace headwise::ui {
 
 class TableFigure;
 
-/// The tokens that a head of layer 0 looks for, and those it avoids, where the selected token is the query, whatever their
-/// positions, each with the token that both form together.
+/// The tokens that a head of layer 0 attends to most and least if the selected token is the query, at any position, each
+/// with the token that the two form together.
 class PrefixTable : public Page {
     Q_OBJECT
 
 public:
     explicit PrefixTable(Workspace* workspace, QWidget* parent = nullptr);
 
-    /// Takes the tokens of the open model; null: not known yet.
+    /// Sets the tokens of the open model; null: not known yet.
     void setTokens(std::shared_ptr<const MeanDivided> tokens);
     QList<FigureSource*> figures() override;
 

@@ -29,8 +29,8 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr std::array presets{50, 500, 1000}; // of Kamoda et al. 2025
-constexpr int scoresPageSampledTokens = 512; // of the first look at large vocabularies
+constexpr std::array presets{50, 500, 1000}; // as in Kamoda et al. 2025
+constexpr int scoresPageSampledTokens = 512; // first sample for large vocabularies
 
 ChartSeries curve(const QString& name, const RowVector<double>& values, SeriesStyle style = SeriesStyle::Line)
 {
@@ -43,12 +43,12 @@ ChartSeries curve(const QString& name, const RowVector<double>& values, SeriesSt
 
 } // namespace
 
-/// Divisors of layer 0's norm, for one model.
+/// Divisors of layer 0's norm for one model.
 struct ScoresPage::Norms {
     std::shared_ptr<const Circuits> circuits;
     Matrix<double> positions; // [n, d]
     DivisorSpread spread;
-    std::shared_ptr<const MeanDivided> tokens; // null where the spread is over a sample
+    std::shared_ptr<const MeanDivided> tokens; // null if the spread is over a sample
 
     static Result<std::shared_ptr<const Norms>> read(const std::shared_ptr<const Circuits>& circuits,
                                                      const AnalysisOptions& options, Extent extent,
@@ -136,7 +136,7 @@ QWidget* ScoresPage::createCharts()
     charts->addWidget(m_prior);
     charts->addWidget(m_pairs);
     charts->addWidget(m_pattern);
-    charts->setSizes({200, 260, 200}); // most lines, most names
+    charts->setSizes({200, 260, 200}); // the middle has most lines and names
     return charts;
 }
 
@@ -152,7 +152,7 @@ void ScoresPage::createLayout()
     parts->setHandleWidth(16);
     parts->addWidget(createCharts());
     parts->addWidget(right);
-    parts->setSizes({420, 580}); // six columns of prefixes without a scroll bar
+    parts->setSizes({420, 580}); // fits six columns of prefixes without a scroll bar
     auto* body = new QVBoxLayout(m_body);
     body->setContentsMargins(0, 0, 0, 0);
     body->setSpacing(8);

@@ -20,8 +20,8 @@ class PrefixTable;
 class TermMap;
 class TokenEdit;
 
-/// Components of a layer-0 head's scores (Kamoda et al. 2025): the terms of positions over all keys, for a query
-/// position and a token that sliders move, a term over a list of tokens, and the prefixes that the token looks for.
+/// Components of a layer-0 head's scores (Kamoda et al. 2025): the position terms over all keys, for a query position and
+/// a token set by sliders; one term over a list of tokens; and the prefixes that the token attends to.
 class ScoresPage : public Page {
     Q_OBJECT
 
@@ -43,7 +43,7 @@ private:
     void readNorms(Extent extent);
     void readTerms();
     void takeTerms(std::shared_ptr<const PositionTerms> terms, const std::shared_ptr<const Norms>& norms);
-    void showTerms(); ///< At the sliders; cheap enough for every step of theirs.
+    void showTerms(); ///< At the sliders' values; cheap enough for every step.
     void showToken();
     void clear(const QString& message);
     int query() const;
@@ -53,22 +53,22 @@ private:
     QList<QPushButton*> m_presets;
     TokenEdit* m_tokenEdit;
     QSlider* m_token;
-    QTimer m_rest;                 // until the token's slider has come to rest
-    QBoxLayout* m_below = nullptr; // m_state and what follows
+    QTimer m_rest;                 // waits until the token's slider rests
+    QBoxLayout* m_below = nullptr; // m_state and the widgets after it
     QLabel* m_state;
     QPushButton* m_layer0;
     QWidget* m_body;
     LineChart* m_prior;   // T^p
     LineChart* m_pairs;   // T^pp
-    LineChart* m_pattern; // the softmax of both
+    LineChart* m_pattern; // softmax of T^pp + T^p
     FigureRow* m_figure;
     TermMap* m_map;
     PrefixTable* m_prefixes;
     Job m_normsJob, m_termsJob;
-    std::shared_ptr<const Norms> m_norms;         // of the circuits they were read from; null until then
-    std::shared_ptr<const PositionTerms> m_terms; // of the head; null until computed
-    bool m_isFirstLook = false;                   // m_terms are over a sample of tokens
-    int m_wantedQuery = -1;                       // of a session, until there is a model
+    std::shared_ptr<const Norms> m_norms;         // for the circuits they were read from; null until then
+    std::shared_ptr<const PositionTerms> m_terms; // for the selected head; null until computed
+    bool m_isFirstLook = false;                   // m_terms use a sample of tokens
+    int m_wantedQuery = -1;                       // from a session, until there is a model
 };
 
 } // namespace headwise::ui

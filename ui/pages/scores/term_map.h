@@ -11,8 +11,7 @@ namespace headwise::ui {
 
 class HeatmapPanel;
 
-/// One of the terms of a layer-0 score over a list of tokens, rows queries and columns keys; without words of one's own over
-/// tokens at random.
+/// One term of a layer-0 score over a list of tokens, rows queries and columns keys; without a list, over random tokens.
 class TermMap : public Page {
     Q_OBJECT
 

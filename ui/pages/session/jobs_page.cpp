@@ -18,7 +18,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr std::chrono::milliseconds shortest{200}; // what ends sooner only flickers
+constexpr std::chrono::milliseconds shortest{200}; // shorter jobs would only flicker
 constexpr int endedLimit = 50;
 
 } // namespace

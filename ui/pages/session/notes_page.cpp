@@ -81,7 +81,7 @@ bool NotesPage::eventFilter(QObject* watched, QEvent* event)
 {
     if (watched != m_note || event->type() != QEvent::ShortcutOverride)
         return Page::eventFilter(watched, event);
-    // Letter by letter while the field remembers them, then what the window does: whole notes and bookmarks.
+    // Undoes typing first, while the field remembers it, and then what the window undoes: whole notes and bookmarks.
     const auto* key = static_cast<QKeyEvent*>(event);
     const bool isWindows = (key->matches(QKeySequence::Undo) && !m_note->document()->isUndoAvailable())
         || (key->matches(QKeySequence::Redo) && !m_note->document()->isRedoAvailable());
@@ -116,7 +116,7 @@ void NotesPage::refresh()
 
 void NotesPage::refreshBookmarks()
 {
-    const int row = m_bookmarks->currentRow(); // the keys go on from where they were
+    const int row = m_bookmarks->currentRow(); // keeps the keyboard position
     m_bookmarks->clear();
     m_noBookmarks->setVisible(!workspace()->model()->isOpen()
                               || workspace()->notebook()->bookmarks().isEmpty());

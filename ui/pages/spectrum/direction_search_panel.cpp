@@ -43,11 +43,11 @@ DirectionSearchPanel::DirectionSearchPanel(Workspace* workspace, QWidget* parent
     m_search->setToolTip(
         tr("Among the %1 strongest tokens of any singular direction of any head").arg(searchTop));
     m_search->setAccessibleName(tr("Token to look for in all directions"));
-    m_search->setProperty("answersFind", true); // Ctrl+F on this page is about directions
+    m_search->setProperty("answersFind", true); // Ctrl+F on this page searches directions
     makeSecondary(m_state);
     m_state->setWordWrap(true);
     m_state->setAlignment(Qt::AlignLeft | Qt::AlignTop);
-    m_table->hide(); // until something is found
+    m_table->hide(); // shown once something is found
     m_table->setAccessibleName(tr("Directions with the token"));
     m_table->setSource(m_model, TokenTableModel::SortRole);
     auto* layout = new QVBoxLayout(this);

@@ -12,7 +12,7 @@ namespace headwise::ui {
 class TableFigure;
 class TokenEdit;
 
-/// Every singular direction of any head that has a token among its strongest; a click selects it.
+/// Finds every singular direction of any head that has a token among its strongest; a click selects it.
 class DirectionSearchPanel : public Page {
     Q_OBJECT
 
@@ -27,13 +27,13 @@ private:
     void search(int token);
     void show(const std::vector<DirectionHit>& hits, int token);
     static QList<QStandardItem*>
-    rowOf(const DirectionHit& hit); ///< Greyed out where it means nothing by itself.
+    rowOf(const DirectionHit& hit); ///< Greyed out if the direction is meaningless by itself.
 
     TokenEdit* m_search;
     QLabel* m_state;
     QStandardItemModel* m_model;
     TableFigure* m_table;
-    std::vector<DirectionHit> m_hits; // the rows
+    std::vector<DirectionHit> m_hits; // hits of the rows
     Job m_job;
 };
 

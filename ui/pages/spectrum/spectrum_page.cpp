@@ -62,7 +62,7 @@ SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
                tr("Singular values"), m_spectrum));
     auto* eigenvalues = column({new ComputeButton(workspace, "eigenvalues", this), m_eigenKind},
                                tr("Eigenvalues"), m_eigenvalues);
-    auto* drawing = new QHBoxLayout; // below, for the row of headings is as wide as a small window
+    auto* drawing = new QHBoxLayout; // below, because the row of headings fills a small window
     drawing->addStretch();
     drawing->addWidget(m_plane);
     static_cast<QVBoxLayout*>(eigenvalues->layout())->addLayout(drawing);
@@ -71,7 +71,7 @@ SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->addWidget(splitter);
-    constexpr int lowest = 420; // px, with room for the charts above their numbers
+    constexpr int lowest = 420; // px, for charts above their numbers
     setMinimumHeight(lowest);
     connect(m_circuits, &QComboBox::currentIndexChanged, this, &SpectrumPage::applyChoice);
     connect(m_log, &QCheckBox::toggled, this, &SpectrumPage::applyChoice);

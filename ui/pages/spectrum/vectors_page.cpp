@@ -29,8 +29,8 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int chunkSize = 8;   // directions whose tokens are computed and shown together
-constexpr int listLength = 10; // tokens of each end
+constexpr int chunkSize = 8;   // directions that are computed and shown together
+constexpr int listLength = 10; // tokens at each end
 
 QString degrees(double sine)
 {
@@ -207,7 +207,7 @@ void VectorsPage::recompute()
     const HeadId head = workspace()->selection()->head();
     if (m_directions && m_directions->head == head && m_directions->kind == kind())
         return showDirections();
-    m_look->setEnabled(false); // until there are those of this head
+    m_look->setEnabled(false); // disabled until this head's are ready
     m_job.start(tr("Singular vectors of %1").arg(text(head)),
                 aboutModel(workspace()->model()->circuits(),
                            [circuits, head, kind = kind()](const Task&) {
@@ -336,12 +336,12 @@ bool VectorsPage::moveByKey(int key)
 void VectorsPage::showEvent(QShowEvent* event)
 {
     Page::showEvent(event);
-    m_tables->table(0)->setFocus(); // so that the arrow keys are about directions at once
+    m_tables->table(0)->setFocus(); // so that the arrow keys move between directions at once
 }
 
 bool VectorsPage::eventFilter(QObject* watched, QEvent* event)
 {
-    // The tables would take these keys for moves between their cells.
+    // Otherwise the tables would use these keys to move between cells.
     const bool isKey = event->type() == QEvent::KeyPress;
     return (isKey && moveByKey(static_cast<QKeyEvent*>(event)->key())) || Page::eventFilter(watched, event);
 }

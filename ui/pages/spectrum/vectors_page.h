@@ -17,10 +17,10 @@ class VectorTables;
 struct CircuitDirections;
 struct DirectionLists;
 
-/// The singular vectors of a residual circuit of the selected head as columns of tokens, under its spectrum, in which
-/// directions that mean something only together are bracketed; and where among all of them a token stands.
+/// The singular vectors of a residual circuit of the selected head as columns of tokens, below its spectrum with
+/// degenerate blocks bracketed; and a token's rank among all of them.
 ///
-/// ← and → move between directions, Space turns the sign of the selected one.
+/// ← and → move between directions, Space reverses the sign of the selected one.
 class VectorsPage : public Page {
     Q_OBJECT
 
@@ -32,7 +32,7 @@ public:
     QList<FigureSource*> figures() override;
 
 signals:
-    /// Somebody wants to look at this direction: a name that readDirection() reads.
+    /// The user wants to see this direction: a name that readDirection() reads.
     void directionWanted(const QString& name);
 
 protected:
@@ -46,7 +46,7 @@ private:
     void createLayout();
     void connectSignals();
     void createLook();
-    /// The selected vector as it is shown, by its name; empty where it means nothing. \param isOut  the second side
+    /// The name of the selected vector as shown; empty if it is meaningless. \param isOut  the second side
     QString shownDirection(bool isOut) const;
     void recompute() override;
     void clear(const QString& message);
@@ -56,8 +56,8 @@ private:
     void showLists();
     bool moveByKey(int key);
     QString directionTitle(int index) const;
-    QString cosineNote() const; // of QK alone
-    int current() const;        ///< The selected direction, as far as this head has one.
+    QString cosineNote() const; // For QK only.
+    int current() const;        ///< The selected direction, limited to those this head has.
     CircuitKind kind() const;
 
     QComboBox* m_circuit;
@@ -69,7 +69,7 @@ private:
     DirectionSearchPanel* m_search;
     VectorTables* m_tables;
     DirectionsPtr m_directions;
-    std::map<int, ListsPtr> m_lists; // by the number of the chunk
+    std::map<int, ListsPtr> m_lists; // by chunk number
     Job m_job, m_listJob;
 };
 

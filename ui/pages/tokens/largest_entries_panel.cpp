@@ -29,7 +29,7 @@ constexpr std::size_t howMany = 100;
 struct LargestEntriesPanel::Found {
     CircuitOfHead of;
     std::vector<MatrixEntry> entries;
-    std::vector<double> gaussian; // by rank: what as many Gaussian entries would reach
+    std::vector<double> gaussian; // by rank: expected values of as many Gaussian entries
 };
 
 LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)

@@ -13,7 +13,7 @@ namespace headwise::ui {
 
 class TableFigure;
 
-/// The largest entries of a full circuit of the selected head over all pairs of tokens, or of those that a filter lets through.
+/// The largest entries of a full circuit of the selected head over all pairs of tokens that pass the filter.
 class LargestEntriesPanel : public Page {
     Q_OBJECT
 
@@ -22,12 +22,11 @@ public:
 
     /// \param offset Δ of full QK with rotary positions
     void setCircuit(CircuitKind kind, int offset);
-    /// Tokens that are not looked at, true of each; null: ids without a token alone.
 
     QList<FigureSource*> figures() override;
 
 signals:
-    void tokenActivated(int token); ///< First token of the pair in the double-clicked row.
+    void tokenActivated(int token); ///< First token of the double-clicked pair.
 
 private:
     struct Found;

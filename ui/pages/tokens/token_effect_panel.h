@@ -8,8 +8,8 @@ namespace headwise::ui {
 
 class HeadGrid;
 
-/// Every head by what it does to the logits to attend to the selected token; a click selects the head, the mouse over it
-/// reads out its strongest outputs.
+/// All heads coloured by how much attending to the selected token changes their output logits. A click selects a head;
+/// hovering reads out its strongest outputs.
 class TokenEffectPanel : public Page {
     Q_OBJECT
 
@@ -22,7 +22,7 @@ private:
     void connectSignals();
     void recompute() override;
     void clear(const QString& message);
-    void readOut(HeadId head); ///< At once its number, then its strongest outputs.
+    void readOut(HeadId head); ///< Shows its number at once, then its strongest outputs.
     QString numberOf(HeadId head) const;
     QString title() const;
 

@@ -22,8 +22,8 @@
 namespace headwise::ui {
 
 namespace {
-constexpr int largestOfAll = -1;         // among the sides
-constexpr int tokensPageDirectPath = -1; // among the circuits
+constexpr int largestOfAll = -1;         // index among the sides
+constexpr int tokensPageDirectPath = -1; // index among the circuits
 } // namespace
 
 TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
@@ -56,7 +56,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     m_biases->setToolTip(tr("x W + b in place of x W on both sides of the circuit"));
     m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
     for (QWidget* ofScores : std::initializer_list<QWidget*>{m_scale, m_offset})
-        ofScores->setEnabled(false); // full OV has none
+        ofScores->setEnabled(false); // full OV has neither scale nor offset
     m_ids->setToolTip(tr("The ids of the tokens, in most vocabularies frequent ones first"));
     makeSecondary(m_problem);
     m_panel->setLength(100);
@@ -147,7 +147,7 @@ void TokensPage::applyChoice()
     auto* sides = qobject_cast<QStandardItemModel*>(m_side->model());
     sides->item(m_side->findData(largestOfAll))->setEnabled(!isDirect);
     if (isDirect && m_side->currentData().toInt() == largestOfAll)
-        return m_side->setCurrentIndex(0); // and here again
+        return m_side->setCurrentIndex(0); // this is called again
     const bool isOfAll = m_side->currentData().toInt() == largestOfAll;
     m_scale->setEnabled(kind == CircuitKind::FullQk && !isOfAll);
     m_offset->setEnabled(kind == CircuitKind::FullQk);

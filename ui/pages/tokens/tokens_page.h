@@ -18,7 +18,7 @@ class TokenEffectPanel;
 class TokenFilterButton;
 class TokensPanel;
 
-/// The card of one token: every head by what it does with it, and the tables of the selected head.
+/// The card of one token: every head by its effect on the token, and the tables of the selected head.
 class TokensPage : public Page {
     Q_OBJECT
 

@@ -13,12 +13,12 @@ using test::found;
 using test::grouped;
 using test::projector;
 
-/// Heads that span less than d_head, and what chance gives.
+/// Heads of rank below d_head, and their nulls.
 class GroupsNeuronsNullTest : public QObject {
     Q_OBJECT
 
 private slots:
-    // Layer 0: head 1 asks for nothing, head 2 for two directions only.
+    // Layer 0: the queries of head 1 are zero, those of head 2 have rank two.
     void groupsCompareWhatZeroAndRankDeficientHeadsSpan()
     {
         ChangedToy toy(grouped());
@@ -42,7 +42,7 @@ private slots:
             between += other.cwiseProduct(first + projector(two)).sum() / 6;
         }
         QVERIFY(close(found(results, "groups/query_overlap_null")[0], between));
-        // By chance r_i r_j/d: two ordered pairs of 5 and 2 directions, and eighteen of 5 and 5.
+        // The null is r_i r_j/d: two ordered pairs of 5 and 2 directions, and eighteen of 5 and 5.
         const double chance = (2 * 10 + 18 * 25) / (20.0 * 13);
         QVERIFY(close(*results.find("analyses/groups/query_overlap")->nullMean, chance));
         QVERIFY(close(*results.find("analyses/groups/mean_query_overlap")->nullMean,
@@ -51,8 +51,8 @@ private slots:
                       ((3 * 25 + 3 * 10) / 6.0 + 25) / 2 / 13));
     }
 
-    // What 1770 pairs of Gaussian heads have that share keys and values of few strong components. The pairs are not independent, and the
-    // formula leaves out what is of order 1/d: 5 %.
+    // The cosines of 1770 pairs of Gaussian heads that share keys and values of few strong components. The pairs are not
+    // independent, and the formula omits terms of order 1/d: 5 %.
     void theNullOfTheCosinesIsThatOfSharedKeysAndValues()
     {
         test::ToyOptions options = test::bareAttention();
@@ -90,7 +90,7 @@ private slots:
                       std::sqrt(squares / 40) / trace));
     }
 
-    // 480 heads with two others each: the mean of two numbers of chance varies √2 less than one.
+    // 480 heads with two others each: the mean of two random numbers has 1/√2 of their deviation.
     void theNullOfAMeanIsThatOfAMean()
     {
         test::ToyOptions options = test::bareAttention();
@@ -150,7 +150,7 @@ private slots:
         QCOMPARE(found(results, "neurons/k_neuron")[last], -1.0);
         QVERIFY(found(results, "neurons/q_neuron")[last] >= 0); // the same head's queries do read
         QCOMPARE(found(results, "neurons/o_neuron")[20], -1.0);
-        // By chance r/d: three heads of layer 0 and one of layer 1 with five directions, one with one.
+        // The null is r/d: three heads of layer 0 and one of layer 1 with five directions, one with one.
         const ResultArray& values = *results.find("analyses/neurons/k_values");
         QVERIFY(close(*values.nullMean, 21 / 5.0 / 23));
         const auto square = [](double r) { return r * (r + 2) / (23.0 * 25); }; // of Beta(r/2, (23 − r)/2)

@@ -61,7 +61,7 @@ struct Token {
     double value;
 };
 
-/// Every token that has a text by its score, the first of equal ones before the others.
+/// Every token with a text by its score, ties to the lower id.
 std::vector<Token> byScore(const RowVector<double>& scores, const std::vector<bool>& unused)
 {
     std::vector<Token> out;
@@ -74,8 +74,8 @@ std::vector<Token> byScore(const RowVector<double>& scores, const std::vector<bo
     return out;
 }
 
-/// Whether the tokens of the first 13 neurons (one MLP has as many) of one head are those of the dense lines.
-/// \param of the path of a list of neurons and the place of the head
+/// Tells whether the tokens of the first 13 neurons (all of one MLP) of a head equal those of the dense lines.
+/// \param of path of a list of neurons, and index of the head
 bool hasDenseTokens(const Circuits& circuits, const ResultSet& results, const AnalysisOptions& options,
                     const std::pair<std::string, int>& of)
 {
@@ -115,7 +115,7 @@ class GroupsNeuronsTest : public QObject {
     Q_OBJECT
 
 private slots:
-    // Queries of group 0: heads 0 and 1 alike but for their basis, head 2 orthogonal to both.
+    // Queries of group 0: heads 0 and 1 are equal up to their basis, head 2 is orthogonal to both.
     void groupsByHand()
     {
         ChangedToy toy(grouped());

@@ -73,7 +73,7 @@ private slots:
                          (newer.transpose() * older).cwiseAbs(), 0.01)); // that it could have
     }
 
-    // What several old directions span, apart by a little more than the limit, may come back as one block and the reverse.
+    // The span of several old directions, slightly wider apart than the limit, may return as one block, and the reverse.
     void aSpanThatIsKeptIsMatchedHoweverItFallsIntoBlocks()
     {
         const Matrix<double> span = orthonormalColumns(29, 10, 9);

@@ -48,8 +48,8 @@ test::ToyOptions smallOptions()
     return options;
 }
 
-/// One layer of six heads in 19 dimensions: head j of it does what head 5 − j of the small model does, counted through both
-/// of its layers, in an orthonormal basis of a part of these dimensions.
+/// One layer of six heads in 19 dimensions. Head j does the same as head 5 − j of the small model, counted through both
+/// of its layers, in an orthonormal basis of a subspace.
 void writeLarger(const test::ToyModel& small, const std::filesystem::path& folder)
 {
     test::ToyOptions options = smallOptions();

@@ -90,7 +90,7 @@ private slots:
 
     void headsOfTwoModelsHaveThePlantedAngles()
     {
-        // The newer head reads the same directions but for one, which is turned by 30° out of their space.
+        // The newer head reads the same directions except one, which is turned by 30° out of their span.
         PlantedModel older(widePlantedOptions()), newer(widePlantedOptions());
         const HeadId head{1, 0};
         const Matrix<double> basis = orthonormalColumns(24, 6, 3);
@@ -111,7 +111,7 @@ private slots:
         QVERIFY(pair->right.angles[4] < 1e-5);
         QVERIFY(std::abs(pair->cosine - (4 + std::cos(angle)) / 5) < 1e-12);
         QVERIFY(std::abs(pair->leftKernel - (4 + std::cos(angle) * std::cos(angle))) < 1e-9);
-        // Chance: five random directions of 24 are seldom near.
+        // By chance, five random directions of 24 are seldom near.
         QVERIFY(pair->left.ofChance[0] > 20 && pair->left.ofChance[4] > 80);
         const PlantedModel narrow(plantedOptions());
         const auto none =

@@ -12,7 +12,7 @@ using namespace headwise;
 
 namespace {
 
-/// 31 dimensions, 3 heads of 5 in two layers: room for a direction that no head knows.
+/// 31 dimensions, 3 heads of 5 in two layers: enough for a direction that no head uses.
 test::ToyOptions roomyOptions()
 {
     test::ToyOptions options;
@@ -56,7 +56,7 @@ part(test::ToyModel& toy, const std::string& name, int head, Eigen::Index rows, 
     return {toy.tensors.at(name).values.data() + head * rows * cols, rows, cols};
 }
 
-/// Where the directions begin and end that stand in one degenerate block with direction k.
+/// Returns the range of directions in the degenerate block of direction k.
 std::pair<Eigen::Index, Eigen::Index> blockOf(const Eigen::VectorXd& sigma, Eigen::Index k, Eigen::Index rank)
 {
     const auto isNear = [&](Eigen::Index i) { return sigma(i) - sigma(i + 1) < 0.01 * sigma(i); };
@@ -68,7 +68,7 @@ std::pair<Eigen::Index, Eigen::Index> blockOf(const Eigen::VectorXd& sigma, Eige
     return {first, end};
 }
 
-/// The best match of new direction k: a |cosine| where all stand alone. \param cosines [new, old]
+/// The best match of new direction k: a |cosine| if no block is degenerate. \param cosines [new, old]
 double bestMatch(const Matrix<double>& cosines, const Eigen::VectorXd& newSigma,
                  const Eigen::VectorXd& oldSigma, Eigen::Index k)
 {
@@ -221,11 +221,11 @@ private slots:
 
     void findsAPlantedIntruder()
     {
-        // Of another file: the one that is changed is mapped.
+        // Uses another file, because the one that changes is mapped.
         const Circuits before = test::toyCircuits(roomyOptions(), test::noProcessing());
         const QTemporaryDir folder;
         test::ToyModel toy = test::writeToyModel(folder.path().toStdString(), roomyOptions());
-        // Head 1.2 gives one of its five components to a direction that it neither read nor wrote.
+        // Head 1.2 moves one of its five components to a direction that it neither read nor wrote.
         auto W_V = part(toy, "blocks.1.attn.W_V", 2, 31, 5);
         auto W_O = part(toy, "blocks.1.attn.W_O", 2, 5, 31);
         const Matrix<double> random = gaussianMatrix(31, 2, 3);
@@ -252,7 +252,7 @@ private slots:
         QVERIFY(std::abs(numbers(results, "projection_kernel/v")[5] - 0.8) < 0.2);
     }
 
-    // Any basis of a flat spectrum's span is one of singular vectors, and noise chooses another.
+    // For a flat spectrum any basis of the span consists of singular vectors, and noise chooses another one.
     void aFlatSpectrumHasNoIntrudersForNoise()
     {
         test::ToyOptions options = roomyOptions();
@@ -263,7 +263,7 @@ private slots:
             const Matrix<double> W_V = test::orthonormalColumns(47, 10, seed);
             const Matrix<double> W_O = test::orthonormalColumns(47, 10, seed + 10).transpose();
             const Matrix<double> noise = 1e-4 * test::normalNumbers(47, 20, seed + 20);
-            // One direction in place of another, which no head knew.
+            // One direction is replaced by another that no head used.
             Matrix<double> replaced = W_V;
             const Matrix<double> both = test::orthonormalColumns(47, 11, seed);
             replaced.col(4) = both.col(10) + noise.col(3);
@@ -275,7 +275,7 @@ private slots:
                 toy->set("blocks.0.attn.W_O", head,
                          toy == &older ? W_O : Matrix<double>(W_O + noise.rightCols(10).transpose()));
             }
-            // Three times as strong, it stands alone, and no other is one.
+            // Three times as strong, it is not degenerate, and no other direction is an intruder.
             if (head == 2)
                 changed.set("blocks.0.attn.W_O", head,
                             changed.matrix("blocks.0.attn.W_O", head)
@@ -291,7 +291,7 @@ private slots:
                     QVERIFY(numbers(noise, "ov/" + side + "_max_cosine")[head * 10 + i] > 1 - 1e-5);
             }
             QVERIFY(numbers(noise, "projection_kernel/v")[head] > 1 - 1e-5);
-            // In the block of ten a new direction cannot be told from the others: nine tenths of their span are old.
+            // In the block of ten a new direction cannot be separated: nine tenths of the span are old.
             const auto best = numbers(one, "ov/left_max_cosine");
             for (std::size_t i = 0; head < 2 && i < 10; ++i)
                 QVERIFY(std::abs(best[head * 10 + i] - std::sqrt(0.9)) < 1e-4);

@@ -90,7 +90,7 @@ test::ToyOptions wideOptions()
     return options;
 }
 
-/// Of every two rows. \param points [n, dimensions]
+/// Distance of every two rows. \param points [n, dimensions]
 Matrix<double> distancesBetween(const Matrix<double>& points)
 {
     Matrix<double> distances(points.rows(), points.rows());
@@ -108,7 +108,7 @@ class SimilarityTest : public QObject {
     Q_OBJECT
 
 private slots:
-    // Toys have fewer tokens than the sample: every token is in it, so that the dense answer is known.
+    // Toys have fewer tokens than the sample, so every token is in it and the dense answer is exact.
     void everyNumberAgreesWithTheDenseOne()
     {
         for (const auto& [name, options] : test::toyClasses()) {
@@ -151,7 +151,7 @@ private slots:
         const auto w = model.circuits().weights().head<double>({0, 1});
         Matrix<double> T = test::orthonormalColumns(5, 5, 3);
         T.col(2) *= 4;
-        // The same circuits in other coordinates, twice as large, and with the outputs turned round.
+        // The same circuits in other coordinates, twice as large, and with the outputs negated.
         model.set("W_Q", {1, 2}, 2 * w.W_Q * T);
         model.set("W_K", {1, 2}, w.W_K * test::inverseOf(T).transpose());
         model.set("W_V", {1, 2}, w.W_V * T);
@@ -169,7 +169,7 @@ private slots:
         QCOMPARE(std::get<std::vector<std::string>>(
                      results.find("analyses/similarity/nearest_qk")->attributes.at("heads"))[5],
                  std::string("1.2"));
-        // … and beside it in the order of each picture that does not see the sign of an output.
+        // … and adjacent in the order of each picture that ignores the sign of an output.
         for (const char* name : {"cosine_qk", "kernel_q", "kernel_k", "kernel_v", "kernel_o", "cka_ov",
                                  "spectrum_distance_qk", "spectrum_distance_ov"}) {
             const auto leaves =
@@ -180,7 +180,7 @@ private slots:
             };
             QVERIFY2(std::abs(place(1) - place(5)) == 1, name);
         }
-        // Turned round they are as far from each other as heads can be.
+        // With opposite signs they are as far apart as heads can be.
         Matrix<double> distances(6, 6);
         for (int i = 0; i < 6; ++i)
             for (int j = 0; j < 6; ++j)
@@ -259,7 +259,7 @@ private slots:
         QCOMPARE(averageLinkage(Matrix<double>::Zero(1, 1)).leaves, std::vector<int>{0});
     }
 
-    // Every cluster's spread, summed squares around its centre: the step that adds the least is taken, and that is its height.
+    // The spread of a cluster is the sum of squares around its centre. Each step adds the least, and that is its height.
     void wardLinkageAddsTheLeastSpread()
     {
         const Matrix<double> points = test::orthonormalColumns(9, 3, 4);

@@ -62,7 +62,7 @@ private slots:
         const Moments moments = overlapMoments(1, 1, 2);
         QCOMPARE(moments.mean, 0.5);
         QVERIFY(std::abs(moments.deviation - std::sqrt(1.0 / 8)) < 1e-15);
-        // A whole basis overlaps with everything the same.
+        // A whole basis overlaps equally with everything.
         QVERIFY(overlapMoments(1, 0.5, 2).deviation < 1e-8);
         QVERIFY(std::isnan(overlapMoments(1, 1, 1).deviation));
     }
@@ -128,7 +128,7 @@ private slots:
         const Sample spectrum(test::numbers(results, "analyses/composition_nulls/spectrum_null"));
         QVERIFY(std::abs(spectrum.mean()) < 0.25);
         QVERIFY(std::abs(spectrum.deviation() - 1) < 0.25);
-        // The heads of this model are random: their percentiles are spread evenly.
+        // The heads of this model are random, so their percentiles are uniform.
         for (const char* mode : {"q", "k", "v"}) {
             const Sample found(
                 test::numbers(results, std::string("analyses/composition_nulls/") + mode + "_percentile"));

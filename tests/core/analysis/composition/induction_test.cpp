@@ -69,8 +69,9 @@ std::vector<std::string> ordered(const ResultSet& results, const char* name, int
     return names;
 }
 
-/// Layer 0: 0.3 is the previous-token head, and 0.5 writes to a place of its own without being one. Layer 1: 1.2 is the induction
-/// head; 1.4 is the same without copying, 1.6 copies without matching, 1.1 does everything after 0.5. The rest is small noise.
+/// Layer 0: 0.3 is the previous-token head, and 0.5 writes to a place of its own without being one. Layer 1: 1.2 is the
+/// induction head;
+/// 1.4 is the same without copying, 1.6 copies without matching, 1.1 does everything after 0.5. The rest is small noise.
 struct PlantedInduction {
     static constexpr HeadId previous{0, 3}, notPrevious{0, 5}, induction{1, 2}, noCopying{1, 4},
         noMatching{1, 6}, afterNotPrevious{1, 1};
@@ -227,7 +228,7 @@ private slots:
             QCOMPARE(ordered(results, "as_previous_token_head", 0, nHeads).front(), std::string("0.3"));
             QVERIFY(at(results, "null_percentile", Planted::previous, Planted::induction) > 0.99);
             QVERIFY(at(results, "null_percentile", Planted::previous, Planted::noMatching) <= 0.99);
-            // The decoys are what they are said to be.
+            // Each decoy has the property it was planted with.
             QVERIFY(at(results, "k_composition", Planted::previous, Planted::noCopying) > 0.3);
             QVERIFY(at(results, "k_composition", Planted::notPrevious, Planted::afterNotPrevious) > 0.3);
             const auto copying = test::numbers(results, "analyses/induction/copying");
@@ -236,8 +237,8 @@ private slots:
         }
     }
 
-    /// Somebody who knows that a head attends to the previous token says so: its score no longer counts against its pairs,
-    /// and nothing else changes.
+    /// If the user marks a head as attending to the previous token, its score no longer counts against its pairs. Nothing
+    /// else changes.
     void aMarkedHeadIsTakenAsCertain()
     {
         using Planted = PlantedInduction;
@@ -284,7 +285,7 @@ private slots:
         QCOMPARE(pairs.front(), std::string("0.1 1.5"));
         for (const int head : {0, 5, 7})
             QVERIFY(at(results, "null_percentile", {0, 1}, {1, head}) > 0.99);
-        // Their numbers as the demo's own notes give them.
+        // The numbers in the demo's own notes.
         QVERIFY(std::abs(at(results, "k_composition", {0, 1}, {1, 5}) - 0.15) < 0.005);
         QVERIFY(std::abs(at(results, "k_composition", {0, 1}, {1, 0}) - 0.13) < 0.005);
         QVERIFY(test::numbers(results, "analyses/induction/candidate_previous_token")[0] > 0.99);
@@ -358,7 +359,7 @@ private slots:
         }
     }
 
-    // Positions that are not learned nor rotary leave the previous-token score open: ½ for every head.
+    // Without learned or rotary positions the previous-token score is undefined: ½ for every head.
     void withoutPositionsTheOtherThreeDecide()
     {
         test::ToyOptions options;
@@ -426,7 +427,7 @@ private slots:
         QVERIFY(std::isnan(test::numbers(results, "analyses/induction/copying")[nHeads]));
     }
 
-    /// The percentiles of chance are those that a number among n others can have, (i + ½)/(n + 1): of one pair, the product of
+    /// The null has the percentiles that a number among n others can take, (i + ½)/(n + 1): for one pair, the product of
     /// four odd numbers over (2n + 2)⁴.
     void chanceTakesThePercentilesThatNumbersTake()
     {

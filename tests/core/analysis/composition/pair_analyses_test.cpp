@@ -46,7 +46,7 @@ class PairAnalysesTest : public QObject {
     Q_OBJECT
 
 private slots:
-    // W_OV¹ = 3 a₀b₀ᵀ + 2 a₁b₁ᵀ + a₂b₂ᵀ + …; the later head's keys read b₁ alone.
+    // W_OV¹ = 3 a₀b₀ᵀ + 2 a₁b₁ᵀ + a₂b₂ᵀ + …; the later head's keys read only b₁.
     void aChannelIsOneComponent()
     {
         test::PlantedModel model(test::widePlantedOptions());
@@ -160,7 +160,7 @@ private slots:
         QCOMPARE(results.find(virtualHead + "output_ids")->unit, std::string("token"));
     }
 
-    // Two heads whose directions have nothing to do with each other have the spectrum of chance.
+    // Two heads with unrelated directions have the null spectrum.
     void theSpectrumOfChanceIsThatOfUnrelatedHeads()
     {
         test::ToyOptions options = test::widePlantedOptions();

@@ -26,7 +26,7 @@ class PairPartsTest : public QObject {
     Q_OBJECT
 
 private slots:
-    // The keys read two of the directions that the earlier head writes, a third half-way, and two others.
+    // The keys read two of the directions that the earlier head writes, a third one half, and two others.
     void sharedDirectionsHaveNoAngleBetweenThem()
     {
         test::PlantedModel model(test::widePlantedOptions());
@@ -42,7 +42,7 @@ private slots:
             QVERIFY2(std::abs(angles[i] - expected[i]) < 1e-4, qPrintable(QString::number(angles[i])));
     }
 
-    // Another way: the products of dense matrices.
+    // Computed a second way: from products of dense matrices.
     void thePartsAreTheSpectrumOfTheProduct()
     {
         test::PlantedModel model(test::widePlantedOptions());

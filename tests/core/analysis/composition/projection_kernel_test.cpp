@@ -70,7 +70,7 @@ private slots:
         QVERIFY(test::failsWith(columnSpace(W), ErrorCode::Corrupt, "finite"));
     }
 
-    // ‖U_AᵀU_B‖² = tr(P_A P_B), P the projectors: no basis is chosen.
+    // ‖U_AᵀU_B‖² = tr(P_A P_B), P the projectors: no basis is needed.
     void kernelsAreTracesOfProjectors()
     {
         for (const auto& [name, options] : test::toyClasses()) {
@@ -97,7 +97,7 @@ private slots:
         }
     }
 
-    /// Three layers: the middle one both writes and reads, but never to itself.
+    /// Three layers: the middle one both writes and reads, but not to itself.
     void onlyEarlierLayersMeetLaterOnes()
     {
         test::ToyOptions options = wideOptions();
@@ -119,7 +119,7 @@ private slots:
         test::PlantedModel model(wideOptions());
         const Matrix<double> basis = test::orthonormalColumns(48, 20, 2);
         const Matrix<double> shared = basis.middleCols(5, 5);
-        Matrix<double> half = shared; // two of its directions, and three of nobody's
+        Matrix<double> half = shared; // two of its directions, and three unused ones
         half.rightCols(3) = basis.rightCols(3);
         model.set("W_O", {0, 1}, shared.transpose());
         model.set("W_K", {1, 0},

@@ -11,7 +11,7 @@
 using namespace headwise;
 using namespace headwise::test;
 
-/// What a direction of the residual stream is called.
+/// Names of directions of the residual stream.
 class DirectionSourceTest : public QObject {
     Q_OBJECT
 

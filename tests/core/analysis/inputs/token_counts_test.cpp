@@ -25,7 +25,7 @@ std::vector<double> perId(const TokenCounts& counts)
 
 } // namespace
 
-/// Files of what a text says about tokens.
+/// Files with token counts of a text.
 class TokenCountsTest : public QObject {
     Q_OBJECT
 

@@ -90,7 +90,7 @@ private slots:
         QCOMPARE(filterOf(results.arrays[5]), std::string("--words"));
     }
 
-    // 48 rows at distances 10 … 11 of their mean, opposite each other, and two at it.
+    // 48 rows at distances 10 … 11 from their mean, in opposite pairs, and two at the mean.
     void findsRowsThatStayedAtTheMean()
     {
         test::ToyOptions options;
@@ -159,7 +159,7 @@ private slots:
             std::make_shared<const TokenCounts>("c.csv", std::vector<double>{3, 0, 2.5, 2, 9});
         QCOMPARE(kept({.lowestCount = 2.5, .counts = counts}, nullptr), (Ids{0, 2})); // 4 is no token
         QCOMPARE(kept({.lastId = 1, .lowestCount = 0, .counts = counts}, nullptr), (Ids{0, 1}));
-        QCOMPARE(kept({.lowestCount = 2.5}, nullptr), (Ids{0, 1, 2, 3, 5})); // nobody knows
+        QCOMPARE(kept({.lowestCount = 2.5}, nullptr), (Ids{0, 1, 2, 3, 5})); // without counts
         QVERIFY(!TokenFilter{}.isOn() && TokenFilter{.lastId = 3}.isOn()
                 && !TokenFilter{.lastId = 3}.asksForText());
     }

@@ -34,7 +34,7 @@ Matrix<double> asMatrix(const ResultSet& results, const std::string& path)
     return Eigen::Map<const RowMajor>(values.data(), static_cast<Eigen::Index>(values.size()) / cols, cols);
 }
 
-/// What the analysis finds in a W_pos [60, 7] that is zero but for what `plant` sets, row-major.
+/// Returns the results for a W_pos [60, 7], row-major, that is zero except for the entries that `plant` sets.
 ResultSet geometryOf(const std::function<void(std::vector<double>&)>& plant)
 {
     QTemporaryDir temporary;
@@ -61,7 +61,7 @@ double sigmaOf(const Circuits& circuits, int position, int token)
 
 } // namespace
 
-/// What W_pos looks like, and by what the first norm divides (ANALYSES C6 and C7).
+/// The geometry of W_pos, and the divisors of the first norm.
 class PositionGeometryTest : public QObject {
     Q_OBJECT
 
@@ -151,7 +151,7 @@ private slots:
         QVERIFY(std::abs(explained[2] - 0.03 / 25.03) < 2e-4); // the line: (0.01 · 60)²/12 beside 5²
     }
 
-    /// A cosine has half the power of a change of sign at every step, the one frequency that has no partner n − f.
+    /// A cosine has half the power of a sign change at every step, the one frequency without a partner n − f.
     void theHighestFrequencyOfAnEvenContextCountsOnce()
     {
         const ResultSet results = geometryOf([](std::vector<double>& values) {
@@ -209,8 +209,7 @@ private slots:
         QVERIFY(test::isClose(asMatrix(results, spread + "sigma"), used, 1e-11)); // all are in the sample
     }
 
-    // Elsewhere σ is kept in float16 (ANALYSES §5): three digits. Here it has all of them, in what is shown and in what scores
-    // are divided by.
+    // Kamoda et al.'s code keeps σ in float16, three digits. Here it is in double, in the arrays and in the scores.
     void sigmaIsKeptInDouble()
     {
         ToyOptions toy;

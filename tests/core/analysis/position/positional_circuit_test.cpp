@@ -79,7 +79,7 @@ std::vector<std::pair<const char*, ToyOptions>> learnedClasses()
 
 } // namespace
 
-/// Scores of positions alone (ANALYSES C1 and C2).
+/// Scores of positions alone (CONTRACTS.md §5).
 class PositionalCircuitTest : public QObject {
     Q_OBJECT
 
@@ -157,7 +157,7 @@ private slots:
         QVERIFY((values({}) - values(unfolded)).cwiseAbs().maxCoeff() < 1e-12);
     }
 
-    // sin and cos of two frequencies, W_QK the turn by one step (ANALYSES section 6, oracle 2).
+    // sin and cos of two frequencies; W_QK rotates by one step.
     void aPlantedPreviousTokenHead()
     {
         QTemporaryDir temporary;

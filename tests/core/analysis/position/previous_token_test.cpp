@@ -12,12 +12,12 @@ using test::allHeads;
 using test::number;
 using test::ToyOptions;
 
-/// scores/previous_token against the formula in plain loops.
+/// scores/previous_token, compared with the formula in plain loops.
 class PreviousTokenTest : public QObject {
     Q_OBJECT
 
 private slots:
-    // The formula of DESIGN §2 in plain loops, on weights read one by one.
+    // The formula of CONTRACTS.md §6 in plain loops, on weights read one by one.
     void previousTokenIsTheFormulaInPlainLoops()
     {
         for (const bool folded : {true, false}) {
@@ -81,7 +81,7 @@ private:
         return true;
     }
 
-    /// LN(x) as the layer still has it: γ and β are whatever folding left.
+    /// LN(x) with the layer's remaining γ and β.
     static std::vector<double> normed(const ProcessedWeights& weights, int layer, const RowVector<double>& x)
     {
         const Norm<double> norm = weights.ln1<double>(layer);
@@ -144,7 +144,7 @@ private:
         });
     }
 
-    /// Queries and keys turned each by their own position, with complex numbers; the code turns queries by the offset.
+    /// Rotates queries and keys by their own positions, with complex numbers; the code rotates queries by the offset.
     static double rotaryScore(const Circuits& circuits, HeadId head)
     {
         const auto& weights = circuits.weights();

@@ -68,7 +68,7 @@ double capped(double score, double cap)
 
 } // namespace
 
-/// Scores by offset under rotary positions (ANALYSES C8, oracle 8 of its section 6).
+/// Scores by offset with rotary positions (CONTRACTS.md §5).
 class RotaryTest : public QObject {
     Q_OBJECT
 
@@ -280,7 +280,7 @@ private slots:
     {
         ToyOptions toy;
         toy.positional = "rotary";
-        toy.normalization = "LNPre"; // a norm's factor would make some components count more
+        toy.normalization = "LNPre"; // a norm's factor would weight some components more
         toy.dModel = 211, toy.dHead = 8, toy.nHeads = 20, toy.nLayers = 1;
         const Circuits circuits = test::toyCircuits(toy);
         const ResultSet results = test::analysed(circuits, {"rotary"}, exactly());
@@ -298,8 +298,8 @@ private slots:
         QVERIFY2(std::abs(spread - 1) < 0.25, QByteArray::number(spread));
     }
 
-    // A turn within a pair is one of the freedoms a rotary head has: it turns q and k alike.
-    // Row by row what `energy` has for each head, layer after layer, and what the rows are called.
+    // A rotation within a pair is a gauge freedom of a rotary head, because it rotates q and k alike. The map has the
+    // head's energies row by row, layer after layer, with row names.
     void theMapOfEnergiesHasARowForEveryHead()
     {
         const Circuits circuits = test::toyCircuits(test::llamaOptions());

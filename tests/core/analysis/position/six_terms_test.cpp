@@ -52,7 +52,7 @@ Matrix<double> ofHead(const ResultSet& results, const std::string& name, int hea
     return out;
 }
 
-/// The scores of layer 0 without scale from the weights as the file has them, by the definition of LayerNorm.
+/// The scores of layer 0 without scale, from the weights in the file, by the definition of LayerNorm.
 Matrix<double> plainScores(const Circuits& raw, const std::vector<int>& ids, int head)
 {
     const auto& weights = raw.weights();
@@ -93,7 +93,7 @@ double largest(const Matrix<double>& values)
 
 } // namespace
 
-/// The six terms of a layer-0 score and the seventh (ANALYSES C3, oracle 11 of its section 6).
+/// The six terms of a layer-0 score and the seventh (Kamoda et al. 2025, arXiv 2501.15754).
 class SixTermsTest : public QObject {
     Q_OBJECT
 
@@ -158,7 +158,7 @@ private slots:
         QVERIFY(largest(sum - score) < 1e-5 * largest(score));
     }
 
-    // d = 2: the norm leaves (±a, ∓a) of every row, so that σ² = a² + ε and every product can be written down.
+    // d = 2: the norm leaves (±a, ∓a) of every row, so σ² = a² + ε and every product can be written down.
     void twoDimensionsByHand()
     {
         QTemporaryDir temporary;

@@ -57,10 +57,10 @@ Matrix<double> meanDivided(const Circuits& circuits)
     return out;
 }
 
-/// How often token i occurs; equal counts among them.
+/// Count of token i, with some equal counts.
 const std::vector<double> occurrences{7, 0, 3, 3, 1000, 12, 0, 1, 45, 99, 2};
 
-/// Ranks from 0, equal values sharing theirs, by counting.
+/// Ranks from 0 by counting; equal values share a rank.
 std::vector<double> ranksOf(const std::vector<double>& values)
 {
     std::vector<double> ranks;
@@ -83,7 +83,7 @@ double pearson(const std::vector<double>& a, const std::vector<double>& b)
     return both / std::sqrt((x - x.mean()).square().mean() * (y - y.mean()).square().mean());
 }
 
-/// Which prefixes stand how often before the suffixes 1, 4 and 6; 9 is not in use.
+/// Counts of prefixes before the suffixes 1, 4 and 6; 9 is not in use.
 std::shared_ptr<const BigramCounts> plantedBigrams()
 {
     return std::make_shared<const BigramCounts>(
@@ -104,7 +104,7 @@ std::vector<int> order(const RowVector<double>& values)
 
 } // namespace
 
-/// What heads of layer 0 look for whatever the query, and whether they put words together (ANALYSES C4 and C5).
+/// The token prior and detokenization of layer-0 heads.
 class TokenPriorTest : public QObject {
     Q_OBJECT
 
@@ -215,7 +215,7 @@ private slots:
         }
     }
 
-    // Counts that grow with the prior itself: 1, whatever the scale; and −1 the other way round.
+    // Counts that grow with the prior give 1 at any scale, the reverse −1.
     void plantedCountsCorrelateFully()
     {
         ToyOptions toy;
@@ -279,7 +279,7 @@ private slots:
         QVERIFY(std::abs(pairs.randomDeviation({1}) - std::sqrt(11.0 / (12 * 2 * 8))) < 1e-15);
     }
 
-    // Scores of random heads tell nothing; the deviation is what many of them show.
+    // Random heads have chance-level scores; the deviation is that of many of them.
     void randomScoresMeetTheirNull()
     {
         const Tokenizer tokenizer = Tokenizer::fromVocabulary(texts, texts);
@@ -295,7 +295,7 @@ private slots:
         QVERIFY(std::abs(std::sqrt(squares - sum * sum) / pairs.randomDeviation({1}) - 1) < 0.06);
     }
 
-    // The same of right ones of unequal weight, among which none that is left out.
+    // The same for correct prefixes of unequal weight, with one left out.
     void randomScoresMeetTheirWeightedNull()
     {
         std::vector<bool> unused(11, false);

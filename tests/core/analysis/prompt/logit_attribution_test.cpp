@@ -78,7 +78,7 @@ class LogitAttributionTest : public QObject {
     Q_OBJECT
 
 private slots:
-    // Whatever the norms' places, raw or processed: what the parts add is the reference's logit.
+    // For every placement of norms, raw or processed, the parts add up to the reference's logit.
     void thePartsAddUpToTheLogit()
     {
         int checked = 0;
@@ -190,7 +190,8 @@ private slots:
             QVERIFY(std::abs(mean[head] - sum) < 1e-9);
             QVERIFY(isNear(deviation[head], std::sqrt(squares - sum * sum), 1e-7));
         }
-        // The effects on token 3 in deviations of those on all, and of those of 3 and the likeliest.
+        // The effects on token 3 in deviations of those on all tokens, and the same for the difference of token 3 and the
+        // most likely one.
         AnalysisOptions ask = askedInDouble();
         ask.inputs.token = 3;
         const ResultSet ofThree = analysed(circuits, {"logit_attribution"}, ask);

@@ -19,7 +19,7 @@ class PatternFileTest : public QObject {
     Q_OBJECT
 
 private:
-    // Two layers of three heads on five tokens, layer 1 selected: sizes of which no two can be exchanged unseen.
+    // Two layers of three heads on five tokens, layer 1 selected: swapping any two sizes is detected.
     static constexpr PatternSizes sizes{2, 3, 5, 1};
 
     QTemporaryDir m_temporary;
@@ -29,7 +29,7 @@ private:
         return std::filesystem::path(m_temporary.path().toStdString()) / name;
     }
 
-    /// What stands at a place, another number for each.
+    /// The value at each index, all different.
     static float planted(std::int64_t layer, std::int64_t head, std::int64_t query, std::int64_t key)
     {
         return static_cast<float>(((layer * 3 + head) * 5 + query) * 5 + key) / 256;

@@ -17,7 +17,7 @@ namespace {
 
 const std::string folder = "analyses/pattern_scores/";
 
-/// A head that puts everything on key q + shift, or on key 0 where that is none.
+/// A head with all attention on key q + shift, or on key 0 if that does not exist.
 Matrix<double> shifted(int n, int shift)
 {
     Matrix<double> pattern = Matrix<double>::Zero(n, n);
@@ -69,8 +69,8 @@ class PatternScoresTest : public QObject {
     Q_OBJECT
 
 private slots:
-    // N = 4 after a first token: the copies stand at 1 … 4 and 5 … 8. The query at 6 is the second token; its earlier copy
-    // stands at 2, the token after that at 3.
+    // N = 4 after a first token: the copies are at 1 … 4 and 5 … 8. The query at 6 is the second token; its earlier copy
+    // is at 2, and the token after that at 3.
     void aHandMadePatternTellsTheThreeHeadsApart()
     {
         const int n = 9, copy = 4;
@@ -81,7 +81,7 @@ private slots:
         QCOMPARE(patternScores(shifted(n, -1), copy), (PatternScores{.previous = 1, .distance = 1}));
         QCOMPARE(patternScores(shifted(n, 0), copy), (PatternScores{.current = 1}));
         QCOMPARE(patternScores(shifted(n, -n), copy), (PatternScores{.first = 1, .distance = 6.5}));
-        // The classic mistake looks one key too late or too early.
+        // The classic off-by-one error looks one key too late or too early.
         QCOMPARE(patternScores(shifted(n, -copy + 2), copy).induction, 0.0);
         QCOMPARE(patternScores(shifted(n, -copy - 1), copy).duplicate, 0.0);
     }
@@ -136,7 +136,7 @@ private slots:
         QCOMPARE(closenessToPattern(pattern, pattern, {}), 1.0);
     }
 
-    // A model that reads positions alone attends alike on every sequence, so any tokens show the oracle its patterns.
+    // A model that reads only positions attends equally on every sequence, so any tokens give the oracle its patterns.
     void theAnalysisEqualsThePatternsOfTheReference()
     {
         test::ToyOptions options;

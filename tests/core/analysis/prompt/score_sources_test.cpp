@@ -22,7 +22,7 @@ bool isNear(double found, double expected, double tolerance = 1e-9)
     return std::abs(found - expected) <= tolerance * (1 + std::abs(expected));
 }
 
-/// What is a number among them.
+/// Sums the finite values.
 double sumOf(const std::vector<double>& values)
 {
     double sum = 0;
@@ -36,7 +36,7 @@ std::vector<double> rowOf(const Matrix<double>& row)
     return {row.data(), row.data() + row.size()};
 }
 
-/// x − mean(x) under LayerNorm, times w, over the σ of `at`: the norm frozen there, as loops.
+/// x − mean(x) under LayerNorm, times w, divided by the σ of `at`: the norm frozen there, in loops.
 std::vector<double> frozen(const Norm<double>& norm, std::vector<double> at, std::vector<double> x)
 {
     if (norm.kind == NormKind::None)
@@ -66,7 +66,7 @@ class ScoreSourcesTest : public QObject {
     Q_OBJECT
 
 private slots:
-    // q and k of the reference are rotated and normalised as its own loops do it.
+    // The reference's own loops rotate and normalise q and k.
     void theSourcesAddUpToTheReferencesScore()
     {
         int checked = 0;
@@ -201,7 +201,7 @@ private slots:
         });
     }
 
-    // One cell by loops: what head L0H1 wrote asks, what the embedding of the key holds answers.
+    // One cell in loops: the query part written by head L0H1 against the embedding part of the key.
     void aCellIsTheProductOfTwoParts()
     {
         for (const auto& [name, options] : toyClasses()) {
@@ -318,7 +318,7 @@ private slots:
         QVERIFY(isNear(sumOf(part(a, 13 * cells, cells)), score, 1e-5));
         QVERIFY(std::isnan(numbers(rough, folder + "score")[0]));
         QCOMPARE(numbers(rough, folder + "key")[0], -1.0);
-        // The induction head looks behind the earlier 400, at 33, because the previous-token head put 400 there.
+        // The induction head attends to 33, after the earlier 400, because the previous-token head wrote 400 there.
         QCOMPARE(numbers(rough, folder + "key_token")[13], 33.0);
         const auto ofEmbedding = part(b, 13 * cells, 3 + 8); // what layer 1 can read
         QCOMPARE(std::max_element(ofEmbedding.begin(), ofEmbedding.end()) - ofEmbedding.begin(),

@@ -17,7 +17,7 @@ using namespace headwise;
 
 namespace {
 
-/// Gaussian matrices by other means than the program's.
+/// Gaussian matrices from another generator than the program's.
 class OtherGaussian {
 public:
     Matrix<double> matrix(Eigen::Index rows, Eigen::Index cols)
@@ -62,7 +62,7 @@ struct Tokens {
     }
 };
 
-/// 3·tokens of whose every row most is one common vector, as trained embeddings are.
+/// A vocabulary of 3·tokens rows that mostly consist of one common vector, as in trained embeddings.
 Circuits anisotropic(int dModel, int dHead)
 {
     test::PlantedModel model(test::plantedSizes(dModel, dHead, 60));
@@ -95,7 +95,8 @@ Circuits named(const QString& name)
 
 } // namespace
 
-/// The null of copying, matching and normality against Monte-Carlo runs of their own, with another generator and seed, in double.
+/// The null of copying, matching and normality, compared with Monte-Carlo runs with another generator and seed, in
+/// double.
 class EigenvalueNullTest : public QObject {
     Q_OBJECT
 
@@ -119,7 +120,7 @@ private slots:
             const Sampled other = sampled(400, [&] { return positivityOf(circle()); });
             const ResultArray& array = *results.find(path);
             QCOMPARE(*array.nullMean, 0.0);
-            // 100 heads know a deviation to 7 %, 400 to 3.5 %, those that share factors a little worse.
+            // 100 heads estimate a deviation to 7 %, 400 to 3.5 %; heads that share factors are slightly worse.
             const double ratio = *array.nullDeviation / other.deviation;
             QVERIFY2(std::abs(ratio - 1) < 0.25, qPrintable(QString("%1 %2").arg(path).arg(ratio)));
             QVERIFY(array.definition.find("Gaussian heads of seed 0") != std::string::npos);
@@ -143,7 +144,7 @@ private slots:
         });
     }
 
-    /// Were every head of the demo random, about one in twenty would stand two deviations off.
+    /// If every head of the demo were random, about one in twenty would be two deviations off.
     void randomHeadsOfTheDemoStandOutAsOftenAsChanceSays()
     {
         const Circuits circuits = named("demo");

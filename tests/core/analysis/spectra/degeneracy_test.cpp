@@ -92,7 +92,7 @@ private slots:
         QCOMPARE(roundingOf(circuits.weights().original(), TensorKind::W_router, 0, 0), 0.0);
     }
 
-    // ANALYSES §6, 5: equal σ fire the guard, and what is said about their span does not depend on its basis.
+    // Equal σ form a block, and the readings of its span do not depend on its basis.
     void readsAnEqualPairAsItsSpan()
     {
         Planted model;
@@ -129,7 +129,7 @@ private slots:
             for (std::size_t i = 0; i < std::size_t(5) * 4; ++i)
                 QVERIFY(std::abs(a[i] - b[i]) < 1e-9);
         }
-        // A nearby pair whose directions a small change turns far: the guard's reason.
+        // The reason for blocks: a small change turns the directions of a close pair far.
         const Eigen::VectorXd near = (Eigen::VectorXd(5) << 4, 2.001, 2, 1, 0.5).finished();
         const auto close = test::analysed(model.circuits(near, none, none), {"degeneracy"}, exactOptions());
         QCOMPARE(found(close, "ov_block"), blocks);
@@ -138,7 +138,7 @@ private slots:
                     < 1e-9);
     }
 
-    // Weights moved by as much as their dtype rounds: no direction turns further than said, and the bound is no idle one.
+    // Weights moved by the rounding of their dtype: no direction turns further than stated, and the bound is not trivial.
     void errorBarsHoldForRoundedWeights()
     {
         double largestShare = 0;

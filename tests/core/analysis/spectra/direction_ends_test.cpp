@@ -50,7 +50,7 @@ private:
         });
     }
 
-    /// Whether they are those of all scores in double.
+    /// Tells whether they are those of all scores in double.
     static bool isExact(const TokenSide& tokens, const DirectionSide& side, const NamedDirections& of)
     {
         const auto found = directionEnds(tokens, side, 0, of, Task{});

@@ -48,7 +48,7 @@ int sharers(const Circuits& circuits, const DirectionHit& hit)
     return count;
 }
 
-/// What the search must find, from whole rankings of every direction.
+/// The expected hits, from full rankings of every direction.
 std::vector<DirectionHit> bruteForce(const Circuits& circuits, int token, int top)
 {
     std::vector<DirectionHit> hits;

@@ -210,7 +210,7 @@ private slots:
         }
     }
 
-    // The upper half of the spectrum of W_U alone is written to, and the lower half alone read.
+    // Only the upper half of the spectrum of W_U is written to, and only the lower half read.
     void bandsByHand()
     {
         test::ToyOptions options = test::bareAttention();

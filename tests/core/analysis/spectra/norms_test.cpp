@@ -35,7 +35,7 @@ Matrix<double> gaussian(Eigen::Index rows, Eigen::Index cols, double deviation, 
 
 constexpr int d = 60, r = 8, V = 101, heads = 12, layers = 2;
 
-/// Every head Gaussian, each factor of a scale of its own; tokens along which some directions are much longer than others.
+/// Gaussian heads, each factor with its own scale, and an anisotropic embedding.
 Circuits randomHeadsOf(const char* positional)
 {
     test::ToyOptions options = test::plantedOptions();
@@ -76,7 +76,7 @@ Spread spreadOf(const std::vector<double>& values)
 
 } // namespace
 
-/// Norms of heads, their factors and biases (ANALYSES E2), and the nulls of random heads (its section 4.1).
+/// Norms of heads, their factors and biases, and the nulls of random heads.
 class NormsTest : public QObject {
     Q_OBJECT
 
@@ -142,7 +142,7 @@ private slots:
         }
     }
 
-    // W_Q T and W_K T⁻ᵀ are the same head: what says so does not change, what warns does.
+    // W_Q T and W_K T⁻ᵀ are the same head: invariant norms stay, basis-dependent ones change.
     void anotherBasisInsideTheHeadChangesWhatWarns()
     {
         test::ToyOptions options = test::plantedOptions();
@@ -184,7 +184,7 @@ private slots:
               "scores/previous_token"})
             QTest::newRow(path) << QString::fromLatin1(path);
     }
-    // 24 random heads against what the null says of random heads: the mean within what both means are uncertain by.
+    // 24 random heads meet their null: the mean is within the uncertainty of both.
     void randomHeadsMeetTheirNulls()
     {
         QFETCH(QString, path);
@@ -256,7 +256,7 @@ private slots:
         }
     }
 
-    // Layers that see different windows have different nulls: one each, not one for all.
+    // Layers with different windows have different nulls.
     void layersOfDifferentWindowsHaveNullsOfTheirOwn()
     {
         ResultSet results;

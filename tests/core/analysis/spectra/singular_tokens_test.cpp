@@ -27,7 +27,7 @@ AnalysisOptions exactOptions(int k = 5)
     return options;
 }
 
-/// Whether list k of a head is the head of the ranking of `scores`, at the end that `sign` names.
+/// Tells whether list k of a head is the head of the ranking of `scores`, at the end that `sign` names.
 bool agrees(const ResultSet& results, const std::string& side, std::size_t list,
             const Eigen::VectorXd& scores, double sign)
 {
@@ -117,7 +117,7 @@ private slots:
         QVERIFY(std::isnan(test::numbers(results, "analyses/singular_tokens/qk_cosine")[list + 1]));
     }
 
-    // The first ten of what E7 says about all of them.
+    // The first ten have the marks that the degeneracy analysis gives to all.
     void membersOfBlocksAreMarked()
     {
         const Circuits circuits = test::circuitsOf(test::testData("models/stories260k"));
@@ -190,7 +190,8 @@ private slots:
         }
     }
 
-    // The written side is V, not its transpose, and both sides turn together: −W_O swaps the ends of what is written alone.
+    // The written side is V, not its transpose, and both sides share a sign: −W_O swaps only the ends of the written
+    // side.
     void turningTheOutputSwapsItsEnds()
     {
         ChangedToy toy(test::bareAttention());

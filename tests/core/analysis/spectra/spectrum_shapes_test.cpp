@@ -59,7 +59,7 @@ void setOv(ChangedToy& toy, int layer, int head, const std::vector<double>& sigm
 
 } // namespace
 
-/// The lines of E1 and the MLPs' side of E6.
+/// Shapes of the spectra, and the MLPs' singular directions.
 class SpectrumShapesTest : public QObject {
     Q_OBJECT
 
@@ -115,7 +115,7 @@ private slots:
         }
     }
 
-    // ANALYSES E3: heads of Gaussian factors of these sizes need 55 of 64 components for 90 % of the energy, roughly.
+    // Gaussian heads of these sizes need about 55 of 64 components for 90 % of the energy.
     void theNullIsThatOfGaussianHeads()
     {
         test::ToyOptions options;
@@ -144,7 +144,7 @@ private slots:
         QTest::newRow("full qk") << 2;
         QTest::newRow("full ov") << 3;
     }
-    // An embedding of few strong directions leaves random heads few as well; dense products tell how many.
+    // An embedding with few strong directions leaves random heads few as well; dense products give the number.
     void eachFullCircuitHasTheNullOfItsTokens()
     {
         QFETCH(int, kind);

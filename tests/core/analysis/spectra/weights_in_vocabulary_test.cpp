@@ -36,7 +36,7 @@ std::vector<int> ranked(const Eigen::VectorXd& scores)
     return ids;
 }
 
-/// Whether the lists from `first` on are those of the longest columns. \param scores [tokens, columns]
+/// Tells whether the lists from `first` on belong to the longest columns. \param scores [tokens, columns]
 bool agrees(const ResultSet& results, const std::string& part, std::size_t first,
             const Matrix<double>& columns, const Matrix<double>& scores)
 {
@@ -181,7 +181,7 @@ private slots:
         QVERIFY(agreesWith("W_gate", 5, circuits.weights().mlp<double>(1).W_gate, tokens->E64));
     }
 
-    // Row k of W_O writes what column k of W_V reads: every pair shares all tokens, others what chance gives.
+    // Row k of W_O writes the direction that column k of W_V reads: such pairs share all tokens, others a chance number.
     void overlapOfAPlantedHead()
     {
         test::ToyOptions options = test::bareAttention();
@@ -237,7 +237,7 @@ private slots:
                  test::numbers(before, "analyses/singular_tokens/ov_in_ids"));
     }
 
-    // What a page of these analyses shows is there, and every array says what it is.
+    // The pictures of these analyses exist, and every array is described.
     void picturesFindTheirArrays_data()
     {
         QTest::addColumn<QString>("name");

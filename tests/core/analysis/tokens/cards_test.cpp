@@ -83,7 +83,7 @@ double deviationOf(const RowVector<double>& line)
     return std::sqrt((line.array() - line.mean()).square().mean());
 }
 
-/// LN(e) with what is left of the layer's norm, written out.
+/// LN(e) with the rest of the layer's norm, written out.
 RowVector<double> normed(const ProcessedWeights& weights, int layer, RowVector<double> e)
 {
     const Norm<double> norm = weights.ln1<double>(layer);
@@ -200,7 +200,7 @@ private slots:
         }
     }
 
-    /// z, and what is expected of the largest, are over the tokens that a filter lets pass.
+    /// z and the expected largest value are over the tokens that pass the filter.
     void skipTrigramsOfTokensInUse()
     {
         const Circuits circuits = toyCircuits({});

@@ -13,7 +13,7 @@ class DirectPathTest : public QObject {
     Q_OBJECT
 
 private:
-    /// The three largest and smallest of its row of E W_U + b_U, and where they stand in it.
+    /// Checks the three largest and smallest of a row of E W_U + b_U, and their ranks in it.
     static void isTheRowOf(const Circuits& circuits, const ResultSet& results, int token)
     {
         const int V = circuits.config().dVocabOut;

@@ -80,7 +80,7 @@ private slots:
                  std::string("ln_final → W_U, has no weight"));
     }
 
-    /// What rounding to float32 does is seen, so a fold gone wrong would be.
+    /// Rounding to float32 is visible, so a wrong fold would be too.
     void theStoredWeightsDifferByTheirRounding()
     {
         const ResultSet results = analysed(toyCircuits({}), {"folding"});
@@ -109,8 +109,8 @@ private slots:
         QVERIFY(!isOn(kept, "center_unembed") && isOn(kept, "center_writing_weights"));
     }
 
-    /// Folding reads every weight a few times and multiplies next to nothing: measured 2.9 s of one core at GPT-2
-    /// small's size, where products alone would say 0.2 s at 35 GFLOP/s.
+    /// Folding reads every weight a few times and hardly multiplies: measured 2.9 s of one core at GPT-2 small's size;
+    /// products alone would take 0.2 s at 35 GFLOP/s.
     void theEstimateCountsWhatIsRead()
     {
         ToyOptions toy;
@@ -149,7 +149,7 @@ private slots:
     }
 
     /// Σ|λ|²/‖W‖² of Gaussian factors tends to μ/2 − μ²/6, μ = d_head/d_model: the singular values of a product of two
-    /// Gaussian matrices say how its eigenvalues are spread (single ring).
+    /// Gaussian matrices determine the spread of its eigenvalues (single ring).
     void theNullIsThatOfGaussianHeads()
     {
         ToyOptions toy;

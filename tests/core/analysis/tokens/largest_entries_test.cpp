@@ -48,7 +48,7 @@ std::vector<MatrixEntry> sortedEntries(const Matrix<double>& dense, const EntryS
     return all;
 }
 
-/// The same entries in the same order; a sum of another order may differ in its last digits.
+/// Compares entries in order. Sums in another order may differ in their last digits.
 bool areSame(const std::vector<MatrixEntry>& found, const std::vector<MatrixEntry>& expected,
              double tolerance)
 {
@@ -160,7 +160,7 @@ private slots:
         QVERIFY(agreesWithBruteForce(product(left, right), {3000000, {}, {}})); // all there are
     }
 
-    /// Entries that float32 cannot tell apart, factors that it cannot hold, and directions that one side has not.
+    /// Entries that float32 cannot separate, factors that it cannot hold, and directions that one side lacks.
     void roundingNeverDecides()
     {
         Matrix<double> left = Matrix<double>::Ones(900, 3) + 1e-9 * gaussian(900, 3, 3);
@@ -183,7 +183,7 @@ private slots:
         const Matrix<double> left = logNormalRows(1500, 12, 0.5, 1);
         const Matrix<double> right = logNormalRows(1500, 12, 0.5, 2).transpose();
         Matrix<double> T = gaussian(12, 12, 9);
-        T.col(3) *= 1e3; // hides the lengths from a bound that does not look at both sides
+        T.col(3) *= 1e3; // hides the lengths from a bound that ignores one side
         const auto plain = largestEntries(product(left, right), {300, {}, {}}, Task{});
         const auto moved =
             largestEntries(product(left * T, test::inverseOf(T) * right), {300, {}, {}}, Task{});
@@ -198,7 +198,7 @@ private slots:
         }
     }
 
-    /// Oracle 12 of the catalogue of the field: a model of 2000 tokens.
+    /// The result equals brute force on a model of 2000 tokens.
     void ofAModelOfTwoThousandTokens()
     {
         ToyOptions toy;
@@ -251,7 +251,7 @@ private slots:
         }
     }
 
-    /// Of Gaussian entries the null is right on average.
+    /// For Gaussian entries the null is right on average.
     void theNullIsWhatGaussianEntriesReach()
     {
         ToyOptions toy;
@@ -268,7 +268,7 @@ private slots:
         }
     }
 
-    /// … and tokens that are left out have no part in it, however far out they lie.
+    /// … and tokens that are left out do not affect it, however extreme they are.
     void theNullIsOfTheTokensInUseAlone()
     {
         const Matrix<double> left = gaussian(40, 5, 11), right = gaussian(5, 60, 12);

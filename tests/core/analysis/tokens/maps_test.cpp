@@ -31,7 +31,7 @@ std::string word(int id)
     return "w" + std::to_string(id);
 }
 
-/// The toy's file and its circuits, nothing processed, as the paper reads a model.
+/// The toy's file and its circuits, unprocessed, as in the paper.
 struct RawToy {
     std::map<std::string, test::StoredTensor> tensors;
     Circuits circuits;
@@ -90,7 +90,7 @@ double share(const Matrix<double>& logits, const std::vector<std::pair<int, int>
 
 } // namespace
 
-/// What Elhelo & Geva 2024 have, in one run with the embedding mlp0 (ANALYSES B6, B7 and its section 5).
+/// Relations and salient operations of Elhelo & Geva 2024, arXiv 2412.11965, in one run with the embedding mlp0.
 class MapsTest : public QObject {
     Q_OBJECT
 
@@ -125,7 +125,7 @@ private slots:
             QCOMPARE(maps[at], share(logits, pairs, 1));
             QCOMPARE(suppression[at], share(logits, pairs, -1));
             QCOMPARE(byHead[at],
-                     share(mlp0 * ov * W_U, pairs, 1)); // what --embedding mlp0 says, in every layer
+                     share(mlp0 * ov * W_U, pairs, 1)); // as --embedding mlp0 says, in every layer
             different += maps[at] == byHead[at] ? 0 : 1;
             // Part (b): the first MLP in layer 0 too.
             const Eigen::VectorXd gains = (mlp0 * ov).rowwise().norm().cwiseQuotient(mlp0.rowwise().norm());
@@ -161,7 +161,7 @@ private slots:
             QCOMPARE(std::isnan(maps[i]), i != 1);
     }
 
-    // 128 256 tokens: the paper counts 25 of them, and 3 where a word is its own partner.
+    // With 128 256 tokens the paper counts 25 of them, and 3 if a word is its own partner.
     void llama3CountsMoreOutputs()
     {
         ModelConfig config;

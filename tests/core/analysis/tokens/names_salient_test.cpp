@@ -31,7 +31,7 @@ RowVector<double> finalNorm(const Norm<double>& norm, RowVector<double> x)
 
 } // namespace
 
-/// Name copying and salient tokens against their formulas.
+/// Name copying and salient tokens, compared with their formulas.
 class NamesSalientTest : public QObject {
     Q_OBJECT
 
@@ -59,7 +59,7 @@ private slots:
         options.inputs.tokenizer = nameVocabulary(toy.dVocab, names);
         const auto results = test::analysed(circuits, {"name_copying"}, options);
         const Matrix<double> x = denseEmbedding(circuits, Embedding::Mlp0, 1);
-        // Of the file: what folding moves, β into b_U among it, must not count.
+        // Uses the file's weights: anything that folding moves, such as β into b_U, must not count.
         const Circuits file = test::toyCircuits(toy, test::noProcessing());
         const Matrix<double> W_U = file.weights().W_U<double>(0, circuits.config().dVocabOut);
         const Norm<double> norm = file.weights().lnFinal<double>();
@@ -122,7 +122,7 @@ private slots:
         }
     }
 
-    // Words of one's own in place of the names: their rows of what all words together give.
+    // The user's own words replace the names and get the same rows as in a list of all words.
     void ownWordsTakeThePlaceOfNames()
     {
         const test::ToyOptions toy = test::toyClasses()[0].second;

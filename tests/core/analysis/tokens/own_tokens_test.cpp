@@ -42,7 +42,7 @@ double median(std::vector<int> ranks)
 }
 } // namespace
 
-/// What heads do with the very token they look at: ranks of the diagonal, copy suppression, names, salient tokens.
+/// Ranks of the diagonal, copy suppression, names and salient tokens.
 class OwnTokensTest : public QObject {
     Q_OBJECT
 
@@ -63,7 +63,7 @@ private slots:
         QVERIFY(std::abs(mean - 2500) < 4 * 5000 / std::sqrt(1200.0));
     }
 
-    // Two of four tokens: the chance of each follows from all orders in which they can be drawn.
+    // Two of four tokens: the probability of each follows from all orders of drawing.
     void samplesByCountHaveTheirChances()
     {
         const std::vector<double> weights{1, 2, 5, 12};
@@ -110,7 +110,7 @@ private slots:
                  std::size_t(5)); // beyond the counts: none
     }
 
-    // More tokens than are looked at; the few that occur are among them, on any number of threads.
+    // More tokens than the sample holds; the few that occur are in it, for any number of threads.
     void ranksAreOfTokensThatOccur()
     {
         test::ToyOptions toy;
@@ -283,7 +283,7 @@ private slots:
         QCOMPARE(*results.find("analyses/copy_suppression/qk_mean_rank")->nullMean, (toy.dVocab - 1) / 2.0);
     }
 
-    /// Against heads of another generator, 400 of them.
+    /// Compares with 400 heads from another generator.
     static bool isMassNullRight(const Circuits& circuits, const ResultArray& mass)
     {
         const ModelConfig& config = circuits.config();
@@ -317,7 +317,7 @@ private slots:
             && std::abs(*mass.nullDeviation / deviation - 1) < 0.5;
     }
 
-    // W_OV = −1 and W_QK = 1 with E = W_Uᵀ of unit rows: every token attends to itself and lowers itself most.
+    // W_OV = −1 and W_QK = 1 with E = W_Uᵀ of unit rows: every token attends to itself and suppresses itself most.
     void aPlantedSuppressor()
     {
         test::PlantedModel model(test::plantedSizes(24, 24, 40));
@@ -343,7 +343,7 @@ private slots:
         QVERIFY(std::abs(numbers(results, "analyses/copy_suppression/ov_score")[0] - null) < 4 * spread);
     }
 
-    // A vocabulary larger than the sample, ids without a token in it: still the ranks among all that have one.
+    // A vocabulary larger than the sample, with ids without a token: the ranks are still among all tokens.
     void aSampleOfALargeVocabulary()
     {
         test::PlantedModel model(test::plantedSizes(7, 5, 3500));

@@ -20,7 +20,7 @@ using test::numbers;
 
 namespace {
 
-/// " w0" … : token i is the word "w" + i behind a space.
+/// " w0" … : token i is the word "w" + i after a space.
 Tokenizer wordVocabulary(int count)
 {
     std::vector<std::string> shown, bytes;
@@ -108,7 +108,7 @@ private slots:
         QCOMPARE((*some)[0], (EntryRank{3, 0, 2, 1}));
     }
 
-    // Entries that float32 cannot tell apart, over more rows and columns than a tile has.
+    // Entries that float32 cannot separate, over more rows and columns than a tile has.
     void ranksAreThoseOfDoubleProducts()
     {
         Matrix<double> cols = test::evenNumbers(7, 1300, 1);
@@ -151,7 +151,7 @@ private slots:
             ErrorCode::Cancelled, ""));
     }
 
-    // ANALYSES §6.6: W_OV = Σ E⁺(s) t for every pair. Its head scores 1, all others about k/V.
+    // W_OV = Σ E⁺(s) t over all pairs: this head scores 1, all others about k/V.
     void aPlantedRelationHead()
     {
         constexpr int V = 101, d = 53, r = 37, pairCount = 33;
@@ -319,7 +319,7 @@ private slots:
         }
     }
 
-    // Too few pairs: marked, said, and no rival of the valid ones.
+    // Too few pairs: the relation is marked, reported, and does not compete with valid ones.
     void aShortListIsMarkedAndDoesNotCompete()
     {
         test::ToyOptions toy;
@@ -366,7 +366,8 @@ private slots:
         QCOMPARE(numbers(results, "analyses/relations/valid"), std::vector<double>{0});
     }
 
-    // Of one relation of 31 pairs the best score by chance is its score by chance: hits/31, each with p = 10/41.
+    // With a single relation of 31 pairs, the null of the best score is the null of its score: hits/31, each with p =
+    // 10/41.
     void theNullOfTheBestIsThatOfABinomial()
     {
         RelationQuestions questions;
@@ -431,7 +432,7 @@ private slots:
         QVERIFY(!wordTokens(*gpt2, "antidisestablishmentarianism").spaced);
         const auto bert = Tokenizer::open(test::testData("tokenizers/shapes/bert.json"));
         QVERIFY(isOk(bert));
-        QVERIFY(!wordTokens(*bert, "ꙮ").bare); // its unknown token is one token, and no word
+        QVERIFY(!wordTokens(*bert, "ꙮ").bare); // its unknown token is a token but not a word
     }
 };
 

@@ -8,7 +8,7 @@
 
 #include <QTest>
 
-// What tests of a head's own tokens, of names and of salient tokens share: every toy class, and plain counting.
+// Helpers for tests of own tokens, names and salient tokens: every toy class, and plain counting.
 
 namespace headwise::test {
 
@@ -34,7 +34,7 @@ inline std::vector<HeadId> headsOf(const Circuits& circuits)
     return heads;
 }
 
-/// How many entries of row i are larger than entry (i, column), in `sign` times the matrix.
+/// Counts the entries of row i that are larger than entry (i, column), in `sign` times the matrix.
 inline int rankIn(const Matrix<double>& m, Eigen::Index row, Eigen::Index column, double sign = 1)
 {
     int rank = 0;
@@ -56,14 +56,14 @@ inline Circuits classCircuits(int index)
     return toyCircuits(toyClasses()[static_cast<std::size_t>(index)].second);
 }
 
-/// E of all tokens in double, whatever the embedding. \param layer of the head that reads it
+/// Returns E of all tokens in double for any embedding. \param layer of the head that reads it
 inline Matrix<double> denseEmbedding(const Circuits& circuits, Embedding embedding, int layer)
 {
     const auto tokens = tokensOf(circuits, embedding, Precision::F64);
     return tokens->isLayer0Special(layer) ? tokens->layer0E64 : tokens->E64;
 }
 
-/// A tokenizer of first names, then of words that are none.
+/// A tokenizer of first names, followed by other words.
 inline std::shared_ptr<const Tokenizer> nameVocabulary(int count, int names)
 {
     std::vector<std::string> shown, bytes;

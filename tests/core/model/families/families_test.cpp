@@ -52,7 +52,8 @@ double largestDifference(const test::ReferenceRun& reference, const ForwardResul
     return largest;
 }
 
-/// Masks and other models' parts; and without rotation the bias of a key is the same for all keys of a query.
+/// True for masks and other models' parts; without rotation also for the key bias, which is the same for all keys of a
+/// query.
 bool isUnseen(const std::string& name, const test::StoredTensor& tensor, const ModelConfig& config)
 {
     const bool isMask = name.ends_with("masked_bias") || name.ends_with("attn.mask")
@@ -84,7 +85,7 @@ private slots:
         QCOMPARE_LT(largestDifference(reference, test::ran<float>(weights, tokens)), 2e-4);
     }
 
-    /// A tensor that is read from the wrong place, or not at all, cannot follow the reference when it changes.
+    /// A tensor read from the wrong place, or not at all, does not follow the reference when it changes.
     void everyTensorReachesTheOutputAsInTheReference_data() { addFamilies(); }
     void everyTensorReachesTheOutputAsInTheReference()
     {
@@ -161,7 +162,7 @@ private slots:
             }
     }
 
-    /// What cannot be said in TransformerLens' keys is refused; the rest means the same when it is read again.
+    /// A model that TransformerLens' keys cannot express is refused; others have the same function when read again.
     void writtenFoldersKeepTheFunctionOrAreRefused_data() { addFamilies(); }
     void writtenFoldersKeepTheFunctionOrAreRefused()
     {

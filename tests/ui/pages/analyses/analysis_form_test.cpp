@@ -19,7 +19,7 @@ using namespace headwise::ui;
 using test::OpenedPage;
 using test::patience;
 
-/// The fields that say what an analysis is about.
+/// The input fields of an analysis.
 class AnalysisFormTest : public QObject {
     Q_OBJECT
 
@@ -34,7 +34,7 @@ private:
     }
 
 private slots:
-    // Two tokens under rotary positions: the selected one asks, the one in the field is asked about.
+    // Two tokens with rotary positions: the selected one is the query, the one in the field the key.
     void aKeyTokenIsAskedAbout()
     {
         OpenedPage<AnalysisForm> opened(toy(test::llamaOptions()));
@@ -53,7 +53,8 @@ private slots:
         const ResultArray* kernel = workspace.model()->results()->find("analyses/rotary/token_to_key_score");
         QCOMPARE(std::get<double>(kernel->attributes.at("token")), 3.0);
         QCOMPARE(std::get<double>(kernel->attributes.at("key_token")), 7.0);
-        QCOMPARE(std::get<double>(kernel->attributes.at("seed")), 0.0); // of what the window computes too
+        // also in results that the window computes
+        QCOMPARE(std::get<double>(kernel->attributes.at("seed")), 0.0);
         field->selectAll();
         QTest::keyClicks(field, QStringLiteral("#99"));
         QTest::keyClick(field, Qt::Key_Return);
@@ -66,7 +67,7 @@ private slots:
         QVERIFY(!field->isVisible());
     }
 
-    /// In place of two tokens a neuron or a singular vector, which is read by a job.
+    /// A neuron or a singular vector instead of two tokens; a job reads it.
     void aDirectionIsANeuronOrASingularVector()
     {
         OpenedPage<AnalysisForm> opened(toy({}));
@@ -95,7 +96,7 @@ private slots:
         QCOMPARE(workspace.runs()->inputs().directionName, std::string("#3"));
     }
 
-    /// Analyses that compare norms are asked how long things are; the choice stays for the next of them.
+    /// Analyses that compare norms offer a metric; the choice stays for the next of them.
     void lengthsAreMeasuredAsChosen()
     {
         OpenedPage<AnalysisForm> opened(toy({}));

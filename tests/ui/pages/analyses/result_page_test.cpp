@@ -39,7 +39,7 @@ class ResultPageTest : public QObject, test::ResultPageDriver {
     Q_OBJECT
 
 private:
-    /// Every number of a grid on screen is the array's.
+    /// Every number of a grid on screen equals the array's.
     void checkGrid(const ResultArray& grid)
     {
         auto* shown = view<HeatmapView>(metricTitle(grid));
@@ -116,7 +116,7 @@ private slots:
             return canBeDrawn(picture, *m_workspace->model()->results())
                 && isOfMissingHead(picture, pictureContext(*m_workspace));
         };
-        if (std::any_of(pictures.begin(), pictures.end(), isMissing)) { // of layer 0, as is said
+        if (std::any_of(pictures.begin(), pictures.end(), isMissing)) { // layer 0 only, as the page says
             QVERIFY(says(QStringLiteral("It says nothing of L1H5")));
             m_workspace->selection()->setHead({0, 1});
             QCoreApplication::processEvents(); // draws what is in sight
@@ -126,7 +126,7 @@ private slots:
             if (!isMissing(picture))
                 checkPicture(picture);
         m_page->resize(742, 560);          // as in a window of 1280 × 800
-        QCoreApplication::processEvents(); // draws what came into sight
+        QCoreApplication::processEvents(); // draws the pictures that became visible
         const auto* scroll = m_page->findChild<QScrollArea*>();
         QVERIFY2(scroll->widget()->width() <= scroll->viewport()->width(),
                  qPrintable(QStringLiteral("%1 of %2 px")
@@ -158,7 +158,7 @@ private slots:
         QCOMPARE(id(), QStringLiteral("six_terms"));
         QVERIFY(list->hasFocus());
         QVERIFY(!search->text().isEmpty());
-        m_page->showAnalysis("token_prior"); // from a menu, say: what is shown is in the list
+        m_page->showAnalysis("token_prior"); // selected from a menu: it must be in the list
         QVERIFY(search->text().isEmpty());
         QVERIFY(list->currentItem() && !list->currentItem()->isHidden());
     }
@@ -166,7 +166,7 @@ private slots:
     void aClickOnAGridSelectsThatHeadAndChartsAreCutAgain()
     {
         openDemo();
-        m_page->resize(1100, 2000); // pictures are made where they are seen
+        m_page->resize(1100, 2000); // pictures are made when visible
         run("spectra");
         HeatmapView* grid = nullptr;
         QTRY_VERIFY(grid = view<HeatmapView>(metricTitle(*array("spectra/qk/frobenius_norm"))));
@@ -260,11 +260,11 @@ private slots:
         QCOMPARE(m_page->analysis().id, std::string_view("ranks"));
     }
 
-    // A direction of the selected head's MLP a row, every one of them, on the screen and in what is exported.
+    // One row for every direction of the selected head's MLP, on the screen and in the export.
     void directionsOfMlpsAreThoseOfTheSelectedLayer()
     {
         open(HEADWISE_TEST_DATA "/models/stories260k");
-        m_page->resize(1100, 4000); // pictures are made where they are seen
+        m_page->resize(1100, 4000); // pictures are made when visible
         run("mlp_directions");
         const ResultArray& ids = *array("analyses/mlp_directions/in_ids");
         const ResultArray& sigma = *array("analyses/mlp_directions/in_sigma");

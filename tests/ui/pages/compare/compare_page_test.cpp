@@ -171,7 +171,7 @@ private slots:
         QTest::keyClick(divider, Qt::Key_Left);
         QCOMPARE(divider->value(), middle - 1);
         QTRY_VERIFY(shows(split, parted(middle - 1)));
-        // It stands between the two columns and is dragged to others.
+        // The divider is between two columns and can be dragged.
         const auto edge = [&](int column) { return qRound(split->cellRect(0, column).left()); };
         QTRY_VERIFY(std::abs(divider->geometry().center().x() - edge(middle - 1)) <= 1);
         const QPoint grip = divider->rect().center();
@@ -184,7 +184,7 @@ private slots:
         QTRY_VERIFY(shows(split, b));
         QVERIFY(opened.page.figures().first()->figureTitle().startsWith(
             QStringLiteral("L0H1 OV (reference) left")));
-        // Zoomed away from it, it waits at the edge of what is seen.
+        // If it is out of view, it waits at the edge of the visible part.
         split->setState({8, 8, 0, 0, -1, -1});
         divider->setValue(static_cast<int>(a.cols()));
         QTRY_VERIFY(divider->geometry().right() <= split->width());
@@ -209,7 +209,7 @@ private slots:
         QVERIFY(empty > 0 && empty < expected.size() / 20);
         QCOMPARE(ratio->notFiniteCount(), empty);
         QVERIFY(opened.page.figures().first()->figureTitle().contains(count(empty)));
-        // Equal is in the middle of the scale.
+        // Ratio 1 is in the middle of the scale.
         const ColorScale& scale = ratio->colorScale();
         QVERIFY(std::abs((scale.low + scale.high) / 2 - 1) < 1e-5F && scale.high > 1);
     }

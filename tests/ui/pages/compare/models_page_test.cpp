@@ -73,7 +73,7 @@ private slots:
         auto* kept = opened.find<HeatmapView>(metricTitle(*values));
         QVERIFY(kept->matrix());
         QCOMPARE((*kept->matrix())(1, 2), static_cast<float>(metricAt(*values, {1, 2})));
-        QVERIFY(metricAt(*values, {1, 2}) > 0.999); // twice as large, and the same space
+        QVERIFY(metricAt(*values, {1, 2}) > 0.999); // twice as large, in the same subspace
         QVERIFY(dataRows(opened.page.figures().first()).size() == 7);
     }
 

@@ -45,7 +45,7 @@ private:
     }
 
 private slots:
-    /// What is said of a pair is measured as the map of pairs is.
+    /// The numbers of a pair use the metric of the map.
     void aPairFollowsTheMetricOfTheMap()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
@@ -81,7 +81,7 @@ private slots:
         QTRY_VERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - score) < 1e-5);
         opened.find<QSlider>(QStringLiteral("Percentile of pairs left out"))->setValue(75);
         QTRY_COMPARE(map(opened)->notFiniteCount(), 48);                          // of 64 pairs
-        QVERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - score) < 1e-5); // one of those that stay
+        QVERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - score) < 1e-5); // one of the remaining ones
         const QJsonObject state = opened.page.viewState();
         opened.find<QSlider>(QStringLiteral("Percentile of pairs left out"))->setValue(0);
         opened.page.setViewState(state);

@@ -55,7 +55,7 @@ private slots:
         QCOMPARE(dialog.settings().style.fontSize, 16.0);
     }
 
-    /// Two layers of eight heads need no square page; a height that somebody typed stays.
+    /// Two layers of eight heads need no square page; a typed height stays.
     void aPresetIsAsHighAsTheViewNeeds()
     {
         HeatmapView grid;
@@ -100,7 +100,7 @@ private slots:
         QCOMPARE(width->value(), 85.0);
         choose(unit, 1);
         QCOMPARE(width->value(), 3.346);
-        QCOMPARE(dialog.settings().width, 85.0); // Looking at it in inches does not round it.
+        QCOMPARE(dialog.settings().width, 85.0); // Showing it in inches does not round it.
         width->setValue(2);
         QCOMPARE(dialog.settings().width, 50.8);
         choose(unit, 0);
@@ -169,7 +169,7 @@ private slots:
         connect(view.get(), &QObject::destroyed, &dialog, &ExportDialog::forgetSource);
         view.reset();
         QVERIFY(!dialog.isVisible());
-        // The preview that it was waiting for would come before that of a dialog opened later.
+        // The preview it waited for must not arrive before that of a dialog opened later.
         ExportDialog later(&m_view, {}, QStringLiteral("fig"));
         later.show();
         QTRY_VERIFY(!named<QLabel>(later, "Preview of the figure")->pixmap().isNull());

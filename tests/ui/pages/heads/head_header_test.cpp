@@ -49,7 +49,7 @@ private slots:
         QVERIFY(!line->toolTip().contains(hovered));
     }
 
-    /// An entry too long for what is left of the lines does not take those after it with it.
+    /// An entry too long for the rest of the lines does not hide those after it.
     void onlyWhatDoesNotFitIsLeftOut()
     {
         OpenedPage<HeadHeader> opened(HEADWISE_DEMO_MODEL, {1800, 60});

@@ -71,7 +71,7 @@ private slots:
         QCOMPARE(opened.grid->colorScale().low, -1.0F);
     }
 
-    /// The best heads are what one looks for; one that is chosen afterwards is shown.
+    /// The list starts with the top heads; a head selected later is scrolled into view.
     void theListOpensAtItsTop()
     {
         Opened opened;

@@ -21,7 +21,7 @@ using namespace headwise;
 using namespace headwise::ui;
 
 namespace {
-constexpr int patience = 20000; // ms, under a loaded machine
+constexpr int patience = 20000; // ms, on a loaded machine
 }
 
 class TensorsPageTest : public QObject {

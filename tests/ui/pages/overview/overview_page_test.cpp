@@ -45,7 +45,7 @@ private:
         return table->model()->index(row, 0).data(TokenTableModel::IdRole).toInt();
     }
 
-    /// Whether the table shows those of that head, in the same order and with their norms.
+    /// Tells whether the table shows the tokens of that head, in order and with their norms.
     static bool showsTokensOf(const TableFigure* table, const Workspace& workspace, HeadId head)
     {
         const auto expected = salientTokens(workspace, head);
@@ -85,7 +85,7 @@ private slots:
         QVERIFY2(
             hover.startsWith(raised + QStringLiteral("  ") + signedNumber(static_cast<float>(logits(best)))),
             qPrintable(hover));
-        // Beside what a random direction gets.
+        // Beside the value of a random direction.
         const Matrix<double> ov = circuits.ov({1, 2}).dense();
         const QString null =
             number(static_cast<float>(ov.norm() / std::sqrt(static_cast<double>(ov.rows()))));
@@ -126,7 +126,7 @@ private slots:
         for (const QFrame* card : opened.page.findChildren<QFrame*>())
             if (card->property("card").toBool())
                 QVERIFY(opened.page.rect().contains(card->geometry()));
-        // Where it is narrow, the largest entries alone; both ends where there is room.
+        // If narrow, only the largest entries; both ends if there is space.
         const auto bothEnds = [&] {
             int shown = 0;
             for (const QTableView* end : opened.page.findChildren<QTableView*>())

@@ -38,7 +38,7 @@ Matrix<double> scoresOf(const Workspace& workspace, HeadId head)
     return q * k.transpose() * workspace.model()->circuits()->config().attentionScaleOf(head.layer);
 }
 
-/// Of every row over its first `seen(row)` keys.
+/// Softmax of every row over its first `seen(row)` keys.
 template <typename Seen>
 Matrix<double> softmaxOf(const Matrix<double>& scores, const Seen& seen)
 {
@@ -157,7 +157,7 @@ private slots:
         }
         QCOMPARE(chart->baselines().size(), std::size_t(1));
         QCOMPARE(chart->baselines()[0].y, 0.0);
-        chart->setRange({0, -1, 20, 2}); // another picture of the same head keeps what is looked at
+        chart->setRange({0, -1, 20, 2}); // another picture of the same head keeps the visible range
         const auto before = map(opened)->matrix();
         mask(opened)->click();
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix() != before, patience);
@@ -174,7 +174,7 @@ private slots:
         other.page.setViewState(state);
         QCOMPARE(other.page.viewState()[QStringLiteral("shown")].toInt(), 1);
         QVERIFY(!mask(other)->isChecked());
-        other.page.setViewState({}); // of a session from before there was a choice
+        other.page.setViewState({}); // from a session without this choice
         QVERIFY(mask(other)->isChecked());
     }
 

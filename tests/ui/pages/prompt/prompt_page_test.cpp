@@ -28,7 +28,7 @@ using namespace headwise::test;
 
 namespace {
 
-/// Attention of one layer, every number another. \returns [heads, n, n]
+/// Writes the attention of one layer, all numbers different. \returns [heads, n, n]
 std::vector<float> writePatterns(const QString& file, int heads, Eigen::Index n)
 {
     std::vector<float> values(static_cast<std::size_t>(heads * n * n));
@@ -102,7 +102,7 @@ private slots:
         QVERIFY(hide->isChecked());
     }
 
-    // By hand for one head: α_ij ‖(x_j W_V + b_V) W_O‖, of everything that shows it.
+    // By hand for one head: α_ij ‖(x_j W_V + b_V) W_O‖, in everything that shows it.
     void attentionIsWeighedByValues()
     {
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
@@ -188,7 +188,7 @@ private slots:
         const QImage image = words->grab().toImage();
         for (int key = 0; key <= last; ++key) {
             QCOMPARE(rows[static_cast<std::size_t>(key) + 1].last().toFloat(), pattern(4, key));
-            // The ground, left of the letters.
+            // The background, left of the letters.
             const QPointF place = words->tokenRect(key).topLeft() + QPointF(1.5, 8);
             if (key != 4) // it is framed
                 QCOMPARE(image.pixel(place.toPoint()), colorOf(pattern(4, key), large->colorScale()));
@@ -219,10 +219,10 @@ private slots:
         opened.page.importPatterns(file);
         QTRY_VERIFY(*large->matrix() != own);
         auto* weigh = opened.find<QCheckBox>(QStringLiteral("weigh by values"));
-        QVERIFY(!weigh->isEnabled()); // It came without values.
+        QVERIFY(!weigh->isEnabled()); // It was imported without values.
         QSignalSpy wanted(&opened.page, &PromptPage::scoreWanted);
         large->setCurrentCell(5, 2);
-        QTest::keyClick(large, Qt::Key_Return); // nor are there scores of this model behind it
+        QTest::keyClick(large, Qt::Key_Return); // nor does it come from this model's scores
         QVERIFY(wanted.isEmpty());
         for (std::size_t query = 0; query < n; ++query)
             for (std::size_t key = 0; key < n; ++key)
@@ -250,7 +250,7 @@ private slots:
         QVERIFY(weigh->isEnabled());
     }
 
-    /// What was imported is in the session, and shown again when the file it came from is gone.
+    /// Imported attention is saved in the session, and shown again without the file it came from.
     void importedAttentionIsKeptInTheSession()
     {
         const QTemporaryDir folder;
@@ -295,7 +295,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix() && *large->matrix() == imported, patience);
         QVERIFY(
             page.figures().first()->figureTitle().endsWith(QStringLiteral(", imported from attention.npy")));
-        // The model's own is what Run shows, and what is saved from then on.
+        // Run shows the model's own attention, which is then saved.
         for (QPushButton* button : page.findChildren<QPushButton*>())
             if (button->text() == QStringLiteral("Run"))
                 button->click();

@@ -49,7 +49,7 @@ private:
             return QString::fromStdString(opened.workspace.model()->tokenizer()->decode(std::vector<int>{id}))
                 .trimmed();
         };
-        // L1H5 copies, so a word is often its own strongest output: every other pair is one of those.
+        // L1H5 copies, so a word is often its own strongest output: every other pair uses that.
         for (std::size_t i = 0; i + 1 < words.size(); ++i)
             csv.write(QStringLiteral("%1,%2\n").arg(word(words[i]), word(words[i % 2 ? i : i + 1])).toUtf8());
         return csv.fileName();
@@ -136,7 +136,7 @@ private slots:
         }
         const QList<FigureSource*> figures = opened.page.figures();
         QCOMPARE(figures.size(), 3);
-        // The grids are of all heads, the pairs of the one they are of.
+        // The grids are about all heads, the pairs about one.
         QVERIFY2(figureCaption(*figures[0]).startsWith(QStringLiteral("Share of pairs raised, ")),
                  qPrintable(figureCaption(*figures[0])));
         QVERIFY(!provenanceLine(*figures[1]).contains(QStringLiteral("head: ")));

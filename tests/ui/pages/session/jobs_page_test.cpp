@@ -20,13 +20,13 @@ using namespace headwise::ui;
 
 namespace {
 
-/// What a job did, for the test to look at.
+/// A record of a job's progress for the test.
 struct Work {
     std::atomic<int> begun = 0; ///< Units of work.
     std::atomic<bool> stopped = false;
 };
 
-/// Works until it is told to stop.
+/// Starts a job that runs until it is cancelled.
 void startEndless(Job& job, const QString& title, std::shared_ptr<Work> work)
 {
     job.start(
@@ -43,7 +43,7 @@ void startEndless(Job& job, const QString& title, std::shared_ptr<Work> work)
         [](const Result<Done>&) {});
 }
 
-/// What this thread has computed, however busy the machine is. POSIX clocks count it; elsewhere it stays 0.
+/// CPU time of this thread, independent of other load. POSIX clocks provide it; elsewhere it stays 0.
 std::chrono::milliseconds ownTime()
 {
 #ifdef CLOCK_THREAD_CPUTIME_ID
@@ -94,7 +94,7 @@ private slots:
         QTRY_VERIFY(work->begun > 2);
         const auto before = ownTime();
         QTest::mouseClick(cancel, Qt::LeftButton);
-        const int begun = work->begun; // One may have looked just before it was told to stop.
+        const int begun = work->begun; // A thread may have checked just before the cancellation.
         QVERIFY(!job.isRunning());
         QCOMPARE(finished.count(), 1); // at once: the click waits for no work
         QVERIFY2(ownTime() - before < std::chrono::milliseconds(100),
@@ -113,7 +113,7 @@ private slots:
         const Analysis* unasked = nullptr;
         QStringList running;
         std::vector<const Analysis*> waiting;
-        // As soon as the first of them has begun; its end is an event that comes later.
+        // As soon as the first one has begun; its end is a later event.
         const auto ask = [&] {
             if (unasked || workspace.runs()->waiting().empty())
                 return;

@@ -22,7 +22,7 @@ class SpectrumPageTest : public QObject {
 private:
     using Opened = OpenedPage<SpectrumPage>;
 
-    /// What the page says that contains `words`; empty: nothing.
+    /// Returns the text on the page that contains `words`; empty: none.
     static QString said(Opened& opened, const QString& words)
     {
         for (const QLabel* label : opened.page.findChildren<QLabel*>())

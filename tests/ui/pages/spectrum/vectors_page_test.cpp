@@ -67,7 +67,7 @@ private:
         return shown;
     }
 
-    /// The tokens of directions of blocks too.
+    /// Shows the tokens of directions in blocks too.
     static void showEach(Opened& opened)
     {
         for (auto* box : opened.page.findChildren<QCheckBox*>())
@@ -103,7 +103,7 @@ private slots:
         const auto along = [](const auto& numbers) {
             return Eigen::Map<const Eigen::VectorXd>(numbers->data(), Eigen::Index(numbers->size()));
         };
-        // The first of the largest tokens shown is the largest along the vector that is looked at: sign and all.
+        // The first of the largest tokens is the largest along the displayed vector, including its sign.
         const auto best = [&](const RowVector<double>& line) {
             return opened.workspace.model()->tokenText(
                 ends(line, 1, opened.workspace.filteredTokens()->unused()).top.front().id);

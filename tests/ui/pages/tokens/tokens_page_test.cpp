@@ -50,7 +50,7 @@ private:
         return opened.find<QTableView>(name);
     }
 
-    /// As a user: the text of an item of the box with that name.
+    /// Selects an item of the box with that name by its text, as a user does.
     static void choose(Opened& opened, const QString& name, const QString& item)
     {
         auto* box = opened.find<QComboBox>(name);
@@ -364,7 +364,7 @@ private slots:
                 && cellText(table, 0, 2) == opened.workspace.model()->tokenText(static_cast<int>(column))
                 && cellText(table, 0, 3) == signedNumber(value);
         };
-        // The null over the pairs that are looked at, by the definition.
+        // The null over the displayed pairs, by the definition.
         const auto gaussian = [&] {
             double sum = 0, squares = 0, n = 0;
             for (const double value : dense.reshaped())
