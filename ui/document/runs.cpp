@@ -80,7 +80,6 @@ void Runs::removeWaiting(const Analysis& analysis)
 
 void Runs::queueDefaults()
 {
-    m_queue.clear();
     const ModelConfig& config = m_workspace->model()->circuits()->config();
     for (const Analysis* analysis : defaultAnalyses(config, analysisOptions()))
         if (analysis->id != "tables" // The window asks for rows when it shows them.
@@ -107,12 +106,13 @@ void Runs::queueOtherwiseFiltered()
 void Runs::runNext()
 {
     const auto circuits = m_workspace->model()->circuits();
-    if (m_job.isRunning() || m_workspace->filteredTokens()->job()->isRunning() || waiting().empty() || !circuits)
+    if (m_job.isRunning() || m_workspace->filteredTokens()->job()->isRunning() || waiting().empty()
+        || !circuits)
         return;
     const Analysis& analysis = *waiting().front();
     const AnalysisOptions options = analysisOptions(analysis);
     if (needsTokenSide(analysis, options) && !m_workspace->model()->hasTokenProducts())
-        return; // The workspace comes back here once they are there.
+        return; // The model comes back here once they are there.
     if (!whyLeftOut(analysis, circuits->config(), options).empty()) {
         m_queue.remove(analysis);
         emit waitingChanged();
@@ -129,9 +129,8 @@ void Runs::start(const Analysis& analysis, const AnalysisOptions& options)
     const auto circuits = m_workspace->model()->circuits();
     m_job.start(
         withEstimate(text(analysis.title), runCost(analysis, circuits->config(), options)),
-        [&analysis, context = AnalysisContext{*circuits, m_workspace->model()->tokens(), options}](const Task& task) {
-            return headwise::runAnalysis(analysis, context, task);
-        },
+        [&analysis, context = AnalysisContext{*circuits, m_workspace->model()->tokens(), options}](
+            const Task& task) { return headwise::runAnalysis(analysis, context, task); },
         [this, &analysis, filter = m_workspace->filteredTokens()->filter()](Result<ResultSet> result) {
             if (result) {
                 m_queue.complete(Clock::now());

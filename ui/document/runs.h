@@ -59,6 +59,7 @@ public:
 
     // For the workspace, when the model or the tokens in use change.
 
+    void clearWaiting() { m_queue.clear(); } ///< Without a signal.
     void queueDefaults();                    ///< Queues the default analyses whose results are missing.
     void queueOtherwiseFiltered();           ///< Queues default results that were computed with other tokens.
     void runNext();                          ///< Starts the next one if it can begin and none runs.

@@ -60,7 +60,8 @@ void Workspace::connectModel()
 
 void Workspace::startAnalyses()
 {
-    m_model->takeSessionResults();
+    m_runs->clearWaiting();
+    m_model->takeSessionResults(); // Pages may ask for more when they see them.
     if (m_model->results()->arrays.empty() && m_runs->inputs().metric == ResidualMetric::Identity)
         m_firstNorms->start(m_model->circuits());
     m_runs->queueDefaults();
