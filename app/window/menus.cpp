@@ -235,8 +235,8 @@ void MenuBuilder::addVisions(QMenu* menu)
 void MenuBuilder::addModel()
 {
     QMenu* model = actions->addMenu(tr("&Model"));
-    const auto useHead = [of = workspace] { of->setReference(of->head()); };
-    const auto clearHead = [of = workspace] { of->setReference({}); };
+    const auto useHead = [of = workspace->selection()] { of->setReference(of->head()); };
+    const auto clearHead = [of = workspace->selection()] { of->setReference({}); };
     actions->add(
         model,
         {

@@ -5,6 +5,9 @@
 #include "ui/base/text.h"
 #include "ui/document/head_metrics.h"
 
+#include <QObject>
+#include <QStringList>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
