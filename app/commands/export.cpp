@@ -2,6 +2,8 @@
 #include "app/commands/export_figure.h"
 #include "core/files/file_write.h"
 #include "core/files/table_formats.h"
+#include "core/results/table_file.h"
+#include "core/session/picture_numbers.h"
 #include "core/session/session_file.h"
 #include "core/session/views.h"
 
@@ -114,29 +116,33 @@ Result<FigureLook> lookOf(const ExportOptions& options, const CLI::App& command)
 }
 
 /// What stands before a table in LaTeX: the view, and where its numbers come from.
-std::string commentOf(const ViewData& view)
+std::string commentOf(const View& view)
 {
-    std::string comment = view.title + " (" + view.subtitle + ")";
+    std::string comment = view.picture.title + " (" + view.subtitle + ")";
     for (const auto& [key, value] : view.provenance)
         comment.append("\n").append(key).append(": ").append(value);
     return comment;
 }
 
-Result<Done> writeView(const ViewData& view, const ExportOptions& options, const FigureLook& look)
+Result<Done> writeView(const Session& session, const View& view, const ExportOptions& options,
+                       const FigureLook& look)
 {
     const std::string ending = endingOf(options.file);
     if (const Result<Done> writable = canReplaceFile(options.file); !writable)
         return writable;
-    if (ending == ".csv" || ending == ".tsv")
-        return replaceFile(options.file,
-                           delimitedText(view.table, ending == ".csv" ? Delimiter::Comma : Delimiter::Tab));
+    if (ending == ".png" || ending == ".svg" || ending == ".pdf")
+        return exportFigure(session, view, options.file, look);
+    const Result<PictureNumbers> numbers = numbersOf(session, view.picture, view.head);
+    if (!numbers)
+        return numbers.error();
     if (ending == ".npy")
-        return replaceFile(options.file, npyBytes(view.shape, view.values));
+        return replaceFile(options.file, npyBytes(numbers->shape, numbers->values));
     if (ending == ".tex")
-        return replaceFile(options.file, latexText(view.table, commentOf(view)));
+        return replaceFile(options.file, latexText(numbers->table, commentOf(view)));
     if (ending == ".md")
-        return replaceFile(options.file, markdownText(view.table));
-    return exportFigure(view, options.file, look);
+        return replaceFile(options.file, markdownText(numbers->table));
+    return replaceFile(options.file,
+                       delimitedText(numbers->table, ending == ".csv" ? Delimiter::Comma : Delimiter::Tab));
 }
 
 Result<int> exportView(const ExportOptions& options, const CLI::App& command, const Task& task)
@@ -159,10 +165,10 @@ Result<int> exportView(const ExportOptions& options, const CLI::App& command, co
     const Result<Session> session = readSession(options.session, task);
     if (!session)
         return session.error();
-    const Result<ViewData> view = viewData(*session, options.view, head);
+    const Result<View> view = viewOf(*session, options.view, head);
     if (!view)
         return view.error();
-    if (const Result<Done> written = writeView(*view, options, *look); !written)
+    if (const Result<Done> written = writeView(*session, *view, options, *look); !written)
         return written.error();
     return 0;
 }

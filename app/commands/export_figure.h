@@ -21,8 +21,9 @@ struct FigureLook {
     bool transparent = false;
 };
 
-/// Draws the view into FILE.png, .svg or .pdf without a display. The only command that needs Qt.
-/// Errors: InvalidArgument for a view with more dimensions than a picture has; Io.
-Result<Done> exportFigure(const ViewData& view, const std::filesystem::path& file, const FigureLook& look);
+/// Draws the view into FILE.png, .svg or .pdf without a display, as the window would. The only command that needs Qt.
+/// Errors: InvalidArgument for a view with more dimensions than a picture has; NotFound where the head was not computed; Io.
+Result<Done> exportFigure(const Session& session, const View& view, const std::filesystem::path& file,
+                          const FigureLook& look);
 
 } // namespace headwise::app

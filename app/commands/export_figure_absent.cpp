@@ -3,7 +3,7 @@
 namespace headwise::app {
 
 /// In place of export_figure.cpp where the window is not built.
-Result<Done> exportFigure(const ViewData& /*view*/, const std::filesystem::path& file,
+Result<Done> exportFigure(const Session& /*session*/, const View& /*view*/, const std::filesystem::path& file,
                           const FigureLook& /*look*/)
 {
     return Error{ErrorCode::InvalidArgument,

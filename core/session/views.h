@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/results/table_file.h"
+#include "core/results/picture.h"
 #include "core/session/session.h"
 
 #include <optional>
@@ -11,29 +11,18 @@
 
 namespace headwise {
 
-enum class ViewKind {
-    Heatmap,    ///< values [rows, columns]
-    Lines,      ///< values [points, lines]; the rows are the x axis
-    Points,     ///< complex values [points, sets], in the complex plane
-    TokenTable, ///< `table`; values [tokens, k], the largest of each token
-    Numbers,    ///< More dimensions than a picture has; data formats only.
-};
-
-/// One thing of a session as it can be exported: what a picture draws and what a table lists.
-struct ViewData {
-    std::string name, title; ///< "spectrum", "L1H5 singular values"
-    std::string subtitle;    ///< What it is of: "demo, processed weights, raw embedding".
-    std::string embedding;   ///< Of full circuits; empty where no token side is involved.
-    std::string filter;      ///< Which tokens it is of, "--first-id 1000"; empty: all.
-    ViewKind kind = ViewKind::Numbers;
-    std::string rowAxis, columnAxis; ///< "layer", "head"
-    std::vector<std::string> rowLabels, columnLabels;
-    bool ofPairs = false; ///< Rows and columns are all heads; NaN where two make no pair.
-    std::string valueName, unit, definition;
-    std::optional<std::pair<double, double>> range; ///< The values' bounds where they have some.
-    std::vector<std::size_t> shape;
-    ResultArray::Values values; ///< Exactly the session's numbers, product of shape.
-    Table table;                ///< The same as text, for CSV.
+/// A picture of a session under the name that `export --view` takes, and what its figure and tables say about it.
+///
+/// Window and command line draw the picture with the same code; numbersOf() has its numbers.
+struct View {
+    std::string name;           ///< "spectrum", or the path of an array.
+    Picture picture;            ///< Its title names the head: "L1H5 singular values".
+    std::optional<HeadId> head; ///< The head it shows; none: all heads, or no head.
+    std::size_t dimensions = 0; ///< Of its numbers. Only one or two have a picture.
+    std::string subtitle;       ///< "demo, processed weights, raw embedding"
+    std::string embedding;      ///< Of full circuits; empty where no token side is involved.
+    std::string filter;         ///< The tokens it counts, "--first-id 1000"; empty: all.
+    std::string definition;
     /// What is needed to make it again, in the order in which it is written: model, processing, embedding, …
     std::vector<std::pair<std::string, std::string>> provenance;
 };
@@ -46,17 +35,18 @@ struct ViewDescription {
 };
 
 /// The views every session can have.
-const std::vector<ViewDescription>& views();
+std::vector<ViewDescription> views();
 
 /// Those and one per array of this session, named by its path; only what is there.
 std::vector<ViewDescription> viewsOf(const Session& session);
 
+/// The name under which `export --view` draws these arrays as `picture` does: a named view, or the path of a single array.
+/// Empty where there is none.
+std::string viewNameOf(const Picture& picture);
+
 /// \param name a view's name, or the path of an array; "-" and "_" are the same
 /// Errors: InvalidArgument (no such view; a head where none or one is needed or outside the model); NotFound if the session
 /// lacks what it needs, naming the command that makes it.
-Result<ViewData> viewData(const Session& session, std::string_view name, std::optional<HeadId> head);
-
-/// The token as shown, "#ID" where the session has none.
-std::string tokenText(const Session& session, int id);
+Result<View> viewOf(const Session& session, std::string_view name, std::optional<HeadId> head);
 
 } // namespace headwise

@@ -1,3 +1,5 @@
+#include "core/results/table_file.h"
+#include "core/session/picture_numbers.h"
 #include "core/session/session_file.h"
 #include "core/session/views.h"
 #include "tests/support/command.h"
@@ -59,7 +61,7 @@ quint32 bigEndian(const QByteArray& bytes, qsizetype at)
 }
 
 /// What a table's cells should be: the label, then the numbers of the row, two for a complex one.
-std::vector<double> numbersOf(const ViewData& view)
+std::vector<double> cellsOf(const PictureNumbers& view)
 {
     std::vector<double> numbers;
     std::visit(
@@ -120,7 +122,9 @@ private slots:
         QFETCH(const QString, view);
         QFETCH(const bool, ofHead);
         const auto head = ofHead ? std::optional(HeadId{1, 2}) : std::nullopt;
-        const Result<ViewData> data = viewData(m_session, view.toStdString(), head);
+        const Result<View> found = viewOf(m_session, view.toStdString(), head);
+        QVERIFY(isOk(found));
+        const Result<PictureNumbers> data = numbersOf(m_session, found->picture, head);
         QVERIFY(isOk(data));
         for (const QString ending : {"csv", "tsv"}) {
             const CommandRun run = exported(view, "t." + ending, headOption(ofHead));
@@ -130,10 +134,10 @@ private slots:
             QVERIFY(isOk(table));
             std::vector<double> cells;
             for (const std::vector<std::string>& row : table->rows)
-                for (std::size_t i = data->kind == ViewKind::TokenTable ? row.size() - 1 : 1; i < row.size();
-                     ++i)
+                for (std::size_t i = found->picture.kind == Picture::Kind::Table ? row.size() - 1 : 1;
+                     i < row.size(); ++i)
                     cells.push_back(QString::fromStdString(row[i]).toDouble());
-            const std::vector<double> expected = numbersOf(*data);
+            const std::vector<double> expected = cellsOf(*data);
             QCOMPARE(cells.size(), expected.size());
             for (std::size_t i = 0; i < cells.size(); ++i)
                 QVERIFY2(isSame(static_cast<float>(cells[i]), static_cast<float>(expected[i])),
@@ -245,7 +249,7 @@ private slots:
         QVERIFY2(drawn.exitCode == 0, drawn.err);
         const QByteArray svg = contents(path("filtered.svg"));
         QVERIFY(svg.count("--first-id 1000") >= 3); // title, metadata, picture
-        QVERIFY(svg.contains(">source<") && svg.contains(">outputs it raises most, logit<"));
+        QVERIFY(svg.contains(">source token<") && svg.contains(">outputs it raises most, logit"));
     }
 
     /// Of two layers the heads of the first write and those of the second read: half of the rows and columns would be empty.

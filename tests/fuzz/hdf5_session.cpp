@@ -1,3 +1,4 @@
+#include "core/session/picture_numbers.h"
 #include "core/session/session_file.h"
 #include "core/session/views.h"
 #include "tests/fuzz/input_folder.h"
@@ -14,8 +15,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         && (session.error().message.empty() || session.error().code == headwise::ErrorCode::Internal))
         abort();
     if (session)
-        for (const headwise::ViewDescription& view : headwise::viewsOf(*session))
-            static_cast<void>(headwise::viewData(
-                *session, view.name, view.ofHead ? std::optional(headwise::HeadId{}) : std::nullopt));
+        for (const headwise::ViewDescription& described : headwise::viewsOf(*session))
+            if (const auto view =
+                    headwise::viewOf(*session, described.name,
+                                     described.ofHead ? std::optional(headwise::HeadId{}) : std::nullopt))
+                static_cast<void>(headwise::numbersOf(*session, view->picture, view->head));
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "tests/support/session_mutants.h"
 
 #include "app/window/main_window.h"
+#include "core/session/picture_numbers.h"
 #include "core/session/session_file.h"
 #include "core/session/views.h"
 #include "ui/document/workspace.h"
@@ -127,9 +128,10 @@ bool isOneLine(const Error& error, const std::string& file)
 /// Puts together what can be exported of a session.
 void lookAtViews(const Session& session)
 {
-    for (const ViewDescription& view : viewsOf(session))
-        static_cast<void>(
-            viewData(session, view.name, view.ofHead ? std::optional(HeadId{0, 0}) : std::nullopt));
+    for (const ViewDescription& described : viewsOf(session))
+        if (const Result<View> view = viewOf(session, described.name,
+                                             described.ofHead ? std::optional(HeadId{0, 0}) : std::nullopt))
+            static_cast<void>(numbersOf(session, view->picture, view->head));
 }
 
 /// Shows a session that can be read in a window, as far as it opens, and answers whatever it asks.

@@ -1,6 +1,7 @@
 #include "ui/document/array_part.h"
 
 #include "core/results/layer_null.h"
+#include "core/results/suggested_picture.h"
 #include "ui/base/text.h"
 #include "ui/document/head_metrics.h"
 
@@ -194,6 +195,8 @@ HeadAxes headAxes(const ResultArray& array, const ModelCard& card)
 
 std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const PictureContext& context)
 {
+    if (!context.isCut)
+        return wholeArray(array);
     const HeadId head = context.head;
     const auto atHead = [](const ArrayPart& part, HeadId at) {
         return entryOf(entryOf(part, static_cast<std::size_t>(at.layer)), static_cast<std::size_t>(at.head));
@@ -350,35 +353,14 @@ namespace {
 
 Picture suggested(const ResultArray& array, const ModelCard& card)
 {
-    const HeadAxes heads = headAxes(array, card);
-    const std::size_t rest = array.shape.size()
-        - (heads == HeadAxes::TwoHeads          ? 4
-               : heads == HeadAxes::OneHead     ? 2
-               : heads == HeadAxes::ListedHeads ? 1
-               : heads == HeadAxes::Layer       ? 1
-                                                : 0);
-    Picture picture;
-    picture.signedColors = array.range && array.range->first < 0;
-    picture.title = array.title.empty() ? array.path : array.title;
-    picture.arrays = {array.path};
-    const ArrayPart all = wholeArray(array);
-    for (std::size_t i = 0; i < all.size() && !picture.signedColors; ++i)
-        picture.signedColors = all.at(i) < 0;
-    const bool isWhole = std::holds_alternative<std::vector<std::int32_t>>(array.values);
-    const bool isComplex = array.values.index() >= 3;
-    if (rest == 0 && heads == HeadAxes::OneHead && !isWhole)
-        picture.kind = Picture::Kind::HeadGrid;
-    else if (rest == 0 && heads == HeadAxes::TwoHeads)
-        picture.kind = Picture::Kind::HeadPairs;
-    else if (isComplex && rest == 1)
-        picture.kind = Picture::Kind::Points;
-    else if (rest == 1 && !isWhole)
-        picture.kind = Picture::Kind::Lines;
-    else if (rest == 2 && !isWhole && heads != HeadAxes::ListedHeads)
-        picture.kind = Picture::Kind::Matrix;
-    else
-        picture.kind = Picture::Kind::Table;
-    return picture;
+    switch (headAxes(array, card)) {
+    case HeadAxes::None: return suggestedPicture(array, 0);
+    case HeadAxes::OneHead: return suggestedPicture(array, 2);
+    case HeadAxes::TwoHeads: return suggestedPicture(array, 4);
+    case HeadAxes::ListedHeads: return suggestedPicture(array, 1, true);
+    case HeadAxes::Layer: return suggestedPicture(array, 1);
+    }
+    return {};
 }
 
 } // namespace

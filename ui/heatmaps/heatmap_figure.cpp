@@ -95,6 +95,22 @@ void paintNoteIn(QPainter& painter, const QRectF& area, const QString& note)
                      metrics.elidedText(note, Qt::ElideRight, area.width()));
 }
 
+/// Upwards at the right end of `area`, in the painter's font; as near to the middle of `cells` as it can stand whole.
+void paintValueTitle(QPainter& painter, const QRectF& area, const QRectF& cells, const QString& title)
+{
+    const QFontMetricsF metrics(painter.font(), painter.device());
+    const QString shown = metrics.elidedText(title, Qt::ElideRight, area.height());
+    const double width = metrics.horizontalAdvance(shown);
+    const double bottom = std::clamp(cells.center().y() + width / 2, area.top() + width,
+                                     std::max(area.top() + width, area.bottom()));
+    painter.save();
+    painter.translate(area.right() - metrics.descent(), bottom);
+    painter.rotate(-90);
+    painter.setPen(lightColors().text);
+    painter.drawText(QPointF(0, 0), shown);
+    painter.restore();
+}
+
 void paintCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scene,
                 const std::function<QImage()>& picture)
 {
@@ -131,10 +147,11 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         area.setTop(area.top() + metrics.height() + heatmapFigureGap);
     }
     const double barWidth = colorBarExtent(m_scene.scale, Qt::Vertical, fonts.text, painter.device());
+    const double titleWidth = m_valueTitle.isEmpty() ? 0 : metrics.height() + 2;
     if (style.colorBar) {
         const double overhang = colorBarOverhang(m_scene.scale);
         area.setTop(std::max(area.top(), overhang));
-        area.setRight(area.right() - barWidth - heatmapFigureGap - 3);
+        area.setRight(area.right() - barWidth - titleWidth - heatmapFigureGap - 3);
         area.setBottom(area.bottom() - overhang);
     }
     HeatmapRoom room;
@@ -167,12 +184,14 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         paintHeatmapAxes(painter, cells, room, scene, {fonts, colors});
         paintHeatmapNorms(painter, cells, room, scene, colors);
     }
-    painter.setFont(fonts.text);
-    if (style.colorBar)
-        paintColorBar(
-            painter,
-            QRectF(cells.right() + room.norms + heatmapFigureGap + 2, cells.top(), barWidth, cells.height()),
-            scene.scale, Qt::Vertical, colors);
+    if (style.colorBar) {
+        painter.setFont(fonts.text);
+        const QRectF bar(cells.right() + room.norms + heatmapFigureGap + 2, cells.top(), barWidth,
+                         cells.height());
+        paintColorBar(painter, bar, scene.scale, Qt::Vertical, colors);
+        paintValueTitle(painter, QRectF(area.topLeft(), QPointF(bar.right() + titleWidth, area.bottom())),
+                        cells, m_valueTitle);
+    }
 }
 
 std::optional<FigureArray> HeatmapView::figureArray() const

@@ -70,6 +70,8 @@ public:
     void setRowAxis(const HeatmapAxis& axis);
     void setColumnAxis(const HeatmapAxis& axis);
     void setCellShape(CellShape shape);
+    /// Name and unit of the numbers, beside the colour bar of a figure.
+    void setValueTitle(const QString& title) { m_valueTitle = title; }
     void setNanIsAbsent(
         bool absent); ///< Cells that are not finite are nothing rather than a finding: no hatch, no count.
 
@@ -179,6 +181,7 @@ private:
     void paintOverlays(QPainter& painter, const QRectF& cells) const;
     void paintNothing(QPainter& painter) const;
 
+    QString m_valueTitle;
     HeatmapScene m_scene; // Its scale's map is the one that was set; painting uses shownScale().
     HeatmapState m_state;
     mutable std::optional<HeatmapRoom> m_room; // Of hundreds of labels measured; null when out of date.

@@ -39,6 +39,18 @@ QString commonTitle(const std::vector<const ResultArray*>& arrays)
     return title.isEmpty() || unit.isEmpty() ? title + unit : QStringLiteral("%1 (%2)").arg(title, unit);
 }
 
+/// "full QK" for "spectra/full_qk/singular_values"; empty for an array of another kind.
+QString circuitTitle(const ResultArray& array)
+{
+    const QStringList parts = text(array.path).split(u'/');
+    const bool isOfCircuit = parts[0] == u"spectra" || parts[0] == u"eigenvalues";
+    return !isOfCircuit ? QString()
+                        : parts.value(1)
+                              .replace(u'_', u' ')
+                              .replace(QStringLiteral("qk"), QStringLiteral("QK"))
+                              .replace(QStringLiteral("ov"), QStringLiteral("OV"));
+}
+
 class SeriesMaker {
 public:
     SeriesMaker(const PictureData& shown, const PictureContext& context)
@@ -138,7 +150,7 @@ private:
         const auto rowNames = part.shape.size() == 2 ? namesAlong(part, 0, m_context) : nullptr;
         for (const std::size_t row : shownRows(part, rows)) {
             const int index = static_cast<int>(row);
-            QString name = several ? metricTitle(*part.array) : QString();
+            QString name = several ? nameOf(*part.array) : QString();
             if (rows > 1)
                 name += (name.isEmpty() ? QString() : QStringLiteral(" "))
                     + (rowNames ? rowNames(index)
@@ -153,6 +165,13 @@ private:
             m_contents.caption = PictureBody::tr("%1 of %2 rows, evenly spaced, the selected one among them.")
                                      .arg(chartContentsMostLines)
                                      .arg(rows);
+    }
+
+    /// An array among others. On paper, where legends are short, the circuit it belongs to.
+    QString nameOf(const ResultArray& array) const
+    {
+        const QString circuit = m_context.isPaper ? circuitTitle(array) : QString();
+        return circuit.isEmpty() ? metricTitle(array) : circuit;
     }
 
     /// All rows, or as many as a person tells apart, from the first to the last and with that of the selection.
@@ -204,15 +223,9 @@ private:
     void addPoints()
     {
         const std::vector<ArrayPart> all = parts();
-        if (all.size() == 1 && all[0].array->values.index() >= 3) {
-            m_contents.look.plane = ChartLook::Plane::Complex;
-            m_contents.look.xTitle = PictureBody::tr("real part");
-            m_contents.look.yTitle = PictureBody::tr("imaginary part");
-            ChartSeries cloud{text(m_context.head), {}, SeriesStyle::Points};
-            for (std::size_t i = 0; i < all[0].size(); ++i)
-                cloud.points << QPointF(all[0].at(i), all[0].imaginaryAt(i));
-            return m_contents.series.push_back(std::move(cloud));
-        }
+        const auto isComplex = [](const ArrayPart& part) { return part.array->values.index() >= 3; };
+        if (!all.empty() && std::ranges::all_of(all, isComplex))
+            return addComplexPoints(all);
         if (all.size() < 2)
             return;
         ChartSeries cloud{QString(), {}, SeriesStyle::Points};
@@ -234,7 +247,22 @@ private:
         addCutOffs(*all[0].array, *all[1].array);
     }
 
-    /// Beyond which the largest 3 % lie, of what knows it.
+    /// A cloud for each part, in the complex plane.
+    void addComplexPoints(const std::vector<ArrayPart>& all)
+    {
+        m_contents.look.plane = ChartLook::Plane::Complex;
+        m_contents.look.xTitle = PictureBody::tr("real part");
+        m_contents.look.yTitle = PictureBody::tr("imaginary part");
+        for (const ArrayPart& part : all) {
+            ChartSeries cloud{
+                all.size() > 1 ? nameOf(*part.array) : text(m_context.head), {}, SeriesStyle::Points};
+            for (std::size_t i = 0; i < part.size(); ++i)
+                cloud.points << QPointF(part.at(i), part.imaginaryAt(i));
+            m_contents.series.push_back(std::move(cloud));
+        }
+    }
+
+    /// Lines beyond which the largest 3 % lie, where the arrays know them.
     void addCutOffs(const ResultArray& x, const ResultArray& y)
     {
         const auto cutOff = [](const ResultArray& array) {

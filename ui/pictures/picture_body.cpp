@@ -14,7 +14,7 @@ PictureData pictureData(const Picture& picture, std::shared_ptr<const ResultSet>
 PictureBody* newPictureBody(Picture::Kind kind, QWidget* parent)
 {
     switch (kind) {
-    case Picture::Kind::HeadGrid:
+    case Picture::Kind::HeadGrid: return newGridsBody(parent);
     case Picture::Kind::Matrix:
     case Picture::Kind::HeadPairs: return newCellsBody(kind, parent);
     case Picture::Kind::Table: return newTableBody(parent);

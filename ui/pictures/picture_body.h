@@ -64,6 +64,7 @@ private:
 
 PictureBody* newPictureBody(Picture::Kind kind, QWidget* parent);
 
+PictureBody* newGridsBody(QWidget* parent);
 PictureBody* newCellsBody(Picture::Kind kind, QWidget* parent);
 PictureBody* newChartBody(Picture::Kind kind, QWidget* parent);
 PictureBody* newTableBody(QWidget* parent);

@@ -1,5 +1,7 @@
 #include "ui/pictures/picture_card.h"
 
+#include "core/session/views.h"
+
 #include "ui/base/plain_text.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
@@ -157,6 +159,21 @@ std::optional<HeadId> PictureCard::headOf(const QWidget* figure) const
         return array && headAxes(*array, m_workspace->card()) != HeadAxes::None;
     });
     return isOfHeads ? std::optional(m_workspace->head()) : std::nullopt;
+}
+
+QString PictureCard::viewNameOf(const QWidget* figure) const
+{
+    Picture shown = m_picture;
+    if (shown.kind == PictureCardKind::HeadGrid) { // a figure for each array
+        const auto figures = m_body->figures();
+        const auto at = std::ranges::find(figures, figure, [](const auto& named) { return named.first; });
+        auto arrays = pictureData(m_picture, m_workspace->results()).arrays;
+        std::erase_if(arrays, [](const ResultArray* array) { return array->shape.size() != 2; });
+        const auto place = static_cast<std::size_t>(at - figures.begin());
+        if (place < arrays.size())
+            shown.arrays = {arrays[place]->path};
+    }
+    return text(headwise::viewNameOf(shown));
 }
 
 bool PictureCard::eventFilter(QObject* watched, QEvent* event)

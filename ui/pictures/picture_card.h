@@ -32,6 +32,9 @@ public:
     std::vector<std::pair<QWidget*, QString>> figures();
     std::optional<HeadId> headOf(const QWidget* figure) const; ///< None: it is of all heads, or of no head.
 
+    /// The name under which `headwise export --view` draws the figure; empty where there is none.
+    QString viewNameOf(const QWidget* figure) const;
+
 signals:
     void readOutChanged(const QString& text);
     void viewMade(QWidget* view); ///< A view that can be exported; once for each.

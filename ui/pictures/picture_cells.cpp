@@ -1,10 +1,8 @@
-#include "core/results/layer_null.h"
 #include "ui/base/text.h"
-#include "ui/base/theme.h"
 #include "ui/charts/small_multiples.h"
 #include "ui/document/head_metrics.h"
 #include "ui/heatmaps/heatmap_panel.h"
-#include "ui/pictures/panel_grid.h"
+#include "ui/pictures/chart_contents.h"
 #include "ui/pictures/picture_body.h"
 #include "ui/pictures/picture_multiples.h"
 #include "ui/pictures/picture_scale.h"
@@ -17,144 +15,13 @@
 #include <algorithm>
 #include <cmath>
 
-// Pictures made of cells: a grid of heads, a matrix, pairs of heads.
+// Pictures made of cells: a matrix, pairs of heads.
 
 namespace headwise::ui {
 
 namespace {
 
 using Cells = std::shared_ptr<const Eigen::MatrixXf>;
-
-/// A grid of heads for each array, up to three abreast.
-class HeadGrids : public PictureBody {
-public:
-    HeadGrids(QWidget* parent)
-        : PictureBody(parent)
-        , m_grid(this)
-    {
-    }
-
-    bool showsAllHeads() const override { return true; }
-    QSize minimumSizeHint() const override { return m_grid.minimumSize(); }
-
-    void showPicture(const PictureData& shown) override
-    {
-        m_data = shown;
-        std::erase_if(m_data.arrays, [](const ResultArray* array) { return array->shape.size() != 2; });
-        while (m_panels.size() < m_data.arrays.size())
-            addPanel();
-        for (std::size_t i = 0; i < m_panels.size(); ++i) {
-            const bool used = i < m_data.arrays.size();
-            m_panels[i].title->setVisible(used && m_data.arrays.size() > 1);
-            m_panels[i].panel->setVisible(used);
-            if (used)
-                showArray(m_panels[i], *m_data.arrays[i]);
-        }
-        markHead();
-    }
-
-    void markHead() override
-    {
-        const HeadId head = context().head;
-        for (std::size_t i = 0; i < std::min(m_panels.size(), m_data.arrays.size()); ++i) {
-            HeatmapView* view = m_panels[i].panel->view();
-            const QSignalBlocker quiet(view);
-            view->setCurrentCell(head.layer, head.head);
-            const HeadId reference = context().reference.value_or(HeadId{-1, -1});
-            view->setReferenceCell(reference.layer, reference.head);
-        }
-    }
-
-    std::vector<std::pair<QWidget*, QString>> figures() override
-    {
-        std::vector<std::pair<QWidget*, QString>> all;
-        for (std::size_t i = 0; i < std::min(m_panels.size(), m_data.arrays.size()); ++i)
-            all.emplace_back(m_panels[i].panel->view(),
-                             m_data.arrays.size() > 1 ? metricTitle(*m_data.arrays[i]) : QString());
-        return all;
-    }
-
-protected:
-    void resizeEvent(QResizeEvent* event) override
-    {
-        PictureBody::resizeEvent(event);
-        m_grid.fit(width());
-    }
-
-private:
-    struct Panel {
-        QLabel* title;
-        HeatmapPanel* panel;
-    };
-
-    void addPanel()
-    {
-        const int index = static_cast<int>(m_panels.size());
-        Panel made{new QLabel(this), new HeatmapPanel(this, Qt::Horizontal)};
-        made.title->setWordWrap(true);
-        HeatmapView* view = made.panel->view();
-        view->setCellShape(HeatmapView::CellShape::Square);
-        view->setRowAxis({tr("layer"), {}});
-        view->setColumnAxis({tr("head"), {}});
-        m_panels.push_back(made);
-        m_grid.add(made.title, made.panel);
-        connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
-            if (row >= 0)
-                emit headChosen({row, column});
-        });
-        connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
-            emit referenceChosen(HeadId{row, column});
-        });
-        connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
-        connect(view, &HeatmapView::cellHovered, this, [this, index](int row, int column, float) {
-            const auto at = static_cast<std::size_t>(index);
-            if (at < m_data.arrays.size())
-                emit readOutChanged(readOut(*m_data.arrays[at], {row, column}));
-        });
-    }
-
-    QString readOut(const ResultArray& array, HeadId head) const
-    {
-        const double value = metricAt(array, head);
-        QString words = QStringLiteral("%1   %2 %3").arg(text(head), metricTitle(array), number(value));
-        const LayerNull null = layerNull(array, head.layer);
-        if (const double z = null.zScore(value); std::isfinite(z))
-            words += tr("   null %1   z %2").arg(number(*null.mean), signedNumber(z));
-        else if (null.mean)
-            words += tr("   null %1").arg(number(*null.mean));
-        return words;
-    }
-
-    void showArray(const Panel& panel, const ResultArray& array)
-    {
-        constexpr int aroundCells = 96; // titles, labels and the colour bar
-        const auto cells = std::make_shared<Eigen::MatrixXf>(metricGrid(array));
-        panel.title->setText(metricTitle(array));
-        panel.title->setToolTip(text(array.definition));
-        HeatmapView* view = panel.panel->view();
-        view->setAccessibleName(metricTitle(array));
-        ColorScale scale = scaleOf(m_data.picture, array, comparable(array));
-        if (m_data.arrays.size() > 1)
-            scale.fit = ColorFit::Fixed; // by all of them, not by this one
-        view->proposeScale(scale);
-        view->setMatrix(cells);
-        panel.panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 24 + aroundCells, 160, 420));
-    }
-
-    /// Statistics over all grids of the picture with the same unit and range: equal colours side by side mean equal numbers.
-    ValueStatistics comparable(const ResultArray& array) const
-    {
-        ValueStatistics all;
-        for (const ResultArray* other : m_data.arrays)
-            if (other->unit == array.unit && other->range == array.range)
-                all.add(statisticsOf(metricGrid(*other)));
-        return all;
-    }
-
-    PanelGrid m_grid;
-    std::vector<Panel> m_panels;
-    PictureData m_data;
-};
 
 /// One array as cells: cut to two dimensions, or with a row for every head, and for pairs a column for each too.
 class CellsBody : public PictureBody {
@@ -212,7 +79,7 @@ public:
             return view->setMatrix(nullptr);
         const ResultArray& array = *shown.arrays.front();
         view->setAccessibleName(metricTitle(array));
-        m_ofPairs = m_ofHeads && headAxes(array, context().card) == HeadAxes::TwoHeads;
+        m_ofPairs = m_ofHeads && isOfPairs(array);
         m_orders->setVisible(m_ofPairs && !leaves().empty());
         if (m_ofHeads)
             return m_ofPairs ? showPairs(array) : showRows(array);
@@ -279,6 +146,13 @@ private:
         return heads ? std::vector<int>(heads->begin(), heads->end()) : std::vector<int>();
     }
 
+    /// Whether it has a number for every head with every head; shown whole, those of another model count too.
+    bool isOfPairs(const ResultArray& array) const
+    {
+        return array.shape.size() == 4
+            && (!context().isCut || headAxes(array, context().card) == HeadAxes::TwoHeads);
+    }
+
     /// Whether every head has a matrix of its own.
     bool hasMultiples(const PictureData& shown) const
     {
@@ -343,8 +217,6 @@ private:
 
     void showPairs(const ResultArray& array)
     {
-        if (headAxes(array, context().card) != HeadAxes::TwoHeads || array.shape.size() != 4)
-            return m_panel->view()->setMatrix(nullptr);
         ArrayPart square = wholeArray(array);
         square.shape = {array.shape[0] * array.shape[1], array.shape[2] * array.shape[3]};
         Eigen::MatrixXf cells = matrixOf(square);
@@ -444,6 +316,7 @@ private:
         HeatmapView* view = m_panel->view();
         view->setRowAxis(m_rows);
         view->setColumnAxis(m_columns);
+        view->setValueTitle(axisTitle(array));
         // Long thin matrices would be a line of square cells.
         const Eigen::Index shorter = std::max<Eigen::Index>(1, std::min(cells->rows(), cells->cols()));
         const bool thin = std::max(cells->rows(), cells->cols()) > 4 * shorter;
@@ -485,8 +358,6 @@ private:
 
 PictureBody* newCellsBody(Picture::Kind kind, QWidget* parent)
 {
-    if (kind == Picture::Kind::HeadGrid)
-        return new HeadGrids(parent);
     return new CellsBody(kind == Picture::Kind::HeadPairs, parent);
 }
 

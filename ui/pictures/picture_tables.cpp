@@ -1,7 +1,7 @@
 #include "ui/base/text.h"
 #include "ui/models/array_table_model.h"
 #include "ui/models/pair_table_model.h"
-#include "ui/pictures/picture_body.h"
+#include "ui/pictures/chart_contents.h"
 #include "ui/widgets/table_cells.h"
 #include "ui/widgets/table_figure.h"
 
@@ -102,8 +102,16 @@ public:
     }
 
 private:
+    /// Whether the columns are a name and a list of tokens, each before its value.
+    static bool isTokenLists(const std::vector<ArrayPart>& parts)
+    {
+        return parts.size() == 2 && parts[0].shape.size() == 2 && parts[0].shape == parts[1].shape
+            && isTokenIds(*parts[0].array) && !isTokenIds(*parts[1].array);
+    }
+
     void showPairs(const PictureData& shown)
     {
+        m_table->setLists({});
         m_ofAllHeads = true;
         m_pairs->setArrays(shown.results, shown.arrays);
         if (m_pairs->pairCount() > static_cast<std::size_t>(m_pairs->rowCount()))
@@ -136,6 +144,14 @@ private:
                 m_caption = tr("Layer %1, as the selected head's.").arg(context().head.layer);
         }
         m_model->setParts(shown.results, parts, context());
+        if (!isTokenLists(parts))
+            return m_table->setLists({});
+        const QString rows = text(parts[0].axis(0));
+        const QString entries = context().isPaper && !shown.picture.note.empty() ? text(shown.picture.note)
+                                                                                 : axisTitle(*parts[1].array);
+        m_table->setLists(TableFigure::ListTitles{rows, entries});
+        if (context().isPaper)
+            m_table->sortByColumn(firstValue, Qt::DescendingOrder);
     }
 
     QString whyNone(const ResultArray& array) const
@@ -151,6 +167,7 @@ private:
     PairTableModel* m_pairs;
     TableFigure* m_table;
     QString m_caption;
+    static constexpr int firstValue = 2; // in lists: behind the name and the first token
     bool m_ofPairs = false;
     bool m_ofAllHeads = false; // another head changes nothing: scrolling and selected rows stay
 };

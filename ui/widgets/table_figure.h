@@ -4,6 +4,8 @@
 
 #include <QTableView>
 
+#include <optional>
+
 class QSortFilterProxyModel;
 
 namespace headwise::ui {
@@ -21,6 +23,13 @@ public:
     WrappedHeader* header() const { return m_header; }
     int sourceRow(const QModelIndex& index) const; ///< Of the model below the sorting.
 
+    /// Words over the two parts of a table whose rows are a name and a list of tokens, each with its value.
+    struct ListTitles {
+        QString rows, entries;
+    };
+    /// On paper each row of lists has as many entries as can be read. None: the columns as they are.
+    void setLists(const std::optional<ListTitles>& titles) { m_lists = titles; }
+
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
     int dataRowCount() const override;
@@ -31,10 +40,13 @@ signals:
     void rowChosen(int sourceRow);
 
 private:
+    void paintLists(QPainter& painter, const QSizeF& size, const FigureStyle& style) const;
+
     QSortFilterProxyModel* m_sorted;
     WrappedHeader* m_header;
     int m_sortRole = 0;
     int m_revision = 0;
+    std::optional<ListTitles> m_lists;
 };
 
 } // namespace headwise::ui

@@ -1,3 +1,5 @@
+#include "core/results/table_file.h"
+#include "core/session/picture_numbers.h"
 #include "core/session/session_file.h"
 #include "core/session/views.h"
 #include "tests/support/matchers.h"
@@ -15,6 +17,13 @@ class ViewsTest : public QObject {
 private:
     Session m_session;
 
+    /// The numbers of a view that is there.
+    PictureNumbers numbers(std::string_view name, std::optional<HeadId> head) const
+    {
+        const Result<View> view = viewOf(m_session, name, head);
+        return view ? numbersOf(m_session, view->picture, head).value() : PictureNumbers{};
+    }
+
 private slots:
     void initTestCase()
     {
@@ -23,72 +32,95 @@ private slots:
         m_session = std::move(read).value();
     }
 
-    void aScoreIsAHeatmapOfLayersAndHeads()
+    void aScoreIsAGridOfHeads()
     {
-        const Result<ViewData> view = viewData(m_session, "copying", std::nullopt);
+        const Result<View> view = viewOf(m_session, "copying", std::nullopt);
         QVERIFY(isOk(view));
-        QVERIFY(view->kind == ViewKind::Heatmap);
-        QCOMPARE(view->shape, (std::vector<std::size_t>{2, 3}));
-        QVERIFY((view->rowAxis == "layer") && (view->columnAxis == "head"));
-        QCOMPARE(view->valueName, std::string("Copying"));
-        QCOMPARE(delimitedText(view->table, Delimiter::Comma),
+        QVERIFY(view->picture.kind == Picture::Kind::HeadGrid && view->picture.signedColors);
+        QCOMPARE(view->picture.arrays, std::vector<std::string>{"scores/copying"});
+        QCOMPARE(view->picture.title, std::string("Copying"));
+        const PictureNumbers data = numbers("copying", std::nullopt);
+        QCOMPARE(data.shape, (std::vector<std::size_t>{2, 3}));
+        QCOMPARE(delimitedText(data.table, Delimiter::Comma),
                  std::string("layer,0,1,2\r\n0,0.5,-1,nan\r\n1,0,1,0.25\r\n"));
-        QVERIFY(view->range.has_value());
     }
 
-    void compositionIsAHeatmapOfHeadsAndHeads()
+    void compositionIsAPictureOfPairs()
     {
-        const Result<ViewData> view = viewData(m_session, "composition_q", std::nullopt);
+        const Result<View> view = viewOf(m_session, "composition_q", std::nullopt);
         QVERIFY(isOk(view));
-        QCOMPARE(view->shape, (std::vector<std::size_t>{6, 6}));
-        QCOMPARE(view->rowLabels[1], std::string("L0H1"));
-        QCOMPARE(view->columnLabels[5], std::string("L1H2"));
-        QCOMPARE(std::get<std::vector<double>>(view->values)[1 * 6 + 5], 5.0 / 8); // numpy: [0, 1, 1, 2]
+        QVERIFY(view->picture.kind == Picture::Kind::HeadPairs);
+        const PictureNumbers data = numbers("composition_q", std::nullopt);
+        QCOMPARE(data.shape, (std::vector<std::size_t>{6, 6}));
+        QCOMPARE(data.table.rows[1][0], std::string("L0H1"));
+        QCOMPARE(data.table.columns[6], std::string("L1H2"));
+        QCOMPARE(std::get<std::vector<double>>(data.values)[1 * 6 + 5], 5.0 / 8); // numpy: [0, 1, 1, 2]
     }
 
     void aSpectrumIsOneColumnPerCircuit()
     {
-        const Result<ViewData> view = viewData(m_session, "spectrum", HeadId{1, 0});
+        const Result<View> view = viewOf(m_session, "spectrum", HeadId{1, 0});
         QVERIFY(isOk(view));
-        QVERIFY(view->kind == ViewKind::Lines);
-        QCOMPARE(view->columnLabels, std::vector<std::string>{"qk"});
-        QVERIFY((std::get<std::vector<float>>(view->values) == std::vector<float>{14, 13, 12, 11, 10}));
-        QCOMPARE(view->title, std::string("L1H0 singular values"));
+        QVERIFY(view->picture.kind == Picture::Kind::Lines && view->picture.logY);
+        QCOMPARE(view->picture.title, std::string("L1H0 singular values"));
+        const PictureNumbers data = numbers("spectrum", HeadId{1, 0});
+        QCOMPARE(data.table.columns, (std::vector<std::string>{"index", "qk"}));
+        QVERIFY((std::get<std::vector<float>>(data.values) == std::vector<float>{14, 13, 12, 11, 10}));
     }
 
     void eigenvaluesHaveTwoColumnsInTheTable()
     {
-        const Result<ViewData> view = viewData(m_session, "eigenvalues", HeadId{0, 0});
+        const Result<View> view = viewOf(m_session, "eigenvalues", HeadId{0, 0});
         QVERIFY(isOk(view));
-        QVERIFY(view->kind == ViewKind::Points);
-        QCOMPARE(view->table.columns,
+        QVERIFY(view->picture.kind == Picture::Kind::Points);
+        const PictureNumbers data = numbers("eigenvalues", HeadId{0, 0});
+        QCOMPARE(data.table.columns,
                  (std::vector<std::string>{"index", "full_ov_real", "full_ov_imaginary"}));
-        QCOMPARE(view->table.rows[1], (std::vector<std::string>{"1", "28", "13"}));
+        QCOMPARE(data.table.rows[1], (std::vector<std::string>{"1", "28", "13"}));
     }
 
     void aTokenTableNamesItsTokens()
     {
-        const Result<ViewData> view = viewData(m_session, "tokens-ov", HeadId{1, 2});
+        const Result<View> view = viewOf(m_session, "tokens-ov", HeadId{1, 2});
         QVERIFY(isOk(view));
-        QVERIFY(view->kind == ViewKind::TokenTable);
-        QCOMPARE(view->shape, (std::vector<std::size_t>{11, 2}));
-        QCOMPARE(view->table.rows.size(), std::size_t(22));
-        QCOMPARE(view->table.rows[2],
+        QVERIFY(view->picture.kind == Picture::Kind::Table);
+        const PictureNumbers data = numbers("tokens-ov", HeadId{1, 2});
+        QCOMPARE(data.shape, (std::vector<std::size_t>{11, 2}));
+        QCOMPARE(data.table.rows.size(), std::size_t(22));
+        QCOMPARE(data.table.rows[2],
                  (std::vector<std::string>{"row", "1", "⏎", "top", "1", "2", "<0xFF>", "-2"}));
     }
 
     void anyArrayIsAViewByItsPath()
     {
-        const Result<ViewData> line = viewData(m_session, "/analyses/later/thing", std::nullopt);
+        const Result<View> line = viewOf(m_session, "/analyses/later/thing", std::nullopt);
         QVERIFY(isOk(line));
-        QVERIFY(line->kind == ViewKind::Lines);
-        QCOMPARE(delimitedText(line->table, Delimiter::Comma),
+        QCOMPARE(line->dimensions, std::size_t(1));
+        QCOMPARE(delimitedText(numbers("/analyses/later/thing", std::nullopt).table, Delimiter::Comma),
                  std::string("item,value\r\n0,0\r\n1,1\r\n2,2\r\n"));
-        const Result<ViewData> whole = viewData(m_session, "spectra/qk/singular_values", std::nullopt);
+        const Result<View> whole = viewOf(m_session, "spectra/qk/singular_values", std::nullopt);
         QVERIFY(isOk(whole));
-        QVERIFY(whole->kind == ViewKind::Numbers);
-        QCOMPARE(whole->table.rows.size(), std::size_t(30));
-        QVERIFY(isOk(viewData(m_session, "spectra/qk/singular_values", HeadId{0, 1})));
+        QCOMPARE(whole->dimensions, std::size_t(3));
+        QCOMPARE(numbers("spectra/qk/singular_values", std::nullopt).table.rows.size(), std::size_t(30));
+        const Result<View> ofHead = viewOf(m_session, "spectra/qk/singular_values", HeadId{0, 1});
+        QVERIFY(isOk(ofHead));
+        QVERIFY(ofHead->picture.kind == Picture::Kind::Lines && ofHead->dimensions == 1);
+    }
+
+    /// The same arrays have one name, whoever draws them.
+    void picturesKnowTheirNames()
+    {
+        for (const ViewDescription& described : viewsOf(m_session)) {
+            const auto head = described.ofHead ? std::optional(HeadId{1, 2}) : std::nullopt;
+            const Result<View> view = viewOf(m_session, described.name, head);
+            QVERIFY2(isOk(view), described.name.c_str());
+            const std::string name = viewNameOf(view->picture);
+            QVERIFY2(name == described.name
+                         || viewOf(m_session, name, head)->picture.arrays == view->picture.arrays,
+                     described.name.c_str());
+        }
+        QCOMPARE(viewNameOf({.kind = Picture::Kind::HeadGrid, .title = {}, .arrays = {"a", "b"}, .note = {}}),
+                 std::string());
     }
 
     void everyViewThatIsListedCanBeHad()
@@ -97,16 +129,16 @@ private slots:
         QVERIFY(list.size() > m_session.results.arrays.size());
         for (const ViewDescription& view : list) {
             const auto head = view.ofHead ? std::optional(HeadId{1, 2}) : std::nullopt;
-            const Result<ViewData> data = viewData(m_session, view.name, head);
-            QVERIFY2(isOk(data), view.name.c_str());
-            QCOMPARE(data->name, view.name);
-            QVERIFY(!data->table.columns.empty() && !data->title.empty());
+            const Result<View> found = viewOf(m_session, view.name, head);
+            QVERIFY2(isOk(found), view.name.c_str());
+            QCOMPARE(found->name, view.name);
+            QVERIFY(!numbers(view.name, head).table.columns.empty() && !found->picture.title.empty());
         }
     }
 
     void provenanceSaysWhatWasDoneToTheWeights()
     {
-        const auto provenance = viewData(m_session, "eigenvalues", HeadId{1, 0})->provenance;
+        const auto provenance = viewOf(m_session, "eigenvalues", HeadId{1, 0})->provenance;
         const auto value = [&](const std::string& key) {
             for (const auto& [name, text] : provenance)
                 if (name == key)
@@ -118,9 +150,9 @@ private slots:
         QCOMPARE(value("embedding"), std::string("raw"));
         QCOMPARE(value("head"), std::string("L1H0"));
         QCOMPARE(value("model"), std::string("toy"));
-        QCOMPARE(viewData(m_session, "eigenvalues", HeadId{1, 0})->subtitle,
+        QCOMPARE(viewOf(m_session, "eigenvalues", HeadId{1, 0})->subtitle,
                  std::string("toy, processed weights, raw embedding"));
-        QCOMPARE(viewData(m_session, "spectrum", HeadId{1, 0})->subtitle,
+        QCOMPARE(viewOf(m_session, "spectrum", HeadId{1, 0})->subtitle,
                  std::string("toy, processed weights"));
     }
 
@@ -131,31 +163,28 @@ private slots:
         for (ResultArray& array : forged.results.arrays)
             if (array.path == "tables/full_ov/ids")
                 array.axes = {"layer", "head", "rank"}; // [1, 11, 2], and the head asked for is L1H2
-        QVERIFY(failsWith(viewData(forged, "tables/full_ov/ids", HeadId{1, 2}), ErrorCode::InvalidArgument,
+        QVERIFY(failsWith(viewOf(forged, "tables/full_ov/ids", HeadId{1, 2}), ErrorCode::InvalidArgument,
                           "every head"));
-        QVERIFY(isOk(viewData(forged, "tables/full_ov/ids", std::nullopt)));
+        QVERIFY(isOk(viewOf(forged, "tables/full_ov/ids", std::nullopt)));
     }
 
     void refusesWhatIsNotThere()
     {
+        QVERIFY(failsWith(viewOf(m_session, "nonsense", std::nullopt), ErrorCode::InvalidArgument, "--list"));
         QVERIFY(
-            failsWith(viewData(m_session, "nonsense", std::nullopt), ErrorCode::InvalidArgument, "--list"));
+            failsWith(viewOf(m_session, "analyses/no/such", std::nullopt), ErrorCode::NotFound, "--list"));
         QVERIFY(
-            failsWith(viewData(m_session, "analyses/no/such", std::nullopt), ErrorCode::NotFound, "--list"));
-        QVERIFY(failsWith(viewData(m_session, "matching", std::nullopt), ErrorCode::NotFound,
-                          "headwise analyze"));
-        QVERIFY(failsWith(viewData(m_session, "norm-ov", std::nullopt), ErrorCode::NotFound,
-                          "--analyses spectra"));
-        QVERIFY(failsWith(viewData(m_session, "tokens-qk", HeadId{1, 2}), ErrorCode::NotFound,
+            failsWith(viewOf(m_session, "matching", std::nullopt), ErrorCode::NotFound, "headwise analyze"));
+        QVERIFY(
+            failsWith(viewOf(m_session, "norm-ov", std::nullopt), ErrorCode::NotFound, "--analyses spectra"));
+        QVERIFY(failsWith(viewOf(m_session, "tokens-qk", HeadId{1, 2}), ErrorCode::NotFound,
                           "--analyses tables"));
+        QVERIFY(failsWith(viewOf(m_session, "tokens-ov", HeadId{0, 0}), ErrorCode::NotFound, "--heads 0.0"));
+        QVERIFY(failsWith(viewOf(m_session, "spectrum", std::nullopt), ErrorCode::InvalidArgument, "--head"));
         QVERIFY(
-            failsWith(viewData(m_session, "tokens-ov", HeadId{0, 0}), ErrorCode::NotFound, "--heads 0.0"));
+            failsWith(viewOf(m_session, "copying", HeadId{0, 0}), ErrorCode::InvalidArgument, "every head"));
         QVERIFY(
-            failsWith(viewData(m_session, "spectrum", std::nullopt), ErrorCode::InvalidArgument, "--head"));
-        QVERIFY(failsWith(viewData(m_session, "copying", HeadId{0, 0}), ErrorCode::InvalidArgument,
-                          "every head"));
-        QVERIFY(
-            failsWith(viewData(m_session, "spectrum", HeadId{2, 0}), ErrorCode::InvalidArgument, "2 layers"));
+            failsWith(viewOf(m_session, "spectrum", HeadId{2, 0}), ErrorCode::InvalidArgument, "2 layers"));
     }
 };
 

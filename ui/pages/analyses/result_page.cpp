@@ -475,6 +475,7 @@ QList<FigureSource*> ResultPage::figures()
             auto* source = dynamic_cast<FigureSource*>(view);
             describe(source, tr("%1, %2").arg(what, text(workspace()->card().name)));
             setSubject(source, card->headOf(view));
+            setView(source, card->viewNameOf(view));
             all << source;
         }
     }

@@ -21,4 +21,14 @@ inline void setSubject(FigureSource* figure, std::optional<HeadId> head)
     figure->setProvenance(lines);
 }
 
+/// Says under which name `headwise export --view` draws the same figure; nothing where the name is empty.
+inline void setView(FigureSource* figure, const QString& name)
+{
+    if (name.isEmpty())
+        return;
+    Provenance lines = figure->provenance();
+    lines.append({QStringLiteral("view"), name});
+    figure->setProvenance(lines);
+}
+
 } // namespace headwise::ui

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "core/results/picture.h"
+#include "core/results/result_set.h"
+
+namespace headwise {
+
+/// The picture of an array alone, as its shape and its numbers suggest it.
+/// \param headDimensions how many first dimensions name the head, or the two heads, that a picture is cut at; 0: shown whole
+/// \param listsHeads     whether the first of them counts heads in a list
+Picture suggestedPicture(const ResultArray& array, std::size_t headDimensions, bool listsHeads = false);
+
+} // namespace headwise

@@ -1,0 +1,92 @@
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/figures/figure_export_title.h"
+#include "ui/models/token_table_model.h"
+#include "ui/widgets/cell_heat.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+#include <QSortFilterProxyModel>
+
+#include <algorithm>
+
+// Lists of tokens on paper: a row is a token and the strongest of its list.
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr int mostListEntries = 5;        // more cannot be read
+constexpr double lettersInListEntry = 16; // a token and its value
+
+/// The columns of a table of lists, and where they stand on paper.
+struct ListColumns {
+    int entries = 0; ///< Shown of each list.
+    int all = 0;
+    double width = 0; ///< Of the name and of each entry.
+    double gap = 0;
+
+    ListColumns(int columns, double room, double letter)
+        : all((columns - 1) / 2)
+        , gap(letter)
+    {
+        const int fitting = static_cast<int>(room / (lettersInListEntry * letter)) - 1;
+        entries = std::clamp(std::min(fitting, mostListEntries), 1, std::max(1, all));
+        width = room / (entries + 1);
+    }
+
+    QRectF cell(const QRectF& line, int column) const
+    {
+        return {line.left() + column * width, line.top(), width - gap, line.height()};
+    }
+};
+
+} // namespace
+
+void TableFigure::paintLists(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+{
+    const QFont words = figureFont(style), tokens = figureTokenFont(style);
+    const QFontMetricsF ruler(words, painter.device()), tokenRuler(tokens, painter.device());
+    const ThemeColors& colors = lightColors();
+    const double step = 1.2 * std::max(ruler.height(), tokenRuler.height());
+    const ListColumns columns(m_sorted->columnCount(), size.width(), tokenRuler.horizontalAdvance(u' '));
+    QRectF line(0, paintFigureTitle(painter, *this, size.width(), style), size.width(), step);
+    const auto write = [&](const QFont& font, const QColor& color, const QRectF& cell, const QString& text,
+                           Qt::Alignment side = Qt::AlignLeft) {
+        painter.setFont(font);
+        painter.setPen(color);
+        painter.drawText(
+            cell, side | Qt::AlignVCenter,
+            QFontMetricsF(font, painter.device()).elidedText(text, Qt::ElideRight, cell.width()));
+    };
+    if (style.axes) {
+        write(words, colors.muted, columns.cell(line, 0), m_lists->rows);
+        const QString entries = columns.entries == columns.all
+            ? m_lists->entries
+            : tr("%1 (%2 of %3)").arg(m_lists->entries).arg(columns.entries).arg(columns.all);
+        write(words, colors.muted, line.adjusted(columns.width, 0, 0, 0), entries);
+        line.translate(0, step);
+    }
+    const int rows = m_sorted->rowCount();
+    for (int row = 0; row < rows; ++row, line.translate(0, step)) {
+        if (line.bottom() + step > size.height() && row + 1 < rows)
+            return write(words, colors.muted, line,
+                         tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
+        write(tokens, colors.text, columns.cell(line, 0), m_sorted->index(row, 0).data().toString());
+        for (int entry = 0; entry < columns.entries; ++entry) {
+            const QModelIndex number = m_sorted->index(row, 2 * entry + 2);
+            const QString value = number.data().toString();
+            QRectF cell = columns.cell(line, entry + 1);
+            const double width = ruler.horizontalAdvance(value) + 1;
+            if (const QVariant heat = number.data(TokenTableModel::HeatRole); heat.isValid())
+                painter.fillRect(cell.adjusted(cell.width() - width - 2, 1, 2, -1),
+                                 heatColor(heat.toDouble(), colors));
+            write(words, colors.text, cell, value, Qt::AlignRight);
+            cell.setRight(cell.right() - width - columns.gap);
+            write(tokens, colors.text, cell, m_sorted->index(row, 2 * entry + 1).data().toString());
+        }
+    }
+}
+
+} // namespace headwise::ui
