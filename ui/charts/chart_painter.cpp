@@ -260,6 +260,35 @@ QColor shadeColor(float shade, const ThemeColors& colors)
                             between(low.blueF(), high.blueF()));
 }
 
+namespace {
+
+/// The title of an axis in the room it has: smaller where it is longer, at last elided.
+struct FittedTitle {
+    QString text;
+    QFont font;
+    double width = 0;
+
+    FittedTitle(const QString& title, const QFont& wanted, double room, QPaintDevice* device)
+        : font(wanted)
+    {
+        constexpr double step = 0.5; // points: sizes are rounded, so they are tried
+        const double smallest = 0.7 * wanted.pointSizeF();
+        while (font.pointSizeF() > smallest && QFontMetricsF(font, device).horizontalAdvance(title) > room)
+            font.setPointSizeF(std::max(smallest, font.pointSizeF() - step));
+        const QFontMetricsF metrics(font, device);
+        text = metrics.elidedText(title, Qt::ElideRight, room);
+        width = metrics.horizontalAdvance(text);
+    }
+
+    /// Where it begins, as near to the middle as it stands whole between two places.
+    double first(double middle, double from, double to) const
+    {
+        return std::clamp(middle - width / 2, from, std::max(from, to - width));
+    }
+};
+
+} // namespace
+
 void paintChartAxes(QPainter& painter, const ChartFrame& frame)
 {
     painter.save();
@@ -273,15 +302,19 @@ void paintChartAxes(QPainter& painter, const ChartFrame& frame)
     if (frame.look.plane == ChartLook::Plane::Complex)
         paintComplexPlane(painter, frame);
     painter.setPen(frame.colors.muted);
-    painter.drawText(QPointF(plot.center().x() - metrics.horizontalAdvance(frame.look.xTitle) / 2,
-                             plot.bottom() + chartMargins(frame.look, frame.font, painter.device()).bottom()
-                                 - chartPainterGap - metrics.descent()),
-                     frame.look.xTitle);
-    painter.translate(plot.left() - chartMargins(frame.look, frame.font, painter.device()).left()
-                          + metrics.ascent(),
-                      plot.center().y() + metrics.horizontalAdvance(frame.look.yTitle) / 2);
+    const QMarginsF margins = chartMargins(frame.look, frame.font, painter.device());
+    const QRectF all = plot.marginsAdded(margins);
+    const FittedTitle x(frame.look.xTitle, frame.font, all.width(), painter.device());
+    painter.setFont(x.font);
+    painter.drawText(QPointF(x.first(plot.center().x(), all.left(), all.right()),
+                             all.bottom() - chartPainterGap - metrics.descent()),
+                     x.text);
+    const FittedTitle y(frame.look.yTitle, frame.font, all.height() + frame.legend, painter.device());
+    painter.setFont(y.font);
+    painter.translate(all.left() + metrics.ascent(),
+                      -y.first(-plot.center().y(), -all.bottom(), frame.legend - all.top()));
     painter.rotate(-90);
-    painter.drawText(QPointF(0, 0), frame.look.yTitle);
+    painter.drawText(QPointF(0, 0), y.text);
     painter.restore();
 }
 
