@@ -8,14 +8,13 @@
 #include "core/files/json.h"
 #include "core/files/mapped_file.h"
 #include "core/model/config_reader.h"
-#include "core/model/families/families.h"
-#include "core/model/inferred_config.h"
+#include "core/model/families/family.h"
+#include "core/model/families/inferred_config.h"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -83,7 +82,7 @@ Result<json> readConfigFile(const fs::path& file)
 
 json overrideValue(const std::string& text)
 {
-    // What is no JSON is a string: act_fn=relu needs no quotes.
+    // Text that is no JSON is a string: act_fn=relu needs no quotes.
     const Result<json> value = parseJson(text, "--set", {.allowNonFinite = true});
     return value ? *value : json(text);
 }
@@ -131,7 +130,7 @@ Error notInferred(const ModelSource& source, const std::vector<std::string>& key
                 + "; say it with --set " + flags + ", or name a config with --config FILE."};
 }
 
-/// What a single file is said to hold is looked at before its config: the better answer to a file that is no model.
+/// Checks a single file before its config is looked for: the better answer to a file that is no model.
 Result<Done> checkWeightFile(const fs::path& path)
 {
     const Result<MappedFile> file = MappedFile::open(path);
@@ -156,7 +155,7 @@ Result<Done> checkWeightFile(const fs::path& path)
     return Done{};
 }
 
-/// Where there is no config.json: what the weights say themselves, or the overrides alone.
+/// The config without a config.json: as the weights imply it, or the overrides alone.
 Result<ConfigText> configOfWeights(const ModelSource& source, const fs::path& folder)
 {
     const Result<OwnConfig> own = ownConfig(source.path);
@@ -220,31 +219,10 @@ Result<ConfigText> readConfigText(const ModelSource& source)
     return config;
 }
 
-Result<const Architecture*> findArchitecture(const ConfigText& config)
-{
-    const std::string family = familyName(config.values);
-    std::string supported = "this version reads ";
-    for (const Architecture& row : architectures()) {
-        if (row.matches ? row.matches(config.values) : row.name == family)
-            return &row;
-        if (!row.matches)
-            supported += std::string(row.name) + ", ";
-    }
-    supported += "and TransformerLens' own configs (d_model, n_heads, …, no model_type)";
-    if (family.empty())
-        return Error{
-            ErrorCode::Unsupported,
-            "'" + config.file
-                + "' names no family of models: it has no 'model_type', and none of TransformerLens' own keys; "
-                + supported + "."};
-    return Error{ErrorCode::Unsupported,
-                 "'" + config.file + "' describes a model of type '" + family + "'; " + supported + "."};
-}
-
 struct Understood {
-    const Architecture* architecture;
+    const Family* family;
     ModelDescription description;
-    std::string text; ///< Of the config.
+    std::string text; ///< The config as JSON.
 };
 
 Result<Understood> understand(const ModelSource& source)
@@ -252,13 +230,13 @@ Result<Understood> understand(const ModelSource& source)
     const Result<ConfigText> config = readConfigText(source);
     if (!config)
         return config.error();
-    const Result<const Architecture*> architecture = findArchitecture(*config);
-    if (!architecture)
-        return architecture.error();
-    Result<ModelDescription> description = (*architecture)->readConfig(config->values, config->file);
+    const Result<const Family*> family = findFamily(config->values, config->file);
+    if (!family)
+        return family.error();
+    Result<ModelDescription> description = readFamilyConfig(**family, config->values, config->file);
     if (!description)
         return description.error();
-    Understood understood{*architecture, *std::move(description), config->values.dump()};
+    Understood understood{*family, *std::move(description), config->values.dump()};
     if (!config->warning.empty())
         understood.description.warnings.push_back(config->warning);
     if (understood.description.config.name.empty())
@@ -268,151 +246,7 @@ Result<Understood> understand(const ModelSource& source)
     return understood;
 }
 
-/// What a Hugging Face config.json says of training, generation and the library, not of the function.
-constexpr std::string_view keysWithoutEffect[] = {"model_type",
-                                                  "architectures",
-                                                  "_name_or_path",
-                                                  "transformers_version",
-                                                  "torch_dtype",
-                                                  "dtype",
-                                                  "auto_map",
-                                                  "use_cache",
-                                                  "initializer_range",
-                                                  "pad_token_id",
-                                                  "eos_token_id",
-                                                  "sep_token_id",
-                                                  "unk_token_id",
-                                                  "decoder_start_token_id",
-                                                  "tokenizer_class",
-                                                  "task_specific_params",
-                                                  "gradient_checkpointing",
-                                                  "id2label",
-                                                  "label2id",
-                                                  "num_labels",
-                                                  "problem_type",
-                                                  "finetuning_task",
-                                                  "output_attentions",
-                                                  "output_hidden_states",
-                                                  "output_scores",
-                                                  "return_dict",
-                                                  "return_dict_in_generate",
-                                                  "torchscript",
-                                                  "use_bfloat16",
-                                                  "is_decoder",
-                                                  "_attn_implementation",
-                                                  "attn_implementation",
-                                                  "_attn_implementation_autoset",
-                                                  "_commit_hash",
-                                                  "chunk_size_feed_forward",
-                                                  "tf_legacy_loss",
-                                                  "tie_encoder_decoder",
-                                                  "cross_attention_hidden_size",
-                                                  "prefix",
-                                                  "bad_words_ids",
-                                                  "begin_suppress_tokens",
-                                                  "suppress_tokens",
-                                                  "diversity_penalty",
-                                                  "do_sample",
-                                                  "early_stopping",
-                                                  "encoder_no_repeat_ngram_size",
-                                                  "exponential_decay_length_penalty",
-                                                  "forced_bos_token_id",
-                                                  "forced_eos_token_id",
-                                                  "length_penalty",
-                                                  "max_length",
-                                                  "max_new_tokens",
-                                                  "min_length",
-                                                  "min_new_tokens",
-                                                  "no_repeat_ngram_size",
-                                                  "num_beam_groups",
-                                                  "num_beams",
-                                                  "num_return_sequences",
-                                                  "remove_invalid_values",
-                                                  "repetition_penalty",
-                                                  "temperature",
-                                                  "top_k",
-                                                  "top_p",
-                                                  "typical_p",
-                                                  "transformers.js_config",
-                                                  "name",
-                                                  "model_name"};
-
 } // namespace
-
-std::string familyName(const json& config)
-{
-    struct Row {
-        std::string_view architecture;
-        std::string_view type;
-    };
-    static constexpr Row rows[] = {{"GPT2LMHeadModel", "gpt2"},
-                                   {"GPT2Model", "gpt2"},
-                                   {"LlamaForCausalLM", "llama"},
-                                   {"LlamaModel", "llama"},
-                                   {"MistralForCausalLM", "mistral"},
-                                   {"Qwen2ForCausalLM", "qwen2"},
-                                   {"Qwen3ForCausalLM", "qwen3"},
-                                   {"GemmaForCausalLM", "gemma"},
-                                   {"Gemma2ForCausalLM", "gemma2"},
-                                   {"GPTNeoXForCausalLM", "gpt_neox"},
-                                   {"GPTNeoForCausalLM", "gpt_neo"},
-                                   {"GPTJForCausalLM", "gptj"},
-                                   {"PhiForCausalLM", "phi"},
-                                   {"Phi3ForCausalLM", "phi3"},
-                                   {"OPTForCausalLM", "opt"},
-                                   {"OPTModel", "opt"},
-                                   {"BloomForCausalLM", "bloom"},
-                                   {"BloomModel", "bloom"},
-                                   {"FalconForCausalLM", "falcon"},
-                                   {"RWForCausalLM", "falcon"},
-                                   {"StableLmForCausalLM", "stablelm"},
-                                   {"StableLMEpochForCausalLM", "stablelm"},
-                                   {"OlmoForCausalLM", "olmo"},
-                                   {"Olmo2ForCausalLM", "olmo2"},
-                                   {"Olmo3ForCausalLM", "olmo3"},
-                                   {"Gemma3ForCausalLM", "gemma3"},
-                                   {"Gemma3ForConditionalGeneration", "gemma3"},
-                                   {"SmolLM3ForCausalLM", "smollm3"},
-                                   {"MixtralForCausalLM", "mixtral"},
-                                   {"OpenAIGPTLMHeadModel", "openai-gpt"},
-                                   {"OpenAIGPTModel", "openai-gpt"},
-                                   {"BertForMaskedLM", "bert"},
-                                   {"BertForPreTraining", "bert"},
-                                   {"BertLMHeadModel", "bert"},
-                                   {"BertModel", "bert"}};
-    // Other names a model_type has or had.
-    static constexpr Row types[] = {{"gemma3_text", "gemma3"},
-                                    {"RefinedWeb", "falcon"},
-                                    {"RefinedWebModel", "falcon"},
-                                    {"stablelm_epoch", "stablelm"}};
-    const auto type = config.find("model_type");
-    const auto names = config.find("architectures");
-    std::string first;
-    if (names != config.end() && names->is_array() && !names->empty() && names->front().is_string())
-        first = names->front().get<std::string>();
-    for (const Row& row : rows)
-        if (row.architecture == first)
-            return std::string(row.type);
-    const std::string own = type != config.end() && type->is_string() ? type->get<std::string>() : first;
-    for (const Row& row : types)
-        if (row.architecture == own)
-            return std::string(row.type);
-    return own;
-}
-
-std::span<const std::string_view> huggingFaceKeys()
-{
-    return keysWithoutEffect;
-}
-
-std::span<const Architecture> architectures()
-{
-    static const std::array rows{
-        gpt2(),    gemma(),  gemma2(), gemma3(),  llama(), mistral(), mixtral(), qwen2(),  qwen3(),
-        gptNeoX(), gptNeo(), gptJ(),   opt(),     bloom(), falcon(),  phi(),     phi3(),   stablelm(),
-        olmo(),    olmo2(),  olmo3(),  smollm3(), gpt1(),  bert(),    nanoGpt(), minGpt(), transformerLens()};
-    return rows;
-}
 
 MissingConfig missingConfig(const ModelSource& source)
 {
@@ -448,7 +282,7 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
         return file.error();
     const ModelConfig& config = understood->description.config;
     Result<ModelWeights> loaded =
-        understood->architecture->load(config, std::make_shared<const WeightMap>(*std::move(file)));
+        loadFamily(*understood->family, config, std::make_shared<const WeightMap>(*std::move(file)));
     if (!loaded)
         return loaded.error();
     auto weights = std::make_shared<ModelWeights>(*std::move(loaded));

@@ -93,7 +93,7 @@ std::optional<bool> ConfigReader::optionalFlag(std::string_view name)
     return isGiven(name) ? std::optional<bool>(value) : std::nullopt;
 }
 
-const json* ConfigReader::find(Names names, std::string_view& used)
+const json* ConfigReader::find(const Names& names, std::string_view& used)
 {
     const json* value = nullptr;
     for (const std::string_view name : names) {
@@ -113,13 +113,13 @@ void ConfigReader::wrongKind(std::string_view name, const json& value, std::stri
                   + std::string(expected));
 }
 
-int ConfigReader::size(Names names, std::optional<int> standard)
+int ConfigReader::size(const Names& names, std::optional<int> standard)
 {
     std::string_view used;
     const json* value = find(names, used);
     if (!value) {
         if (!standard)
-            m_missing.push_back("'" + std::string(*names.begin()) + "'");
+            m_missing.push_back("'" + std::string(names[0]) + "'");
         return standard.value_or(1);
     }
     const std::optional<int> number = wholeNumberOf(*value);
@@ -128,7 +128,7 @@ int ConfigReader::size(Names names, std::optional<int> standard)
     return std::max(1, number.value_or(1)); // Sizes are divided by before finish() refuses them.
 }
 
-std::optional<int> ConfigReader::optionalSize(Names names)
+std::optional<int> ConfigReader::optionalSize(const Names& names)
 {
     std::string_view used;
     const json* value = find(names, used);
@@ -152,7 +152,7 @@ int ConfigReader::count(std::string_view name, int standard)
     return std::max(0, number.value_or(0));
 }
 
-std::optional<int> ConfigReader::optionalId(Names names)
+std::optional<int> ConfigReader::optionalId(const Names& names)
 {
     std::string_view used;
     const json* value = find(names, used);
@@ -162,13 +162,13 @@ std::optional<int> ConfigReader::optionalId(Names names)
     return number && *number >= 0 ? number : std::nullopt;
 }
 
-double ConfigReader::number(Names names, std::optional<double> standard)
+double ConfigReader::number(const Names& names, std::optional<double> standard)
 {
     std::string_view used;
     const json* value = find(names, used);
     if (!value) {
         if (!standard)
-            m_missing.push_back("'" + std::string(*names.begin()) + "'");
+            m_missing.push_back("'" + std::string(names[0]) + "'");
         return standard.value_or(1);
     }
     const std::optional<double> number = numberOf(*value);
@@ -177,7 +177,7 @@ double ConfigReader::number(Names names, std::optional<double> standard)
     return number.value_or(1);
 }
 
-bool ConfigReader::flag(Names names, bool standard)
+bool ConfigReader::flag(const Names& names, bool standard)
 {
     std::string_view used;
     const json* value = find(names, used);
@@ -189,7 +189,7 @@ bool ConfigReader::flag(Names names, bool standard)
     return flag.value_or(standard);
 }
 
-std::string ConfigReader::text(Names names, std::string_view standard)
+std::string ConfigReader::text(const Names& names, std::string_view standard)
 {
     std::string_view used;
     const json* value = find(names, used);
@@ -202,7 +202,7 @@ std::string ConfigReader::text(Names names, std::string_view standard)
     return value->get<std::string>();
 }
 
-void ConfigReader::onlySupports(std::string_view name, std::initializer_list<std::string_view> values)
+void ConfigReader::onlySupports(std::string_view name, const Names& values)
 {
     std::string_view used;
     const json* value = find({name}, used);
@@ -238,7 +238,7 @@ void ConfigReader::ignore(std::span<const std::string_view> names)
     m_known.insert(names.begin(), names.end());
 }
 
-Activation ConfigReader::activation(Names names, std::string_view standard)
+Activation ConfigReader::activation(const Names& names, std::string_view standard)
 {
     struct Row {
         std::string_view name;
@@ -257,7 +257,7 @@ Activation ConfigReader::activation(Names names, std::string_view standard)
                                                {"silu", Activation::Silu},
                                                {"swish", Activation::Silu},
                                                {"solu_ln", Activation::SoluLn}}};
-    std::string_view used = *names.begin();
+    std::string_view used = names[0];
     find(names, used);
     const std::string name = text(names, standard);
     for (const Row& row : rows)

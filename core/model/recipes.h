@@ -42,6 +42,8 @@ public:
     RecipeBook(ModelConfig config, std::shared_ptr<const WeightMap> file);
 
     ModelConfig& config() { return m_config; }
+    const ModelConfig& config() const { return m_config; }
+    const std::filesystem::path& path() const { return m_file->path(); }
     bool isStored(const std::string& name) const;
     std::vector<Eigen::Index> shapeOf(const std::string& name) const; ///< Empty if it is not stored.
 

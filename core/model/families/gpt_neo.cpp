@@ -1,6 +1,4 @@
-#include "core/model/families/families.h"
-#include "core/model/families/linear_recipes.h"
-#include "core/model/hf_config.h"
+#include "core/model/families/family_config.h"
 
 #include <nlohmann/json.hpp>
 
@@ -40,12 +38,14 @@ std::vector<std::string> repeatedKinds(const json& types, std::size_t layers, Co
 }
 
 /// `attention_layers` is the list itself; `attention_types` is one that repeats.
-std::vector<std::string> layerKinds(const ModelConfig& c, const json& config, ConfigReader& reader)
+std::vector<std::string> layerKinds(FamilyReading& reading)
 {
-    static constexpr std::string_view names[] = {"attention_layers", "attention_types"};
+    ConfigReader& reader = reading.reader;
+    const json& config = reading.json;
+    constexpr Names names{"attention_layers", "attention_types"};
     reader.ignore(names);
     std::vector<std::string> kinds;
-    const std::size_t layers = believedLayers(c);
+    const std::size_t layers = believedLayers(reading.config);
     for (const std::string_view name : names)
         if (reader.isGiven(name) && !config.find(name)->is_array())
             reader.contradiction("'" + std::string(name) + "' is not a list");
@@ -60,15 +60,16 @@ std::vector<std::string> layerKinds(const ModelConfig& c, const json& config, Co
     if (kinds.size() != layers)
         reader.contradiction("'attention_types' speaks of "
                              + std::string(kinds.size() > layers ? "more" : std::to_string(kinds.size()))
-                             + " layers, and there are " + std::to_string(c.nLayers));
+                             + " layers, and there are " + std::to_string(reading.config.nLayers));
     return kinds;
 }
 
-std::vector<int> readGptNeoWindows(const ModelConfig& c, const json& config, ConfigReader& reader)
+std::vector<int> readGptNeoWindows(FamilyReading& reading)
 {
+    ConfigReader& reader = reading.reader;
     const int window = reader.size({"window_size"}, 256);
     std::vector<bool> slides;
-    for (const std::string& kind : layerKinds(c, config, reader)) {
+    for (const std::string& kind : layerKinds(reading)) {
         if (kind != "global" && kind != "local")
             reader.contradiction("an attention layer is of kind '" + kind + "', expected global or local");
         slides.push_back(kind == "local");
@@ -77,12 +78,14 @@ std::vector<int> readGptNeoWindows(const ModelConfig& c, const json& config, Con
 }
 
 /// The TinyStories models were trained on 512 positions; the others of their 2048 rows are noise.
-void capContext(ModelConfig& c, const json& config, std::string_view file, ConfigReader& reader)
+void capContext(FamilyReading& reading)
 {
     constexpr int trained = 512;
+    ModelConfig& c = reading.config;
+    ConfigReader& reader = reading.reader;
     const std::optional<int> wanted = reader.optionalSize({"n_ctx"});
-    const json name = config.value("_name_or_path", json());
-    const bool isTiny = file.find("TinyStories") != std::string_view::npos
+    const json name = reading.json.value("_name_or_path", json());
+    const bool isTiny = reading.file.find("TinyStories") != std::string_view::npos
         || (name.is_string() && name.get<std::string>().find("TinyStories") != std::string::npos);
     if (wanted)
         c.nCtx = std::min(c.nCtx, *wanted);
@@ -94,75 +97,13 @@ void capContext(ModelConfig& c, const json& config, std::string_view file, Confi
     c.nCtx = trained;
 }
 
-Result<ModelDescription> readGptNeoConfig(const json& config, std::string_view file)
-{
-    ConfigReader reader(config, file);
-    ModelConfig c;
-    c.architecture = "gpt_neo";
-    c.nLayers = reader.size({"num_layers", "num_hidden_layers"}, 24);
-    c.nHeads = c.nKvHeads = reader.size({"num_heads", "num_attention_heads"}, 16);
-    c.dModel = reader.size({"hidden_size"}, 2048);
-    splitHeads(c, reader);
-    c.dMlp = readMlpWidth(c, reader, {"intermediate_size"});
-    c.dVocab = c.dVocabOut = reader.size({"vocab_size"}, 50257);
-    c.nCtx = reader.size({"max_position_embeddings"}, 2048);
-    capContext(c, config, file, reader);
-    c.normEps = reader.number({"layer_norm_epsilon"}, 1e-5);
-    c.attentionScale = 1; // The family does not divide by √d_head.
-    c.windows = readGptNeoWindows(c, config, reader);
-    c.activation = reader.activation({"activation_function"}, "gelu_new");
-    c.tiedEmbeddings = reader.flag({"tie_word_embeddings"}, true);
-    c.bosTokenId = reader.optionalId({"bos_token_id"});
-    finishHuggingFaceKeys(c, reader);
-    return describe(std::move(c), reader, {.mlp = true, .attentionOutput = true});
-}
-
-bool isGptNeoBuffer(std::string_view name, std::size_t rank)
-{
-    return (name.ends_with(".attention.bias") && rank > 1) || name.ends_with(".attention.masked_bias")
-        || name == "score.weight";
-}
-
-void addGptNeoLayer(RecipeBook& book, const std::string& block, int layer)
-{
-    using enum TensorKind;
-    const ModelConfig& c = book.config();
-    const Eigen::Index m = c.dModel, f = c.dMlp;
-    const std::string attention = block + "attn.attention.";
-    const auto heads = [&](const char* name, TensorKind weight, TensorKind bias) {
-        addHeads(book, requireLinear(book, attention + name, m, m, StoredBias::Absent), {weight, bias, layer},
-                 c.nHeads);
-    };
-    addNorm(book, block + "ln_1", c.norm, {ln1_w, ln1_b, layer});
-    addNorm(book, block + "ln_2", c.norm, {ln2_w, ln2_b, layer});
-    heads("q_proj", W_Q, b_Q);
-    heads("k_proj", W_K, b_K);
-    heads("v_proj", W_V, b_V);
-    addOutputHeads(book, attention + "out_proj", layer, StoredBias::Present);
-    // GPT-2's names, but nn.Linear's layout.
-    addLinear(book, block + "mlp.c_fc", {f, m, StoredBias::Present}, {W_in, b_in, layer});
-    addLinear(book, block + "mlp.c_proj", {m, f, StoredBias::Present}, {W_out, b_out, layer});
-}
-
-Result<ModelWeights> loadGptNeo(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
-{
-    RecipeBook book(config, std::move(file));
-    const std::string prefix = book.isStored("wte.weight") ? "" : "transformer.";
-    book.addTiedEmbeddings(prefix + "wte.weight", "lm_head.weight");
-    book.addPositions(prefix + "wpe.weight", 0);
-    for (int layer = 0; layer < config.nLayers; ++layer)
-        addGptNeoLayer(book, prefix + "h." + std::to_string(layer) + ".", layer);
-    addNorm(book, prefix + "ln_f", config.finalNorm, {TensorKind::ln_final_w, TensorKind::ln_final_b, 0});
-    book.ignore(isGptNeoBuffer);
-    return book.finish();
-}
-
 } // namespace
 
-const Architecture& gptNeo()
+void readGptNeo(FamilyReading& reading)
 {
-    static constexpr Architecture row{"gpt_neo", nullptr, readGptNeoConfig, loadGptNeo};
-    return row;
+    capContext(reading);
+    reading.config.attentionScale = 1; // The family does not divide by √d_head.
+    reading.config.windows = readGptNeoWindows(reading);
 }
 
 } // namespace headwise

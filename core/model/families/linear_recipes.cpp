@@ -9,70 +9,53 @@ StoredBias storedBias(std::optional<bool> announced)
     return *announced ? StoredBias::Present : StoredBias::Absent;
 }
 
-StoredLinear requireLinear(RecipeBook& book, const std::string& name, Eigen::Index outputs,
-                           Eigen::Index inputs, StoredBias bias)
+StoredLinear requireLinear(RecipeBook& book, const std::string& name, const LinearForm& form)
 {
-    StoredLinear linear{name, outputs, inputs, book.require(name + ".weight", {outputs, inputs}), false};
-    if (bias == StoredBias::Present)
-        linear.hasBias = book.require(name + ".bias", {outputs});
-    else if (bias == StoredBias::AsStored)
-        linear.hasBias = book.accept(name + ".bias", {outputs});
+    StoredLinear linear{name, form};
+    linear.hasWeight = form.isConv1d ? book.require(name + ".weight", {form.inputs, form.outputs})
+                                     : book.require(name + ".weight", {form.outputs, form.inputs});
+    if (form.bias == StoredBias::Present)
+        linear.hasBias = book.require(name + ".bias", {form.outputs});
+    else if (form.bias == StoredBias::AsStored)
+        linear.hasBias = book.accept(name + ".bias", {form.outputs});
     return linear;
 }
 
-void addHead(RecipeBook& book, const StoredLinear& linear, LinearTarget target, int head,
-             Eigen::Index firstRow)
+void addOutputs(RecipeBook& book, const StoredLinear& linear, LinearTarget target, Eigen::Index first,
+                Eigen::Index size)
 {
-    const Eigen::Index m = linear.inputs, h = book.config().dHead;
+    const auto [outputs, inputs, bias, isConv1d] = linear.form;
     if (linear.hasWeight)
-        book.add(target.weight, target.layer, head, linear.name + ".weight", {firstRow * m, m, h, 1, m});
+        book.add(target.weight, target.layer, target.head, linear.name + ".weight",
+                 isConv1d ? Slice{first, inputs, size, outputs, 1}
+                          : Slice{first * inputs, inputs, size, 1, inputs});
     if (linear.hasBias)
-        book.add(target.bias, target.layer, head, linear.name + ".bias", layout::part(firstRow, h));
+        book.add(target.bias, target.layer, target.head, linear.name + ".bias", layout::part(first, size));
 }
 
 void addHeads(RecipeBook& book, const StoredLinear& linear, LinearTarget target, int heads,
-              Eigen::Index firstRow)
+              Eigen::Index first)
 {
     if (!linear.hasWeight && !linear.hasBias)
         return;
     const Eigen::Index h = book.config().dHead;
-    for (int head = 0; head < heads; ++head)
-        addHead(book, linear, target, head, firstRow + head * h);
-}
-
-void addOutputHeads(RecipeBook& book, const std::string& name, int layer, StoredBias bias)
-{
-    const ModelConfig& c = book.config();
-    const Eigen::Index m = c.dModel, h = c.dHead, width = c.nHeads * h;
-    const StoredLinear linear = requireLinear(book, name, m, width, bias);
-    for (int head = 0; head < c.nHeads && linear.hasWeight; ++head)
-        book.add(TensorKind::W_O, layer, head, name + ".weight", {head * h, h, m, 1, width});
-    if (linear.hasBias)
-        book.add(TensorKind::b_O, layer, 0, name + ".bias", layout::part(0, m));
-}
-
-void addRows(RecipeBook& book, const StoredLinear& linear, LinearTarget target, Eigen::Index firstRow,
-             Eigen::Index size)
-{
-    const Eigen::Index in = linear.inputs;
-    if (linear.hasWeight)
-        book.add(target.weight, target.layer, 0, linear.name + ".weight", {firstRow * in, in, size, 1, in});
-    if (linear.hasBias)
-        book.add(target.bias, target.layer, 0, linear.name + ".bias", layout::part(firstRow, size));
+    for (target.head = 0; target.head < heads; ++target.head)
+        addOutputs(book, linear, target, first + target.head * h, h);
 }
 
 void addLinear(RecipeBook& book, const std::string& name, const LinearForm& form, LinearTarget target)
 {
-    addRows(book, requireLinear(book, name, form.outputs, form.inputs, form.bias), target, 0, form.outputs);
+    addOutputs(book, requireLinear(book, name, form), target, 0, form.outputs);
 }
 
-void addNorm(RecipeBook& book, const std::string& name, NormKind kind, LinearTarget target)
+void addOutputHeads(RecipeBook& book, const StoredLinear& linear, int layer)
 {
-    if (kind == NormKind::None || !book.config().normHasParameters)
-        return;
-    book.requireVector(target.weight, target.layer, name + ".weight", book.config().dModel);
-    if (kind == NormKind::LayerNorm)
-        book.requireVector(target.bias, target.layer, name + ".bias", book.config().dModel);
+    const Eigen::Index m = linear.form.outputs, width = linear.form.inputs, h = book.config().dHead;
+    for (int head = 0; head < book.config().nHeads && linear.hasWeight; ++head)
+        book.add(TensorKind::W_O, layer, head, linear.name + ".weight",
+                 linear.form.isConv1d ? layout::stacked(head, h, m) : Slice{head * h, h, m, 1, width});
+    if (linear.hasBias)
+        book.add(TensorKind::b_O, layer, 0, linear.name + ".bias", layout::part(0, m));
 }
 
 } // namespace headwise

@@ -1,7 +1,5 @@
-#include "core/model/config_reader.h"
-#include "core/model/families/families.h"
+#include "core/model/families/family_config.h"
 #include "core/model/merges.h"
-#include "core/model/recipes.h"
 
 #include <nlohmann/json.hpp>
 
@@ -41,8 +39,7 @@ void readNorms(ModelConfig& c, const json& config, ConfigReader& reader)
         key = "normalization";
     const bool isNull = config.contains(key) && !reader.isGiven(key);
     const std::string type = reader.text({key}, isNull ? "none" : "LN");
-    static constexpr std::string_view names[] = {"normalization_type", "normalization"};
-    reader.ignore(names);
+    reader.ignore(Names{"normalization_type", "normalization"});
     c.normHasParameters = type == "LN" || type == "RMS";
     if (type == "LN" || type == "LNPre")
         c.norm = NormKind::LayerNorm;
@@ -98,8 +95,7 @@ void readTransformerLensWindows(ModelConfig& c, const json& config, ConfigReader
 {
     const bool isLocal = reader.flag({"use_local_attn"}, false);
     const int window = reader.optionalSize({"window_size"}).value_or(0);
-    static constexpr std::string_view names[] = {"attn_types"};
-    reader.ignore(names);
+    reader.ignore(Names{"attn_types"});
     if (!isLocal)
         return;
     const json types = config.value("attn_types", json());
@@ -141,9 +137,8 @@ void readMlp(ModelConfig& c, ConfigReader& reader)
                parallel = reader.flag({"parallel_attn_mlp"}, false);
     c.gatedMlp = gated && !c.attentionOnly;
     c.parallelBlocks = parallel && !c.attentionOnly;
-    static constexpr std::string_view activation[] = {"act_fn"};
     if (c.attentionOnly)
-        reader.ignore(activation);
+        reader.ignore(Names{"act_fn"});
     else
         c.activation = reader.activation({"act_fn"}, "relu");
     if (c.activation == Activation::SoluLn && c.gatedMlp)
@@ -157,8 +152,7 @@ void readSkipless(ModelConfig& c, ConfigReader& reader)
     if (c.skipless && (c.norm != NormKind::None || !c.hasPreNorms || c.hasSumNorms || c.hasPostNorms))
         reader.refuse("skipless", "only with normalization_type null");
     const std::string pair = reader.text({"merged"}, "");
-    static constexpr std::string_view source[] = {"merged_from", "merged_from_sha256"};
-    reader.ignore(source);
+    reader.ignore(Names{"merged_from", "merged_from_sha256"});
     if (pair.empty())
         return;
     const std::optional<MergePair> merged = parseMerge(pair);
@@ -207,7 +201,9 @@ void readTheRest(ConfigReader& reader)
     reader.ignore(harmless);
 }
 
-Result<ModelDescription> readTransformerLensConfig(const json& config, std::string_view file)
+} // namespace
+
+Result<ModelDescription> readTransformerLens(const json& config, std::string_view file)
 {
     ConfigReader reader(config, file);
     ModelConfig c;
@@ -226,8 +222,11 @@ Result<ModelDescription> readTransformerLensConfig(const json& config, std::stri
     Result<std::vector<std::string>> warnings = reader.finish();
     if (!warnings)
         return warnings.error();
-    return ModelDescription{std::move(c), *std::move(warnings), {true, true, true}};
+    return ModelDescription{
+        std::move(c), *std::move(warnings), {.attention = true, .mlp = true, .unembed = true, .gate = false}};
 }
+
+namespace {
 
 bool isTransformerLensBuffer(std::string_view name, std::size_t /*rank*/)
 {
@@ -235,18 +234,13 @@ bool isTransformerLensBuffer(std::string_view name, std::size_t /*rank*/)
         || name.ends_with(".rotary_cos");
 }
 
-/// The kinds of a norm's weight and bias.
-struct NormKinds {
-    TensorKind w, b;
-};
-
-void addNorm(RecipeBook& book, const std::string& name, int layer, NormKind kind, NormKinds tensors)
+void addNorm(RecipeBook& book, const std::string& name, NormKind kind, LinearTarget target)
 {
     if (kind == NormKind::None || !book.config().normHasParameters)
         return;
-    book.requireVector(tensors.w, layer, name + ".w", book.config().dModel);
+    book.requireVector(target.weight, target.layer, name + ".w", book.config().dModel);
     if (kind == NormKind::LayerNorm)
-        book.requireVector(tensors.b, layer, name + ".b", book.config().dModel);
+        book.requireVector(target.bias, target.layer, name + ".b", book.config().dModel);
 }
 
 void addMatrix(RecipeBook& book, const std::string& name, TensorKind kind, Eigen::Index rows,
@@ -352,21 +346,23 @@ void addTransformerLensLayer(RecipeBook& book, const std::string& block, int lay
 {
     const ModelConfig& c = book.config();
     if (c.hasPreNorms)
-        addNorm(book, block + "ln1", layer, c.norm, {TensorKind::ln1_w, TensorKind::ln1_b});
+        addNorm(book, block + "ln1", c.norm, {TensorKind::ln1_w, TensorKind::ln1_b, layer});
     addTransformerLensAttention(book, block + "attn.", layer);
     if (c.hasPostNorms || c.hasSumNorms) {
-        addNorm(book, block + "ln1_post", layer, c.norm, {TensorKind::ln1_post_w, TensorKind::ln1_post_b});
+        addNorm(book, block + "ln1_post", c.norm, {TensorKind::ln1_post_w, TensorKind::ln1_post_b, layer});
         if (!c.attentionOnly || c.hasPostNorms)
-            addNorm(book, block + "ln2_post", layer, c.norm,
-                    {TensorKind::ln2_post_w, TensorKind::ln2_post_b});
+            addNorm(book, block + "ln2_post", c.norm,
+                    {TensorKind::ln2_post_w, TensorKind::ln2_post_b, layer});
     }
     if (c.attentionOnly)
         return;
     // A parallel block may have one norm for both its halves.
     if (c.hasPreNorms && (!c.parallelBlocks || book.isStored(block + "ln2.w")))
-        addNorm(book, block + "ln2", layer, c.norm, {TensorKind::ln2_w, TensorKind::ln2_b});
+        addNorm(book, block + "ln2", c.norm, {TensorKind::ln2_w, TensorKind::ln2_b, layer});
     addTransformerLensMlp(book, block + "mlp.", layer);
 }
+
+} // namespace
 
 Result<ModelWeights> loadTransformerLens(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
 {
@@ -377,7 +373,7 @@ Result<ModelWeights> loadTransformerLens(const ModelConfig& config, std::shared_
         addMatrix(book, "pos_embed.W_pos", TensorKind::W_pos, config.nCtx, m);
     for (int layer = 0; layer < config.nLayers; ++layer)
         addTransformerLensLayer(book, "blocks." + std::to_string(layer) + ".", layer);
-    addNorm(book, "ln_final", 0, config.finalNorm, {TensorKind::ln_final_w, TensorKind::ln_final_b});
+    addNorm(book, "ln_final", config.finalNorm, {TensorKind::ln_final_w, TensorKind::ln_final_b, 0});
     // TransformerLens writes W_U even where it equals W_Eᵀ; only a file without it relies on the tie.
     const bool relies = config.tiedEmbeddings && !book.isStored("unembed.W_U");
     book.config().tiedEmbeddings = relies;
@@ -390,22 +386,13 @@ Result<ModelWeights> loadTransformerLens(const ModelConfig& config, std::shared_
     return book.finish();
 }
 
-bool matches(const json& config)
+bool matchesTransformerLens(const json& config)
 {
     // One is enough: reading then lists those that are missing.
     static constexpr std::array keys{"d_model",  "n_heads", "d_head",
                                      "n_layers", "d_vocab", "normalization_type"};
     return familyName(config).empty()
         && std::any_of(keys.begin(), keys.end(), [&](const char* key) { return config.contains(key); });
-}
-
-} // namespace
-
-const Architecture& transformerLens()
-{
-    static constexpr Architecture row{"transformer-lens", matches, readTransformerLensConfig,
-                                      loadTransformerLens};
-    return row;
 }
 
 } // namespace headwise

@@ -7,9 +7,9 @@
 
 namespace headwise {
 
-/// What the names and shapes of a state dict say of a model that brings no config.
+/// The config of a model that brings none, as far as the names and shapes of its state dict tell it.
 struct InferredConfig {
-    std::string text; ///< As of a config.json; empty if the names are of no kind that is known.
+    std::string text;                 ///< A config.json; empty if the names are of no known kind.
     std::vector<std::string> unknown; ///< Keys that change the function and that no tensor tells.
 };
 

@@ -1,6 +1,4 @@
-#include "core/model/hf_config.h"
-
-#include "core/model/families/families.h"
+#include "core/model/families/rotary_config.h"
 
 #include <nlohmann/json.hpp>
 
@@ -158,28 +156,17 @@ RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object,
 
 } // namespace
 
-void splitHeads(ModelConfig& config, ConfigReader& reader, std::optional<int> given)
-{
-    if (!given && config.dModel % config.nHeads != 0)
-        reader.contradiction(std::to_string(config.dModel) + " residual dimensions do not split into "
-                             + std::to_string(config.nHeads) + " heads, and there is no 'head_dim'");
-    config.dHead = given.value_or(std::max(1, config.dModel / config.nHeads));
-}
-
-int readMlpWidth(const ModelConfig& config, ConfigReader& reader, ConfigReader::Names names)
-{
-    return reader.optionalSize(names).value_or(standardMlpWidth(config.dModel));
-}
-
-Rotary readRotary(ModelConfig& config, const json& file, ConfigReader& reader, double standardBase,
-                  double standardPart)
+Rotary readRotary(ModelConfig& config, const json& file, ConfigReader& reader, const RotaryStandard& standard)
 {
     Rotary rotary;
-    rotary.base = reader.number({"rope_theta", "rotary_emb_base"}, standardBase);
-    double part = reader.number({"partial_rotary_factor", "rotary_pct", "rope_pct"}, standardPart);
-    const std::optional<int> context = reader.optionalSize({"original_max_position_embeddings"});
-    static constexpr std::string_view objects[] = {"rope_scaling", "rope_parameters"};
+    rotary.base = reader.number({"rope_theta", "rotary_emb_base"}, standard.base);
+    double part = reader.number({"partial_rotary_factor", "rotary_pct", "rope_pct"}, standard.part);
+    std::optional<int> context = reader.optionalSize({"original_max_position_embeddings"});
+    if (standard.originalContext > 0 && reader.isAbsent("original_max_position_embeddings"))
+        context = standard.originalContext;
+    constexpr Names objects{"rope_scaling", "rope_parameters"};
     reader.ignore(objects);
+    reader.onlySupports("rope_interleaved", {"false"});
     std::string_view scaled;
     for (const std::string_view name : objects) {
         if (!reader.isGiven(name))
@@ -224,97 +211,10 @@ Rotary readSlidingRotary(ModelConfig& config, const json& file, ConfigReader& re
     if (found != file.end() && found->is_object() && found->contains("sliding_attention"))
         own["rope_parameters"] = (*found)["sliding_attention"];
     ConfigReader ownReader(own, "sliding_attention");
-    Rotary rotary = readRotary(config, own, ownReader, base);
+    Rotary rotary = readRotary(config, own, ownReader, {.base = base});
     if (const auto read = ownReader.finish(); !read)
         reader.contradiction(read.error().message);
     return rotary;
-}
-
-void rotateSlidingLayers(ModelConfig& config, const std::vector<bool>& slides, const Rotary& sliding)
-{
-    if (sliding == config.rotary)
-        return;
-    for (const bool slidesHere : slides)
-        config.layerRotary.push_back(slidesHere ? sliding : config.rotary);
-}
-
-std::size_t believedLayers(const ModelConfig& config)
-{
-    return static_cast<std::size_t>(std::min(config.nLayers, 10000));
-}
-
-std::vector<bool> readSlidingLayers(const ModelConfig& config, const json& file, ConfigReader& reader)
-{
-    static constexpr std::string_view names[] = {"layer_types"};
-    reader.ignore(names);
-    if (!reader.isGiven("layer_types"))
-        return {};
-    const json& types = file["layer_types"];
-    std::vector<bool> slides;
-    if (types.is_array())
-        for (const json& type : types)
-            if (type == "full_attention" || type == "sliding_attention")
-                slides.push_back(type == "sliding_attention");
-    if (static_cast<int>(slides.size()) != config.nLayers)
-        reader.refuse("layer_types", "full_attention or sliding_attention for each of the layers");
-    slides.resize(believedLayers(config));
-    return slides;
-}
-
-std::vector<int> windowsOf(const std::vector<bool>& slides, int window)
-{
-    std::vector<int> windows;
-    windows.reserve(slides.size());
-    for (const bool sliding : slides)
-        windows.push_back(sliding ? window : 0);
-    return std::any_of(windows.begin(), windows.end(), [](int w) { return w > 0; }) ? windows
-                                                                                    : std::vector<int>();
-}
-
-Result<ModelDescription> describe(ModelConfig config, const ConfigReader& reader, const BiasPresence& biases)
-{
-    Result<std::vector<std::string>> warnings = reader.finish();
-    if (!warnings)
-        return warnings.error();
-    return ModelDescription{std::move(config), *std::move(warnings), biases};
-}
-
-void finishHuggingFaceKeys(const ModelConfig& config, ConfigReader& reader)
-{
-    if (config.activation == Activation::SoluLn)
-        reader.contradiction("the activation is solu_ln, whose norm a " + config.architecture
-                             + " model does not store");
-    reader.onlySupports("is_encoder_decoder", {"false"});
-    reader.onlySupports("add_cross_attention", {"false"});
-    reader.onlySupports("pruned_heads", {"{}"});
-    reader.onlySupports("quantization_config", {});
-    reader.ignore(huggingFaceKeys());
-    static constexpr std::string_view harmless[] = {"attention_dropout",
-                                                    "hidden_dropout",
-                                                    "hidden_dropout_prob",
-                                                    "attention_probs_dropout_prob",
-                                                    "mlp_dropout",
-                                                    "attn_pdrop",
-                                                    "embd_pdrop",
-                                                    "resid_pdrop",
-                                                    "classifier_dropout",
-                                                    "dropout",
-                                                    "pretraining_tp",
-                                                    "layerdrop",
-                                                    "activation_dropout",
-                                                    "embed_dropout",
-                                                    "embedding_dropout",
-                                                    "summary_type",
-                                                    "summary_use_proj",
-                                                    "summary_activation",
-                                                    "summary_proj_to_labels",
-                                                    "summary_first_dropout",
-                                                    "unsloth_version",
-                                                    "unsloth_fixed",
-                                                    "is_llama_config",
-                                                    "init_std",
-                                                    "rotary"};
-    reader.ignore(harmless);
 }
 
 } // namespace headwise

@@ -1,4 +1,4 @@
-#include "core/model/inferred_config.h"
+#include "core/model/families/inferred_config.h"
 
 #include <nlohmann/json.hpp>
 

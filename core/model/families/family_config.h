@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/model/families/family.h"
+
+#include <vector>
+
+namespace headwise {
+
+/// n_layers, for allocations made before the sizes are checked.
+std::size_t believedLayers(const ModelConfig& config);
+
+/// [n_layers]: `window` where a layer slides, else 0; empty if none does.
+std::vector<int> windowsOf(const std::vector<bool>& slides, int window);
+
+// The functions of FamilyCode, for rules that the table cannot say.
+
+void readGpt2(FamilyReading& reading);
+void readGemma(FamilyReading& reading);
+void readGemma2(FamilyReading& reading);
+void readGemma3(FamilyReading& reading);
+void readGptNeo(FamilyReading& reading);
+void readOpt(FamilyReading& reading);
+void readBloom(FamilyReading& reading);
+void readFalcon(FamilyReading& reading);
+void readStablelm(FamilyReading& reading);
+void readOlmo(FamilyReading& reading);
+void readSmollm3(FamilyReading& reading);
+void readMixtral(FamilyReading& reading);
+void readGpt1(FamilyReading& reading);
+void readBert(FamilyReading& reading);
+void readNanoGpt(FamilyReading& reading);
+
+std::string gpt2Obstacle(const RecipeBook& book, const std::string& prefix);
+std::string phiObstacle(const RecipeBook& book, const std::string& prefix);
+void addOptProjections(RecipeBook& book, const std::string& prefix);
+void addBertParts(RecipeBook& book, const std::string& prefix);
+void addMinGptPositions(RecipeBook& book, const std::string& prefix);
+void addMixtralExperts(RecipeBook& book, const std::string& block, int layer);
+
+bool matchesTransformerLens(const nlohmann::json& config);
+Result<ModelDescription> readTransformerLens(const nlohmann::json& config, std::string_view file);
+Result<ModelWeights> loadTransformerLens(const ModelConfig& config, std::shared_ptr<const WeightMap> file);
+
+} // namespace headwise

@@ -1,0 +1,55 @@
+#include "core/model/families/family.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace headwise {
+namespace {
+
+bool contains(const Names& names, std::string_view name)
+{
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+} // namespace
+
+std::string familyName(const nlohmann::json& config)
+{
+    const auto type = config.find("model_type");
+    const auto names = config.find("architectures");
+    std::string first;
+    if (names != config.end() && names->is_array() && !names->empty() && names->front().is_string())
+        first = names->front().get<std::string>();
+    for (const Family& family : families())
+        if (contains(family.classes, first))
+            return std::string(family.name);
+    const std::string own = type != config.end() && type->is_string() ? type->get<std::string>() : first;
+    for (const Family& family : families())
+        if (contains(family.otherTypes, own))
+            return std::string(family.name);
+    return own;
+}
+
+Result<const Family*> findFamily(const nlohmann::json& config, const std::string& file)
+{
+    const std::string name = familyName(config);
+    std::string supported = "this version reads ";
+    for (const Family& family : families()) {
+        if (family.code.matches ? family.code.matches(config) : family.name == name)
+            return &family;
+        if (!family.code.matches)
+            supported += std::string(family.name) + ", ";
+    }
+    supported += "and TransformerLens' own configs (d_model, n_heads, …, no model_type)";
+    if (name.empty())
+        return Error{
+            ErrorCode::Unsupported,
+            "'" + file
+                + "' names no family of models: it has no 'model_type', and none of TransformerLens' own keys; "
+                + supported + "."};
+    return Error{ErrorCode::Unsupported,
+                 "'" + file + "' describes a model of type '" + name + "'; " + supported + "."};
+}
+
+} // namespace headwise

@@ -1,0 +1,123 @@
+#include "core/model/families/family_config.h"
+
+namespace headwise {
+
+namespace {
+
+using enum TensorKind;
+
+} // namespace
+
+std::string gpt2Obstacle(const RecipeBook& book, const std::string& prefix)
+{
+    // nanoGPT uses the same names for nn.Linear weights, which are the transposes: only c_attn is not square.
+    const std::string name = prefix + "h.0.attn.c_attn.weight";
+    const Eigen::Index m = book.config().dModel;
+    if (book.shapeOf(name) != std::vector<Eigen::Index>{3 * m, m})
+        return {};
+    return "Tensor '" + name
+        + "' is stored as [3·d_model, d_model], as nanoGPT does, and not as Hugging Face's GPT-2, [d_model, 3·d_model]; if this is a nanoGPT, say so with --set model_type=nanogpt.";
+}
+
+std::string phiObstacle(const RecipeBook& book, const std::string& /*prefix*/)
+{
+    if (!book.isStored("transformer.h.0.mixer.Wqkv.weight"))
+        return {};
+    return "'" + book.path().string()
+        + "' has the tensor names of the first Phi-2 upload (mixer.Wqkv); fetch the model again in the layout of PhiForCausalLM.";
+}
+
+/// The matrices between stored embeddings and a wider residual stream (OPT-350m).
+void addOptProjections(RecipeBook& book, const std::string& prefix)
+{
+    const Eigen::Index m = book.config().dModel, e = book.config().dEmbed;
+    if (e == 0)
+        return;
+    const std::string in = prefix + "project_in.weight", out = prefix + "project_out.weight";
+    if (book.require(in, {m, e}))
+        book.add(W_Eproj, 0, 0, in, layout::transposed(e, m));
+    if (book.require(out, {e, m}))
+        book.add(W_Uproj, 0, 0, out, layout::transposed(m, e));
+}
+
+/// The first token type, and the head that predicts tokens: a matrix, an activation and a norm before the tied embedding. A
+/// BertModel is saved without the head.
+void addBertParts(RecipeBook& book, const std::string& prefix)
+{
+    const Eigen::Index m = book.config().dModel;
+    // Every token is taken as one of the first segment.
+    const std::string segments = prefix + "embeddings.token_type_embeddings.weight";
+    const auto shape = book.shapeOf(segments);
+    if (book.require(segments, {shape.size() == 2 ? shape[0] : 2, m}))
+        book.add(b_E, 0, 0, segments, layout::part(0, m));
+    const std::string head = "cls.predictions.transform.";
+    if (!book.isStored(head + "dense.weight")) {
+        book.config().hasHeadTransform = false;
+        book.config().finalNorm = NormKind::None;
+        book.warn(
+            "The file has no head that predicts tokens (cls.predictions): what is shown as output is the last residual stream against the embedding.");
+        return;
+    }
+    addLinear(book, head + "dense", {m, m, StoredBias::Present}, {W_head, b_head});
+    const bool isOld = book.isStored(head + "LayerNorm.gamma");
+    book.requireVector(ln_final_w, 0, head + (isOld ? "LayerNorm.gamma" : "LayerNorm.weight"), m);
+    book.requireVector(ln_final_b, 0, head + (isOld ? "LayerNorm.beta" : "LayerNorm.bias"), m);
+    const bool hasOwn = book.isStored("cls.predictions.bias");
+    book.requireVector(b_U, 0, hasOwn ? "cls.predictions.bias" : "cls.predictions.decoder.bias",
+                       book.config().dVocabOut);
+}
+
+void addMinGptPositions(RecipeBook& book, const std::string& /*prefix*/)
+{
+    const Eigen::Index n = book.config().nCtx, m = book.config().dModel;
+    if (book.require("pos_emb", {1, n, m}))
+        book.add(W_pos, 0, 0, "pos_emb", layout::plain(n, m));
+}
+
+namespace {
+
+/// One expert out of matrices that hold all of them: gate_up_proj [E, 2f, m] and down_proj [E, m, f].
+void addFusedExperts(RecipeBook& book, const std::string& experts, int layer)
+{
+    const ModelConfig& c = book.config();
+    const Eigen::Index m = c.dModel, f = c.dMlp;
+    const std::string gateUp = experts + "gate_up_proj", down = experts + "down_proj";
+    const bool hasGateUp = book.require(gateUp, {c.nExperts, 2 * f, m});
+    const bool hasDown = book.require(down, {c.nExperts, m, f});
+    for (int expert = 0; expert < c.nExperts; ++expert) {
+        if (hasGateUp) {
+            const Eigen::Index first = 2 * f * m * expert;
+            book.add(W_gate, layer, expert, gateUp, {first, m, f, 1, m});
+            book.add(W_in, layer, expert, gateUp, {first + f * m, m, f, 1, m});
+        }
+        if (hasDown)
+            book.add(W_out, layer, expert, down, {expert * m * f, f, m, 1, f});
+    }
+}
+
+} // namespace
+
+void addMixtralExperts(RecipeBook& book, const std::string& block, int layer)
+{
+    const ModelConfig& c = book.config();
+    const Eigen::Index m = c.dModel, f = c.dMlp;
+    // Files saved by newer versions have the second name, and may have all experts in one tensor.
+    const std::string moe = block + (book.isStored(block + "mlp.gate.weight") ? "mlp." : "block_sparse_moe.");
+    const std::string router = moe + "gate.weight";
+    if (book.require(router, {c.nExperts, m}))
+        book.add(W_router, layer, 0, router, layout::transposed(m, c.nExperts));
+    if (book.isStored(moe + "experts.gate_up_proj"))
+        return addFusedExperts(book, moe + "experts.", layer);
+    for (int expert = 0; expert < c.nExperts; ++expert) {
+        const std::string one = moe + "experts." + std::to_string(expert) + ".";
+        const auto add = [&](const char* name, TensorKind kind, Eigen::Index in, Eigen::Index out) {
+            if (book.require(one + name, {out, in}))
+                book.add(kind, layer, expert, one + name, layout::transposed(in, out));
+        };
+        add("w1.weight", W_gate, m, f);
+        add("w3.weight", W_in, m, f);
+        add("w2.weight", W_out, f, m);
+    }
+}
+
+} // namespace headwise
