@@ -1,7 +1,7 @@
 #include "app/commands/info_tensors.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
-#include "core/model/merges.h"
+#include "core/model/model_facts.h"
 
 #include <nlohmann/json.hpp>
 
@@ -42,96 +42,6 @@ struct InfoOptions {
     bool tensors = false;
 };
 
-/// Everything that is printed, whichever way.
-struct Answer {
-    ModelConfig config;
-    std::int64_t parameters = 0;
-    WeightCount count;
-    Flops flops;
-    std::vector<std::string> warnings;
-    std::array<Merge, 3> merges;
-    std::shared_ptr<const ModelWeights> weights; ///< Null on a folder with config.json alone.
-};
-
-bool hasWeights(const std::filesystem::path& path)
-{
-    std::error_code code;
-    if (!std::filesystem::is_directory(path, code))
-        return true;
-    static constexpr std::array<std::string_view, 7> endings{".safetensors", ".index.json", ".pt",  ".pth",
-                                                             ".bin",         ".npz",        ".gguf"};
-    for (const auto& entry : std::filesystem::directory_iterator(path, code)) {
-        const std::string name = entry.path().filename().string();
-        if (std::any_of(endings.begin(), endings.end(),
-                        [&](std::string_view end) { return name.ends_with(end); }))
-            return true;
-    }
-    return false;
-}
-
-/// What the sizes and the family say where no weights can be counted.
-std::int64_t parameterCount(const ModelDescription& description)
-{
-    const ModelConfig& c = description.config;
-    const BiasPresence& biases = description.biases;
-    const std::int64_t width = c.dModel;
-    const auto norm = [&](NormKind kind) -> std::int64_t {
-        if (kind == NormKind::None || !c.normHasParameters)
-            return 0;
-        return kind == NormKind::LayerNorm ? 2 * width : width;
-    };
-    const int placements = (c.hasPreNorms ? 1 : 0) + (c.hasPostNorms || c.hasSumNorms ? 1 : 0);
-    const std::int64_t headWidths = static_cast<std::int64_t>(c.nHeads + c.nKvHeads) * c.dHead;
-    std::int64_t perLayer =
-        std::int64_t(c.attentionOnly || biases.oneNorm ? 1 : 2) * placements * norm(c.norm);
-    if (biases.attention)
-        perLayer += headWidths + static_cast<std::int64_t>(c.nKvHeads) * c.dHead;
-    if (biases.attentionOutput.value_or(biases.attention))
-        perLayer += width;
-    if (c.qkNorm != NormKind::None)
-        perLayer +=
-            c.qkNormOverAllHeads || c.qkNorm == NormKind::LayerNorm ? headWidths : std::int64_t(2) * c.dHead;
-    if (biases.mlp && !c.attentionOnly)
-        perLayer +=
-            width + std::int64_t(c.dMlp) * (c.gatedMlp && c.architecture != "transformer-lens" ? 2 : 1);
-    if (c.activation == Activation::SoluLn && !c.attentionOnly && norm(c.norm) > 0)
-        perLayer += std::int64_t(2) * c.dMlp;
-    return countWeights(c).total + c.nLayers * perLayer + norm(c.finalNorm) + norm(c.embeddingNorm)
-        + (c.positional == Positional::Learned ? width * c.nCtx : 0) + (biases.unembed ? c.dVocabOut : 0)
-        + (c.hasHeadTransform ? width * width + width : 0);
-}
-
-Result<Answer> answerOf(const ModelSource& source, const Task& task)
-{
-    if (!hasWeights(source.path)) {
-        const Result<ModelDescription> description = readModelConfig(source);
-        if (!description)
-            return description.error();
-        const ModelConfig& c = description->config;
-        return Answer{c,
-                      parameterCount(*description),
-                      countWeights(c),
-                      countFlops(c),
-                      description->warnings,
-                      mergesOf(c),
-                      nullptr};
-    }
-    const Result<std::shared_ptr<const ModelWeights>> weights = loadModel(source, task);
-    if (!weights)
-        return weights.error();
-    const ModelConfig& c = (*weights)->config();
-    const Result<std::array<Merge, 3>> merges = mergesOf(**weights, task);
-    if (!merges)
-        return merges.error();
-    return Answer{c,
-                  (*weights)->parameterCount(),
-                  countWeights(c),
-                  countFlops(c),
-                  (*weights)->warnings(),
-                  *merges,
-                  *weights};
-}
-
 /// An integer while it can be told from its neighbours, as every count is in practice.
 ordered_json countJson(double value)
 {
@@ -153,9 +63,9 @@ ordered_json mergesJson(const std::array<Merge, 3>& merges)
     return list;
 }
 
-ordered_json jsonOf(const Answer& answer)
+ordered_json jsonOf(const ModelFacts& facts)
 {
-    const ModelConfig& c = answer.config;
+    const ModelConfig& c = facts.config;
     ordered_json json{{"name", c.name},
                       {"architecture", c.architecture},
                       {"n_layers", c.nLayers},
@@ -169,15 +79,15 @@ ordered_json jsonOf(const Answer& answer)
                       {"normalization", normalizationName(c)},
                       {"positional", positionalName(c.positional)},
                       {"tied_embeddings", c.tiedEmbeddings}};
-    json["parameters"] = {{"total", answer.parameters},
-                          {"embedding", answer.count.embedding},
-                          {"attention_qp_per_layer", answer.count.qpPerLayer},
-                          {"attention_kv_per_layer", answer.count.kvPerLayer},
-                          {"mlp_per_layer", answer.count.mlpPerLayer}};
-    json["flops"] = {{"per_token", countJson(answer.flops.perToken)},
-                     {"per_sequence", countJson(answer.flops.perSequence)}};
-    json["warnings"] = answer.warnings;
-    json["merges"] = mergesJson(answer.merges);
+    json["parameters"] = {{"total", facts.parameters},
+                          {"embedding", facts.count.embedding},
+                          {"attention_qp_per_layer", facts.count.qpPerLayer},
+                          {"attention_kv_per_layer", facts.count.kvPerLayer},
+                          {"mlp_per_layer", facts.count.mlpPerLayer}};
+    json["flops"] = {{"per_token", countJson(facts.flops.perToken)},
+                     {"per_sequence", countJson(facts.flops.perSequence)}};
+    json["warnings"] = facts.warnings;
+    json["merges"] = mergesJson(facts.merges);
     return json;
 }
 
@@ -258,35 +168,34 @@ void printMerges(const std::array<Merge, 3>& merges)
     }
 }
 
-void printCard(const Answer& answer)
+void printCard(const ModelFacts& facts)
 {
-    const WeightCount& count = answer.count;
-    printArchitecture(answer.config);
+    const WeightCount& count = facts.count;
+    printArchitecture(facts.config);
     std::cout << "\nParameters\n";
-    printCount("total", answer.parameters, "");
+    printCount("total", facts.parameters, "");
     printCount("embedding", count.embedding,
-               answer.config.tiedEmbeddings ? "W_E, which is W_U too" : "W_E and W_U");
+               facts.config.tiedEmbeddings ? "W_E, which is W_U too" : "W_E and W_U");
     printCount("attention Q, P", count.qpPerLayer, "per layer");
     printCount("attention K, V", count.kvPerLayer, "per layer");
     printCount("MLP", count.mlpPerLayer, "per layer");
     std::cout << "\nForward pass\n";
-    printInfoRow("per token", infoScaled(answer.flops.perToken) + "flop, the last of a full context");
+    printInfoRow("per token", infoScaled(facts.flops.perToken) + "flop, the last of a full context");
     printInfoRow("per sequence",
-                 infoScaled(answer.flops.perSequence) + "flop, " + std::to_string(answer.config.nCtx)
+                 infoScaled(facts.flops.perSequence) + "flop, " + std::to_string(facts.config.nCtx)
                      + " tokens");
-    printMerges(answer.merges);
-    if (!answer.weights)
+    printMerges(facts.merges);
+    if (!facts.weights)
         std::cout << "\nThere are no weights here; everything above follows from the config.\n";
-    const std::vector<std::string> notes = circuitNotes(answer.config);
-    if (!notes.empty())
+    if (!facts.notes.empty())
         std::cout << "\nWhat a circuit leaves out\n";
-    for (const std::string& note : notes)
+    for (const std::string& note : facts.notes)
         std::cout << "  " << note << '\n';
-    if (answer.weights)
-        printReport(*answer.weights);
-    if (!answer.warnings.empty())
+    if (facts.weights)
+        printReport(*facts.weights);
+    if (!facts.warnings.empty())
         std::cout << "\nWarnings\n";
-    for (const std::string& warning : answer.warnings)
+    for (const std::string& warning : facts.warnings)
         std::cout << "  " << warning << '\n';
 }
 
@@ -295,10 +204,10 @@ Result<int> info(const InfoOptions& options, const Task& task)
     const Result<ModelSource> source = options.model->source();
     if (!source)
         return source.error();
-    const Result<Answer> answer = answerOf(*source, task);
-    if (!answer)
-        return answer.error();
-    if (options.tensors && !answer->weights)
+    const Result<ModelFacts> facts = modelFacts(*source, task);
+    if (!facts)
+        return facts.error();
+    if (options.tensors && !facts->weights)
         return Error{ErrorCode::NotFound,
                      "There are no weights in '" + source->path.string()
                          + "', so there are no tensors to list."};
@@ -306,28 +215,28 @@ Result<int> info(const InfoOptions& options, const Task& task)
     std::vector<NormFactors> norms;
     if (options.tensors) {
         Result<StatisticsOfAll> all =
-            checkedAnswer(statisticsOfAll(answer->weights->file(), options.json ? histogramBins : 0, task),
-                          answer->weights->file());
+            checkedAnswer(statisticsOfAll(facts->weights->file(), options.json ? histogramBins : 0, task),
+                          facts->weights->file());
         if (!all)
             return all.error();
         statistics = *std::move(all);
-        norms = normFactors(*answer->weights);
+        norms = normFactors(*facts->weights);
     }
     if (options.json) {
-        ordered_json json = jsonOf(*answer);
+        ordered_json json = jsonOf(*facts);
         if (options.tensors) {
-            json["circuit_notes"] = circuitNotes(answer->config);
-            json["load_report"] = reportJson(*answer->weights);
-            json["tensors"] = tensorsJson(*answer->weights, statistics);
+            json["circuit_notes"] = facts->notes;
+            json["load_report"] = reportJson(*facts->weights);
+            json["tensors"] = tensorsJson(*facts->weights, statistics);
             json["norm_factors"] = normsJson(norms);
         }
         printJson(json);
         return 0;
     }
-    printCard(*answer);
+    printCard(*facts);
     if (options.tensors) {
         printNorms(norms);
-        printTensors(*answer->weights, statistics);
+        printTensors(*facts->weights, statistics);
     }
     return 0;
 }

@@ -50,9 +50,12 @@ ModelWeights ModelWeights::withConfig(ModelConfig config) const
 std::int64_t ModelWeights::parameterCount() const
 {
     std::int64_t count = 0;
-    for (const auto& [key, view] : m_views)
-        if (std::get<0>(key) != TensorKind::W_U || !m_config.tiedEmbeddings)
+    TensorView previous; // One weight of a norm may serve all heads of a layer.
+    for (const auto& [key, view] : m_views) {
+        if (view != previous && (std::get<0>(key) != TensorKind::W_U || !m_config.tiedEmbeddings))
             count += static_cast<std::int64_t>(view.rows) * view.cols;
+        previous = view;
+    }
     return count;
 }
 
