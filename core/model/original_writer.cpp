@@ -336,7 +336,8 @@ Result<Done> writeOriginalFolder(const ProcessedWeights& weights, const Original
                                  const fs::path& folder, ExistingFolder existing, const Task& task)
 {
     const ModelWeights& model = weights.original();
-    if (model.config().architecture == "transformer-lens")
+    // A TransformerLens file stores the canonical tensors themselves: it has no names of its own for W_E and W_U.
+    if (model.embeddingNames().input.empty())
         return writeTransformerLensFolder(weights, original, folder, existing, task);
     return writeModelFolder(original, folder, existing, [&](const fs::path& beside) -> Result<Done> {
         const fs::path file = beside / "model.safetensors";

@@ -42,8 +42,10 @@ const std::vector<Relation>& askedRelations(const AnalysisOptions& options)
 
 int standardK(const ModelConfig& config, bool isCopying)
 {
+    // The vocabulary of Llama 3. SmolLM3 has it too, but in some layers no positions.
     constexpr int llama3Tokens = 128256;
-    if (config.architecture == "llama" && config.dVocab == llama3Tokens)
+    const bool isLlama3 = config.dVocab == llama3Tokens && config.layerRotary.empty();
+    if (isLlama3)
         return isCopying ? 3 : 25;
     return isCopying ? 1 : 10;
 }
