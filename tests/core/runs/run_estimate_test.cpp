@@ -152,7 +152,7 @@ private slots:
         QVERIFY(findAnalysis("tables")->cost(config, options).bytes < 1e6);
     }
 
-    /// What is too much for all heads is asked about some; the sentence is true in the window and on the command line.
+    /// An analysis that is too much for all heads is asked about some. The sentence names the window and the command line.
     void allHeadsCanBeTooMany()
     {
         const ModelConfig config = gpt2Small();
