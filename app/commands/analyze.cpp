@@ -25,8 +25,8 @@ constexpr std::string_view analyzeFooter =
     "heads * d_vocab^2 * d_head is at most 2e11. An analysis that does not apply to the model is left out with a\n"
     "warning. Heads that were not asked for are NaN. Ids without a token, and what the options under Tokens\nleave out, are in no table, rank or search, and in every spectrum, eigenvalue and norm. The file is described in core/session/FORMAT.md.\n"
     "A run of more than a minute says first roughly how long it takes; headwise list-analyses MODEL says so of each\nanalysis. One that needs more memory than is free is refused before it starts.\n"
-    "What is found is kept in SESSION.h5.partial until the session is written: the same command takes up a run that\nwas killed where it stopped.\n"
-    "A SESSION.h5 that is there keeps its notes, bookmarks, view and other results; an analysis computed again "
+    "Results so far are kept in SESSION.h5.partial until the session is written: the same command resumes a killed\nrun where it stopped.\n"
+    "An existing SESSION.h5 keeps its notes, bookmarks, view and other results; an analysis computed again "
     "replaces\nits earlier numbers. A session of another model, or computed with other switches, --embedding or --precision,\nis refused; --replace begins anew.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model, 4 input/output or memory, 130 cancelled.";
@@ -216,14 +216,15 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
     options->processing = addProcessingArguments(*command);
     addHeadChangeArguments(*command, options->processing);
     command
-        ->add_option("--analyses", options->analyses, "Which, as headwise list-analyses names them, or all")
+        ->add_option("--analyses", options->analyses,
+                     "Analyses to compute, by their names in headwise list-analyses, or all")
         ->type_name("a,b,...|all");
     CLI::Option* heads =
-        command->add_option("--heads", options->heads, "Which heads, as in 0.1,2.*; without it all")
+        command->add_option("--heads", options->heads, "Heads to compute, as in 0.1,2.*; default: all")
             ->type_name("L.H,...");
     command
         ->add_flag("--one-end", options->oneEnd,
-                   "Of composition: every pair with one end among --heads, not those of two of them alone")
+                   "For composition: include pairs in which only one head is in --heads")
         ->needs(heads);
     command
         ->add_option("--embedding", options->embedding,

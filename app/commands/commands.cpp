@@ -82,11 +82,11 @@ void addWindowOptions(CLI::App& root, WindowOptions& options)
 void addGlobalOptions(CLI::App& root, GlobalOptions& options)
 {
     root.formatter(std::make_shared<HelpFormat>());
-    root.set_help_flag("-h,--help", "Says what a command does and ends");
+    root.set_help_flag("-h,--help", "Explains a command and exits");
     root.set_version_flag("--version", "headwise " + std::string(versionText()),
                           "Prints the version and ends");
     root.add_option("--log-level", options.logLevel,
-                    "What goes into the log file: trace, debug, info, warning, error or off")
+                    "Lowest level in the log file: trace, debug, info, warning, error or off")
         ->type_name("LEVEL");
     root.add_flag("--progress", options.progress, "Shows progress on stderr though it is not a terminal");
     root.fallthrough(); // so that both may also follow the command

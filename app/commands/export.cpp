@@ -179,17 +179,20 @@ void addLook(CLI::App& command, ExportOptions& options)
     command
         .add_option(
             "--preset", options.preset,
-            "Of figures: size and font size of a single (85 mm) or double column (178 mm), a slide or a poster; --size and --font-size win")
+            "Size and font size for a single (85 mm) or double column (178 mm), a slide or a poster; --size and --font-size take precedence")
         ->type_name("NAME");
-    command.add_option("--font", look.fontFamily, "Of figures: font family; without it the program's")
+    command.add_option("--font", look.fontFamily, "Font family of figures; default: the program's")
         ->type_name("FAMILY");
-    command.add_option("--font-size", look.fontSize, "Of figures: points")->capture_default_str();
-    command.add_option("--line-width", look.lineWidth, "Of figures: points, of curves; hairlines follow")
+    command.add_option("--font-size", look.fontSize, "Font size of figures, in points")
         ->capture_default_str();
-    command.add_flag("--no-title", options.noTitle, "Of figures: without the title");
-    command.add_flag("--no-color-bar", options.noColorBar, "Of heatmaps: without the colour bar");
-    command.add_flag("--no-axes", options.noAxes, "Of figures: without ticks, labels and titles of the axes");
-    command.add_flag("--transparent", look.transparent, "Of figures: no white behind them");
+    command
+        .add_option("--line-width", look.lineWidth,
+                    "Width of curves in figures, in points; hairlines scale with it")
+        ->capture_default_str();
+    command.add_flag("--no-title", options.noTitle, "Omits the title of a figure");
+    command.add_flag("--no-color-bar", options.noColorBar, "Omits the colour bar of a heatmap");
+    command.add_flag("--no-axes", options.noAxes, "Omits the ticks, labels and titles of the axes");
+    command.add_flag("--transparent", look.transparent, "Makes the background of a figure transparent");
 }
 
 } // namespace
@@ -200,14 +203,15 @@ void addExportCommand(CLI::App& root, CommandContext& context)
     CLI::App* command =
         root.add_subcommand("export", "Writes a view of a session as a figure or as its numbers");
     command->add_option("SESSION", options->session, "A session file, as analyze writes it");
-    command->add_option("--view", options->view, "What to export; --list names them")->type_name("NAME");
+    command->add_option("--view", options->view, "The view to export; --list names them")->type_name("NAME");
     command->add_option("--head", options->head, "The head of views that show one")->type_name("L.H");
     command
         ->add_option("-o,--output", options->file,
                      "FILE.png, .svg, .pdf; the numbers: .csv, .tsv, .npy, .tex, .md")
         ->type_name("FILE");
-    command->add_option("--size", options->size, "Of figures: WIDTHxHEIGHTmm")->capture_default_str();
-    command->add_option("--dpi", options->look.dpi, "Of PNG: dots per inch")->capture_default_str();
+    command->add_option("--size", options->size, "Size of a figure: WIDTHxHEIGHTmm")->capture_default_str();
+    command->add_option("--dpi", options->look.dpi, "Resolution of a PNG in dots per inch")
+        ->capture_default_str();
     addLook(*command, *options);
     command->add_flag("--list", options->list, "Names the views, or those of SESSION, with what each needs");
     command->callback([options, command, &context] {

@@ -16,8 +16,9 @@ std::optional<CircuitKind> parseFullCircuit(const std::string& name)
 void addOffsetOption(CLI::App& command, int& offset)
 {
     command
-        .add_option("--offset", offset,
-                    "Of full-qk with rotary positions: W_Q R(N) W_K^T, the key N places before the query (0)")
+        .add_option(
+            "--offset", offset,
+            "For full-qk with rotary positions: W_Q R(N) W_K^T, the key N positions before the query (default 0)")
         ->check(CLI::NonNegativeNumber.description(""))
         ->type_name("N");
 }

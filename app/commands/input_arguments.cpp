@@ -193,7 +193,7 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
             "How analyses that compare norms measure lengths in the residual stream: identity, as the weights are (the default), or embedding, by the covariance of --embedding's rows")
         ->check(CLI::IsMember({"identity", "embedding"}).description(""))
         ->type_name("METRIC");
-    command.add_option("--seed", arguments->seed, "Of random baselines and random sequences (0)")
+    command.add_option("--seed", arguments->seed, "Seed for random baselines and sequences (default 0)")
         ->type_name("N");
     return arguments;
 }

@@ -185,7 +185,7 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
                       "Drops the skip connections and the norms: another function");
     command
         ->add_option("--merge", options->merge,
-                     "Of a skipless model: merges Q, K or V and P into their neighbours")
+                     "For a skipless model: merges Q, K or V and P into their neighbours")
         ->check(CLI::IsMember({"qp", "kp", "vp"}).description(""))
         ->type_name("qp|kp|vp");
     options->processing = addProcessingArguments(*command);

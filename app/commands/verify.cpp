@@ -294,8 +294,8 @@ void addVerifyCommand(CLI::App& root, CommandContext& context)
         "prints the largest |log-softmax(after) - log-softmax(original)| over positions and vocabulary. The steps add up.\n"
         "Without --tokens and --prompt: min(64, n_ctx) ids, std::mt19937 with seed 0, modulo d_vocab.\n"
         "Exit code 1 if a difference is above the tolerance; a skipped step is no failure.\n"
-        "Of a skipless model each possible merge is compared with the model as it is; of a merged one, it with the\n"
-        "skipless counterpart of the model that its config names or --unmerged does.");
+        "For a skipless model, each possible merge is compared with the unmerged model. A merged model is compared with\n"
+        "the skipless counterpart of the model named by its config or by --unmerged.");
     auto options = std::make_shared<VerifyOptions>();
     options->model = addModelArguments(*command);
     options->prompt = addPromptArguments(*command);
@@ -313,7 +313,7 @@ void addVerifyCommand(CLI::App& root, CommandContext& context)
         ->type_name("NATS");
     command
         ->add_option("--unmerged", options->unmerged,
-                     "Of a merged model: the model it was made of, if its config does not name it")
+                     "For a merged model: the model it was made from, if its config does not name it")
         ->type_name("MODEL");
     command->add_flag("--json", options->json, "Prints steps, tolerance, tokens and ok as JSON");
     options->processing = addProcessingArguments(*command);
