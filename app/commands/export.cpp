@@ -115,7 +115,7 @@ Result<FigureLook> lookOf(const ExportOptions& options, const CLI::App& command)
     return look;
 }
 
-/// What stands before a table in LaTeX: the view, and where its numbers come from.
+/// Comment above a table in LaTeX: the view, and where its numbers come from.
 std::string commentOf(const View& view)
 {
     std::string comment = view.picture.title + " (" + view.subtitle + ")";

@@ -18,12 +18,12 @@ struct View {
     std::string name;           ///< "spectrum", or the path of an array.
     Picture picture;            ///< Its title names the head: "L1H5 singular values".
     std::optional<HeadId> head; ///< The head it shows; none: all heads, or no head.
-    std::size_t dimensions = 0; ///< Of its numbers. Only one or two have a picture.
+    std::size_t dimensions = 0; ///< Dimensions of its numbers. Only one or two have a picture.
     std::string subtitle;       ///< "demo, processed weights, raw embedding"
-    std::string embedding;      ///< Of full circuits; empty where no token side is involved.
+    std::string embedding;      ///< Embedding of full circuits; empty where no token side is involved.
     std::string filter;         ///< The tokens it counts, "--first-id 1000"; empty: all.
     std::string definition;
-    /// What is needed to make it again, in the order in which it is written: model, processing, embedding, …
+    /// Keys and values needed to make it again, in the order in which they are written: model, processing, embedding, …
     std::vector<std::pair<std::string, std::string>> provenance;
 };
 

@@ -112,7 +112,7 @@ private slots:
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->results()->find("scores/copying"), patience);
         QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning(), patience);
-        // What the mouse asks where Shift+F1 was pressed; the box with the answer is Qt's.
+        // Shift+F1 asks what is under the mouse; the box with the answer is Qt's.
         const auto answers = [](QWidget* widget, const QPoint& at) {
             QHelpEvent asked(QEvent::QueryWhatsThis, at, widget->mapToGlobal(at));
             return QApplication::sendEvent(widget, &asked) && asked.isAccepted();

@@ -60,7 +60,7 @@ quint32 bigEndian(const QByteArray& bytes, qsizetype at)
     return value;
 }
 
-/// What a table's cells should be: the label, then the numbers of the row, two for a complex one.
+/// Cells expected in a table: the label, then the numbers of the row, two for a complex one.
 std::vector<double> cellsOf(const PictureNumbers& view)
 {
     std::vector<double> numbers;

@@ -24,7 +24,7 @@ constexpr double lettersInListEntry = 16; // a token and its value
 struct ListColumns {
     int entries = 0; ///< Shown of each list.
     int all = 0;
-    double width = 0; ///< Of the name and of each entry.
+    double width = 0; ///< Width of the name and of each entry.
     double gap = 0;
 
     ListColumns(int columns, double room, double letter)

@@ -149,7 +149,7 @@ private slots:
         window.saveTo(m_folder->filePath(QStringLiteral("saved.h5")));
         QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->session()->isModified(), patience);
         QTRY_COMPARE_WITH_TIMEOUT(copies(), QStringList(), patience);
-        // What changes after that is kept again, as a copy of that session.
+        // Later changes are kept again, as a copy of that session.
         window.workspace()->notebook()->setNote({0, 2}, words);
         QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
         test::discardNotes(window);

@@ -69,7 +69,7 @@ private slots:
         opened.workspace.selection()->setHead({0, 1}); // the newest question is answered
         opened.workspace.selection()->setHead({1, 2});
         QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {1, 2}), patience);
-        // What the first of them raises most.
+        // Tokens that the first of them raises most.
         const Circuits& circuits = *opened.workspace.model()->circuits();
         const int token = tokenIn(table, 0);
         const RowVector<double> logits = circuits.weights().W_E<double>(token, 1)
@@ -95,7 +95,7 @@ private slots:
         QVERIFY2(isSaid, qPrintable(null));
         QCOMPARE(opened.page.figures(), QList<FigureSource*>{table});
         QCOMPARE(dataRows(table).size(), std::size_t{31}); // and the titles
-        // What was shown before is there at once.
+        // A head shown before is there at once.
         opened.workspace.selection()->setHead({0, 1});
         QVERIFY(table->isHidden());
         QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {0, 1}), patience);
