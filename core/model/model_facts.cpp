@@ -80,13 +80,14 @@ Result<ModelFacts> modelFacts(const ModelSource& source, const Task& task)
         facts.merges = *std::move(merges);
         facts.warnings = facts.weights->warnings();
     } else {
-        Result<ModelDescription> description = readModelConfig(source);
-        if (!description)
-            return description.error();
-        facts.parameters = parameterCount(*description);
-        facts.config = std::move(description->config);
+        Result<ModelDescription> read = readModelConfig(source);
+        if (!read)
+            return read.error();
+        ModelDescription description = *std::move(read);
+        facts.parameters = parameterCount(description);
+        facts.config = std::move(description.config);
         facts.merges = mergesOf(facts.config);
-        facts.warnings = std::move(description->warnings);
+        facts.warnings = std::move(description.warnings);
     }
     facts.count = countWeights(facts.config);
     facts.flops = countFlops(facts.config);

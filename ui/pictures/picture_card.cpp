@@ -178,21 +178,6 @@ QString PictureCard::viewNameOf(const QWidget* figure) const
     return text(headwise::viewNameOf(shown));
 }
 
-QString PictureCard::viewNameOf(const QWidget* figure) const
-{
-    Picture shown = m_picture;
-    if (shown.kind == PictureCardKind::HeadGrid) { // a figure for each array
-        const auto figures = m_body->figures();
-        const auto at = std::ranges::find(figures, figure, [](const auto& named) { return named.first; });
-        auto arrays = pictureData(m_picture, m_workspace->results()).arrays;
-        std::erase_if(arrays, [](const ResultArray* array) { return array->shape.size() != 2; });
-        const auto place = static_cast<std::size_t>(at - figures.begin());
-        if (place < arrays.size())
-            shown.arrays = {arrays[place]->path};
-    }
-    return text(headwise::viewNameOf(shown));
-}
-
 bool PictureCard::eventFilter(QObject* watched, QEvent* event)
 {
     // The page scrolls under the wheel, not the picture that happens to come along: that one is clicked first. A choice

@@ -30,13 +30,6 @@ public:
     /// On paper each row of lists has as many entries as can be read. None: the columns as they are.
     void setLists(const std::optional<ListTitles>& titles) { m_lists = titles; }
 
-    /// Words over the two parts of a table whose rows are a name and a list of tokens, each with its value.
-    struct ListTitles {
-        QString rows, entries;
-    };
-    /// On paper each row of lists has as many entries as can be read. None: the columns as they are.
-    void setLists(const std::optional<ListTitles>& titles) { m_lists = titles; }
-
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
     int dataRowCount() const override;
