@@ -3,6 +3,7 @@
 #include "app/window/main_window.h"
 #include "core/base/blas_kernels.h"
 #include "tests/support/program.h"
+#include "ui/base/theme.h"
 
 #include <QAccessible>
 #include <QApplication>
