@@ -62,6 +62,13 @@ void PictureCard::followSelection()
     connect(m_body, &PictureBody::tokenChosen, m_workspace->selection(), &Selection::setToken);
     connect(m_body, &PictureBody::ownHeadClassesChosen, m_workspace->notebook(),
             &Notebook::setOwnHeadClasses);
+    // A picture of all heads is not drawn anew for another head, but marks it when its reader chooses another order.
+    const auto follow = [this] {
+        if (m_workspace->model()->isOpen())
+            m_body->setContext(pictureContext(*m_workspace));
+    };
+    connect(m_workspace->selection(), &Selection::headChanged, this, follow);
+    connect(m_workspace->selection(), &Selection::referenceChanged, this, follow);
     connect(m_workspace->selection(), &Selection::tokenChanged, this,
             [this] { mark(&PictureBody::markToken); });
     connect(m_workspace->notebook(), &Notebook::ownHeadClassesChanged, this, [this] {

@@ -57,7 +57,7 @@ void TableFigure::paintLists(QPainter& painter, const QSizeF& size, const Figure
         painter.setFont(font);
         painter.setPen(color);
         painter.drawText(
-            cell, side | Qt::AlignVCenter,
+            cell, static_cast<int>(side | Qt::AlignVCenter),
             QFontMetricsF(font, painter.device()).elidedText(text, Qt::ElideRight, cell.width()));
     };
     if (style.axes) {
