@@ -24,17 +24,24 @@ struct NamedPicture {
 std::vector<std::string> ofCircuits(std::string_view prefix, std::string_view suffix)
 {
     std::vector<std::string> paths;
+    paths.reserve(circuitNames.size());
     for (const std::string_view circuit : circuitNames)
         paths.push_back(std::string(prefix).append(circuit).append(suffix));
     return paths;
 }
 
-/// \param signedColors whether its numbers can be negative
-NamedPicture ofAllHeads(const char* name, const char* title, Kind kind, const std::string& path,
-                        std::string_view analysis, bool signedColors)
+/// Colours of a picture of all heads.
+enum class Colors { Signed, Unsigned };
+
+NamedPicture ofAllHeads(ViewDescription description, Kind kind, std::string_view analysis, Colors colors)
 {
-    return {{name, title, "/" + path, false},
-            {.kind = kind, .title = {}, .arrays = {path}, .signedColors = signedColors, .note = {}},
+    std::string path = description.needs.substr(1);
+    return {std::move(description),
+            {.kind = kind,
+             .title = {},
+             .arrays = {std::move(path)},
+             .signedColors = colors == Colors::Signed,
+             .note = {}},
             analysis};
 }
 
@@ -50,27 +57,27 @@ NamedPicture tokensOf(const char* name, const char* title, const std::string& gr
 
 std::vector<NamedPicture> makeNamedPictures()
 {
-    std::vector<NamedPicture> all = {ofAllHeads("copying", "Copying score of every head", Kind::HeadGrid,
-                                                "scores/copying", "copying", true),
-                                     ofAllHeads("matching", "Matching score of every head", Kind::HeadGrid,
-                                                "scores/matching", "matching", true),
-                                     ofAllHeads("previous_token", "Previous-token score of every head",
-                                                Kind::HeadGrid, "scores/previous_token", "previous_token",
-                                                false)};
+    std::vector<NamedPicture> all = {
+        ofAllHeads({"copying", "Copying score of every head", "/scores/copying", false}, Kind::HeadGrid,
+                   "copying", Colors::Signed),
+        ofAllHeads({"matching", "Matching score of every head", "/scores/matching", false}, Kind::HeadGrid,
+                   "matching", Colors::Signed),
+        ofAllHeads({"previous_token", "Previous-token score of every head", "/scores/previous_token", false},
+                   Kind::HeadGrid, "previous_token", Colors::Unsigned)};
     using Names = std::array<const char*, 3>; // of the view, its title, and what stands in the path
     for (const auto& [name, title, circuit] :
          {Names{"norm-qk", "Norm of QK of every head", "qk"},
           Names{"norm-ov", "Norm of OV of every head", "ov"},
           Names{"norm-full-qk", "Norm of full QK of every head", "full_qk"},
           Names{"norm-full-ov", "Norm of full OV of every head", "full_ov"}})
-        all.push_back(ofAllHeads(name, title, Kind::HeadGrid,
-                                 std::string("spectra/") + circuit + "/frobenius_norm", "spectra", false));
+        all.push_back(ofAllHeads({name, title, std::string("/spectra/") + circuit + "/frobenius_norm", false},
+                                 Kind::HeadGrid, "spectra", Colors::Unsigned));
     for (const auto& [name, title, mode] :
          {Names{"composition-q", "Q-composition of every pair of heads", "q"},
           Names{"composition-k", "K-composition of every pair of heads", "k"},
           Names{"composition-v", "V-composition of every pair of heads", "v"}})
-        all.push_back(ofAllHeads(name, title, Kind::HeadPairs, std::string("composition/") + mode,
-                                 "composition", false));
+        all.push_back(ofAllHeads({name, title, std::string("/composition/") + mode, false}, Kind::HeadPairs,
+                                 "composition", Colors::Unsigned));
     all.push_back({{"spectrum", "Singular values of a head's circuits", "/spectra", true},
                    {.kind = Kind::Lines,
                     .title = "singular values",

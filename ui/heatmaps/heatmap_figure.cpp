@@ -124,6 +124,23 @@ void paintCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scen
     painter.setRenderHint(QPainter::Antialiasing);
 }
 
+/// Paints lines between groups, marks, the frame, and the number of every cell if cells are large enough.
+void paintOverCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, const QFont& font,
+                    const QPen& pen)
+{
+    paintHeatmapGroups(painter, cells, scene, pen);
+    paintHeatmapMarks(painter, cells, scene);
+    const QFontMetricsF metrics(font, painter.device());
+    const double cellWidth = cells.width() / scene.visible.width();
+    const double cellHeight = cells.height() / scene.visible.height();
+    if (cellWidth >= metrics.horizontalAdvance(QStringLiteral("−0.000")) + 4
+        && cellHeight >= metrics.height())
+        paintHeatmapValues(painter, cells, scene, font);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(pen);
+    painter.drawRect(cells);
+}
+
 } // namespace
 
 void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
@@ -169,16 +186,7 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         return scene.tiles ? tiledImage(scene, *m_loader, drawn, visible)
                            : heatmapImage(scene, *m_pyramid, drawn, picturesColors(scene));
     });
-    paintHeatmapGroups(painter, cells, scene, QPen(colors.muted, 0.5 * style.lineWidth));
-    paintHeatmapMarks(painter, cells, scene);
-    const double cellWidth = cells.width() / scene.visible.width();
-    const double cellHeight = cells.height() / scene.visible.height();
-    if (cellWidth >= metrics.horizontalAdvance(QStringLiteral("−0.000")) + 4
-        && cellHeight >= metrics.height())
-        paintHeatmapValues(painter, cells, scene, fonts.text);
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(colors.muted, 0.5 * style.lineWidth));
-    painter.drawRect(cells);
+    paintOverCells(painter, cells, scene, fonts.text, QPen(colors.muted, 0.5 * style.lineWidth));
     if (style.axes) {
         paintHeatmapAxes(painter, cells, room, scene, {fonts, colors});
         paintHeatmapNorms(painter, cells, room, scene, colors);
