@@ -145,7 +145,7 @@ void HeadsPage::connectSignals()
 
 QString HeadsPage::readOutOf(HeadId head) const
 {
-    const ResultArray* shown = workspace()->model()->isOpen() ? metric() : nullptr;
+    const ResultArray* shown = workspace()->model()->isOpen() ? shownMetric() : nullptr;
     if (!shown)
         return text(head);
     const double value = metricAt(*shown, head);
@@ -156,7 +156,7 @@ QString HeadsPage::readOutOf(HeadId head) const
     return words;
 }
 
-const ResultArray* HeadsPage::metric() const
+const ResultArray* HeadsPage::shownMetric() const
 {
     const std::string path = m_metric->currentData().toString().toStdString();
     if (const ResultArray* found = workspace()->model()->results()->find(path))
@@ -262,7 +262,7 @@ void HeadsPage::showMetric()
 {
     fitGrid();
     HeatmapView* view = m_panel->view();
-    const ResultArray* shown = workspace()->model()->isOpen() ? metric() : nullptr;
+    const ResultArray* shown = workspace()->model()->isOpen() ? shownMetric() : nullptr;
     if (!shown) {
         m_model->setScores(nullptr, tr("Score"));
         m_definition->clear();
@@ -352,7 +352,7 @@ void HeadsPage::setViewState(const QJsonObject& state)
 
 QList<FigureSource*> HeadsPage::figures()
 {
-    const ResultArray* shown = metric();
+    const ResultArray* shown = shownMetric();
     if (!shown || !m_panel->view()->matrix())
         return {};
     const QString model = text(workspace()->model()->card().name);

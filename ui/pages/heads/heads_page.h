@@ -54,7 +54,7 @@ private:
     void followQuestion();
     void showMetric();
     void markHead();
-    const ResultArray* metric() const;
+    const ResultArray* shownMetric() const;
     QString readOutOf(HeadId head) const; ///< Its score, with null and z if known.
 
     QLabel* m_card;
