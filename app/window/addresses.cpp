@@ -170,7 +170,7 @@ void Addresses::copyReference()
         const SingularChoice& direction = m_workspace->selection()->direction();
         address.direction = Address::Direction{direction.circuit == CircuitKind::Qk, direction.index + 1};
     }
-    // What an address cannot say, as the direct path or the largest of all tokens, is left to the page.
+    // The page keeps what an address cannot name, such as the direct path or the largest of all tokens.
     if (name == QLatin1String("matrix") && circuit >= 0 && circuit < static_cast<int>(circuitNames.size())) {
         address.page = circuitNames.at(static_cast<std::size_t>(circuit)).name;
         const auto cell = static_cast<HeatmapPage*>(m_pages->currentPage())->currentTokens();
