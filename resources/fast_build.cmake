@@ -1,9 +1,10 @@
 # Most of a compile is parsing headers and instantiating the templates in them. headwise_fast_build(TARGET HEADER...) does both
 # for several files at a time: the files of a folder are compiled together, eight to a unit, behind a precompiled header. Files
 # of one folder, and of all pages, must therefore not use the same name twice in their anonymous namespaces.
-# ccache asks for -fpch-preprocess; GCC takes a type of one file's anonymous namespace in a unit for one of a header's; below the
+# ccache asks for -fpch-preprocess and -fno-pch-timestamp; GCC takes a type of one file's anonymous namespace in a unit for one of a header's; below the
 # memory that a unit needs, its collector costs a tenth of the time.
-set(HEADWISE_PRECOMPILED_OPTIONS "$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-subobject-linkage;SHELL:--param ggc-min-heapsize=524288>")
+set(HEADWISE_PRECOMPILED_OPTIONS "$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-subobject-linkage;SHELL:--param ggc-min-heapsize=524288>"
+    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 
 function(headwise_fast_build target)
     if(NOT HEADWISE_FAST_BUILD)
