@@ -4,7 +4,7 @@
 
 namespace headwise::app {
 
-/// Which program this is, down to the libraries, in a form that can be copied into a report.
+/// Dialog with the versions of the program and its libraries, in a form that can be copied into a report.
 class AboutDialog : public QDialog {
     Q_OBJECT
 
@@ -12,7 +12,7 @@ public:
     explicit AboutDialog(QWidget* parent = nullptr);
 };
 
-/// One fact a line: versions, build, system, screens. Nothing of what is open, no path, no name of a user.
+/// Returns one fact per line: versions, build, system, screens. Contains no open file, no path and no user name.
 QString diagnostics();
 
 } // namespace headwise::app

@@ -10,7 +10,7 @@ namespace headwise::app {
 class Opening;
 class Pages;
 
-/// Shows places in a model that are written down, and writes down the one that is shown.
+/// Goes to addresses in a model, and copies the address of the place on screen.
 class Addresses : public WindowPart {
     Q_OBJECT
 
@@ -27,7 +27,7 @@ private:
     void show(const Address& address);
     bool chooseToken(const std::string& shown);
     QString rawToken(const std::string& shown) const;
-    std::string tokenReference(int token) const; ///< What chooseToken() takes for it.
+    std::string tokenReference(int token) const; ///< Text that chooseToken() accepts.
 
     Opening* m_opening;
     Pages* m_pages;

@@ -14,7 +14,7 @@ class QPushButton;
 
 namespace headwise::app {
 
-/// Asks which heads get the same picture, and into which folder.
+/// Dialog that chooses the heads whose pictures are exported, and the folder.
 class ExportHeadsDialog : public QDialog {
     Q_OBJECT
 
@@ -22,10 +22,10 @@ public:
     struct Model {
         int layers, heads;
         HeadId selected;
-        std::chrono::milliseconds perFigure{}; ///< What one takes, roughly.
+        std::chrono::milliseconds perFigure{}; ///< Estimated time for one figure.
     };
 
-    /// \param example a file's name, as those will be
+    /// \param example example of a file name
     ExportHeadsDialog(const Model& model, const QString& example, const QString& folder,
                       QWidget* parent = nullptr);
 
@@ -34,7 +34,7 @@ public:
 
 private:
     void chooseFolder();
-    void update(); ///< What the button promises, or what is wrong.
+    void update(); ///< Updates the chosen heads, the message and the button.
 
     Model m_model;
     QString m_example;

@@ -31,7 +31,7 @@ using namespace headwise::ui;
 
 namespace {
 
-/// The picture of `page` that has the focus, or its only one; null where that leaves a choice.
+/// Returns the focused picture of `page`, else its only one; null if there are several.
 FigureSource* figureMeant(Page* page)
 {
     const QList<FigureSource*> sources = page->figures();
@@ -43,7 +43,7 @@ FigureSource* figureMeant(Page* page)
     return sources.size() == 1 && !isElsewhere ? sources.first() : nullptr;
 }
 
-/// Calls `use` with the picture if it is still there: analyses that end while a menu is open replace their pictures.
+/// Calls `use` with the picture if it still exists. An analysis that ends while a menu is open replaces its pictures.
 template <typename Use>
 auto ifThere(FigureSource* source, Use use)
 {
@@ -239,7 +239,7 @@ void FigureCommands::showMenu(QWidget* figure, const QPoint& position)
     if (!m_pages->figures().contains(source))
         return; // nothing in it yet
     QMenu menu(m_window);
-    menu.addActions(figure->actions()); // what only this view can do
+    menu.addActions(figure->actions()); // actions of this view alone
     addTokenCopies(&menu, figure, position, m_workspace->model()->tokenizer().get());
     menu.addAction(icon("export"), tr("Export figure…"), this,
                    ifThere(source, [this](FigureSource* there) { exportFigureOf(there); }));

@@ -32,7 +32,7 @@ class FigureCommands : public WindowPart {
 public:
     FigureCommands(QMainWindow* window, ui::Workspace* workspace, WindowSettings* settings, Pages* pages);
 
-    void exportFigure(); ///< Asks which if there are several.
+    void exportFigure(); ///< Asks for the picture if there are several.
     void exportAgain();  ///< With the same settings under the next free name, without a dialog.
     void exportHeads();  ///< The same picture of other heads, one file each.
     bool copyFocused();  ///< The picture that has the focus; false: none has.

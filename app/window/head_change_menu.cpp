@@ -19,7 +19,7 @@ QString tr(const char* words)
     return QCoreApplication::translate("headwise::app::HeadChangeMenu", words);
 }
 
-/// What takes the component that is selected out of the selected head.
+/// Returns the change that removes the selected singular component from the selected head's OV; none for a QK direction.
 std::optional<HeadChange> removal(const Workspace& workspace)
 {
     if (workspace.selection()->direction().circuit != CircuitKind::Ov)
@@ -38,7 +38,7 @@ std::optional<HeadChange> virtualHead(const Workspace& workspace)
     return HeadChange{workspace.selection()->head(), earlier, {}};
 }
 
-/// `change` in place of what was done to the same head before.
+/// Applies `change` in place of an earlier change of the same head.
 void apply(Workspace& workspace, const HeadChange& change)
 {
     ProcessingWish wish = workspace.model()->processingWish();

@@ -10,13 +10,13 @@ class Workspace;
 
 namespace headwise::app {
 
-/// Fills a menu with what may stand in the selected head's place: its W_OV without the selected singular component, or the
-/// virtual head after the reference head; and a way back.
-/// \param whenSafe  calls what it is given once results that are not saved may go
+/// Fills a menu with the changes of the selected head: remove the selected singular component of W_OV, or replace the head by
+/// the virtual head after the reference head. A last item undoes all changes.
+/// \param whenSafe  calls its argument once unsaved results may be dropped
 void fillHeadChangeMenu(QMenu& menu, ui::Workspace& workspace,
                         const std::function<void(const std::function<void()>&)>& whenSafe);
 
-/// All heads as they are in the model again.
+/// Restores the original heads of the model.
 void undoHeadChanges(ui::Workspace& workspace);
 
 } // namespace headwise::app

@@ -43,10 +43,10 @@ using namespace headwise::ui;
 
 namespace {
 
-/// As large as the pages like it, on a screen that has the room.
+/// Returns the preferred size of the pages, as far as the screen has room.
 QSize firstSize()
 {
-    constexpr QSize liked(1360, 860), frame(16, 48); // which a window manager draws around it
+    constexpr QSize liked(1360, 860), frame(16, 48); // drawn by the window manager
     const bool hasDesktop = !QStringList{QStringLiteral("offscreen"), QStringLiteral("minimal")}.contains(
         QGuiApplication::platformName());
     const QScreen* screen = hasDesktop ? QGuiApplication::primaryScreen() : nullptr;
@@ -207,8 +207,8 @@ void MainWindow::followLink(const QString& link)
         m_opening->addTokenizer();
 }
 
-/// The first page is made before a model comes, which has enough to do; so is the one that takes longest. Every part is
-/// polished before it is shown, too. Each in an event of its own.
+/// Polishes the first page, the header and the docks before a model is opened, then creates and polishes the slowest page.
+/// Each step runs in an event of its own.
 void MainWindow::prepareParts()
 {
     const auto polish = [](QWidget* whole) {

@@ -26,7 +26,7 @@ class MainBar;
 class Notices;
 class WindowSettings;
 
-/// The window: it makes the workspace and the parts that work on it, and introduces them to each other.
+/// The main window. It creates the workspace and the parts that work on it, and connects them.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 
@@ -50,7 +50,7 @@ public:
     /// Errors: InvalidArgument, naming the pages there are.
     Result<Done> checkAddress(const Address& address) const { return m_addresses->check(address); }
 
-    /// The look of the window as a session keeps it, one JSON string.
+    /// Returns the view state that a session stores, as one JSON string.
     QString viewState() const;
     void restoreViewState(const QString& json);
     void comeForward();
@@ -71,7 +71,7 @@ private:
     void connectWorkspace();
     void connectParts();
     void prepareParts();
-    void followLink(const QString& link); ///< Of the banner.
+    void followLink(const QString& link); ///< Runs the command of a banner link.
     void updateState(); ///< Title, enabled actions, and whether the start page or the pages are shown.
 
     ui::Workspace* m_workspace;

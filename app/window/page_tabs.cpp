@@ -16,8 +16,8 @@ namespace headwise::app {
 
 namespace {
 
-/// A page in a scroll area, as large as that and no smaller than the page can be. A page itself would be given the height it
-/// prefers for its width.
+/// Container of a page in a scroll area. It fills the area but is never smaller than the page can be. Without it, the area
+/// would give the page its preferred height for its width.
 class Place : public QWidget {
 public:
     explicit Place(QWidget* page)
@@ -25,7 +25,7 @@ public:
     {
     }
 
-    /// Last, as everything in the page is polished for its new window then.
+    /// Takes the page. Call it last, because this polishes everything in the page for its new window.
     void take() { m_page->setParent(this); }
 
     QSize minimumSizeHint() const override
@@ -68,7 +68,7 @@ PageTabs::PageTabs(QWidget* parent)
 void PageTabs::add(const QString& name, const QString& title, std::function<ui::Page*()> make)
 {
     m_tabs.push_back({name, std::move(make), nullptr, {}});
-    // A window smaller than the page needs shows a part of it rather than not becoming so small.
+    // A window smaller than the page shows a part of it, so that the page does not limit the window.
     auto* place = new QScrollArea(this);
     place->setFrameShape(QFrame::NoFrame);
     place->setWidgetResizable(true);

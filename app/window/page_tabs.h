@@ -14,7 +14,7 @@ class Page;
 
 namespace headwise::app {
 
-/// Tabs whose pages are made when they are first shown: a window is there before what nobody has asked for yet.
+/// Tabs that create each page when it is first shown, so that the window appears early.
 class PageTabs : public QTabWidget {
     Q_OBJECT
 
@@ -30,7 +30,7 @@ public:
     ui::Page* page(int index); ///< Made now if it was not yet.
     ui::Page* currentPage() { return page(currentIndex()); }
 
-    /// What a session keeps of every page, by name; for a page not yet made, what it was last given.
+    /// Returns the view state of every page, by name. A page not yet created returns the state it was last given.
     QJsonObject viewState() const;
     void setViewState(const QJsonObject& state);
 
@@ -42,7 +42,7 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    void showList(); ///< The button of all pages, where the bar has no room for them.
+    void showList(); ///< Shows the list button if the bar has no room for all tabs.
 
     struct Tab {
         QString name;

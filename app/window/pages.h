@@ -15,7 +15,7 @@ class Workspace;
 
 namespace headwise::app {
 
-/// The tabs of this program, and how one page leads to another. Looks after the head grid beside them, too.
+/// The tabs of this program and the links between pages. Also manages the head grid beside them.
 class Pages : public PageTabs {
     Q_OBJECT
 
@@ -45,7 +45,7 @@ private:
     struct Row;
     static const std::vector<Row>& rows();
     template <typename PageKind>
-    ui::Page* make(ui::Workspace* workspace); ///< With what it asks of others connected.
+    ui::Page* make(ui::Workspace* workspace); ///< Connects its requests, too.
     void prepare(ui::Page* page);
     void prepareView(QWidget* view); ///< A picture that can be exported.
     ui::ResultPage* showResults();

@@ -8,7 +8,7 @@ class QVBoxLayout;
 
 namespace headwise::app {
 
-/// What the user decides once: looks, safety, threads, where figures go. Every choice holds at once; there is no OK.
+/// Dialog for appearance, recovery copies, threads and the export folder. Every change applies at once; there is no OK button.
 class PreferencesDialog : public QDialog {
     Q_OBJECT
 
@@ -22,7 +22,7 @@ signals:
 
 private:
     QVBoxLayout* addSection(const QString& title);
-    /// A name at the left, its control at the right, what it means under the name.
+    /// Adds a name at the left, its control at the right and the explanation under the name.
     void addRow(QVBoxLayout* section, const QString& name, const QString& meaning, QWidget* control);
     QWidget* themeChoice();
     QWidget* sequentialChoice();

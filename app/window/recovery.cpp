@@ -164,7 +164,7 @@ void Recovery::remove()
     for (const char* suffix : {".h5", ".json"})
         QFile::remove(text(file(suffix).string()));
     m_lock.reset();
-    // What a job under way may still rename into place belongs to nobody any more.
+    // A running job may still write a copy under the old id, which no window owns any more.
     m_id = QUuid::createUuid().toString(QUuid::WithoutBraces);
 }
 

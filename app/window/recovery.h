@@ -22,15 +22,15 @@ class Workspace;
 
 namespace headwise::app {
 
-/// What a window that did not end well has left.
+/// Recovery files of a crashed window.
 struct LostSession {
     QString id;
     QString model;                   ///< Its name.
     std::filesystem::path file;      ///< The recovery copy.
     std::filesystem::path original;  ///< The session it was saved as; empty: never.
-    ui::FileStamp stamp;             ///< Of that when it was opened.
-    QDateTime time;                  ///< Of the copy.
-    std::shared_ptr<QLockFile> lock; ///< Held while somebody looks after it: no two windows offer it.
+    ui::FileStamp stamp;             ///< State of the original when it was opened.
+    QDateTime time;                  ///< Time of the copy.
+    std::shared_ptr<QLockFile> lock; ///< Held by the window that offers it, so that no other does.
 };
 
 /// Keeps a copy of what one window shows, so that a crash loses at most the last minutes of it.
@@ -52,16 +52,16 @@ public:
     void setInterval(std::chrono::milliseconds interval); ///< Zero: no copies but those asked for.
     void setTypingPause(std::chrono::milliseconds pause) { m_typing.setInterval(pause); }
     void saveNow(); ///< If something changed since the last copy.
-    /// Before the program is ended from outside: a copy of what is not saved; none of what is.
+    /// Writes a copy of unsaved work before the program is ended from outside. Saved work gets none.
     void saveForEnd();
     bool
     isAtRest() const; ///< No copy is being written, and the last one has everything or cannot be written.
     void remove();    ///< The work is safe, or given up.
 
-    /// What ended without remove() and nobody looks after, newest first.
+    /// Returns the recovery files left by crashed windows, newest first.
     static std::vector<LostSession> lostSessions(const std::filesystem::path& folder);
     static void discard(const LostSession& lost);
-    /// Opens it in this window, which looks after it from now on.
+    /// Opens it in this window, which owns it from now on.
     void recover(const LostSession& lost);
 
     static std::filesystem::path defaultFolder(); ///< $XDG_STATE_HOME/headwise/recovery

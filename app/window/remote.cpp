@@ -30,7 +30,7 @@ constexpr int protocolVersion = 1;
 constexpr qint64 longestMessage = 64LL * 1024;
 constexpr int longestPath = 4096;
 constexpr int mostPaths = 64;
-constexpr auto patienceOfServer = 2s; ///< With one who connects and says nothing.
+constexpr auto patienceOfServer = 2s; ///< Longest wait for a client that sends nothing.
 constexpr auto retryInterval = 3s;
 
 Error remoteWrong(const char* what)

@@ -14,9 +14,9 @@ class QLockFile;
 
 namespace headwise::app {
 
-/// What one headwise asks of the one that is running, by a line of JSON over a local socket that only this user can open.
+/// Request to the running headwise: one line of JSON over a local socket that only this user can open.
 struct RemoteRequest {
-    QString display;    ///< Of who asks, as displayName() has it; empty: has none, any will do.
+    QString display;    ///< The sender's displayName(); empty: it has none, any will do.
     QStringList toOpen; ///< Absolute paths.
     std::optional<Address> address;
 };
@@ -27,20 +27,20 @@ QString displayName();
 /// Where the socket is: the runtime folder of the session, else the state folder.
 QString remoteFolder();
 
-/// Hands the request to the headwise that is running, if there is one and it takes it.
+/// Hands the request to the running headwise, if there is one and it accepts.
 /// \returns nothing: this program has to do it itself
-/// Errors: InvalidArgument, what the running window said is wrong with it.
+/// Errors: InvalidArgument, with the complaint of the running window.
 std::optional<Result<Done>> passToRunningWindow(const WindowRequest& request);
 
-/// The ear of the running headwise: the first of a user listens, another takes over when it is gone.
+/// Server of the running headwise. One process per user listens; another takes over when it ends.
 ///
-/// What comes from the socket is believed only if the kernel says that this user sent it, and it is at most 64 KiB of
-/// UTF-8, a JSON object of our version, absolute paths and a well-formed address.
+/// The server accepts a message only if the kernel says that this user sent it. A message has at most 64 KiB of UTF-8: a JSON
+/// object of our version with absolute paths and a well-formed address.
 class RemoteServer : public QObject {
     Q_OBJECT
 
 public:
-    /// What became of a request; an error is told to who asked.
+    /// Outcome of a request. Errors go back to the sender.
     enum class Answer { Done, Declined };
     using Handler = std::function<Result<Answer>(const RemoteRequest&)>;
 
@@ -61,7 +61,7 @@ private:
     QTimer m_retry;
 };
 
-/// The request in one line of a message. Errors: InvalidArgument, naming what is not as it must be.
+/// Parses the request in one line of a message. Errors: InvalidArgument, naming the invalid part.
 Result<RemoteRequest> parseRemoteRequest(const QByteArray& line);
 
 } // namespace headwise::app

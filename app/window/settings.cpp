@@ -27,7 +27,7 @@ QVariantMap mapOf(const QHash<QString, ui::RecentCard>& cards)
     return map;
 }
 
-/// Those of them that are whole.
+/// Returns the complete cards.
 QHash<QString, ui::RecentCard> cardsOf(const QVariantMap& map)
 {
     QHash<QString, ui::RecentCard> cards;
@@ -51,7 +51,7 @@ QVariantMap mapOf(const QMap<QString, QColor>& colors)
     return map;
 }
 
-/// Those of them that are colours.
+/// Returns the entries that are valid colours.
 QMap<QString, QColor> classColorsOf(const QVariantMap& map)
 {
     QMap<QString, QColor> colors;

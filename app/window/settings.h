@@ -12,18 +12,18 @@
 
 namespace headwise::app {
 
-/// What the window remembers between two runs.
+/// Settings that the program keeps between runs.
 struct Settings {
     ui::ThemeMode theme = ui::ThemeMode::System;
     QStringList recentFiles;                    ///< Newest first, at most ten.
-    QHash<QString, ui::RecentCard> recentCards; ///< Of those of them that were opened.
+    QHash<QString, ui::RecentCard> recentCards; ///< Cards of the recent files that were opened.
     QByteArray geometry;
     QByteArray layout; ///< Docks and tool bars.
     QString lastFolder;
-    double autosaveMinutes = 3; ///< Between recovery copies; 0: none.
-    ui::ColorChoice colors;     ///< Of matrices and of classes of heads.
+    double autosaveMinutes = 3; ///< Minutes between recovery copies; 0: no copies.
+    ui::ColorChoice colors;     ///< Colours of matrices and of head classes.
     QString tokenFont;          ///< A family; empty: as delivered.
-    int threads = 0;            ///< Of analyses; 0: one per core.
+    int threads = 0;            ///< Threads for analyses; 0: one per core.
     QString exportFolder;       ///< Empty: the last one used.
     QString figure;             ///< The last figure settings, as the export dialog writes them.
 
@@ -35,7 +35,7 @@ struct Settings {
 
 Settings readSettings();
 void writeSettings(const Settings& settings);
-/// Reads them again first: other windows and programs keep theirs in the same file.
+/// Changes the settings after reading them again, because other windows and programs write the same file.
 void changeSettings(Settings& settings, const std::function<void(Settings&)>& change);
 
 } // namespace headwise::app

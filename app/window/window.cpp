@@ -35,7 +35,7 @@ void introduce()
     QCoreApplication::setOrganizationName(QStringLiteral("headwise"));
     QCoreApplication::setApplicationVersion(ui::text(versionText()));
     QGuiApplication::setApplicationDisplayName(QStringLiteral("Headwise"));
-    // What task bars find the desktop entry by: on Wayland this, on X11 the window's class, StartupWMClass there.
+    // Task bars find the desktop entry by this name on Wayland, and by the window class (StartupWMClass) on X11.
     QGuiApplication::setDesktopFileName(QLatin1String(desktopId));
     if (!qEnvironmentVariableIsSet("RESOURCE_NAME"))
         qputenv("RESOURCE_NAME", desktopId);
@@ -127,7 +127,7 @@ std::optional<int> runElsewhere(const WindowRequest& request)
 int runWindow(int& argc, char** argv, const WindowRequest& request)
 {
     introduce();
-    // Settings of a folder that goes with the program: as if there had never been any.
+    // With `fresh`, the settings come from an empty temporary folder that is removed at the end.
     sweepTemporaryFolders();
     const QTemporaryDir nowhere(temporaryFolderName());
     if (request.fresh)
@@ -141,7 +141,7 @@ int runWindow(int& argc, char** argv, const WindowRequest& request)
         ui::applyTheme(application, readSettings().theme);
         code = show(request);
     }
-    // What cannot be interrupted may still run; there is nobody left to hear its answer.
+    // A job that cannot be interrupted may still run. Nothing needs its result any more, so the process ends without it.
     if (!ui::waitForJobs(std::chrono::seconds(2)))
         std::_Exit(code);
     return code;

@@ -4,7 +4,7 @@
 
 namespace headwise::app {
 
-/// Lets the headwise that is running do it, if there is one for this display.
+/// Hands the request to the running headwise, if there is one for this display.
 /// \returns nothing: this program has to do it itself; else the exit code
 std::optional<int> runElsewhere(const WindowRequest& request);
 

@@ -114,7 +114,7 @@ void WindowSettings::showPreferences()
 void WindowSettings::change(const Settings& settings)
 {
     const bool otherTheme = settings.theme != m_settings.theme || settings.tokenFont != m_settings.tokenFont;
-    // The dialog began with the settings of then; only what it decides comes back.
+    // The dialog began with older settings, so only its own settings are taken over.
     keep([&](Settings& kept) {
         kept.tokenFont = settings.tokenFont;
         kept.autosaveMinutes = settings.autosaveMinutes;

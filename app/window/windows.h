@@ -9,7 +9,7 @@ namespace headwise::app {
 
 class MainWindow;
 
-/// The windows of one running headwise, and who of them answers a request.
+/// The windows of one running headwise. Chooses the window that answers a request.
 ///
 /// A model that is open in a window is shown there; an empty window takes another; otherwise it gets a window of its own,
 /// so that nobody's work is replaced.
@@ -20,7 +20,7 @@ public:
     enum class Memory { Kept, Fresh }; ///< Fresh: no recovery copies are written or offered.
 
     explicit Windows(Memory memory, QObject* parent = nullptr);
-    ~Windows() override; ///< Of every window, too.
+    ~Windows() override; ///< Deletes all windows.
 
     /// Errors: InvalidArgument if the address names a page that there is not.
     Result<RemoteServer::Answer> handle(const RemoteRequest& request);

@@ -6,7 +6,7 @@
 
 namespace headwise {
 
-/// What a head attends to on [BOS] t₁ … t_N t₁ … t_N, each the mean over the queries q of the second copy.
+/// Attention scores of a head on [BOS] t₁ … t_N t₁ … t_N. Each is the mean over the queries q of the second copy.
 struct PatternScores {
     double induction = 0; ///< α[q, q−N+1]: the token after the earlier copy of the query.
     double duplicate = 0; ///< α[q, q−N]: the earlier copy itself.
@@ -27,13 +27,13 @@ PatternScores patternScores(const Matrix<Scalar>& pattern, int copyLength);
 
 enum class Sight { Causal, Everything };
 
-/// The pattern of a head that attends alike to every key it may see: what a score is worth by chance.
-/// \param window keys j with q − j < window alone; 0: all
+/// Returns the pattern of uniform attention over all visible keys: the baseline of the scores.
+/// \param window only keys j with q − j < window are visible; 0: all
 Matrix<double> uniformPattern(int n, int window, Sight sight);
 
-// TransformerLens' head detector: how close a whole pattern comes to a wanted one.
+// TransformerLens' head detector: the similarity of a whole pattern to a target pattern.
 
-/// Entries that do not count.
+/// Entries to ignore.
 struct IgnoredKeys {
     bool first = false;   ///< Key 0 (exclude_bos).
     bool current = false; ///< Key q of query q (exclude_current_token).
@@ -43,11 +43,11 @@ Matrix<double> previousTokenPattern(int n);                     ///< 1 at [q, q�
 Matrix<double> duplicateTokenPattern(std::span<const int> ids); ///< 1 where key j < q has the query's token
 Matrix<double> inductionPattern(std::span<const int> ids); ///< 1 where key j ≤ q follows the query's token
 
-/// Σ α ⊙ wanted / Σ α, the share of the attention on the wanted places; NaN if nothing counts.
+/// Returns Σ α ⊙ wanted / Σ α, the share of the attention on the target entries. NaN if every entry is ignored.
 /// Source: TransformerLens `head_detector.py`, error measure "mul".
 double shareOnPattern(Matrix<double> pattern, const Matrix<double>& wanted, IgnoredKeys ignored);
 
-/// 1 − Σ |α − wanted| / n, in [−1, 1], not rounded.
+/// Returns 1 − Σ |α − wanted| / n, in [−1, 1], not rounded.
 /// Source: TransformerLens `head_detector.py`, error measure "abs".
 double closenessToPattern(const Matrix<double>& pattern, const Matrix<double>& wanted, IgnoredKeys ignored);
 

@@ -12,7 +12,7 @@ bool isWordByte(char c)
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// Whether a formula has E, the matrix on the token sides, as a word of its own, or within W_E.
+/// Returns whether a formula contains E, the matrix on the token sides, as a separate word or within W_E.
 bool namesTokenSide(std::string_view formula)
 {
     if (formula.find("E W_") != std::string_view::npos)

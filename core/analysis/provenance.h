@@ -4,9 +4,9 @@
 
 namespace headwise {
 
-/// Says in the attributes of every array what it came from beside the weights (CONTRACTS.md §8): `embedding`, which E stood
-/// on the token sides, of arrays about full circuits (CONTRACTS.md §4); `seed`, of the random baselines and samples of the run;
-/// `token`, the id, of analyses that need one.
+/// Writes the inputs besides the weights into the attributes of every array (CONTRACTS.md §8).
+/// `embedding` names the E on the token sides, for arrays of full circuits (CONTRACTS.md §4).
+/// `seed` is the seed of the run's random baselines and samples. `token` is the id, for analyses that need a token.
 void markProvenance(ResultSet& results, const Analysis& analysis, const AnalysisOptions& options);
 
 } // namespace headwise

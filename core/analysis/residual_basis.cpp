@@ -22,14 +22,14 @@ bool isUnusedInBasis(const std::vector<bool>& unused, Eigen::Index token)
     return index < unused.size() && unused[index];
 }
 
-/// What the rows that count give to the covariance.
+/// Count, sum and squares of the rows in use, from which the covariance is computed.
 struct Moments1And2 {
     Eigen::Index count = 0;
     RowVector<double> sum;  // [d]
     Matrix<double> squares; // [d, d] Σ eᵀ e
 };
 
-/// The whole Gram matrix is there already: what is unused is taken out of it, block by block.
+/// Computes the moments from the existing Gram matrix of all rows. Subtracts the unused rows block by block.
 Moments1And2 momentsOf(const TokenSide& tokens, const std::vector<bool>& unused)
 {
     const Eigen::Index d = tokens.EtE.rows();
@@ -149,7 +149,7 @@ Result<ResidualBasis> embeddingBasis(const TokenSide& tokens, const std::vector<
     const auto eigen = symmetricEigen(covariance);
     if (!eigen)
         return eigen.error();
-    // What rounding leaves of a direction without variance: of floats the square of their ε.
+    // Relative variance that rounding leaves in a direction without variance. For floats: the square of their ε.
     const double single = std::numeric_limits<float>::epsilon();
     const double epsilon = tokens.E64.size() > 0 ? std::numeric_limits<double>::epsilon() : single * single;
     const Eigen::Index d = covariance.rows();

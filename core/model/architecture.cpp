@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 struct ConfigText {
     json values;
     std::string file;
-    std::string warning = {}; ///< Where it stands in no file.
+    std::string warning = {}; ///< Warning if the config comes from no file.
 };
 
 bool isFolder(const fs::path& path)
@@ -43,7 +43,7 @@ bool isThere(const fs::path& path)
     return fs::exists(path, code);
 }
 
-/// "stories260k" of the folder or file, whatever the spelling of the path.
+/// Returns the name of the folder or file ("stories260k"), whatever the spelling of the path.
 std::string modelName(const fs::path& path)
 {
     std::error_code code;
@@ -87,7 +87,7 @@ json overrideValue(const std::string& text)
     return value ? *value : json(text);
 }
 
-/// Why nobody can tell whether the file is there: its folder, or one above, may not be entered.
+/// Returns an error if a folder above the file may not be entered, so that nobody can tell whether the file exists.
 std::optional<Error> notAllowed(const fs::path& file)
 {
     std::error_code code;
@@ -130,7 +130,7 @@ Error notInferred(const ModelSource& source, const std::vector<std::string>& key
                 + "; say it with --set " + flags + ", or name a config with --config FILE."};
 }
 
-/// Checks a single file before its config is looked for: the better answer to a file that is no model.
+/// Checks a single file before its config is looked for. This gives a better error for a file that is no model.
 Result<Done> checkWeightFile(const fs::path& path)
 {
     const Result<MappedFile> file = MappedFile::open(path);

@@ -29,7 +29,7 @@ struct BiasPresence {
 /// A config file as it was understood.
 struct ModelDescription {
     ModelConfig config;
-    std::vector<std::string> warnings; ///< Keys that nobody knows, in one sentence.
+    std::vector<std::string> warnings; ///< Unknown keys, in one sentence.
     BiasPresence biases;
 };
 
@@ -42,9 +42,8 @@ struct ModelSource {
 
 /// The keys that a model's files leave to its user to say.
 struct MissingConfig {
-    bool isMissing = false; ///< There are weights, and no config in any file.
-    std::vector<std::string>
-        keys; ///< Config keys that no tensor tells; empty if nothing is known of the model.
+    bool isMissing = false;        ///< There are weights, and no config in any file.
+    std::vector<std::string> keys; ///< Config keys that no tensor implies; empty if the model is unknown.
 };
 
 /// Reads headers only.

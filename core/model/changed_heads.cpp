@@ -29,7 +29,7 @@ bool hasHead(const ModelConfig& config, HeadId head)
     return head.layer >= 0 && head.layer < config.nLayers && head.head >= 0 && head.head < config.nHeads;
 }
 
-/// Why a change cannot be made; empty if it can.
+/// Returns why a change cannot be made; empty if it can.
 std::string changedHeadsWhyNot(const ModelConfig& config, const HeadChange& change)
 {
     if (!hasHead(config, change.head) || (change.earlier && !hasHead(config, *change.earlier)))
@@ -69,8 +69,8 @@ Result<Done> ProcessedWeights::State::changeHeads()
     std::map<HeadId, HeadWeights<double>> made; // from the heads as they were, whatever the order
     for (const HeadChange& change : applied().headChanges) {
         HeadWeights<double> head = processedHead(change.head);
-        // What b_V writes is no part of W_V W_O and stays, as it does where b_V was folded before. Values that are cut off
-        // are cut off with their bias.
+        // The change is of W_V W_O alone, so the output of b_V stays: it moves to b_O, as folding b_V does. With qkvLimit
+        // the bias is clipped together with the values and cannot move.
         if (head.b_V.size() > 0 && config.qkvLimit == 0) {
             b_O[static_cast<std::size_t>(change.head.layer)] += head.b_V * head.W_O;
             head.b_V.setZero();

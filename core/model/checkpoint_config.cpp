@@ -41,7 +41,7 @@ std::string_view positionalType(Positional positional)
     return positional == Positional::Learned ? "standard" : positionalName(positional);
 }
 
-/// As HookedTransformerConfig counts: attention and MLP matrices.
+/// Counts parameters as HookedTransformerConfig does: attention and MLP matrices.
 std::int64_t parameterCount(const ModelConfig& config)
 {
     const std::int64_t attention = std::int64_t{4} * config.dModel * config.dHead * config.nHeads;
@@ -102,7 +102,7 @@ void addFunction(ordered_json& keys, const ModelConfig& config, bool isGrouped)
         keys["bos_token_id"] = *config.bosTokenId;
 }
 
-/// Parts that only some architectures have.
+/// Adds parts that only some architectures have.
 void addOptionalParts(ordered_json& keys, const ModelConfig& config)
 {
     keys["use_qk_norm"] = config.qkNorm != NormKind::None;
@@ -125,7 +125,7 @@ void addOptionalParts(ordered_json& keys, const ModelConfig& config)
     keys["NTK_original_ctx_len"] = llama3 ? plainNumber(scaling.originalContext) : ordered_json(8192);
 }
 
-/// Parts of other architectures, switched off.
+/// Adds the keys of parts that only other architectures have, switched off.
 void addAbsentParts(ordered_json& keys)
 {
     for (const char* key : {"post_embedding_ln", "use_yarn_rope", "norm_topk_prob", "load_in_4bit"})
@@ -140,7 +140,7 @@ void addAbsentParts(ordered_json& keys)
     keys["yarn_original_max_position_embeddings"] = 4096;
 }
 
-/// Keys of ours, which ordinary models do without.
+/// Adds our own keys for skipless models.
 void addSkipless(ordered_json& keys, const ModelConfig& config, const MergeSource& source)
 {
     if (!config.skipless)
@@ -153,7 +153,7 @@ void addSkipless(ordered_json& keys, const ModelConfig& config, const MergeSourc
     keys["merged_from_sha256"] = source.sha256;
 }
 
-/// What says nothing about the function.
+/// Adds keys that do not affect the function.
 void addBookkeeping(ordered_json& keys, const ModelConfig& config)
 {
     for (const char* key :

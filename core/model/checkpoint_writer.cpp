@@ -155,7 +155,7 @@ private:
         });
     }
 
-    /// Never folded, so it is written whatever became of the other norms.
+    /// Adds a norm of queries or keys. It is never folded, so it is always written.
     void addQkNorm(std::string name, std::function<RowVector<double>()> read)
     {
         const double offset = m_config.rmsUsesOffset ? 1 : 0;
@@ -272,7 +272,7 @@ private:
         });
     }
 
-    /// Our two keys, which TransformerLens has no parameters for: left out while they say nothing.
+    /// Adds our two keys, for which TransformerLens has no parameters. Omits them if the model has no such bias.
     void addGateBiases(const std::string& name, int layer)
     {
         using enum TensorKind;
@@ -292,7 +292,7 @@ private:
 
     const ProcessedWeights& m_weights;
     const ModelConfig& m_config;
-    Heads m_heads; ///< Of the layer that is being written.
+    Heads m_heads; ///< Heads of the layer being written.
 };
 
 template <typename Scalar>

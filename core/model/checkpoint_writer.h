@@ -25,7 +25,7 @@ Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights, const O
 /// tokenizer's files.
 ///
 /// float32, or float64 if the original is. Folded norms are written as identity; W_U is written under its own name, and the
-/// config says tie_word_embeddings false. What no canonical tensor is made of is copied, masks of whole numbers left out. A
+/// config says tie_word_embeddings false. Tensors that no canonical tensor reads are copied, except integer masks. A
 /// TransformerLens model is written as writeTransformerLensFolder does.
 /// \param weights processed under BiasHomes::AsStored
 /// Errors: those of writeTransformerLensFolder.
@@ -33,16 +33,16 @@ Result<Done> writeOriginalFolder(const ProcessedWeights& weights, const Original
                                  const std::filesystem::path& folder, ExistingFolder existing,
                                  const Task& task);
 
-/// Why TransformerLens' keys cannot say what this model does, a sentence; empty if they can.
+/// Returns a sentence on why TransformerLens' keys cannot describe this model; empty if they can.
 std::string whyNotTransformerLens(const ModelConfig& config);
 
-/// The model whose pair was merged: what `verify` compares a merged model with. Empty where it is not known.
+/// The model whose pair was merged. `verify` compares the merged model with it. Empty if unknown.
 struct MergeSource {
     std::string path;   ///< as it was opened, absolute
     std::string sha256; ///< WeightMap::sha256
 };
 
-/// Of a merged model, what its config says; of another, the model itself.
+/// Returns the source that the config of a merged model names; for any other model, the model itself.
 MergeSource mergeSource(const ModelWeights& weights);
 
 /// Whether keys and values have TransformerLens' names of grouped ones, which go with a number of n_key_value_heads: also where

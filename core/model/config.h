@@ -59,15 +59,15 @@ struct Rotary {
     bool operator==(const Rotary&) const = default;
 };
 
-/// [dim/2], radians per position.
+/// Returns the frequencies, [dim/2], in radians per position.
 /// Source: for llama3 and yarn, the functions of these names in Hugging Face's modeling_rope_utils.
 std::vector<double> rotaryFrequencies(const Rotary& rotary);
 
-/// [heads]: what a key's score loses per position between query and key (ALiBi).
+/// Returns the ALiBi slopes, [heads]: the loss of a score per position between query and key.
 /// Source: Press, Smith, Lewis, "Train short, test long", section 3 and the authors' rule for other head counts.
 std::vector<double> alibiSlopes(int heads);
 
-/// What a model is, in our words: everything the forward pass and the circuits must know beside the weights.
+/// Configuration of a model in our own terms: everything the forward pass and the circuits need besides the weights.
 ///
 /// No code after `loadModel` asks which family a model is of; a difference between families that changes the function
 /// is a field here.
@@ -94,7 +94,7 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     bool hasPostNorms = false; ///< x + ln1_post(attention(…)), x + ln2_post(mlp(…)), of the kind `norm`.
     bool hasSumNorms =
         false; ///< The same norms on the sums instead: ln1_post(x + attention(…)) (BERT, GPT-1).
-    bool residualFromNorm = false; ///< What is added to is ln1(x) and ln2(x), not x (a variant of BLOOM).
+    bool residualFromNorm = false; ///< Blocks add to ln1(x) and ln2(x), not to x (a variant of BLOOM).
 
     double embeddingScale = 1; ///< Factor of the stored embedding on its way in (Gemma: √d_model).
     NormKind embeddingNorm = NormKind::None; ///< Norm of the stored embedding (BLOOM).
@@ -115,7 +115,7 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     double attentionSoftCap = 0;      ///< cap · tanh(score/cap) before the mask; 0: none.
     double outputSoftCap = 0;         ///< The same on the logits; 0: none.
 
-    NormKind qkNorm = NormKind::None; ///< Of queries and keys, before they are rotated; eps is normEps.
+    NormKind qkNorm = NormKind::None; ///< Norm of queries and keys before rotation; eps is normEps.
     bool qkNormOverAllHeads = false;  ///< Its mean runs over the heads side by side, not over one.
     double qkvLimit = 0; ///< Queries, keys and values are cut off at ± this (OLMo's clip_qkv); 0: not.
 
@@ -132,7 +132,7 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     /// Each token's MLP is the weighted sum of its `expertsPerToken` best of `nExperts`; 0: one MLP for all tokens.
     int nExperts = 0, expertsPerToken = 0;
 
-    /// What the config says of the biases b_Q, b_K, b_V, b_O and of those of the MLP; nothing: the file decides.
+    /// Whether the config announces the biases b_Q, b_K, b_V, b_O and those of the MLP; nothing: the file decides.
     std::optional<bool> attentionBiases, mlpBiases;
 
     bool tiedEmbeddings = false; ///< W_U is W_Eᵀ in the file.
@@ -144,7 +144,7 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
         return attentionScale / (scaleByInverseLayer ? layer + 1 : 1);
     }
     int windowOf(int layer) const { return windows.empty() ? 0 : windows[static_cast<std::size_t>(layer)]; }
-    /// Columns of W_O, and what a serial block's MLP reads.
+    /// Number of columns of W_O, and of inputs of a serial block's MLP.
     int attentionWidth() const { return merged ? nHeads * dHead : dModel; }
     const Rotary& rotaryOf(int layer) const
     {
@@ -154,7 +154,7 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     bool operator==(const ModelConfig&) const = default;
 };
 
-/// What stands between this model's scores or outputs and its bare matrix products, a sentence each; empty for most.
+/// Returns a sentence for each step between this model's scores or outputs and its bare matrix products; empty for most.
 std::vector<std::string> circuitNotes(const ModelConfig& config);
 
 std::string_view positionalName(Positional positional); ///< "learned", "rotary", "alibi", "none", "other".

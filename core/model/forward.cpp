@@ -38,7 +38,7 @@ void maskedSoftmax(int window, bool bidirectional, Matrix<Scalar>& scores)
     }
 }
 
-/// What all heads of a layer do alike.
+/// Attention settings that all heads of a layer share.
 struct LayerPlan {
     double scale = 1;
     double softCap = 0;

@@ -8,7 +8,7 @@
 
 namespace headwise {
 
-/// What one forward pass over one prompt computed. n = number of tokens.
+/// Result of one forward pass over one prompt. n = number of tokens.
 template <typename Scalar>
 struct ForwardResult {
     Matrix<Scalar> logits; ///< [n, d_vocab_out], soft-capped where the model is.
@@ -19,7 +19,7 @@ struct ForwardResult {
     std::vector<Matrix<Scalar>> residuals; ///< [n_layers + 1]: [n, d], before each layer and after the last.
 };
 
-/// A prompt through the model, layer by layer; proves the folds and shows the patterns, so clarity before speed.
+/// Runs a prompt through the model, layer by layer. It proves the folds and shows the patterns, so clarity comes before speed.
 ///
 /// Errors: InvalidArgument for an empty prompt, an id outside the vocabulary (named, with its place) or more than n_ctx
 /// tokens; Cancelled.
@@ -27,7 +27,7 @@ template <typename Scalar>
 Result<ForwardResult<Scalar>> forward(const ProcessedWeights& weights, std::span<const int> tokens,
                                       const Task& task);
 
-/// The prompt and `count` more tokens, each the one with the largest logit (ties to the lower id).
+/// Returns the prompt and `count` more tokens, each the one with the largest logit (ties go to the lower id).
 /// Errors: as `forward`, for the whole length; InvalidArgument if a decoded id has no row in W_E.
 template <typename Scalar>
 Result<std::vector<int>> greedyDecode(const ProcessedWeights& weights, std::vector<int> tokens, int count,

@@ -5,7 +5,7 @@
 
 namespace headwise {
 
-// The forward pass in steps, for those who run several models side by side.
+// The forward pass in steps, so that several models can run side by side.
 
 /// Errors: InvalidArgument as `forward`. \param length of the prompt and what is decoded
 Result<Done> checkPrompt(const ModelConfig& config, std::span<const int> tokens, std::size_t length);
@@ -22,13 +22,13 @@ public:
     void finish(const LayerTail<Scalar>& tail); ///< \param tail that of the layer that attended
 
     ProcessedWeights weights;
-    ForwardResult<Scalar> result; ///< Of the layers until now, without logits.
+    ForwardResult<Scalar> result; ///< Result of the layers so far, without logits.
 
 private:
     Matrix<Scalar> m_normed, m_attention; // [n, d], [n, attentionWidth] of the layer that attended
 };
 
-/// The last residual stream as W_U reads it.
+/// Returns the last residual stream as W_U reads it.
 template <typename Scalar>
 Matrix<Scalar> unembedded(const ProcessedWeights& weights, const Matrix<Scalar>& residual);
 

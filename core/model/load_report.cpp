@@ -12,7 +12,7 @@
 namespace headwise {
 namespace {
 
-/// Kinds of which there is one per model, so that no layer needs to be named.
+/// Whether a model has one tensor of this kind, so that no layer needs to be named.
 bool isOnePerModel(TensorKind kind)
 {
     using enum TensorKind;
@@ -20,7 +20,7 @@ bool isOnePerModel(TensorKind kind)
     return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
-/// Which canonical tensors are read from one stored tensor.
+/// Canonical tensors that are read from one stored tensor, by kind and layer.
 struct Readers {
     std::set<TensorKind> kinds;
     std::set<int> layers;

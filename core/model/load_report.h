@@ -8,7 +8,7 @@
 
 namespace headwise {
 
-/// What became of one stored tensor.
+/// Use of one stored tensor, or the reason why it was ignored.
 struct TensorUse {
     std::string use;        ///< "W_Q, W_K, W_V of layer 3"; empty if it was ignored.
     std::string whyIgnored; ///< "causal mask, which the forward pass makes itself"; empty if it is used.
@@ -25,8 +25,8 @@ struct IgnoredTensors {
     bool operator==(const IgnoredTensors&) const = default;
 };
 
-/// A thing that config and tensors both speak of. A size the loader needs would have been refused if they differed; what is
-/// left to differ is what the model works with either way, such as a longer table of positions.
+/// Comparison of a config value with the tensors. The loader refuses a model if a size it needs differs. Other differences are
+/// harmless, such as a longer table of positions.
 struct ConfigCheck {
     std::string what;    ///< "vocabulary"
     std::string config;  ///< "512"; empty if it does not say.
@@ -36,7 +36,7 @@ struct ConfigCheck {
     bool operator==(const ConfigCheck&) const = default;
 };
 
-/// What loading a checkpoint used, left out and found; from the headers alone.
+/// Report on a checkpoint: tensors used, tensors ignored, and checks of the config. Made from the headers alone.
 struct LoadReport {
     std::vector<TensorUse> uses; ///< One per tensor of the file, in its order.
     std::vector<IgnoredTensors> ignored;
@@ -48,7 +48,7 @@ struct LoadReport {
 
 LoadReport loadReport(const ModelWeights& weights);
 
-/// The factors that norms of one kind multiply by, over all layers: what is stored, or 1 + what is stored.
+/// Factors of the norms of one kind over all layers: the stored weights w, or 1 + w.
 struct NormFactors {
     std::string name;    ///< "ln1"
     std::string formula; ///< "RMS, times 1 + w" as stored
@@ -58,7 +58,7 @@ struct NormFactors {
     bool operator==(const NormFactors&) const = default;
 };
 
-/// Empty for a model whose norms have no weights.
+/// Returns the factors of each kind of norm; empty for a model whose norms have no weights.
 /// Cost: reads the norms' weights, a few vectors per layer.
 std::vector<NormFactors> normFactors(const ModelWeights& weights);
 

@@ -44,7 +44,7 @@ std::string thousands(double condition)
     return "10^" + std::to_string(exponent);
 }
 
-/// What the model itself has that its counterpart has not; empty for a skipless one.
+/// Names the skip connections and norms that the counterpart of this model lacks; empty for a skipless model.
 std::string ownSkipsAndNorms(const ModelConfig& c)
 {
     if (c.skipless)
@@ -54,7 +54,7 @@ std::string ownSkipsAndNorms(const ModelConfig& c)
         : "this model has skip connections and normalisation, so the merge is about its counterpart without them";
 }
 
-/// Why the counterpart without a pair would compute something else; "" where it would not.
+/// Returns why the counterpart without a pair would compute another function; "" if it would not.
 std::string lossOfFunction(const ModelConfig& c)
 {
     if (c.parallelBlocks)

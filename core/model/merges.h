@@ -15,11 +15,11 @@ namespace headwise {
 std::string_view mergeName(MergePair pair); ///< "qp", "kp", "vp"
 std::optional<MergePair> parseMerge(std::string_view name);
 
-/// What stands in the place that a pair's first matrix leaves: Q, K or V.
+/// First matrix of a pair, which a merge removes: Q, K or V.
 struct MergedMatrix {
     TensorKind weight, bias;
     std::string_view letter; ///< "Q", "K", "V"
-    int heads = 0;           ///< How many share its columns.
+    int heads = 0;           ///< Number of heads that share its columns.
 };
 MergedMatrix mergedMatrix(MergePair pair, const ModelConfig& config);
 
@@ -35,7 +35,7 @@ struct WeightCount {
 
 WeightCount countWeights(const ModelConfig& config);
 
-/// From this condition number on an inverse is not worth having.
+/// Smallest condition number at which an inverse is useless.
 inline constexpr double worstMergeCondition = 1e7;
 
 /// σ_max / σ_min of a square matrix, from below, to a few per cent; infinite if it is singular, NaN if it holds one.
@@ -45,14 +45,14 @@ double conditionNumber(const Matrix<double>& square);
 /// W_Q, W_K or W_V of all heads of a layer, [d_model, heads · d_head].
 Matrix<double> sideBySide(const ModelWeights& weights, TensorKind kind, int layer, int heads);
 
-/// What removing one pair would save on the skipless counterpart of a model.
+/// Savings from removing one pair from the skipless counterpart of a model.
 struct Merge {
     MergePair pair = MergePair::QP;
     bool possible =
         false; ///< The matrix that is inverted is square and, with weights at hand, well conditioned.
     bool equivalent = false; ///< The counterpart without the pair computes the same function.
     std::string obstacle;    ///< Why it is not possible, or gives another function; else empty.
-    std::string reason;      ///< The obstacle, and what the model itself has that its counterpart has not.
+    std::string reason;      ///< The obstacle, and the skips and norms that the counterpart lacks.
     std::int64_t weightsTotal = 0;
     std::int64_t weightsRemoved = 0; ///< 0 if it is not possible
     std::vector<double> conditions;  ///< [n_layers] of the matrix that is inverted; empty if not asked for.
@@ -60,21 +60,21 @@ struct Merge {
     double speedup = 1; ///< total / (total − removed): one token at a time, bound by memory bandwidth
 };
 
-/// From the sizes alone; qp, kp, vp in this order.
+/// Returns the merges qp, kp, vp, in this order, from the sizes alone.
 std::array<Merge, 3> mergesOf(const ModelConfig& config);
 
 /// The same, with the condition numbers of every layer's W_Q, W_K and W_V, each [d_model, heads · d_head] in double.
 /// Errors: Cancelled.
 /// Cost: three LU decompositions of a d_model² matrix per layer.
 Result<std::array<Merge, 3>> mergesOf(const ModelWeights& weights, const Task& task);
-/// One of them alone.
+/// Returns the merge of one pair.
 Result<Merge> mergeOf(const ModelWeights& weights, MergePair pair, const Task& task);
 
 /// Floating-point operations of the forward pass, a multiplication and an addition counted as two.
 struct Flops {
-    /// Of the last token of a full context: 2 · (matrix weights but W_E) + 4 · layers · n_ctx · heads · d_head.
+    /// Operations for the last token of a full context: 2 · (matrix weights but W_E) + 4 · layers · n_ctx · heads · d_head.
     double perToken = 0;
-    /// Of n_ctx tokens under the causal mask: 2 · n_ctx · (…) + 2 · layers · n_ctx · (n_ctx + 1) · heads · d_head.
+    /// Operations for n_ctx tokens under the causal mask: 2 · n_ctx · (…) + 2 · layers · n_ctx · (n_ctx + 1) · heads · d_head.
     double perSequence = 0;
 };
 

@@ -79,7 +79,7 @@ bool goesWithModel(const fs::path& name)
         || std::any_of(tokenizerFiles.begin(), tokenizerFiles.end(), is);
 }
 
-/// Gives the new folder what else is in the old one.
+/// Carries the old folder's other files over to the new one.
 Result<Done> keepOthers(const fs::path& old, const fs::path& folder)
 {
     std::error_code code;
@@ -91,7 +91,7 @@ Result<Done> keepOthers(const fs::path& old, const fs::path& folder)
             continue;
         constexpr auto links = fs::copy_options::copy_symlinks;
         fs::copy(entry.path(), folder / name, links | fs::copy_options::create_hard_links, code);
-        if (code) // a file system without hard links, or a file of somebody else
+        if (code) // a file system without hard links, or a file of another user
             fs::copy(entry.path(), folder / name, links, code);
         if (code)
             return cannotWrite(folder / name, code.value());
@@ -121,7 +121,7 @@ Result<Done> checkTarget(const fs::path& original, const fs::path& folder, Exist
     return Done{};
 }
 
-/// The error in the words of who asked: about the folder that was named, not the one beside it.
+/// Rewrites an error so that it names the requested folder, not the temporary one beside it.
 Error aboutFolder(Error error, const fs::path& beside, const fs::path& folder)
 {
     const std::string unknown = beside.string();

@@ -13,7 +13,7 @@ enum class ExistingFolder {
     Replace, ///< the files of a model in it; others stay
 };
 
-/// Where what is beside the weights comes from.
+/// Source of the files beside the weights.
 struct OriginalFiles {
     /// \param modelTokenizer none: that of the model's folder
     OriginalFiles(std::filesystem::path modelFolder, std::filesystem::path modelTokenizer = {})
@@ -22,7 +22,7 @@ struct OriginalFiles {
     {
     }
 
-    std::filesystem::path folder;    ///< Of the model's files.
+    std::filesystem::path folder;    ///< Folder of the model's files.
     std::filesystem::path tokenizer; ///< Another folder, or one file; what is inside a GGUF file stays there.
 };
 

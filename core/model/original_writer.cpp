@@ -53,7 +53,7 @@ public:
     {
     }
 
-    /// Not of W_E, W_pos and W_U, which are too large to be had as a whole.
+    /// Returns a whole tensor. Not for W_E, W_pos and W_U, which are too large.
     Matrix<Scalar> operator()(TensorKind kind, int layer, int head)
     {
         switch (kind) {
@@ -241,7 +241,7 @@ private:
                               std::span<const Scalar>(numbers, static_cast<std::size_t>(count)));
     }
 
-    /// Numbers [first, end) as the original has them.
+    /// Copies the numbers [first, end) from the original.
     Result<Done> copy(std::size_t entry, const Target& target, std::int64_t first, std::int64_t end)
     {
         Matrix<Scalar> numbers;
@@ -254,7 +254,7 @@ private:
         return Done{};
     }
 
-    /// Tables by blocks of rows; what the model does not use of them as it was.
+    /// Writes a table by blocks of rows. Rows that the model does not use stay as they were.
     Result<Done> writeTable(std::size_t entry, const Target& target)
     {
         const auto& [key, view] = target.parts.front();

@@ -11,16 +11,17 @@
 
 namespace headwise {
 
-/// What is done to the weights before they are looked at; every step but the last keeps the model's function.
+/// Processing steps applied to the weights. Every step but the last keeps the model's function.
 struct Processing {
     bool foldLayerNorm = true;
     bool centerWritingWeights = true;
-    bool centerUnembed = true; ///< Over all d_vocab columns, also those of ids without a token.
+    bool centerUnembed = true; ///< Over all d_vocab columns, even for ids without a token.
     bool foldValueBiases = true;
     bool refactorAttention = false; ///< Implies foldValueBiases.
-    bool foldBiases = true; ///< Of foldLayerNorm: norm biases too. Without, they stay in the norm, rescaled.
-    bool centerWeights =
-        true; ///< Of foldLayerNorm under LayerNorm: subtract the mean over d_model from what reads.
+    /// With foldLayerNorm: fold the norm biases too. If false, they stay in the norm, rescaled.
+    bool foldBiases = true;
+    /// With foldLayerNorm under LayerNorm: subtract the mean over d_model from the reading matrices.
+    bool centerWeights = true;
     std::vector<HeadChange> headChanges = {};
 
     bool operator==(const Processing&) const = default;
@@ -32,7 +33,7 @@ struct Processing {
 /// one is refused.
 enum class StepWish { Default, Required, Off };
 
-/// Where the biases go that folding gives to matrices that had none.
+/// Rule for biases that folding creates in matrices without one.
 enum class BiasHomes {
     Anywhere, ///< Every matrix may have one.
     AsStored, ///< Only the file's own may change; a norm whose bias finds no home stays as it is.
@@ -52,7 +53,7 @@ struct ProcessingWish {
     bool operator==(const ProcessingWish&) const = default;
 };
 
-/// One step as it was decided for one model.
+/// Decision about one step for one model.
 struct StepOutcome {
     std::string name; ///< As on the command line: "fold-layer-norm".
     bool applied = false;
@@ -107,13 +108,13 @@ struct MlpWeights {
     RowVector<Scalar> b_out;              // [d]
     Norm<Scalar> ln;                      // solu_ln only: after the activation, over f
 
-    // Of a mixture alone, and then nothing of the above:
+    // Mixtures only; the fields above are then empty:
     Matrix<Scalar> W_router;    // [d, experts]
     RowVector<Scalar> b_router; // [experts]: what folding a norm's bias adds
     std::vector<MlpWeights> experts;
 };
 
-/// What stands between the last residual stream and ln_final: activation(x W + b); W is empty for most models.
+/// Map between the last residual stream and ln_final: activation(x W + b). W is empty for most models.
 template <typename Scalar>
 struct HeadTransform {
     Matrix<Scalar> W;    // [d, d]
@@ -125,7 +126,7 @@ struct ResidualBasis {
     Matrix<double> T, inverse; ///< [d, d]
 };
 
-/// What every number read is rounded to, whatever the Scalar.
+/// Precision to which every number read is rounded, whatever the Scalar.
 enum class Rounding { None, Float32, BFloat16 };
 
 /// Canonical weights after processing. Another type than ModelWeights, so that raw weights cannot be analysed by
@@ -136,7 +137,7 @@ enum class Rounding { None, Float32, BFloat16 };
 /// any thread.
 class ProcessedWeights {
 public:
-    /// Of the processed model: folded norms have no parameters, refactoring ungroups K and V.
+    /// Returns the config of the processed model: folded norms have no parameters, refactoring ungroups K and V.
     const ModelConfig& config() const;
     const ProcessingPlan& plan() const;
     const ModelWeights& original() const;
@@ -152,18 +153,18 @@ public:
     template <typename Scalar>
     Norm<Scalar> ln2(int layer) const; ///< The layer's ln1 where parallel blocks share it.
     template <typename Scalar>
-    Norm<Scalar> ln1Post(int layer) const; ///< Of kind None where the model has none; never folded.
+    Norm<Scalar> ln1Post(int layer) const; ///< Kind None if the model has none; never folded.
     template <typename Scalar>
     Norm<Scalar> ln2Post(int layer) const;
     template <typename Scalar>
     Norm<Scalar> lnFinal() const;
+    /// Returns the norm of W_E + W_pos; kind None if W_E is normalised by itself or not at all.
     template <typename Scalar>
-    Norm<Scalar>
-    lnEmbedding() const; ///< Of W_E + W_pos; of kind None where W_E is normalised by itself or not at all.
+    Norm<Scalar> lnEmbedding() const;
     template <typename Scalar>
     HeadTransform<Scalar> headTransform() const;
 
-    /// [count, d], what enters the residual stream: scaled and normalised where the model does.
+    /// Returns the embeddings as they enter the residual stream, [count, d]: scaled and normalised where the model does.
     template <typename Scalar>
     Matrix<Scalar> W_E(Eigen::Index firstToken, Eigen::Index count) const;
     template <typename Scalar>
@@ -174,11 +175,11 @@ public:
     template <typename Scalar>
     RowVector<Scalar> b_U(Eigen::Index firstToken, Eigen::Index count) const; ///< [count], zeros if absent
 
-    /// The same weights rounded as `process` stores them: to float32 unless the file is float64.
+    /// Returns the same weights rounded as `process` stores them: to float32 unless the file is float64.
     ProcessedWeights asStored() const;
     ProcessedWeights rounded(Rounding rounding) const;
-    /// The same weights in another basis: what reads the residual stream is T⁻¹ W, what writes to it W T. Products of the two
-    /// are as before; norms and what is centred are not, so that nothing may be run through the model.
+    /// Returns the same weights in another basis: matrices that read the residual stream become T⁻¹ W, those that write to it
+    /// W T. Products of the two stay the same. Norms and centring do not, so a forward pass of these weights is wrong.
     ProcessedWeights inBasis(std::shared_ptr<const ResidualBasis> basis) const;
 
 private:

@@ -8,10 +8,10 @@ namespace headwise {
 
 namespace {
 
-/// Why a step would change this model's function; nothing if it keeps it.
+/// Reason why a step would change this model's function; nothing if it keeps it.
 using Obstacle = std::optional<std::string>;
 
-/// The norms that have a bias and a zero in w where the bias is not zero: β/w does not exist there.
+/// Whether w is zero somewhere where the bias is not: β/w does not exist there.
 bool losesItsBias(const Norm<double>& norm)
 {
     if (norm.w.size() == 0 || norm.b.size() == 0)
@@ -28,7 +28,7 @@ bool anyLosesItsBias(const OriginalNorms& norms)
     return losesItsBias(norms.lnFinal);
 }
 
-/// What a norm gives, or what stands behind it, is used elsewhere too.
+/// Returns why the placement of the norms prevents folding; nothing if it does not.
 Obstacle placementObstacle(const ModelConfig& config)
 {
     if (config.hasSumNorms)

@@ -7,7 +7,7 @@
 
 namespace headwise {
 
-// What processing*.cpp, processed_weights.cpp, refactoring.cpp and changed_heads.cpp share; nobody else includes it.
+// Shared by processing*.cpp, processed_weights.cpp, refactoring.cpp and changed_heads.cpp; no other file includes it.
 
 /// A norm that folding may take.
 struct FoldableNorm : Norm<double> {
@@ -31,7 +31,7 @@ struct NormPlace {
     int layer = 0, head = 0;
 };
 
-/// The norm as it is in the file; what is absent there is empty.
+/// Reads the norm from the file. Absent parameters are empty.
 Norm<double> readNorm(const ModelWeights& weights, NormKind kind, const NormPlace& place);
 
 OriginalNorms readNorms(const ModelWeights& weights);
@@ -71,7 +71,7 @@ RowVector<double> readRow(const ModelWeights& weights, TensorKind kind, int laye
 /// (x̂ ⊙ w + b) W = x̂ (diag(w) W) + b W. The output x̂ of a LayerNorm has mean 0, so what W does to the mean is free.
 void foldNorm(const FoldableNorm& norm, const Processing& processing, ReadingMatrix& reading);
 
-/// What is left of a norm: nothing but its kind, or β/w where biases stay.
+/// Returns the norm left after folding: only its kind, or β/w where biases stay.
 Norm<double> remainingNorm(const FoldableNorm& norm, const Processing& processing);
 
 void centerRows(Matrix<double>& m);
@@ -89,7 +89,7 @@ struct Merging {
     std::vector<Layer> layers; ///< [n_layers]
 };
 
-/// What `process` computed beside the plan.
+/// State of ProcessedWeights: the weights, the plan, and the vectors that `process` computed.
 struct ProcessedWeights::State {
     std::shared_ptr<const ModelWeights> weights;
     ProcessingPlan plan;
@@ -122,9 +122,9 @@ struct ProcessedWeights::State {
         return Result(m.template cast<Scalar>());
     }
     template <typename Scalar>
-    Norm<Scalar> finishNorm(const FoldableNorm& original) const; ///< Of one that is folded if norms are.
+    Norm<Scalar> finishNorm(const FoldableNorm& original) const; ///< For a norm that folding can take.
     template <typename Scalar>
-    Norm<Scalar> finishKeptNorm(Norm<double> norm) const; ///< Of one that never is.
+    Norm<Scalar> finishKeptNorm(Norm<double> norm) const; ///< For a norm that is never folded.
     template <typename Scalar>
     HeadWeights<Scalar> finishHead(const HeadWeights<double>& head) const;
     bool keepsEmbedding() const; ///< W_E is what the file has.
@@ -135,7 +135,7 @@ struct ProcessedWeights::State {
     MlpWeights<Scalar> foldedMlp(int layer, int expert) const; ///< \param expert 0 without a mixture
 
     HeadWeights<double> foldedHead(HeadId id) const;
-    HeadWeights<double> processedHead(HeadId id) const; ///< As it is in the basis of the model.
+    HeadWeights<double> processedHead(HeadId id) const; ///< In the model's own basis.
     void read(Matrix<double>& W) const;                 ///< T⁻¹ W where there is another basis.
     template <typename Rows>
     void write(Rows& rows) const ///< rows T where there is another basis.
@@ -144,7 +144,7 @@ struct ProcessedWeights::State {
             rows = (rows * basis->T).eval();
     }
 
-    // Of `merging` alone (merging.cpp).
+    // Used only with `merging` (merging.cpp).
     ReadingMatrix basisChange(int layer) const; ///< T and t.
     HeadWeights<double> mergedHead(HeadId id) const;
     /// P and b_O into what the MLP reads with; where P stays, T⁻¹ and t.
@@ -155,12 +155,12 @@ struct ProcessedWeights::State {
     RowVector<double> foldedAttentionBias(int layer) const;
     Result<Done> prepareAttentionBiases(const Task& task);
     Result<Done> prepareUnembedding(const Task& task);
-    Result<Done> changeHeads(); ///< As the plan says; the last of all steps.
+    Result<Done> changeHeads(); ///< Applies the plan's headChanges; the last step.
 };
 
 /// The heads of the whole model after `refactor-factored-attention`, [n_layers · n_heads].
 ///
-/// Of a head with the augmented matrices Q' = [W_Q; b_Q] and K' = [W_K; b_K]: Q' K'ᵀ = U S Vᵀ gives Q' ← U √S, K' ← V √S;
+/// With a head's augmented matrices Q' = [W_Q; b_Q] and K' = [W_K; b_K]: Q' K'ᵀ = U S Vᵀ gives Q' ← U √S, K' ← V √S;
 /// W_V W_O = U S Vᵀ gives W_V ← U S, W_O ← Vᵀ. Singular values of rounding size become 0, and W_O is completed to
 /// orthonormal rows, orthogonal to 1 where all its rows were (d_head < d_model); with d_head > d_model the surplus is 0.
 /// Errors: Corrupt (weights that are not finite), Cancelled.

@@ -74,7 +74,7 @@ public:
     /// context the config speaks of.
     void addPositions(const std::string& name, Eigen::Index skipped);
 
-    /// Errors: NotFound, Corrupt, Unsupported (tensors nobody asked for), in this order.
+    /// Errors: NotFound, Corrupt, Unsupported (unexpected tensors), in this order.
     Result<ModelWeights> finish();
 
 private:

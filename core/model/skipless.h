@@ -13,14 +13,14 @@ namespace headwise {
 ///
 /// A block is mlp(attention(x)); attention(x) without MLPs; attention(x) + mlp(x) where the two stand side by side. Every norm
 /// goes with its parameters, those of queries, keys and the embedding too; the one inside solu_ln is part of the activation and
-/// stays. Of a skipless model it is the model itself.
+/// stays. A skipless model is its own counterpart.
 /// Source: Graef, "Transformer tricks: Removing weights for skipless transformers", figures 1 and 3.
 ModelWeights skiplessCounterpart(const ModelWeights& weights);
 
-/// Whether the blocks are such that one of Q, K, V or P can go and a pair cannot: parallel ones, and those without MLPs.
+/// Whether the model can lose one of Q, K, V or P but not a pair: parallel blocks, and blocks without MLPs.
 bool losesOneMatrix(const ModelConfig& config);
 
-/// Why the pair cannot be merged, a sentence; empty if it can.
+/// Returns a sentence on why the pair cannot be merged; empty if it can.
 /// Errors: Cancelled.
 Result<std::string> whyNotMerge(const ProcessedWeights& weights, MergePair pair, const Task& task);
 
@@ -41,7 +41,7 @@ Result<ProcessedWeights> mergePair(const ProcessedWeights& skipless, MergePair p
 /// `count` ids, fewer where the context is shorter: std::mt19937 with this seed, modulo d_vocab; the same on every machine.
 std::vector<int> seededTokens(const ModelConfig& config, int count, unsigned seed);
 
-/// By how much two models of one function differ when both are stored and computed with so many digits:
+/// Difference between two models of one function when both are stored and computed in one precision:
 /// max |logits − logits'| / max |logits'|. bf16: weights in bfloat16, sums in float32.
 struct OutputErrors {
     double f64 = 0, f32 = 0, bf16 = 0;
@@ -58,7 +58,7 @@ Result<RoundedLogits> roundedLogits(const ProcessedWeights& weights, std::span<c
 
 /// \param unmerged the logits'
 OutputErrors outputErrors(const RoundedLogits& merged, const RoundedLogits& unmerged);
-/// What rounding alone does: float32 and bfloat16 against float64.
+/// Returns the error of rounding alone: float32 and bfloat16 against float64.
 OutputErrors roundingErrors(const RoundedLogits& logits);
 
 /// \param merged, unmerged what is compared; `unmerged` are the logits'
@@ -66,7 +66,7 @@ OutputErrors roundingErrors(const RoundedLogits& logits);
 Result<OutputErrors> outputErrors(const ProcessedWeights& merged, const ProcessedWeights& unmerged,
                                   std::span<const int> tokens, const Task& task);
 
-/// What rounding alone does to `weights`: float32 and bfloat16 against float64.
+/// Computes the error of rounding alone for `weights`: float32 and bfloat16 against float64.
 Result<OutputErrors> roundingErrors(const ProcessedWeights& weights, std::span<const int> tokens,
                                     const Task& task);
 

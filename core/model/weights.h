@@ -45,9 +45,9 @@ enum class TensorKind {
     mlp_ln_b,   ///< [1, f], solu_ln only
     ln_final_w, ///< [1, d]
     ln_final_b, ///< [1, d]
-    ln1_post_w, ///< [1, d], on what attention writes
+    ln1_post_w, ///< [1, d], on the output of attention
     ln1_post_b, ///< [1, d]
-    ln2_post_w, ///< [1, d], on what the MLP writes
+    ln2_post_w, ///< [1, d], on the output of the MLP
     ln2_post_b, ///< [1, d]
     q_norm_w,   ///< [1, r], one per query head
     k_norm_w,   ///< [1, r], one per key/value head
@@ -76,7 +76,7 @@ public:
     const ModelConfig& config() const { return m_config; }
     const WeightMap& file() const { return *m_file; }
 
-    /// What the loader worked around or ignored, a sentence each.
+    /// Returns one sentence for each fault that the loader worked around or ignored.
     const std::vector<std::string>& warnings() const { return m_warnings; }
     void addWarning(std::string sentence) { m_warnings.push_back(std::move(sentence)); }
 
@@ -102,7 +102,7 @@ public:
     const EmbeddingNames& embeddingNames() const { return m_embeddingNames; }
     void setEmbeddingNames(EmbeddingNames names) { m_embeddingNames = std::move(names); }
 
-    /// The config as it was read, JSON; with what the user said over it.
+    /// Returns the config as JSON, with the user's overrides.
     const std::string& configText() const { return m_configText; }
     void setConfigText(std::string text) { m_configText = std::move(text); }
 

@@ -60,8 +60,8 @@ std::vector<float> quantiles(std::vector<float> sample, float low, float high, i
     return knots;
 }
 
-/// Of the values between the limits. About zero both sides are ranked as one, so that zero stays neutral and equal
-/// magnitudes are equally strong.
+/// Returns ColorScale::rankKnots for the values between the limits. If the limits are symmetric about zero, it ranks the
+/// magnitudes of both sides together: zero stays neutral, and equal magnitudes are equally strong.
 std::vector<float> rankKnots(std::vector<float> sample, const ColorScale& scale)
 {
     if (scale.low != -scale.high) {

@@ -38,7 +38,7 @@ enum class ColorFit {
     Robust,      ///< The same after values beyond three standard deviations are trimmed.
     DataRange,   ///< From the smallest to the largest finite value.
     Percentiles, ///< `percentile` percent of the magnitudes on signed maps; of the values, as many cut off at either end, else.
-    Fixed,       ///< They do not: the reader chose or locked them.
+    Fixed,       ///< Limits that the user chose or locked; they ignore the data.
 };
 
 /// How a value is placed between the limits.
@@ -57,10 +57,10 @@ struct ColorScale {
     float high = 1; ///< Values at or above it get the last colour. low < high.
     ColorFit fit = ColorFit::Full;
     ColorTransform transform = ColorTransform::Linear;
-    float percentile = 99; ///< Of ColorFit::Percentiles: above 50, at most 100.
+    float percentile = 99; ///< For ColorFit::Percentiles: above 50, at most 100.
     bool inverted = false; ///< The first colour becomes the last.
-    /// Of ColorTransform::Rank: the values where each 256th of the scale begins, and its end; rising. fitted() finds them and
-    /// text() leaves them out. Empty: not fitted yet, which is drawn as Linear.
+    /// For ColorTransform::Rank: the values where each 256th of the scale begins, and its end; rising. fitted() finds them and
+    /// text() leaves them out. Empty: not fitted yet; such a scale is drawn as Linear.
     std::vector<float> rankKnots = {};
 
     bool operator==(const ColorScale&) const = default;
@@ -72,15 +72,14 @@ inline constexpr Rgb nanColor = 0xFF00FF00;
 bool isSigned(ColorMap map);
 ColorMap darkTwin(ColorMap map); ///< The map to draw in a dark window; the map itself if it has no twin.
 
-/// What the limits of a scale depend on: the finite values of one matrix or, added up, of several.
+/// Statistics that determine the limits of a scale: of the finite values of one matrix or, added up, of several.
 struct ValueStatistics {
     double low = std::numeric_limits<double>::infinity();
     double high = -std::numeric_limits<double>::infinity();
     double sum = 0;
     double squares = 0;
     double count = 0;
-    std::vector<float>
-        sample; ///< Evenly spread values, at most 65 536 of one matrix: what percentiles are taken from.
+    std::vector<float> sample; ///< Evenly spread values for percentiles, at most 65 536 of one matrix.
 
     void add(const ValueStatistics& other);
 };
@@ -121,7 +120,7 @@ private:
     std::vector<float>
         m_edges; // [255] between the entries, rising; empty: linear. A search is faster than asinh.
     double m_low;
-    double m_factor; // Of a value, to entries of the table.
+    double m_factor; // Table entries per unit of a value.
 };
 
 /// The colour of one value. Total: defined for every float, NaN and infinities included.

@@ -7,7 +7,7 @@
 
 namespace headwise {
 
-/// Of all entries of a matrix; numbers that are not finite are left out, and 0 entries give NaN.
+/// Statistics of the finite entries of a matrix; NaN if there are none.
 struct EntryStatistics {
     double mean = 0;
     double deviation = 0; ///< Divisor: the count.
@@ -17,8 +17,8 @@ struct EntryStatistics {
 
 EntryStatistics entryStatistics(const Matrix<float>& matrix);
 
-/// Mean and deviation of left · right from its factors: 1ᵀ L R 1 and ‖L R‖²_F, O((m + n) r²) however large the product is.
-/// NaN where a factor holds a number that is not finite.
+/// Computes mean and deviation of left · right from its factors: 1ᵀ L R 1 and ‖L R‖²_F, O((m + n) r²) however large the product
+/// is. NaN where a factor holds a number that is not finite.
 EntryStatistics entryStatistics(const FactoredMatrix<float>& product);
 
 } // namespace headwise

@@ -10,14 +10,14 @@ namespace headwise {
 inline constexpr const char* layer0NullMean = "layer0_null_mean";
 inline constexpr const char* layer0NullDeviation = "layer0_null_deviation";
 
-/// What a head of random weights gets in one layer, as far as it is known.
+/// Random baseline of one layer: mean and standard deviation of heads of random weights, where known.
 struct LayerNull {
     std::optional<double> mean, deviation;
 
     double zScore(double value) const; ///< NaN where it is not known.
 };
 
-/// null_mean and null_deviation, or those of layer 0 where it has its own.
+/// Returns null_mean and null_deviation, or those of layer 0 where it has its own.
 LayerNull layerNull(const ResultArray& array, int layer);
 
 } // namespace headwise

@@ -27,10 +27,10 @@ struct Picture {
 
     Kind kind = Kind::HeadGrid;
     std::string title;
-    std::vector<std::string> arrays; ///< Paths; those that are not there are left out.
-    bool logX = false, logY = false; ///< Of Lines, Bars, Points and HeadPlane.
+    std::vector<std::string> arrays; ///< Paths; missing arrays are skipped.
+    bool logX = false, logY = false; ///< Log axes of Lines, Bars, Points, HeadPlane.
     bool signedColors = true;        ///< Zero-centred colours; false: from the smallest value up.
-    std::string note;                ///< What one has to know to read it, a sentence; may be empty.
+    std::string note;                ///< A sentence that helps to read it; may be empty.
 
     bool operator==(const Picture&) const = default;
 };

@@ -7,13 +7,13 @@
 
 namespace headwise {
 
-/// What the tables of a session (tables/full_qk, tables/full_ov) say of one token's row or column; columns have no
-/// smallest entries. Empty if the session holds no table of this circuit, head or token.
+/// Returns the largest and smallest entries of one token's row or column from the tables of a session (tables/full_qk,
+/// tables/full_ov). Columns have no smallest entries. Empty if the session has no table of this circuit, head or token.
 /// \param kind FullQk or FullOv
 std::optional<TokenEnds> storedEnds(const ResultSet& results, CircuitKind kind, HeadId head, TableSide side,
                                     int token);
 
-/// What the entries of that row or column are like; empty if the session does not say.
+/// Returns the statistics of that row or column; empty if the session has none.
 std::optional<LineStatistics> storedStatistics(const ResultSet& results, CircuitKind kind, HeadId head,
                                                TableSide side, int token);
 

@@ -10,7 +10,7 @@
 
 namespace headwise {
 
-/// What stands for a block of cells that are too small to be drawn one by one.
+/// Summary of a block of cells that are too small to be drawn one by one.
 enum class Aggregate {
     Strongest, ///< The entry of largest magnitude, with its sign: a single large entry never disappears.
     Mean,      ///< Shows texture.
@@ -59,11 +59,12 @@ public:
     /// the strongest of it, and the same up to level 2.
     Matrix<float> strongestEstimate(const TileArea& area) const;
     static constexpr int estimateSide = 4;
-    const Matrix<float>& overviewEstimate() const { return m_overview; } ///< Of the whole `overviewLevel()`.
+    /// Returns strongestEstimate() of the whole `overviewLevel()`.
+    const Matrix<float>& overviewEstimate() const { return m_overview; }
     static bool isEstimateExact(int level) { return (1 << level) <= estimateSide; }
 
-    /// Of the entries of a level: sums over all cells at level 0 are exact, the rest is from a sample of entries and from the
-    /// crossings of the longest rows and columns, where the extremes are. Up to `overviewLevel()`.
+    /// Returns statistics of the entries of a level up to `overviewLevel()`. Sums over all cells at level 0 are exact. The rest is
+    /// from a sample of entries and from the crossings of the longest rows and columns, where the extremes are.
     const ValueStatistics& statistics(Aggregate aggregate, int level) const;
 
     const Eigen::VectorXf& rowNorms() const { return m_rowNorms; } ///< [rows], Euclidean, exact.

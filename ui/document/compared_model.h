@@ -51,7 +51,7 @@ public:
     bool isReference() const { return m_isReference; }
     void setReference(bool on);
 
-    void share(const ComparedModel& other); ///< The same model, for pictures that nobody looks at.
+    void share(const ComparedModel& other); ///< Takes the same model, for off-screen pictures.
 
     enum class Parts { Circuits, TokensToo };
     /// Opens, processes and reads what is missing; `changed` says when it is there or why it cannot be.

@@ -20,7 +20,7 @@ FileStamp stampOf(const std::filesystem::path& file);
 
 /// As one line, for a JSON file.
 QString text(const FileStamp& stamp);
-/// Reads text(); whatever else it is given is a file that does not exist.
+/// Parses the output of text(). Any other input gives the stamp of a file that does not exist.
 FileStamp parseFileStamp(const QString& words);
 
 } // namespace headwise::ui

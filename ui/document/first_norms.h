@@ -9,8 +9,8 @@
 
 namespace headwise::ui {
 
-/// ‖W_OV‖_F of every head, layer by layer: what the heads are coloured by before the first analysis is done. It needs the
-/// weights of the heads alone; the spectra, which have it too, need the whole embedding.
+/// ‖W_OV‖_F of every head, layer by layer: the colours of the heads until the first analysis is done. It needs only the weights
+/// of the heads; the spectra, which contain it too, need the whole embedding.
 class FirstNorms : public QObject {
     Q_OBJECT
 

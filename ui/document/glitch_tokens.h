@@ -13,8 +13,8 @@ class Workspace;
 template <typename Part>
 Part* partOf(Workspace* workspace);
 
-/// Tokens of the open model whose embedding was hardly trained, "glitch tokens": they extend tables of extremes and mean
-/// little there. It belongs to the workspace and is found through it; the first that asks starts looking.
+/// Untrained tokens ("glitch tokens") of the open model. They lengthen tables of extremes and mean little there. The
+/// workspace owns this object. The first request starts the search.
 class GlitchTokens : public QObject {
     Q_OBJECT
 

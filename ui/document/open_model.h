@@ -59,7 +59,7 @@ public:
     void setResults(ResultSet results);
     /// Whether there are unsaved results beside those of the default analyses.
     bool hasUnsavedResults() const { return m_revision.isUnsaved(); }
-    Revision& revision() { return m_revision; } ///< Of results that somebody asked for.
+    Revision& revision() { return m_revision; } ///< Changes to results that the user asked for.
 
     Job* processJob() { return &m_processJob; }
     Job* tokensJob() { return &m_tokensJob; }
@@ -77,7 +77,7 @@ public:
     std::shared_ptr<const void> clear();
     void announceCircuits();
     void compute();            ///< Starts the token side and the default analyses.
-    void takeSessionResults(); ///< If there are no others and they answer the present question.
+    void takeSessionResults(); ///< If no others exist and they match the present inputs.
     void copyFrom(const OpenModel& other);
 
 signals:

@@ -21,7 +21,7 @@ struct PictureContext {
     HeadId head = {};
     std::optional<HeadId> reference = {}; ///< The head that others are compared with.
     bool isCut = true;    ///< Whether arrays are cut at the selection; else they are shown whole.
-    bool isPaper = false; ///< Nobody scrolls: tables begin with their strongest rows.
+    bool isPaper = false; ///< Paper cannot scroll: tables begin with their strongest rows.
     int token = 0;
     std::function<QString(int)> tokenText;         ///< A token id as shown.
     std::vector<HeadId> previousTokenHeads = {};   ///< Known to the user, whatever their scores.

@@ -16,7 +16,7 @@ std::vector<Relation> savedRelations();
 /// Errors: Io naming the file.
 Result<Done> saveRelation(const Relation& relation);
 
-/// Whether a file may hold relations, by its ending: it is dropped to be asked about, not to be opened.
+/// Whether a file may hold relations, by its ending. Such a file becomes an input when it is dropped; it is not opened.
 bool isRelationFile(const QString& file);
 
 } // namespace headwise::ui

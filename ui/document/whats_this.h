@@ -17,10 +17,10 @@ QString explanationOf(
 QString explanationOfPage(
     const QString& name); ///< The question it answers, and its analyses; empty for an unknown name.
 
-/// A header of `table` says its title and what its model or its page says of it.
+/// Makes each header of `table` explain itself: its title, and the explanation from its model or page.
 void explainHeader(QTableView* table);
 
-/// The picture or page at `widget`, or around it, that says what it is.
+/// Returns the explanation of the picture or page at `widget` or around it.
 QString explanationAround(const QWidget* widget);
 
 } // namespace headwise::ui

@@ -36,8 +36,8 @@ public:
     /// Colours of the heads until the first scores are there.
     FirstNorms* firstNorms() const { return m_firstNorms.get(); }
 
-    /// The same model, results and selection but for the head, for pictures that nobody looks at. Results computed there stay
-    /// there. Costs nothing: everything is shared.
+    /// Returns a workspace with the same model, results and selection except for the head, for off-screen pictures. Results
+    /// computed there stay there. Costs nothing: everything is shared.
     std::unique_ptr<Workspace> snapshot(HeadId head) const;
     Provenance provenance() const; ///< For every figure and table: model, processing, embedding, version.
 

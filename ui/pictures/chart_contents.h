@@ -13,7 +13,7 @@ struct ChartContents {
     std::function<QString(int)> names; ///< Names of the points of every series; empty: they have none.
     std::function<int(int)> tokens;    ///< Token id of a point; empty: none.
     QString caption;                   ///< Anything else needed to read the chart.
-    QString message;                   ///< Why there is nothing.
+    QString message;                   ///< Reason why the chart is empty.
 };
 
 /// Lines, Bars and Points, cut at the selection.

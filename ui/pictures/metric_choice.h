@@ -7,7 +7,7 @@ class QHBoxLayout;
 
 namespace headwise::ui {
 
-/// Boxes over a picture with a point per head: which of all scores of heads stands on an axis, and which colours the points.
+/// Boxes above a picture with a point per head: they choose the score on each axis, and the score that colours the points.
 class MetricChoice : public QWidget {
     Q_OBJECT
 
@@ -15,7 +15,7 @@ public:
     /// \param kind HeadPlane: x, y and colour; HeadMap: colour alone
     MetricChoice(Picture::Kind kind, QWidget* parent);
 
-    /// The picture with what is chosen in place of its own arrays; what is not chosen stays.
+    /// Returns the picture with the chosen scores in place of its own arrays. Arrays without a choice stay.
     PictureData applied(PictureData shown, const ModelCard& card);
 
 signals:

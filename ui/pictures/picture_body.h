@@ -43,9 +43,9 @@ public:
     virtual void markClasses() { } ///< The user gave heads other classes.
     virtual bool showsAllHeads() const { return false; }
 
-    /// The views that have something to take away, with the name of each ("" where there is but one).
+    /// Returns the views that can be exported, with the name of each ("" if there is only one).
     virtual std::vector<std::pair<QWidget*, QString>> figures() = 0;
-    virtual QString caption() const { return {}; } ///< Anything else to know: how many are left out, …
+    virtual QString caption() const { return {}; } ///< Further facts, such as how many entries are left out.
 
 signals:
     void readOutChanged(const QString& text);

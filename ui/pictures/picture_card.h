@@ -12,7 +12,7 @@ namespace headwise::ui {
 
 class Workspace;
 
-/// One picture of an analysis with its title, its null and what one has to know to read it.
+/// One picture of an analysis with its title, its random baseline and its note.
 ///
 /// It is drawn when it is first seen or asked for, not before: cutting a large array takes a moment.
 class PictureCard : public QWidget {
@@ -28,9 +28,9 @@ public:
     void changeHead();                     ///< Another head or reference is selected.
     bool ensureCurrent();                  ///< Whether there was something to draw.
 
-    /// Its views that have something to take away, with what each shows.
+    /// Returns its views that can be exported, each with its subject.
     std::vector<std::pair<QWidget*, QString>> figures();
-    std::optional<HeadId> headOf(const QWidget* figure) const; ///< None: it is of all heads, or of no head.
+    std::optional<HeadId> headOf(const QWidget* figure) const; ///< None: it shows all heads, or no head.
 
     /// The name under which `headwise export --view` draws the figure; empty where there is none.
     QString viewNameOf(const QWidget* figure) const;
@@ -45,7 +45,7 @@ protected:
 private:
     void followSelection();
     void mark(void (PictureBody::*what)()); ///< At the window's selection.
-    void showWords();                       ///< And says which views are new.
+    void showWords();                       ///< Updates the caption and announces new views.
     void guardWheel();
 
     Workspace* m_workspace;
@@ -58,7 +58,7 @@ private:
     bool m_headChanged = false;
 };
 
-/// Draws those of `cards` that lie within `seen` and are not as they should be. \returns whether any was drawn
+/// Draws the cards within `seen` that are out of date. \returns whether any was drawn
 bool drawCardsIn(const QRect& seen, const std::vector<PictureCard*>& cards);
 
 } // namespace headwise::ui

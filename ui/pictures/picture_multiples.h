@@ -10,8 +10,8 @@
 
 namespace headwise::ui {
 
-/// Introduces the small multiples of a picture, and the choice between them and one head, to its body; both hidden at first.
-/// \param showAgain  draws the picture as is chosen now
+/// Connects the small multiples of a picture, and the choice between them and one head, to its body. Both are hidden at first.
+/// \param showAgain  draws the picture again with the present choice
 inline void introduceMultiples(PictureBody* body, QComboBox* choice, SmallMultiples* multiples,
                                const std::function<void()>& showAgain)
 {

@@ -8,8 +8,8 @@
 
 namespace headwise::ui {
 
-/// From zero, or about it; where the array knows its range, over that, unless the values fill so little of it that all would look
-/// alike (a composition of at most 0.15 of 1).
+/// Returns a scale from zero, or symmetric about it. An array with a known range gets that range, unless the values fill so little
+/// of it that all would look alike (a composition of at most 0.15 of 1).
 /// \param values a matrix or the statistics of several
 template <typename Values>
 ColorScale scaleOf(const Picture& picture, const ResultArray& array, const Values& values)

@@ -17,30 +17,30 @@ struct NeuronId {
     auto operator<=>(const NeuronId&) const = default;
 };
 
-/// The tokens at the upper end of the directions of a neuron, falling; its lower ends are what it never says.
+/// The highest-scoring tokens along each direction of a neuron, in falling order. The lowest-scoring ones are not listed.
 struct NeuronTokens {
     std::vector<TokenEntry>
-        writes; ///< Largest entries of w_out W_U: what it adds to the logits when it is active.
-    std::vector<TokenEntry> reads; ///< Largest entries of E w_in: what excites it. E as `tokensOfMlp`.
-    std::vector<TokenEntry> gates; ///< Largest entries of E w_gate: what opens its gate. Empty unless gated.
+        writes; ///< Largest entries of w_out W_U: the tokens it promotes when it is active.
+    std::vector<TokenEntry> reads; ///< Largest entries of E w_in: they excite it. E as in `tokensOfMlp`.
+    std::vector<TokenEntry> gates; ///< Largest entries of E w_gate: they open the gate. Empty unless gated.
 };
 
-using NeuronLists = std::vector<std::vector<NeuronId>>; ///< Of each head, [L H].
-inline constexpr std::size_t listedNeurons = 20;        ///< Of one head, at most.
+using NeuronLists = std::vector<std::vector<NeuronId>>; ///< Neurons listed for each head, [L H].
+inline constexpr std::size_t listedNeurons = 20;        ///< Maximum number of neurons per head.
 
-/// \param context with its token side; MLPs that are no mixtures
-/// \param neurons what stands in several lists is looked up once
+/// Finds the tokens of every listed neuron. Looks up a neuron once even if several lists contain it.
+/// \param context must have a token side, and no mixture-of-experts MLPs
 /// Errors: Cancelled. Cost: neuronTokensCost.
 Result<std::map<NeuronId, NeuronTokens>>
 neuronTokens(const AnalysisContext& context, const std::vector<NeuronLists>& neurons, const Task& task);
 
-/// Adds PATH_writes_ids, PATH_writes_values, PATH_reads_ids and PATH_reads_values, [layer, head, neuron, rank]; of gated MLPs
-/// PATH_gates_ids and PATH_gates_values too.
+/// Adds PATH_writes_ids, PATH_writes_values, PATH_reads_ids and PATH_reads_values, [layer, head, neuron, rank].
+/// Gated MLPs also get PATH_gates_ids and PATH_gates_values.
 /// \param lists as PATH_layer and PATH_neuron
 void addNeuronTokens(ResultSet& results, const AnalysisContext& context, const std::string& path,
                      const NeuronLists& lists, const std::map<NeuronId, NeuronTokens>& tokens);
 
-/// \param neurons how many different ones
+/// \param neurons number of distinct neurons
 AnalysisCost neuronTokensCost(const ModelConfig& config, const AnalysisOptions& options, double neurons);
 
 } // namespace headwise

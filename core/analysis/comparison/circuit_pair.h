@@ -5,9 +5,9 @@
 
 namespace headwise {
 
-// One head in an older and in a newer model. Everything follows from the QR decompositions of its factors, each done once.
+// One head in an older and in a newer model. All numbers come from the QR decompositions of its factors, each computed once.
 
-/// One of W_Q, W_K, W_V and W_Oᵀ of a head, whose columns span what the head reads or writes there.
+/// W_Q, W_K, W_V or W_Oᵀ of a head. The columns span the subspace that the head reads or writes.
 struct Factor {
     Matrix<double> W; ///< [d, r]
     ThinQr qr;        ///< W = Q R, k = min(d, r)
@@ -27,24 +27,24 @@ struct CircuitPair {
     bool isSame() const { return left.isSame && right.isSame; }
 };
 
-/// \param kind Qk or Ov; its matrices are moved out of the heads
+/// Decomposes a circuit in both models. \param kind Qk or Ov; its matrices are moved out of the heads
 /// Errors: Corrupt if a weight is not finite.
 Result<CircuitPair> circuitPair(CircuitKind kind, HeadWeights<double>& older, HeadWeights<double>& newer);
 
-/// ‖B − A‖_F, exactly 0 for equal factors.
+/// Returns ‖B − A‖_F, exactly 0 for equal factors.
 double changeNorm(const CircuitPair& circuit);
 
-/// ⟨A, B⟩_F
+/// Returns ⟨A, B⟩_F.
 double innerProduct(const CircuitPair& circuit);
 
-/// ‖U_Aᵀ U_B‖_F² over the larger rank, U orthonormal bases of what the columns span: the mean squared cosine of the principal
-/// angles; exactly 1 for equal factors, NaN if both are zero.
+/// Returns ‖U_Aᵀ U_B‖_F² over the larger rank, U orthonormal bases of the column spaces.
+/// This is the mean squared cosine of the principal angles. It is exactly 1 for equal factors, NaN if both are zero.
 Result<double> projectionKernel(const FactorPair& pair);
 
 /// left · rightᵀ = (Q_l U) diag(S) (Q_r V)ᵀ of one model.
 struct Directions {
     ThinSvd core;          ///< U diag(S) Vᵀ = R_l R_rᵀ
-    Eigen::Index rank = 0; ///< As that of SingularDirections.
+    Eigen::Index rank = 0; ///< As SingularDirections::rank.
 };
 
 Result<Directions> directionsOf(const Factor& left, const Factor& right);

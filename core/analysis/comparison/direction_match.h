@@ -6,14 +6,15 @@
 
 namespace headwise {
 
-/// How well each old singular direction, with those that the data do not tell it from, matches each new one, in [0, 1]. Where a block
-/// (`degenerateBlocks`) has several directions they are any basis of its span, so that only what no rotation inside it changes is
-/// compared: for new i in block I and old j, the largest ‖U_Jᵀ U_I‖_F/√|I| over runs J of neighbouring old blocks with j among
-/// them, as short as can be with |J| ≥ |I| (what is left where the last blocks have fewer). |u_jᵀ u_i| where both stand alone.
+/// Returns how well each old singular direction matches each new one, in [0, 1]. Degenerate directions are matched as a block.
+/// The directions of a block (`degenerateBlocks`) are an arbitrary basis of its span.
+/// The match therefore does not change under rotations inside a block.
+/// For new i in block I and old j it is the largest ‖U_Jᵀ U_I‖_F/√|I| over runs J of neighbouring old blocks that contain j.
+/// Runs are the shortest ones with |J| ≥ |I|; a run at the end may be shorter. For two single directions it is |u_jᵀ u_i|.
 ///
-/// Runs, because a block of new directions may be what several old blocks have become: gaps of the size of the limit close by chance.
+/// Runs are needed because several old blocks may have merged into a new one: gaps near the limit can close by chance.
 /// \param cosines [new, old], U_newᵀ U_old of orthonormal columns
-/// \param newBlocks, oldBlocks of each, rising from 0 without gaps
+/// \param newBlocks, oldBlocks block of each direction, rising from 0 without gaps
 Matrix<double> directionMatches(const Matrix<double>& cosines, const std::vector<int>& newBlocks,
                                 const std::vector<int>& oldBlocks);
 

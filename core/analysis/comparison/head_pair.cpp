@@ -11,7 +11,7 @@ namespace headwise {
 
 namespace {
 
-/// ⟨A, B⟩_F, from [r, r] products.
+/// Returns ⟨A, B⟩_F, from [r, r] products.
 double innerProduct(const FactoredMatrix<double>& a, const FactoredMatrix<double>& b)
 {
     const Matrix<double> left = a.left().transpose() * b.left();
@@ -19,7 +19,7 @@ double innerProduct(const FactoredMatrix<double>& a, const FactoredMatrix<double
     return left.cwiseProduct(right).sum();
 }
 
-/// The subspaces that one side of two circuits spans, and how they lie. \param a, b [d, r]
+/// Computes the kernel and the principal angles between the column spaces of one side of two circuits. \param a, b [d, r]
 Result<Done> addSide(double& kernel, PrincipalAngles& angles, const Matrix<double>& a,
                      const Matrix<double>& b, const Task& task)
 {
@@ -38,7 +38,7 @@ Result<Done> addSide(double& kernel, PrincipalAngles& angles, const Matrix<doubl
     return Done{};
 }
 
-/// The shorter one, of a smaller d_head, goes on with zeros.
+/// Returns the distance of two normalised spectra. Pads the shorter one (smaller d_head) with zeros.
 double distanceOfShapes(const std::vector<double>& first, const std::vector<double>& second)
 {
     const Eigen::Index length = std::max(std::ssize(first), std::ssize(second));

@@ -9,14 +9,14 @@
 
 namespace headwise {
 
-/// How far one residual circuit of two heads is alike; no number depends on the bases of the heads.
+/// Similarity of one residual circuit between two heads. No number depends on the bases of the heads.
 struct HeadPair {
-    double cosine = 0; ///< ⟨A, B⟩_F / (‖A‖_F ‖B‖_F); of chance 0 ± 1/d_model. NaN for a zero circuit.
+    double cosine = 0; ///< ⟨A, B⟩_F / (‖A‖_F ‖B‖_F); random baseline 0 ± 1/d_model. NaN for a zero circuit.
     double leftKernel =
-        0; ///< ‖U_Aᵀ U_B‖²_F of the columns of W_Q (W_V): what queries are made of (what is read).
-    double rightKernel = 0;            ///< The same of W_K (W_Oᵀ): what keys are made of (what is written).
+        0; ///< ‖U_Aᵀ U_B‖²_F of the columns of W_Q (W_V): the query input (the read subspace).
+    double rightKernel = 0;            ///< The same of W_K (W_Oᵀ): the key input (the written subspace).
     double kernelOfChance = 0;         ///< min(d, r_A) min(d, r_B)/d
-    PrincipalAngles left, right;       ///< Of the subspaces that the kernels are of: Σ cos² is the kernel.
+    PrincipalAngles left, right;       ///< Angles between the kernels' subspaces: Σ cos² is the kernel.
     std::vector<double> first, second; ///< Singular values of each, descending; min(d, r_A) and min(d, r_B).
     double spectrumDistance = 0; ///< ‖σ_A/‖σ_A‖ − σ_B/‖σ_B‖‖₂, 0 … √2, the shorter one padded with zeros
 };
@@ -27,7 +27,8 @@ struct HeadOfModel {
     HeadId head;
 };
 
-/// The heads may be of two models and their d_head differ: residual streams mean the same where one model was trained from the other.
+/// Compares heads that may come from two models and differ in d_head.
+/// The comparison is meaningful if one model was trained from the other, so that they share a residual stream.
 /// \param kind Qk or Ov
 /// Errors: InvalidArgument for a head outside its model, or models of different d_model; Corrupt if a weight is not finite;
 /// Cancelled.
@@ -35,11 +36,11 @@ struct HeadOfModel {
 Result<HeadPair> compareHeads(const HeadOfModel& first, const HeadOfModel& second, CircuitKind kind,
                               const Task& task);
 
-/// Of two heads of one model.
+/// Compares two heads of one model.
 Result<HeadPair> compareHeads(const Circuits& circuits, CircuitKind kind, HeadId first, HeadId second,
                               const Task& task);
 
-/// Another head and how much alike its circuit is.
+/// Another head and the similarity of its circuit.
 struct NearHead {
     HeadId head;
     double cosine = 0; ///< As HeadPair::cosine.
@@ -47,15 +48,15 @@ struct NearHead {
     bool operator==(const NearHead&) const = default;
 };
 
-/// The `count` heads whose circuit has the largest cosine with that of `head`, falling; heads whose cosine is not finite are left
-/// out.
+/// Returns the `count` heads whose circuits have the largest cosine with that of `head`, in falling order.
+/// Skips heads whose cosine is not finite.
 /// \param kind Qk or Ov
 /// Errors: InvalidArgument for a head outside the model; Cancelled.
 /// Cost: 4 d r² flops for each other head, and every head's factors read once.
 Result<std::vector<NearHead>> nearestHeads(const Circuits& circuits, CircuitKind kind, HeadId head, int count,
                                            const Task& task);
 
-/// Where one token stands in two lines.
+/// The ranks and values of one token in two lines.
 struct ChangedEntry {
     int id = 0;
     int firstRank = 0, secondRank = 0; ///< From 0, in the whole line, ties to the lower id.

@@ -14,36 +14,37 @@ namespace headwise {
 class Tokenizer;
 
 struct ComparisonOptions {
-    Precision precision = Precision::F32; ///< Of the arrays.
-    bool sameVocabulary = true;           ///< Whether an id means one token in both; without, no tables.
+    Precision precision = Precision::F32; ///< Precision of the arrays.
+    bool sameVocabulary = true;           ///< Whether an id means the same token in both; if not, no tables.
     std::vector<bool> unusedTokens;       ///< true: an id without a token, left out of tables; empty: none.
     int tableSize = 10;                   ///< k of the tables.
-    int directions = 10;                  ///< How many of the newer model's directions are looked at.
-    std::uint64_t seed = 0;               ///< Of the sampled tokens and the nulls.
+    int directions = 10;                  ///< Number of the newer model's directions to examine. Default: 10.
+    std::uint64_t seed = 0;               ///< Seed of the token sample and the nulls. Default: 0.
 };
 
-/// A direction of the newer model is an intruder if none of the older one matches it better (`directionMatches`): no |cosine| of
-/// directions that stand alone, no projection onto the span of degenerate ones.
+/// Limit for intruders: a direction of the newer model that no older direction matches better (`directionMatches`).
+/// The match is the |cosine| with a single direction, or the projection onto the span of degenerate ones.
 /// Source: Shuttleworth et al., "LoRA vs full fine-tuning: an illusion of equivalence", arXiv 2410.21228, algorithm 1.
 inline constexpr double intruderCosine = 0.5;
 
-/// What keeps two models from being compared head by head, a sentence part: "n_layers is 2 and 4"; empty if nothing does.
+/// Returns why two models cannot be compared head by head, as part of a sentence: "n_layers is 2 and 4". Empty if they can.
 /// Vocabularies and contexts may differ.
 std::string whyNotCompare(const ModelConfig& a, const ModelConfig& b);
 
-/// Whether an id means one token in both: the same bytes and shown form of every id; true where either has no tokenizer (null), for
-/// then the number of ids decides.
+/// Returns whether every id means the same token in both models: same bytes and same shown form.
+/// Returns true if either has no tokenizer (null); only the number of ids counts then.
 bool haveSameVocabulary(const Tokenizer* a, const Tokenizer* b, int dVocab);
 
-/// What comparing two models of this shape takes: time as in the text below, memory of W_U, of what the heads write for the
-/// sampled tokens and of one head.
+/// Returns the cost of comparing two models of this shape. The text below gives the time.
+/// The memory holds W_U, the head outputs for the sampled tokens, and one head.
 AnalysisCost comparisonCost(const ModelConfig& config);
 
-/// What happened to every head between an older model and a newer one, under "comparison/": relative change and cosine of W_QK
-/// and W_OV, projection kernels between what they read and write, singular values, intruder dimensions, and how many tokens left
-/// the top of full OV's rows. Two equal models give exactly 0 and 1.
+/// Measures the change of every head from an older model to a newer one. Results: "comparison/".
+/// For W_QK and W_OV: relative change, cosine, singular values and intruder dimensions.
+/// Also: projection kernels between the subspaces that the heads read and write.
+/// Also: the number of tokens that left the top of full OV's rows. Two equal models give exactly 0 and 1.
 ///
-/// No number depends on the basis of a head. Everything is r × r work but the tables, of a seeded sample of tokens.
+/// No number depends on the basis of a head. All work is r × r except the tables, which use a seeded sample of tokens.
 /// Errors: InvalidArgument as `whyNotCompare`; Cancelled.
 /// Cost: 40 d r² flops per head, and 4 n d V for n ≤ 32 sampled tokens, fewer where that is more than 10¹² in all.
 /// Source: CONTRACTS.md §7.

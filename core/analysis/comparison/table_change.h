@@ -4,10 +4,10 @@
 
 namespace headwise {
 
-/// How many rows of every head are looked at.
+/// Number of sampled rows per head.
 int sampledTokenCount(const ModelConfig& config);
 
-/// How much of the top of full OV's rows left between two models: the tables of `compareModels`.
+/// Computes the tables of `compareModels`: how many tokens left the top of full OV's rows.
 /// Errors: Cancelled.
 Result<ResultSet> tableChanges(const Circuits& older, const Circuits& newer, const ComparisonOptions& options,
                                const Task& task);

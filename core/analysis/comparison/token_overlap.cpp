@@ -29,7 +29,7 @@ Matrix<double> rowsOf(const Matrix<float>& E, const std::vector<int>& ids)
     return E.size() == 0 ? Matrix<double>() : Matrix<float>(E(ids, Eigen::all)).cast<double>();
 }
 
-/// Of two random sets of k outputs.
+/// Returns the expected Jaccard index of two random sets of k outputs.
 double jaccardOfChance(const ProfiledTokens& tokens)
 {
     const double k = static_cast<double>(tokens.k);

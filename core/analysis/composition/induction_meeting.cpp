@@ -17,8 +17,9 @@ Matrix<double> atUnitNorm(const Matrix<double>& m)
 
 namespace {
 
-/// A matrix with the eigenvalues of E W_Q W_Kᵀ W_Oᵀ W_Vᵀ Eᵀ, cut open where it is thinnest: a product and its cyclic permutations
-/// share their eigenvalues but for zeros, and many zeros at once are what eigenvalues are bad at.
+/// Returns a matrix with the non-zero eigenvalues of E W_Q W_Kᵀ W_Oᵀ W_Vᵀ Eᵀ, permuted cyclically so that it is smallest.
+/// A product and its cyclic permutations share all non-zero eigenvalues.
+/// Fewer zeros help: eigenvalue solvers are inaccurate for many zeros at once.
 /// \param written W_O W_K, [r, r]
 template <typename Scalar>
 Matrix<Scalar> circleOf(const Writer<Scalar>& writer, const Reader<Scalar>& reader,

@@ -5,14 +5,14 @@
 
 namespace headwise {
 
-// What an earlier and a later head are to each other, for Scalar = float or double. Both of a pair's numbers stay the same
-// when a weight is multiplied by a positive number, so every weight is first divided by its Frobenius norm: no product
-// overflows in float32, whatever the scale of the model.
+// Composition and matching of an earlier and a later head, for Scalar = float or double.
+// Both numbers of a pair stay the same when a weight is multiplied by a positive number.
+// Every weight is therefore divided by its Frobenius norm, so no product overflows in float32 at any model scale.
 
-/// m / ‖m‖_F; m itself if that is zero or not finite.
+/// Returns m / ‖m‖_F, or m itself if its norm is zero or not finite.
 Matrix<double> atUnitNorm(const Matrix<double>& m);
 
-/// The later head's side of a pair, and the token vectors both are asked about.
+/// The later head's side of a pair, with the token vectors that both heads are tested on.
 template <typename Scalar>
 struct Reader {
     Matrix<Scalar> Q, K;  // [d, r]

@@ -20,7 +20,7 @@ namespace {
 
 constexpr Eigen::Index longestContext = 1024; // as in scores/previous_token
 
-/// A random order of the residual directions. Fisher & Yates, so that it is the same on every machine.
+/// Random permutations of the residual directions. Fisher–Yates gives the same result on every machine.
 class RandomOrder {
 public:
     explicit RandomOrder(std::uint64_t seed)
@@ -48,7 +48,7 @@ struct Draw {
            matching = notComputed;
 };
 
-/// What the random pairs share.
+/// Vectors and matrices of the residual stream that all random pairs share.
 template <typename Scalar>
 struct Residuals {
     std::optional<PositionVectors<Scalar>> positions; // of learned positions
@@ -100,7 +100,7 @@ Result<double> randomCopying(const HeadWeights<double>& head, const Matrix<Scala
     return positivity({lambda->data(), static_cast<std::size_t>(lambda->size())});
 }
 
-/// One pair of heads of which nothing fits any more.
+/// Draws one random pair, with the residual directions of every part shuffled.
 template <typename Scalar>
 Result<Draw> randomPair(const AnalysisContext& context, std::pair<HeadId, HeadId> heads,
                         const Residuals<Scalar>& residuals, RandomOrder random)
@@ -149,7 +149,7 @@ Result<Done> drawPairs(std::vector<Draw>& draws, const AnalysisContext& context,
         return Done{};
     const Residuals<Scalar> residuals(context);
     return parallelFor(static_cast<int>(draws.size()), task, "random pairs", [&](int i) -> Result<Done> {
-        // A generator of its own for every draw, so that threads do not change the numbers.
+        // Every draw has its own generator, so the number of threads does not change the results.
         RandomOrder random(context.options.inputs.seed * inductionNullDraws + static_cast<std::uint64_t>(i));
         const HeadId before = earlier[random.below(earlier.size())];
         const HeadId after = later[random.below(later.size())];

@@ -15,7 +15,7 @@ std::size_t inductionRankingFlat(const ModelConfig& config, HeadId head)
     return static_cast<std::size_t>(head.layer) * config.nHeads + head.head;
 }
 
-/// What is not known counts as the median.
+/// Returns the percentile, or the median 0.5 if it is unknown.
 double inductionRankingKnown(double percentile)
 {
     return std::isnan(percentile) ? 0.5 : percentile;
@@ -23,7 +23,7 @@ double inductionRankingKnown(double percentile)
 
 using InductionRankingPair = std::pair<HeadId, HeadId>;
 
-/// Those of which composition and matching are known, in order.
+/// Returns the pairs with known composition and matching, in order.
 std::vector<InductionRankingPair> pairsOf(const AnalysisContext& context, const InductionParts& parts)
 {
     const std::vector<HeadId> heads = selectedHeads(context.circuits.config(), context.options);
@@ -38,7 +38,7 @@ std::vector<InductionRankingPair> pairsOf(const AnalysisContext& context, const 
     return pairs;
 }
 
-/// The product of where the four numbers of a pair stand among those of this model's heads and pairs.
+/// The product of a pair's four percentiles among this model's heads and pairs.
 class Ranking {
 public:
     Ranking(const ModelConfig& config, const InductionParts& parts, const std::vector<HeadId>& marked)
@@ -96,7 +96,7 @@ public:
     }
 
 private:
-    /// Uniform over the values that `Sample::percentile` takes; ½ where nothing is known.
+    /// Draws uniformly from the values that `Sample::percentile` can take. Returns ½ if nothing is known.
     double percentile(const Sample& sample)
     {
         if (sample.size() == 0)

@@ -7,22 +7,23 @@
 
 namespace headwise {
 
-/// The pairs of one model by how much they look like an induction circuit.
+/// The head pairs of one model, ranked by how much they look like an induction circuit.
 struct InductionRanking {
     std::vector<std::pair<HeadId, HeadId>>
-        pairs; ///< By falling `combined`; those of which both pair numbers are known.
+        pairs; ///< Pairs with both pair numbers known, by falling `combined`.
 
-    /// Product of where the four numbers of a pair stand among this model's heads and pairs: previous-token scores among all but
-    /// the last layer's, copying among all but the first layer's. What is not known counts as the median, a head marked as a previous-token head as 1.
+    /// Product of a pair's four percentiles among this model's heads and pairs.
+    /// Previous-token scores are ranked among all layers but the last, copying scores among all layers but the first.
+    /// An unknown percentile counts as the median. A head marked as a previous-token head counts as 1.
     PerPair combined;
 
-    PerPair nullProduct; ///< The same of where they stand among those of chance.
+    PerPair nullProduct; ///< Product of the percentiles within the random baselines.
 
-    /// Share of draws in which the largest `nullProduct` of all pairs is smaller, if every percentile were chance. The largest of
-    /// all pairs, because the best of many always looks good.
+    /// Share of random draws whose largest product over all pairs is smaller than the pair's `nullProduct`.
+    /// The comparison uses the largest of all pairs, because the best of many always looks good.
     PerPair nullPercentile;
 
-    Sample maximum; ///< These largest products.
+    Sample maximum; ///< The largest product of each draw.
 };
 
 inline constexpr int inductionMaximumDraws = 1000;

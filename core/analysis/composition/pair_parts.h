@@ -8,16 +8,16 @@
 
 namespace headwise {
 
-/// Which of a later head's weights reads what an earlier one writes.
+/// The weights of a later head that read the output of an earlier head.
 enum class ReadBy { Queries, Keys, Values };
 
-/// How the composition of two heads comes about.
+/// The parts that make up the composition of two heads.
 struct PairParts {
-    /// Principal angles between what the earlier head writes and what the later one reads, degrees, ascending.
+    /// Principal angles between the earlier head's output subspace and the later head's input subspace, degrees, ascending.
     std::vector<double> angles;
     std::vector<double> anglesOfChance; ///< As PrincipalAngles::ofChance.
-    /// Singular values of W_OV¹ M² over ‖W_OV¹‖_F ‖M²‖_F, M² = W_QK, W_QKᵀ, W_OV, descending: the square of each is what one
-    /// rank-1 part adds to the square of the composition score.
+    /// Singular values of W_OV¹ M² over ‖W_OV¹‖_F ‖M²‖_F, M² = W_QK, W_QKᵀ, W_OV, descending.
+    /// The square of each is the contribution of one rank-1 part to the squared composition score.
     std::vector<double> parts;
 
     double score() const; ///< The composition score: the root of the sum of the squares of `parts`.

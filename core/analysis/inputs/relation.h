@@ -6,7 +6,7 @@
 
 namespace headwise {
 
-/// Pairs of words (source, target) of which a head may turn the one into the other: country and capital, a verb and its past.
+/// Pairs of words (source, target) that a head may map from source to target: country and capital, a verb and its past tense.
 struct Relation {
     std::string name;
     std::vector<std::pair<std::string, std::string>> pairs;

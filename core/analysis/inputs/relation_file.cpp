@@ -31,7 +31,7 @@ Error wrongRelation(const std::filesystem::path& file, std::string_view what)
     return {ErrorCode::Corrupt, fmt::format("Relation file '{}': {}.", file.filename().string(), what)};
 }
 
-/// What is wrong with a word; empty if nothing is.
+/// Returns the fault of a word, or an empty string if it is valid.
 std::string faultOfRelationWord(const std::string& word)
 {
     if (word.find_first_not_of(" \t\r\n") == std::string::npos)

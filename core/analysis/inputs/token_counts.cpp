@@ -65,7 +65,7 @@ Error wrongCounts(const std::filesystem::path& file, std::string_view what)
     return {ErrorCode::Corrupt, fmt::format("{}: {}.", countsNameOf(file), what)};
 }
 
-/// What a file of counts looks like.
+/// The format of a counts file.
 struct Form {
     std::vector<std::string> columns; // the last is "count"
     std::string_view inJson;
@@ -80,7 +80,7 @@ const Form bigramForm{{"first", "second", "count"}, "an array of [first, second,
 /// Takes one row: its words and its count.
 using Take = std::function<void(std::span<const std::string> words, double count)>;
 
-/// What is wrong with a count; empty if nothing is.
+/// Returns the fault of a count, or an empty string if it is valid.
 std::string faultOfCounts(double count)
 {
     if (!std::isfinite(count))
@@ -179,7 +179,7 @@ Result<Done> readJson(std::string_view text, const std::filesystem::path& file, 
     return Done{};
 }
 
-/// Which tokens the words of a file are; counts those that are none.
+/// Maps the words of a file to token ids. Counts the rows in which a word is not a token.
 class Words {
 public:
     explicit Words(const Vocabulary& vocabulary)
@@ -187,7 +187,7 @@ public:
     {
     }
 
-    /// −1: it is no token of this model.
+    /// Returns the id of a word, or −1 if it is not a token of this model.
     int id(const std::string& word) const
     {
         const Result<int> found = tokenNamed(word, m_vocabulary.tokenizer);
@@ -202,7 +202,8 @@ public:
         return all;
     }
 
-    /// Errors: NotFound where there are rows and none of tokens; Corrupt without rows.
+    /// Returns a warning about words that are not tokens, or an empty string.
+    /// Errors: NotFound if no row contains only tokens; Corrupt if there are no rows.
     Result<std::string> warning(const std::filesystem::path& file, const Form& form) const
     {
         if (m_rows == 0)

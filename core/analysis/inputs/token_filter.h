@@ -15,21 +15,21 @@ namespace headwise {
 
 class TokenCounts;
 
-/// Which tokens are looked at: all filters that are on must let a token pass.
+/// Filters that select tokens. A token must pass every filter that is on.
 struct TokenFilter {
-    bool asciiOnly = false; ///< Printable ASCII alone.
-    bool wordsOnly = false; ///< A space or none, then letters of any script alone.
-    /// No token whose embedding was hardly trained: ‖e − ē‖ more than 4 robust deviations below the median, ē the mean row of
-    /// W_E. Such rows stay near their starting point, where they extend every table of extremes ("glitch tokens").
+    bool asciiOnly = false; ///< Only printable ASCII.
+    bool wordsOnly = false; ///< An optional space, then only letters of any script.
+    /// No untrained tokens: ‖e − ē‖ is more than 4 robust deviations below the median, ē the mean row of W_E.
+    /// Such embeddings stay near their initial values and crowd every table of extremes ("glitch tokens").
     bool trainedOnly = false;
-    bool noSpecials = false; ///< No token that stands for no text.
+    bool noSpecials = false; ///< No tokens that stand for no text.
     enum class LeadingSpace { Either, With, Without };
     LeadingSpace leadingSpace = LeadingSpace::Either;
     int firstId = 0, lastId = std::numeric_limits<int>::max(); ///< Both included.
-    /// ‖row of W_E‖₂ of the weights in use, both included.
+    /// Range of ‖row of W_E‖₂ in the weights in use, both ends included.
     double lowestNorm = 0, highestNorm = std::numeric_limits<double>::infinity();
 
-    /// How often a token must occur in a text; what `counts` are for. Without counts no token is left out by it.
+    /// Minimum count of a token in the text of `counts`. Without counts this filter passes every token.
     double lowestCount = 0;
     std::shared_ptr<const TokenCounts> counts = {};
 
@@ -42,29 +42,29 @@ struct TokenFilter {
     bool operator==(const TokenFilter&) const = default;
 };
 
-/// "--ascii --words": the flags of the command line that make it; empty while it is off.
+/// Returns the command-line flags that produce the filter: "--ascii --words". Empty if the filter is off.
 std::string filterName(const TokenFilter& filter);
 
-/// Whether an array is about the tokens that are looked at: tables, what analyses with `Analysis::followsFilter` give, and lengths
-/// that the covariance of the embedding measures. Of an analysis that is not in the catalogue: yes.
+/// Returns whether an array depends on the token filter.
+/// True for tables, for analyses with `Analysis::followsFilter`, and for lengths in the metric of the embedding's covariance.
+/// Also true for an analysis that is not in the catalogue.
 bool followsFilter(const ResultArray& array);
-/// Writes the filter on such arrays: the attribute "token_filter".
+/// Writes the filter to such arrays as the attribute "token_filter".
 void markFilter(ResultSet& results, const TokenFilter& filter);
-/// The filter that an array was computed with; empty: none.
+/// Returns the filter that an array was computed with; empty if none.
 std::string filterOf(const ResultArray& array);
 
-/// Whether the text of a token passes the filters that look at it.
+/// Returns whether the text of a token passes the filters on text.
 bool passes(const TokenFilter& filter, const std::string& bytes);
 
-/// true: a row of W_E that was hardly trained, [d_vocab].
-/// The robust deviation is 1.4826 · the median of |‖e − ē‖ − median|. Ids of `unused` are not asked, and not marked.
+/// Returns true for each untrained row of W_E, [d_vocab].
+/// The robust deviation is 1.4826 · the median of |‖e − ē‖ − median|. Ids in `unused` are skipped and never marked.
 /// Errors: Cancelled. Source: Land & Bartolo 2024, arXiv 2405.05417 (rows near the untrained ones' common place).
 Result<std::vector<bool>> hardlyTrained(const ProcessedWeights& weights, const std::vector<bool>& unused,
                                         const Task& task);
 
-/// `unused` with the tokens that the filters leave out; special tokens are no words.
-/// \param tokenizer null: what a filter asks of the text is passed \param unused true: an id without a token, of all that are asked
-/// about
+/// Returns `unused` plus the tokens that the filters remove. Special tokens are not words.
+/// \param tokenizer null: filters on text pass every token \param unused true: an id without a token, for all ids to filter
 /// Errors: Cancelled.
 Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const Tokenizer* tokenizer,
                                         const ProcessedWeights& weights, std::vector<bool> unused,

@@ -4,25 +4,25 @@
 
 namespace headwise {
 
-/// What positions alone decide of the scores of one query position: [n] each, by key.
+/// Terms of the scores of one query position that depend only on positions: each [n], by key.
 struct QueryTerms {
     RowVector<double> pp;           ///< T^pp at the mean over tokens of σ_i
     RowVector<double> ppLow;        ///< 1.96 deviations of 1/σ_j over tokens below it
-    RowVector<double> ppHigh;       ///< and above it
-    RowVector<double> ppAtMinSigma; ///< the same at the smallest σ_i
-    RowVector<double> ppAtMaxSigma; ///< and at the largest
+    RowVector<double> ppHigh;       ///< 1.96 deviations of 1/σ_j over tokens above it
+    RowVector<double> ppAtMinSigma; ///< T^pp at the smallest σ_i
+    RowVector<double> ppAtMaxSigma; ///< T^pp at the largest σ_i
     RowVector<double> pattern;      ///< softmax over j ≤ i of (T^pp + T^p) · scale; 0 for later keys
 };
 
-/// The same with one token at the query, whose σ_i is known: [n] each, by key.
+/// Terms of the scores of one token at the query position, so that σ_i is known: each [n], by key.
 struct QueryTokenTerms {
     double sigma = 0;
     RowVector<double> pp;
-    RowVector<double> ep;      ///< T^ep, what the token itself looks for among positions
+    RowVector<double> ep;      ///< T^ep, the token's preference among positions
     RowVector<double> pattern; ///< softmax over j ≤ i of (T^pp + T^ep + T^p) · scale
 };
 
-/// The terms of a layer-0 score in which the key's token has no part, with 1/σ_j averaged over the vocabulary.
+/// The terms of a layer-0 score that do not depend on the key token. 1/σ_j is averaged over the vocabulary.
 /// Source: Kamoda et al. 2025, arXiv 2501.15754, figure 3.
 class PositionTerms {
 public:
@@ -31,7 +31,7 @@ public:
     PositionTerms(const ProcessedWeights& weights, HeadId head, const Matrix<double>& positions,
                   const DivisorSpread& spread);
 
-    // T^p, [n]: its mean over tokens, 1.96 deviations around it, and at either end of σ_j.
+    // T^p, [n]: mean over tokens, 1.96 deviations around it, and values at the smallest and largest σ_j.
     RowVector<double> p, pLow, pHigh, pAtMinSigma, pAtMaxSigma;
 
     Eigen::Index size() const { return p.size(); } ///< n

@@ -5,16 +5,16 @@
 
 namespace headwise {
 
-/// The most frequencies that a layer of this model has.
+/// Returns the largest number of frequencies in a layer of this model.
 int mostFrequencies(const ModelConfig& config);
 
-/// The weight columns that every frequency turns, of all heads.
+/// The weight columns that each frequency rotates, for all heads.
 class RotaryEnergyArrays {
 public:
     explicit RotaryEnergyArrays(const ModelConfig& config);
 
     void set(HeadId head, const RotaryEnergies& found);
-    /// [layer, head, frequency] each, and the energies once more as one matrix [head of all layers, frequency].
+    /// Adds the arrays, [layer, head, frequency] each. Adds the energies also as one matrix [head of all layers, frequency].
     void addTo(ResultSet& results, const ModelConfig& config, Precision precision) const;
 
 private:

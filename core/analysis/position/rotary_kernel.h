@@ -8,20 +8,20 @@
 namespace headwise {
 
 // The score of one query vector with one key vector under rotary positions:
-// score(Δ) = c + Σ_m a_m cos(θ_m Δ) + b_m sin(θ_m Δ), Δ = how far the key stands before the query.
+// score(Δ) = c + Σ_m a_m cos(θ_m Δ) + b_m sin(θ_m Δ), Δ = number of positions from the key to the query.
 // Source: Su et al. 2021, arXiv 2104.09864.
 
-/// The two components that frequency m turns, of either layout.
+/// Returns the two components that frequency m rotates, in either layout.
 std::pair<int, int> rotaryPair(const Rotary& rotary, int m);
 
 struct RotaryKernel {
     Eigen::VectorXd a,
-        b; ///< [dim/2]: q_m · k_m and q_m × k_m, times `factor` and what the rotary scaling multiplies
-    double constant = 0;       ///< Of the components that do not turn, times `factor`.
+        b;                     ///< [dim/2]: q_m · k_m and q_m × k_m, times `factor` and the rotary scaling
+    double constant = 0;       ///< Score of the unrotated components, times `factor`.
     Eigen::VectorXd amplitude; ///< [dim/2], √(a² + b²) = |q_m| |k_m|
 };
 
-/// \param q, k [r], not turned \param factor the scale of the scores
+/// \param q, k [r], not rotated \param factor the scale of the scores
 RotaryKernel rotaryKernel(const Rotary& rotary, const RowVector<double>& q, const RowVector<double>& k,
                           double factor);
 
@@ -36,16 +36,16 @@ private:
     Matrix<double> m_cosines, m_sines; // [n, dim/2]
 };
 
-/// How much of W_Q R_Δ W_Kᵀ each frequency holds, Q_m and K_m being the two columns of each that it turns.
+/// Share of each frequency in W_Q R_Δ W_Kᵀ. Q_m and K_m are the two columns of W_Q and W_K that frequency m rotates.
 struct RotaryEnergies {
-    Eigen::VectorXd energy; ///< [dim/2], ‖Q_m K_mᵀ‖_F
-    Eigen::VectorXd unaligned; ///< [dim/2], ‖Q_m‖ ‖K_m‖ / √2: of columns at right angles and of one length
+    Eigen::VectorXd energy;    ///< [dim/2], ‖Q_m K_mᵀ‖_F
+    Eigen::VectorXd unaligned; ///< [dim/2], ‖Q_m‖ ‖K_m‖ / √2: for orthogonal columns of equal length
     Eigen::VectorXd qCosine, kCosine; ///< [dim/2], between the two columns of Q_m and of K_m
 };
 
-/// \param W_Q, W_K [d, r]
+/// Computes the energies. \param W_Q, W_K [d, r]
 RotaryEnergies rotaryEnergies(const Rotary& rotary, const Matrix<double>& W_Q, const Matrix<double>& W_K);
-/// Of a head, the factors of the norms of queries and keys taken as part of their columns.
+/// Computes the energies of a head. Multiplies the factors of the query and key norms into their columns.
 RotaryEnergies rotaryEnergies(const ProcessedWeights& weights, HeadId head);
 
 } // namespace headwise

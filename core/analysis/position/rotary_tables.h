@@ -6,19 +6,19 @@
 
 namespace headwise {
 
-/// Errors: InvalidArgument for a token that E has no row of.
+/// Errors: InvalidArgument for a token without a row in E.
 Result<Done> checkToken(const TokenRows& tokens, std::optional<int> token);
 
-/// The keys that the query inputs.token scores highest and lowest at the offsets 0, 1, 2, 4, 16 and 64 of every head:
-/// e_q W_Q R_Δ W_Kᵀ e_jᵀ, the row of full QK at offset 0.
+/// Finds the keys that the query inputs.token scores highest and lowest, for every head and the offsets 0, 1, 2, 4, 16 and 64.
+/// The score is e_q W_Q R_Δ W_Kᵀ e_jᵀ, at offset 0 the row of full QK.
 /// Errors: Cancelled.
 /// Cost: 12 V d flops per head; memory the scores of 32 heads.
 Result<Done> addRotaryTables(const AnalysisContext& context, const TokenRows& tokens, const Task& task,
                              ResultSet& results);
 
-/// How the query `token` of one head scores every key `offset` places before it, [V]: e_q W_Q R_Δ W_Kᵀ Eᵀ, at offset 0 the row of full
-/// QK.
-/// Errors: InvalidArgument where positions are not rotary, for a head or token that is not there, or an offset below 0.
+/// Returns the scores of one head's query `token` with every key `offset` positions before it, [V].
+/// The scores are e_q W_Q R_Δ W_Kᵀ Eᵀ, at offset 0 the row of full QK.
+/// Errors: InvalidArgument where positions are not rotary, for a missing head or token, or for an offset below 0.
 /// Cost: 2 V d flops.
 Result<RowVector<double>> rotaryTokenLine(const Circuits& circuits, const TokenSide& tokens, HeadId head,
                                           int token, int offset);

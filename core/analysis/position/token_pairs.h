@@ -16,42 +16,46 @@ class Tokenizer;
 
 inline constexpr std::size_t rocPoints = 101;
 
-/// How well scores tell right from wrong.
+/// ROC curve of scores that separate right from wrong tokens.
 struct Roc {
-    double area = 0; ///< The chance that a right one scores above a wrong one, equal scores counted half.
+    double area = 0; ///< Probability that a right one scores above a wrong one; ties count half.
     Eigen::VectorXd
         curve; ///< [rocPoints], share of the right ones above what 0, 1, …, 100 % of the wrong ones exceed
 };
 
 struct Weighted {
-    double score = 0, weight = 1; ///< The weight above 0.
+    double score = 0, weight = 1; ///< Weight above 0.
 };
 
-/// \param right, wrong neither empty
+/// Returns the ROC curve of right against wrong scores. \param right, wrong not empty
 Roc rocOf(const std::vector<double>& right, std::vector<double> wrong);
-/// Right ones count by their weight, as if there were as many of each.
+/// Returns the ROC curve in which each right score counts by its weight.
 Roc weightedRoc(std::vector<Weighted> right, std::vector<double> wrong);
 
-/// Pairs of tokens (prefix, suffix) that belong together: those that follow each other in a text, each as often as it does, or
-/// where there is no text those whose texts together are a token of the same vocabulary, each once.
+/// Pairs of tokens (prefix, suffix) that belong together.
+/// With the bigrams of a text: adjacent tokens, weighted by count.
+/// Without a text: tokens whose joined text is a token of the same vocabulary, with weight 1.
 class TokenPairs {
 public:
     TokenPairs() = default;
-    /// Those that form a token.
-    /// \param unused true: an id that is left out; empty: none. Special tokens and those without a text are left out too.
+    /// Collects the pairs that form a token. Skips special tokens and tokens without a text.
+    /// \param unused true: an id to skip; empty: none
     TokenPairs(const Tokenizer& tokenizer, int dVocab, const std::vector<bool>& unused);
-    /// Those of a text. \param tokenizer null: no pair is known to form a token \param unused likewise; no other token is left out
+    /// Collects the pairs of a text. Skips only the tokens in `unused`.
+    /// \param tokenizer null: no pair is known to form a token
     TokenPairs(const BigramCounts& bigrams, const Tokenizer* tokenizer, int dVocab,
                const std::vector<bool>& unused);
 
-    /// The token that both form; −1: there is none.
+    /// Returns the token that both form, or −1 if there is none.
     int merged(int prefix, int suffix) const;
-    /// Up to `count` of those that are the suffix of some token, at random, rising.
+    /// Returns up to `count` random tokens that are the suffix of a pair, rising.
     std::vector<int> someSuffixes(std::size_t count, std::uint64_t seed) const;
-    /// Right prefixes of a suffix, by their weight, against all other tokens in use. \param scores [V]; `suffix` one that has prefixes
+    /// Returns the ROC of the right prefixes of a suffix, by weight, against all other tokens in use.
+    /// \param suffix must have prefixes \param scores [V]
     Roc rocOf(int suffix, const Eigen::VectorXd& scores) const;
-    /// Standard deviation of the mean AUROC over these suffixes where scores are random: of one, √((S (N + 1) + 1)/(12 N)), S the
-    /// sum of the squared shares of the right prefixes, 1/P of equal ones (Mann and Whitney 1947), N how many others.
+    /// Returns the standard deviation of the mean AUROC over these suffixes for random scores.
+    /// For one suffix it is √((S (N + 1) + 1)/(12 N)) (Mann and Whitney 1947), with N the number of other tokens.
+    /// S is the sum of the squared shares of the right prefixes, 1/P for P equal shares.
     double randomDeviation(const std::vector<int>& suffixes) const;
 
 private:
@@ -59,10 +63,10 @@ private:
         int id = 0;
         double weight = 1;
     };
-    /// Texts of tokens that have one of their own.
+    /// Reads the texts of the tokens that have one.
     void readTexts(const Tokenizer& tokenizer, int dVocab, const std::vector<bool>& unused);
 
-    std::vector<std::string> m_texts; // [V], empty: left out of what is merged
+    std::vector<std::string> m_texts; // [V], empty: never merged
     std::unordered_map<std::string, int> m_ids;
     std::vector<bool> m_isUsed;                    // [V]: can be a prefix
     std::map<int, std::vector<Prefix>> m_prefixes; // by suffix, rising

@@ -6,14 +6,14 @@
 
 namespace headwise {
 
-/// E, the rows that stand for tokens, without its Gram products: read in blocks where it is W_E itself, else held.
+/// The rows of E, which stand for tokens, without its Gram products. Reads W_E in blocks; keeps any other E in memory.
 class TokenRows {
 public:
     /// Errors: as `tokenSide`.
     static Result<TokenRows> create(const AnalysisContext& context, const Task& task);
 
     Eigen::Index count() const; ///< V
-    /// [count, d], as heads of this layer read them
+    /// Returns rows as heads of this layer read them, [count, d].
     Matrix<double> rows(int layer, Eigen::Index first, Eigen::Index count) const;
     bool isLayer0Special() const { return m_tokens && m_tokens->isLayer0Special(0); }
 

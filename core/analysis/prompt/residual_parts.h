@@ -9,16 +9,16 @@
 
 namespace headwise {
 
-/// A norm whose mean and σ were taken from one vector x: affine in every other, and at x the norm itself.
+/// A norm with mean and σ frozen at one vector x. It is affine, and equals the norm at x.
 class FrozenNorm {
 public:
     template <typename Scalar>
     FrozenNorm(const Norm<Scalar>& norm, const RowVector<double>& x);
 
-    /// Without the bias. \param rows [count, d]
+    /// Applies the norm without its bias. \param rows [count, d]
     Matrix<double> linear(const Matrix<double>& rows) const;
     const RowVector<double>& bias() const { return m_bias; } ///< [d]
-    /// u' with linear(y) · u = y · u' for every y. \param u [d]
+    /// Returns u' with linear(y) · u = y · u' for every y. \param u [d]
     RowVector<double> pulledBack(const RowVector<double>& u) const;
 
 private:
@@ -26,8 +26,8 @@ private:
     RowVector<double> m_factor, m_bias; // w/σ and b, [d]
 };
 
-/// What the residual stream of a model is a sum of: the embedding, learned positions (0 where queries and keys alone get them), all
-/// biases together, and layer by layer each head and the MLP (with its own biases).
+/// The parts that sum to the residual stream: the embedding, learned positions, all biases together, each head and each MLP.
+/// The part of positions is 0 if only queries and keys get them. An MLP includes its own biases.
 class PartList {
 public:
     explicit PartList(const ModelConfig& config);
@@ -38,7 +38,7 @@ public:
     int biases() const { return m_hasPositions ? 2 : 1; }
     int head(HeadId id) const { return biases() + 1 + id.layer * m_perLayer + id.head; }
     std::optional<int> mlp(int layer) const;
-    /// "embedding", "positions", "biases", "L0H0", …, "MLP 0", …
+    /// Returns the names "embedding", "positions", "biases", "L0H0", …, "MLP 0", …
     std::vector<std::string> names() const;
 
 private:
@@ -47,8 +47,8 @@ private:
     int m_perLayer, m_count;
 };
 
-/// The residual stream at some positions of a prompt, split into its parts, layer after layer. Norms on the stream's way (after
-/// attention or MLP, or of the sums) are frozen, so that every part goes through them alone.
+/// The residual stream at some positions of a prompt, split into its parts layer by layer.
+/// Norms after attention, after the MLP or of the sums are frozen, so that they act on every part separately.
 /// Source: Elhage et al. 2021, "Residual stream"; TransformerLens `ActivationCache.decompose_resid`.
 template <typename Scalar>
 class ResidualParts {
@@ -59,18 +59,18 @@ public:
                   std::span<const int> tokens, std::vector<int> positions);
 
     const PartList& list() const { return m_list; }
-    /// [parts, d] at positions[i] before layer `layersDone()`; the rows of what is still to come are 0.
+    /// Returns the parts at positions[i] before layer `layersDone()`, [parts, d]. The rows of later parts are 0.
     const Matrix<double>& at(std::size_t i) const { return m_parts[i]; }
     RowVector<double> total(std::size_t i) const { return m_parts[i].colwise().sum(); }
     int layersDone() const { return m_layer; }
 
-    /// Goes one layer on.
+    /// Adds the parts of the next layer.
     /// Errors: Cancelled; Internal if the parts do not add up to the stream of `run`.
     /// Cost: a head's values for the whole prompt and its output at the positions, the MLP at the positions.
     Result<Done> addLayer(const Task& task);
 
-    /// The norm behind the last added layer's attention at positions[i], of kind None where there is none: what the heads'
-    /// outputs went through before they were added. Of models with norms of the sums: not told.
+    /// Returns the norm after the last added layer's attention at positions[i], with kind None if there is none.
+    /// The head outputs pass through it before they are added. Undefined for models with norms of the sums.
     const FrozenNorm& attentionNorm(std::size_t i) const { return m_attentionNorms[i]; }
 
 private:

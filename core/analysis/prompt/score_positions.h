@@ -4,10 +4,10 @@
 
 namespace headwise {
 
-/// The query whose score is taken apart: the one that is named, or the prompt's last.
+/// Returns the query whose score is split: the named one, by default the last of the prompt.
 int scoreQuery(const AnalysisInputs& inputs);
 
-/// Errors: InvalidArgument if the query that is named is not in the prompt, or sees no key at the position that is named.
+/// Errors: InvalidArgument if the named query is not in the prompt, or cannot see the named key.
 Result<Done> checkScorePositions(const AnalysisInputs& inputs);
 
 } // namespace headwise

@@ -71,7 +71,7 @@ ScoreSources::ScoreSources(const ModelConfig& config)
 
 namespace {
 
-/// The scores of one query, layer by layer while the streams are taken apart.
+/// Splits the scores of one query, layer by layer as the streams are split into parts.
 template <typename Scalar>
 class ScoreSplit {
 public:
@@ -103,7 +103,7 @@ public:
     }
 
 private:
-    /// What all heads of a layer read.
+    /// The inputs that all heads of a layer share.
     struct LayerReads {
         Norm<Scalar> ln1;
         Matrix<Scalar> placed; // [n, d]
@@ -134,8 +134,8 @@ private:
         return static_cast<int>(key);
     }
 
-    /// The key that was named, or the one every asked head attends to most from the query.
-    /// \returns their positions and the query's, rising
+    /// Finds the named key, or for every selected head the key that the query attends to most.
+    /// \returns the positions of the keys and the query, rising
     std::vector<int> chooseKeys()
     {
         const AnalysisInputs& inputs = m_context.options.inputs;
@@ -171,7 +171,7 @@ private:
                            [&](HeadId id) { return splitHead(id, reads); });
     }
 
-    /// What each part of the stream is to the queries or keys, every norm frozen: [parts, d].
+    /// Returns each part of the stream as queries or keys read it, with the norm frozen: [parts, d].
     Matrix<double> readParts(int position, const LayerReads& reads) const
     {
         const std::size_t at = place(position);
@@ -184,7 +184,7 @@ private:
         return rows;
     }
 
-    /// Those as queries or keys, [parts, r]; the bias is among the biases.
+    /// Projects the parts to queries or keys, [parts, r]. The head's bias belongs to the part of biases.
     Matrix<double> projected(Side side, const HeadWeights<Scalar>& head, const LayerReads& reads,
                              int position) const
     {
@@ -206,7 +206,7 @@ private:
         return rows;
     }
 
-    /// The query's scores with every key it sees, as the forward pass has them before the cap.
+    /// Returns the query's scores with every visible key, as in the forward pass before the soft cap.
     std::vector<double> scores(HeadId id, const HeadWeights<Scalar>& head, const LayerReads& reads) const
     {
         QueriesAndKeys<Scalar> qk = queriesAndKeys(head, reads.qkScale, m_config.qkvLimit, reads.placed);
@@ -270,7 +270,7 @@ private:
     void setComponents(HeadId id, const Matrix<double>& products)
     {
         const auto width = static_cast<std::size_t>(products.cols());
-        // Later layers have no part in it: NaN.
+        // Later layers do not contribute: NaN.
         const Eigen::Index upstream = m_found.list.firstOfLayer[static_cast<std::size_t>(id.layer)];
         for (Eigen::Index a = 0; a < upstream; ++a) {
             const auto row = static_cast<std::size_t>(a);
@@ -281,7 +281,7 @@ private:
         }
     }
 
-    /// x_i W_QK x_jᵀ along the singular directions of W_QK.
+    /// Splits x_i W_QK x_jᵀ along the singular directions of W_QK.
     Result<Done> splitDirections(HeadId id, const LayerReads& reads, int key)
     {
         const auto svd = m_context.circuits.qk(id).svd();

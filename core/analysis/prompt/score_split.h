@@ -9,10 +9,10 @@
 
 namespace headwise {
 
-/// Whether the score is x_i W_QK x_jᵀ and biases, nothing between.
+/// Returns whether the score is just x_i W_QK x_jᵀ plus bias terms.
 bool isBilinear(const ModelConfig& config);
 
-/// The parts of the stream as they are shown: one by one, or a layer's heads together where a model has too many.
+/// The parts of the stream as shown: one by one, or with a layer's heads merged if a model has too many.
 struct ScoreComponents {
     std::vector<int> ofPart; // [parts]
     std::vector<std::string> names;
@@ -20,11 +20,11 @@ struct ScoreComponents {
 
     explicit ScoreComponents(const ModelConfig& config);
 
-    /// Sums of the rows of every component. \param rows [parts, r]
+    /// Returns the sum of the rows of every component. \param rows [parts, r]
     Matrix<double> joined(const Matrix<double>& rows) const;
 };
 
-/// What is found, head by head.
+/// The split scores of every head.
 struct ScoreSources {
     ScoreComponents list;
     HeadBlocks components, ofQuery, ofKey; // [components, components], [components], [components]
@@ -36,9 +36,9 @@ struct ScoreSources {
     explicit ScoreSources(const ModelConfig& config);
 };
 
-/// Takes apart the score of the inputs' query position with their key position, for every asked head; without them of the
-/// last query with the key it attends to most. NaN where the key is behind the head's window.
-/// \param run of the same weights and of the prompt, in which both positions are
+/// Splits the score of the inputs' query position with their key position, for every selected head.
+/// Default positions: the last query, and the key that it attends to most. NaN if the head's window hides the key.
+/// \param run a forward pass of these weights on the prompt, which must contain both positions
 /// Errors: Cancelled; Internal if the parts do not add up to the score.
 /// Source: Elhage et al. 2021; along singular directions: Franco & Crovella 2024, arXiv 2410.00340.
 template <typename Scalar>

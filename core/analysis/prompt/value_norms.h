@@ -6,14 +6,14 @@
 
 namespace headwise {
 
-/// ‖v_j W_O‖₂ with b_V in v: how much of a position a head writes where it attends to it wholly.
+/// ‖v_j W_O‖₂ with b_V in v: the norm of a head's output when all its attention is on position j.
 ///
-/// Threads: of() from several at once is fine.
+/// Threads: of() may be called from several threads at once.
 /// Source: Kobayashi et al. 2020, "Attention is Not Only a Weight", section 3.
 template <typename Scalar>
 class ValueNorms {
 public:
-    /// \param weights, run  both outlive it; the run is of these weights
+    /// \param weights, run  must outlive this object; the run must use these weights
     ValueNorms(const ProcessedWeights& weights, const ForwardResult<Scalar>& run);
 
     /// \returns [n]

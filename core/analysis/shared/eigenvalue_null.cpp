@@ -20,16 +20,16 @@ namespace {
 constexpr Eigen::Index columnsPerBlock = 256;
 constexpr std::uint64_t seedsPerRun = 256; // more than all factors of a run
 
-/// Left factors, and right ones: the deviation of n² numbers is known to 1/√(2 n²).
+/// Returns the number n of left factors, and of right ones. The relative error of the deviation of n² numbers is 1/√(2 n²).
 int factorCount(const ModelConfig& config)
 {
     return config.dHead <= 32 ? 16 : config.dHead <= 128 ? 10 : 8;
 }
 
-/// Which of a run's factors, so that no two have one seed.
+/// Role of a random factor in a run. Each role has its own seeds, so that no two factors share one.
 enum class Role : std::uint64_t { Left, Right, InnerLeft, InnerRight };
 
-/// The factors of all heads side by side, [d, n r], independent entries of deviation 1.
+/// Returns the factors of all heads side by side, [d, n r], with independent entries of deviation 1.
 Result<Matrix<float>> gaussianFactors(const AnalysisContext& context, Role role, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
@@ -47,7 +47,7 @@ Result<Matrix<float>> gaussianFactors(const AnalysisContext& context, Role role,
     return out;
 }
 
-/// A [d, d] matrix that factors are multiplied with; null: the identity.
+/// A [d, d] matrix that the factors are multiplied by; null: the identity.
 struct Between {
     const Matrix<double>* matrix = nullptr;
     double norm = 1; // ‖·‖_F; products are with matrix/norm, so that none overflows in float32
@@ -59,7 +59,7 @@ struct Between {
     }
     bool isUsable() const { return norm > 0 && std::isfinite(norm); }
 
-    /// factorsᵀ · matrix/norm. \param factors [d, k] \returns [k, d]
+    /// Returns factorsᵀ · matrix/norm, [k, d]. \param factors [d, k]
     Result<Matrix<float>> after(const Matrix<float>& factors, const Task& task) const
     {
         if (!matrix)
@@ -79,14 +79,14 @@ struct Between {
     }
 };
 
-/// Heads L Rᵀ of every pair of factors, of which only their circuits between tokens are seen.
+/// Heads L Rᵀ of every pair of factors, stored as parts of their circuits between tokens.
 struct Heads {
     Eigen::Index r = 0;
     Matrix<float> left;   // [d, n r] L
     Matrix<float> turned; // [n r, d] Rᵀ W_U E
     Matrix<float> inner;  // [n r, n r] between L and Rᵀ, or empty
 
-    /// Of which the eigenvalues are those of the i-th and j-th factor's circuit.
+    /// Returns a matrix with the non-zero eigenvalues of the circuit of the i-th left and the j-th right factor.
     Matrix<float> circle(Eigen::Index i, Eigen::Index j) const
     {
         const Matrix<float> R = turned.middleRows(j * r, r);
@@ -110,8 +110,8 @@ Result<Heads> headsBetween(const AnalysisContext& context, const Between& betwee
     return Heads{context.circuits.config().dHead, std::move(left).value(), std::move(turned).value(), {}};
 }
 
-/// One number of every head; empty where one has none.
-/// \param number what the eigenvalues of the i-th and j-th factor's circuit are made into
+/// Returns one number for every head. Empty if any head has none.
+/// \param number computes it from the eigenvalues of the circuit of the i-th and j-th factor
 template <typename Number>
 Result<std::vector<double>> samples(const Heads& heads, const Task& task, const Number& number)
 {
@@ -147,7 +147,7 @@ Null positivityNull(const Heads& heads, const Task& task)
     return std::optional(HeadNull{0, std::sqrt(values.square().mean())});
 }
 
-/// Wᵀ G W of every factor side by side, [r, n r].
+/// Returns Wᵀ G W of every factor side by side, [r, n r].
 Result<Matrix<float>> gramsOf(const Matrix<float>& factors, Eigen::Index r, const Between& G,
                               const Task& task)
 {
@@ -188,7 +188,7 @@ Null normalityNull(const AnalysisContext& context, const Between& between,
     return found->empty() ? std::optional<HeadNull>() : std::optional(nullOf(*found));
 }
 
-/// Of the heads of one layer.
+/// Returns the null of the heads of one layer.
 Null nullIn(const AnalysisContext& context, CircuitKind kind, int layer, EigenvalueNumber number,
             const Task& task)
 {

@@ -7,12 +7,12 @@
 
 namespace headwise {
 
-// What eigenvalues of circuits of random heads say: the null of copying, matching and normality. Between the E and W_U of a trained
-// model, which a few directions dominate, copying and matching spread up to several times wider than those of the weights alone,
-// 1.5/d_head.
+// Eigenvalues of the circuits of random heads: the null of copying, matching and normality.
+// A few directions dominate the E and W_U of a trained model.
+// Copying and matching therefore spread up to several times wider than for the weights alone, 1.5/d_head.
 
-/// A · B or B · A, whichever is smaller: they share their eigenvalues but for zeros, and many zeros at once are what eigenvalues
-/// are bad at. \param A [n, m] \param B [m, n]
+/// Returns A · B or B · A, whichever is smaller. Both have the same non-zero eigenvalues.
+/// Fewer zeros help: eigenvalue solvers are inaccurate for many zeros at once. \param A [n, m] \param B [m, n]
 template <typename Scalar>
 Matrix<Scalar> smallerProduct(const Matrix<Scalar>& A, const Matrix<Scalar>& B)
 {
@@ -20,29 +20,31 @@ Matrix<Scalar> smallerProduct(const Matrix<Scalar>& A, const Matrix<Scalar>& B)
 }
 
 enum class EigenvalueNumber {
-    Positivity, ///< Re Σλ / Σ|λ|; its mean is exactly 0, for a factor may change its sign.
+    Positivity, ///< Re Σλ / Σ|λ|; its mean is exactly 0, because a factor may change sign.
     Normality,  ///< Σ|λ|² / ‖W‖_F²
 };
 
-/// Writes into `array` [n_layers, n_heads] what heads of Gaussian weights get between the model's own E and W_U: null_mean and
-/// null_deviation, how many they are and their seed into its definition; where layer 0 reads another E than the later
-/// layers also layer0NullMean and layer0NullDeviation. Leaves the array as it is where E or W_U is zero or not finite.
+/// Writes the null of Gaussian heads between the model's own E and W_U into `array` [n_layers, n_heads].
+/// Sets null_mean and null_deviation, and adds the number of heads and their seed to the definition.
+/// Also sets layer0NullMean and layer0NullDeviation if layer 0 reads a different E from the later layers.
+/// Leaves the array unchanged if E or W_U is zero or not finite.
 ///
-/// The heads are every pair of a few left and a few right factors. Those that share a factor are not quite independent, but
-/// a factor of its own for each would cost d_model/d_head times as much and narrow the deviation hardly more.
+/// The heads are all pairs of a few left and a few right factors. Heads that share a factor are not quite independent.
+/// Separate factors for each head would cost d_model/d_head times as much and barely narrow the deviation.
 /// Errors: Cancelled, OutOfMemory.
 /// Cost: with n = 10 factors a side (16 where d_head ≤ 32, 8 where it is over 128) 2 n d² r flops in float32, and n²
 /// eigenvalue problems of [r, r].
 Result<Done> addEigenvalueNull(ResultArray& array, const AnalysisContext& context, CircuitKind kind,
                                EigenvalueNumber number, const Task& task);
 
-/// Of the positivity of E W_OV¹ W_OV² W_U of two Gaussian heads, E that of the first one's layer; none as above.
+/// Returns the null of the positivity of E W_OV¹ W_OV² W_U for two Gaussian heads, with the E of the first head's layer.
+/// Returns none if E or W_U is zero or not finite.
 Result<std::optional<HeadNull>> virtualHeadNull(const AnalysisContext& context, int layer, const Task& task);
 
-/// "100 Gaussian heads of seed 0".
+/// Returns the text "100 Gaussian heads of seed 0".
 std::string gaussianHeads(const AnalysisContext& context);
 
-/// What one null costs beside the heads of the model.
+/// Returns the cost of one null in flops, not counting the heads of the model.
 double eigenvalueNullFlops(const ModelConfig& config);
 
 } // namespace headwise

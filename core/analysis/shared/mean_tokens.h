@@ -4,7 +4,7 @@
 
 namespace headwise {
 
-/// ê_j = e_j/σ̄_j, σ̄_j = mean over positions of σ: what a head of layer 0 reads of a token on average. Read in blocks.
+/// ê_j = e_j/σ̄_j, σ̄_j = mean over positions of σ: the average input that a token gives a head of layer 0. Read in blocks.
 /// Source: Kamoda et al. 2025, arXiv 2501.15754.
 class MeanDivided {
 public:
@@ -15,11 +15,11 @@ public:
     MeanDivided(const ProcessedWeights& weights, const DivisorSpread& spread);
 
     RowVector<double> row(int token) const; ///< [d]
-    /// Ê · right, [V, columns], in parallel over tokens. \param right [d, columns]
-    /// Errors: Cancelled. Cost: once through W_E, which is dearer than few columns: ask for many at once.
+    /// Returns Ê · right, [V, columns], in parallel over tokens. \param right [d, columns]
+    /// Errors: Cancelled. Cost: one pass through W_E, which outweighs a few columns, so pass many columns at once.
     Result<Matrix<double>> times(const Matrix<double>& right, const Task& task) const;
     double meanSquare() const { return m_meanSquare; } ///< Mean over tokens of ‖ê_j‖².
-    /// How far scores ê_token W_QK ê_jᵀ lie from 0 where W_QK keeps its norm and loses its directions:
+    /// Returns the typical size of scores ê_token W_QK ê_jᵀ if W_QK keeps its norm but has random directions:
     /// ‖ê‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d.
     double randomScore(int token, const FoldedHead& head) const;
 
@@ -32,7 +32,7 @@ private:
     double m_meanSquare;
 };
 
-/// Why queries and keys do not meet in one bilinear score whatever their positions; empty if they do.
+/// Returns why the score is not one bilinear form of query and key at all positions; empty if it is.
 std::string whyNotOneScore(const ModelConfig& config);
 
 } // namespace headwise

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Eigen::Index normDivisorsTokensPerBlock = 256;
 
-/// What one block of tokens adds to the numbers of every position.
+/// Sums over one block of tokens, for every position.
 struct BlockSums {
     Eigen::ArrayXd sum, min, max, inverse, inverseSquares; // [n]
     Eigen::Index used = 0;
@@ -49,7 +49,7 @@ struct BlockSums {
     }
 };
 
-/// Positions whose σ with tokens is asked for; products in `Scalar`.
+/// Positions for which σ with tokens is computed. Products are in `Scalar`.
 template <typename Scalar>
 class DividedPositions {
 public:
@@ -64,7 +64,7 @@ public:
 
     Eigen::Index count() const { return m_rows.rows(); }
 
-    /// body(t, σ of token t with every position, [n]), while a column is in the cache. \param tokens `seenRows`
+    /// Calls body(t, σ of token t with every position, [n]) while the column is in the cache. \param tokens `seenRows`
     template <typename Body>
     void forEachToken(const Matrix<double>& tokens, const Body& body) const
     {
@@ -148,7 +148,7 @@ Result<DivisorSpread> spread(const ProcessedWeights& weights, const std::vector<
     return found;
 }
 
-/// `count` of the tokens in use at even distances, rising.
+/// Returns `count` evenly spaced tokens in use, rising.
 std::vector<Eigen::Index> normDivisorsSampledTokens(Eigen::Index vocabulary, const std::vector<bool>& unused,
                                                     Eigen::Index count)
 {

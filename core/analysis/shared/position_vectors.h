@@ -6,7 +6,7 @@
 
 namespace headwise {
 
-/// `positionVectors` of every layer: computed once where no layer's norm has parameters of its own.
+/// `positionVectors` of every layer, computed only once if no layer's norm has its own parameters.
 template <typename Scalar = double>
 class PositionVectors {
 public:

@@ -16,13 +16,13 @@ namespace {
 
 constexpr int manyRandomHeads = 32; // where they cost next to nothing
 
-/// Wᵀ G W; without G, WᵀW.
+/// Returns Wᵀ G W, or WᵀW without G.
 Matrix<double> gramOf(const Matrix<double>& W, const Matrix<double>* G)
 {
     return G ? Matrix<double>(W.transpose() * (*G * W)) : Matrix<double>(W.transpose() * W);
 }
 
-/// σ of L · R, falling, from LᵀL and R Rᵀ: digits that cancellation costs do not matter to a null.
+/// Returns σ of L · R, falling, from LᵀL and R Rᵀ. The digits lost to cancellation do not matter for a null.
 Result<std::vector<double>> singularValuesOf(const Matrix<double>& left, const Matrix<double>& right)
 {
     const Result<Matrix<double>> F = semidefiniteFactor(left);

@@ -15,13 +15,13 @@ namespace {
 
 constexpr Eigen::Index directionEndsTokensPerBlock = 512;
 
-/// Every token along every direction in float32, and how far that may be from the product in double.
+/// Scores of every token along every direction in float32, with a bound on the error against the product in double.
 struct RoughScores {
     Matrix<float> scores;   // [tokens, n]
     Eigen::ArrayXd lengths; // [tokens], ‖e‖
     double rounding = 0; // |score − E u| ≤ rounding ‖e‖ for ‖u‖ = 1, in whatever order it is summed
 
-    /// What tokens have of a span at least or at most, by the sign: ‖row of E U‖ − or + its rounding.
+    /// Returns a lower (sign −1) or upper (sign 1) bound on each token's length in a span: ‖row of E U‖ ∓ its rounding.
     Eigen::ArrayXd bound(const std::vector<int>& span, double sign) const
     {
         Eigen::ArrayXd squares = Eigen::ArrayXd::Zero(scores.rows());
@@ -38,7 +38,7 @@ Result<RoughScores> roughScores(const TokenSide& tokens, const DirectionSide& si
     const Eigen::Index V = tokenCount(tokens, side, layer);
     RoughScores rough{Matrix<float>(V, right.cols()), Eigen::ArrayXd(V), 0};
     const double longest = directions.cols() > 0 ? directions.colwise().norm().maxCoeff() : 0;
-    // Of the sum, and of the factors where they are stored in double; a tenth more for the lengths' own rounding.
+    // Covers the rounding of the sum, and of factors stored in double. The extra tenth covers the rounding of the lengths.
     rough.rounding = 1.1 * static_cast<double>(directions.rows() + 3) * std::ldexp(longest, -24);
     const auto blocks = static_cast<int>((V + directionEndsTokensPerBlock - 1) / directionEndsTokensPerBlock);
     const auto done = parallelFor(blocks, withoutProgress(task), "", [&](int block) -> Result<Done> {
@@ -63,7 +63,7 @@ Result<RoughScores> roughScores(const TokenSide& tokens, const DirectionSide& si
     return rough;
 }
 
-/// The tokens that may be among the first few of several orders.
+/// The tokens that may rank among the first few in several orders.
 class Candidates {
 public:
     Candidates(Eigen::Index tokens, const NamedDirections& of)
@@ -75,7 +75,8 @@ public:
         m_length = std::min<std::ptrdiff_t>(std::max(of.length, 0), std::ssize(m_used));
     }
 
-    /// Of one order, by bounds on what decides it: who may reach what the first few reach at least.
+    /// Adds the candidates of one order, given bounds on its values.
+    /// A token is a candidate if its upper bound reaches the smallest of the largest `m_length` lower bounds.
     void add(const Eigen::ArrayXd& low, const Eigen::ArrayXd& high)
     {
         if (m_length == 0)
@@ -97,7 +98,7 @@ public:
                 m_isIn[static_cast<std::size_t>(id)] = true;
     }
 
-    std::vector<int> ids() const ///< Rising.
+    std::vector<int> ids() const ///< Ids in rising order.
     {
         std::vector<int> ids;
         for (const int id : m_used)
@@ -126,7 +127,7 @@ std::vector<int> candidates(const RoughScores& rough, const NamedDirections& of)
     return found.ids();
 }
 
-/// `ends` of values of `ids`, which rise, so that ties keep their order.
+/// Returns `ends` of the values of `ids`. Rising ids keep the order of ties.
 TokenEnds endsOf(const RowVector<double>& values, const std::vector<int>& ids, int length)
 {
     TokenEnds found = ends(values, length, {});

@@ -10,24 +10,24 @@ namespace headwise {
 
 inline constexpr int listedNullDirections = 32;
 
-/// The list of tokens that a direction which means nothing has.
+/// Expected token scores of a random direction: the baseline of a token list.
 struct RandomList {
     std::vector<double> means; ///< [rank], mean over 32 random unit directions of their largest token scores
-    double deviation = 0;      ///< of the score of one token
+    double deviation = 0;      ///< Deviation of the score of one token.
 };
 
-/// Whose random lists: the tokens of one side as a layer has them.
+/// The side of a circuit whose tokens, as a layer has them, the random directions are multiplied with.
 struct RandomListSide {
     const DirectionSide& side;
     int layer = 0;
-    const Matrix<double>* map = nullptr; ///< [d, d], by which directions go to the tokens; null: as they are.
+    const Matrix<double>* map = nullptr; ///< [d, d], applied to directions before the tokens; null: identity.
 };
 
-/// \param length of the list
+/// Computes the random list. \param length of the list
 /// Errors: Cancelled. Cost: 64 V d flops.
 Result<RandomList> randomList(const AnalysisContext& context, const RandomListSide& of, std::size_t length,
                               const Task& task);
-/// Of the later layers' E where layer 0 has another.
+/// Computes the random list for a side. Uses the later layers' E if layer 0 has a different one.
 Result<RandomList> randomList(const AnalysisContext& context, const DirectionSide& side, std::size_t length,
                               const Task& task);
 

@@ -9,23 +9,23 @@
 
 namespace headwise {
 
-/// How many of the tokens that count have a larger number than `token`. \param unused true: does not count; empty: all do
+/// Returns how many tokens have a larger number than `token`. \param unused true: a token that is not counted; empty: none
 double rankInLine(const RowVector<double>& line, int token, const std::vector<bool>& unused);
 
-/// For one token and every head, the pair (token, target) of any relation whose target the head ranks highest.
+/// The pair (token, target) whose target ranks highest, over all relations, for one token and every head.
 class BestRelations {
 public:
-    /// No pairs without a tokenizer.
+    /// Collects the pairs of the token. There are none without a tokenizer.
     BestRelations(const AnalysisContext& context, int token);
 
-    /// \param line [V] the token's row of full OV; from several threads at once, a head each
+    /// Ranks the targets of one head. Threads: several at once, one head each. \param line [V] the token's row of full OV
     void put(HeadId head, const RowVector<double>& line, const std::vector<bool>& unused);
-    /// "analyses/token_card/relation_rank" and "…/relation"; nothing where the token is the source of no pair.
+    /// Adds "analyses/token_card/relation_rank" and "…/relation". Adds nothing if the token is not the source of any pair.
     void addTo(ResultSet& results) const;
 
 private:
     const AnalysisContext& m_context;
-    std::vector<std::string> m_names;                    // of all relations, which `relation` counts into
+    std::vector<std::string> m_names;                    // of all relations, indexed by `relation`
     std::vector<std::pair<std::int32_t, int>> m_targets; // relation, token
     PerHead m_rank;
     std::vector<std::int32_t> m_relation; // [n_layers, n_heads], −1

@@ -19,7 +19,7 @@ namespace headwise {
 namespace {
 
 constexpr std::size_t cardPriorsTokensPerBlock = 256;
-/// Pairs of a token and a position whose σ is computed: beyond, the mean over tokens is that of a sample.
+/// Maximum number of (token, position) pairs whose σ is computed. Beyond it, a sample of tokens gives the mean.
 constexpr Eigen::Index mostDivisors = Eigen::Index{1} << 21;
 
 bool isSame(const RowVector<double>& a, const RowVector<double>& b)
@@ -90,7 +90,7 @@ public:
     }
 
 private:
-    /// Heads that read the same vectors, as all do once norms are folded: they share one pass.
+    /// Heads that read the same vectors and share one pass. With folded norms, these are all heads.
     struct Group {
         Norm<double> norm;
         int layer = 0; // one of them
@@ -98,7 +98,8 @@ private:
         std::vector<Eigen::VectorXd> readers; // [d] each: W_K b_Qᵀ
     };
 
-    /// A head without query biases has no such preference, and its number stays NaN.
+    /// Adds a head to the group that reads the same vectors.
+    /// Skips a head without query biases: it has no such preference, and its number stays NaN.
     void join(HeadId head)
     {
         const ProcessedWeights& weights = m_context.circuits.weights();
@@ -126,7 +127,7 @@ private:
         group->readers.push_back(reader);
     }
 
-    /// What the heads of a group read of these tokens, [ids, d].
+    /// Returns the vectors of these tokens that the heads of a group read, [ids, d].
     Matrix<double> readOf(const Group& group, const std::vector<int>& ids) const
     {
         if (!m_isMeanOverPositions)

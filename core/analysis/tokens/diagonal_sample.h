@@ -7,24 +7,24 @@
 
 namespace headwise {
 
-/// The tokens whose own entry in a full circuit is looked at, and those it is ranked among.
+/// The tokens whose diagonal entries in a full circuit are ranked, and the tokens they are ranked among.
 struct DiagonalSample {
     static constexpr std::size_t largest = 2048;
 
     std::vector<int>
-        ids; ///< Rising; of E, from the seed of `context`, by the counts of tokens where there are some.
+        ids; ///< Ids in E, rising, drawn with the seed of `context`, weighted by token counts if given.
     std::vector<bool> unused; ///< [V] never ranked; empty: none.
-    double among = 0;         ///< How many tokens are ranked.
-    std::string source;       ///< The file of the counts; empty: drawn evenly, or all.
+    double among = 0;         ///< Number of tokens to rank among.
+    std::string source;       ///< File of the counts; empty: drawn uniformly, or all tokens.
 
     explicit DiagonalSample(const AnalysisContext& context);
-    /// How they were drawn, for definitions.
+    /// Returns how the tokens were drawn, for definitions.
     std::string definition() const;
-    /// Names the counts, where there are some, in all of `results` that the sample is in.
+    /// Records the name of the counts, if any, in all arrays of `results` that use the sample.
     void describe(ResultSet& results) const;
 };
 
-/// Why the token side of a model has no diagonal; empty if it has.
+/// Returns why the token side of a model has no diagonal; empty if it has one.
 std::string whyNoDiagonal(const ModelConfig& config, const AnalysisOptions& options);
 
 } // namespace headwise

@@ -111,7 +111,7 @@ std::string whyNoDirection(const ModelConfig& config, const AnalysisOptions& opt
 {
     const auto& x = options.inputs.direction;
     if (x.empty())
-        return {}; // What is missing is said by the row's needs.
+        return {}; // The row's `needs` already report the missing input.
     if (x.size() != static_cast<std::size_t>(config.dModel))
         return "The direction has " + std::to_string(x.size())
             + " numbers, and the residual stream of this model " + std::to_string(config.dModel) + ".";

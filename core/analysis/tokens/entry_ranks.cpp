@@ -54,7 +54,7 @@ private:
     {
         EntryRank& rank = rankOf(row);
         const float value = static_cast<float>(rank.value);
-        // Rounded factors, r rounded sums, and the rounding of `value` itself; beyond it a float comparison is sure.
+        // Covers rounded factors, r rounded sums and the rounding of `value`. Beyond it a float comparison is certain.
         const double unit = std::numeric_limits<float>::epsilon();
         const float perNorm = static_cast<float>(unit * (static_cast<double>(m_rows.rows()) + 8)
                                                  * m_question.rowFactors.col(row).norm());

@@ -7,18 +7,18 @@
 
 namespace headwise {
 
-/// Where one entry of a row stands among all entries of that row.
+/// Rank of one entry among all entries of its row.
 struct EntryRank {
     double value = 0; ///< The entry itself.
-    int above = 0;    ///< How many others are larger,
-    int below = 0;    ///< smaller,
-    int equal = 0;    ///< and just as large.
+    int above = 0;    ///< Number of larger entries.
+    int below = 0;    ///< Number of smaller entries.
+    int equal = 0;    ///< Number of other equal entries.
 
     bool operator==(const EntryRank&) const = default;
 };
 
-/// The columns of a product that is never formed, made ready for any number of questions.
-/// Threads: const functions from several threads at once are fine.
+/// The columns of a product that is never formed, prepared for any number of rank questions.
+/// Threads: const functions may be called from several threads at once.
 class RankColumns {
 public:
     /// \param factors [r, cols], which must outlive this
@@ -28,12 +28,15 @@ public:
     /// \param exact may be empty, if `rounded` holds the numbers themselves
     RankColumns(const Matrix<float>& rounded, const Matrix<double>& exact, const std::vector<bool>& unused);
 
-    const std::vector<int>& ids() const { return m_ids; }       ///< Of the columns that count, rising.
-    const std::vector<float>& norms() const { return m_norms; } ///< Theirs, never too small.
-    bool isFinite() const { return m_isFinite; }                ///< Whether all columns are, unused ones too.
-    /// Of those that count, [r, ids].
+    const std::vector<int>& ids() const { return m_ids; } ///< Ids of the columns in use, rising.
+    const std::vector<float>& norms() const
+    {
+        return m_norms;
+    }                                            ///< Norms of these columns, never underestimated.
+    bool isFinite() const { return m_isFinite; } ///< Whether all columns are finite, including unused ones.
+    /// Returns the factors of the columns in use, [r, ids].
     const Matrix<float>& factors() const { return m_rounded.size() > 0 ? m_rounded : *m_given; }
-    /// One entry of the product. \param row [r]
+    /// Returns one entry of the product. \param row [r]
     double entry(const Eigen::Ref<const Eigen::VectorXd>& row, int id) const;
 
 private:
@@ -55,8 +58,8 @@ struct RankQuestion {
     const std::vector<int>& targets; ///< [n], the column asked about in each row
 };
 
-/// Counts in float32 what is clearly larger or smaller, and in double what is not, so that the answer is that of a brute-force
-/// double product. On the calling thread.
+/// Counts clearly larger or smaller entries in float32, and the others in double.
+/// The result equals that of a brute-force product in double. Runs on the calling thread.
 /// Errors: Corrupt if a factor is not finite; Cancelled. Cost: 2 · n · cols · r flops; memory: a tile.
 Result<std::vector<EntryRank>> entryRanks(const RankQuestion& question, const Task& task);
 

@@ -15,7 +15,7 @@ const std::string start = "share of pairs (s, t) with t among the k ";
 const std::string rest =
     " entries of row s of E W_V W_O W_U, ties against it; E = W_E for heads of layer 0, MLP0(LN2(W_E)) for later ones";
 
-/// The scores of layer 0 with W_E in the place of MLP0(LN2(W_E)).
+/// Computes the scores of layer 0 with W_E in place of MLP0(LN2(W_E)).
 Result<Done> readLayer0(Mlp0Scores& out, const Task& task)
 {
     const AnalysisContext& context = out.context;

@@ -8,7 +8,7 @@
 
 namespace headwise {
 
-/// Scores with the embedding mlp0 in every layer, and what they are about.
+/// Scores with the embedding mlp0 in every layer, and the relations they belong to.
 struct Mlp0Scores {
     const AnalysisContext& context;
     const RelationQuestions& questions;

@@ -9,7 +9,7 @@ namespace headwise {
 
 namespace {
 
-/// What [r, r] products say of a circuit L · R.
+/// The [r, r] products from which the normality of a circuit L · R is computed.
 struct Core {
     Matrix<double> inside;      // R L: the eigenvalues of L R but for zeros
     Matrix<double> left, right; // Lᵀ L, R Rᵀ
@@ -33,7 +33,7 @@ Core coreOf(const HeadWeights<double>& w, CircuitKind kind, int layer, const Tok
             w.W_O * (tokens.UUt * w.W_O.transpose())};
 }
 
-/// Σ|λ|² / ‖W‖_F², W one circuit of a head; NaN for a zero circuit.
+/// Returns Σ|λ|² / ‖W‖_F², W one circuit of a head; NaN for a zero circuit.
 Result<double> normality(const HeadWeights<double>& weights, CircuitKind kind, int layer,
                          const TokenSide& tokens)
 {

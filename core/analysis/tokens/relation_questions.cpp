@@ -16,7 +16,7 @@ namespace {
 
 constexpr int nullDraws = 2000;
 
-/// Source and target as they stand in a sentence, else both without a space.
+/// Returns the tokens of source and target with a leading space, or else both without one.
 std::optional<std::pair<int, int>> tokenPair(const Tokenizer& tokenizer,
                                              const std::pair<std::string, std::string>& words)
 {
@@ -42,7 +42,7 @@ const std::vector<Relation>& askedRelations(const AnalysisOptions& options)
 
 int standardK(const ModelConfig& config, bool isCopying)
 {
-    // The vocabulary of Llama 3. SmolLM3 has it too, but in some layers no positions.
+    // The vocabulary of Llama 3. SmolLM3 shares it, but some of its layers have no positions.
     constexpr int llama3Tokens = 128256;
     const bool isLlama3 = config.dVocab == llama3Tokens && config.layerRotary.empty();
     if (isLlama3)
@@ -52,7 +52,7 @@ int standardK(const ModelConfig& config, bool isCopying)
 
 PairCounts countPairs(const AskedRelation& relation, std::span<const EntryRank> ranks)
 {
-    // An entry as large as the target's counts against it: no hit of a head that writes nothing.
+    // Ties count against the target, so a head that writes nothing has no hits.
     const auto isHit = [&](std::size_t row) { return ranks[row].above + ranks[row].equal < relation.k; };
     const auto isLowered = [&](std::size_t row) { return ranks[row].below + ranks[row].equal < relation.k; };
     return {std::count_if(relation.rows.begin(), relation.rows.end(), isHit),

@@ -7,9 +7,10 @@ namespace headwise {
 
 class BigramCounts;
 
-/// Adds to the results of skip-trigrams which of them no text has: destinations and outs of one source are two lists, and a head
-/// that raises (s … d → o) and (s … d′ → o′) must raise (s … d → o′) too, whether or not o′ ever follows d.
-/// \param listed how many of the absent pairs of each head
+/// Adds the skip-trigrams whose final bigram never occurs in the text to the results of skip-trigrams.
+/// The destinations and outputs of one source are two separate lists.
+/// A head that promotes (s … d → o) and (s … d′ → o′) must promote (s … d → o′) too, even if o′ never follows d.
+/// \param listed number of absent pairs to list per head
 /// Source: Elhage et al. 2021, "Interpretation as Skip-Trigrams" (skip-trigram "bugs").
 void addSkipTrigramBugs(ResultSet& results, const BigramCounts& bigrams, Precision precision, int listed);
 

@@ -27,7 +27,7 @@ bool isAscii(std::string_view text)
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
 }
 
-/// The one token of `text`; `word` is the same without spaces around.
+/// Returns the single token of `text`. `word` is the text without surrounding spaces.
 std::optional<int> singleToken(const Tokenizer& tokenizer, const std::string& text, std::string_view word)
 {
     const auto ids = tokenizer.encode(text, Tokenizer::SpecialTokens::None);
@@ -37,13 +37,13 @@ std::optional<int> singleToken(const Tokenizer& tokenizer, const std::string& te
     }
     if (ids->size() != 1 || tokenizer.isSpecial(ids->front()))
         return std::nullopt;
-    // A token for whatever is unknown need not be marked as special.
+    // The token for unknown words may not be marked as special.
     if (isAscii(word) && lower(tokenizer.bytes(ids->front())).find(lower(word)) == std::string::npos)
         return std::nullopt;
     return ids->front();
 }
 
-/// The ids below `count` that are not unused, rising.
+/// Returns the ids below `count` that are in use, rising.
 std::vector<int> usedTokens(Eigen::Index count, const std::vector<bool>& unused)
 {
     std::vector<int> ids;

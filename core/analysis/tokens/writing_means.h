@@ -8,14 +8,14 @@
 
 namespace headwise {
 
-/// The largest |mean over d_model| of what writes into the residual stream, and of W_U over the vocabulary.
+/// The largest |mean over d_model| of each weight that writes to the residual stream, and of W_U over the vocabulary.
 struct WritingMeans {
     std::vector<std::string> labels; ///< "layer 0: W_O, over d_model"
     std::vector<double> before, after;
 };
 
-/// What centring takes off: of W_E, W_pos, every layer's W_O and W_U.
-/// \param before the weights as they are in the file \param after as they are in use
+/// Measures the means that centring removes from W_E, W_pos, every layer's W_O and W_U.
+/// \param before the weights as in the file \param after the weights in use
 /// Errors: Cancelled.
 Result<WritingMeans> writingMeans(const ProcessedWeights& before, const ProcessedWeights& after,
                                   const Task& task);

@@ -133,7 +133,7 @@ struct FamilyTensors {
     } attention = {};
 
     struct MlpNames {
-        /// Without `gate` the MLP is no gated one.
+        /// An empty `gate` means that the MLP is not gated.
         std::string_view in = "mlp.up_proj", gate = "mlp.gate_proj", out = "mlp.down_proj";
         std::string_view gateAndIn = {}; ///< In place of gate and in, the rows of gate first.
     } mlp = {};
@@ -157,7 +157,7 @@ struct FamilyReading {
 
 struct Family;
 
-/// The rules that a table cannot say; null where there are none.
+/// Functions for rules that the table cannot express; null where there are none.
 struct FamilyCode {
     /// Reads further keys, after those of the table and before the windows.
     void (*read)(FamilyReading& reading) = nullptr;
@@ -168,7 +168,7 @@ struct FamilyCode {
     /// The MLP. \param block "model.layers.3."
     void (*addMlp)(RecipeBook& book, const std::string& block, int layer) = nullptr;
 
-    // A format that is no row: TransformerLens' own.
+    // For a format without a row in the table: TransformerLens' own.
     bool (*matches)(const nlohmann::json& config) = nullptr;
     Result<ModelDescription> (*readAll)(const nlohmann::json& config, std::string_view file) = nullptr;
     Result<ModelWeights> (*loadAll)(const ModelConfig& config,

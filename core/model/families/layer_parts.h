@@ -25,7 +25,7 @@ template <typename Scalar>
 Matrix<Scalar> mlpOutput(const MlpWeights<Scalar>& weights, const ModelConfig& config,
                          const Matrix<Scalar>& x);
 
-/// What a layer does to the residual stream once its attention is known, wherever its norms stand.
+/// The rest of a layer after its attention, wherever its norms stand: both additions to the residual stream, and the MLP.
 template <typename Scalar>
 struct LayerTail {
     Norm<Scalar> ln2, ln1Post, ln2Post;
@@ -40,7 +40,8 @@ struct LayerTail {
     /// \returns [n, d], the residual stream after it
     Matrix<Scalar> apply(const ModelConfig& config, const Matrix<Scalar>& x, const Matrix<Scalar>& normed,
                          const Matrix<Scalar>& attention) const;
-    /// What the norm of the MLP reads: before the layer in parallel blocks, else after its attention. Parameters as of apply.
+    /// Returns the input of the MLP's norm: the stream before the layer in parallel blocks, else after its attention. Parameters as
+    /// of apply.
     Matrix<Scalar> beforeMlp(const ModelConfig& config, const Matrix<Scalar>& x, const Matrix<Scalar>& normed,
                              const Matrix<Scalar>& attention) const;
 

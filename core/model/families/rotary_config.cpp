@@ -24,7 +24,7 @@ public:
 
     const std::string& name() const { return m_name; }
 
-    /// "linear", "yarn", …; both keys are in use, and null is as good as absent. Nothing if it is no word.
+    /// Returns "linear", "yarn", …; both keys are in use, and null counts as absent. Nothing if there is no such string.
     std::optional<std::string> type() const
     {
         for (const char* key : {"rope_type", "type"}) {
@@ -104,7 +104,7 @@ RotaryScaling readLongRope(ModelConfig& config, int dim, RopeObject& object,
             "A prompt of more than " + std::to_string(static_cast<int>(original)) + " of this model's "
             + std::to_string(config.nCtx)
             + " positions changes its rotary frequencies for all tokens; contexts up to that length are read.");
-        config.nCtx = std::max(1, static_cast<int>(original)); // What is less was refused above.
+        config.nCtx = std::max(1, static_cast<int>(original)); // Smaller values were refused above.
     }
     return scaling;
 }
