@@ -38,7 +38,7 @@ std::shared_ptr<TokenFilter> addFilterArguments(CLI::App& command)
     command
         .add_flag(
             "--trained", filter->trainedOnly,
-            "Leave out tokens whose embedding was hardly trained: much nearer to the mean row of W_E than most")
+            "Leave out untrained tokens: their embedding is much nearer to the mean row of W_E than most")
         ->group("Tokens");
     command
         .add_flag("--no-specials", filter->noSpecials, "Leave out special tokens, which stand for no text")

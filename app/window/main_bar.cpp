@@ -42,7 +42,7 @@ MainBar::MainBar(Workspace* workspace, Saving* saving, QWidget* parent)
           std::pair(Embedding::Mlp0, tr("mlp0")), std::pair(Embedding::Unembed, tr("unembed"))})
         m_embedding->addItem(name, static_cast<int>(kind));
     m_embedding->setAccessibleName(tr("Embedding"));
-    m_embedding->setToolTip(tr("Which token vectors stand on the token sides of the full circuits"));
+    m_embedding->setToolTip(tr("Token vectors on the token sides of the full circuits"));
     connect(m_embedding, &QComboBox::activated, this, [this, saving] {
         saving->whenResultsAreSafe(
             [this, chosen = static_cast<Embedding>(m_embedding->currentData().toInt())] {

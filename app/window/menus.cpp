@@ -242,7 +242,7 @@ void MenuBuilder::addModel()
         {
             {"model-card", tr("&Model card"), call(pages, &Pages::showPage, QStringLiteral("model"))},
             {"tensors", tr("&Tensors of the file"), call(pages, &Pages::showPage, QStringLiteral("tensors"))},
-            {"folding", tr("What &folding changed"), call(pages, &Pages::runAnalysis, "folding")},
+            {"folding", tr("Effects of &folding"), call(pages, &Pages::runAnalysis, "folding")},
             {"skipless", tr("&Skipless merge"), call(pages, &Pages::runAnalysis, "skipless")},
             {},
             {.id = "set-reference",

@@ -51,18 +51,18 @@ PreferencesDialog::PreferencesDialog(const Settings& settings, QWidget* parent)
     layout->setSpacing(8);
 
     QVBoxLayout* looks = addSection(tr("Appearance"));
-    addRow(looks, tr("Colours"), tr("Of the window; exported figures are always light."), themeChoice());
-    addRow(looks, tr("Matrices"), tr("What values without a sign are coloured by at first."),
-           sequentialChoice());
+    addRow(looks, tr("Colours"), tr("Applies to the window. Exported figures are always light."),
+           themeChoice());
+    addRow(looks, tr("Matrices"), tr("Default colour map for values without a sign."), sequentialChoice());
     addRow(looks, tr("Signed values"), tr("Zero is neutral, both sides are equally strong."), signedChoice());
     addRow(looks, tr("Tokens"), tr("The font of tokens, with fallbacks for every script."), fontChoice());
     QVBoxLayout* work = addSection(tr("Work"));
-    addRow(work, tr("Recovery copy"), tr("How often what changed is kept for the case of a crash."),
-           autosaveChoice());
-    addRow(work, tr("Threads"), tr("Of analyses that go over all heads. Holds from the next one on."),
+    addRow(work, tr("Recovery copy"),
+           tr("How often a copy of unsaved changes is written, in case of a crash."), autosaveChoice());
+    addRow(work, tr("Threads"), tr("Threads for analyses of all heads, from the next one on."),
            threadsChoice());
     QVBoxLayout* figures = addSection(tr("Figures"));
-    addRow(figures, tr("Folder"), tr("Where exports are offered to be written."), folderChoice());
+    addRow(figures, tr("Folder"), tr("Default folder for exports."), folderChoice());
 
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);

@@ -83,7 +83,7 @@ private slots:
         QTest::mouseClick(prompt->viewport(), Qt::LeftButton);
         journey.keys(QStringLiteral("Ctrl+A"));
         journey.type(QStringLiteral("the king of the sea"));
-        QVERIFY(journey.shows(QStringLiteral("run it again")));
+        QVERIFY(journey.shows(QStringLiteral("Run the analysis again")));
         journey.click(QStringLiteral("Run again"));
         const Tokenizer tokenizer = tokenizerIn(folderOf(which));
         const auto ids = tokenizer.encode("the king of the sea");

@@ -203,7 +203,7 @@ private slots:
     void whatItIsComparedWithIsChosen()
     {
         Opened opened(path("older"));
-        auto* against = opened.find<QComboBox>(QStringLiteral("What to compare with"));
+        auto* against = opened.find<QComboBox>(QStringLiteral("Head to compare with"));
         QVERIFY(!against->isVisible());
         compare(opened, "newer");
         QTRY_VERIFY(against->isVisible());

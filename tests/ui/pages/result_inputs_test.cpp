@@ -52,7 +52,7 @@ private slots:
         m_workspace->runs()->runAnalysis("diagonal_ranks");
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->results()->find("analyses/diagonal_ranks/sample"),
                                  patience);
-        QVERIFY(!says(QStringLiteral("run it again")));
+        QVERIFY(!says(QStringLiteral("Run the analysis again")));
         QFile file(m_folder.filePath(QStringLiteral("counts.csv")));
         QVERIFY(file.open(QIODevice::WriteOnly) && file.write("token,count\n#5,7\n#6,3\nno such,1\n") > 0);
         file.close();
@@ -67,7 +67,7 @@ private slots:
         m_page->showAnalysis("copying");
         QVERIFY(!tokens->isVisible());
         m_page->showAnalysis("diagonal_ranks");
-        QTRY_VERIFY_WITH_TIMEOUT(says(QStringLiteral("run it again")), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(says(QStringLiteral("Run the analysis again")), patience);
         texts->load(TextInputs::Tokens, m_folder.filePath(QStringLiteral("nowhere.csv")));
         QTRY_VERIFY_WITH_TIMEOUT(!m_workspace->runs()->inputs().tokenCounts, patience);
         QVERIFY(says(QStringLiteral("nowhere.csv")));
@@ -146,7 +146,7 @@ private slots:
             return std::ranges::all_of(series, [](double value) { return std::isnan(value); });
         };
         m_page->showAnalysis("largest_entries");
-        auto* which = field<QComboBox>(QStringLiteral("Which heads"));
+        auto* which = field<QComboBox>(QStringLiteral("Choice of heads"));
         auto* list = field<QLineEdit>(QStringLiteral("Heads asked about"));
         QVERIFY(which && which->isVisible() && list && !list->isVisible());
         QCOMPARE(which->currentText(), QStringLiteral("all"));
@@ -196,18 +196,18 @@ private slots:
         m_workspace->filteredTokens()->setFilter({.firstId = 500});
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->filteredTokens()->filter().isOn(), patience);
         QVERIFY(notice->isVisible());
-        QVERIFY(says(QStringLiteral("computed with other tokens than the filter lets pass")));
+        QVERIFY(says(QStringLiteral("for other tokens than the filter allows")));
         QCOMPARE(m_workspace->runs()->analysisOptions().unusedTokens,
                  m_workspace->filteredTokens()->unused());
         run("largest_entries");
         QCOMPARE(filterOf(*array(path)), std::string("--first-id 500"));
-        QVERIFY(!says(QStringLiteral("run it again")));
+        QVERIFY(!says(QStringLiteral("Run the analysis again")));
         const std::vector<double> ids = headSeries(array(path), {1, 5});
         QVERIFY(ids.size() == 100 && std::ranges::all_of(ids, [](double id) { return id >= 500; }));
         QVERIFY(filterOf(*array("scores/copying")).empty()); // of all tokens, whatever is left out
         m_workspace->filteredTokens()->setFilter({});
         QVERIFY(!notice->isVisible());
-        QVERIFY(says(QStringLiteral("computed with a filter of tokens")));
+        QVERIFY(says(QStringLiteral("for filtered tokens")));
     }
 
     void whatFollowsTheEmbeddingsCovarianceIsComputedAgainForOtherTokens()

@@ -126,7 +126,7 @@ void AnalysisForm::createFields()
     beside(m_relations, {m_relationsName, choose, reset});
     m_seed->setRange(0, std::numeric_limits<int>::max());
     m_seed->setAccessibleName(tr("Seed"));
-    m_seed->setToolTip(tr("Of random baselines and samples"));
+    m_seed->setToolTip(tr("Seed for random baselines and samples"));
     m_seed->setFixedWidth(110);
     makeSecondary(m_problem);
     m_problem->setWordWrap(true);

@@ -79,7 +79,7 @@ QString groupTitle(QChar letter)
 {
     switch (letter.unicode()) {
     case u'A': return AnalysisList::tr("Circuits and tokens");
-    case u'B': return AnalysisList::tr("What a head does with tokens");
+    case u'B': return AnalysisList::tr("Token behaviour");
     case u'C': return AnalysisList::tr("Position");
     case u'D': return AnalysisList::tr("Composition");
     case u'E': return AnalysisList::tr("Spectra");

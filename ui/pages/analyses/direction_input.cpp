@@ -45,7 +45,7 @@ DirectionInput::DirectionInput(Workspace* workspace, QWidget* parent)
     m_from->setAccessibleName(tr("Token the direction comes from"));
     m_from->setPlaceholderText(tr("nothing"));
     m_space->addItems({tr("of W_E"), tr("of W_U")});
-    m_space->setAccessibleName(tr("Whose vectors"));
+    m_space->setAccessibleName(tr("Matrix of the token vectors"));
     connect(m_space, &QComboBox::activated, this, &DirectionInput::changed);
     m_file->setAccessibleName(tr("Direction from a file"));
     m_file->setToolTip(tr("A NumPy vector of as many numbers as the residual stream is wide"));

@@ -252,12 +252,12 @@ bool ResultPage::isOtherwiseFiltered() const
 QString ResultPage::staleText() const
 {
     if (isStale())
-        return tr("What is shown was computed about something else: run it again.");
+        return tr("These results are for other inputs. Run the analysis again.");
     if (!isOtherwiseFiltered())
         return {};
     return workspace()->filteredTokens()->filter().isOn()
-        ? tr("What is shown was computed with other tokens than the filter lets pass: run it again.")
-        : tr("What is shown was computed with a filter of tokens: run it again for all of them.");
+        ? tr("These results are for other tokens than the filter allows. Run the analysis again.")
+        : tr("These results are for filtered tokens. Run the analysis again for all tokens.");
 }
 
 QString ResultPage::missingText() const
@@ -268,7 +268,7 @@ QString ResultPage::missingText() const
     return workspace()->runs()->analysisOptions(*m_analysis).heads.empty()
         ? tr("It says nothing of %1: select another head, of layer 0 where it is about the embedding.")
               .arg(head)
-        : tr("%1 is not among the heads that this was computed for: choose it under Heads and run it again.")
+        : tr("%1 is not among the heads in these results. Choose it under Heads and run the analysis again.")
               .arg(head);
 }
 

@@ -82,7 +82,7 @@ void ComparePage::createControls()
     m_way->setAccessibleName(tr("How to compare"));
     m_way->setToolTip(tr(
         "Two pictures; one with a divider that can be dragged, the reference left of it; the selected head minus the reference (D), or over it"));
-    m_against->setAccessibleName(tr("What to compare with"));
+    m_against->setAccessibleName(tr("Head to compare with"));
     m_against->setToolTip(tr("Another head of this model, or the same head of the newer one"));
 }
 

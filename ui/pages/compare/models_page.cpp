@@ -105,7 +105,8 @@ std::vector<Picture> changePictures()
          .arrays =
              paths({"ov/left_intruders", "ov/right_intruders", "qk/left_intruders", "qk/right_intruders"}),
          .signedColors = false,
-         .note = "Of the first ten directions of the newer model, by Shuttleworth et al., arXiv 2410.21228."},
+         .note =
+             "Among the first ten directions of the newer model, by Shuttleworth et al., arXiv 2410.21228."},
         matrix("Intruder dimensions of OV: what is read", "ov/left_cosines"),
         matrix("Intruder dimensions of OV: what is written", "ov/right_cosines"),
         matrix("Intruder dimensions of QK: queries", "qk/left_cosines"),

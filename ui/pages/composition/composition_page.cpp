@@ -71,7 +71,7 @@ QWidget* CompositionPage::createMap()
 {
     auto* map = new QWidget(m_tabs);
     m_subtract->setChecked(true);
-    m_subtract->setToolTip(tr("What two heads of random weights of these shapes would score (B)"));
+    m_subtract->setToolTip(tr("Subtract the score of two heads of random weights of these shapes (B)"));
     m_subtract->setShortcut(Qt::Key_B);
     m_percentile->setRange(0, 99);
     m_percentile->setMaximumWidth(160);

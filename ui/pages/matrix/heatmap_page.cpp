@@ -67,9 +67,9 @@ void HeatmapPage::fillChoices()
     m_which->setAccessibleName(tr("Tokens shown"));
     m_aggregate->addItem(tr("strongest"));
     m_aggregate->addItem(tr("mean"));
-    m_aggregate->setAccessibleName(tr("What a pixel shows"));
+    m_aggregate->setAccessibleName(tr("Value of a pixel"));
     m_aggregate->setToolTip(
-        tr("What a pixel shows that covers several cells: the entry of largest magnitude, or their mean"));
+        tr("Value of a pixel that covers several cells: the entry of largest magnitude, or their mean"));
     m_norms->setToolTip(tr("The norms of rows and columns as bars at the edges"));
     m_text->setPlaceholderText(tr("Text whose tokens are the rows and columns; empty: a sample of words"));
     m_text->setAccessibleName(tr("Tokens of the rows and columns"));

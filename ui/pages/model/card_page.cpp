@@ -82,11 +82,11 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     layout->addLayout(m_rows);
     addHeading(tr("Processing"));
     layout->addWidget(m_processing);
-    addHeading(tr("What a circuit leaves out"));
+    addHeading(tr("Outside the circuits"));
     layout->addWidget(m_notes);
     addHeading(tr("Notes on this model"));
     layout->addWidget(m_warnings);
-    addHeading(tr("What loading found"));
+    addHeading(tr("Loading report"));
     layout->addLayout(m_report);
     addHeading(tr("Norm weights as they act"));
     layout->addLayout(m_norms);

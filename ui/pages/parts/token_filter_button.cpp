@@ -51,10 +51,10 @@ TokenFilterButton::TokenFilterButton(Workspace* workspace, Role role, QWidget* p
     , m_script(new QComboBox)
     , m_space(new QComboBox)
     , m_noSpecials(new QCheckBox(tr("no special tokens")))
-    , m_trained(new QCheckBox(tr("none that was hardly trained")))
+    , m_trained(new QCheckBox(tr("no untrained tokens")))
 {
     setPopupMode(QToolButton::InstantPopup);
-    setToolTip(tr("Which tokens tables, ranks and searches look at, on every page"));
+    setToolTip(tr("Limits the tokens in tables, ranks and searches, on every page"));
     setAccessibleName(tr("Token filter"));
     auto* menu = new QMenu(this);
     auto* holder = new QWidgetAction(menu);

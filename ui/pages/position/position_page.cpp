@@ -142,7 +142,7 @@ QWidget* PositionPage::createMap()
 {
     m_shown->addItem(tr("raw scores"));
     m_shown->addItem(tr("attention (softmax)"));
-    m_shown->setAccessibleName(tr("What the map of positions shows"));
+    m_shown->setAccessibleName(tr("Values of the map of positions"));
     m_panel->view()->setAccessibleName(tr("Scores of positions")); // until another map is chosen
     m_mask->setChecked(true);
     connect(m_shown, &QComboBox::currentIndexChanged, this, &PositionPage::refresh);

@@ -37,7 +37,7 @@ JobsPage::JobsPage(Workspace* workspace, QWidget* parent)
     m_total->setContentsMargins(8, 0, 8, 0);
     m_total->hide();
     m_ended->setAccessibleName(tr("Jobs that ended"));
-    m_ended->setToolTip(tr("What ended, newest first"));
+    m_ended->setToolTip(tr("Jobs that ended, newest first"));
     auto* now = new QWidget(this);
     auto* list = new QVBoxLayout(now);
     list->setContentsMargins(12, 8, 12, 8);

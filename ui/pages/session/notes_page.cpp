@@ -38,7 +38,7 @@ NotesPage::NotesPage(Workspace* workspace, QWidget* parent)
     m_note->setObjectName(QStringLiteral("note"));
     m_note->setTabChangesFocus(true);
     m_note->setAccessibleName(tr("Note on this head"));
-    m_note->setPlaceholderText(tr("What is known of this head. Saved with the session."));
+    m_note->setPlaceholderText(tr("Notes on this head. Saved with the session."));
     m_note->installEventFilter(this);
     makeSecondary(m_noBookmarks);
     m_noBookmarks->setAlignment(Qt::AlignCenter);

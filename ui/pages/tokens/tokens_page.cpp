@@ -52,7 +52,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     m_side->addItem(tr("column of the token"), static_cast<int>(TableSide::Column));
     m_side->addItem(tr("largest of all tokens"), largestOfAll);
     m_circuit->setAccessibleName(tr("Circuit of the tables"));
-    m_side->setAccessibleName(tr("What the tables list"));
+    m_side->setAccessibleName(tr("Contents of the tables"));
     m_biases->setToolTip(tr("x W + b in place of x W on both sides of the circuit"));
     m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
     for (QWidget* ofScores : std::initializer_list<QWidget*>{m_scale, m_offset})

@@ -122,7 +122,7 @@ private slots:
         QVERIFY(mask(opened)->isChecked());
         mask(opened)->click();
         QTRY_VERIFY_WITH_TIMEOUT(shows(opened, scores, false), patience);
-        auto* shown = opened.find<QComboBox>(QStringLiteral("What the map of positions shows"));
+        auto* shown = opened.find<QComboBox>(QStringLiteral("Values of the map of positions"));
         shown->setCurrentIndex(shown->findText(QStringLiteral("attention (softmax)")));
         const auto all = [](Eigen::Index) { return Eigen::Index(places); };
         const auto causal = [](Eigen::Index query) { return query + 1; };
@@ -168,7 +168,7 @@ private slots:
     {
         Opened opened(m_learned);
         mask(opened)->click();
-        opened.find<QComboBox>(QStringLiteral("What the map of positions shows"))->setCurrentIndex(1);
+        opened.find<QComboBox>(QStringLiteral("Values of the map of positions"))->setCurrentIndex(1);
         const QJsonObject state = opened.page.viewState();
         Opened other(m_learned);
         other.page.setViewState(state);

@@ -101,10 +101,10 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         Workspace& workspace = opened.workspace;
         workspace.selection()->setToken(workspace.model()->tokenizer()->encode(" king")->back());
-        choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
+        choose(opened, QStringLiteral("Contents of the tables"), QStringLiteral("largest of all tokens"));
         choose(opened, QStringLiteral("Circuit of the tables"),
                QStringLiteral("direct path: what comes next"));
-        QCOMPARE(opened.find<QComboBox>(QStringLiteral("What the tables list"))->currentText(),
+        QCOMPARE(opened.find<QComboBox>(QStringLiteral("Contents of the tables"))->currentText(),
                  QStringLiteral("row of the token"));
         const auto* largest = tableNamed(opened, QStringLiteral("largest"));
         const auto* smallest = tableNamed(opened, QStringLiteral("smallest"));
@@ -142,7 +142,7 @@ private slots:
             if (box->text() == QLatin1String("biases"))
                 box->click();
         QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, true), patience);
-        choose(opened, QStringLiteral("What the tables list"), QStringLiteral("column of the token"));
+        choose(opened, QStringLiteral("Contents of the tables"), QStringLiteral("column of the token"));
         QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(false), false, true), patience);
         QVERIFY(opened.page.figures().front()->figureTitle().startsWith(QStringLiteral("direct path: ")));
         choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full OV: what it writes"));
@@ -325,7 +325,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(shows(at(4)), patience);
         QVERIFY(!shows(at(0)));
         QVERIFY(opened.page.figures().first()->figureTitle().contains(QStringLiteral("Δ = 4")));
-        choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
+        choose(opened, QStringLiteral("Contents of the tables"), QStringLiteral("largest of all tokens"));
         auto* largest = opened.find<TableFigure>(QStringLiteral("Largest entries of all tokens"));
         double best = -1e9;
         for (int token = 0; token < opened.workspace.model()->card().dVocab; ++token)
@@ -342,7 +342,7 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         opened.workspace.selection()->setHead({1, 5});
-        choose(opened, QStringLiteral("What the tables list"), QStringLiteral("largest of all tokens"));
+        choose(opened, QStringLiteral("Contents of the tables"), QStringLiteral("largest of all tokens"));
         Matrix<double> dense =
             opened.workspace.model()
                 ->circuits()
