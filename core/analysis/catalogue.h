@@ -2,6 +2,7 @@
 
 #include "core/analysis/inputs/relation.h"
 #include "core/circuits/circuits.h"
+#include "core/results/array_spec.h"
 #include "core/results/picture.h"
 #include "core/results/result_set.h"
 
@@ -19,45 +20,44 @@ class Tokenizer;
 class TokenCounts;
 class BigramCounts;
 
-/// How lengths in the residual stream are measured by what compares norms.
+/// The metric that norm-comparing analyses use for lengths in the residual stream.
 enum class ResidualMetric {
-    Identity,  ///< As the weights are.
-    Embedding, ///< In the basis where the embedding in use spreads as much in every direction.
+    Identity,  ///< The weights as they are.
+    Embedding, ///< A basis in which the embedding in use has equal variance in every direction.
 };
 
-/// What some analyses are about beside the weights; where it is missing they are left out, saying so.
+/// Inputs that some analyses need besides the weights. An analysis whose input is missing is skipped with a warning.
 struct AnalysisInputs {
     std::vector<int> prompt;                       ///< Token ids.
     std::optional<int> queryPosition;              ///< In the prompt, from 0; empty: the last.
-    std::optional<int> keyPosition;                ///< Not after the query; empty: each head's strongest.
-    std::optional<int> token;                      ///< The token whose card is asked for.
+    std::optional<int> keyPosition;                ///< Not after the query; empty: each head's strongest key.
+    std::optional<int> token;                      ///< The token to show the card of.
     std::optional<int> keyToken;                   ///< A key for that token's query.
     std::optional<std::pair<HeadId, HeadId>> pair; ///< Two heads, the earlier first.
     std::vector<double> direction;                 ///< [d], a row vector of the residual stream.
-    std::string directionName;                     ///< As readDirection() reads it; empty: numbers alone.
-    std::vector<Relation> relations;               ///< Empty: the built-in ones.
+    std::string directionName;       ///< A name for readDirection(); empty: the direction has only numbers.
+    std::vector<Relation> relations; ///< Empty: the built-in ones.
     std::vector<HeadId> previousTokenHeads; ///< Known to attend to the previous token, whatever their score.
     std::vector<std::string> names;         ///< Words of name copying; empty: the built-in first names.
-    std::shared_ptr<const TokenCounts> tokenCounts;   ///< Of a text; null: unknown.
-    std::shared_ptr<const BigramCounts> bigramCounts; ///< Of a text; null: unknown.
+    std::shared_ptr<const TokenCounts> tokenCounts;   ///< Token counts of a text; null: unknown.
+    std::shared_ptr<const BigramCounts> bigramCounts; ///< Bigram counts of a text; null: unknown.
     ResidualMetric metric = ResidualMetric::Identity;
     std::shared_ptr<const Tokenizer> tokenizer; ///< Null without one.
-    std::uint64_t seed = 0;                     ///< Of every random baseline and sample.
+    std::uint64_t seed = 0;                     ///< Seed of random baselines and samples. Default: 0.
 
     bool operator==(const AnalysisInputs&) const = default;
 };
 
-/// The inputs an analysis cannot do without.
+/// The inputs that an analysis requires.
 struct InputNeeds {
     bool prompt = false, token = false, pair = false, direction = false, tokenizer = false;
 };
 
 struct AnalysisOptions {
     std::vector<HeadId> heads; ///< Empty: all. Others stay NaN in per-head arrays and are absent from tables.
-    bool oneEndIsEnough =
-        false; ///< Of pairs of heads: those with one end among `heads` too, not with both alone.
+    bool oneEndIsEnough = false; ///< Include head pairs in which only one head is in `heads`. Default: false.
     Embedding embedding = Embedding::Raw;
-    Precision precision = Precision::F32; ///< Of the arrays, and of the token-side products.
+    Precision precision = Precision::F32; ///< Precision of the arrays and of the token-side products.
     int tableSize = 10;                   ///< k of the top-k tables.
     std::vector<bool>
         unusedTokens; ///< true: an id without a token, left out of tables and ranks; empty: none.
@@ -66,16 +66,16 @@ struct AnalysisOptions {
     bool operator==(const AnalysisOptions&) const = default;
 };
 
-/// What every analysis of one run shares.
+/// Data that all analyses of one run share.
 struct AnalysisContext {
     Circuits circuits;
-    std::shared_ptr<const TokenSide> tokens; ///< Null where no asked analysis needs it.
+    std::shared_ptr<const TokenSide> tokens; ///< Null if no requested analysis needs it.
     AnalysisOptions options;
 };
 
 struct AnalysisCost {
     double flops = 0;
-    double bytes = 0; ///< Of working memory and results.
+    double bytes = 0; ///< Working memory plus results.
 };
 
 /// One row of the catalogue: everything the program knows about an analysis. A new analysis is one file in core/analysis
@@ -88,13 +88,14 @@ struct Analysis {
     std::string_view citation; ///< Paper, section
     bool needsTokens = false;  ///< Whether context.tokens must be there.
     bool isDefault = false;    ///< Part of `analyze` without --analyses (tables: within their budget).
-    /// Empty if it applies to this model, else one sentence why not.
+    /// Returns a sentence on why it does not apply to this model; empty if it applies.
     std::string (*whyNot)(const ModelConfig& config, const AnalysisOptions& options);
     AnalysisCost (*cost)(const ModelConfig& config, const AnalysisOptions& options);
     Result<ResultSet> (*run)(const AnalysisContext& context, const Task& task);
+    std::vector<ArraySpec> arrays = {}; ///< Every array that run() may give.
     InputNeeds needs = {};
-    std::vector<Picture> pictures = {}; ///< What the page of this analysis shows, the most important first.
-    bool followsMetric = false;         ///< Its numbers are norms, which AnalysisInputs::metric measures.
+    std::vector<Picture> pictures = {}; ///< Pictures on the page of this analysis, most important first.
+    bool followsMetric = false;         ///< Its numbers are norms in AnalysisInputs::metric.
     bool followsFilter = false;         ///< AnalysisOptions::unusedTokens changes its numbers.
 };
 

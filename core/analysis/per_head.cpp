@@ -68,13 +68,13 @@ void PerHead::set(HeadId head, std::span<const double> values)
 }
 
 ResultArray PerHead::array(Precision precision, std::string path, std::string title, std::string definition,
-                           std::string lastAxis) const
+                           std::optional<Axis> lastAxis) const
 {
     std::vector<std::size_t> shape{static_cast<std::size_t>(m_nLayers), static_cast<std::size_t>(m_nHeads)};
-    std::vector<std::string> axes{"layer", "head"};
-    if (!lastAxis.empty()) {
+    std::vector<ArrayAxis> axes{Axis::Layer, Axis::Head};
+    if (lastAxis) {
         shape.push_back(static_cast<std::size_t>(m_width));
-        axes.push_back(std::move(lastAxis));
+        axes.push_back(*lastAxis);
     }
     ResultArray array = realArray(precision, std::move(path), std::move(shape), m_values, std::move(axes));
     array.title = std::move(title);
@@ -83,7 +83,7 @@ ResultArray PerHead::array(Precision precision, std::string path, std::string ti
 }
 
 ResultArray realArray(Precision precision, std::string path, std::vector<std::size_t> shape,
-                      std::vector<double> values, std::vector<std::string> axes)
+                      std::vector<double> values, std::vector<ArrayAxis> axes)
 {
     assert(product(shape) == values.size() && shape.size() == axes.size());
     ResultArray array;
@@ -98,7 +98,7 @@ ResultArray realArray(Precision precision, std::string path, std::vector<std::si
 }
 
 ResultArray complexArray(Precision precision, std::string path, std::vector<std::size_t> shape,
-                         std::vector<std::complex<double>> values, std::vector<std::string> axes)
+                         std::vector<std::complex<double>> values, std::vector<ArrayAxis> axes)
 {
     assert(product(shape) == values.size() && shape.size() == axes.size());
     ResultArray array;
@@ -110,6 +110,11 @@ ResultArray complexArray(Precision precision, std::string path, std::vector<std:
     else
         array.values = std::vector<std::complex<float>>(values.begin(), values.end());
     return array;
+}
+
+Results resultsOf(const AnalysisContext& context, std::vector<ArraySpec> specs)
+{
+    return {context.circuits.config(), context.options.precision, std::move(specs)};
 }
 
 Result<std::vector<std::string>> forEachHead(const AnalysisContext& context, const Task& task,

@@ -13,7 +13,7 @@ namespace headwise {
 
 namespace {
 
-/// Ascending, without NaN.
+/// Returns the values ascending, without NaN.
 std::vector<double> sorted(std::vector<double> values)
 {
     std::erase_if(values, [](double value) { return std::isnan(value); });
@@ -21,7 +21,7 @@ std::vector<double> sorted(std::vector<double> values)
     return values;
 }
 
-/// How many of `ascending` are smaller, and half of those that are equal.
+/// Returns the number of smaller values in `ascending` plus half the number of equal ones.
 double middleRank(const std::vector<double>& ascending, double value)
 {
     const auto [first, last] = std::equal_range(ascending.begin(), ascending.end(), value);
@@ -48,8 +48,9 @@ std::size_t PerPair::index(HeadId earlier, HeadId later) const
 ResultArray PerPair::array(Precision precision, std::string path, std::string title,
                            std::string definition) const
 {
-    ResultArray array = realArray(precision, std::move(path), {m_nLayers, m_nHeads, m_nLayers, m_nHeads},
-                                  m_values, {"earlier layer", "earlier head", "later layer", "later head"});
+    ResultArray array =
+        realArray(precision, std::move(path), {m_nLayers, m_nHeads, m_nLayers, m_nHeads}, m_values,
+                  {Axis::EarlierLayer, Axis::EarlierHead, Axis::LaterLayer, Axis::LaterHead});
     array.title = std::move(title);
     array.definition = std::move(definition);
     return array;
@@ -94,7 +95,7 @@ std::string whyNotPair(const ModelConfig& config, const AnalysisOptions& options
 }
 
 ResultArray wholeArray(std::string path, std::vector<std::size_t> shape, std::vector<std::int32_t> values,
-                       std::vector<std::string> axes)
+                       std::vector<ArrayAxis> axes)
 {
     ResultArray array;
     array.path = std::move(path);

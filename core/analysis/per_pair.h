@@ -8,9 +8,9 @@
 
 namespace headwise {
 
-// What the analyses of pairs of heads have in common.
+// Shared code of the analyses of head pairs.
 
-/// Numbers [n_layers, n_heads, n_layers, n_heads], earlier head first, NaN until they are set.
+/// Numbers [n_layers, n_heads, n_layers, n_heads], earlier head first. Default: NaN.
 class PerPair {
 public:
     explicit PerPair(const ModelConfig& config);
@@ -29,35 +29,35 @@ private:
     std::vector<double> m_values;
 };
 
-/// The pairs asked for, the earlier head first: of heads asked for or, where one end is enough, with one of them.
+/// Returns the head pairs to compute, earlier head first: both heads selected, or (with `oneEndIsEnough`) at least one.
 std::vector<std::pair<HeadId, HeadId>> pairsAskedFor(const ModelConfig& config,
                                                      const AnalysisOptions& options);
 
-/// Every head that may stand in such a pair, layer by layer.
+/// Returns every head that can be in such a pair, layer by layer.
 std::vector<HeadId> headsOfPairs(const ModelConfig& config, const AnalysisOptions& options);
 
-/// Why options.inputs.pair is no pair of an earlier and a later head of this model; empty if it is, or if there is none.
+/// Returns why options.inputs.pair is not an earlier and a later head of this model. Empty if it is, or if it is unset.
 std::string whyNotPair(const ModelConfig& config, const AnalysisOptions& options);
 
-/// Whole numbers as an array of their own: ids, layers, heads.
+/// Returns an array of integers: ids, layers, heads.
 ResultArray wholeArray(std::string path, std::vector<std::size_t> shape, std::vector<std::int32_t> values,
-                       std::vector<std::string> axes);
+                       std::vector<ArrayAxis> axes);
 
-/// Where each value stands among all of them: (how many are smaller + half of how many are equal) / how many there are.
-/// NaN are left out of the count and stay NaN.
+/// Returns the percentile of each value: (number of smaller values + half the number of equal values) / number of values.
+/// NaN values are not counted and stay NaN.
 std::vector<double> percentiles(const std::vector<double>& values);
 
-/// Numbers that chance gave, and where a value stands among them.
+/// A sample of random baseline values that gives the percentile of a value.
 class Sample {
 public:
-    /// NaN are left out.
+    /// Drops NaN values.
     explicit Sample(std::vector<double> values);
 
     std::size_t size() const { return m_values.size(); }
     const std::vector<double>& values() const { return m_values; } ///< Ascending.
     double mean() const;
-    double deviation() const; ///< With n − 1; NaN for less than two.
-    /// (how many are smaller + half of how many are equal + ½) / (size + 1), never 0 nor 1; NaN for NaN.
+    double deviation() const; ///< With n − 1; NaN for fewer than two values.
+    /// Returns (number of smaller values + half the number of equal values + ½) / (size + 1). Never 0 or 1; NaN for NaN.
     double percentile(double value) const;
 
 private:

@@ -10,7 +10,7 @@
 
 namespace headwise {
 
-TopLists::TopLists(std::vector<std::string> axes, std::vector<std::size_t> shape)
+TopLists::TopLists(std::vector<ArrayAxis> axes, std::vector<std::size_t> shape)
     : m_axes(std::move(axes))
     , m_shape(std::move(shape))
 {
@@ -48,7 +48,7 @@ ResultArray TopLists::values(Precision precision, std::string path, std::string 
 }
 
 ResultArray integerArray(std::string path, std::vector<std::size_t> shape, std::vector<std::int32_t> values,
-                         std::vector<std::string> axes)
+                         std::vector<ArrayAxis> axes)
 {
     ResultArray array;
     array.path = std::move(path);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/results/axis.h"
+
 #include <complex>
 #include <cstdint>
 #include <map>
@@ -25,11 +27,11 @@ struct ResultArray {
     std::string path;
     std::vector<std::size_t> shape;      // row-major
     Values values;                       // product of shape
-    std::vector<std::string> axes;       // one per dimension: "layer", "head", "singular value", "token", …
+    std::vector<ArrayAxis> axes;         // one per dimension
     std::string definition;              // the formula, one line, plain text
     std::string title;                   // for people: "Copying"
     std::string unit;                    // "", "logits", "nats"
-    std::optional<double> nullMean;      // what a head of random weights gets on average …
+    std::optional<double> nullMean;      // average of heads of random weights …
     std::optional<double> nullDeviation; // … and its standard deviation, where known
     std::optional<std::pair<double, double>>
         range; // the values' bounds where they have some: copying [−1, 1]
@@ -38,8 +40,8 @@ struct ResultArray {
     bool operator==(const ResultArray&) const = default;
 };
 
-/// What analyses return: named arrays. Session, CSV, JSON, list-analyses, the grid's metrics, the menu and the generic
-/// page read only this.
+/// Results of analyses: named arrays. Session, CSV, JSON, list-analyses, the grid's metrics, the menu and the generic page
+/// read only this.
 struct ResultSet {
     std::vector<ResultArray> arrays;
     std::map<std::string, std::map<std::string, AttributeValue>>
@@ -47,7 +49,7 @@ struct ResultSet {
     std::vector<std::string> warnings;
 
     const ResultArray* find(std::string_view path) const;
-    /// Takes the arrays of `other` in, replacing those of the same path.
+    /// Adds the arrays of `other`, replacing those of the same path.
     void merge(ResultSet other);
 
     bool operator==(const ResultSet&) const = default;

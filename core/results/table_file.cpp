@@ -74,7 +74,7 @@ std::string shortestText(double value)
 Table tableOf(const ResultArray& array)
 {
     Table table;
-    table.columns = array.axes;
+    table.columns = axisNames(array.axes);
     const bool isComplex = array.values.index() >= 3;
     if (isComplex)
         table.columns.insert(table.columns.end(), {"real", "imaginary"});
@@ -104,7 +104,8 @@ Result<ResultArray> arrayOf(const Table& table)
         return Error{ErrorCode::Corrupt, "Line " + std::to_string(row + 2) + " " + why + "."};
     };
     ResultArray array;
-    array.axes.assign(table.columns.begin(), table.columns.begin() + static_cast<std::ptrdiff_t>(rank));
+    array.axes =
+        axesNamed({table.columns.begin(), table.columns.begin() + static_cast<std::ptrdiff_t>(rank)});
     array.shape.assign(rank, 0);
     for (std::size_t r = 0; r < table.rows.size(); ++r)
         for (std::size_t axis = 0; axis < rank; ++axis) {

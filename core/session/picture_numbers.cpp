@@ -1,5 +1,6 @@
 #include "core/session/picture_numbers.h"
 
+#include "core/results/array_cut.h"
 #include "core/results/table_file.h"
 
 #include <algorithm>
@@ -79,42 +80,24 @@ PictureNumbers withTable(std::vector<std::size_t> shape, ResultArray::Values val
     return numbers;
 }
 
-/// The numbers of an array from one place on, in an array of the dimensions that are left.
-ResultArray partOf(const ResultArray& array, std::size_t fixed, std::size_t place)
-{
-    ResultArray part = array;
-    part.shape.erase(part.shape.begin(), part.shape.begin() + static_cast<std::ptrdiff_t>(fixed));
-    part.axes.erase(part.axes.begin(), part.axes.begin() + static_cast<std::ptrdiff_t>(fixed));
-    const std::size_t size =
-        std::accumulate(part.shape.begin(), part.shape.end(), std::size_t{1}, std::multiplies<>());
-    std::visit(
-        [&](auto& values) {
-            const auto begin = values.begin() + static_cast<std::ptrdiff_t>(place * size);
-            values = std::decay_t<decltype(values)>(begin, begin + static_cast<std::ptrdiff_t>(size));
-        },
-        part.values);
-    return part;
-}
-
 ResultArray atHead(const ResultArray& array, HeadId head)
 {
-    return partOf(array, 2,
-                  static_cast<std::size_t>(head.layer) * array.shape[1]
-                      + static_cast<std::size_t>(head.head));
+    const ArrayPart layer = entryOf(wholeArray(array), static_cast<std::size_t>(head.layer));
+    return copyOf(entryOf(layer, static_cast<std::size_t>(head.head)));
 }
 
 PictureNumbers arrayNumbers(const Session& session, const ResultArray& array, std::optional<HeadId> head)
 {
     ResultArray part = head && isPerHead(session.model, array) ? atHead(array, *head) : array;
-    if (isOfPairs(session.model, part)) {
+    if (isOfPairs(session.model, array)) {
         const std::vector<std::string> heads = headLabels(session.model);
         return withTable({heads.size(), heads.size()}, std::move(part.values),
                          {"earlier head", heads, heads});
     }
-    const auto axis = [&](std::size_t dimension) { return part.axes[dimension]; };
+    const auto axis = [&](std::size_t dimension) { return part.axes[dimension].name(); };
     if (part.shape.size() == 1)
         return withTable({part.shape[0], 1}, std::move(part.values),
-                         {axis(0), counted(part.shape[0]), {"value"}});
+                         {axis(0), counted(part.shape[0]), {Axis::Value}});
     if (part.shape.size() == 2)
         return withTable(part.shape, std::move(part.values),
                          {axis(0), counted(part.shape[0]), counted(part.shape[1])});
@@ -188,11 +171,11 @@ Result<PictureNumbers> tokenNumbers(const Session& session, const std::string& g
         if (!ids || !values || ids->shape != values->shape || ids->values.index() != 2
             || ids->shape.size() != 3)
             continue;
-        const auto place = placeOf(session, *ids, head);
+        const auto place = placeInList(*ids, session.results, head);
         if (!place)
             continue;
-        ResultArray strongest = partOf(*values, 1, *place);
-        appendTokens(numbers.table, session, end, partOf(*ids, 1, *place), strongest);
+        ResultArray strongest = copyOf(entryOf(wholeArray(*values), *place));
+        appendTokens(numbers.table, session, end, copyOf(entryOf(wholeArray(*ids), *place)), strongest);
         if (numbers.shape.empty()) {
             numbers.shape = strongest.shape;
             numbers.values = std::move(strongest.values);
@@ -208,29 +191,12 @@ Result<PictureNumbers> tokenNumbers(const Session& session, const std::string& g
 
 bool isPerHead(const ModelCard& model, const ResultArray& array)
 {
-    return array.shape.size() > 2 && array.shape[0] == static_cast<std::size_t>(model.nLayers)
-        && array.shape[1] == static_cast<std::size_t>(model.nHeads) && array.axes.size() == array.shape.size()
-        && array.axes[0] == "layer" && array.axes[1] == "head";
+    return array.shape.size() > 2 && headAxes(array, model) == HeadAxes::OneHead;
 }
 
 bool isOfPairs(const ModelCard& model, const ResultArray& array)
 {
-    const auto heads = static_cast<std::size_t>(model.nLayers) * static_cast<std::size_t>(model.nHeads);
-    return array.shape.size() == 4 && array.shape[0] * array.shape[1] == heads
-        && array.shape[2] * array.shape[3] == heads;
-}
-
-std::optional<std::size_t> placeOf(const Session& session, const ResultArray& list, HeadId head)
-{
-    const auto group = session.results.groupAttributes.find(list.path.substr(0, list.path.rfind('/')));
-    if (group == session.results.groupAttributes.end() || !group->second.contains("heads"))
-        return std::nullopt;
-    const auto* heads = std::get_if<std::vector<std::string>>(&group->second.at("heads"));
-    if (!heads || list.shape.empty())
-        return std::nullopt;
-    const auto place =
-        static_cast<std::size_t>(std::find(heads->begin(), heads->end(), dottedHead(head)) - heads->begin());
-    return place < std::min(heads->size(), list.shape[0]) ? std::optional(place) : std::nullopt;
+    return array.shape.size() == 4 && headAxes(array, model) == HeadAxes::TwoHeads;
 }
 
 std::string circuitIn(std::string_view path)

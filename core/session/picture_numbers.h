@@ -29,11 +29,8 @@ std::string circuitIn(std::string_view path);
 
 /// Whether an array has a part for each head of the model: [layer, head, …].
 bool isPerHead(const ModelCard& model, const ResultArray& array);
-/// Whether an array has a number for every head with every head, however its axes are called.
+/// Whether an array has a number for every head with every head.
 bool isOfPairs(const ModelCard& model, const ResultArray& array);
-
-/// The place of a head in an array over listed heads; none if the list leaves it out.
-std::optional<std::size_t> placeOf(const Session& session, const ResultArray& list, HeadId head);
 
 /// The token as shown, "#ID" where the session has none.
 std::string tokenText(const Session& session, int id);

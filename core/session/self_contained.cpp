@@ -14,7 +14,7 @@ template <typename Scalar>
 using RowMajor = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 ResultArray described(std::string path, std::vector<std::size_t> shape, ResultArray::Values values,
-                      std::vector<std::string> axes, std::string definition, std::string title)
+                      std::vector<ArrayAxis> axes, std::string definition, std::string title)
 {
     ResultArray array;
     array.path = std::move(path);
@@ -104,8 +104,8 @@ Result<ResultSet> copied(const Circuits& circuits, const Task& task)
         return U.error();
     const ModelConfig& config = circuits.config();
     const std::size_t L = config.nLayers, H = config.nHeads, d = config.dModel, r = config.dHead;
-    const std::vector<std::string> down{"layer", "head", "residual", "head dimension"};
-    const std::vector<std::string> up{"layer", "head", "head dimension", "residual"};
+    const std::vector<std::string> down{Axis::Layer, Axis::Head, Axis::Residual, Axis::HeadDimension};
+    const std::vector<std::string> up{Axis::Layer, Axis::Head, Axis::HeadDimension, Axis::Residual};
     Factors<Scalar> factors = std::move(read).value();
     ResultSet results;
     results.arrays.push_back(

@@ -8,29 +8,6 @@
 
 namespace headwise {
 
-ModelCard modelCard(const ModelWeights& weights)
-{
-    const ModelConfig& config = weights.config();
-    ModelCard card;
-    card.name = config.name;
-    card.architecture = config.architecture;
-    card.nLayers = config.nLayers;
-    card.nHeads = config.nHeads;
-    card.nKvHeads = config.nKvHeads;
-    card.dModel = config.dModel;
-    card.dHead = config.dHead;
-    card.dMlp = config.dMlp;
-    card.dVocab = config.dVocab;
-    card.nCtx = config.nCtx;
-    card.positional = positionalName(config.positional);
-    card.normalization = normalizationName(config);
-    std::error_code code;
-    const std::filesystem::path path = std::filesystem::absolute(weights.file().path(), code);
-    card.source = (code ? weights.file().path() : path).lexically_normal().string();
-    card.sha256 = weights.file().sha256();
-    return card;
-}
-
 void addResults(Session& session, ResultSet results)
 {
     session.warnings.insert(session.warnings.end(), results.warnings.begin(), results.warnings.end());

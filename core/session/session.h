@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/model/architecture.h"
+#include "core/model/model_card.h"
 #include "core/model/processing.h"
 #include "core/results/result_set.h"
 #include "core/tokenizer/tokenizer.h"
@@ -12,19 +13,6 @@
 #include <vector>
 
 namespace headwise {
-
-/// Facts about the model that a session stores (FORMAT.md, /model), so that it opens without the model's files.
-struct ModelCard {
-    std::string name, architecture;
-    int nLayers = 0, nHeads = 0, nKvHeads = 0, dModel = 0, dHead = 0, dMlp = 0, dVocab = 0, nCtx = 0;
-    std::string positional, normalization;
-    std::string source; ///< The full path from which it was opened.
-    std::string sha256;
-
-    bool operator==(const ModelCard&) const = default;
-};
-
-ModelCard modelCard(const ModelWeights& weights);
 
 /// A session as a plain value. For its layout on disk see FORMAT.md beside this file.
 struct Session {

@@ -282,12 +282,11 @@ Result<Done> checkShape(const Reading& reading, const ResultArray& array)
     if (array.axes.size() != array.shape.size())
         return wrong();
     for (std::size_t i = 0; i < array.shape.size(); ++i) {
-        const int fixed = array.axes[i] == "layer" ? model.nLayers
-            : array.axes[i] == "head"              ? model.nHeads
-                                                   : -1;
+        const bool isLayer = array.axes[i] == Axis::Layer, isHead = array.axes[i] == Axis::Head;
+        const int fixed = isLayer ? model.nLayers : isHead ? model.nHeads : -1;
         // A table lists only the analysed heads, so its rows belong to no layer.
         const bool ofTable = array.path.starts_with("tables/");
-        if (ofTable && (array.axes[i] == "layer" || (array.axes[i] == "head" && i > 0)))
+        if (ofTable && (isLayer || (isHead && i > 0)))
             return wrong();
         if (fixed >= 0 && !ofTable && array.shape[i] != static_cast<std::size_t>(fixed))
             return wrong();
@@ -323,7 +322,7 @@ Result<std::optional<ResultArray>> readArray(const Reading& reading, const std::
     Hdf5Array numbers = std::move(stored).value();
     array.shape = std::move(numbers.shape);
     array.values = std::move(numbers.values);
-    array.axes = textsOf(*attributes, "axes");
+    array.axes = axesNamed(textsOf(*attributes, "axes"));
     array.definition = textOf(*attributes, "definition");
     array.title = textOf(*attributes, "title");
     array.unit = textOf(*attributes, "unit");
@@ -339,7 +338,7 @@ Result<std::optional<ResultArray>> readArray(const Reading& reading, const std::
             array.attributes.emplace(name, attributeValue(value));
     if (array.axes.empty()) // an array that another program added
         for (std::size_t i = 0; i < array.shape.size(); ++i)
-            array.axes.push_back("axis " + std::to_string(i));
+            array.axes.push_back(ArrayAxis::named("axis " + std::to_string(i)));
     if (const Result<Done> fits = checkShape(reading, array); !fits) {
         if (reading.isNewer())
             return std::optional<ResultArray>();

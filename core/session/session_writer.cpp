@@ -83,7 +83,7 @@ Result<Done> writeProcessing(Hdf5Writer& file, const Session& session)
 
 Hdf5Attributes attributesOf(const ResultArray& array)
 {
-    Hdf5Attributes attributes{{"axes", array.axes}, {"definition", array.definition}};
+    Hdf5Attributes attributes{{"axes", axisNames(array.axes)}, {"definition", array.definition}};
     if (!array.title.empty())
         attributes["title"] = array.title;
     if (!array.unit.empty())
@@ -130,7 +130,7 @@ Result<Done> writeResults(Hdf5Writer& file, const ResultSet& results, const Task
 std::string scaleOf(const Session& session, const ResultArray& array, std::size_t axis)
 {
     const ModelCard& model = session.model;
-    const std::string& name = array.axes[axis];
+    const std::string name = array.axes[axis].name();
     const auto is = [&](std::string_view word, int length) {
         return name.ends_with(word) && array.shape[axis] == static_cast<std::size_t>(length);
     };
@@ -167,7 +167,7 @@ Result<Done> writeAxes(Hdf5Writer& file, const Session& session)
     for (const ResultArray& array : session.results.arrays) {
         if (array.axes.size() != array.shape.size() || array.shape.empty())
             continue;
-        if (const Result<Done> set = file.labelAxes(array.path, array.axes); !set)
+        if (const Result<Done> set = file.labelAxes(array.path, axisNames(array.axes)); !set)
             return set;
         if (array.path.starts_with("analyses/"))
             continue;

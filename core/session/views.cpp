@@ -1,6 +1,7 @@
 #include "core/session/views.h"
 
 #include "core/analysis/inputs/token_filter.h"
+#include "core/results/array_cut.h"
 #include "core/results/suggested_picture.h"
 #include "core/session/picture_numbers.h"
 
@@ -201,10 +202,7 @@ View arrayView(const ResultArray& array, const ModelCard& model, const NamedPict
     const std::size_t fixed = head && isPerHead(model, array) ? 2 : 0;
     view.dimensions = array.shape.size() - fixed;
     // Without a head an array is shown whole.
-    const bool isGrid = array.shape.size() == 2 && array.axes.size() == 2
-        && array.shape[0] == static_cast<std::size_t>(model.nLayers)
-        && array.shape[1] == static_cast<std::size_t>(model.nHeads) && array.axes[0] == "layer"
-        && array.axes[1] == "head";
+    const bool isGrid = array.shape.size() == 2 && headAxes(array, model) == HeadAxes::OneHead;
     view.picture = named ? named->picture : suggestedPicture(array, isGrid ? 2 : fixed);
     if (!head && isOfPairs(model, array)) {
         view.picture.kind = Kind::HeadPairs;
@@ -239,7 +237,7 @@ Result<View> tokensView(const Session& session, const NamedPicture& named, HeadI
     const ResultArray* values = session.results.find(named.picture.arrays[1]);
     if (!ids || !values || ids->shape != values->shape || ids->values.index() != 2 || ids->shape.size() != 3)
         return missing(named);
-    if (!placeOf(session, *ids, head))
+    if (!placeInList(*ids, session.results, head))
         return Error{ErrorCode::NotFound,
                      "The tables of the session leave out head " + dottedHead(head)
                          + "; headwise analyze MODEL -o SESSION.h5 --analyses tables --heads "

@@ -209,7 +209,7 @@ private:
             array.title = array.definition = array.unit = words;
         ResultArray unknown = *session.results.find("scores/copying");
         unknown.path = "scores/\u202E123\a";
-        unknown.axes.assign(unknown.axes.size(), words);
+        unknown.axes.assign(unknown.axes.size(), ArrayAxis::named(words));
         session.results.arrays.push_back(std::move(unknown));
         session.results.warnings = session.warnings = session.bookmarks = {words};
         session.model.name = words;

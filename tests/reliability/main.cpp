@@ -51,7 +51,7 @@ Session lettered(char letter)
     ResultArray array;
     array.path = "spectra/ov/singular_values";
     array.shape = {2, 3, 5};
-    array.axes = {"layer", "head", "singular value"};
+    array.axes = {Axis::Layer, Axis::Head, Axis::SingularValue};
     array.definition = "numbers of this check";
     array.values = numbers();
     session.results.arrays.push_back(std::move(array));

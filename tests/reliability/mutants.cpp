@@ -84,7 +84,7 @@ Session wideSession()
         ResultArray array;
         array.path = std::move(path);
         array.shape = std::move(shape);
-        array.axes = std::vector<std::string>(array.shape.size(), "layer");
+        array.axes = std::vector<ArrayAxis>(array.shape.size(), Axis::Layer);
         array.definition = "numbers of this check";
         array.values = std::move(values);
         session.results.arrays.push_back(std::move(array));

@@ -12,20 +12,11 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
-#include <numeric>
 #include <type_traits>
 
 namespace headwise::ui {
 
 namespace {
-
-constexpr double arrayPartMissing = std::numeric_limits<double>::quiet_NaN();
-
-bool contains(const std::string& axis, std::string_view word)
-{
-    return axis.find(word) != std::string::npos;
-}
 
 std::string folderOf(const ResultArray& array)
 {
@@ -53,73 +44,25 @@ bool isNamedAfter(const ResultArray& array, const Analysis& analysis)
         || (begins(scores) && path.size() == scores.size() + analysis.id.size());
 }
 
-/// The place of `head` in the list that stands beside an array whose first dimension counts the analysed heads.
-std::optional<std::size_t> placeInList(const ResultArray& array, const ResultSet& results, HeadId head)
-{
-    const auto group = results.groupAttributes.find(folderOf(array));
-    const auto* heads = group == results.groupAttributes.end() ? nullptr : strings(group->second, "heads");
-    if (!heads)
-        heads = strings(array.attributes, "heads");
-    if (!heads)
-        return std::nullopt;
-    const auto found = std::find(heads->begin(), heads->end(), dottedHead(head));
-    const auto place = static_cast<std::size_t>(found - heads->begin());
-    return place < array.shape[0] && found != heads->end() ? std::optional(place) : std::nullopt;
-}
-
-/// Whether a list of a head that was left out: as it was before anything was computed.
-bool isMissing(const ArrayPart& part)
-{
-    const bool isIds = std::holds_alternative<std::vector<std::int32_t>>(part.array->values);
-    if (part.shape.empty() || part.size() == 0)
-        return false;
-    for (std::size_t i = 0; i < part.size(); ++i)
-        if (isIds ? part.at(i) >= 0 : !std::isnan(part.at(i)))
-            return false;
-    return true;
-}
-
-bool isOfLayers(const ResultArray& array, const ModelCard& card)
-{
-    return array.shape.size() > 1 && array.shape[0] == static_cast<std::size_t>(card.nLayers)
-        && !array.axes.empty() && array.axes[0] == "layer";
-}
-
-std::size_t dimensionInArray(const ArrayPart& part, std::size_t dimension)
-{
-    return part.array->shape.size() - part.shape.size() + dimension;
-}
-
-std::optional<ArrayPart> atLayer(const ResultArray& array, const PictureContext& context)
-{
-    const ArrayPart part = entryOf(wholeArray(array), static_cast<std::size_t>(context.head.layer));
-    return isMissing(part) ? std::nullopt : std::optional(part);
-}
-
-bool isPlace(const std::string& axis) // in a prompt
-{
-    return contains(axis, "query") || contains(axis, "key") || contains(axis, "position");
-}
-
 /// Whether labels that are as many as this dimension has entries are its: those of a square stand at its last side,
 /// but in a prompt at both.
 bool takesLabels(const ArrayPart& part, std::size_t dimension, std::size_t count)
 {
     return part.shape[dimension] == count
         && (dimension + 1 == part.shape.size() || part.shape.back() != count
-            || isPlace(part.axis(dimension)));
+            || isQueryOrKey(part.axis(dimension).axis()));
 }
 
 /// Ids that stand beside `array` and name the entries of its dimension `dimension`: the tokens of a prompt or of a list.
 const ResultArray* idsBeside(const ArrayPart& part, std::size_t dimension, const ResultSet& results)
 {
-    const std::string& axis = part.axis(dimension);
+    const ArrayAxis axis = part.axis(dimension);
     const std::string folder = folderOf(*part.array);
     for (const ResultArray& other : results.arrays) {
         if (!isTokenIds(other) || other.shape.size() != 1 || other.shape[0] != part.shape[dimension]
             || folderOf(other) != folder)
             continue;
-        if (other.axes[0] == axis || (isPlace(other.axes[0]) && isPlace(axis)))
+        if (other.axes[0] == axis || (isQueryOrKey(other.axes[0].axis()) && isQueryOrKey(axis.axis())))
             return &other;
     }
     return nullptr;
@@ -127,103 +70,10 @@ const ResultArray* idsBeside(const ArrayPart& part, std::size_t dimension, const
 
 } // namespace
 
-std::size_t ArrayPart::size() const
-{
-    return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
-}
-
-double ArrayPart::at(std::size_t index) const
-{
-    return std::visit(
-        [place = first + index](const auto& values) -> double {
-            using Value = typename std::decay_t<decltype(values)>::value_type;
-            if (place >= values.size())
-                return arrayPartMissing;
-            if constexpr (std::is_arithmetic_v<Value>)
-                return static_cast<double>(values[place]);
-            else
-                return static_cast<double>(values[place].real());
-        },
-        array->values);
-}
-
-double ArrayPart::imaginaryAt(std::size_t index) const
-{
-    return std::visit(
-        [place = first + index](const auto& values) -> double {
-            using Value = typename std::decay_t<decltype(values)>::value_type;
-            if constexpr (std::is_arithmetic_v<Value>)
-                return 0;
-            else
-                return place < values.size() ? static_cast<double>(values[place].imag()) : arrayPartMissing;
-        },
-        array->values);
-}
-
-const std::string& ArrayPart::axis(std::size_t dimension) const
-{
-    static const std::string none;
-    const std::size_t place = dimensionInArray(*this, dimension);
-    return place < array->axes.size() ? array->axes[place] : none;
-}
-
-ArrayPart wholeArray(const ResultArray& array)
-{
-    return {&array, 0, array.shape};
-}
-
-ArrayPart entryOf(const ArrayPart& part, std::size_t index)
-{
-    ArrayPart entry = part;
-    entry.shape.erase(entry.shape.begin());
-    entry.first += index * entry.size();
-    return entry;
-}
-
-HeadAxes headAxes(const ResultArray& array, const ModelCard& card)
-{
-    const auto layers = static_cast<std::size_t>(card.nLayers);
-    const auto heads = static_cast<std::size_t>(card.nHeads);
-    const auto isHead = [&](std::size_t at) {
-        return array.shape.size() >= at + 2 && array.axes.size() >= at + 2 && array.shape[at] == layers
-            && array.shape[at + 1] == heads && contains(array.axes[at], "layer")
-            && contains(array.axes[at + 1], "head") && !contains(array.axes[at], "other model");
-    };
-    if (isHead(0))
-        return isHead(2) ? HeadAxes::TwoHeads : HeadAxes::OneHead;
-    if (array.shape.size() > 2 && isOfLayers(array, card))
-        return HeadAxes::Layer;
-    return !array.axes.empty() && array.axes[0] == "analysed head" ? HeadAxes::ListedHeads : HeadAxes::None;
-}
-
 std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const PictureContext& context)
 {
-    if (!context.isCut)
-        return wholeArray(array);
-    const HeadId head = context.head;
-    const auto atHead = [](const ArrayPart& part, HeadId at) {
-        return entryOf(entryOf(part, static_cast<std::size_t>(at.layer)), static_cast<std::size_t>(at.head));
-    };
-    const ArrayPart all = wholeArray(array);
-    switch (headAxes(array, context.card)) {
-    case HeadAxes::None: return all;
-    case HeadAxes::OneHead: {
-        const ArrayPart part = atHead(all, head);
-        return isMissing(part) ? std::nullopt : std::optional(part);
-    }
-    case HeadAxes::TwoHeads: {
-        const std::optional<HeadId> reference = context.reference;
-        if (!reference)
-            return std::nullopt;
-        return atHead(atHead(all, std::min(*reference, head)), std::max(*reference, head));
-    }
-    case HeadAxes::ListedHeads: {
-        const auto place = placeInList(array, *context.results, head);
-        return place ? std::optional(entryOf(all, *place)) : std::nullopt;
-    }
-    case HeadAxes::Layer: return atLayer(array, context);
-    }
-    return std::nullopt;
+    return context.isCut ? cutAtHead(array, *context.results, context.card, context.head, context.reference)
+                         : wholeArray(array);
 }
 
 std::vector<std::optional<ArrayPart>> cutSideBySide(const std::vector<const ResultArray*>& arrays,
@@ -237,8 +87,8 @@ std::vector<std::optional<ArrayPart>> cutSideBySide(const std::vector<const Resu
     parts.reserve(arrays.size());
     for (const ResultArray* array : arrays) {
         const bool isNumbers =
-            headAxes(*array, context.card) == HeadAxes::None && isOfLayers(*array, context.card);
-        parts.push_back(isAtLayer && isNumbers ? atLayer(*array, context) : cutAtHeads(*array, context));
+            headAxes(*array, context.card) == HeadAxes::None && isPerLayer(*array, context.card);
+        parts.push_back(isAtLayer && isNumbers ? cutAtLayer(*array, context.head.layer) : cutAtHeads(*array, context));
     }
     return parts;
 }
@@ -274,8 +124,7 @@ bool isTokenIds(const ResultArray& array)
 std::function<int(int)> tokensAlong(const ArrayPart& part, std::size_t dimension,
                                     const PictureContext& context)
 {
-    const std::string& axis = part.axis(dimension);
-    if (axis.ends_with("token") && part.shape[dimension] == static_cast<std::size_t>(context.card.dVocab))
+    if (countsTokens(part.axis(dimension).axis()) && part.shape[dimension] == static_cast<std::size_t>(context.card.dVocab))
         return [](int index) { return index; };
     const auto results = context.results;
     const ResultArray* ids = idsBeside(part, dimension, *results);
@@ -289,7 +138,7 @@ std::function<int(int)> tokensAlong(const ArrayPart& part, std::size_t dimension
 std::function<QString(int)> namesAlong(const ArrayPart& part, std::size_t dimension,
                                        const PictureContext& context)
 {
-    const std::string& axis = part.axis(dimension);
+    const std::string axis = part.axis(dimension).name();
     for (const std::string& key : {axis + "_labels", axis + " labels", axis + "s", std::string("labels")}) {
         const auto* labels = strings(part.array->attributes, key);
         if (labels && labels->size() == part.shape[dimension]
@@ -356,14 +205,8 @@ namespace {
 
 Picture suggested(const ResultArray& array, const ModelCard& card)
 {
-    switch (headAxes(array, card)) {
-    case HeadAxes::None: return suggestedPicture(array, 0);
-    case HeadAxes::OneHead: return suggestedPicture(array, 2);
-    case HeadAxes::TwoHeads: return suggestedPicture(array, 4);
-    case HeadAxes::ListedHeads: return suggestedPicture(array, 1, true);
-    case HeadAxes::Layer: return suggestedPicture(array, 1);
-    }
-    return {};
+    const HeadAxes heads = headAxes(array, card);
+    return suggestedPicture(array, headDimensions(heads), heads == HeadAxes::ListedHeads);
 }
 
 } // namespace

@@ -1,9 +1,8 @@
 #pragma once
 
 #include "core/analysis/catalogue.h"
-#include "core/model/head_id.h"
+#include "core/results/array_cut.h"
 #include "core/results/picture.h"
-#include "core/results/result_set.h"
 #include "ui/document/picture_context.h"
 
 #include <Eigen/Core>
@@ -14,25 +13,6 @@
 #include <vector>
 
 namespace headwise::ui {
-
-/// Remainder of an array when some of its first dimensions are fixed: a run of its numbers.
-struct ArrayPart {
-    const ResultArray* array = nullptr;
-    std::size_t first = 0;          ///< Its first number, of the array's.
-    std::vector<std::size_t> shape; ///< The last of the array's.
-
-    std::size_t size() const;
-    double at(std::size_t index) const; ///< The real part of complex numbers; NaN outside.
-    double imaginaryAt(std::size_t index) const;
-    const std::string& axis(std::size_t dimension) const; ///< Name of one of the part's dimensions.
-};
-
-ArrayPart wholeArray(const ResultArray& array);
-ArrayPart entryOf(const ArrayPart& part, std::size_t index); ///< Fixes the part's first dimension.
-
-/// Heads that an array's first dimensions refer to; Layer: lists of each layer, not of its heads.
-enum class HeadAxes { None, OneHead, TwoHeads, ListedHeads, Layer };
-HeadAxes headAxes(const ResultArray& array, const ModelCard& card);
 
 /// The array cut at the selected head or its layer, or at the pair of the reference and the selected head. None where it
 /// says nothing about them: every number of a list is NaN, every token −1.
@@ -58,11 +38,11 @@ QString nullText(const std::vector<const ResultArray*>& arrays);
 
 /// Whether an array is one of those that `analysis` makes.
 bool belongsTo(const ResultArray& array, const Analysis& analysis);
-/// Whether what `analysis` makes is there.
+/// Whether the results of `analysis` are there.
 bool isComputed(const Analysis& analysis, const ResultSet& results);
 /// Whether the arrays are there without which `picture` is empty.
 bool canBeDrawn(const Picture& picture, const ResultSet& results);
-/// Whether all that `picture` could show of the selected head was left out of the computation.
+/// Whether the computation left out everything that `picture` could show of the selected head.
 bool isOfMissingHead(const Picture& picture, const PictureContext& context);
 /// Pictures on the page of an analysis: its own, or those that its arrays' axes suggest.
 std::vector<Picture> picturesOf(const Analysis& analysis, const ResultSet& results, const ModelCard& card);

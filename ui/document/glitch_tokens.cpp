@@ -35,7 +35,7 @@ void GlitchTokens::look()
     const auto circuits = m_workspace->model()->circuits();
     if (!circuits || !m_workspace->model()->tokens()) // what is on screen first comes first
         return m_job.cancel();
-    m_job.start(tr("Looking for tokens that were hardly trained"),
+    m_job.start(tr("Looking for untrained tokens"),
                 aboutModel(circuits,
                            [circuits, unused = m_workspace->filteredTokens()->unused()](
                                const Task& task) -> Result<Marks> {

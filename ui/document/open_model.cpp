@@ -44,7 +44,7 @@ QString bannerText(const OpenModel& model)
         for (const HeadChange& change : changes)
             words << text(headChangeText(change)).toHtmlEscaped();
         return OpenModel::
-            tr("%1. What is shown is not the function of the model. <a href=\"undo-head-changes\">Undo</a>")
+            tr("%1. The results are not those of the original model. <a href=\"undo-head-changes\">Undo</a>")
                 .arg(words.join(QStringLiteral(", ")));
     }
     if (model.isOpen() && !model.tokenizer())

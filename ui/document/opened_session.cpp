@@ -16,8 +16,8 @@ void showControls(ResultSet& results)
     for (ResultArray& array : results.arrays) {
         for (std::string* words : {&array.path, &array.title, &array.definition, &array.unit})
             *words = shownSpecialToken(*words);
-        for (std::string& axis : array.axes)
-            axis = shownSpecialToken(axis);
+        for (ArrayAxis& axis : array.axes)
+            axis = ArrayAxis::named(shownSpecialToken(axis.name()));
     }
     for (std::string& warning : results.warnings)
         warning = shownSpecialToken(warning);

@@ -59,7 +59,7 @@ constexpr std::array pageWords{
         QLatin1StringView("overview"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "What the selected head does, at a glance: what it reads and writes, the tokens it makes the most of, its spectra and eigenvalues, its positions and its partners."),
+            "The selected head at a glance: what it reads and writes, the tokens it makes the most of, its spectra and eigenvalues, its positions and its partners."),
         {"tables", "salient_tokens", "spectra", "eigenvalues", "position_kernel", "composition"}},
     PageWords{
         QLatin1StringView("all_heads"),
@@ -92,7 +92,7 @@ constexpr std::array pageWords{
                                 "How the score of the selected head depends on where query and key stand."),
               {"position_kernel", "positional_circuit", "rotary"}},
     PageWords{QLatin1StringView("scores"),
-              QT_TRANSLATE_NOOP("WhatsThis", "What the scores of a head of layer 0 are made of."),
+              QT_TRANSLATE_NOOP("WhatsThis", "The terms that make up the scores of a head of layer 0."),
               {"six_terms", "token_prior", "detokenization"}},
     PageWords{
         QLatin1StringView("composition"),
@@ -109,13 +109,13 @@ constexpr std::array pageWords{
                   "A prompt through the model: the attention of every head, and what each adds to a logit."),
               {"attention", "logit_attribution"}},
     PageWords{QLatin1StringView("relations"),
-              QT_TRANSLATE_NOOP("WhatsThis", "Which heads turn the first word of a pair into the second."),
+              QT_TRANSLATE_NOOP("WhatsThis", "Heads that turn the first word of a pair into the second."),
               {"relations"}},
     PageWords{
         QLatin1StringView("models"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "What a newer model changed in every head: the change of its circuits over their norm, ‖ΔW‖_F / ‖W‖_F, and the tokens that entered its tables."),
+            "Changes in every head of a newer model: the change of its circuits over their norm, ‖ΔW‖_F / ‖W‖_F, and the tokens that entered its tables."),
         {"tables"}},
     PageWords{
         QLatin1StringView("tensors"),
@@ -126,13 +126,13 @@ constexpr std::array pageWords{
         QLatin1StringView("folding"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "What each step of processing does to what one reads: the selected token's row with the weights in use, and with the steps that are ticked."),
+            "The effect of each processing step: the selected token's row with the weights in use, and with the ticked steps."),
         {"folding"}},
     PageWords{
         QLatin1StringView("model"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "What the model is: its sizes, its families of parts, what loading found, and what processing changed."),
+            "The model card: sizes, kinds of parts, the loading report, and the effects of processing."),
         {"folding"}},
     PageWords{
         QLatin1StringView("analyses"),

@@ -76,9 +76,9 @@ void ArrayTableModel::setParts(std::shared_ptr<const ResultSet> results, const s
 void ArrayTableModel::addRowNames(const ArrayPart& part, const PictureContext& context)
 {
     Column names;
-    names.title = text(part.shape.empty() ? std::string() : part.axis(0));
+    names.title = text(part.shape.empty() ? std::string() : part.axis(0).name());
     names.kind = Kind::Name;
-    names.firstRow = !part.shape.empty() && part.axis(0) == "rank" ? 1 : 0;
+    names.firstRow = !part.shape.empty() && part.axis(0) == Axis::Rank ? 1 : 0;
     if (m_headsInLayer > 0) {
         names.title = tr("head");
         names.name = [heads = m_headsInLayer](int row) { return text(HeadId{row / heads, row % heads}); };

@@ -92,7 +92,7 @@ private:
     /// A null that is the same for all heads of a layer.
     bool ofLayer(const ArrayPart& part) const
     {
-        return part.shape.size() > 1 && part.axis(0) == "layer"
+        return part.shape.size() > 1 && part.axis(0) == Axis::Layer
             && part.array->path.find("null") != std::string::npos
             && part.shape[0] == static_cast<std::size_t>(m_context.card.nLayers);
     }
@@ -154,7 +154,7 @@ private:
             if (rows > 1)
                 name += (name.isEmpty() ? QString() : QStringLiteral(" "))
                     + (rowNames ? rowNames(index)
-                                : QStringLiteral("%1 %2").arg(text(part.axis(0))).arg(index));
+                                : QStringLiteral("%1 %2").arg(text(part.axis(0).name())).arg(index));
             ChartSeries line{name, {}, styleOf(*part.array)};
             line.points.reserve(static_cast<qsizetype>(length));
             for (std::size_t i = 0; i < length; ++i)
@@ -181,10 +181,10 @@ private:
         for (std::size_t i = 0; i < shown.size(); ++i)
             shown[i] = rows <= chartContentsMostLines ? i : i * (rows - 1) / (chartContentsMostLines - 1);
         const HeadId head = m_context.head;
-        const std::string& axis = part.axis(0); // "member": of the selected layer
-        const int selected = axis == "head" || axis == "member" ? head.head
-            : axis == "layer"                                   ? head.layer
-                                                                : -1;
+        const Axis axis = part.axis(0).axis();
+        const int selected = axis == Axis::Head || axis == Axis::Member ? head.head // members: of the selected layer
+            : axis == Axis::Layer                                       ? head.layer
+                                                                        : -1;
         if (rows > chartContentsMostLines && selected >= 0 && static_cast<std::size_t>(selected) < rows) {
             const auto row = static_cast<std::size_t>(selected);
             const auto after = std::ranges::lower_bound(shown, row); // the last row is shown: there is one
@@ -197,11 +197,11 @@ private:
     /// Where the entries of one dimension stand on the x axis, and what they are called.
     std::vector<double> places(const ArrayPart& part, std::size_t dimension)
     {
-        const double first = part.axis(dimension) == "singular value" ? 1 : 0; // σ₁, as everybody counts them
+        const double first = part.axis(dimension) == Axis::SingularValue ? 1 : 0; // σ₁, as everybody counts them
         std::vector<double> x(part.shape[dimension]);
         for (std::size_t i = 0; i < x.size(); ++i)
             x[i] = first + static_cast<double>(i);
-        m_contents.look.xTitle = text(part.axis(dimension));
+        m_contents.look.xTitle = text(part.axis(dimension).name());
         const auto names = namesAlong(part, dimension, m_context);
         if (!names)
             return x;
@@ -241,7 +241,7 @@ private:
         }
         if (all.size() > 2 && all[2].size() == count)
             shadePoints(m_contents, cloud, all[2]);
-        if (all[0].axis(0) == "position") // a curve through them
+        if (all[0].axis(0) == Axis::Position) // a curve through them
             m_contents.series.push_back({QString(), cloud.points, SeriesStyle::Line});
         m_contents.series.push_back(std::move(cloud));
         addCutOffs(*all[0].array, *all[1].array);

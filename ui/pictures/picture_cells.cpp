@@ -191,7 +191,7 @@ private:
         m_multiples->setFixedHeight(rows * tile + 2 * QFontMetrics(m_multiples->font()).height());
         m_multiples->setAccessibleName(tr("%1, head by head").arg(text(m_data.picture.title)));
         m_multiples->setCells(scaleOf(m_data.picture, array, values),
-                              {text(array.axes[2]), text(array.axes[3])}, std::move(heads), columns);
+                              {text(array.axes[2].name()), text(array.axes[3].name())}, std::move(heads), columns);
         m_multiples->setCurrent(now);
     }
 
@@ -238,11 +238,11 @@ private:
         const auto layer = [this](int group, int first) {
             return QStringLiteral("L%1").arg(headAt(group * context().card.nHeads + first).layer);
         };
-        m_rows = {.title = text(array.axes[1]),
+        m_rows = {.title = text(array.axes[1].name()),
                   .label = [this](int row) { return text(headAt(row)); },
                   .groupSize = together,
                   .groupLabel = [layer](int group) { return layer(group, 0); }};
-        m_columns = {.title = text(array.axes[3]),
+        m_columns = {.title = text(array.axes[3].name()),
                      .label = [this](int column) { return text(headAt(column + m_firstColumn)); },
                      .groupSize = together,
                      .groupLabel = [this, layer](int group) { return layer(group, m_firstColumn); }};
@@ -255,9 +255,9 @@ private:
         if (headAxes(array, context().card) != HeadAxes::OneHead || array.shape.size() != 3)
             return m_panel->view()->setMatrix(nullptr);
         ArrayPart rows = wholeArray(array);
-        m_columns = {text(rows.axis(2)), namesAlong(rows, 2, context())};
+        m_columns = {text(rows.axis(2).name()), namesAlong(rows, 2, context())};
         rows.shape = {array.shape[0] * array.shape[1], array.shape[2]};
-        m_rows = {text(array.axes[1]), [this](int row) { return text(headOf(row)); }};
+        m_rows = {text(array.axes[1].name()), [this](int row) { return text(headOf(row)); }};
         showCells(array, std::make_shared<Eigen::MatrixXf>(matrixOf(rows)));
         markHead();
     }
@@ -277,9 +277,9 @@ private:
             choice->clear();
             for (int i = 0; i < count; ++i)
                 choice->addItem(
-                    QStringLiteral("%1 %2").arg(text(part.axis(0)), names ? names(i) : QString::number(i)));
+                    QStringLiteral("%1 %2").arg(text(part.axis(0).name()), names ? names(i) : QString::number(i)));
             choice->setCurrentIndex(std::clamp(before, 0, std::max(0, count - 1)));
-            choice->setAccessibleName(text(part.axis(0)));
+            choice->setAccessibleName(text(part.axis(0).name()));
             choice->show();
             part = entryOf(part, static_cast<std::size_t>(choice->currentIndex()));
         }
@@ -301,11 +301,11 @@ private:
     void showPart(const ArrayPart& part)
     {
         const std::size_t last = part.shape.size() - 1;
-        m_rows = part.shape.size() > 1 ? HeatmapAxis{text(part.axis(0)), namesAlong(part, 0, context())}
+        m_rows = part.shape.size() > 1 ? HeatmapAxis{text(part.axis(0).name()), namesAlong(part, 0, context())}
                                        : HeatmapAxis{};
         m_columns = part.shape.empty()
             ? HeatmapAxis{}
-            : HeatmapAxis{text(part.axis(last)), namesAlong(part, last, context())};
+            : HeatmapAxis{text(part.axis(last).name()), namesAlong(part, last, context())};
         if (part.shape.size() > 1)
             m_tokens = tokensAlong(part, 0, context());
         showCells(*part.array, std::make_shared<Eigen::MatrixXf>(matrixOf(part)));

@@ -136,8 +136,7 @@ private:
     void createClassColors()
     {
         m_classColors->setAccessibleName(tr("Colours of the classes of heads"));
-        m_classColors->setToolTip(
-            tr("Of this and every other diagram; a click on a class in a diagram asks too"));
+        m_classColors->setToolTip(tr("Applies to all diagrams. You can also click a class in the legend."));
         auto* menu = new QMenu(m_classColors);
         m_classColors->setMenu(menu);
         connect(menu, &QMenu::aboutToShow, this, [this, menu] { fill(menu); });
@@ -148,7 +147,7 @@ private:
     {
         m_ownClasses->setAccessibleName(tr("Classes of your own"));
         m_ownClasses->setToolTip(tr(
-            "What you know heads to do, before what their scores say: a CSV file of rows head,class, as 5.1,name mover"));
+            "Your own head classes, which override the computed ones. CSV rows: head,class, such as 5.1,name mover"));
         auto* menu = new QMenu(m_ownClasses);
         menu->addAction(tr("Choose a file…"), this, [this] {
             auto* dialog = new QFileDialog(this, tr("Classes of heads"), {},

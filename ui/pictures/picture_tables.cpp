@@ -146,7 +146,7 @@ private:
         m_model->setParts(shown.results, parts, context());
         if (!isTokenLists(parts))
             return m_table->setLists({});
-        const QString rows = text(parts[0].axis(0));
+        const QString rows = text(parts[0].axis(0).name());
         const QString entries = context().isPaper && !shown.picture.note.empty() ? text(shown.picture.note)
                                                                                  : axisTitle(*parts[1].array);
         m_table->setLists(TableFigure::ListTitles{rows, entries});

@@ -30,7 +30,7 @@ std::string whyNotGroups(const ModelConfig& config, const AnalysisOptions&)
     return {};
 }
 
-/// One query head of a group: what its circuits are compared by. G_K = W_KᵀW_K and G_V = W_VᵀW_V are the group's.
+/// One query head of a group, with the matrices that compare its circuits. G_K = W_KᵀW_K and G_V = W_VᵀW_V belong to the group.
 struct Member {
     Matrix<double> W_Q; // [d, r]
     Matrix<double> W_O; // [r, d]
@@ -49,7 +49,7 @@ double cosine(double product, double squareA, double squareB)
     return norms > 0 ? std::clamp(product / norms, -1.0, 1.0) : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// ‖U_aᵀ U_b‖²_F, NaN where one of the two is zero.
+/// Returns ‖U_aᵀ U_b‖²_F, or NaN if one of the two is zero.
 double overlap(const Subspace& a, const Subspace& b)
 {
     if (a.rank == 0 || b.rank == 0)
@@ -57,7 +57,7 @@ double overlap(const Subspace& a, const Subspace& b)
     return (a.basis.transpose() * b.basis).squaredNorm();
 }
 
-/// What random subspaces of these ranks overlap by: the trace of a Jacobi ensemble.
+/// Returns the overlap of random subspaces of these ranks: the trace of a Jacobi ensemble.
 Moments overlapOfChance(const Subspace& a, const Subspace& b)
 {
     const double d = static_cast<double>(a.basis.rows());
@@ -66,15 +66,16 @@ Moments overlapOfChance(const Subspace& a, const Subspace& b)
     return {ranks / d, d > 1 ? std::sqrt(2 * ranks * rest / (d * d * (d - 1) * (d + 2))) : 0};
 }
 
-/// What the cosine of A Kᵀ and B Kᵀ is for Gaussian A and B, [d, r]. ⟨A Kᵀ, B Kᵀ⟩_F = tr(AᵀB G) with G = KᵀK, where the entries of
-/// AᵀB have mean 0, variance d and no covariances: variance d ‖G‖²_F. Both norms are near √(d tr G). Exact, whatever d, for
-/// K of equal orthogonal columns, 1/√(d r), and for K of rank one, 1/√d.
+/// Returns the moments of the cosine of A Kᵀ and B Kᵀ for Gaussian A and B, [d, r].
+/// ⟨A Kᵀ, B Kᵀ⟩_F = tr(AᵀB G) with G = KᵀK. The entries of AᵀB have mean 0, variance d and no covariances.
+/// The variance is therefore d ‖G‖²_F. Both norms are near √(d tr G).
+/// For any d, the result is exact if K has equal orthogonal columns, 1/√(d r), or rank one, 1/√d.
 Moments cosineOfChance(const Matrix<double>& gram, Eigen::Index d)
 {
     return {0, gram.norm() / (std::sqrt(static_cast<double>(d)) * gram.trace())};
 }
 
-/// Numbers of pairs of heads that exist, and what they would be by chance.
+/// Collects a value for each pair of heads, with the moments of its random baseline. Ignores NaN.
 class Pairs {
 public:
     void add(double value, const Moments& chance)
@@ -86,7 +87,8 @@ public:
     }
     double mean() const { return m_sum / static_cast<double>(m_chance.size()); } // 0/0: NaN
     const std::vector<Moments>& chance() const { return m_chance; }
-    /// Of `mean`, added to the others: pairs that share a head are uncorrelated by chance, for one head means the same to all others.
+    /// Appends the random baseline of `mean` to `to`. Treats pairs that share a head as uncorrelated:
+    /// under the baseline a fixed head has the same expectation against every other head.
     void addChanceOfMean(std::vector<Moments>& to) const
     {
         if (m_chance.empty())
@@ -163,7 +165,7 @@ private:
         return std::find(first, first + m_config.nHeads, true) != first + m_config.nHeads;
     }
 
-    /// Groups of a layer one by one; the bases of all its queries are kept for the comparison between groups.
+    /// Processes the groups of a layer one by one. Keeps the bases of all queries for the comparison between groups.
     Result<Done> readLayer(int layer)
     {
         if (!isLayerAsked(layer))
@@ -285,7 +287,7 @@ constexpr std::array<Score, 3> scores{{
      "; null: Gaussian W_O, each group's ‖G‖_F/(√d_model tr G) as the deviation, G = W_VᵀW_V"},
 }};
 
-/// Of query heads that share nothing but W_K and W_V: Gaussian W_Q and W_O.
+/// Sets the null of query heads that share only W_K and W_V: W_Q and W_O are Gaussian.
 void setNull(ResultArray& array, const Numbers::ByLayer& chance)
 {
     std::vector<Moments> all;
@@ -325,13 +327,13 @@ ResultSet resultsOf(const Numbers& numbers, const AnalysisContext& context)
         ResultArray pair = pairs[i]->array(
             precision, groupsFolder + std::string(scores[i].name),
             std::string(scores[i].title) + " with each of the group",
-            std::string(scores[i].formula) + ", j = each query head of i's group" + scores[i].null, "member");
+            std::string(scores[i].formula) + ", j = each query head of i's group" + scores[i].null, Axis::Member);
         pair.range = rangeOf(config, i);
         setNull(pair, numbers.chance[i]);
         results.arrays.push_back(std::move(pair));
     }
     ResultArray between = realArray(precision, groupsFolder + std::string("query_overlap_null"),
-                                    {numbers.between.size()}, numbers.between, {"layer"});
+                                    {numbers.between.size()}, numbers.between, {Axis::Layer});
     between.title = "Query subspaces of different groups, overlap";
     between.definition =
         std::string(scores[0].formula) + ", mean over heads i, j of different groups of a layer";
@@ -346,7 +348,7 @@ ResultSet resultsOf(const Numbers& numbers, const AnalysisContext& context)
     ResultArray ids =
         integerArray(groupsFolder + std::string("group"),
                      {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
-                     std::move(group), {"layer", "head"});
+                     std::move(group), {Axis::Layer, Axis::Head});
     ids.title = "Group";
     ids.definition = "⌊head / (n_heads / n_kv_heads)⌋: the key/value head that a query head reads";
     results.arrays.push_back(std::move(ids));

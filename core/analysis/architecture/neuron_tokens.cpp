@@ -15,7 +15,7 @@ namespace {
 
 using Entries = std::vector<std::vector<TokenEntry>>; // of each direction
 
-/// The vectors of tokens on one side, a token per column: in float for the products, what decides the ranks in double.
+/// The vectors of tokens on one side, one token per column. Products use float; double decides the ranks.
 struct TokenColumns {
     const Matrix<float>& rounded; // [d, V]
     const Matrix<double>& exact;  // [d, V]; empty: as rounded
@@ -28,7 +28,7 @@ struct TokenColumns {
     }
 };
 
-/// The largest entries of every direction, falling. \param directions [d, n]
+/// Returns the largest entries of every direction, falling. \param directions [d, n]
 Result<Entries> largestOf(const TokenColumns& tokens, const Matrix<double>& directions, int length,
                           const Task& task)
 {
@@ -145,7 +145,7 @@ void addNeuronTokens(ResultSet& results, const AnalysisContext& context, const s
         std::min(context.options.tableSize, std::max(config.dVocab, config.dVocabOut)));
     const std::vector<std::size_t> shape{static_cast<std::size_t>(config.nLayers),
                                          static_cast<std::size_t>(config.nHeads), listedNeurons, length};
-    TopLists writes({"layer", "head", "neuron", "rank"}, shape);
+    TopLists writes({Axis::Layer, Axis::Head, Axis::Neuron, Axis::Rank}, shape);
     TopLists reads = writes, gates = writes;
     for (std::size_t head = 0; head < lists.size(); ++head) {
         std::size_t at = head * listedNeurons;
@@ -178,7 +178,7 @@ AnalysisCost neuronTokensCost(const ModelConfig& config, const AnalysisOptions& 
     const double sides = config.gatedMlp ? 2 : 1; // what it reads
     const double tokens = sides * config.dVocab + config.dVocabOut;
     const double length = std::min<double>(options.tableSize, std::max(config.dVocab, config.dVocabOut));
-    // Products in float, a copy of E to make them of, and the lists.
+    // Products in float, a copy of E for them, and the lists.
     const double copy = options.precision == Precision::F64 ? 4 + 8 : 4;
     return {neurons * d * tokens * 2,
             neurons * (1 + sides) * length * static_cast<double>(sizeof(TokenEntry))

@@ -49,7 +49,7 @@ constexpr std::array<WayName, 5> ways{{
 }};
 constexpr const char* ofTheBasis = " (singular vectors with σ > d_model ε σ₁, ε = 2^-23; NaN without any)";
 
-/// The last way is that of gated MLPs alone, whose neurons read two directions.
+/// Only gated MLPs have the last way: their neurons read two directions.
 std::size_t wayCount(const ModelConfig& config)
 {
     return config.gatedMlp ? ways.size() : ways.size() - 1;
@@ -65,7 +65,7 @@ struct Neuron {
     int layer, index;
 };
 
-/// Whether every head is drawn beside every neuron of the MLP next to it.
+/// Returns whether the map shows every head with every neuron of the adjacent MLP.
 bool isMapped(const ModelConfig& c)
 {
     return static_cast<double>(c.nLayers) * c.nHeads * c.dMlp <= mostMapped;
@@ -92,7 +92,7 @@ public:
 private:
     void shrink()
     {
-        // Neurons arrive in order, so that a stable sort breaks ties as it should.
+        // Neurons arrive in order, so a stable sort breaks ties correctly.
         std::stable_sort(m_neurons.begin(), m_neurons.end(),
                          [](const Neuron& a, const Neuron& b) { return a.value > b.value; });
         if (m_neurons.size() >= listed) {
@@ -105,7 +105,7 @@ private:
     double m_threshold = -1;
 };
 
-/// How much of each unit row lies in the span of `basis`, [n]. \param rows [n, d] \param basis [d, r]
+/// Returns the share of each unit row in the span of `basis`, [n]. \param rows [n, d] \param basis [d, r]
 template <typename Scalar>
 Eigen::VectorXd shares(const Matrix<Scalar>& rows, const Matrix<Scalar>& basis)
 {
@@ -243,7 +243,7 @@ private:
         });
     }
 
-    /// The MLP that the map sets beside heads of `layer`: the last before them, of O the first after them.
+    /// Returns the MLP that the map pairs with heads of `layer`: the last one before them. For O: the first one after them.
     int mappedMlp(Way way, int layer) const
     {
         return !isOfReaders(way) ? layer - 1 : m_config.parallelBlocks ? layer + 1 : layer;
@@ -265,12 +265,12 @@ private:
                                               std::string(ways[way].formula) + ofTheBasis
                                                   + (isOfReaders(way) ? ", of the first MLP after the head"
                                                                       : ", of the last MLP before the head"),
-                                              "neuron");
+                                              Axis::Neuron);
         setNull(array, way);
         results.arrays.push_back(std::move(array));
     }
 
-    /// Of a random direction with subspaces of the ranks that those of the heads have.
+    /// Sets the null: the share of a random direction in subspaces that have the ranks of the heads' subspaces.
     void setNull(ResultArray& array, std::size_t way) const
     {
         const double d = m_config.dModel;
@@ -306,7 +306,7 @@ private:
                 values[at++] = neuron.value;
             }
         }
-        const std::vector<std::string> axes{"layer", "head", "rank"};
+        const std::vector<ArrayAxis> axes{Axis::Layer, Axis::Head, Axis::Rank};
         const std::string path = neuronsFolder + std::string(ways[way].name);
         const std::string title = ways[way].title;
         const std::string formula = std::string("the largest ") + ways[way].formula + ofTheBasis
@@ -324,7 +324,7 @@ private:
         add(std::move(array), "");
     }
 
-    /// Of each head, [L H], the best first.
+    /// Returns the best neurons of each head, [L H], best first.
     NeuronLists listsOf(std::size_t way)
     {
         NeuronLists lists(m_heads.size());

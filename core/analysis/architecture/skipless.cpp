@@ -20,7 +20,7 @@ const std::vector<std::string> letters{"Q", "K", "V"};
 const std::vector<std::string> precisionNames{"float64", "float32", "bfloat16"};
 constexpr int sampledTokens = 16;
 
-/// Above these the numbers are left out with a warning: about half a minute each on one core.
+/// Above these limits the numbers are skipped with a warning: each would take about half a minute on one core.
 constexpr double maxConditionFlops = 3e12;
 constexpr double maxErrorFlops = 2e12;
 
@@ -38,7 +38,8 @@ double errorFlops(const ModelConfig& c)
     return 9 * (merging + 2 * sampledTokens * countFlops(c).perToken);
 }
 
-/// [layer][pair], NaN where the matrix is not square. \param merges knows those that deciding took
+/// Returns the condition numbers, [layer][pair]; NaN where the matrix is not square.
+/// \param merges may already hold condition numbers, which are reused
 Result<std::vector<double>> conditions(const ModelWeights& weights, const std::array<Merge, 3>& merges,
                                        const Task& task)
 {
@@ -61,7 +62,7 @@ Result<std::vector<double>> conditions(const ModelWeights& weights, const std::a
     return all;
 }
 
-/// Of merges that are exact: of pairs, or where the blocks are such that one matrix can go, of their first matrices.
+/// Output errors of the exact merges. A row is a pair, or only its first matrix where the block can lose just one matrix.
 struct Errors {
     std::vector<double> merged = std::vector<double>(pairs.size() * 3, notComputed); // [pair][precision]
     std::vector<double> rounding = std::vector<double>(3, notComputed);              // [precision]
@@ -74,7 +75,7 @@ Result<Errors> measuredErrors(const ProcessedWeights& unmerged, const std::array
         seededTokens(unmerged.config(), sampledTokens, static_cast<unsigned>(seed));
     Task single = withoutProgress(task);
     single.threads = 1;
-    // The pairs that can be merged, and last the model as it is.
+    // The mergeable pairs, followed by the unmerged model.
     std::vector<ProcessedWeights> models;
     std::vector<std::size_t> rows;
     for (std::size_t row = 0; row < pairs.size(); ++row) {
@@ -82,7 +83,7 @@ Result<Errors> measuredErrors(const ProcessedWeights& unmerged, const std::array
             continue;
         auto merged = mergePair(unmerged, pairs[row], withoutProgress(task));
         if (!merged && merged.error().code == ErrorCode::InvalidArgument)
-            continue; // a matrix without an inverse, which its condition number tells
+            continue; // the matrix has no inverse; its condition number shows that
         if (!merged)
             return merged.error();
         models.push_back(*std::move(merged));
@@ -129,7 +130,7 @@ void addColumn(ResultSet& results, const std::array<Merge, 3>& merges, const Col
         reasons.push_back(merge.reason);
     }
     ResultArray array = realArray(Precision::F64, std::string("analyses/skipless/") + column.name,
-                                  {pairs.size()}, std::move(values), {"pair"});
+                                  {pairs.size()}, std::move(values), {Axis::Pair});
     array.title = column.title;
     array.definition = column.definition;
     array.unit = column.unit;
@@ -169,12 +170,12 @@ void addSavings(ResultSet& results, const std::array<Merge, 3>& merges)
         [](const Merge& m) { return m.speedup; });
 }
 
-/// Of the pairs, or of one matrix of each.
+/// Returns the error array of merging pairs, or of merging one matrix of each pair.
 ResultArray errorArray(const std::vector<double>& values, bool ofOneMatrix, Precision precision)
 {
     ResultArray array =
         realArray(precision, std::string("analyses/skipless/") + (ofOneMatrix ? "single_error" : "error"),
-                  {pairs.size(), 3}, values, {ofOneMatrix ? "matrix" : "pair", "precision"});
+                  {pairs.size(), 3}, values, {ofOneMatrix ? Axis::Matrix : Axis::Pair, Axis::Precision});
     array.title = ofOneMatrix ? "Error of merging one matrix" : "Error of the merge";
     array.definition =
         "max |logits − logits of the unmerged skipless model| / max |these|, both stored and computed in float64, float32, bfloat16 (sums in float32), over seeded random tokens";
@@ -187,7 +188,7 @@ ResultArray errorArray(const std::vector<double>& values, bool ofOneMatrix, Prec
     return array;
 }
 
-/// What Q, K or V alone would save of a model that can lose one matrix exactly.
+/// Adds the savings from removing only Q, K or V, for a model that can lose one matrix exactly.
 void addSingles(ResultSet& results, const std::array<Merge, 3>& merges, const ModelConfig& c)
 {
     std::vector<double> removed, saving, speedup;
@@ -201,7 +202,7 @@ void addSingles(ResultSet& results, const std::array<Merge, 3>& merges, const Mo
     const auto add = [&](const char* name, std::vector<double> values, const char* title,
                          const char* definition, const char* unit) {
         ResultArray array = realArray(Precision::F64, std::string("analyses/skipless/") + name,
-                                      {pairs.size()}, std::move(values), {"matrix"});
+                                      {pairs.size()}, std::move(values), {Axis::Matrix});
         array.title = title;
         array.definition = definition;
         array.unit = unit;
@@ -221,7 +222,7 @@ void addErrors(ResultSet& results, const Errors& errors, bool ofOneMatrix, Preci
     const std::vector<double> notExact(errors.merged.size(), notComputed);
     ResultArray merged = errorArray(ofOneMatrix ? notExact : errors.merged, false, precision);
     ResultArray rounding =
-        realArray(precision, "analyses/skipless/error_null", {3}, errors.rounding, {"precision"});
+        realArray(precision, "analyses/skipless/error_null", {3}, errors.rounding, {Axis::Precision});
     rounding.title = "Error of rounding alone";
     rounding.definition =
         "max |logits of the unmerged skipless model − its logits in float64| / max |these|, over the same tokens";
@@ -248,7 +249,7 @@ Result<Done> addConditions(ResultSet& results, const ModelWeights& weights,
         value = std::log10(value);
     ResultArray array = realArray(precision, "analyses/skipless/log10_condition",
                                   {static_cast<std::size_t>(c.nLayers), pairs.size()}, std::move(logarithms),
-                                  {"layer", "pair"});
+                                  {Axis::Layer, Axis::Pair});
     array.title = "log10 of the condition number";
     array.definition =
         "log10(σ_max / σ_min) of Q, K and V of a layer, their heads side by side, as in the file; NaN where it is not square; null: Gaussian entries (Edelman 1988)";

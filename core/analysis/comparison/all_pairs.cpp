@@ -168,7 +168,7 @@ ResultArray allPairsArray(const AnalysisContext& context, const Matrix<double>& 
             pairs.set(heads[i], heads[j], values(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)));
     }
     ResultArray array = pairs.array(context.options.precision, std::move(path), {}, {});
-    array.axes = {"layer", "head", "other layer", "other head"};
+    array.axes = {Axis::Layer, Axis::Head, Axis::OtherLayer, Axis::OtherHead};
     return array;
 }
 

@@ -14,7 +14,7 @@ namespace {
 const std::string headMapFolder = "analyses/head_map/";
 constexpr const char* similarityFormula = "s = (cosine of W_QK + cosine of W_OV) / 2";
 
-/// The heads that have both cosines, and 1 − s of every two of them.
+/// The heads that have both cosines, with 1 − s of every pair.
 struct Distances {
     std::vector<HeadId> heads;
     Matrix<double> values;
@@ -59,7 +59,7 @@ void addPoints(ResultSet& results, const AnalysisContext& context, const Distanc
     }
     ResultArray array =
         points.array(context.options.precision, headMapFolder + "coordinates", "Map of the heads",
-                     std::string("classical scaling of 1 − s, ") + similarityFormula, "coordinate");
+                     std::string("classical scaling of 1 − s, ") + similarityFormula, Axis::Coordinate);
     array.attributes["share_of_distances"] = map.shareOfDistances;
     // Heads that are all equally far from each other.
     const double others = static_cast<double>(all.heads.size()) - 1;
@@ -67,7 +67,7 @@ void addPoints(ResultSet& results, const AnalysisContext& context, const Distanc
     results.arrays.push_back(std::move(array));
 }
 
-/// One way to build clusters.
+/// A linkage rule for building clusters.
 struct Linkage {
     const char* prefix; // of its arrays
     const char* name;
@@ -80,7 +80,7 @@ constexpr Linkage ward{
     "root of twice what joining the two clusters adds to the sum of squared distances from their centres, distance = 1 − s, ",
     false};
 
-/// The clusters themselves: as many as half the heads have a root (Mardia et al. 1979, §13).
+/// Adds the clusters. Their number is √(heads/2) (Mardia et al. 1979, §13), at least 2.
 void addClusters(ResultSet& results, const AnalysisContext& context, const Distances& all,
                  const Clustering& clusters, const Linkage& linkage)
 {
@@ -93,14 +93,14 @@ void addClusters(ResultSet& results, const AnalysisContext& context, const Dista
     ResultArray array =
         wholeArray(headMapFolder + linkage.prefix + "cluster",
                    {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
-                   std::move(values), {"layer", "head"});
+                   std::move(values), {Axis::Layer, Axis::Head});
     array.title = std::string("Cluster, ") + linkage.name + " linkage";
     array.definition = std::string("which of √(heads/2), at least 2, clusters of ") + linkage.name
         + " linkage of 1 − s, numbered by their first heads, " + similarityFormula;
     results.arrays.push_back(std::move(array));
 }
 
-/// Similarities in the order of the leaves, and what stands in that order.
+/// Adds the order of the leaves, and the similarities in that order.
 void addOrder(ResultSet& results, const AnalysisContext& context, const Distances& all,
               const std::vector<int>& leaves, const Linkage& linkage)
 {
@@ -124,18 +124,18 @@ void addOrder(ResultSet& results, const AnalysisContext& context, const Distance
     ResultArray array =
         wholeArray(start + "leaf_order",
                    {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
-                   std::move(order), {"layer", "head"});
+                   std::move(order), {Axis::Layer, Axis::Head});
     array.title = "Place among the leaves";
     array.definition = std::string("place in the order of the clusters of ") + linkage.name
         + " linkage of 1 − s, " + similarityFormula;
     results.arrays.push_back(std::move(array));
-    array = wholeArray(start + "leaves", {count}, std::move(heads), {"leaf"});
+    array = wholeArray(start + "leaves", {count}, std::move(heads), {Axis::Leaf});
     array.title = "Heads in the order of the leaves";
     array.definition = "layer · n_heads + head";
     array.attributes["heads"] = labels;
     results.arrays.push_back(std::move(array));
     array = realArray(context.options.precision, start + "ordered_similarity", {count, count},
-                      std::move(similarities), {"leaf", "other leaf"});
+                      std::move(similarities), {Axis::Leaf, Axis::OtherLeaf});
     array.title = "Similarity in the order of the leaves";
     array.definition = similarityFormula;
     array.nullMean = 0.0;
@@ -166,8 +166,8 @@ void addSteps(ResultSet& results, const AnalysisContext& context, const Distance
         heights.push_back(step.height);
     }
     const auto addWhole = [&](const char* path, const char* title, std::vector<std::int32_t> values) {
-        ResultArray array =
-            wholeArray(headMapFolder + linkage.prefix + path, {steps.size()}, std::move(values), {"step"});
+        ResultArray array = wholeArray(headMapFolder + linkage.prefix + path, {steps.size()},
+                                       std::move(values), {Axis::Step});
         array.title = title;
         array.definition =
             "layer · n_heads + head of a head, n_layers · n_heads + i for the cluster of step i";
@@ -176,7 +176,7 @@ void addSteps(ResultSet& results, const AnalysisContext& context, const Distance
     addWhole("step_first", "One cluster", std::move(first));
     addWhole("step_second", "The other", std::move(second));
     ResultArray array = realArray(context.options.precision, headMapFolder + linkage.prefix + "step_height",
-                                  {steps.size()}, std::move(heights), {"step"});
+                                  {steps.size()}, std::move(heights), {Axis::Step});
     array.title = "Height of the clusters";
     array.definition = std::string(linkage.height) + similarityFormula;
     if (linkage.hasNull) {

@@ -27,7 +27,7 @@ bool isLeftOut(const std::vector<bool>& unused, int id)
     return static_cast<std::size_t>(id) < unused.size() && unused[static_cast<std::size_t>(id)];
 }
 
-/// Ids that both models have and can write.
+/// Returns the ids that both models have and can output.
 SharedTokens sharedBy(const MatchedModel& a, const MatchedModel& b)
 {
     const auto size = [](const MatchedModel& model) {
@@ -54,7 +54,7 @@ SharedTokens sharedBy(const MatchedModel& a, const MatchedModel& b)
     return known;
 }
 
-/// W_U of these ids, [d, ids].
+/// Returns W_U of these ids, [d, ids].
 Result<Matrix<float>> unembeddingOf(const Circuits& circuits, const std::vector<int>& ids, const Task& task)
 {
     constexpr int block = 1024;
@@ -81,7 +81,7 @@ Result<Matrix<float>> unembeddingOf(const Circuits& circuits, const std::vector<
     return out;
 }
 
-/// W_E of these ids, [ids, d].
+/// Returns W_E of these ids, [ids, d].
 Matrix<double> embeddingOf(const Circuits& circuits, const std::vector<int>& ids)
 {
     Matrix<double> out(static_cast<Eigen::Index>(ids.size()), circuits.config().dModel);
@@ -132,7 +132,7 @@ Result<Matches> matchesOf(const TokenProfiles& a, const TokenProfiles& b, std::s
     return found;
 }
 
-/// The column of the largest entry of a row, the lower at a tie; −1 in a row of NaN.
+/// Returns the column of the largest entry of a row; ties go to the lower one. Returns −1 for a row of NaN.
 Eigen::Index bestOf(const Matrix<double>& matches, Eigen::Index row)
 {
     Eigen::Index best = -1;
@@ -152,11 +152,11 @@ void addPairArrays(ResultSet& results, const Matches& matches, const ModelConfig
         for (Eigen::Index i = 0; i < values.rows(); ++i)
             for (Eigen::Index j = 0; j < values.cols(); ++j)
                 all.push_back(values(i, j));
-        ResultArray array = realArray(
-            precision, std::string("comparison/match/") + name,
-            {static_cast<std::size_t>(a.nLayers), static_cast<std::size_t>(a.nHeads),
-             static_cast<std::size_t>(b.nLayers), static_cast<std::size_t>(b.nHeads)},
-            std::move(all), {"layer", "head", "layer of the other model", "head of the other model"});
+        ResultArray array =
+            realArray(precision, std::string("comparison/match/") + name,
+                      {static_cast<std::size_t>(a.nLayers), static_cast<std::size_t>(a.nHeads),
+                       static_cast<std::size_t>(b.nLayers), static_cast<std::size_t>(b.nHeads)},
+                      std::move(all), {Axis::Layer, Axis::Head, Axis::OtherModelLayer, Axis::OtherModelHead});
         array.title = title;
         array.definition = std::move(definition);
         array.range = {0.0, 1.0};
@@ -196,7 +196,7 @@ void addBestArrays(ResultSet& results, const Matches& matches, const ModelConfig
     results.arrays.push_back(std::move(array));
     ResultArray ids = wholeArray("comparison/match/best_head",
                                  {static_cast<std::size_t>(a.nLayers), static_cast<std::size_t>(a.nHeads), 2},
-                                 std::move(heads), {"layer", "head", "layer and head of the other model"});
+                                 std::move(heads), {Axis::Layer, Axis::Head, Axis::OtherModelPlace});
     ids.title = "Head of the other model that matches best";
     ids.definition =
         "argmax of comparison/match/jaccard over the heads of B; −1 for a head that writes nothing";

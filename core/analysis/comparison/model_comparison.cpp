@@ -34,7 +34,7 @@ std::vector<int> blocksOf(const Directions& directions)
     return blocks;
 }
 
-/// What one circuit of every head turned into.
+/// The changes of one circuit from the older to the newer model, for every head.
 struct CircuitChange {
     PerHead change, cosine, oldSigma, newSigma, sigmaChange;
     std::array<PerHead, 2> maxCosine, intruders; // of the left and the right singular vectors
@@ -107,7 +107,7 @@ Result<Done> CircuitChange::add(HeadId head, const CircuitPair& circuit)
     return Done{};
 }
 
-/// The largest |cosine| of a random direction with r orthonormal ones, and how often it is that of an intruder.
+/// The largest |cosine| of a random direction with r orthonormal ones: moments, and the share of intruders among the draws.
 struct DirectionNull {
     double mean = 0, deviation = 0, intruders = 0;
 };
@@ -140,7 +140,7 @@ void addSideArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind
                 "shortest runs of neighbours with |J| ≥ |I|: max over j of |{0}_Bᵀ {0}_A|_ij where all stand alone; i by falling σ_B; NaN beyond the rank; null: a random direction "
                 "beside old ones that stand alone, {2} samples with seed {3}",
                 vectors, circuitFormula(kind), nullSamples, options.seed),
-            "direction");
+            Axis::Direction);
         cosines.range = {0.0, 1.0};
         cosines.nullMean = null.mean;
         cosines.nullDeviation = null.deviation;
@@ -160,11 +160,11 @@ void addSideArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind
             fmt::format(
                 "max over J with j in J of ‖{0}_Jᵀ {0}_I‖_F/√|I|, {1} = U Σ Vᵀ, I and J as of {2}, by falling σ; |{0}_Bᵀ {0}_A|_ij where i and j stand alone; NaN beyond the rank",
                 vectors, circuitFormula(kind), name + "_max_cosine"),
-            "new direction");
+            Axis::NewDirection);
         const std::size_t old = static_cast<std::size_t>(config.dHead);
         matrix.shape[2] /= old;
         matrix.shape.push_back(old);
-        matrix.axes.emplace_back("old direction");
+        matrix.axes.emplace_back(Axis::OldDirection);
         matrix.range = {0.0, 1.0};
         results.arrays.push_back(std::move(matrix));
     }
@@ -189,12 +189,12 @@ void addCircuitArrays(ResultSet& results, const CircuitChange& circuit, CircuitK
     results.arrays.push_back(std::move(cosine));
     const std::string of = " singular values of " + W + ", falling, padded with 0";
     results.arrays.push_back(circuit.oldSigma.array(precision, root + "singular_values_a",
-                                                    "Singular values of A", "A's" + of, "rank"));
+                                                    "Singular values of A", "A's" + of, Axis::Rank));
     results.arrays.push_back(circuit.newSigma.array(precision, root + "singular_values_b",
-                                                    "Singular values of B", "B's" + of, "rank"));
+                                                    "Singular values of B", "B's" + of, Axis::Rank));
     results.arrays.push_back(circuit.sigmaChange.array(precision, root + "singular_value_change",
                                                        "Change of the singular values", "B's less A's" + of,
-                                                       "rank"));
+                                                       Axis::Rank));
     addSideArrays(results, circuit, kind, options, config);
 }
 

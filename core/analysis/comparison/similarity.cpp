@@ -23,16 +23,16 @@ constexpr int nearestHeads = 5;
 constexpr int similarityGaussianHeads = 8;
 const std::string similarityFolder = "analyses/similarity/";
 
-/// What is said about one array of pairs.
+/// Name, title, formula, null and range of one array of pairs.
 struct About {
     const char* name;
     std::string title, formula;
     double nullMean = 0, nullDeviation = 0;
     std::pair<double, double> range = {0, 1};
-    bool isDistance = false; // else the larger, the more alike
+    bool isDistance = false; // if false, a larger value means more similar
 };
 
-/// The heads so that clusters of those that are alike lie together, as layer · n_heads + head; without those that have no numbers.
+/// Returns the heads in cluster order, similar ones next to each other, as layer · n_heads + head. Skips heads without numbers.
 ResultArray leavesOf(const AnalysisContext& context, const Matrix<double>& values, const About& about)
 {
     const ModelConfig& config = context.circuits.config();
@@ -59,7 +59,7 @@ ResultArray leavesOf(const AnalysisContext& context, const Matrix<double>& value
     }
     const std::size_t count = flat.size();
     ResultArray array =
-        wholeArray(similarityFolder + about.name + "_leaves", {count}, std::move(flat), {"leaf"});
+        wholeArray(similarityFolder + about.name + "_leaves", {count}, std::move(flat), {Axis::Leaf});
     array.title = "Heads in the order of the leaves, " + about.title;
     array.definition = "layer · n_heads + head in the order of the clusters of average linkage of "
         + (about.isDistance ? std::string(about.name)
@@ -83,7 +83,7 @@ void add(ResultSet& results, const AnalysisContext& context, const Matrix<double
     results.arrays.push_back(std::move(leaves));
 }
 
-/// σ/‖σ‖₂ of one circuit of every head asked for, [singular value, heads].
+/// Returns σ/‖σ‖₂ of one circuit of every selected head, [singular value, heads].
 Result<Matrix<double>> spectra(const AnalysisContext& context, CircuitKind kind, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
@@ -114,7 +114,7 @@ Matrix<double> similarityDistances(const Matrix<double>& columns)
     return out;
 }
 
-/// Between the spectra of heads of Gaussian factors of the same shapes.
+/// Returns the distances between the spectra of heads with Gaussian factors of the same shapes.
 Sample distancesOfChance(const AnalysisContext& context)
 {
     const ModelConfig& config = context.circuits.config();
@@ -142,7 +142,7 @@ Sample distancesOfChance(const AnalysisContext& context)
     return Sample(found);
 }
 
-/// Per head the heads with the largest cosine, as layer · n_heads + head, falling; −1 where there are fewer.
+/// Adds each head's most similar heads by cosine, as layer · n_heads + head, falling; −1 if there are fewer.
 void addNearest(ResultSet& results, const AnalysisContext& context, const Matrix<double>& cosines,
                 const std::string& kind)
 {
@@ -173,7 +173,7 @@ void addNearest(ResultSet& results, const AnalysisContext& context, const Matrix
     const auto layers = static_cast<std::size_t>(config.nLayers);
     const auto perLayer = static_cast<std::size_t>(config.nHeads);
     ResultArray array = wholeArray(similarityFolder + "nearest_" + kind, {layers, perLayer, nearestHeads},
-                                   std::move(ids), {"layer", "head", "rank"});
+                                   std::move(ids), {Axis::Layer, Axis::Head, Axis::Rank});
     array.title = "Nearest heads by " + kind;
     array.definition = "layer · n_heads + head of the heads with the largest cosine_" + kind + ", falling";
     std::vector<std::string> labels;
@@ -185,8 +185,9 @@ void addNearest(ResultSet& results, const AnalysisContext& context, const Matrix
     array.attributes["heads"] = std::move(labels);
     array.unit = "head";
     results.arrays.push_back(std::move(array));
-    array = realArray(context.options.precision, similarityFolder + "nearest_" + kind + "_cosine",
-                      {layers, perLayer, nearestHeads}, std::move(values), {"layer", "head", "rank"});
+    array =
+        realArray(context.options.precision, similarityFolder + "nearest_" + kind + "_cosine",
+                  {layers, perLayer, nearestHeads}, std::move(values), {Axis::Layer, Axis::Head, Axis::Rank});
     array.title = "Their cosines";
     array.definition = "cosine_" + kind + " of those heads";
     array.nullMean = 0.0;

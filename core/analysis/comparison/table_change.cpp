@@ -23,7 +23,7 @@ namespace {
 constexpr int mostTokens = 32, fewestTokens = 4;
 constexpr double tableFlops = 1e12; // of both models together
 
-/// Distinct ids of tokens that there are, ascending.
+/// Returns distinct ids of existing tokens, ascending.
 std::vector<int> sampledTokens(const ModelConfig& config, const ComparisonOptions& options)
 {
     std::vector<int> ids;
@@ -63,7 +63,7 @@ struct Tops {
     }
 };
 
-/// What every head writes for each sampled token, a column for each list of the tops; NaN for a head that is left out.
+/// The output of every head for each sampled token, one column per list in the tops. NaN for a skipped head.
 struct Written {
     Matrix<float> vectors; // [d, lists]
     std::vector<std::string> warnings;
@@ -93,7 +93,7 @@ Result<Written> writtenBy(const Circuits& circuits, const Tops& tops, const Task
     return written;
 }
 
-/// Puts an entry into a falling list, whose last one goes.
+/// Inserts an entry into a falling list and drops the last one.
 void insert(std::span<TokenEntry> list, const TokenEntry& entry)
 {
     auto place = list.end() - 1;
@@ -105,7 +105,7 @@ void insert(std::span<TokenEntry> list, const TokenEntry& entry)
 constexpr Eigen::Index listsPerBlock = 384, columnsPerTile = 512; // the tile stays in the second cache
 constexpr Eigen::Index chunk = 64; // entries of which the largest is looked at first
 
-/// The entries of one list's row in some columns, from `first` on; those in no column before are larger or of lower id.
+/// Adds the entries of one list's row in the columns from `first` on. Columns must arrive in rising order, to break ties.
 void addColumns(std::span<TokenEntry> list, const Eigen::Ref<const Eigen::VectorXf>& entries,
                 Eigen::Index first, const std::vector<bool>& unused)
 {
@@ -131,7 +131,7 @@ struct Rows {
     const std::vector<bool>& unused;
 };
 
-/// Ranks the rows of these lists in float32, a tile of the product after the other.
+/// Ranks the rows of these lists in float32, one tile of the product at a time.
 Result<Done> rank(const Rows& rows, const std::vector<int>& lists, const Task& task, Tops& tops)
 {
     const auto blocks = (std::ssize(lists) + listsPerBlock - 1) / listsPerBlock;
@@ -155,7 +155,7 @@ Result<Done> rank(const Rows& rows, const std::vector<int>& lists, const Task& t
     });
 }
 
-/// Puts the model's W_U in the place of what `out` [d, V] holds. \returns whether it is another
+/// Overwrites `out` [d, V] with the model's W_U. \returns whether it differs from the old contents
 Result<bool> readUnembedding(const ProcessedWeights& weights, const Task& task, Matrix<float>& out)
 {
     const auto blocks = static_cast<int>((out.cols() + columnsPerTile - 1) / columnsPerTile);
@@ -176,7 +176,7 @@ Result<bool> readUnembedding(const ProcessedWeights& weights, const Task& task, 
     return isOther.load();
 }
 
-/// The tops of both models; where what is written and W_U are the same, the newer one's are the older one's.
+/// Computes the tops of both models. If head outputs and W_U are the same, the newer model reuses the older one's.
 /// \param tops tokens and sizes filled in
 Result<std::vector<std::string>> fillTops(const std::array<Circuits, 2>& models,
                                           const ComparisonOptions& options, const Task& task,
@@ -212,7 +212,7 @@ Result<std::vector<std::string>> fillTops(const std::array<Circuits, 2>& models,
     return warnings;
 }
 
-/// How many ids of `before` are not among `after`, over the length of the list.
+/// Returns the share of the ids in `before` that are not in `after`.
 double shareThatLeft(std::span<const TokenEntry> before, std::span<const TokenEntry> after)
 {
     const auto left = std::count_if(before.begin(), before.end(), [&](const TokenEntry& old) {
@@ -251,7 +251,7 @@ ResultArray changeArray(const ModelConfig& config, const ComparisonOptions& opti
 
 ResultArray idsArray(const ModelConfig& config, const Tops& tops, const char* name, const char* title)
 {
-    TopLists lists({"layer", "head", "sample", "rank"},
+    TopLists lists({Axis::Layer, Axis::Head, Axis::Sample, Axis::Rank},
                    {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads),
                     tops.tokens.size(), tops.length});
     for (std::size_t list = 0; list * tops.length < tops.entries.size(); ++list)
@@ -292,7 +292,7 @@ Result<ResultSet> tableChanges(const Circuits& older, const Circuits& newer, con
     results.arrays.push_back(idsArray(config, a, "ids_a", "Top tokens of A"));
     results.arrays.push_back(idsArray(config, b, "ids_b", "Top tokens of B"));
     ResultArray tokens = integerArray("comparison/full_ov/sampled_tokens", {a.tokens.size()},
-                                      {a.tokens.begin(), a.tokens.end()}, {"sample"});
+                                      {a.tokens.begin(), a.tokens.end()}, {Axis::Sample});
     tokens.title = "Sampled source tokens";
     tokens.definition =
         fmt::format("{} ids drawn without replacement with seed {}", a.tokens.size(), options.seed);

@@ -21,7 +21,7 @@ constexpr std::array<const char*, 3> componentCompositionTitles{"Q-composition",
 constexpr std::array<const char*, 3> circuitsRead{"W_QK²", "W_QK²ᵀ", "W_OV²"};
 const std::string componentCompositionFolder = "analyses/component_composition/";
 
-/// What a later head does with a direction x: ‖x near · coreᵀ‖ = ‖x W²‖.
+/// The factors of a later head's circuit W², for measuring how it reads a direction x: ‖x near · coreᵀ‖ = ‖x W²‖.
 struct Reading {
     Matrix<double> near;      // [d, r]
     Matrix<double> core;      // R of the far factor, [min(d, r), r]
@@ -75,7 +75,7 @@ public:
     {
         const std::size_t count = values.size();
         m_results.arrays.push_back(realArray(m_context.options.precision, componentCompositionFolder + name,
-                                             {count}, std::move(values), {"component"}));
+                                             {count}, std::move(values), {Axis::Component}));
         ResultArray& array = m_results.arrays.back();
         array.title = std::move(title);
         array.definition = std::move(formula);

@@ -31,7 +31,7 @@ Result<Matrix<double>> collapsed(const Matrix<double>& outer, const Matrix<doubl
     return out;
 }
 
-/// Which pairs are asked for: of heads that are, or with one end among them.
+/// Selects the head pairs to compute: both heads selected, or (with `oneEndIsEnough`) at least one.
 class AskedPairs {
 public:
     AskedPairs(const ModelConfig& config, const AnalysisOptions& options)
@@ -50,7 +50,7 @@ public:
     {
         return m_oneEnd ? isAsked(earlier) || isAsked(later) : isAsked(earlier) && isAsked(later);
     }
-    /// Whether some pair has this head first (last).
+    /// Returns whether some pair has this head first (last).
     bool hasEarlier(HeadId head) const
     {
         return isAsked(head) || (m_oneEnd && isAnyAsked(head.layer + 1, layers()));
@@ -71,7 +71,7 @@ public:
         }
         return m_oneEnd ? all - neither : both;
     }
-    /// How many heads are read, as the earlier and as the later one.
+    /// Returns how many heads are read, as the earlier or as the later one.
     double sides() const
     {
         double sum = 0;
@@ -171,7 +171,7 @@ private:
         });
     }
 
-    /// Everything that heads of this layer read from all earlier heads.
+    /// Computes the scores of all earlier heads with the heads of this layer.
     Result<Done> runLayer(int layer)
     {
         return parallelFor(m_config.nHeads, withoutProgress(m_task), "heads", [&](int h) -> Result<Done> {
@@ -247,7 +247,7 @@ Result<ResultSet> runComposition(const AnalysisContext& context, const Task& tas
         ResultArray array =
             realArray(context.options.precision, std::string("composition/") + modeNames[mode],
                       {layers, heads, layers, heads}, std::move(values[mode]),
-                      {"earlier layer", "earlier head", "later layer", "later head"});
+                      {Axis::EarlierLayer, Axis::EarlierHead, Axis::LaterLayer, Axis::LaterHead});
         array.title = modeTitles[mode];
         array.definition = formulas[mode];
         array.nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));

@@ -45,13 +45,13 @@ std::size_t compositionNullsFlat(const ModelConfig& config, HeadId head)
     return static_cast<std::size_t>(head.layer) * config.nHeads + head.head;
 }
 
-/// How far a squared score is from that of unrelated circuits, in deviations; NaN where those cannot vary.
+/// Returns the distance of a squared score from that of unrelated circuits, in deviations. NaN if those cannot vary.
 double deviations(double score, const Moments& null)
 {
     return null.deviation > 1e-9 * null.mean ? (score * score - null.mean) / null.deviation : notComputed;
 }
 
-/// One pair of circuits with the singular values of the model's and random singular vectors.
+/// Draws one pair of circuits with singular values from the model and random singular vectors.
 Result<double> spectrumDraw(const Circuits& circuits, const CompositionNullsPair& pair, bool isV,
                             std::uint64_t seed)
 {
@@ -72,7 +72,7 @@ Result<double> spectrumDraw(const Circuits& circuits, const CompositionNullsPair
     return deviations(std::sqrt(squared), null);
 }
 
-/// `deviations` of scores of chance, over random pairs of the model.
+/// Draws the baseline of `deviations`, over random pairs of the model's circuits.
 Result<Sample> spectrumNull(const AnalysisContext& context, const Task& task)
 {
     const std::vector<CompositionNullsPair> pairs = pairsAskedFor(context.circuits.config(), context.options);
@@ -81,7 +81,7 @@ Result<Sample> spectrumNull(const AnalysisContext& context, const Task& task)
         return Sample(draws);
     const auto done = parallelFor(
         compositionNullsSpectrumDraws, task, "random singular vectors", [&](int i) -> Result<Done> {
-            // A generator of its own for every draw, so that threads do not change the numbers.
+            // Every draw has its own generator, so the number of threads does not change the results.
             std::mt19937_64 random(context.options.inputs.seed * compositionNullsSpectrumDraws
                                    + static_cast<std::uint64_t>(i));
             const CompositionNullsPair& pair = pairs[static_cast<std::size_t>(random() % pairs.size())];
@@ -152,9 +152,9 @@ ResultArray layerMedians(const AnalysisContext& context, const PerPair& scores, 
     medians.reserve(byLayers.size());
     for (const auto& values : byLayers)
         medians.push_back(median(values));
-    ResultArray array = realArray(context.options.precision,
-                                  compositionNullsFolder + compositionNullsModes[mode] + "_layer_median",
-                                  {layers, layers}, std::move(medians), {"earlier layer", "later layer"});
+    ResultArray array = realArray(
+        context.options.precision, compositionNullsFolder + compositionNullsModes[mode] + "_layer_median",
+        {layers, layers}, std::move(medians), {Axis::EarlierLayer, Axis::LaterLayer});
     array.title = std::string(compositionNullsTitles[mode]) + ", median of two layers";
     array.definition = std::string("median of composition/") + compositionNullsModes[mode]
         + " over the pairs of heads asked for of two layers";
@@ -226,7 +226,7 @@ void addDraws(ResultSet& results, const Nulls& nulls, Precision precision)
         "z of random pairs whose singular vectors are random and whose singular values are the model's, ascending");
 }
 
-/// What another row of the catalogue says of the pairs.
+/// Returns the pair scores that the composition analysis computed for this mode.
 PerPair compositionNullsScoresOf(const ResultSet& composition, const ModelConfig& config, std::size_t mode)
 {
     const ResultArray& array = composition.arrays[mode];

@@ -21,7 +21,7 @@ constexpr const char* guess =
 
 using InductionPair = std::pair<HeadId, HeadId>;
 
-/// Everything that is shown.
+/// All arrays that the analysis shows.
 struct Found {
     const AnalysisContext& context;
     const InductionParts& parts;
@@ -42,7 +42,7 @@ void setNull(ResultArray& array, const Sample& null)
     array.nullDeviation = null.deviation();
 }
 
-/// What products of four independent uniform numbers have.
+/// Sets the null of a product of four independent uniform numbers.
 void setProductNull(ResultArray& array)
 {
     array.nullMean = 1.0 / 16;
@@ -96,7 +96,7 @@ void addPairArrays(ResultSet& results, const Found& all)
     for (ResultArray* array : {&combined, &matching, &composition, &product, &percentile})
         results.arrays.push_back(std::move(*array));
     ResultArray maximum = realArray(precision, path + "null_maximum", {all.ranking.maximum.size()},
-                                    all.ranking.maximum.values(), {"draw"});
+                                    all.ranking.maximum.values(), {Axis::Draw});
     maximum.title = "Largest product of chance";
     maximum.definition = "largest null_product of all pairs if every percentile were uniform, ascending";
     results.arrays.push_back(std::move(maximum));
@@ -151,7 +151,7 @@ void addCandidates(ResultSet& results, const Found& all)
         for (std::size_t i = 0; i < count; ++i)
             values.push_back(part(all.ranking.pairs[i]));
         results.arrays.push_back(wholeArray(std::string(inductionFolder) + "candidate_" + name, {count},
-                                            std::move(values), {"rank"}));
+                                            std::move(values), {Axis::Rank}));
         results.arrays.back().title = title;
         results.arrays.back().definition = "of the pairs with the largest combined, falling";
     };
@@ -161,7 +161,7 @@ void addCandidates(ResultSet& results, const Found& all)
             values.push_back(part(all.ranking.pairs[i]));
         results.arrays.push_back(realArray(all.context.options.precision,
                                            std::string(inductionFolder) + "candidate_" + name, {count},
-                                           std::move(values), {"rank"}));
+                                           std::move(values), {Axis::Rank}));
         results.arrays.back().title = title;
         results.arrays.back().definition =
             std::string(name) + " of the pairs with the largest combined, falling";

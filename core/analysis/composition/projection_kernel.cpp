@@ -36,8 +36,8 @@ Moments kernelMoments(Eigen::Index a, Eigen::Index b, Eigen::Index d)
     return {ranks * share.mean, ranks * share.deviation};
 }
 
-/// Kernels between what every earlier head writes and what every later one reads. One layer of bases is a matrix, so that the
-/// products are large ones.
+/// Kernels between the output subspace of every earlier head and the input subspaces of every later head.
+/// Stores the bases of one layer as one matrix, so that the products are large.
 template <typename Scalar>
 class Kernels {
 public:
@@ -143,7 +143,7 @@ private:
     std::vector<PerPair> m_kernels, m_deviations;
 };
 
-/// Those that are numbers, in the order of the pairs.
+/// Returns the values at the indices where `where` is not NaN, in the order of the pairs.
 std::vector<double> projectionKernelKnown(const std::vector<double>& values, const std::vector<double>& where)
 {
     std::vector<double> out;
@@ -212,7 +212,7 @@ Result<Done> addKernels(ResultSet& results, const AnalysisContext& context, cons
             const double cut = cutOff(projectionKernelKnown(values, values));
             results.arrays.push_back(realArray(precision,
                                                projectionKernelFolder + name + projectionKernelModes[mode],
-                                               {count}, std::move(values), {"pair"}));
+                                               {count}, std::move(values), {Axis::Pair}));
             results.arrays.back().title = fmt::format("{}, {}", title, of);
             results.arrays.back().definition = of + " of every pair of an earlier and a later head, in order";
             results.arrays.back().attributes["cutoff_3_percent"] = cut;
@@ -255,7 +255,7 @@ Result<Done> addProjectionKernelAngles(ResultSet& results, const AnalysisContext
                          std::vector<double> degrees) {
         const std::size_t count = degrees.size();
         results.arrays.push_back(realArray(context.options.precision, projectionKernelFolder + name, {count},
-                                           std::move(degrees), {"angle"}));
+                                           std::move(degrees), {Axis::Angle}));
         ResultArray& array = results.arrays.back();
         array.title = std::move(title);
         array.definition = std::move(formula);

@@ -58,7 +58,7 @@ public:
         return m_results.arrays.back();
     }
     ResultArray& add(const std::string& name, std::string title, std::string formula,
-                     std::vector<double> values, std::string axis)
+                     std::vector<double> values, Axis axis)
     {
         const std::size_t count = values.size();
         return add(
@@ -69,9 +69,9 @@ public:
                      std::vector<std::complex<double>> values)
     {
         const std::size_t count = values.size();
-        return add(
-            complexArray(m_precision, virtualHeadFolder + name, {count}, std::move(values), {"eigenvalue"}),
-            std::move(title), std::move(formula));
+        return add(complexArray(m_precision, virtualHeadFolder + name, {count}, std::move(values),
+                                {Axis::Eigenvalue}),
+                   std::move(title), std::move(formula));
     }
 
     void warn(std::string sentence) { m_results.warnings.push_back(std::move(sentence)); }
@@ -83,7 +83,7 @@ private:
     ResultSet m_results;
 };
 
-/// Mean singular values of diag(σ¹) Q diag(σ²), Q of unrelated heads, as many as `count`.
+/// Returns the first `count` mean singular values of diag(σ¹) Q diag(σ²), where Q belongs to unrelated heads.
 Result<std::vector<double>> singularValuesOfChance(const AnalysisContext& context, std::size_t count)
 {
     const auto [earlier, later] = *context.options.inputs.pair;
@@ -121,20 +121,20 @@ Result<Done> addSpectrum(VirtualHeadArrays& arrays, const AnalysisContext& conte
     if (!lambda)
         return lambda.error();
     arrays.add("singular_values", "Singular values", "singular values of W_OV¹ W_OV², descending", *sigma,
-               "singular value");
+               Axis::SingularValue);
     arrays.add("singular_values_null", "Singular values of chance",
                fmt::format("mean of {} draws with random singular vectors and the heads' own singular values",
                            virtualHeadSpectrumDraws),
-               std::move(chance).value(), "singular value");
+               std::move(chance).value(), Axis::SingularValue);
     arrays.add("eigenvalues", "Eigenvalues", "eigenvalues of W_OV¹ W_OV² by falling modulus", *lambda);
     ResultArray& share = arrays.add("norm_share", "Norm", "‖W_OV¹ W_OV²‖_F / (‖W_OV¹‖_F ‖W_OV²‖_F)",
-                                    {head.circuit.frobeniusNorm() / head.norms}, "value");
+                                    {head.circuit.frobeniusNorm() / head.norms}, Axis::Value);
     share.nullMean = 1 / std::sqrt(static_cast<double>(context.circuits.config().dModel));
     share.range = {0.0, 1.0};
     return Done{};
 }
 
-/// Of E W_OV¹ W_OV² W_U.
+/// Adds the eigenvalues and the copying score of E W_OV¹ W_OV² W_U.
 Result<Done> addFullEigenvalues(VirtualHeadArrays& arrays, const AnalysisContext& context,
                                 const VirtualHead& head, const Task& task)
 {
@@ -164,7 +164,7 @@ Result<Done> addFullEigenvalues(VirtualHeadArrays& arrays, const AnalysisContext
     ResultArray& score = arrays.add("copying", "Copying",
                                     "Re Σλ / Σ|λ|, λ = eigenvalues of E W_OV¹ W_OV² W_U; null: pairs of "
                                         + gaussianHeads(context) + " between the same E and W_U",
-                                    {copying}, "value");
+                                    {copying}, Axis::Value);
     score.range = {-1.0, 1.0};
     if (*null) {
         score.nullMean = (*null)->mean;
@@ -173,7 +173,7 @@ Result<Done> addFullEigenvalues(VirtualHeadArrays& arrays, const AnalysisContext
     return Done{};
 }
 
-/// The token asked for, else those whose rows are largest.
+/// Returns the requested token, or by default the tokens with the largest rows.
 std::vector<int> sources(const AnalysisContext& context, const FactoredMatrix<float>& full)
 {
     const AnalysisOptions& options = context.options;
@@ -217,17 +217,18 @@ Result<Done> addTokens(VirtualHeadArrays& arrays, const AnalysisContext& context
         ? "the token asked for"
         : "the tokens with the largest rows of E W_OV¹ W_OV² W_U";
     arrays
-        .add(wholeArray(virtualHeadFolder + "source_ids", {count}, std::move(ids), {"source"}), "Source",
+        .add(wholeArray(virtualHeadFolder + "source_ids", {count}, std::move(ids), {Axis::Source}), "Source",
              which)
         .unit = "token";
     arrays.add("source_norms", "Norm of the row", "‖row of E W_OV¹ W_OV² W_U‖₂", std::move(norms), "source");
     arrays
-        .add(wholeArray(virtualHeadFolder + "output_ids", {count, k}, std::move(outputs), {"source", "rank"}),
+        .add(wholeArray(virtualHeadFolder + "output_ids", {count, k}, std::move(outputs),
+                        {Axis::Source, Axis::Rank}),
              "Output", "the largest entries of the source's row of E W_OV¹ W_OV² W_U, falling")
         .unit = "token";
     arrays
         .add(realArray(context.options.precision, virtualHeadFolder + "output_values", {count, k},
-                       std::move(values), {"source", "rank"}),
+                       std::move(values), {Axis::Source, Axis::Rank}),
              "Logit", "those entries")
         .unit = "logits";
     return Done{};

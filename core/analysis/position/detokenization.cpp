@@ -121,7 +121,7 @@ private:
                 (isLowest ? m_arrays.lowestCounts : m_arrays.counts)
                     .array(m_options.precision,
                            detokenizationFolder + (isLowest ? "lowest_prefix_counts" : "prefix_counts"),
-                           "Count", "how often the suffix directly follows the prefix in a text", "rank");
+                           "Count", "how often the suffix directly follows the prefix in a text", Axis::Rank);
             array.attributes["bigram_counts"] = m_bigrams->source();
             results.arrays.push_back(std::move(array));
         }
@@ -176,21 +176,21 @@ private:
         mean.nullMean = 0.5;
         mean.nullDeviation = m_pairs.randomDeviation(m_suffixes);
         results.arrays.push_back(m_arrays.bySuffix.array(precision, detokenizationFolder + "auroc",
-                                                         "AUROC by suffix", "the " + area, "suffix"));
+                                                         "AUROC by suffix", "the " + area, Axis::Suffix));
         results.arrays.back().range = {0.0, 1.0};
         results.arrays.back().nullMean = 0.5;
         results.arrays.push_back(
-            idArray(detokenizationFolder + "suffixes", "Suffixes", m_suffixes, "suffix"));
+            idArray(detokenizationFolder + "suffixes", "Suffixes", m_suffixes, Axis::Suffix));
         results.arrays.push_back(m_arrays.curve.array(
             precision, detokenizationFolder + "roc", "ROC curve",
             "share of the right prefixes above the score that 0, 1, …, 100 % of the others exceed, mean over suffixes",
-            "false positives"));
+            Axis::FalsePositives));
         results.arrays.back().range = {0.0, 1.0};
         std::vector<double> diagonal;
         for (std::size_t i = 0; i < rocPoints; ++i)
             diagonal.push_back(static_cast<double>(i) / static_cast<double>(rocPoints - 1));
         ResultArray null = realArray(precision, detokenizationFolder + "roc_null", {rocPoints},
-                                     std::move(diagonal), {"false positives"});
+                                     std::move(diagonal), {Axis::FalsePositives});
         null.title = "ROC curve of chance";
         null.definition = "as many right prefixes as others";
         null.range = {0.0, 1.0};

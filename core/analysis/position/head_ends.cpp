@@ -28,7 +28,7 @@ void HeadEnds::set(HeadId head, std::size_t line, const TokenEnds& found)
 }
 
 void HeadEnds::addTo(ResultSet& results, Precision precision, const ArrayName& name,
-                     const char* lineAxis) const
+                     std::optional<Axis> lineAxis) const
 {
     const std::size_t slash = name.path.rfind('/') + 1;
     const auto add = [&](const std::vector<std::int32_t>& ids, const PerHead& values,
@@ -37,13 +37,13 @@ void HeadEnds::addTo(ResultSet& results, Precision precision, const ArrayName& n
             name.path.substr(0, slash) + (which == "Lowest" ? "lowest_" : "") + name.path.substr(slash);
         const std::string definition = which + " of " + name.definition;
         ResultArray array;
-        if (m_lines > 1 || std::string(lineAxis) != "")
+        if (lineAxis)
             array = gridArray(
                 values, precision, {path + "values", which + " " + name.title + ", values", definition},
-                {static_cast<Eigen::Index>(m_lines), static_cast<Eigen::Index>(m_k)}, {lineAxis, "rank"});
+                {static_cast<Eigen::Index>(m_lines), static_cast<Eigen::Index>(m_k)}, {*lineAxis, Axis::Rank});
         else
             array = values.array(precision, path + "values", which + " " + name.title + ", values",
-                                 definition, "rank");
+                                 definition, Axis::Rank);
         ResultArray idArray = array;
         idArray.path = path + "ids";
         idArray.title = which + " " + name.title;

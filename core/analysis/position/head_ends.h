@@ -10,18 +10,18 @@
 
 namespace headwise {
 
-/// The highest and the lowest tokens of every head, of one line of scores or of several: ids −1 and values NaN until set.
+/// The highest and the lowest tokens of every head, for one or several lines of scores. Defaults: ids −1, values NaN.
 class HeadEnds {
 public:
-    /// \param lines 1, or how many lines a head has \param k entries of each
+    /// \param lines number of lines per head \param k number of entries per list
     HeadEnds(const ModelConfig& config, std::size_t lines, int k);
 
     void set(HeadId head, std::size_t line, const TokenEnds& found);
 
-    /// Arrays "…ids", "…values", "lowest_…ids" and "lowest_…values" behind `name.path`, which ends in what stands before
-    /// "ids"; [layer, head, rank], or [layer, head, lineAxis, rank] with an axis.
-    /// \param name its path's last part is a prefix ("analyses/rotary/key_"), its title a noun, its definition the score
-    void addTo(ResultSet& results, Precision precision, const ArrayName& name, const char* lineAxis) const;
+    /// Adds the arrays "…ids", "…values", "lowest_…ids" and "lowest_…values", with the prefix at the end of `name.path`.
+    /// The shape is [layer, head, rank], or [layer, head, lineAxis, rank] with an axis.
+    /// \param name the last part of its path is the prefix ("analyses/rotary/key_"), its title a noun, its definition the score
+    void addTo(ResultSet& results, Precision precision, const ArrayName& name, std::optional<Axis> lineAxis) const;
 
 private:
     int m_nHeads;

@@ -14,7 +14,7 @@ constexpr const char* spreadFormula = "σ(p, e) = √(Var(p) + Var(e) + 2 Cov(p,
 constexpr Eigen::Index sampledPositions = 128, sampledTokens = 256;
 const std::string normSpreadFolder = "analyses/norm_spread/";
 
-ResultArray line(const Eigen::VectorXd& values, Precision precision, const ArrayName& name, const char* axis)
+ResultArray line(const Eigen::VectorXd& values, Precision precision, const ArrayName& name, Axis axis)
 {
     ResultArray array =
         realArray(precision, normSpreadFolder + name.path, {static_cast<std::size_t>(values.size())},
@@ -24,7 +24,7 @@ ResultArray line(const Eigen::VectorXd& values, Precision precision, const Array
     return array;
 }
 
-/// σ at a sample of positions and tokens, and what it would be at these were they at right angles.
+/// Adds σ at a sample of positions and tokens, and its value if positions and tokens were orthogonal.
 void addSample(const AnalysisContext& context, ResultSet& results)
 {
     const ProcessedWeights& weights = context.circuits.weights();
@@ -41,13 +41,13 @@ void addSample(const AnalysisContext& context, ResultSet& results)
     const Matrix<double> byRow = sigma.transpose(); // column-major: rows of σ one after the other
     ResultArray array =
         realArray(context.options.precision, normSpreadFolder + "sigma", {places.size(), ids.size()},
-                  {byRow.data(), byRow.data() + byRow.size()}, {"position", "sample"});
+                  {byRow.data(), byRow.data() + byRow.size()}, {Axis::Position, Axis::Sample});
     array.title = "σ of sampled positions and tokens";
     array.definition = spreadFormula;
     results.arrays.push_back(std::move(array));
     results.arrays.push_back(
-        idArray(normSpreadFolder + "positions", "Sampled positions", places, "position", ""));
-    results.arrays.push_back(idArray(normSpreadFolder + "tokens", "Sampled tokens", ids, "sample"));
+        idArray(normSpreadFolder + "positions", "Sampled positions", places, Axis::Position, ""));
+    results.arrays.push_back(idArray(normSpreadFolder + "tokens", "Sampled tokens", ids, Axis::Sample));
 
     const double width = static_cast<double>(config.dModel);
     const double ofTokens = tokens.squaredNorm() / width / static_cast<double>(ids.size());
@@ -56,7 +56,7 @@ void addSample(const AnalysisContext& context, ResultSet& results)
     results.arrays.push_back(line(
         even, context.options.precision,
         {"position_null", "Were they at right angles", "√(Var(p) + mean over sampled tokens of Var(e) + ε)"},
-        "position"));
+        Axis::Position));
 }
 
 Result<ResultSet> runNormSpread(const AnalysisContext& context, const Task& task)
@@ -68,15 +68,15 @@ Result<ResultSet> runNormSpread(const AnalysisContext& context, const Task& task
         return spread.error();
     ResultSet results;
     const auto add = [&](const Eigen::VectorXd& values, const char* name, const char* title,
-                         const char* definition, const char* axis) {
+                         const char* definition, Axis axis) {
         results.arrays.push_back(line(values, precision, {name, title, definition}, axis));
     };
-    add(spread->positionMean, "position_mean", "Mean over tokens", "mean over tokens of σ", "position");
-    add(spread->positionMin, "position_min", "Smallest over tokens", "min over tokens of σ", "position");
-    add(spread->positionMax, "position_max", "Largest over tokens", "max over tokens of σ", "position");
-    add(spread->tokenMean, "token_mean", "Mean over positions", "mean over positions of σ", "token");
-    add(spread->tokenMin, "token_min", "Smallest over positions", "min over positions of σ", "token");
-    add(spread->tokenMax, "token_max", "Largest over positions", "max over positions of σ", "token");
+    add(spread->positionMean, "position_mean", "Mean over tokens", "mean over tokens of σ", Axis::Position);
+    add(spread->positionMin, "position_min", "Smallest over tokens", "min over tokens of σ", Axis::Position);
+    add(spread->positionMax, "position_max", "Largest over tokens", "max over tokens of σ", Axis::Position);
+    add(spread->tokenMean, "token_mean", "Mean over positions", "mean over positions of σ", Axis::Token);
+    add(spread->tokenMin, "token_min", "Smallest over positions", "min over positions of σ", Axis::Token);
+    add(spread->tokenMax, "token_max", "Largest over positions", "max over positions of σ", Axis::Token);
     addSample(context, results);
     return results;
 }

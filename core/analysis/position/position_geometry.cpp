@@ -20,7 +20,7 @@ const std::string positionGeometryFolder = "analyses/position_geometry/";
 constexpr Eigen::Index shownComponents = 6, tailRows = 5, tailKeys = 1024;
 
 ResultArray matrixArray(const Matrix<double>& values, Precision precision, const ArrayName& name,
-                        std::vector<std::string> axes)
+                        std::vector<ArrayAxis> axes)
 {
     const Matrix<double> byRow = values.transpose(); // column-major: rows one after the other
     std::vector<std::size_t> shape{static_cast<std::size_t>(values.rows())};
@@ -33,13 +33,14 @@ ResultArray matrixArray(const Matrix<double>& values, Precision precision, const
     return array;
 }
 
-/// Neighbours must stand side by side: what is near the diagonal is what a map of cosines is about.
+/// Returns how many of the first positions the map of cosines shows, at most 1024.
+/// The map skips none of them, because it is read near its diagonal.
 Eigen::Index shownCosines(Eigen::Index n)
 {
     return std::min<Eigen::Index>(n, 1024);
 }
 
-/// Every column's entries in an order of their own: keeps what each dimension holds, loses the order of positions.
+/// Shuffles each column on its own. Keeps the values of each dimension and destroys the order of positions.
 Matrix<double> shuffled(Matrix<double> rows, std::uint64_t seed)
 {
     std::mt19937_64 random(seed);
@@ -68,7 +69,8 @@ Eigen::VectorXd powerShares(const Eigen::VectorXd& series)
     return power / power.sum();
 }
 
-/// Of the first three each alone, to be drawn against one another. \param scores [position, component]
+/// Adds each of the first three components as an array, so that they can be plotted against one another.
+/// \param scores [position, component]
 void addEachComponent(const Matrix<double>& scores, Precision precision, const std::string& rule,
                       ResultSet& results)
 {
@@ -78,11 +80,11 @@ void addEachComponent(const Matrix<double>& scores, Precision precision, const s
             matrixArray(Matrix<double>(scores.col(i)), precision,
                         {"component_" + number, "Component " + number,
                          fmt::format("U_k σ_k of W_pos less its mean row, k = {}{}", number, rule)},
-                        {"position"}));
+                        {Axis::Position}));
     }
     const Eigen::VectorXd places =
         Eigen::VectorXd::LinSpaced(scores.rows(), 0, static_cast<double>(scores.rows() - 1));
-    results.arrays.push_back(matrixArray(places, precision, {"places", "Position", "i"}, {"position"}));
+    results.arrays.push_back(matrixArray(places, precision, {"places", "Position", "i"}, {Axis::Position}));
 }
 
 Result<Done> addComponents(const AnalysisContext& context, const Matrix<double>& rows, ResultSet& results)
@@ -109,29 +111,29 @@ Result<Done> addComponents(const AnalysisContext& context, const Matrix<double>&
     results.arrays.push_back(
         matrixArray(scores, precision,
                     {"components", "Principal components", "U_k σ_k of W_pos less its mean row" + rule},
-                    {"position", "component"}));
+                    {Axis::Position, Axis::Component}));
     results.arrays.push_back(
         matrixArray(Matrix<double>(scores.transpose()), precision,
                     {"component_curves", "Components by position", "the same, a row per component"},
-                    {"component", "position"}));
+                    {Axis::Component, Axis::Position}));
     addEachComponent(scores, precision, rule, results);
     const double total = svd->S.squaredNorm();
     const Matrix<double> explained = svd->S.head(count).array().square() / total;
     const Matrix<double> chance = random->head(count).array().square() / random->squaredNorm();
     results.arrays.push_back(matrixArray(
         explained, precision, {"explained", "Share of the variance", "σ_k²/Σσ² of W_pos less its mean row"},
-        {"component"}));
+        {Axis::Component}));
     results.arrays.back().range = {0.0, 1.0};
     results.arrays.push_back(matrixArray(chance, precision,
                                          {"explained_null", "Share of the variance, shuffled",
                                           "the same where each dimension's entries change places at random"},
-                                         {"component"}));
+                                         {Axis::Component}));
     results.arrays.back().range = {0.0, 1.0};
     results.arrays.push_back(
         matrixArray(shares, precision,
                     {"frequencies", "Frequencies of the components",
                      "share of frequency f = 1, 2, … turns per context in the power of U_k σ_k"},
-                    {"component", "frequency"}));
+                    {Axis::Component, Axis::Frequency}));
     results.arrays.back().range = {0.0, 1.0};
     results.arrays.back().nullMean = 2.0 / static_cast<double>(rows.rows() - 1);
     return Done{};
@@ -143,7 +145,7 @@ void addRows(const Matrix<double>& rows, Precision precision, ResultSet& results
     const Eigen::VectorXd variances =
         (rows.colwise() - means).rowwise().squaredNorm() / static_cast<double>(rows.cols());
     results.arrays.push_back(matrixArray(
-        variances, precision, {"row_variance", "Variance of each row", "Var(p_i), p = W_pos"}, {"position"}));
+        variances, precision, {"row_variance", "Variance of each row", "Var(p_i), p = W_pos"}, {Axis::Position}));
     results.arrays.back().nullMean = variances.mean();
     results.arrays.back().nullDeviation = std::sqrt((variances.array() - variances.mean()).square().mean());
     const Eigen::Index shown = shownCosines(rows.rows());
@@ -153,15 +155,15 @@ void addRows(const Matrix<double>& rows, Precision precision, ResultSet& results
                     {"cosines", "Cosine of positions",
                      fmt::format("p_i p_jᵀ/(‖p_i‖ ‖p_j‖), p = W_pos{}",
                                  shown < rows.rows() ? fmt::format(", the first {} positions", shown) : "")},
-                    {"query", "key"}));
+                    {Axis::Query, Axis::Key}));
     results.arrays.back().range = {-1.0, 1.0};
     results.arrays.back().nullMean = 0.0;
     results.arrays.back().nullDeviation = 1 / std::sqrt(static_cast<double>(rows.cols()));
     results.arrays.push_back(idArray(positionGeometryFolder + "cosine_positions", "Positions of the cosines",
-                                     evenlySpaced(shown, shown), "query", ""));
+                                     evenlySpaced(shown, shown), Axis::Query, ""));
 }
 
-/// The scores of the last positions, which training may hardly have seen.
+/// Adds the scores of the last positions, which training may rarely have reached.
 Result<Done> addTail(const AnalysisContext& context, const Task& task, ResultSet& results)
 {
     const ProcessedWeights& weights = context.circuits.weights();
@@ -186,9 +188,9 @@ Result<Done> addTail(const AnalysisContext& context, const Task& task, ResultSet
         gridArray(scores, context.options.precision,
                   {positionGeometryFolder + "tail_scores", "Scores of the last positions",
                    "p_i W_Q W_Kᵀ p_jᵀ for the last five i, layer 0, without σ and scale"},
-                  {rows, static_cast<Eigen::Index>(keys.size())}, {"query", "position"}));
+                  {rows, static_cast<Eigen::Index>(keys.size())}, {Axis::Query, Axis::Position}));
     results.arrays.push_back(
-        idArray(positionGeometryFolder + "tail_keys", "Keys of the last positions", keys, "position", ""));
+        idArray(positionGeometryFolder + "tail_keys", "Keys of the last positions", keys, Axis::Position, ""));
     return Done{};
 }
 

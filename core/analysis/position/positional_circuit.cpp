@@ -20,8 +20,8 @@ namespace {
 constexpr const char* positionalCircuitScoreFormula =
     "s_ij = (p_i/σ(p_i) W_Q + b_Q)(p_j/σ(p_j) W_K + b_K)ᵀ · scale, p = W_pos";
 
-/// What is shown of n positions: a square of the first ones, side by side so that what depends on the offset is a stripe;
-/// three queries over all.
+/// The positions to show out of n. The square holds the first ones side by side, so that an offset appears as a stripe.
+/// The lines show three queries over all positions.
 struct Shown {
     Eigen::Index n;
     std::vector<int> square, queries;
@@ -68,7 +68,7 @@ double randomSize(const FoldedHead& head, const Matrix<double>& x, double scale)
         / static_cast<double>(x.cols());
 }
 
-/// p/σ(p), what `foldedHead` reads. \param x LN(p), the same where nothing is left of the norm's factor and bias
+/// Returns p/σ(p), the input of `foldedHead`. \param x LN(p), which equals p/σ(p) if the norm's factor and bias are folded
 Matrix<double> dividedPositions(const ProcessedWeights& weights, int layer, const Matrix<double>& x)
 {
     Norm<double> norm = weights.ln1<double>(layer);
@@ -96,7 +96,7 @@ void setPositionalCircuitHead(PositionalCircuitArrays& arrays, const ProcessedWe
     arrays.deviation.set(head, randomSize(h, divided, scale));
 }
 
-/// Even attention over the keys that a query sees, at the shown positions of a layer without a window.
+/// Returns uniform attention over the visible keys, at the shown positions of a layer without a window.
 ResultArray evenPattern(const Shown& shown, Precision precision)
 {
     std::vector<double> values;
@@ -105,7 +105,7 @@ ResultArray evenPattern(const Shown& shown, Precision precision)
             values.push_back(key <= query ? 1.0 / (query + 1) : 0.0);
     ResultArray array =
         realArray(precision, "analyses/positional_circuit/pattern_null",
-                  {shown.square.size(), shown.square.size()}, std::move(values), {"query", "key"});
+                  {shown.square.size(), shown.square.size()}, std::move(values), {Axis::Query, Axis::Key});
     array.title = "Even attention";
     array.definition = "1/(i + 1) for j ≤ i, without a window";
     array.range = {0.0, 1.0};
@@ -126,7 +126,7 @@ ResultSet resultsOf(const PositionalCircuitArrays& arrays, const Shown& shown, P
     const auto lines = [&](const PerHead& values, const char* name, const char* title,
                            const std::string& definition) {
         results.arrays.push_back(gridArray(values, precision, {folder + name, title, definition},
-                                           {shown.lines(), shown.n}, {"query", "position"}));
+                                           {shown.lines(), shown.n}, {Axis::Query, Axis::Position}));
         nameQueries(results.arrays.back(), shown.queries);
     };
     square(arrays.scores, "scores", "Scores of positions", formula + ", " + first);
@@ -140,7 +140,7 @@ ResultSet resultsOf(const PositionalCircuitArrays& arrays, const Shown& shown, P
     results.arrays.back().range = {0.0, 1.0};
     results.arrays.push_back(
         arrays.keyBias.array(precision, folder + "key_bias", "Score whatever the query",
-                             "b_Q W_Kᵀ (p_j/σ(p_j))ᵀ · scale, the norm folded into b_Q and W_K", "position"));
+                             "b_Q W_Kᵀ (p_j/σ(p_j))ᵀ · scale, the norm folded into b_Q and W_K", Axis::Position));
     results.arrays.push_back(arrays.deviation.array(
         precision, folder + "score_null_deviation", "Size of the scores, random directions",
         "‖W_QK‖_F √(mean over j ≤ i of ‖x_i‖² ‖x_j‖²) / d · scale, x = p/σ(p): scores around 0 for directions at random"));
@@ -148,9 +148,9 @@ ResultSet resultsOf(const PositionalCircuitArrays& arrays, const Shown& shown, P
         array.attributes["assumption"] =
             std::string("raw positions, as layer 0 reads them without tokens; later layers read moved ones");
     results.arrays.push_back(
-        idArray(folder + "positions", "Positions of the squares", shown.square, "query", ""));
+        idArray(folder + "positions", "Positions of the squares", shown.square, Axis::Query, ""));
     results.arrays.push_back(
-        idArray(folder + "query_positions", "Positions of the three queries", shown.queries, "query", ""));
+        idArray(folder + "query_positions", "Positions of the three queries", shown.queries, Axis::Query, ""));
     return results;
 }
 

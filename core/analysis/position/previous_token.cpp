@@ -30,7 +30,7 @@ Eigen::Index contextLength(const ModelConfig& config)
     return std::min<Eigen::Index>(config.nCtx, longestContext);
 }
 
-/// A head's score; the weights are those of `layer`, or others in their place.
+/// Function that returns the score of a head, given weights of `layer` or replacements for them.
 using ScoreOf = std::function<double(int layer, const HeadWeights<double>&)>;
 
 Result<ResultSet> scoreHeads(const AnalysisContext& context, const ScoreOf& scoreOf, bool isLayer0Alone,
@@ -58,7 +58,7 @@ Result<ResultSet> scoreHeads(const AnalysisContext& context, const ScoreOf& scor
     return results;
 }
 
-/// What queries and keys are made of: the vector as the first norm leaves it.
+/// Returns the formula of the input of queries and keys: the vector after the first norm.
 std::string readFrom(const ProcessedWeights& weights, const std::string& vector)
 {
     bool isNormed = false, isFolded = true;
@@ -72,7 +72,7 @@ std::string readFrom(const ProcessedWeights& weights, const std::string& vector)
     return isFolded ? vector + "/σ(" + vector + ")" : "ln1(" + vector + ")";
 }
 
-/// \param query, key vectors of the residual stream: "p_i" \param between what stands between their products: " R(i−j) "
+/// \param query, key vectors of the residual stream: "p_i" \param between the text between their products: " R(i−j) "
 std::string scoreText(const ProcessedWeights& weights, const std::string& query, const std::string& between,
                       const std::string& key)
 {
@@ -90,7 +90,7 @@ std::string scoreText(const ProcessedWeights& weights, const std::string& query,
     return text;
 }
 
-/// Of models whose layers see the last keys alone.
+/// Returns the definition text for attention windows, or an empty string if no layer has one.
 std::string windowText(const ModelConfig& config)
 {
     std::set<int> sizes;
@@ -107,7 +107,7 @@ std::string windowText(const ModelConfig& config)
         + ", w = " + list;
 }
 
-/// The array without its numbers: NaN.
+/// Returns the array of scores, all NaN.
 ResultArray previousTokenArray(const AnalysisContext& context, const std::string& scoreFormula,
                                const char* assumption)
 {
@@ -164,12 +164,12 @@ std::string onlyLearned(const ModelConfig& config, const AnalysisOptions&)
     return config.positional == Positional::Learned ? "" : "The position kernel needs learned positions.";
 }
 
-/// Mean attention at a fixed place, by what each query's position sees.
+/// Mean attention at fixed places relative to the query, and at the first token.
 struct Masses {
     double current = 0, previous = 0, twoBack = 0, first = 0;
 };
 
-/// \param pattern [n, n], row = query. Means over the queries that have such a key: i ≥ 0, 1, 2, and 1 for the first token.
+/// Averages over the queries that have such a key: i ≥ 0, 1, 2, and 1 for the first token. \param pattern [n, n], row = query
 Masses massesOf(const Matrix<double>& pattern)
 {
     const Eigen::Index n = pattern.rows();
@@ -179,7 +179,7 @@ Masses massesOf(const Matrix<double>& pattern)
     return {back(0), back(1), back(2), n > 1 ? pattern.col(0).tail(n - 1).mean() : notComputed};
 }
 
-/// The kernel of every head with its band, and where its attention lies.
+/// The kernel of every head with its band, and the masses of its attention.
 struct PreviousTokenKernelArrays {
     PerHead mean, centred, low, high;
     PerHead current, previous, twoBack, first;
@@ -214,7 +214,7 @@ struct PreviousTokenKernelArrays {
     }
 };
 
-/// What even attention gives, one number for all layers; nothing where layers have different windows.
+/// Returns the masses of uniform attention, shared by all layers. Returns nothing if layers have different windows.
 std::optional<Masses> evenMasses(const ModelConfig& config, Eigen::Index n)
 {
     for (int layer = 1; layer < config.nLayers; ++layer)
@@ -223,7 +223,7 @@ std::optional<Masses> evenMasses(const ModelConfig& config, Eigen::Index n)
     return massesOf(maskedSoftmax(Matrix<double>::Zero(n, n), config.windowOf(0)));
 }
 
-/// The same by layer, where windows differ.
+/// Returns the masses of uniform attention by layer, for models whose windows differ.
 ResultArray evenMassArray(const ModelConfig& config, Eigen::Index n, Precision precision)
 {
     std::vector<double> values;
@@ -231,9 +231,9 @@ ResultArray evenMassArray(const ModelConfig& config, Eigen::Index n, Precision p
         const Masses even = massesOf(maskedSoftmax(Matrix<double>::Zero(n, n), config.windowOf(layer)));
         values.insert(values.end(), {even.current, even.previous, even.twoBack, even.first});
     }
-    ResultArray array =
-        realArray(precision, "analyses/position_kernel/mass_null",
-                  {static_cast<std::size_t>(config.nLayers), 4}, std::move(values), {"layer", "mass"});
+    ResultArray array = realArray(precision, "analyses/position_kernel/mass_null",
+                                  {static_cast<std::size_t>(config.nLayers), 4}, std::move(values),
+                                  {Axis::Layer, Axis::Mass});
     array.title = "Masses of even attention";
     array.definition =
         "current, previous, second previous and first token where every key seen gets the same";
@@ -280,7 +280,7 @@ Result<ResultSet> runPositionKernel(const AnalysisContext& context, const Task& 
     const Precision precision = context.options.precision;
     const std::string folder = "analyses/position_kernel/";
     const auto add = [&](const PerHead& values, const char* name, const char* title, const char* formula) {
-        results.arrays.push_back(values.array(precision, folder + name, title, formula, "offset"));
+        results.arrays.push_back(values.array(precision, folder + name, title, formula, Axis::Offset));
     };
     add(arrays.mean, "mean_score", "Mean score by offset",
         "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ}, s as in scores/previous_token");

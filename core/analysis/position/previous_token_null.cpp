@@ -86,7 +86,7 @@ void addPreviousTokenNulls(ResultSet& results, ResultArray& scores, const std::v
             values.push_back(null.*member);
         const std::size_t layers = values.size();
         ResultArray array = realArray(precision, std::string("analyses/previous_token/") + name, {layers},
-                                      std::move(values), {"layer"});
+                                      std::move(values), {Axis::Layer});
         array.title = member == &HeadNull::mean ? "Previous token, random heads"
                                                 : "Previous token, deviation of random heads";
         array.definition =

@@ -52,18 +52,18 @@ struct RotaryKernelArrays {
     {
         const std::string path = "analyses/rotary/" + who + "_";
         const auto add = [&](const PerHead& values, const char* name, const char* title,
-                             const std::string& formula, const char* axis = "") {
+                             const std::string& formula, std::optional<Axis> axis = {}) {
             results.arrays.push_back(
                 values.array(precision, path + name, title + (", " + vectors), formula, axis));
         };
         add(score, "score", "Score by offset", "q R_Δ kᵀ · scale for " + vectors + ", soft cap applied",
-            "offset");
+            Axis::Offset);
         add(cosine, "cosine", "Cosine coefficients", "a_m = q_m · k_m · scale, before a soft cap",
-            "frequency");
-        add(sine, "sine", "Sine coefficients", "b_m = q_m × k_m · scale, before a soft cap", "frequency");
+            Axis::Frequency);
+        add(sine, "sine", "Sine coefficients", "b_m = q_m × k_m · scale, before a soft cap", Axis::Frequency);
         add(amplitude, "amplitude", "Amplitudes",
             "√(a_m² + b_m²) = |q_m| |k_m| · scale; divided by √2 the deviation of a_m and b_m for random phases",
-            "frequency");
+            Axis::Frequency);
         add(constant, "constant", "What does not turn",
             "q · k · scale over the components without a frequency");
         add(deviation, "score_null_deviation", "Deviation of the score, random phases",
@@ -71,7 +71,7 @@ struct RotaryKernelArrays {
     }
 };
 
-/// What is the same for all heads of a layer.
+/// The rotary waves that all heads of a layer share; one entry per distinct rotary embedding.
 struct LayerWaves {
     std::vector<Rotary> rotaries;
     std::vector<RotaryWaves> waves;
@@ -105,14 +105,14 @@ ResultArray frequencyArray(const ModelConfig& config, Precision precision)
     }
     ResultArray array =
         realArray(precision, "analyses/rotary/frequencies", {static_cast<std::size_t>(config.nLayers), width},
-                  std::move(values), {"layer", "frequency"});
+                  std::move(values), {Axis::Layer, Axis::Frequency});
     array.title = "Frequencies";
     array.definition = "θ_m, base^(−2m/dim) unless it is scaled; NaN beyond a layer's last";
     array.unit = "radians per position";
     return array;
 }
 
-/// Everything that is asked of one model.
+/// All numbers that the analysis computes for one model.
 class RotaryRun {
 public:
     RotaryRun(const AnalysisContext& context, const TokenRows& tokens, const MeanTokens& means)
@@ -199,7 +199,7 @@ private:
                 m_config.attentionSoftCap);
     }
 
-    /// Where queries or keys are normalised or cut off their biases have no score of their own.
+    /// Returns whether biases have a separate score. They have none if queries or keys are normalised or clipped.
     bool hasBiasKernel() const
     {
         if (m_config.qkNorm != NormKind::None || m_config.qkvLimit > 0)

@@ -51,16 +51,16 @@ void RotaryEnergyArrays::addTo(ResultSet& results, const ModelConfig& config, Pr
 {
     const auto add = [&](const PerHead& values, const char* name, const char* title, const char* formula) {
         results.arrays.push_back(
-            values.array(precision, rotaryEnergiesFolder + name, title, formula, "frequency"));
+            values.array(precision, rotaryEnergiesFolder + name, title, formula, Axis::Frequency));
     };
     const char* formula = "‖Q_m K_mᵀ‖_F, Q_m and K_m the two columns of W_Q and W_K that frequency m turns";
     add(m_energy, "energy", "Energy by frequency", formula);
     add(m_unaligned, "energy_null", "Energy by frequency, unaligned columns",
         "‖Q_m‖_F ‖K_m‖_F / √2: of pairs of columns at right angles and of one length");
     ResultArray all = m_energy.array(precision, rotaryEnergiesFolder + "energy_of_heads",
-                                     "Energy, heads by frequency", formula, "frequency");
+                                     "Energy, heads by frequency", formula, Axis::Frequency);
     all.shape = {all.shape[0] * all.shape[1], all.shape[2]};
-    all.axes = {"head of all layers", "frequency"};
+    all.axes = {Axis::HeadOfAllLayers, Axis::Frequency};
     all.attributes["head of all layers labels"] = namesOfHeads(config);
     results.arrays.push_back(std::move(all));
     for (const auto& [values, name] : {std::pair(&m_qCosine, "query"), std::pair(&m_kCosine, "key")}) {
@@ -69,7 +69,7 @@ void RotaryEnergyArrays::addTo(ResultSet& results, const ModelConfig& config, Pr
                                                std::string("cosine between the two columns of W_")
                                                    + (values == &m_qCosine ? "Q" : "K")
                                                    + " that frequency m turns",
-                                               "frequency"));
+                                               Axis::Frequency));
         results.arrays.back().range = {-1.0, 1.0};
         results.arrays.back().nullMean = 0.0;
         results.arrays.back().nullDeviation = 1 / std::sqrt(static_cast<double>(config.dModel));

@@ -30,7 +30,7 @@ std::vector<int> offsetsOf(const ModelConfig& config)
     return shown;
 }
 
-/// What the query meets keys with at every offset, [d, offsets]: its product with e_j is the score.
+/// Returns the rotated query at every offset, mapped to the residual stream, [d, offsets]. Its product with e_j is the score.
 Matrix<double> seekers(const ProcessedWeights& weights, HeadId head, const RowVector<double>& query,
                        const std::vector<int>& shown)
 {
@@ -101,18 +101,18 @@ void addArrays(const AnalysisContext& context, const std::vector<int>& shown, co
     const Precision precision = context.options.precision;
     const std::string formula = "e_q W_Q R_Δ W_Kᵀ e_jᵀ, q = the token asked for, by offset Δ";
     const std::size_t first = results.arrays.size();
-    tables.ends.addTo(results, precision, {folder + "key_", "keys", formula}, "offset");
+    tables.ends.addTo(results, precision, {folder + "key_", "keys", formula}, Axis::Offset);
     results.arrays.push_back(tables.mean.array(precision, folder + "key_score_null_mean",
                                                "Mean over all keys",
-                                               "mean over the tokens j in use of " + formula, "offset"));
+                                               "mean over the tokens j in use of " + formula, Axis::Offset));
     results.arrays.push_back(
         tables.deviation.array(precision, folder + "key_score_null_deviation", "Deviation over all keys",
-                               "deviation over the tokens j in use of " + formula, "offset"));
+                               "deviation over the tokens j in use of " + formula, Axis::Offset));
     for (std::size_t i = first; i < results.arrays.size(); ++i) {
         results.arrays[i].attributes["embedding"] = std::string(embeddingName(context.options.embedding));
         results.arrays[i].attributes["token"] = static_cast<double>(*context.options.inputs.token);
     }
-    results.arrays.push_back(idArray(folder + "key_offsets", "Offsets of the tables", shown, "offset", ""));
+    results.arrays.push_back(idArray(folder + "key_offsets", "Offsets of the tables", shown, Axis::Offset, ""));
 }
 
 } // namespace
@@ -135,7 +135,7 @@ Result<Done> addRotaryTables(const AnalysisContext& context, const TokenRows& to
     Tables tables(config, shown.size(), context.options.tableSize);
     const std::vector<HeadId> heads = selectedHeads(config, context.options);
     for (std::size_t first = 0; first < heads.size();) {
-        // Heads of layer 0 and later ones may read different rows.
+        // Heads of layer 0 may read different rows from those of later layers.
         std::size_t end = first + 1;
         while (end < heads.size() && end - first < headsAtOnce
                && (heads[end].layer == 0) == (heads[first].layer == 0))

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Eigen::Index sixTermsSampledTokens = 100; // as in Kamoda et al.'s pictures
 
-/// Everything that is kept of the heads over the prompt.
+/// All numbers of the heads over the prompt.
 struct PromptArrays {
     Eigen::Index n;
     std::array<PerHead, 4> pairs;
@@ -68,31 +68,31 @@ void addPromptArrays(const PromptArrays& kept, const std::vector<int>& ids, Prec
             gridArray(values, precision, {folder + name, title, formula}, {kept.n, kept.n}));
     };
     const auto line = [&](const PerHead& values, const char* name, const char* title, const char* formula,
-                          const char* axis) {
+                          std::optional<Axis> axis) {
         results.arrays.push_back(values.array(precision, folder + name, title, formula, axis));
     };
-    results.arrays.push_back(idArray(folder + "tokens", "Tokens", ids, "query"));
+    results.arrays.push_back(idArray(folder + "tokens", "Tokens", ids, Axis::Query));
     for (std::size_t i = 0; i < names.size(); ++i)
         square(kept.pairs[i], names[i], (std::string("T^") + names[i]).c_str(), formulas[i]);
-    line(kept.e, "e", "T^e", "b_Q W_Kᵀ e_jᵀ/σ_j", "key");
-    line(kept.p, "p", "T^p", "b_Q W_Kᵀ p_jᵀ/σ_j", "key");
+    line(kept.e, "e", "T^e", "b_Q W_Kᵀ e_jᵀ/σ_j", Axis::Key);
+    line(kept.p, "p", "T^p", "b_Q W_Kᵀ p_jᵀ/σ_j", Axis::Key);
     line(kept.constant, "query_constant", "T_i",
-         "(e_i + p_i) W_Q b_Kᵀ/σ_i + b_Q b_Kᵀ, the same for every key", "query");
+         "(e_i + p_i) W_Q b_Kᵀ/σ_i + b_Q b_Kᵀ, the same for every key", Axis::Query);
     square(kept.bare, "ee_without_norm", "T^ee without σ", "e_i W_QK e_jᵀ");
     square(kept.score, "score", "Score", "(LN(x_i) W_Q + b_Q)(LN(x_j) W_K + b_K)ᵀ, x = e + p, without scale");
     square(kept.pattern, "pattern", "Attention",
            "softmax over j ≤ i of (T^ee + T^ep + T^pe + T^pp + T^e + T^p) · scale");
     results.arrays.back().range = {0.0, 1.0};
     line(kept.sizes, "size", "Size of the terms", "√(mean over j ≤ i of T²): ee, ep, pe, pp, e, p, T_i",
-         "term");
+         Axis::Term);
     line(kept.randomSizes, "size_null", "Size of the terms, random directions",
          "the same on average where W_QK, b_Q W_Kᵀ and W_Q b_Kᵀ keep their norms and lose their directions",
-         "term");
+         Axis::Term);
     results.arrays.push_back(kept.residual.array(precision, folder + "residual", "What the terms leave over",
                                                  "max |sum of the seven terms − score| / max |score|"));
 }
 
-/// The terms of positions alone, over what the vocabulary makes of σ.
+/// The terms of positions alone, over the σ values of the vocabulary.
 struct PositionArrays {
     Eigen::Index n;
     std::vector<int> queries;
@@ -148,12 +148,12 @@ void addPositionArrays(const PositionArrays& kept, Precision precision, ResultSe
 {
     const std::string folder = "analyses/six_terms/";
     const auto line = [&](const PerHead& values, const char* name, const char* title, const char* formula) {
-        results.arrays.push_back(values.array(precision, folder + name, title, formula, "position"));
+        results.arrays.push_back(values.array(precision, folder + name, title, formula, Axis::Position));
     };
     const auto rows = [&](const PerHead& values, const char* name, const char* title, const char* formula) {
         results.arrays.push_back(gridArray(values, precision, {folder + name, title, formula},
                                            {static_cast<Eigen::Index>(kept.queries.size()), kept.n},
-                                           {"query", "position"}));
+                                           {Axis::Query, Axis::Position}));
         nameQueries(results.arrays.back(), kept.queries);
     };
     line(kept.p, "p_by_position", "T^p", "b_Q W_Kᵀ p_jᵀ · mean over tokens of 1/σ_j");
@@ -173,7 +173,7 @@ void addPositionArrays(const PositionArrays& kept, Precision precision, ResultSe
          "softmax over j ≤ i of (T^pp + T^p) · scale, both averaged over tokens");
     results.arrays.back().range = {0.0, 1.0};
     results.arrays.push_back(
-        idArray(folder + "query_positions", "Query positions", kept.queries, "query", ""));
+        idArray(folder + "query_positions", "Query positions", kept.queries, Axis::Query, ""));
 }
 
 Result<ResultSet> runSixTerms(const AnalysisContext& context, const Task& task)

@@ -20,7 +20,7 @@ constexpr const char* priorFormula = "b_Q W_Kᵀ e_jᵀ/σ̄_j, e = W_E, σ̄_j 
 constexpr Eigen::Index tokenPriorSampledTokens = 2048;
 constexpr std::size_t valuesAtOnce = 1 << 23; // 64 MB: the heads whose values are computed together
 
-/// The ranks of values less their mean; equal values share their mean rank.
+/// Returns the ranks of values minus their mean. Equal values share their mean rank.
 Eigen::ArrayXd centredRanks(const RowVector<double>& values)
 {
     std::vector<Eigen::Index> order(static_cast<std::size_t>(values.size()));
@@ -39,7 +39,7 @@ Eigen::ArrayXd centredRanks(const RowVector<double>& values)
     return ranks - ranks.mean();
 }
 
-/// Spearman's ρ; NaN where all values of one side are equal. \param a, b centred ranks
+/// Returns Spearman's ρ; NaN if all values of one side are equal. \param a, b centred ranks
 double correlation(const Eigen::ArrayXd& a, const Eigen::ArrayXd& b)
 {
     return (a * b).sum() / std::sqrt(a.square().sum() * b.square().sum());
@@ -59,8 +59,8 @@ struct TokenPriorArrays {
     }
 };
 
-/// How the priors go with the counts of a text.
-/// \param used how many tokens the correlation is over
+/// Adds the correlation of the priors with the token counts of a text.
+/// \param used number of tokens in the correlation
 void addCounts(ResultSet& results, const TokenPriorArrays& arrays, const AnalysisOptions& options,
                const std::vector<int>& sample, std::size_t used)
 {
@@ -76,8 +76,8 @@ void addCounts(ResultSet& results, const TokenPriorArrays& arrays, const Analysi
     logs.reserve(sample.size());
     for (const int id : sample)
         logs.push_back(std::log10(1 + counts.of(id)));
-    ResultArray x =
-        realArray(options.precision, folder + "sampled_counts", {sample.size()}, std::move(logs), {"sample"});
+    ResultArray x = realArray(options.precision, folder + "sampled_counts", {sample.size()}, std::move(logs),
+                              {Axis::Sample});
     x.title = "log₁₀(1 + count)";
     x.definition = "log₁₀(1 + how often the token occurs in a text)";
     for (ResultArray* array : {&found, &x}) {
@@ -93,9 +93,9 @@ void addTo(ResultSet& results, const TokenPriorArrays& arrays, const std::vector
     const std::string formula = priorFormula;
     arrays.ends.addTo(results, precision, {folder, "tokens", formula}, "");
     results.arrays.push_back(
-        idArray(folder + "sampled_tokens", "Token ids, evenly spaced", sample, "sample"));
+        idArray(folder + "sampled_tokens", "Token ids, evenly spaced", sample, Axis::Sample));
     results.arrays.push_back(
-        arrays.sampled.array(precision, folder + "sampled_values", "Token prior", formula, "sample"));
+        arrays.sampled.array(precision, folder + "sampled_values", "Token prior", formula, Axis::Sample));
     results.arrays.push_back(
         arrays.correlation.array(precision, folder + "rank_correlation", "Correlation with the id",
                                  "Spearman's ρ of token ids, which follow frequency in BPE, and " + formula));
@@ -109,7 +109,7 @@ void addTo(ResultSet& results, const TokenPriorArrays& arrays, const std::vector
         array.attributes["assumption"] = std::string("raw tokens, as layer 0 reads them");
 }
 
-/// The priors b_Q W_Kᵀ of the heads asked for, and their values over the vocabulary, many heads at once.
+/// The priors b_Q W_Kᵀ of the selected heads, with their values over the vocabulary for many heads at once.
 class Priors {
 public:
     Priors(const AnalysisContext& context, const MeanDivided& tokens)

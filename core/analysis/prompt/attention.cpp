@@ -33,7 +33,7 @@ double patternBytes(const ModelConfig& config, const AnalysisOptions& options)
         * n; // the arrays are made in double
 }
 
-/// Everything about one prompt, head by head.
+/// All numbers about one prompt, head by head.
 struct AttentionArrays {
     HeadBlocks pattern, valueWeighted; // [n, n]
     HeadBlocks outputNorm, valueNorm;  // [n]
@@ -90,7 +90,7 @@ Result<std::vector<std::string>> fill(const AnalysisContext& context, AttentionA
     });
 }
 
-/// What even attention gives: of every layer, as windows differ.
+/// Baseline of uniform attention, by layer because windows may differ.
 struct EvenAttention {
     std::vector<double> share, entropy, first; // [layers · n], [layers], [layers]
 
@@ -110,7 +110,7 @@ struct EvenAttention {
     }
 };
 
-/// The null of every layer where it is the same, else none.
+/// Returns the null if it is the same for every layer, else none.
 std::optional<double> oneNull(const std::vector<double>& byLayer)
 {
     for (const double null : byLayer)
@@ -141,17 +141,18 @@ ResultSet attentionArraysOf(const AnalysisContext& context, AttentionArrays foun
         describe(array, title, std::move(definition), unit);
         results.arrays.push_back(std::move(array));
     };
-    add(std::move(found.pattern).array(precision, attentionFolder + "pattern", {"query", "key"}), "Attention",
-        "α_ij = softmax over j of the scores of query i");
+    add(std::move(found.pattern).array(precision, attentionFolder + "pattern", {Axis::Query, Axis::Key}),
+        "Attention", "α_ij = softmax over j of the scores of query i");
     results.arrays.back().range = {0.0, 1.0};
-    add(std::move(found.valueWeighted).array(precision, attentionFolder + "value_weighted", {"query", "key"}),
+    add(std::move(found.valueWeighted)
+            .array(precision, attentionFolder + "value_weighted", {Axis::Query, Axis::Key}),
         "Value-weighted attention", "α_ij ‖v_j W_O‖₂, not normalised" + values);
-    add(std::move(found.outputNorm).array(precision, attentionFolder + "output_norm", {"query"}),
+    add(std::move(found.outputNorm).array(precision, attentionFolder + "output_norm", {Axis::Query}),
         "Norm of the output", "‖(Σ_j α_ij v_j) W_O‖₂, without b_O, before any norm behind it" + values);
-    add(std::move(found.valueNorm).array(precision, attentionFolder + "value_norm", {"key"}),
+    add(std::move(found.valueNorm).array(precision, attentionFolder + "value_norm", {Axis::Key}),
         "Norm of the value", "‖v_j W_O‖₂" + values);
     add(realArray(precision, attentionFolder + "null_pattern", {static_cast<std::size_t>(config.nLayers), n},
-                  even.share, {"layer", "query"}),
+                  even.share, {Axis::Layer, Axis::Query}),
         "Even attention", "1 / number of keys that query i may see");
     for (ResultArray& array : results.arrays)
         array.attributes["labels"] = promptLabels(context.options.inputs);
@@ -164,7 +165,7 @@ ResultSet attentionArraysOf(const AnalysisContext& context, AttentionArrays foun
     results.arrays.back().nullMean = oneNull(even.first);
     const std::vector<int>& prompt = context.options.inputs.prompt;
     ResultArray ids =
-        tokenArray(attentionFolder + "tokens", {n}, {prompt.begin(), prompt.end()}, {"position"});
+        tokenArray(attentionFolder + "tokens", {n}, {prompt.begin(), prompt.end()}, {Axis::Position});
     describe(ids, "Prompt", "token ids", "token");
     results.arrays.push_back(std::move(ids));
     return results;

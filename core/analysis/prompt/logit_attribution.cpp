@@ -21,13 +21,13 @@ namespace {
 const std::string logitAttributionFolder = "analyses/logit_attribution/";
 constexpr Eigen::Index logitAttributionUnembedBlock = 4096; // columns of W_U at a time
 
-/// What the parts of the stream add to one logit, or to the difference of two.
+/// The logit, or the difference of two logits, that the parts of the stream are attributed to.
 struct Target {
     std::vector<int> tokens; // the first alone, or the first minus the second
     std::string name, suffix;
 };
 
-/// Mean and deviation over the vocabulary of what each part adds to a token's logit: what it says of any token.
+/// Mean and deviation over the vocabulary of each part's contribution to a token's logit: its effect on any token.
 struct PartNulls {
     Eigen::VectorXd mean, deviation; // [parts]
 };
@@ -54,7 +54,7 @@ Result<PartNulls> partNulls(const ProcessedWeights& weights, const Matrix<double
     return nulls;
 }
 
-/// The last position's logits taken apart.
+/// Splits the logits of the last position into the contributions of the parts.
 template <typename Scalar>
 class Attribution {
 public:
@@ -109,9 +109,10 @@ public:
             results.arrays.push_back(
                 heads.array(precision(), logitAttributionFolder + fmt::format("null_head_{}", what),
                             fmt::format("A head's effect on any token, {}", what), definition));
-            ResultArray parts = realArray(
-                precision(), logitAttributionFolder + fmt::format("null_component_{}", what),
-                {static_cast<std::size_t>(list().count())}, {values.begin(), values.end()}, {"component"});
+            ResultArray parts =
+                realArray(precision(), logitAttributionFolder + fmt::format("null_component_{}", what),
+                          {static_cast<std::size_t>(list().count())}, {values.begin(), values.end()},
+                          {Axis::Component});
             parts.title = fmt::format("Effect on any token, {}", what);
             parts.definition = definition;
             parts.attributes["labels"] = list().names();
@@ -122,7 +123,7 @@ public:
                 array.unit = "logits";
     }
 
-    /// What each key brings through a head: α_ij v_j W_O on the way to the logit.
+    /// Adds the contribution of each key through each head to the logit: α_ij v_j W_O, carried to the unembedding.
     Result<Done> addKeys(const Target& target, ResultSet& results, const Task& task) const
     {
         if (m_config.hasSumNorms || m_config.residualFromNorm)
@@ -150,7 +151,7 @@ public:
         if (!done)
             return done.error();
         put(std::move(keys).array(precision(), logitAttributionFolder + "head_by_key" + target.suffix,
-                                  {"key"}),
+                                  {Axis::Key}),
             {"From each key to " + target.name,
              "α_nj (v_j W_O) · (W_U[:,t] through the final norm), summing over j to the head's part"},
             results);
@@ -174,7 +175,7 @@ private:
         results.arrays.push_back(std::move(array));
     }
 
-    /// W_U[:,t], or the difference of two. \returns [d]
+    /// Returns W_U[:,t], or the difference of two such columns, [d].
     RowVector<double> direction(const Target& target) const
     {
         RowVector<double> u =
@@ -195,13 +196,13 @@ private:
         const std::string cap = m_config.outputSoftCap > 0 ? " before the soft cap" : "";
         put(realArray(precision(), logitAttributionFolder + "component" + target.suffix,
                       {static_cast<std::size_t>(values.size())}, {values.begin(), values.end()},
-                      {"component"}),
+                      {Axis::Component}),
             {"Parts of " + target.name,
              "(part of the last stream, norms frozen) · W_U[:,t]; their sum is the logit" + cap},
             results);
         results.arrays.back().attributes["labels"] = list().names();
         put(realArray(precision(), logitAttributionFolder + "logit" + target.suffix, {1}, {values.sum()},
-                      {"target"}),
+                      {Axis::Target}),
             {"Sum of the parts of " + target.name, "Σ parts = logit" + cap}, results);
     }
 
@@ -239,7 +240,7 @@ private:
         }
         put(realArray(precision(), logitAttributionFolder + "layer" + target.suffix,
                       {static_cast<std::size_t>(m_config.nLayers), columns}, std::move(sums),
-                      {"layer", "part"}),
+                      {Axis::Layer, Axis::Part}),
             {"Layers on " + target.name, "sum over the layer's heads, and its MLP, of component"}, results);
         std::vector<std::string> labels{"heads", "MLP"};
         labels.resize(columns);
@@ -287,7 +288,7 @@ Result<ResultSet> runLogitAttributionAs(const AnalysisContext& context, const Ta
     }
     attribution.addNulls(results);
     addLens(context, *lens, token, results);
-    ResultArray ids = tokenArray(logitAttributionFolder + "target", {2}, {token, top}, {"target"});
+    ResultArray ids = tokenArray(logitAttributionFolder + "target", {2}, {token, top}, {Axis::Target});
     ids.title = "Token that is explained, and the most likely one";
     ids.definition = "t, and the token with the largest logit at the last position";
     results.arrays.push_back(std::move(ids));

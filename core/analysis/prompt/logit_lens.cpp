@@ -88,19 +88,20 @@ void addLens(const AnalysisContext& context, const Matrix<double>& logits, int t
         array.attributes["labels"] = labels;
         results.arrays.push_back(std::move(array));
     };
-    add(tokenArray(logitLensFolder + "lens_tokens", {depths, k}, std::move(ids), {"depth", "rank"}),
+    add(tokenArray(logitLensFolder + "lens_tokens", {depths, k}, std::move(ids), {Axis::Depth, Axis::Rank}),
         "Logit lens", "the largest entries of " + stream);
     add(realArray(options.precision, logitLensFolder + "lens_logits", {depths, k}, std::move(values),
-                  {"depth", "rank"}),
+                  {Axis::Depth, Axis::Rank}),
         "Logits of the lens", "the largest entries of " + stream);
-    add(realArray(options.precision, logitLensFolder + "lens_rank", {depths}, std::move(ranks), {"depth"}),
+    add(realArray(options.precision, logitLensFolder + "lens_rank", {depths}, std::move(ranks),
+                  {Axis::Depth}),
         "Rank of the token", "place of t among the entries of " + stream + ", 1 = largest");
     results.arrays.back().nullMean = (static_cast<double>(logits.cols()) + 1) / 2;
     add(realArray(options.precision, logitLensFolder + "lens_logit", {depths}, std::move(targetLogits),
-                  {"depth"}),
+                  {Axis::Depth}),
         "Logit of the token", "entry t of " + stream);
     add(realArray(options.precision, logitLensFolder + "lens_probability", {depths}, std::move(probabilities),
-                  {"depth"}),
+                  {Axis::Depth}),
         "Probability of the token", "softmax of " + stream + " at t");
     results.arrays.back().range = {0.0, 1.0};
     results.arrays.back().nullMean = 1.0 / static_cast<double>(logits.cols());

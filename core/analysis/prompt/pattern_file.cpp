@@ -144,7 +144,7 @@ ResultArray patternArray(const PatternFile& imported, std::vector<std::string> t
     ResultArray array;
     array.path = importedPath;
     array.shape = {layers, heads, n, n};
-    array.axes = {"layer", "head", "query", "key"};
+    array.axes = {Axis::Layer, Axis::Head, Axis::Query, Axis::Key};
     array.values = std::move(values);
     array.title = "Imported attention";
     array.definition =

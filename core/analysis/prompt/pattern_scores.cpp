@@ -39,7 +39,7 @@ constexpr std::array<Measure, 7> measures{
      {&PatternScores::distance, "distance", "Distance of the attention", "Σ_j α[q, j] |q − j|", "tokens",
       false}}};
 
-/// How the sequences are made, from the sizes alone.
+/// Settings of the random sequences, derived only from the sizes.
 struct Plan {
     bool hasBos = false;
     int copyLength = 0;
@@ -80,13 +80,13 @@ public:
 
     bool areEnough() const { return m_ids.size() >= 2; }
 
-    /// No token twice in a copy where the vocabulary has enough of them.
+    /// Draws a copy without repeated tokens if the vocabulary is large enough.
     std::vector<int> next()
     {
         std::vector<int> copy;
         for (int i = 0; i < m_plan.copyLength; ++i) {
             const auto drawn = static_cast<std::size_t>(i) % m_ids.size();
-            // Not std::uniform_int_distribution, which differs from library to library.
+            // Avoids std::uniform_int_distribution, whose results depend on the library.
             const std::size_t at = drawn + m_random() % (m_ids.size() - drawn);
             std::swap(m_ids[drawn], m_ids[at]);
             copy.push_back(m_ids[drawn]);
@@ -153,7 +153,7 @@ Result<Done> runSequences(const AnalysisContext& context, const Plan& plan, Rand
     return Done{};
 }
 
-/// What a head that attends evenly scores in every layer; layers differ where their windows do.
+/// Returns the scores of uniform attention for every layer. Layers differ only if their windows differ.
 std::vector<PatternScores> nullScores(const ModelConfig& config, const Plan& plan)
 {
     std::vector<PatternScores> nulls;
@@ -180,8 +180,9 @@ ResultArray nullArray(const AnalysisOptions& options, const std::vector<PatternS
             values.push_back(null.*measure.value);
     for (const Measure& measure : measures)
         labels.emplace_back(measure.name);
-    ResultArray array = realArray(options.precision, "analyses/pattern_scores/null_scores",
-                                  {nulls.size(), measures.size()}, std::move(values), {"layer", "measure"});
+    ResultArray array =
+        realArray(options.precision, "analyses/pattern_scores/null_scores", {nulls.size(), measures.size()},
+                  std::move(values), {Axis::Layer, Axis::Measure});
     array.title = "Scores of even attention";
     array.definition = "the measures of a head that attends alike to every key it may see";
     array.attributes["labels"] = std::move(labels);

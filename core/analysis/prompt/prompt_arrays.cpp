@@ -33,7 +33,7 @@ std::vector<std::string> promptLabels(const AnalysisInputs& inputs)
 }
 
 ResultArray tokenArray(std::string path, std::vector<std::size_t> shape, std::vector<std::int32_t> ids,
-                       std::vector<std::string> axes)
+                       std::vector<ArrayAxis> axes)
 {
     ResultArray array;
     array.path = std::move(path);
@@ -60,9 +60,9 @@ std::span<double> HeadBlocks::of(HeadId head)
     return std::span(m_values).subspan(index * m_block, m_block);
 }
 
-ResultArray HeadBlocks::array(Precision precision, std::string path, std::vector<std::string> axes) &&
+ResultArray HeadBlocks::array(Precision precision, std::string path, std::vector<ArrayAxis> axes) &&
 {
-    axes.insert(axes.begin(), {"layer", "head"});
+    axes.insert(axes.begin(), {Axis::Layer, Axis::Head});
     return realArray(precision, std::move(path), std::move(m_shape), std::move(m_values), std::move(axes));
 }
 

@@ -7,29 +7,29 @@
 
 namespace headwise {
 
-// What the analyses of a prompt have in common.
+// Shared code of the analyses of a prompt.
 
-/// Tokens of the prompt; where none is given yet, of one to reckon costs with: 64, or n_ctx if that is less.
+/// Returns the number of prompt tokens. Without a prompt, returns the length that cost estimates assume: min(64, n_ctx).
 int promptLength(const ModelConfig& config, const AnalysisOptions& options);
 
-/// A token as shown, "#ID" without a tokenizer.
+/// Returns the shown form of a token, "#ID" without a tokenizer.
 std::string tokenLabel(const AnalysisInputs& inputs, int id);
-/// Those of the prompt, the labels of its axes.
+/// Returns the labels of the prompt tokens, for the axes.
 std::vector<std::string> promptLabels(const AnalysisInputs& inputs);
 
-/// Token ids, shown as tokens; −1: none.
+/// Returns an array of token ids, which is shown as tokens; −1: none.
 ResultArray tokenArray(std::string path, std::vector<std::size_t> shape, std::vector<std::int32_t> ids,
-                       std::vector<std::string> axes);
+                       std::vector<ArrayAxis> axes);
 
-/// [layers, heads, rest…], NaN until a head's numbers are set.
+/// Numbers [layers, heads, rest…]. Default: NaN.
 class HeadBlocks {
 public:
     HeadBlocks(const ModelConfig& config, std::vector<std::size_t> rest);
 
-    /// [rest…] of one head, row-major.
+    /// Returns the numbers of one head, [rest…], row-major.
     std::span<double> of(HeadId head);
-    /// \param axes of the rest
-    ResultArray array(Precision precision, std::string path, std::vector<std::string> axes) &&;
+    /// \param axes names of the remaining axes
+    ResultArray array(Precision precision, std::string path, std::vector<ArrayAxis> axes) &&;
 
 private:
     std::vector<std::size_t> m_shape;

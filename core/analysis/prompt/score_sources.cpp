@@ -44,7 +44,7 @@ namespace {
 const std::string scoreSourcesFolder = "analyses/score_sources/";
 constexpr double partsBudget = 640e6; // bytes of the streams taken apart
 
-/// How many positions are taken apart: the query, and at most one key a head.
+/// Returns the number of positions to split: the query, and at most one key per head.
 double positionsNeeded(const ModelConfig& config, const AnalysisOptions& options)
 {
     if (options.inputs.keyPosition)
@@ -58,7 +58,7 @@ double partsBytes(const ModelConfig& config, const AnalysisOptions& options)
     return 8 * positionsNeeded(config, options) * PartList(config).count() * config.dModel;
 }
 
-/// A list of arrays in the making.
+/// A list of arrays under construction.
 class Arrays {
 public:
     void add(ResultArray array, const char* title, std::string definition)
@@ -86,7 +86,7 @@ std::string whichScore(const AnalysisInputs& inputs)
         inputs.keyPosition ? fmt::format("key {}", *inputs.keyPosition) : "the key it attends to most");
 }
 
-/// Which layers do not see the key that was named; empty if all do.
+/// Returns a warning that lists the layers whose window hides the named key. Empty if none does.
 std::string behindWindow(const AnalysisContext& context)
 {
     const AnalysisInputs& inputs = context.options.inputs;
@@ -114,17 +114,18 @@ void addComponents(const AnalysisContext& context, ScoreSources& found, Arrays& 
     const std::string later = "; NaN for what comes after the head";
     arrays.add(
         std::move(found.components)
-            .array(precision, scoreSourcesFolder + "components", {"query component", "key component"}),
+            .array(precision, scoreSourcesFolder + "components", {Axis::QueryComponent, Axis::KeyComponent}),
         "Score by sources",
         "scale · q_a · k_b, the query part of component a with the key part of b, norms frozen; they add up to score"
             + later);
     arrays.label(names);
     arrays.add(
-        std::move(found.ofQuery).array(precision, scoreSourcesFolder + "query_component", {"component"}),
+        std::move(found.ofQuery).array(precision, scoreSourcesFolder + "query_component", {Axis::Component}),
         "Score by the query's sources", "Σ_b scale · q_a · k_b" + later);
     arrays.label(names);
-    arrays.add(std::move(found.ofKey).array(precision, scoreSourcesFolder + "key_component", {"component"}),
-               "Score by the key's sources", "Σ_a scale · q_a · k_b" + later);
+    arrays.add(
+        std::move(found.ofKey).array(precision, scoreSourcesFolder + "key_component", {Axis::Component}),
+        "Score by the key's sources", "Σ_a scale · q_a · k_b" + later);
     arrays.label(names);
 }
 
@@ -147,7 +148,7 @@ ResultSet scoreSourcesArraysOf(const AnalysisContext& context, ScoreSources foun
     if (isBilinear(config)) {
         arrays.add(
             std::move(found.directions)
-                .array(precision, scoreSourcesFolder + "directions", {"singular direction"}),
+                .array(precision, scoreSourcesFolder + "directions", {Axis::SingularDirection}),
             "Score by singular direction",
             "scale · (x_i · u_k) σ_k (v_k · x_j) with W_Q W_Kᵀ = Σ_k u_kᵀ σ_k v_k, x behind the norm; they add up to bilinear");
         arrays.add(found.bilinear.array(precision, scoreSourcesFolder + "bilinear", {}, {}),
@@ -156,15 +157,15 @@ ResultSet scoreSourcesArraysOf(const AnalysisContext& context, ScoreSources foun
     const std::vector<std::size_t> shape{static_cast<std::size_t>(config.nLayers),
                                          static_cast<std::size_t>(config.nHeads)};
     ResultArray keys =
-        tokenArray(scoreSourcesFolder + "key", shape, std::move(found.keys), {"layer", "head"});
+        tokenArray(scoreSourcesFolder + "key", shape, std::move(found.keys), {Axis::Layer, Axis::Head});
     keys.unit = "position";
     const bool isNamed = context.options.inputs.keyPosition.has_value();
     arrays.add(std::move(keys), isNamed ? "Key" : "Strongest key",
                isNamed ? "the position that was asked about; −1: a head that was not"
                        : "argmax over j of α_ij, i the query; −1: not asked");
-    arrays.add(
-        tokenArray(scoreSourcesFolder + "key_token", shape, std::move(found.keyTokens), {"layer", "head"}),
-        isNamed ? "Token at the key" : "Token at the strongest key", "the prompt's token at key");
+    arrays.add(tokenArray(scoreSourcesFolder + "key_token", shape, std::move(found.keyTokens),
+                          {Axis::Layer, Axis::Head}),
+               isNamed ? "Token at the key" : "Token at the strongest key", "the prompt's token at key");
     ResultSet results = arrays.take();
     for (ResultArray& array : results.arrays)
         array.attributes["query_position"] = static_cast<double>(scoreQuery(context.options.inputs));

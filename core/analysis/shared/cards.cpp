@@ -15,7 +15,7 @@ namespace {
 
 constexpr Eigen::Index cardsTokensPerBlock = 512;
 
-/// X · Eᵀ, block by block. \param X [n, d] \param E [V, d] \param exact E before rounding, or empty
+/// Returns X · Eᵀ, block by block. \param X [n, d] \param E [V, d] \param exact E before rounding, or empty
 Matrix<double> againstRows(const Matrix<double>& X, const Matrix<float>& E, const Matrix<double>& exact)
 {
     if (exact.size() > 0)
@@ -29,7 +29,7 @@ Matrix<double> againstRows(const Matrix<double>& X, const Matrix<float>& E, cons
     return out;
 }
 
-/// X · W_U likewise, [n, V out].
+/// Returns X · W_U block by block, [n, V out].
 Matrix<double> againstColumns(const Matrix<double>& X, const Matrix<float>& W_U, const Matrix<double>& exact)
 {
     if (exact.size() > 0)
@@ -156,7 +156,7 @@ void HeadLists::putTop(HeadId head, const RowVector<double>& line, const Analysi
 void HeadLists::addTo(ResultSet& results, Precision precision, const std::string& path,
                       const std::string& title, const std::string& definition) const
 {
-    ResultArray values = m_values.array(precision, path + "_values", title + ": value", definition, "rank");
+    ResultArray values = m_values.array(precision, path + "_values", title + ": value", definition, Axis::Rank);
     ResultArray ids;
     ids.path = path + "_ids";
     ids.shape = values.shape;
@@ -176,7 +176,7 @@ void HeadLists::addNullTo(ResultSet& results, Precision precision, const std::st
         m_null.array(precision, path + "_null", "Of Gaussian numbers",
                      "μ + σ Φ⁻¹(1 − (rank − ½)/n), μ and σ of the n tokens in use of " + line
                          + ": where the largest would lie if its numbers were independent and Gaussian",
-                     "rank"));
+                     Axis::Rank));
 }
 
 int listSize(const AnalysisOptions& options, int dVocab)

@@ -105,26 +105,26 @@ void setRows(PerHead& out, HeadId head, const Matrix<double>& values)
 }
 
 ResultArray gridArray(const PerHead& values, Precision precision, ArrayName name,
-                      std::array<Eigen::Index, 2> shape, std::array<const char*, 2> axes)
+                      std::array<Eigen::Index, 2> shape, std::array<Axis, 2> axes)
 {
     ResultArray array = values.array(precision, std::move(name.path), std::move(name.title),
                                      std::move(name.definition), axes[0]);
     array.shape = {array.shape[0], array.shape[1], static_cast<std::size_t>(shape[0]),
                    static_cast<std::size_t>(shape[1])};
-    array.axes = {"layer", "head", axes[0], axes[1]};
+    array.axes = {Axis::Layer, Axis::Head, axes[0], axes[1]};
     return array;
 }
 
-ResultArray idArray(std::string path, std::string title, const std::vector<int>& ids, std::string axis,
+ResultArray idArray(std::string path, std::string title, const std::vector<int>& ids, Axis axis,
                     std::string unit)
 {
     ResultArray array;
     array.path = std::move(path);
     array.shape = {ids.size()};
     array.values = std::vector<std::int32_t>(ids.begin(), ids.end());
-    array.axes = {std::move(axis)};
-    array.definition = unit == "token" ? "token ids along the axis " + array.axes[0]
-                                       : "indices along the axis " + array.axes[0];
+    array.axes = {axis};
+    array.definition = unit == "token" ? "token ids along the axis " + array.axes[0].name()
+                                       : "indices along the axis " + array.axes[0].name();
     array.title = std::move(title);
     array.unit = std::move(unit);
     return array;

@@ -10,61 +10,62 @@
 
 namespace headwise {
 
-// Which positions and tokens the analyses of positions show, and their arrays per head.
+// Positions and tokens that the analyses of positions show, and their arrays per head.
 
-/// At most 1024 positions in a line.
+/// Returns the number of positions in a line, at most 1024.
 Eigen::Index shownPositions(const ModelConfig& config);
 
-/// Three queries out of n positions, fewer where there are fewer: 50, 500 and 1000 of 1024 as in Kamoda et al. 2025, the
-/// same parts of other lengths.
+/// Returns three queries out of n positions, or fewer if n is smaller. They are 50, 500 and 1000 of 1024 as in
+/// Kamoda et al. 2025, and the same fractions of other lengths.
 std::vector<int> shownQueries(Eigen::Index n);
 
-/// `count` of n indices at even distances, the first and the last among them; all where there are no more.
+/// Returns `count` of n indices, evenly spaced and including the first and the last. Returns all if there are no more.
 std::vector<int> evenlySpaced(Eigen::Index n, Eigen::Index count);
 
-/// How many positions a square per head may have: at most 128, and 2²¹ numbers in all.
+/// Returns the number of positions per side of each head's square: at most 128, and 2²¹ numbers in total.
 Eigen::Index squareSide(const ModelConfig& config);
 
 struct ShownTokens {
     std::vector<int> ids;
-    std::string warning; ///< Where the prompt was cut; else empty.
+    std::string warning; ///< Set if the prompt was cut; else empty.
 };
 
-/// The prompt up to `longest` tokens; without one `sampled` random tokens in use.
+/// Returns the prompt up to `longest` tokens. Without a prompt, returns `sampled` random tokens in use.
 /// Errors: InvalidArgument for an id outside the vocabulary.
 Result<ShownTokens> shownTokens(const ModelConfig& config, const AnalysisOptions& options,
                                 Eigen::Index sampled, Eigen::Index longest);
 
-/// Up to `count` random ids in use, rising, none twice.
+/// Returns up to `count` distinct random ids in use, rising.
 std::vector<int> sampledIds(const ModelConfig& config, const AnalysisOptions& options, Eigen::Index count);
 
-/// softmax over j ≤ i, and i − j < window if there is one, row by row; 0 elsewhere. \param scores [n, n], row = query
+/// Returns the row-wise softmax over j ≤ i, and i − j < window if there is one; 0 elsewhere. \param scores [n, n], row = query
 Matrix<double> maskedSoftmax(const Matrix<double>& scores, int window);
 
-/// Row-major, as arrays have it; padded with zeros.
+/// Stores the numbers of a head row-major, as arrays do, padded with zeros.
 void setRows(PerHead& out, HeadId head, const Matrix<double>& values);
 
 struct ArrayName {
     std::string path, title, definition;
 };
 
-/// PerHead's array with its last dimension cut into two.
+/// Returns PerHead's array with its last dimension split into two.
 ResultArray gridArray(const PerHead& values, Precision precision, ArrayName name,
-                      std::array<Eigen::Index, 2> shape, std::array<const char*, 2> axes = {"query", "key"});
+                      std::array<Eigen::Index, 2> shape,
+                      std::array<Axis, 2> axes = {Axis::Query, Axis::Key});
 
-/// Token ids, or with another unit other whole numbers, along one axis.
-ResultArray idArray(std::string path, std::string title, const std::vector<int>& ids, std::string axis,
+/// Returns an array of token ids along one axis. Other units mark other integers.
+ResultArray idArray(std::string path, std::string title, const std::vector<int>& ids, Axis axis,
                     std::string unit = "token");
 
 /// Names the lines of an array [layer, head, query, position] after their queries: "i = 500".
 void nameQueries(ResultArray& array, const std::vector<int>& queries);
 
-/// "analyses/ANALYSIS/NAME" of every name.
+/// Returns "analyses/ANALYSIS/NAME" for every name.
 std::vector<std::string> pathsOf(std::string_view analysis, std::initializer_list<const char*> names);
 
-/// Why nothing is to be done where only layer 0 counts; empty if one of its heads was asked for.
+/// Returns why an analysis of layer 0 has no heads to compute; empty if a head of layer 0 is selected.
 std::string whyNoHeadOfLayer0(const AnalysisOptions& options);
-/// How many of its heads were asked for.
+/// Returns the number of selected heads in layer 0.
 int countOfLayer0(const ModelConfig& config, const AnalysisOptions& options);
 
 } // namespace headwise

@@ -41,7 +41,7 @@ struct Bands {
 
     Eigen::Index begin(std::size_t band) const { return band == 0 ? 0 : ends[band - 1]; }
 
-    /// \param perVector [d], not negative \returns how much of their sum lies in each band; NaN if it is 0
+    /// Returns the share of the sum in each band; NaN if the sum is 0. \param perVector [d], not negative
     std::vector<double> shares(const Eigen::VectorXd& perVector) const
     {
         std::vector<double> out;
@@ -110,7 +110,7 @@ void addBandsArrays(ResultSet& results, const AnalysisContext& context, const st
     const std::string embedding(embeddingName(context.options.embedding));
     for (std::size_t way = 0; way < ways.size(); ++way) {
         ResultArray array = shares[way].array(precision, std::string(bandsFolder) + ways[way].name,
-                                              ways[way].title, ways[way].formula, "band");
+                                              ways[way].title, ways[way].formula, Axis::Band);
         array.range = {0.0, 1.0};
         array.nullMean = 1 / static_cast<double>(count);
         if (way != OvWrite)
@@ -120,7 +120,7 @@ void addBandsArrays(ResultSet& results, const AnalysisContext& context, const st
     const auto addList = [&](const char* name, const char* title, const char* definition,
                              const std::vector<double>& values) {
         ResultArray array =
-            realArray(precision, std::string(bandsFolder) + name, {values.size()}, values, {"band"});
+            realArray(precision, std::string(bandsFolder) + name, {values.size()}, values, {Axis::Band});
         array.title = title;
         array.definition = definition;
         array.range = {0.0, 1.0};
@@ -137,7 +137,7 @@ void addBandsArrays(ResultSet& results, const AnalysisContext& context, const st
             bands.embedding.energies);
 }
 
-/// The last band alone, a number per head: what goes where the unembedding hardly looks.
+/// Adds only the last band, one number per head: the share that the unembedding hardly reads.
 void addTail(ResultSet& results, const AnalysisContext& context, PerHead writes, const Bands& bands)
 {
     const ModelConfig& config = context.circuits.config();

@@ -9,7 +9,7 @@
 
 namespace headwise {
 
-BlockArrays::BlockArrays(std::vector<std::string> axes, std::vector<std::size_t> shape)
+BlockArrays::BlockArrays(std::vector<ArrayAxis> axes, std::vector<std::size_t> shape)
     : m_axes(std::move(axes))
     , m_shape(std::move(shape))
     , m_block(std::accumulate(m_shape.begin(), m_shape.end(), std::size_t{1}, std::multiplies<>()), -1)

@@ -45,7 +45,7 @@ bool isSquare(const ModelConfig& c, const ConditioningPart& part)
     return static_cast<std::int64_t>(headsOf(c, part)) * c.dHead == c.dModel;
 }
 
-/// log10 of σ_max/σ_min of a head's factor, over its min(d, r) singular values; infinite if it has lost rank.
+/// Returns log10 of σ_max/σ_min of a head's factor over its min(d, r) singular values. Infinite if the factor is rank-deficient.
 Result<double> headCondition(const Matrix<double>& factor)
 {
     const bool isTall = factor.rows() > factor.cols();
@@ -62,7 +62,7 @@ Result<double> headCondition(const Matrix<double>& factor)
     return std::log10(largest / smallest); // 1/0: infinite
 }
 
-/// All heads of a layer side by side, [d, d]; of W_O its transpose, which is as well conditioned.
+/// Returns all heads of a layer side by side, [d, d]. For W_O it returns the transpose, which has the same condition number.
 Matrix<double> concatenated(const ModelWeights& weights, const ConditioningPart& part, int layer)
 {
     const ModelConfig& c = weights.config();
@@ -112,7 +112,7 @@ struct ConditioningNull {
     double mean = 0, deviation = 0;
 };
 
-/// Of a head of Gaussian weights, [d, r].
+/// Returns the null of log10 κ for a head's factor with Gaussian weights, [d, r].
 Result<ConditioningNull> headNull(const ModelConfig& c, std::uint64_t seed)
 {
     Eigen::ArrayXd conditions(conditioningNullHeads);
@@ -128,7 +128,8 @@ Result<ConditioningNull> headNull(const ModelConfig& c, std::uint64_t seed)
                             std::sqrt((conditions - mean).square().sum() / (conditioningNullHeads - 1))};
 }
 
-/// Of a square Gaussian matrix: κ/n has the density (2x + 4)/x³ exp(−2/x − 2/x²), so log10 κ is log10 n + 0.6675 ± 0.488.
+/// Returns the null of log10 κ for a square Gaussian matrix: log10 n + 0.6675 ± 0.488.
+/// κ/n has the density (2x + 4)/x³ exp(−2/x − 2/x²).
 /// Source: Edelman 1988, "Eigenvalues and condition numbers of random matrices", §6.
 ConditioningNull squareNull(const ModelConfig& c)
 {
@@ -166,7 +167,7 @@ void addPart(ResultSet& results, const AnalysisContext& context, const Condition
     results.arrays.push_back(std::move(head));
 
     const std::vector<double>& values = numbers.layers[index];
-    ResultArray layer = realArray(precision, path + "_layer", {values.size()}, values, {"layer"});
+    ResultArray layer = realArray(precision, path + "_layer", {values.size()}, values, {Axis::Layer});
     layer.title = "Condition of a layer's " + name + ", log10";
     layer.definition = "log10(σ_max/σ_min) of all heads' " + name
         + " side by side as it is in the file, from below to a few per cent; NaN where that is not square";
@@ -174,7 +175,7 @@ void addPart(ResultSet& results, const AnalysisContext& context, const Condition
     results.arrays.push_back(std::move(layer));
 
     const auto addFlags = [&](const char* suffix, const char* dtype, double worst, const char* limit) {
-        ResultArray flag = integerArray(path + suffix, {values.size()}, flags(values, worst), {"layer"});
+        ResultArray flag = integerArray(path + suffix, {values.size()}, flags(values, worst), {Axis::Layer});
         flag.title = "A layer's " + name + " is invertible in " + dtype;
         flag.definition = "1 if σ_max/σ_min of all heads' " + name + " side by side is below " + limit
             + ", else 0; −1 where that is not square";

@@ -44,7 +44,7 @@ double singleShare(const std::vector<int>& blocks, std::size_t rank)
                     : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// The numbers of one circuit, every head.
+/// The numbers of one circuit for every head.
 struct CircuitNumbers {
     PerHead gap, error, blockError, single;
     BlockArrays blocks;
@@ -54,7 +54,7 @@ struct CircuitNumbers {
         , error(config, config.dHead)
         , blockError(config, config.dHead)
         , single(config)
-        , blocks({"layer", "head", "direction"},
+        , blocks({Axis::Layer, Axis::Head, Axis::Direction},
                  {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads),
                   static_cast<std::size_t>(config.dHead)})
     {
@@ -74,7 +74,7 @@ public:
             const auto length =
                 static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, count));
             m_lists.push_back(
-                TopLists({"layer", "head", "direction", "rank"},
+                TopLists({Axis::Layer, Axis::Head, Axis::Direction, Axis::Rank},
                          {static_cast<std::size_t>(m_config.nLayers),
                           static_cast<std::size_t>(m_config.nHeads), namedDirections(m_config), length}));
         }
@@ -134,7 +134,7 @@ private:
         return Done{};
     }
 
-    /// The tokens of the subspaces that the first directions belong to.
+    /// Adds the tokens of the subspaces that contain the first directions.
     Result<Done> nameBlocks(std::size_t side, HeadId head, const SingularDirections& svd,
                             const std::vector<int>& blocks)
     {
@@ -158,7 +158,7 @@ private:
         return Done{};
     }
 
-    /// How many directions of heads of Gaussian weights stand alone.
+    /// Returns the share of non-degenerate directions in Gaussian heads.
     Result<DegeneracyNull> randomShare() const
     {
         Eigen::ArrayXd shares(nullHeads);
@@ -195,7 +195,7 @@ private:
         results.arrays.push_back(std::move(single));
         const auto add = [&](const PerHead& values, const char* name, const std::string& title,
                              const std::string& definition) {
-            ResultArray array = values.array(precision, path + name, title + of, definition, "direction");
+            ResultArray array = values.array(precision, path + name, title + of, definition, Axis::Direction);
             array.range = {0.0, 1.0};
             results.arrays.push_back(std::move(array));
         };

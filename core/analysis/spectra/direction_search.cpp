@@ -26,7 +26,7 @@ std::size_t directionSearchSideOf(const DirectionHit& hit)
                                     - directionSides.begin());
 }
 
-/// What the listed hits have in common: rows named by the side, the asked token as an attribute.
+/// Builds the arrays of the listed hits. Rows are named by the side; the requested token is an attribute.
 class HitTable {
 public:
     HitTable(const AnalysisContext& context, const std::vector<DirectionHit>& found)
@@ -77,7 +77,7 @@ private:
             values.push_back(value(hit));
         add(results,
             integerArray(std::string(directionSearchFolder) + name, {m_hits.size()}, std::move(values),
-                         {"hit"}),
+                         {Axis::Hit}),
             title, definition);
     }
 
@@ -90,7 +90,7 @@ private:
             values.push_back(value(hit));
         add(results,
             realArray(m_context.options.precision, std::string(directionSearchFolder) + name, {m_hits.size()},
-                      std::move(values), {"hit"}),
+                      std::move(values), {Axis::Hit}),
             title, definition);
     }
 
@@ -118,7 +118,7 @@ private:
     std::vector<std::string> m_labels;
 };
 
-/// How many ends of directions of one head hold the token by chance, and the deviation of that.
+/// Returns the expected number of direction ends of one head that hold the token by chance, with its deviation.
 std::pair<double, double> hitsOfChance(const AnalysisContext& context)
 {
     const ModelConfig& config = context.circuits.config();
@@ -178,7 +178,7 @@ Result<ResultSet> runDirectionSearch(const AnalysisContext& context, const Task&
 std::string whyNoSearch(const ModelConfig& config, const AnalysisOptions& options)
 {
     if (!options.inputs.token)
-        return {}; // What is missing is said by the row's needs.
+        return {}; // The row's `needs` already report the missing input.
     const int token = *options.inputs.token;
     const auto& unused = options.unusedTokens;
     if (token >= 0 && static_cast<std::size_t>(token) < unused.size()

@@ -81,10 +81,11 @@ public:
             const Eigen::Index tokens = tokenCount(*context.tokens, mlpDirectionsSideOf(part), 1);
             const auto length =
                 static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, tokens));
-            m_lists.push_back({TopLists({"layer", "direction", "rank"}, {layers, m_count, length}),
-                               TopLists({"layer", "direction", "rank"}, {layers, m_count, length}),
-                               std::vector<double>(layers * m_count, std::nan("")),
-                               BlockArrays({"layer", "direction"}, {layers, m_count})});
+            m_lists.push_back(
+                {TopLists({Axis::Layer, Axis::Direction, Axis::Rank}, {layers, m_count, length}),
+                 TopLists({Axis::Layer, Axis::Direction, Axis::Rank}, {layers, m_count, length}),
+                 std::vector<double>(layers * m_count, std::nan("")),
+                 BlockArrays({Axis::Layer, Axis::Direction}, {layers, m_count})});
         }
     }
 
@@ -169,7 +170,7 @@ private:
         const Eigen::Index named = std::min(directions.rank, static_cast<Eigen::Index>(m_count));
         if (named == 0)
             return Done{};
-        // MLPs come after their layer's attention: never what layer 0's heads read, hence 1.
+        // MLPs come after their layer's attention, so they never read the E of layer 0's heads. Hence layer 1.
         const auto scores = directionScores(tokensOf(part, layer), mlpDirectionsSideOf(part), 1,
                                             directions.vectors.leftCols(named), m_task);
         if (!scores)
@@ -198,7 +199,7 @@ private:
             + (part.writes ? std::string() : std::string(mlp0Reads(m_context.tokens->embedding, m_config)));
         const std::string title = "Tokens " + std::string(part.title);
         const auto add = [&](ResultArray array) {
-            if (!part.writes && array.axes.back() == "rank")
+            if (!part.writes && array.axes.back() == Axis::Rank)
                 array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
             results.arrays.push_back(std::move(array));
         };
@@ -215,7 +216,7 @@ private:
         addValues(lists.bottom.values(precision, path + "_lowest_values", title + ", other end, score",
                                       "the smallest entries of " + formula));
         ResultArray random =
-            realArray(precision, path + "_null", {null->means.size()}, null->means, {"rank"});
+            realArray(precision, path + "_null", {null->means.size()}, null->means, {Axis::Rank});
         random.title = title + ", of a random direction, score";
         random.definition = "mean over 32 random unit directions of their largest token scores, by rank";
         add(std::move(random));
@@ -229,7 +230,7 @@ private:
         const std::string matrix = "W_" + std::string(part.name);
         ResultArray sigma = realArray(m_context.options.precision, path + "_sigma",
                                       {static_cast<std::size_t>(m_config.nLayers), m_count}, lists.sigma,
-                                      {"layer", "direction"});
+                                      {Axis::Layer, Axis::Direction});
         sigma.title = "Singular values, " + std::string(part.title);
         sigma.definition = "the first σ_k of " + matrix;
         results.arrays.push_back(std::move(sigma));

@@ -29,7 +29,7 @@ struct CircuitNorms {
     }
 };
 
-/// A norm of one head's biases, its values, and what scale they have.
+/// A norm of one head's biases: its values and their scale.
 struct BiasNorms {
     PerHead norm;
     HeadAverage square; // of an entry
@@ -90,7 +90,7 @@ struct Norms {
     }
 };
 
-/// Mean over the heads of each layer that were analysed, NaN without one.
+/// Returns the mean over the analysed heads of each layer; NaN if there are none.
 std::vector<double> byLayer(PerHead values, const ModelConfig& config)
 {
     std::vector<double> means;
@@ -143,7 +143,7 @@ private:
     {
         const std::size_t layers = values.size();
         ResultArray array =
-            realArray(m_precision, normsFolder + name, {layers}, std::move(values), {"layer"});
+            realArray(m_precision, normsFolder + name, {layers}, std::move(values), {Axis::Layer});
         array.title = title;
         array.definition = formula;
         setNull(array, null);

@@ -28,7 +28,7 @@ struct SideLists {
     TopLists top, bottom;
 
     SideLists(const ModelConfig& config, std::size_t length)
-        : top({"layer", "head", "direction", "rank"}, shape(config, length))
+        : top({Axis::Layer, Axis::Head, Axis::Direction, Axis::Rank}, shape(config, length))
         , bottom(top)
     {
     }
@@ -81,7 +81,7 @@ private:
     int width() const { return static_cast<int>(directionCount(m_config)); }
     BlockArrays blockArrays() const
     {
-        return {{"layer", "head", "direction"},
+        return {{Axis::Layer, Axis::Head, Axis::Direction},
                 {static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads),
                  directionCount(m_config)}};
     }
@@ -143,14 +143,14 @@ private:
     {
         results.arrays.push_back(m_sigma[0].array(precision(), std::string(singularTokensFolder) + "qk_sigma",
                                                   "Singular values of QK", "the first σ_k of W_Q W_Kᵀ",
-                                                  "direction"));
+                                                  Axis::Direction));
         results.arrays.push_back(m_sigma[1].array(precision(), std::string(singularTokensFolder) + "ov_sigma",
                                                   "Singular values of OV", "the first σ_k of W_V W_O",
-                                                  "direction"));
+                                                  Axis::Direction));
         ResultArray cosine = m_cosine.array(
             precision(), std::string(singularTokensFolder) + "qk_cosine",
             "Query and key directions of QK, cosine",
-            "u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ: 1 attends to what is alike, −1 to the opposite", "direction");
+            "u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ: 1 attends to what is alike, −1 to the opposite", Axis::Direction);
         cosine.range = {-1.0, 1.0};
         cosine.nullMean = 0.0;
         cosine.nullDeviation = 1 / std::sqrt(static_cast<double>(m_config.dModel));
@@ -187,7 +187,7 @@ private:
         lowest.nullDeviation = null->deviation;
         add(std::move(lowest));
         ResultArray random =
-            realArray(precision(), path + "_null", {null->means.size()}, null->means, {"rank"});
+            realArray(precision(), path + "_null", {null->means.size()}, null->means, {Axis::Rank});
         random.title = tokens + " of a random direction, score";
         random.definition = "mean over 32 random unit directions of their largest token scores, by rank";
         add(std::move(random));

@@ -11,14 +11,14 @@ namespace headwise {
 namespace {
 
 struct CircuitSpectra {
-    PerHead sigma, norm, effectiveRank, stableRank, participationRatio;
+    RealNumbers sigma, norm, effectiveRank, stableRank, participationRatio;
 
     explicit CircuitSpectra(const ModelConfig& config)
-        : sigma(config, config.dHead)
-        , norm(config)
-        , effectiveRank(config)
-        , stableRank(config)
-        , participationRatio(config)
+        : sigma(RealNumbers::perHead(config, config.dHead))
+        , norm(RealNumbers::perHead(config))
+        , effectiveRank(norm)
+        , stableRank(norm)
+        , participationRatio(norm)
     {
     }
 
@@ -39,27 +39,40 @@ std::string_view peopleName(CircuitKind kind)
     return names[static_cast<std::size_t>(kind)];
 }
 
-void addSpectraArrays(ResultSet& results, const CircuitSpectra& spectra, CircuitKind kind,
-                      Precision precision, const SpectrumNulls& nulls)
+std::string spectraFolder(CircuitKind kind)
 {
-    const std::string folder = "spectra/" + std::string(circuitName(kind)) + "/";
-    const std::string of = " of " + std::string(peopleName(kind));
-    const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
-    const auto add = [&](const PerHead& numbers, const char* name, const char* title, const char* formula,
-                         const HeadNull& null) {
-        results.arrays.push_back(numbers.array(precision, folder + name, title + of, formula + where));
-        setNull(results.arrays.back(), null);
-    };
-    results.arrays.push_back(spectra.sigma.array(
-        precision, folder + "singular_values", "Singular values" + of,
-        "singular values of " + std::string(circuitFormula(kind)) + ", descending, padded with 0",
-        "singular value"));
-    add(spectra.norm, "frobenius_norm", "Norm", "sqrt(Σσ²)", nulls.norm);
-    add(spectra.effectiveRank, "effective_rank", "Effective rank", "exp(−Σ p ln p), p = σ/Σσ",
-        nulls.effectiveRank);
-    add(spectra.stableRank, "stable_rank", "Stable rank", "Σσ²/σ₁²", nulls.stableRank);
-    add(spectra.participationRatio, "participation_ratio", "Participation ratio", "(Σσ²)²/Σσ⁴",
-        nulls.participationRatio);
+    return "spectra/" + std::string(circuitName(kind)) + "/";
+}
+
+std::vector<ArraySpec> spectraArrays()
+{
+    std::vector<ArraySpec> all;
+    for (const CircuitKind kind : circuitKinds) {
+        const std::string folder = spectraFolder(kind);
+        const std::string of = " of " + std::string(peopleName(kind));
+        const std::string circuit(circuitFormula(kind));
+        const std::string where = ", σ = singular values of " + circuit;
+        all.push_back({folder + "singular_values", headAxes({Axis::SingularValue}), "Singular values" + of,
+                       "singular values of " + circuit + ", descending, padded with 0"});
+        all.push_back({folder + "frobenius_norm", headAxes(), "Norm" + of, "sqrt(Σσ²)" + where});
+        all.push_back({folder + "effective_rank", headAxes(), "Effective rank" + of,
+                       "exp(−Σ p ln p), p = σ/Σσ" + where});
+        all.push_back({folder + "stable_rank", headAxes(), "Stable rank" + of, "Σσ²/σ₁²" + where});
+        all.push_back(
+            {folder + "participation_ratio", headAxes(), "Participation ratio" + of, "(Σσ²)²/Σσ⁴" + where});
+    }
+    return all;
+}
+
+void putSpectra(Results& results, const CircuitSpectra& spectra, CircuitKind kind, const SpectrumNulls& nulls)
+{
+    const std::string folder = spectraFolder(kind);
+    results.put(folder + "singular_values", spectra.sigma);
+    setNull(results.put(folder + "frobenius_norm", spectra.norm), nulls.norm);
+    setNull(results.put(folder + "effective_rank", spectra.effectiveRank), nulls.effectiveRank);
+    setNull(results.put(folder + "stable_rank", spectra.stableRank), nulls.stableRank);
+    setNull(results.put(folder + "participation_ratio", spectra.participationRatio),
+            nulls.participationRatio);
 }
 
 Result<ResultSet> runSpectra(const AnalysisContext& context, const Task& task)
@@ -85,8 +98,8 @@ Result<ResultSet> runSpectra(const AnalysisContext& context, const Task& task)
     });
     if (!done)
         return done.error();
-    ResultSet results;
-    results.warnings = *done;
+    Results results = resultsOf(context, spectraArrays());
+    results.warn(*done);
     Result<SpectrumNulls> nulls = SpectrumNulls{}; // random QK is like random OV
     for (const CircuitKind kind : circuitKinds) {
         if (kind != CircuitKind::Ov)
@@ -95,48 +108,59 @@ Result<ResultSet> runSpectra(const AnalysisContext& context, const Task& task)
             return nulls.error();
         SpectrumNulls ofModel = *nulls;
         ofModel.norm = nulls->norm.times(squares.scaleOf(kind));
-        addSpectraArrays(results, spectra[static_cast<std::size_t>(kind)], kind, context.options.precision,
-                         ofModel);
+        putSpectra(results, spectra[static_cast<std::size_t>(kind)], kind, ofModel);
     }
-    return results;
+    return std::move(results).finish();
+}
+
+constexpr std::array rankedCircuits{CircuitKind::Qk, CircuitKind::Ov};
+
+std::string ranksPath(CircuitKind kind)
+{
+    return "analyses/ranks/" + std::string(circuitName(kind));
+}
+
+std::vector<ArraySpec> ranksArrays()
+{
+    std::vector<ArraySpec> all;
+    for (const CircuitKind kind : rankedCircuits) {
+        const std::string of = " of " + std::string(peopleName(kind));
+        all.push_back({ranksPath(kind) + "_k90", headAxes(), "Components for 90 %" + of,
+                       "smallest k with σ₁² + … + σ_k² ≥ 0.9 Σσ²"});
+        all.push_back({ranksPath(kind) + "_numerical_rank", headAxes(), "Numerical rank" + of,
+                       "number of σ > d_model ε σ₁, ε = 2^-23"});
+    }
+    return all;
 }
 
 Result<ResultSet> runRanks(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
-    PerHead k90[2]{PerHead(config), PerHead(config)};
-    PerHead rank[2]{PerHead(config), PerHead(config)};
+    std::array<RealNumbers, 2> k90{RealNumbers::perHead(config), RealNumbers::perHead(config)};
+    std::array<RealNumbers, 2> rank = k90;
     const auto done = forEachHead(context, task, "ranks", [&](HeadId head) -> Result<Done> {
-        for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
-            const auto sigma = context.circuits.circuit<double>(kind, head, nullptr).singularValues();
+        for (std::size_t i = 0; i < rankedCircuits.size(); ++i) {
+            const auto sigma =
+                context.circuits.circuit<double>(rankedCircuits[i], head, nullptr).singularValues();
             if (!sigma)
                 return sigma.error();
-            const int index = kind == CircuitKind::Qk ? 0 : 1;
-            k90[index].set(head, rankMeasures(*sigma).k90);
-            rank[index].set(head, numericalRank(config, *sigma));
+            k90[i].set(head, rankMeasures(*sigma).k90);
+            rank[i].set(head, numericalRank(config, *sigma));
         }
         return Done{};
     });
     if (!done)
         return done.error();
-    ResultSet results;
-    results.warnings = *done;
-    const Precision precision = context.options.precision;
     const auto nulls = spectrumNulls(context, CircuitKind::Qk, nullptr, task);
     if (!nulls)
         return nulls.error();
-    for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
-        const int index = kind == CircuitKind::Qk ? 0 : 1;
-        const std::string path = "analyses/ranks/" + std::string(circuitName(kind));
-        const std::string of = " of " + std::string(peopleName(kind));
-        results.arrays.push_back(k90[index].array(precision, path + "_k90", "Components for 90 %" + of,
-                                                  "smallest k with σ₁² + … + σ_k² ≥ 0.9 Σσ²"));
-        setNull(results.arrays.back(), nulls->k90);
-        results.arrays.push_back(rank[index].array(precision, path + "_numerical_rank", "Numerical rank" + of,
-                                                   "number of σ > d_model ε σ₁, ε = 2^-23"));
-        setNull(results.arrays.back(), nulls->numericalRank);
+    Results results = resultsOf(context, ranksArrays());
+    results.warn(*done);
+    for (std::size_t i = 0; i < rankedCircuits.size(); ++i) {
+        setNull(results.put(ranksPath(rankedCircuits[i]) + "_k90", k90[i]), nulls->k90);
+        setNull(results.put(ranksPath(rankedCircuits[i]) + "_numerical_rank", rank[i]), nulls->numericalRank);
     }
-    return results;
+    return std::move(results).finish();
 }
 
 double headCount(const ModelConfig& config, const AnalysisOptions& options)
@@ -250,6 +274,7 @@ Analysis spectraAnalysis()
         .whyNot = appliesAlways,
         .cost = spectraCost,
         .run = runSpectra,
+        .arrays = spectraArrays(),
         .pictures = spectraPictures(),
         .followsMetric = true};
 }
@@ -264,6 +289,7 @@ Analysis ranksAnalysis()
             .whyNot = appliesAlways,
             .cost = ranksCost,
             .run = runRanks,
+            .arrays = ranksArrays(),
             .pictures = ranksPictures(),
             .followsMetric = true};
 }

@@ -34,7 +34,7 @@ Shape shapeOf(const std::vector<double>& sigma, std::size_t width)
     return shape;
 }
 
-/// The mean shape of heads of Gaussian factors between the model's own E and W_U; none where those are zero or not finite.
+/// Returns the mean shape of Gaussian heads between the model's own E and W_U. None if E or W_U is zero or not finite.
 Result<Shape> shapeOfChance(const AnalysisContext& context, CircuitKind kind, const Task& task)
 {
     const auto spectra = randomSpectra(context, kind, context.tokens.get(), task);
@@ -114,19 +114,19 @@ private:
         PerHead& normalised = m_normalised[static_cast<std::size_t>(kind)];
         add(results,
             normalised.array(precision(), spectrumShapesFolder + name + "_normalised", "Largest = 1, " + name,
-                             "σ_k/σ_1" + where, "singular value"),
+                             "σ_k/σ_1" + where, Axis::SingularValue),
             kind);
         add(results,
             m_cumulative[static_cast<std::size_t>(kind)].array(
                 precision(), spectrumShapesFolder + name + "_cumulative", "Energy up to k, " + name,
-                "(σ_1² + … + σ_k²)/Σσ²" + where, "singular value"),
+                "(σ_1² + … + σ_k²)/Σσ²" + where, Axis::SingularValue),
             kind);
         addLayerMeans(results, kind, normalised);
         if (isOverlaid(m_config))
             addOverlay(results, kind, normalised);
     }
 
-    /// The mean of the heads that have a shape, a line per layer.
+    /// Adds the mean over the heads that have a shape, one line per layer.
     void addLayerMeans(ResultSet& results, CircuitKind kind, PerHead& normalised) const
     {
         const auto width = static_cast<std::size_t>(m_config.dHead);
@@ -147,14 +147,14 @@ private:
         ResultArray array =
             realArray(precision(), spectrumShapesFolder + std::string(circuitName(kind)) + "_by_layer",
                       {static_cast<std::size_t>(m_config.nLayers), width}, std::move(means),
-                      {"layer", "singular value"});
+                      {Axis::Layer, Axis::SingularValue});
         array.title = "Mean of a layer's heads, " + std::string(circuitName(kind));
         array.definition = "mean over the heads asked for of a layer of σ_k/σ_1, σ = singular values of "
             + std::string(circuitFormula(kind));
         add(results, std::move(array), kind);
     }
 
-    /// The lines of all heads of a head's layer, so that the selected head's layer is what is drawn.
+    /// Adds the lines of all heads in a head's layer, so that the picture shows the selected head's layer.
     void addOverlay(ResultSet& results, CircuitKind kind, PerHead& normalised) const
     {
         PerHead overlay(m_config, m_config.nHeads * m_config.dHead);
@@ -170,14 +170,14 @@ private:
                           "All heads of the layer, " + std::string(circuitName(kind)),
                           "σ_k/σ_1 of every head of the same layer, σ = singular values of "
                               + std::string(circuitFormula(kind)),
-                          "singular value");
+                          Axis::SingularValue);
         array.shape.back() = static_cast<std::size_t>(m_config.nHeads);
         array.shape.push_back(static_cast<std::size_t>(m_config.dHead));
-        array.axes.insert(array.axes.end() - 1, "member");
+        array.axes.insert(array.axes.end() - 1, Axis::Member);
         add(results, std::move(array), kind);
     }
 
-    /// \param kind Qk stands for OV as well, which is like it by chance.
+    /// \param kind Qk also stands for OV, which has the same null
     void addNulls(ResultSet& results, CircuitKind kind, const Shape& chance) const
     {
         const std::string name = isFull(kind) ? std::string(circuitName(kind)) + "_" : std::string();
@@ -190,7 +190,7 @@ private:
         const auto addLine = [&](const char* shape, const char* title, const char* formula,
                                  const std::vector<double>& values) {
             ResultArray array = realArray(precision(), spectrumShapesFolder + name + shape, {values.size()},
-                                          values, {"singular value"});
+                                          values, {Axis::SingularValue});
             array.title = title + of;
             array.definition = formula + where;
             add(results, std::move(array), kind);

@@ -19,14 +19,14 @@ namespace {
 constexpr int symmetryNullHeads = 16;
 constexpr const char* symmetryFolder = "analyses/symmetry/";
 
-/// What one M = W_Q W_Kᵀ says of queries and keys.
+/// Symmetry measures of one M = W_Q W_Kᵀ.
 struct Symmetry {
     double score = notComputed, direction = notComputed, positive = notComputed;
     double symmetricNorm = 0, antisymmetricNorm = 0;
-    std::vector<double> eigenvalues; ///< Of ½(M + Mᵀ), falling.
+    std::vector<double> eigenvalues; ///< Eigenvalues of ½(M + Mᵀ), falling.
 };
 
-/// What the norms that stand out by two deviations have beyond that.
+/// Returns the summed excess of norms over mean + 2 deviations.
 double excess(const Eigen::ArrayXd& norms)
 {
     const double mean = norms.mean();
@@ -62,14 +62,15 @@ void setEigenvalues(Symmetry& out, const Eigen::VectorXd& ascending)
         out.positive = ascending.cwiseMax(0).sum() / all;
 }
 
-/// ‖row i of A Bᵀ‖ from BᵀB alone.
+/// Returns ‖row i of A Bᵀ‖, using only A and BᵀB.
 Eigen::ArrayXd rowNorms(const Matrix<double>& A, const Matrix<double>& gramB)
 {
     const Matrix<double> product = A * gramB;
     return product.cwiseProduct(A).rowwise().sum().array().cwiseMax(0).sqrt();
 }
 
-/// Of M = A Bᵀ with thin factors [d, r]: traces from [r, r] products, eigenvalues of the symmetric part from one QR of [A B].
+/// Computes the measures of M = A Bᵀ with thin factors [d, r].
+/// Takes traces from [r, r] products, and eigenvalues of the symmetric part from one QR of [A B].
 Result<Symmetry> factoredSymmetry(const Matrix<double>& A, const Matrix<double>& B)
 {
     const Eigen::Index r = A.cols();
@@ -93,7 +94,7 @@ Result<Symmetry> factoredSymmetry(const Matrix<double>& A, const Matrix<double>&
     return out;
 }
 
-/// The same of a matrix whose rank is full anyway, the sum over a layer's heads. \param M [d, d]
+/// Computes the measures of a full-rank matrix, the sum over a layer's heads. \param M [d, d]
 Result<Symmetry> denseSymmetry(const Matrix<double>& M)
 {
     Symmetry out;
@@ -107,7 +108,7 @@ Result<Symmetry> denseSymmetry(const Matrix<double>& M)
     return out;
 }
 
-/// Of heads of Gaussian weights; the norms are those of factors with entries of deviation 1.
+/// Null of the measures for Gaussian heads. The norms assume factors with entries of deviation 1.
 struct RandomHeads {
     double directionDeviation = 0, positiveDeviation = 0;
     HeadNull symmetricNorm, antisymmetricNorm;
@@ -160,7 +161,7 @@ struct SymmetryNumbers {
     }
 };
 
-/// M = Σ_h W_QK^h of every layer with a head asked for; large ones two at a time, for their memory.
+/// Computes M = Σ_h W_QK^h of every layer with a selected head. Processes large ones two at a time to save memory.
 Result<Done> readSymmetryLayers(const AnalysisContext& context, const Task& task, SymmetryNumbers& out)
 {
     const ModelConfig& config = context.circuits.config();
@@ -195,7 +196,7 @@ constexpr const char* directionFormula =
     "(Σ column excess − Σ row excess) / (Σ both), excess of norms over mean + 2 standard deviations; 1: some keys stand out, −1: some queries";
 constexpr const char* positiveFormula = "Σ max(λ, 0) / Σ|λ|, λ = eigenvalues of ½(M + Mᵀ)";
 
-/// Of s: tr(M M) of Gaussian factors is d r ± √2 d r, ‖M‖² about d² r.
+/// Returns the null of the score s. For Gaussian factors tr(M M) is d r ± √2 d r, and ‖M‖² about d² r.
 HeadNull scoreNull(const ModelConfig& config)
 {
     const double d = config.dModel;
@@ -233,7 +234,7 @@ void addHeads(ResultSet& results, const SymmetryNumbers& numbers, const Analysis
     results.arrays.push_back(numbers.eigenvalues.array(
         precision, symmetryFolder + std::string("eigenvalues"), "Eigenvalues of QK's symmetric part",
         "eigenvalues of ½(M + Mᵀ), M = W_Q W_Kᵀ, falling, those that can differ from 0; padded with 0",
-        "eigenvalue"));
+        Axis::Eigenvalue));
 }
 
 void addLayers(ResultSet& results, const SymmetryNumbers& numbers, const AnalysisContext& context)
@@ -244,7 +245,7 @@ void addLayers(ResultSet& results, const SymmetryNumbers& numbers, const Analysi
         for (const Symmetry& layer : numbers.layers)
             values.push_back(layer.*member);
         ResultArray array = realArray(context.options.precision, symmetryFolder + std::string(name),
-                                      {values.size()}, values, {"layer"});
+                                      {values.size()}, values, {Axis::Layer});
         array.title = title;
         array.definition = std::string(formula) + ", M = Σ_h W_Q W_Kᵀ over the heads of a layer";
         results.arrays.push_back(std::move(array));

@@ -26,12 +26,12 @@ constexpr const char* weightsInVocabularyGauge = "basis-dependent (gauge)";
 const DirectionSide& readingSide = directionSides[0]; // E
 const DirectionSide& writingSide = directionSides[1]; // W_U
 
-/// One matrix whose columns (rows, of what writes) are looked at one by one.
+/// One matrix whose columns (rows, if it writes) are analysed one by one.
 struct WeightsInVocabularyPart {
     const char* name;
     const char* formula;
     bool writes;
-    /// Tokens that add up to the column, by the pseudoinverse, and not its products with them.
+    /// Whether to list the tokens that add up to the column (by the pseudoinverse) instead of its products with tokens.
     bool isInverse;
     bool isOfMlp = false;
 };
@@ -79,13 +79,13 @@ struct Overlap {
     double shuffled = std::numeric_limits<double>::quiet_NaN(); // column k with row l ≠ k
 };
 
-/// Lists and numbers of the heads, or of the MLPs.
+/// Lists and numbers of all heads or of all MLPs.
 struct Lists {
     TopLists top, bottom;
     std::vector<double> null; // as the values of `top`
     std::vector<std::int32_t> column;
 
-    Lists(const std::vector<std::string>& axes, const std::vector<std::size_t>& shape)
+    Lists(const std::vector<ArrayAxis>& axes, const std::vector<std::size_t>& shape)
         : top(axes, shape)
         , bottom(axes, shape)
         , null(std::accumulate(shape.begin(), shape.end(), std::size_t(1), std::multiplies<>()),
@@ -95,9 +95,9 @@ struct Lists {
     }
 };
 
-/// The token vectors that stand on one side of some of the matrices, and what random directions list of them.
+/// The token vectors on one side of some matrices, with the lists of random directions.
 struct Vectors {
-    std::shared_ptr<const TokenSide> tokens; // null: of no matrix that is asked for
+    std::shared_ptr<const TokenSide> tokens; // null: no requested matrix uses them
     int layer = 0;                           // of those tokens
     Matrix<double> inverse;                  // of their Gram matrix
     std::array<RandomList, 2> random;        // as they are, and by the pseudoinverse
@@ -117,12 +117,12 @@ public:
             m_isAsked[static_cast<std::size_t>(head.layer)] = true;
         const auto layers = static_cast<std::size_t>(m_config.nLayers);
         for (const WeightsInVocabularyPart& part : headParts)
-            m_heads.emplace_back(std::vector<std::string>{"layer", "head", "column", "rank"},
+            m_heads.emplace_back(std::vector<std::string>{Axis::Layer, Axis::Head, Axis::Column, Axis::Rank},
                                  std::vector<std::size_t>{layers, static_cast<std::size_t>(m_config.nHeads),
                                                           columns(m_config.dHead), length(part.writes)});
         for (const WeightsInVocabularyPart& part : mlpParts)
             m_mlps.emplace_back(
-                std::vector<std::string>{"layer", "neuron", "rank"},
+                std::vector<std::string>{Axis::Layer, Axis::Neuron, Axis::Rank},
                 std::vector<std::size_t>{layers, columns(m_config.dMlp), length(part.writes)});
     }
 
@@ -140,10 +140,10 @@ public:
         results.warnings = *done;
         addOverlap(results);
         for (std::size_t i = 0; i < headParts.size(); ++i)
-            addLists(results, headParts[i], m_heads[i], {"layer", "head", "column"});
+            addLists(results, headParts[i], m_heads[i], {Axis::Layer, Axis::Head, Axis::Column});
         for (std::size_t i = 0; i < mlpParts.size() && hasMlps(); ++i) {
             if (i % mlpMatrices != gatePart || m_config.gatedMlp)
-                addLists(results, mlpParts[i], m_mlps[i], {"layer", "neuron"});
+                addLists(results, mlpParts[i], m_mlps[i], {Axis::Layer, Axis::Neuron});
         }
         return results;
     }
@@ -151,7 +151,7 @@ public:
 private:
     enum Which { Later, LayerZero, MlpZero, Unembedding };
 
-    /// Which of m_vectors a part of this layer is multiplied by.
+    /// Returns the index into m_vectors of the token vectors that multiply a part of this layer.
     Which whichOf(const WeightsInVocabularyPart& part, int layer) const
     {
         if (part.writes)
@@ -187,7 +187,7 @@ private:
         return Done{};
     }
 
-    /// Inverts their Gram matrix and lists random directions.
+    /// Inverts the Gram matrix of the vectors and lists random directions.
     Result<Done> prepare(Which which)
     {
         Vectors& vectors = m_vectors[which];
@@ -364,7 +364,7 @@ private:
     }
 
     void addLists(ResultSet& results, const WeightsInVocabularyPart& part, const Lists& lists,
-                  std::vector<std::string> axes) const
+                  std::vector<ArrayAxis> axes) const
     {
         const std::string path = weightsInVocabularyFolder + std::string(part.name);
         const std::string name = part.name;
@@ -388,8 +388,8 @@ private:
         add(lists.bottom.values(precision, path + "_lowest_values",
                                 "Tokens of " + name + ", other end, score", "the smallest entries of " + of));
         std::vector<std::size_t> shape = results.arrays.back().shape;
-        std::vector<std::string> listAxes = axes;
-        listAxes.emplace_back("rank");
+        std::vector<ArrayAxis> listAxes = axes;
+        listAxes.emplace_back(Axis::Rank);
         ResultArray null = realArray(precision, path + "_null", shape, lists.null, listAxes);
         null.title = "Tokens of a random direction of the length of " + name + ", score";
         null.definition =

@@ -97,7 +97,7 @@ void BestRelations::addTo(ResultSet& results) const
     ResultArray relation =
         integerArray(folder + "relation",
                      {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
-                     m_relation, {"layer", "head"});
+                     m_relation, {Axis::Layer, Axis::Head});
     relation.title = "Best relation";
     relation.definition =
         "the first relation with the rank of relation_rank, an index into relations; -1 where there is none";

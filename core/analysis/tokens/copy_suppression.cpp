@@ -115,7 +115,7 @@ private:
         return Done{};
     }
 
-    /// Mean attention of every predicted token to itself among the tokens of a set, over all sets.
+    /// Computes the mean attention of every predicted token to itself among the tokens of a set, over all sets.
     double meanMass(const Matrix<double>& W_Q, const Matrix<double>& W_K, int layer) const
     {
         const TokenSide& tokens = *m_context.tokens;
@@ -133,7 +133,7 @@ private:
         return sum / count;
     }
 
-    /// `meanMass` of heads of Gaussian weights as large as the model's, in its last layer; mean 0 where there is none.
+    /// Returns `meanMass` of Gaussian heads with the scale of the model's weights, in the last layer. Mean 0 if there is no null.
     Result<HeadNull> massNull(const Task& task) const
     {
         const double scale = std::sqrt(m_squares.scaleOf(CircuitKind::Qk));
@@ -152,7 +152,7 @@ private:
         return scale > 0 && std::isfinite(null.mean) ? null : HeadNull{};
     }
 
-    /// The tokens whose own entry is the lowest for the length of their row.
+    /// Finds the tokens whose diagonal entry is lowest relative to the length of their row.
     void list(HeadId head, const std::vector<EntryRank>& outputs, const std::vector<EntryRank>& scores,
               const RowVector<double>& norms)
     {
@@ -231,7 +231,7 @@ void CopySuppression::addTable(ResultSet& results) const
         array.path = std::string(copySuppressionFolder) + name;
         array.shape = {static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads),
                        m_listed};
-        array.axes = {"layer", "head", "rank"};
+        array.axes = {Axis::Layer, Axis::Head, Axis::Rank};
         array.values = values;
         array.title = title;
         array.definition = formula;
@@ -242,7 +242,7 @@ void CopySuppression::addTable(ResultSet& results) const
     results.arrays.back().unit = "token";
     ResultArray share = m_share.array(
         m_context.options.precision, std::string(copySuppressionFolder) + "share",
-        "Its own logit by the length of its row", "M[t,t] / ‖M[t,:]‖, M = E W_V W_O W_U", "rank");
+        "Its own logit by the length of its row", "M[t,t] / ‖M[t,:]‖, M = E W_V W_O W_U", Axis::Rank);
     share.range = {-1.0, 1.0};
     results.arrays.push_back(std::move(share));
     ints("low_ranks", m_lowRanks, "Outputs lowered more",

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<int, 3> tops{1, 5, 10};
 constexpr const char* diagonalRanksFolder = "analyses/diagonal_ranks/";
 
-/// What the diagonal is ranked in.
+/// The matrix in which the diagonal entries are ranked.
 struct Reading {
     const char* name;
     const char* title;
@@ -32,13 +32,13 @@ constexpr std::array<Reading, 3> readings{{
     {"qk", "of full QK", "E W_Q W_Kᵀ Eᵀ", "#{j : M[t,j] > M[t,t]}"},
 }};
 
-/// Ranks 0 · 1–2 · 3–6 · 7–14 · …: bin b begins at 2ᵇ − 1.
+/// Returns the bin of a rank: 0 · 1–2 · 3–6 · 7–14 · … Bin b begins at 2ᵇ − 1.
 std::size_t binOf(int rank)
 {
     return static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(rank) + 1) - 1);
 }
 
-/// Of the ranks of one reading, per head.
+/// Statistics of the ranks in one reading, per head.
 struct RankStatistics {
     std::array<PerHead, tops.size()> top;
     PerHead median, histogram;
@@ -148,25 +148,25 @@ void addStatistics(ResultSet& results, const RankStatistics& statistics, const R
     ResultArray histogram = statistics.histogram.array(
         precision, start + "_histogram", std::string("Ranks of the token itself ") + reading.title,
         "how many tokens have a rank in each bin, 0 · 1–2 · 3–6 · 7–14 · …, bin b from 2^b − 1 on; " + rank,
-        "rank bin");
+        Axis::RankBin);
     histogram.unit = "tokens";
     results.arrays.push_back(std::move(histogram));
 }
 
-/// The diagonal itself, token by token.
+/// Adds the diagonal entries, token by token.
 void addDiagonal(ResultSet& results, RankStatistics& statistics, const Reading& reading, Precision precision)
 {
     ResultArray array = statistics.diagonal.array(
         precision, std::string(diagonalRanksFolder) + reading.name + "_diagonal",
         std::string("Diagonal ") + reading.title,
         std::string("M[t,t] − mean over j of M[t,j], M = ") + reading.circuit + ", over the tokens of sample",
-        "place");
+        Axis::Place);
     array.unit = std::string_view(reading.name) == "ov" ? "logits" : "";
     array.nullMean = 0.0; // the mean of a row is
     results.arrays.push_back(std::move(array));
 }
 
-/// What the bins are, what even ranks would put into them, and the sample.
+/// Adds the bin starts, the counts expected from uniform ranks, and the sample.
 void addSample(ResultSet& results, const DiagonalSample& sample, std::size_t bins, Precision precision)
 {
     std::vector<double> starts, expected;
@@ -177,11 +177,11 @@ void addSample(ResultSet& results, const DiagonalSample& sample, std::size_t bin
         expected.push_back(static_cast<double>(sample.ids.size()) * (end - first) / sample.among);
     }
     ResultArray first =
-        realArray(precision, std::string(diagonalRanksFolder) + "bin_start", {bins}, starts, {"rank bin"});
+        realArray(precision, std::string(diagonalRanksFolder) + "bin_start", {bins}, starts, {Axis::RankBin});
     first.title = "First rank of each bin";
     first.definition = "2^b − 1";
     ResultArray null = realArray(precision, std::string(diagonalRanksFolder) + "null_histogram", {bins},
-                                 expected, {"rank bin"});
+                                 expected, {Axis::RankBin});
     null.title = "Ranks by chance";
     null.definition = "how many tokens of the sample each bin has if every rank is equally likely";
     null.unit = "tokens";
@@ -189,7 +189,7 @@ void addSample(ResultSet& results, const DiagonalSample& sample, std::size_t bin
     ids.path = std::string(diagonalRanksFolder) + "sample";
     ids.shape = {sample.ids.size()};
     ids.values = std::vector<std::int32_t>(sample.ids.begin(), sample.ids.end());
-    ids.axes = {"place"};
+    ids.axes = {Axis::Place};
     ids.title = "Tokens looked at";
     ids.unit = "token";
     ids.definition = sample.definition() + "; ids without a token are neither drawn nor ranked";

@@ -15,10 +15,10 @@ namespace {
 
 constexpr double directPathFlopLimit = 2e13; // of the direct path: minutes on a small machine
 
-/// One end of a line of logits: paths, titles and what it is.
+/// One end of a line of logits: its paths, titles and definition.
 struct EndNames {
     std::string path; // before "ids" and "values"
-    std::string axis; // of its own: ids name the entries of what has their axis
+    Axis axis; // of its own: ids name the entries of what has their axis
     std::string ids, values, definition;
 };
 
@@ -52,7 +52,7 @@ void addEnd(ResultSet& results, const std::vector<TokenEntry>& entries, const Li
     results.arrays.push_back(std::move(values));
 }
 
-/// b_U and the tokens at both its ends: what the model says more and less often whatever it read.
+/// Adds b_U and the tokens at both its ends: those the model predicts more and less, regardless of input.
 void addBias(ResultSet& results, const AnalysisContext& context)
 {
     const Precision precision = context.options.precision;
@@ -60,7 +60,7 @@ void addBias(ResultSet& results, const AnalysisContext& context)
         context.circuits.weights().b_U<double>(0, context.circuits.config().dVocabOut);
     ResultArray b_U =
         realArray(precision, "analyses/direct_path/b_U", {static_cast<std::size_t>(bias.size())},
-                  std::vector<double>(bias.begin(), bias.end()), {"output token"});
+                  std::vector<double>(bias.begin(), bias.end()), {Axis::OutputToken});
     b_U.title = "Unembedding bias";
     b_U.definition = "b_U, added to every row of E W_U";
     b_U.unit = "logits";
@@ -69,16 +69,16 @@ void addBias(ResultSet& results, const AnalysisContext& context)
     const TokenEnds both = ends(bias, context.options.tableSize, unused);
     const LineStatistics statistics = lineStatistics(bias, unused);
     addEnd(results, both.top, statistics,
-           {"analyses/direct_path/b_U_", "rank in b_U", "Tokens said most, whatever was read", "Their bias",
+           {"analyses/direct_path/b_U_", Axis::RankInBias, "Tokens said most, whatever was read", "Their bias",
             "largest entries of b_U, falling"},
            precision);
     addEnd(results, both.bottom, statistics,
-           {"analyses/direct_path/b_U_lowest_", "lowest rank in b_U", "Tokens said least", "Bias of these",
+           {"analyses/direct_path/b_U_lowest_", Axis::LowestRankInBias, "Tokens said least", "Bias of these",
             "smallest entries of b_U, rising"},
            precision);
 }
 
-/// Both ends of the row of the token asked for.
+/// Adds both ends of the row of the requested token.
 Result<Done> addRow(ResultSet& results, const AnalysisContext& context, int token)
 {
     const auto row = directPathLine(context.circuits, *context.tokens, true, TableSide::Row, token);
@@ -91,12 +91,12 @@ Result<Done> addRow(ResultSet& results, const AnalysisContext& context, int toke
     const std::string after = fmt::format("entries of row {} of E W_U + b_U, ", token);
     const Precision precision = context.options.precision;
     addEnd(results, both.top, statistics,
-           {"analyses/direct_path/token_", "rank in row",
+           {"analyses/direct_path/token_", Axis::RankInRow,
             fmt::format("Tokens said most after token {}", token), "Logits of these",
             "largest " + after + "falling"},
            precision);
     addEnd(results, both.bottom, statistics,
-           {"analyses/direct_path/token_lowest_", "lowest rank in row",
+           {"analyses/direct_path/token_lowest_", Axis::LowestRankInRow,
             fmt::format("Tokens said least after token {}", token), "Logits of those",
             "smallest " + after + "rising"},
            precision);
@@ -105,7 +105,7 @@ Result<Done> addRow(ResultSet& results, const AnalysisContext& context, int toke
     return Done{};
 }
 
-/// What the rows of E W_U are like, beside their lists.
+/// Adds the mean and deviation of each row of E W_U, and the null of the lists.
 Result<Done> addDirectMoments(ResultSet& results, const AnalysisContext& context, int k, const Task& task)
 {
     const TokenSide& tokens = *context.tokens;
@@ -117,9 +117,9 @@ Result<Done> addDirectMoments(ResultSet& results, const AnalysisContext& context
     if (!found)
         return found.error();
     const auto add = [&](const char* name, const char* title, const Eigen::VectorXd& values) {
-        ResultArray array =
-            realArray(context.options.precision, std::string("analyses/direct_path/row_") + name,
-                      {static_cast<std::size_t>(values.size())}, {values.begin(), values.end()}, {"token"});
+        ResultArray array = realArray(
+            context.options.precision, std::string("analyses/direct_path/row_") + name,
+            {static_cast<std::size_t>(values.size())}, {values.begin(), values.end()}, {Axis::Token});
         array.title = std::string(title) + " of the row";
         array.definition = name + std::string(" over the tokens in use of each row of E W_U");
         array.unit = "logits";
@@ -128,8 +128,9 @@ Result<Done> addDirectMoments(ResultSet& results, const AnalysisContext& context
     };
     add("mean", "Mean", found->mean);
     add("deviation", "Deviation", found->deviation);
-    ResultArray null = realArray(context.options.precision, "analyses/direct_path/row_null_z",
-                                 {static_cast<std::size_t>(k)}, gaussianPlaces(k, found->entries), {"rank"});
+    ResultArray null =
+        realArray(context.options.precision, "analyses/direct_path/row_null_z", {static_cast<std::size_t>(k)},
+                  gaussianPlaces(k, found->entries), {Axis::Rank});
     null.title = "Of Gaussian entries";
     null.unit = "deviations";
     null.definition = gaussianPlacesFormula;
@@ -137,7 +138,7 @@ Result<Done> addDirectMoments(ResultSet& results, const AnalysisContext& context
     return Done{};
 }
 
-/// One end of every row.
+/// Adds one end of every row.
 void addTable(ResultSet& results, std::vector<int> ids, std::vector<double> values, bool isTop,
               const AnalysisContext& context)
 {
@@ -147,12 +148,12 @@ void addTable(ResultSet& results, std::vector<int> ids, std::vector<double> valu
     ResultArray table;
     table.path = start + "ids";
     table.shape = {rows, ids.size() / rows};
-    table.axes = {"token", "rank"};
+    table.axes = {Axis::Token, Axis::Rank};
     table.values = std::vector<std::int32_t>(ids.begin(), ids.end());
     table.title = isTop ? "Next tokens of the direct path: ids" : "Least likely next tokens: ids";
     table.definition = "ids of the " + what + ", ties to the lower id; -1 where there is none";
     ResultArray logits = realArray(context.options.precision, start + "values", table.shape,
-                                   std::move(values), {"token", "rank"});
+                                   std::move(values), {Axis::Token, Axis::Rank});
     logits.title = isTop ? "Next tokens of the direct path" : "Least likely next tokens";
     logits.definition = what;
     logits.unit = "logits";
@@ -160,7 +161,7 @@ void addTable(ResultSet& results, std::vector<int> ids, std::vector<double> valu
     results.arrays.push_back(std::move(logits));
 }
 
-/// Both ends of every row of E W_U, and what the rows are like.
+/// Adds both ends of every row of E W_U, and the moments of the rows.
 Result<Done> addTables(ResultSet& results, const AnalysisContext& context, const Task& task)
 {
     const TokenSide& tokens = *context.tokens;

@@ -28,7 +28,7 @@ std::string foldingAt(const std::string& name)
     return "analyses/folding/" + name;
 }
 
-/// [rows, cols] Gaussian numbers, spread 1 about ½, so that LayerNorm's mean has work to do.
+/// Returns [rows, cols] Gaussian numbers with mean ½ and deviation 1, so that LayerNorm has a mean to subtract.
 Matrix<double> randomRows(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed)
 {
     std::mt19937_64 random(seed);
@@ -62,7 +62,7 @@ double largest(const Matrix<double>& m)
     return m.size() > 0 ? m.cwiseAbs().maxCoeff() : 0;
 }
 
-/// The weights before, after, and after as stored; of the steps, only the folding of norms.
+/// The weights before, after, and after as stored. The only step is the folding of norms.
 using Stages = std::array<ProcessedWeights, 3>;
 
 Result<Stages> stagesOf(const ProcessedWeights& weights, const Task& task)
@@ -262,7 +262,7 @@ private:
 };
 
 ResultArray column(const AnalysisContext& context, const std::string& name, std::vector<double> values,
-                   const std::vector<std::string>& labels, const std::string& axis)
+                   const std::vector<std::string>& labels, Axis axis)
 {
     const std::size_t size = values.size();
     ResultArray array =
@@ -350,7 +350,7 @@ Result<ResultSet> runFolding(const AnalysisContext& context, const Task& task)
     return results;
 }
 
-/// Reading and folding takes the time, the products with a few rows hardly any: three stages and two means of everything.
+/// Reading and folding dominate the cost: three stages and two means over all weights. The products with a few rows cost little.
 AnalysisCost foldingCost(const ModelConfig& config, const AnalysisOptions&)
 {
     const double d = config.dModel;

@@ -57,7 +57,7 @@ Result<ResultSet> runEigenvalues(const AnalysisContext& context, const Task& tas
             complexArray(context.options.precision, "eigenvalues/" + std::string(circuitName(kind)),
                          {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads),
                           static_cast<std::size_t>(config.dHead)},
-                         lambda[static_cast<std::size_t>(kind)], {"layer", "head", "eigenvalue"});
+                         lambda[static_cast<std::size_t>(kind)], {Axis::Layer, Axis::Head, Axis::Eigenvalue});
         array.title = "Eigenvalues of " + std::string(circuitName(kind));
         array.definition = "eigenvalues of " + std::string(circuitFormula(kind))
             + " by falling modulus, then larger real part, then positive imaginary part; padded with 0";

@@ -62,13 +62,13 @@ void addLargestEntriesArrays(ResultSet& results, Listed listed, CircuitKind kind
     const bool isQk = kind == CircuitKind::FullQk;
     ResultArray values = listed.values.array(
         precision, path + "_values", isQk ? "Score" : "Logit",
-        "the largest entries of " + matrix + ", falling, ties to the lower row id, then column id", "rank");
+        "the largest entries of " + matrix + ", falling, ties to the lower row id, then column id", Axis::Rank);
     values.unit = isQk ? "" : "logits";
     ResultArray null = listed.null.array(
         precision, path + "_null", "Of Gaussian entries",
         "μ + σ Φ⁻¹(1 − (rank − ½)/n), rank = 1 …, μ, σ and n of the entries of " + matrix
             + " between tokens that are not left out: where the largest would lie if they were independent and Gaussian",
-        "rank");
+        Axis::Rank);
     results.arrays.push_back(
         idArray(values, path + "_row_ids", std::move(listed.rowIds), isQk ? "Query token" : "Source token"));
     results.arrays.push_back(

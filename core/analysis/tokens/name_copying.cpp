@@ -30,7 +30,7 @@ std::string listName(const AnalysisContext& context)
     return context.options.inputs.names.empty() ? "the built-in first names" : "the words of the list given";
 }
 
-/// The names that are single tokens, with a leading space or else without.
+/// Returns the names that are single tokens, with a leading space or else without.
 NameTokens nameTokens(const AnalysisContext& context)
 {
     const TokenSide& tokens = *context.tokens;
@@ -65,8 +65,9 @@ Matrix<double> afterFirstMlp(const ProcessedWeights& weights, const std::vector<
     return config.hasSumNorms ? written : normalized(tail.ln2Post, written);
 }
 
-/// β W_U of the final norm but for a constant, [1, V out]; empty where it has no β. Where the norm was folded, β W_U is what
-/// that added to b_U, so that names rank the same folded and unfolded. A file that was folded before has no β to tell from b_U.
+/// Returns β W_U of the final norm up to a constant, [1, V out]; empty if the norm has no β.
+/// For a folded norm, β W_U is the amount that folding added to b_U, so names rank the same folded and unfolded.
+/// In a file that was already folded, β cannot be separated from b_U.
 Matrix<double> logitsOfNormBias(const AnalysisContext& context)
 {
     const ProcessedWeights& weights = context.circuits.weights();
@@ -85,7 +86,7 @@ Matrix<double> logitsOfNormBias(const AnalysisContext& context)
     return added;
 }
 
-/// LN_f(± z W_O) W_U but for a positive factor per row, as a product of inner size r, or r + 1 where the norm has a bias.
+/// LN_f(± z W_O) W_U up to a positive factor per row, as a product of inner size r, or r + 1 if the norm has a bias.
 struct Readout {
     Matrix<double> raised, lowered; // [inner, names]
     Matrix<double> cols;            // [inner, V out]
@@ -163,7 +164,7 @@ void addNameCopyingArrays(ResultSet& results, const NameScores& scores, const Na
             precision, std::string(nameCopyingFolder) + name, title,
             std::string("how many outputs of LN_f(") + sign
                 + "MLP0(LN2(W_E[name])) W_V W_O) W_U are at least as large as the name's" + counted,
-            "name");
+            Axis::Name);
         array.nullMean = (outputs - 1) / 2;
         array.nullDeviation = outputs / std::sqrt(12.0);
         array.attributes["labels"] = names.names;
@@ -175,7 +176,7 @@ void addNameCopyingArrays(ResultSet& results, const NameScores& scores, const Na
     ids.path = std::string(nameCopyingFolder) + "names";
     ids.shape = {names.ids.size()};
     ids.values = std::vector<std::int32_t>(names.ids.begin(), names.ids.end());
-    ids.axes = {"name"};
+    ids.axes = {Axis::Name};
     ids.title = "Names";
     ids.unit = "token";
     ids.definition = listName(context) + " that are single tokens, with a leading space or else without";

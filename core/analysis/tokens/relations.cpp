@@ -22,7 +22,7 @@ constexpr const char* relationStep = "relation scores";
 constexpr std::size_t fewPerDimension = 2;
 constexpr Eigen::Index outputsAtOnce = 256; // a tile's rows
 
-/// What heads did with the pairs, [n_layers, n_heads, relation].
+/// Scores of heads on the relations, [n_layers, n_heads, relation].
 struct Found {
     PerHead scores, suppression;
     PerHead best, bestSuppression;
@@ -74,7 +74,7 @@ public:
     }
 
 private:
-    /// For few pairs: the outputs of several heads at a time through W_U in one product, n d V flops a head.
+    /// Handles few pairs: multiplies the outputs of several heads by W_U in one product, n d V flops per head.
     Result<std::vector<std::string>> rankOutputs(const Task& task)
     {
         const TokenSide& tokens = *m_context.tokens;
@@ -112,7 +112,7 @@ private:
         return forEachGroup(m_context, task, relationStep, size, rank);
     }
 
-    /// For many: W_O W_U of each head first, d r V flops a head.
+    /// Handles many pairs: computes W_O W_U of each head first, d r V flops per head.
     Result<std::vector<std::string>> rankThroughHeads(const Task& task)
     {
         const std::vector<bool> unused = unusedOutputs();
@@ -182,7 +182,7 @@ private:
     }
 
     ResultArray ints(const char* name, std::vector<std::size_t> shape, std::vector<std::int32_t> values,
-                     std::vector<std::string> axes) const
+                     std::vector<ArrayAxis> axes) const
     {
         ResultArray array;
         array.path = std::string(relationsFolder) + name;
@@ -222,7 +222,7 @@ ResultSet RelationScores::arrays()
             notValid.push_back(relation.name);
     }
     for (ResultArray& array : results.arrays) {
-        if (std::find(array.axes.begin(), array.axes.end(), "relation") != array.axes.end())
+        if (std::find(array.axes.begin(), array.axes.end(), Axis::Relation) != array.axes.end())
             array.attributes["labels"] = names();
     }
     auto& attributes = results.groupAttributes["analyses/relations"];
@@ -238,7 +238,7 @@ void RelationScores::addHeadArrays(ResultSet& results) const
     const std::size_t heads = m_config.nHeads;
     const std::size_t relations = m_questions.relations.size();
     const auto add = [&](const PerHead& numbers, const char* name, const char* title, const char* formula,
-                         const char* axis) {
+                         std::optional<Axis> axis) {
         ResultArray array =
             numbers.array(precision, std::string(relationsFolder) + name, title, formula, axis);
         array.range = {0.0, 1.0};
@@ -258,15 +258,17 @@ void RelationScores::addHeadArrays(ResultSet& results) const
     }
     add(m_found.scores, "by_head", "Relation scores of a head", hitFormula, "relation");
     add(m_found.suppression, "suppression", "Relation suppression of a head", missFormula, "relation");
-    ResultArray best = ints("best_relation", {layers, heads}, m_found.bestRelation, {"layer", "head"});
+    ResultArray best =
+        ints("best_relation", {layers, heads}, m_found.bestRelation, {Axis::Layer, Axis::Head});
     best.title = "Best relation";
     best.definition =
         "the first relation with the score of best, an index into relations; -1 where there is none";
     best.attributes["labels"] = names();
     results.arrays.push_back(std::move(best));
     for (const bool isHit : {true, false}) {
-        ResultArray array = ints(isHit ? "hits" : "misses", {layers, heads, relations},
-                                 isHit ? m_found.hits : m_found.misses, {"layer", "head", "relation"});
+        ResultArray array =
+            ints(isHit ? "hits" : "misses", {layers, heads, relations}, isHit ? m_found.hits : m_found.misses,
+                 {Axis::Layer, Axis::Head, Axis::Relation});
         array.title = isHit ? "Pairs hit" : "Pairs missed";
         array.definition = std::string("number of pairs (s, t) with t ") + (isHit ? "" : "not ")
             + "among the k largest entries of row s of E W_V W_O W_U; -1 where not computed";
@@ -290,7 +292,7 @@ void RelationScores::addRelationArrays(ResultSet& results) const
     }
     const auto addInts = [&](const char* name, std::vector<std::int32_t> values, const char* title,
                              const char* formula) {
-        ResultArray array = ints(name, {count}, std::move(values), {"relation"});
+        ResultArray array = ints(name, {count}, std::move(values), {Axis::Relation});
         array.title = title;
         array.definition = formula;
         results.arrays.push_back(std::move(array));
@@ -304,7 +306,7 @@ void RelationScores::addRelationArrays(ResultSet& results) const
     const auto addReals = [&](const char* name, std::vector<double> values, const char* title,
                               const char* formula) {
         ResultArray array = realArray(m_context.options.precision, std::string(relationsFolder) + name,
-                                      {count}, std::move(values), {"relation"});
+                                      {count}, std::move(values), {Axis::Relation});
         array.title = title;
         array.definition = formula;
         results.arrays.push_back(std::move(array));
@@ -313,7 +315,7 @@ void RelationScores::addRelationArrays(ResultSet& results) const
     addReals("null_deviation", deviation, "Its deviation", "√(p (1 − p) / pairs_used)");
 }
 
-/// [relation, layer, head], and which head is the best of each.
+/// Adds the scores as [relation, layer, head], and the best head of each relation.
 void RelationScores::addBestHeads(ResultSet& results) const
 {
     const std::size_t count = m_questions.relations.size();
@@ -337,22 +339,22 @@ void RelationScores::addBestHeads(ResultSet& results) const
     ResultArray all = realArray(
         precision, std::string(relationsFolder) + "scores",
         {count, static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads)},
-        std::move(turned), {"relation", "layer", "head"});
+        std::move(turned), {Axis::Relation, Axis::Layer, Axis::Head});
     all.title = "Relation scores";
     all.definition = hitFormula;
     all.range = {0.0, 1.0};
     results.arrays.push_back(std::move(all));
     ResultArray top =
-        realArray(precision, std::string(relationsFolder) + "best_score", {count}, best, {"relation"});
+        realArray(precision, std::string(relationsFolder) + "best_score", {count}, best, {Axis::Relation});
     top.title = "Score of its best head";
     top.definition = "the largest entry of scores in each relation, of E W_V W_O W_U";
     top.range = {0.0, 1.0};
     results.arrays.push_back(std::move(top));
-    ResultArray layerArray = ints("best_layer", {count}, layer, {"relation"});
+    ResultArray layerArray = ints("best_layer", {count}, layer, {Axis::Relation});
     layerArray.title = "Layer of its best head";
     layerArray.definition = "layer of the first head with best_score; -1 where there is none";
     results.arrays.push_back(std::move(layerArray));
-    ResultArray headArray = ints("best_head", {count}, head, {"relation"});
+    ResultArray headArray = ints("best_head", {count}, head, {Axis::Relation});
     headArray.title = "Its best head in that layer";
     headArray.definition = "head of the first head with best_score; -1 where there is none";
     results.arrays.push_back(std::move(headArray));

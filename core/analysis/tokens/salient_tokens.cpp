@@ -15,7 +15,7 @@ constexpr int salientTokensMostTokens = 30;
 constexpr int mostOutputs = 5;
 constexpr const char* salientTokensFolder = "analyses/salient_tokens/";
 
-/// ‖x‖ of every token, [V].
+/// Returns ‖x‖ of every token, [V].
 RowVector<double> lengths(const TokenSide& tokens, int layer)
 {
     const Matrix<double>& exact = tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64;
@@ -115,10 +115,10 @@ private:
         array.path = std::string(salientTokensFolder) + name;
         array.shape = {static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads),
                        static_cast<std::size_t>(m_tokens)};
-        array.axes = {"layer", "head", "rank"};
+        array.axes = {Axis::Layer, Axis::Head, Axis::Rank};
         if (isOutput) {
             array.shape.push_back(static_cast<std::size_t>(m_outputs));
-            array.axes.emplace_back("output rank");
+            array.axes.emplace_back(Axis::OutputRank);
         }
         array.values = ids;
         array.unit = "token";
@@ -135,7 +135,7 @@ private:
         results.arrays.push_back(std::move(ids));
         ResultArray norms =
             m_norms.array(precision, std::string(salientTokensFolder) + "norms", "What the head makes of it",
-                          "‖E[t] W_V W_O‖ / ‖E[t]‖, rows of E W_V W_O", "rank");
+                          "‖E[t] W_V W_O‖ / ‖E[t]‖, rows of E W_V W_O", Axis::Rank);
         results.arrays.push_back(std::move(norms));
         ResultArray outputs = idArray("output_ids", m_outputIds, true);
         outputs.title = "Outputs it raises most";
@@ -143,7 +143,7 @@ private:
             "ids of the largest entries of row t of E W_V W_O W_U, ties to the lower id; -1 where there is none";
         ResultArray values =
             m_values.array(precision, std::string(salientTokensFolder) + "output_values", "Their logits",
-                           "largest entries of row t of E W_V W_O W_U", "output rank");
+                           "largest entries of row t of E W_V W_O W_U", Axis::OutputRank);
         values.shape = outputs.shape;
         values.axes = outputs.axes;
         values.unit = "logits";

@@ -36,7 +36,7 @@ struct Pair {
     double strength = missing;
 };
 
-/// What the lists of the asked token cross to.
+/// Pairs from the destination and output lists of the requested token whose bigram never occurs, and their share.
 struct Crossings {
     std::size_t heads = 0, listed = 0;
     std::vector<Pair> absent;  // [heads, listed]
@@ -100,12 +100,12 @@ void addCrossings(ResultSet& results, const BigramCounts& bigrams, Precision pre
         strengths.push_back(pair.strength);
     ResultArray strength =
         realArray(precision, skipTrigramBugsAt("absent_strength"), {shape[0], shape[1], listed},
-                  std::move(strengths), {"layer", "head", "rank"});
+                  std::move(strengths), {Axis::Layer, Axis::Head, Axis::Rank});
     strength.title = "Strength";
     strength.definition =
         "z of the destination times z of the out, of the pairs of both lists in which the out never directly follows the destination in a text; both z above 0, falling";
     ResultArray share = realArray(precision, skipTrigramBugsAt("absent_share"), {shape[0], shape[1]},
-                                  found.share, {"layer", "head"});
+                                  found.share, {Axis::Layer, Axis::Head});
     share.title = "Skip-trigrams that no text has";
     share.definition =
         "share of the pairs of the listed destinations and outs of the asked token, both z above 0, in which the out never directly follows the destination in a text";
@@ -119,7 +119,7 @@ void addCrossings(ResultSet& results, const BigramCounts& bigrams, Precision pre
     }
 }
 
-/// How often the strongest skip-trigrams end as texts do.
+/// Adds the text's count of the final bigram of each of the strongest skip-trigrams.
 void addRankedCounts(ResultSet& results, const BigramCounts& bigrams, Precision precision)
 {
     const ResultArray* destinations = results.find(skipTrigramBugsAt("ranked_destination_ids"));
@@ -132,7 +132,7 @@ void addRankedCounts(ResultSet& results, const BigramCounts& bigrams, Precision 
         counts.push_back(first < 0 || second < 0 ? missing : bigrams.of(first, second));
     }
     ResultArray array = realArray(precision, skipTrigramBugsAt("ranked_count"), destinations->shape,
-                                  std::move(counts), {"layer", "head", "rank"});
+                                  std::move(counts), {Axis::Layer, Axis::Head, Axis::Rank});
     array.title = "Count";
     array.definition = "how often the out directly follows the destination in a text";
     array.attributes["bigram_counts"] = bigrams.source();

@@ -24,7 +24,7 @@ std::string skipTrigramsAt(const std::string& name)
     return "analyses/skip_trigrams/" + name;
 }
 
-/// The largest entry of every row of a scan, and how far out it is among the entries in use of its row.
+/// The largest entry of every row of a scan, and its z-score among the entries in use of its row.
 struct Peaks {
     std::vector<int> ids;
     std::vector<double> values, z;
@@ -68,14 +68,14 @@ std::vector<TokenEntry> ranked(const Peaks& destinations, const Peaks& outputs)
     return sources;
 }
 
-/// How many of `count` ids are in use.
+/// Returns how many of `count` ids are in use.
 std::size_t usedCount(const AnalysisOptions& options, int count)
 {
     return usedIds(unusedOf(options, count), count).size();
 }
 
-/// What the ranking finds where every entry of both circuits is an independent Gaussian number: the strength by rank, NaN beyond
-/// the tokens in use.
+/// Returns the null of the strength by rank, if all entries of both circuits are independent Gaussian numbers.
+/// NaN beyond the number of tokens in use.
 std::vector<double> rankedNull(const ModelConfig& config, std::size_t count, const AnalysisOptions& options)
 {
     std::mt19937_64 random(options.inputs.seed);
@@ -139,7 +139,7 @@ public:
         const ModelConfig& config = m_context.circuits.config();
         const auto count = static_cast<std::size_t>(m_sources.size());
         ResultArray null = realArray(m_context.options.precision, skipTrigramsAt("ranked_null"), {count},
-                                     rankedNull(config, count, m_context.options), {"rank"});
+                                     rankedNull(config, count, m_context.options), {Axis::Rank});
         null.title = "Strength of Gaussian circuits";
         null.definition =
             "the same ranking where all entries of the tokens in use are independent and Gaussian, mean of "
@@ -200,7 +200,7 @@ Result<Done> addRanking(ResultSet& results, const AnalysisContext& context, cons
     return Done{};
 }
 
-/// One list of the asked token: ids, values and how far out they are in their line.
+/// One list of the requested token: ids, values and their z-scores in the line.
 struct AskedList {
     HeadLists entries;
     PerHead z;
@@ -231,11 +231,11 @@ struct AskedList {
                       "the largest entries of " + line);
         results.arrays.push_back(
             z.array(options.precision, skipTrigramsAt(name + "_z"), title + ": z",
-                    "(value − mean) / standard deviation over the tokens in use of " + line, "rank"));
+                    "(value − mean) / standard deviation over the tokens in use of " + line, Axis::Rank));
         const auto used = static_cast<Eigen::Index>(usedCount(options, dVocab));
         ResultArray null = realArray(options.precision, skipTrigramsAt(name + "_z_null"),
                                      {static_cast<std::size_t>(entries.size())},
-                                     gaussianPlaces(entries.size(), used), {"rank"});
+                                     gaussianPlaces(entries.size(), used), {Axis::Rank});
         null.title = "z of Gaussian numbers";
         null.definition = gaussianPlacesFormula;
         results.arrays.push_back(std::move(null));
@@ -279,7 +279,7 @@ Result<Done> addAsked(ResultSet& results, const AnalysisContext& context, const 
     ResultArray source;
     source.path = skipTrigramsAt("source_ids");
     source.shape = {static_cast<std::size_t>(k)};
-    source.axes = {"rank"};
+    source.axes = {Axis::Rank};
     source.values = std::vector<std::int32_t>(static_cast<std::size_t>(k), token);
     source.title = "Source";
     source.unit = "token";

@@ -26,7 +26,7 @@ struct ScanFactors {
     }
 };
 
-/// Moments of lines, head after head.
+/// Moments of lines, head by head.
 struct Moments {
     std::vector<double> mean, deviation;
     Eigen::Index entries = 0; // of each line
@@ -44,7 +44,7 @@ struct Moments {
     }
 };
 
-/// The six arrays of one circuit and what their rows and columns are like, growing head by head.
+/// The six arrays of one circuit and the moments of its rows and columns, which grow head by head.
 struct Tables {
     std::vector<std::int32_t> ids, lowestIds, columnIds;
     std::vector<double> values, lowestValues, columnValues;
@@ -56,7 +56,7 @@ struct TableSizes {
     int k = 0;
 };
 
-/// So that no list is copied while it grows.
+/// Reserves memory, so that no list is copied while it grows.
 void reserve(Tables& tables, const TableSizes& sizes)
 {
     const std::size_t perToken = sizes.heads * static_cast<std::size_t>(sizes.k);
@@ -119,7 +119,7 @@ Result<Done> addHead(Tables& tables, const FactoredMatrix<double>& circuit, cons
     return Done{};
 }
 
-/// A head whose weights are not finite keeps its place in the tables, empty.
+/// Adds empty entries for a head whose weights are not finite, to keep its place in the tables.
 void addEmptyHead(Tables& tables, Eigen::Index rows, Eigen::Index cols, int k)
 {
     const auto size = [k](Eigen::Index tokens) {
@@ -135,22 +135,23 @@ void addEmptyHead(Tables& tables, Eigen::Index rows, Eigen::Index cols, int k)
     tables.columns.addEmpty(cols);
 }
 
-/// One circuit's rows or columns, for people.
+/// Display names of one circuit's rows or columns.
 struct LineNames {
     std::string circuit; // "full_ov"
     const char* line;    // "row"
-    std::string axis;    // "source token"
+    Axis axis;
     std::string formula;
 };
 
-/// Of the arrays of one circuit.
+/// Sizes, head names and precision of the arrays of one circuit.
 struct TableForm {
     TableSizes sizes;
     std::vector<std::string> heads; // "5.1"
     Precision precision;
 };
 
-/// Beside the tables, whose own arrays are fixed: what a z-score of an entry is over, and how far out chance lists it.
+/// Adds the moments that the z-score of an entry uses, and the z-scores that Gaussian entries would have.
+/// They go beside the tables, because the format of the tables' own arrays is fixed.
 void addMomentArrays(ResultSet& results, Moments moments, const LineNames& of, const TableForm& form)
 {
     const std::string path = "analyses/tables/" + of.circuit + "_" + of.line;
@@ -168,7 +169,7 @@ void addMomentArrays(ResultSet& results, Moments moments, const LineNames& of, c
     add("mean", "Mean", std::move(moments.mean));
     add("deviation", "Deviation", std::move(moments.deviation));
     ResultArray null = realArray(form.precision, path + "_null_z", {static_cast<std::size_t>(form.sizes.k)},
-                                 gaussianPlaces(form.sizes.k, moments.entries), {"rank"});
+                                 gaussianPlaces(form.sizes.k, moments.entries), {Axis::Rank});
     null.title = std::string("Of Gaussian entries, ") + of.line + "s of " + of.circuit;
     null.unit = "deviations";
     null.definition = gaussianPlacesFormula;
@@ -183,11 +184,11 @@ void addTablesArrays(ResultSet& results, Tables tables, CircuitKind kind, const 
     const std::string row = isQk ? "query token" : "source token";
     const std::string col = isQk ? "key token" : "output token";
     const auto add = [&](const char* name, std::vector<std::int32_t> ids, const char* valuesName,
-                         std::vector<double> values, std::size_t tokens, const std::string& axis,
+                         std::vector<double> values, std::size_t tokens, Axis axis,
                          const std::string& what) {
         const std::vector<std::size_t> shape{form.sizes.heads, tokens,
                                              static_cast<std::size_t>(form.sizes.k)};
-        const std::vector<std::string> axes{"analysed head", axis, "rank"};
+        const std::vector<ArrayAxis> axes{Axis::AnalysedHead, axis, Axis::Rank};
         ResultArray idArray;
         idArray.path = folder + name;
         idArray.shape = shape;

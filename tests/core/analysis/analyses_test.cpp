@@ -280,7 +280,7 @@ private slots:
                     || std::holds_alternative<std::vector<std::complex<double>>>(array.values);
                 const bool isInteger = std::holds_alternative<std::vector<std::int32_t>>(array.values);
                 const bool isCount = array.path.starts_with("analyses/skipless/")
-                    && array.axes == std::vector<std::string>{"pair"}; // does not fit into a float
+                    && array.axes == std::vector<ArrayAxis>{Axis::Pair}; // does not fit into a float
                 QVERIFY2(isInteger || isCount || isDouble == (precision == Precision::F64),
                          array.path.c_str());
             }

@@ -1,3 +1,4 @@
+#include "core/results/array_cut.h"
 #include "tests/support/every_input.h"
 #include "tests/support/program.h"
 
@@ -40,40 +41,35 @@ const std::vector<std::pair<Circuits, ResultSet>>& models()
     return all;
 }
 
-/// Tells whether dimensions `at` and `at` + 1 are all heads of the model, by the rule of ui/document/array_part.cpp.
-bool isHead(const ResultArray& array, std::size_t at, const ModelConfig& config)
+ModelCard cardOf(const ModelConfig& config)
 {
-    return array.shape.size() >= at + 2 && array.shape[at] == static_cast<std::size_t>(config.nLayers)
-        && array.shape[at + 1] == static_cast<std::size_t>(config.nHeads)
-        && array.axes[at].find("layer") != std::string::npos
-        && array.axes[at + 1].find("head") != std::string::npos;
+    ModelCard card;
+    card.nLayers = config.nLayers;
+    card.nHeads = config.nHeads;
+    return card;
 }
 
 /// Number of dimensions that remain when an array is cut at the selected head, heads or layer.
 std::size_t leftOver(const ResultArray& array, const ModelConfig& config)
 {
-    if (isHead(array, 0, config))
-        return array.shape.size() - (isHead(array, 2, config) ? 4 : 2);
-    const bool isOfLayers =
-        array.shape.size() > 2 && array.shape[0] == static_cast<std::size_t>(config.nLayers);
-    const std::string first = array.axes.empty() ? std::string() : array.axes[0];
-    return array.shape.size() - (first == "analysed head" || (isOfLayers && first == "layer") ? 1 : 0);
+    return array.shape.size() - headDimensions(headAxes(array, cardOf(config)));
 }
 
 bool fits(const Picture& picture, const ResultArray& array, const ModelConfig& config)
 {
     const std::size_t left = leftOver(array, config);
-    const bool isGrid = isHead(array, 0, config) && array.shape.size() == 2;
-    const bool isOfPairs = isHead(array, 0, config) && isHead(array, 2, config) && array.shape.size() == 4;
+    const HeadAxes heads = headAxes(array, cardOf(config));
+    const bool isGrid = heads == HeadAxes::OneHead && array.shape.size() == 2;
+    const bool isOfPairs = heads == HeadAxes::TwoHeads && array.shape.size() == 4;
     switch (picture.kind) {
     case Picture::Kind::HeadGrid:
     case Picture::Kind::Histogram:
     case Picture::Kind::HeadPlane: return isGrid;
     case Picture::Kind::HeadPairs: // or one row per head
-        return isOfPairs || (isHead(array, 0, config) && array.shape.size() == 3);
+        return isOfPairs || (heads == HeadAxes::OneHead && array.shape.size() == 3);
     case Picture::Kind::Diagram: return isOfPairs;
     case Picture::Kind::HeadMap:
-        return isHead(array, 0, config) && array.shape.size() == 3 && array.shape[2] == 2;
+        return heads == HeadAxes::OneHead && array.shape.size() == 3 && array.shape[2] == 2;
     case Picture::Kind::Points: return left == 1;
     case Picture::Kind::Matrix: return left >= 2;                       // boxes choose among the first ones
     case Picture::Kind::Table: return left >= 1 || isGrid || isOfPairs; // pairs are sorted

@@ -73,7 +73,7 @@ private slots:
     void arraysComeBackFromTheirTables()
     {
         ResultArray array;
-        array.axes = {"layer", "head"};
+        array.axes = {Axis::Layer, Axis::Head};
         array.shape = {2, 3};
         array.values = std::vector<double>{0.1, -2, 1e300, 5e-324, 0, 7};
         const Table table = tableOf(array);

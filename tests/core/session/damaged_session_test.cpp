@@ -43,7 +43,7 @@ Session smallSession()
         ResultArray array;
         array.path = std::string("scores/") + name;
         array.shape = {2, 3};
-        array.axes = {"layer", "head"};
+        array.axes = {Axis::Layer, Axis::Head};
         array.definition = "a number of each head";
         array.values = std::vector<float>{1, 2, 3, 4, 5, 6};
         session.results.arrays.push_back(std::move(array));

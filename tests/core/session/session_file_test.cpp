@@ -20,12 +20,12 @@ using namespace headwise::test;
 namespace {
 
 template <typename T>
-ResultArray array(std::string path, std::vector<std::size_t> shape, std::vector<std::string> axes)
+ResultArray array(std::string path, std::vector<std::size_t> shape, const std::vector<std::string>& axes)
 {
     ResultArray result;
     result.path = std::move(path);
     result.shape = std::move(shape);
-    result.axes = std::move(axes);
+    result.axes = axesNamed(axes);
     std::vector<T> values(
         std::accumulate(result.shape.begin(), result.shape.end(), std::size_t(1), std::multiplies<>()));
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -326,7 +326,7 @@ private slots:
             for (ResultArray& a : s.results.arrays)
                 if (a.path == path) {
                     const std::string group = path;
-                    a = array<float>(group, shape, a.axes);
+                    a = array<float>(group, shape, axisNames(a.axes));
                 }
         };
         QVERIFY(failsWith(readSession(damaged([&](Session& s) {
@@ -381,7 +381,7 @@ private slots:
             return damaged([&](Session& s) {
                 for (ResultArray& a : s.results.arrays)
                     if (a.path == "tables/full_ov/values")
-                        a.axes = axes;
+                        a.axes = axesNamed(axes);
             });
         };
         for (const auto& axes :

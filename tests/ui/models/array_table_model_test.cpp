@@ -20,12 +20,12 @@ namespace {
 constexpr int patience = 60000; // ms, on a loaded machine
 
 /// −3, −2, …
-ResultArray arrayOf(std::string path, std::vector<std::size_t> shape, std::vector<std::string> axes)
+ResultArray arrayOf(std::string path, std::vector<std::size_t> shape, const std::vector<std::string>& axes)
 {
     ResultArray array;
     array.path = std::move(path);
     array.shape = std::move(shape);
-    array.axes = std::move(axes);
+    array.axes = axesNamed(axes);
     std::size_t size = 1;
     for (const std::size_t length : array.shape)
         size *= length;

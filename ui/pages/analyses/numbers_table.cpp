@@ -23,7 +23,7 @@ QString shapeText(const ResultArray& array)
     for (std::size_t i = 0; i < array.shape.size(); ++i)
         parts << QStringLiteral("%1 %2")
                      .arg(array.shape[i])
-                     .arg(i < array.axes.size() ? text(array.axes[i]) : QString());
+                     .arg(i < array.axes.size() ? text(array.axes[i].name()) : QString());
     return parts.isEmpty() ? NumbersTable::tr("one number") : parts.join(QStringLiteral(" × "));
 }
 

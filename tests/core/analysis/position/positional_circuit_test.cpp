@@ -301,7 +301,7 @@ private slots:
         const ResultSet some = test::analysed(circuits, {"positional_circuit", "position_kernel"}, options);
         const ResultSet all = test::analysed(circuits, {"positional_circuit", "position_kernel"}, exactly());
         for (const ResultArray& array : some.arrays) {
-            if (array.axes[0] != "layer" || array.axes[1] != "head")
+            if (array.axes[0] != Axis::Layer || array.axes[1] != Axis::Head)
                 continue;
             QVERIFY(std::isnan(ofHead(circuits, some, array.path, {0, 1})(0, 0)));
             QVERIFY(ofHead(circuits, some, array.path, {1, 1}) == ofHead(circuits, all, array.path, {1, 1}));

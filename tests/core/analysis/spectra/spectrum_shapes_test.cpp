@@ -85,7 +85,7 @@ private slots:
             QVERIFY(std::isnan(layer[head * 15 + 10]));
         }
         QCOMPARE(results.find("analyses/spectrum_shapes/ov_of_layer")->axes,
-                 (std::vector<std::string>{"layer", "head", "member", "singular value"}));
+                 (std::vector<ArrayAxis>{Axis::Layer, Axis::Head, Axis::Member, Axis::SingularValue}));
         QVERIFY(areNear(part(shapes(results, "ov_by_layer"), 0, 5), {1, 0.75, 0.25, 0.125, 0}, 1e-14));
     }
 
