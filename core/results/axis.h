@@ -15,11 +15,11 @@ enum class Axis : std::uint8_t {
     // Heads, layers and the sizes of the model.
     Layer,
     Head,
-    EarlierLayer, ///< Of the head that writes, in a pair of heads.
+    EarlierLayer, ///< The head that writes, in a pair of heads.
     EarlierHead,
-    LaterLayer, ///< Of the head that reads.
+    LaterLayer, ///< The head that reads.
     LaterHead,
-    OtherLayer, ///< Of the second head, in a pair without order.
+    OtherLayer, ///< The second head, in a pair without order.
     OtherHead,
     OtherModelLayer,
     OtherModelHead,

@@ -20,8 +20,7 @@ std::size_t countOf(const ResultArray::Values& values)
 
 } // namespace
 
-Results::Results(const ModelConfig& config, Precision precision, std::string folder,
-                 std::vector<ArraySpec> specs)
+Results::Results(const ModelConfig& config, Precision precision, std::vector<ArraySpec> specs)
     : m_nLayers(static_cast<std::size_t>(config.nLayers))
     , m_nHeads(static_cast<std::size_t>(config.nHeads))
     , m_precision(precision)
@@ -49,12 +48,14 @@ ResultArray& Results::put(const std::string& path, ComplexNumbers numbers)
 
 ResultArray& Results::put(const std::string& path, std::vector<double> values)
 {
-    return put(path, {values.size()}, std::move(values));
+    std::vector<std::size_t> shape{values.size()};
+    return put(path, std::move(shape), std::move(values));
 }
 
 ResultArray& Results::put(const std::string& path, std::vector<std::int32_t> values)
 {
-    return put(path, {values.size()}, std::move(values));
+    std::vector<std::size_t> shape{values.size()};
+    return put(path, std::move(shape), std::move(values));
 }
 
 ResultArray& Results::put(const std::string& path, std::vector<std::size_t> shape, std::vector<double> values)

@@ -97,7 +97,7 @@ PictureNumbers arrayNumbers(const Session& session, const ResultArray& array, st
     const auto axis = [&](std::size_t dimension) { return part.axes[dimension].name(); };
     if (part.shape.size() == 1)
         return withTable({part.shape[0], 1}, std::move(part.values),
-                         {axis(0), counted(part.shape[0]), {Axis::Value}});
+                         {axis(0), counted(part.shape[0]), {"value"}});
     if (part.shape.size() == 2)
         return withTable(part.shape, std::move(part.values),
                          {axis(0), counted(part.shape[0]), counted(part.shape[1])});

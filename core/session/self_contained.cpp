@@ -104,8 +104,8 @@ Result<ResultSet> copied(const Circuits& circuits, const Task& task)
         return U.error();
     const ModelConfig& config = circuits.config();
     const std::size_t L = config.nLayers, H = config.nHeads, d = config.dModel, r = config.dHead;
-    const std::vector<std::string> down{Axis::Layer, Axis::Head, Axis::Residual, Axis::HeadDimension};
-    const std::vector<std::string> up{Axis::Layer, Axis::Head, Axis::HeadDimension, Axis::Residual};
+    const std::vector<ArrayAxis> down{Axis::Layer, Axis::Head, Axis::Residual, Axis::HeadDimension};
+    const std::vector<ArrayAxis> up{Axis::Layer, Axis::Head, Axis::HeadDimension, Axis::Residual};
     Factors<Scalar> factors = std::move(read).value();
     ResultSet results;
     results.arrays.push_back(
@@ -117,10 +117,10 @@ Result<ResultSet> copied(const Circuits& circuits, const Task& task)
     results.arrays.push_back(
         described("factors/ov/b", {L, H, r, d}, std::move(factors.ovB), up, "W_O; OV = a b", "W_O"));
     results.arrays.push_back(described("embedding", {static_cast<std::size_t>(config.dVocab), d},
-                                       std::move(E).value(), {"token", "residual"},
+                                       std::move(E).value(), {Axis::Token, Axis::Residual},
                                        "W_E of the weights in use", "Embedding"));
     results.arrays.push_back(described("unembedding", {d, static_cast<std::size_t>(config.dVocabOut)},
-                                       std::move(U).value(), {"residual", "token"},
+                                       std::move(U).value(), {Axis::Residual, Axis::Token},
                                        "W_U of the weights in use", "Unembedding"));
     return results;
 }

@@ -20,9 +20,9 @@ inline void run(OpenedResults& opened, std::string_view id)
     opened.page.figures(); // draws them all
 }
 
-inline ui::ArrayPart numbers(OpenedResults& opened, const char* path)
+inline ArrayPart numbers(OpenedResults& opened, const char* path)
 {
-    return ui::wholeArray(*opened.workspace.model()->results()->find(path));
+    return wholeArray(*opened.workspace.model()->results()->find(path));
 }
 
 } // namespace headwise::test

@@ -5,6 +5,7 @@
 #include "core/tokenizer/token_text.h"
 #include "core/tokenizer/tokenizer.h"
 #include "tests/support/analysed.h"
+#include "tests/support/family_model.h"
 
 namespace headwise::test {
 
@@ -43,6 +44,44 @@ inline std::vector<std::string> fittingAnalyses(const ModelConfig& config, const
             names.emplace_back(analysis.id);
     }
     return names;
+}
+
+/// Returns the results of every analysis that applies to this model, with all inputs.
+inline ResultSet everything(const Circuits& circuits, Embedding embedding)
+{
+    AnalysisOptions options = everyInput(circuits.config(), {{0, 0}, {1, 1}});
+    options.embedding = embedding;
+    return analysed(circuits, fittingAnalyses(circuits.config(), options), options);
+}
+
+/// Learned positions; rotary ones with grouped heads and a gated MLP; an unprocessed model after the first MLP; parallel
+/// blocks; ALiBi; layers of different windows. Every analysis applies to one of them, and every array is in one.
+inline const std::vector<std::pair<Circuits, ResultSet>>& everyArray()
+{
+    static const auto all = [] {
+        ToyOptions rotary = llamaOptions();
+        rotary.qkvBias = true;
+        ToyOptions parallel;
+        parallel.parallel = true;
+        parallel.dModel = parallel.nHeads * parallel.dHead;
+        static const QTemporaryDir folder; // of the models that are read from families' own files
+        const auto family = [](const char* name) {
+            return circuitsOf(
+                writeFamily(folder.filePath(QLatin1String(name)).toStdString(), familyModel(name)));
+        };
+        const std::vector<std::pair<Circuits, Embedding>> models{
+            {toyCircuits({}), Embedding::Raw},
+            {toyCircuits(rotary), Embedding::Raw},
+            {toyCircuits({}, noProcessing()), Embedding::Mlp0},
+            {toyCircuits(parallel), Embedding::Raw},
+            {family("bloom"), Embedding::Raw},
+            {family("gpt_neo"), Embedding::Raw}};
+        std::vector<std::pair<Circuits, ResultSet>> made;
+        for (const auto& [circuits, embedding] : models)
+            made.emplace_back(circuits, everything(circuits, embedding));
+        return made;
+    }();
+    return all;
 }
 
 } // namespace headwise::test

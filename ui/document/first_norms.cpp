@@ -1,6 +1,8 @@
 #include "ui/document/first_norms.h"
 
+#include "core/analysis/catalogue.h"
 #include "core/base/parallel.h"
+#include "core/results/results.h"
 #include "ui/document/about_model.h"
 
 #include <utility>
@@ -16,7 +18,7 @@ void FirstNorms::start(std::shared_ptr<const Circuits> circuits)
 {
     stop();
     m_circuits = std::move(circuits);
-    m_norms.emplace(m_circuits->config());
+    m_norms = RealNumbers::perHead(m_circuits->config());
     startLayer();
 }
 
@@ -52,8 +54,8 @@ void FirstNorms::startLayer()
                 return; // The analyses say what is wrong.
             for (int head = 0; head < m_circuits->config().nHeads; ++head)
                 m_norms->set({m_layer, head}, (*norms)[static_cast<std::size_t>(head)]);
-            m_array = m_norms->array(Precision::F32, "spectra/ov/frobenius_norm", "Norm of OV",
-                                     "sqrt(Σσ²), σ = singular values of W_V W_O");
+            Results results(m_circuits->config(), Precision::F32, findAnalysis("spectra")->arrays);
+            m_array = results.put("spectra/ov/frobenius_norm", *m_norms);
             if (++m_layer < m_circuits->config().nLayers)
                 startLayer();
             emit changed();

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "core/analysis/per_head.h"
 #include "core/circuits/circuits.h"
+#include "core/results/numbers.h"
+#include "core/results/result_set.h"
 #include "ui/base/job.h"
 
 #include <memory>
@@ -30,7 +31,7 @@ private:
     void startLayer();
 
     std::shared_ptr<const Circuits> m_circuits;
-    std::optional<PerHead> m_norms;
+    std::optional<RealNumbers> m_norms;
     std::optional<ResultArray> m_array;
     int m_layer = 0;
     Job m_job;

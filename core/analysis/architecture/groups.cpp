@@ -1,6 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
-#include "core/analysis/top_lists.h"
+#include "core/analysis/selected_heads.h"
 #include "core/circuits/subspace.h"
 #include "core/results/picture_of.h"
 
@@ -28,6 +27,48 @@ std::string whyNotGroups(const ModelConfig& config, const AnalysisOptions&)
     if (config.nHeads == config.nKvHeads)
         return "Every query head of this model has keys and values of its own, so there are no groups.";
     return {};
+}
+
+struct GroupScore {
+    const char* name;
+    const char* title;
+    const char* formula;
+    const char* null;
+};
+constexpr std::array<GroupScore, 3> groupScores{{
+    {"query_overlap", "Query subspaces, overlap",
+     "‖U_iᵀ U_j‖²_F, U = orthonormal basis of the columns of W_Q (singular vectors with σ > d_model ε σ₁, ε = 2^-23; NaN without any)",
+     "; null: random subspaces of the same ranks"},
+    {"qk_cosine", "QK, cosine", "⟨W_Q^i W_Kᵀ, W_Q^j W_Kᵀ⟩_F / (‖·‖_F ‖·‖_F)",
+     "; null: Gaussian W_Q, each group's ‖G‖_F/(√d_model tr G) as the deviation, G = W_KᵀW_K"},
+    {"ov_cosine", "OV, cosine", "⟨W_V W_O^i, W_V W_O^j⟩_F / (‖·‖_F ‖·‖_F)",
+     "; null: Gaussian W_O, each group's ‖G‖_F/(√d_model tr G) as the deviation, G = W_VᵀW_V"},
+}};
+
+std::vector<ArraySpec> groupsArrays()
+{
+    const std::string folder = groupsFolder;
+    std::vector<ArraySpec> all;
+    for (const GroupScore& score : groupScores) {
+        const std::string title = score.title, formula = score.formula;
+        all.push_back(
+            {folder + "mean_" + score.name, headAxes(), title + " with the rest of the group",
+             formula + ", mean over the other query heads j of i's group that are not zero" + score.null});
+        all.push_back({folder + score.name, headAxes({Axis::Member}), title + " with each of the group",
+                       formula + ", j = each query head of i's group" + score.null});
+    }
+    all.push_back(
+        {folder + "query_overlap_null",
+         {Axis::Layer},
+         "Query subspaces of different groups, overlap",
+         std::string(groupScores[0].formula) + ", mean over heads i, j of different groups of a layer"});
+    all.push_back(
+        {.path = folder + "group",
+         .axes = headAxes(),
+         .title = "Group",
+         .definition = "⌊head / (n_heads / n_kv_heads)⌋: the key/value head that a query head reads",
+         .type = NumberType::Whole});
+    return all;
 }
 
 /// One query head of a group, with the matrices that compare its circuits. G_K = W_KᵀW_K and G_V = W_VᵀW_V belong to the group.
@@ -107,22 +148,18 @@ private:
     std::vector<Moments> m_chance;
 };
 
-struct Numbers {
-    PerHead overlap, qkCosine, ovCosine;             // [L, H, member]
-    PerHead meanOverlap, meanQkCosine, meanOvCosine; // [L, H], over the other members
-    std::vector<double> between;                     // [L] mean overlap of heads of different groups
+struct GroupNumbers {
+    std::vector<RealNumbers> pairs; // [L, H, member], as groupScores
+    std::vector<RealNumbers> means; // [L, H], over the other members
+    std::vector<double> between;    // [L] mean overlap of heads of different groups
     using ByLayer = std::vector<std::vector<Moments>>;
     std::array<ByLayer, 3> chance;     // of each number of a head and another of its group
     std::array<ByLayer, 3> meanChance; // of each mean over the others
     ByLayer betweenChance;             // of `between`
 
-    explicit Numbers(const ModelConfig& config)
-        : overlap(config, membersOf(config))
-        , qkCosine(config, membersOf(config))
-        , ovCosine(config, membersOf(config))
-        , meanOverlap(config)
-        , meanQkCosine(config)
-        , meanOvCosine(config)
+    explicit GroupNumbers(const ModelConfig& config)
+        : pairs(groupScores.size(), RealNumbers::perHead(config, membersOf(config)))
+        , means(groupScores.size(), RealNumbers::perHead(config))
         , between(static_cast<std::size_t>(config.nLayers), std::numeric_limits<double>::quiet_NaN())
         , betweenChance(between.size())
     {
@@ -144,7 +181,7 @@ public:
             m_isAsked[index(head)] = true;
     }
 
-    Result<Numbers> run()
+    Result<GroupNumbers> run()
     {
         const auto done =
             parallelFor(m_config.nLayers, m_task, "groups", [&](int layer) { return readLayer(layer); });
@@ -231,18 +268,16 @@ private:
             const std::array<double, 3> values{overlap(a.queries, b.queries),
                                                cosine(qk(a, b), qk(a, a), qk(b, b)),
                                                cosine(ov(a, b), ov(a, a), ov(b, b))};
-            m_numbers.overlap.row(head)[i] = values[0];
-            m_numbers.qkCosine.row(head)[i] = values[1];
-            m_numbers.ovCosine.row(head)[i] = values[2];
             const std::array chance{overlapOfChance(a.queries, b.queries),
                                     cosineOfChance(gramK, a.W_Q.rows()), cosineOfChance(gramV, a.W_Q.rows())};
-            for (std::size_t n = 0; n < others.size() && i != own; ++n)
-                others[n].add(values[n], chance[n]);
+            for (std::size_t n = 0; n < others.size(); ++n) {
+                m_numbers.pairs[n].of(head)[i] = values[n];
+                if (i != own)
+                    others[n].add(values[n], chance[n]);
+            }
         }
-        m_numbers.meanOverlap.set(head, others[0].mean());
-        m_numbers.meanQkCosine.set(head, others[1].mean());
-        m_numbers.meanOvCosine.set(head, others[2].mean());
         for (std::size_t n = 0; n < others.size(); ++n) {
+            m_numbers.means[n].set(head, others[n].mean());
             const auto layer = static_cast<std::size_t>(head.layer);
             std::vector<Moments>& ofLayer = m_numbers.chance[n][layer];
             ofLayer.insert(ofLayer.end(), others[n].chance().begin(), others[n].chance().end());
@@ -267,28 +302,12 @@ private:
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
     const Task& m_task;
-    Numbers m_numbers;
+    GroupNumbers m_numbers;
     std::vector<bool> m_isAsked;
 };
 
-struct Score {
-    const char* name;
-    const char* title;
-    const char* formula;
-    const char* null;
-};
-constexpr std::array<Score, 3> scores{{
-    {"query_overlap", "Query subspaces, overlap",
-     "‖U_iᵀ U_j‖²_F, U = orthonormal basis of the columns of W_Q (singular vectors with σ > d_model ε σ₁, ε = 2^-23; NaN without any)",
-     "; null: random subspaces of the same ranks"},
-    {"qk_cosine", "QK, cosine", "⟨W_Q^i W_Kᵀ, W_Q^j W_Kᵀ⟩_F / (‖·‖_F ‖·‖_F)",
-     "; null: Gaussian W_Q, each group's ‖G‖_F/(√d_model tr G) as the deviation, G = W_KᵀW_K"},
-    {"ov_cosine", "OV, cosine", "⟨W_V W_O^i, W_V W_O^j⟩_F / (‖·‖_F ‖·‖_F)",
-     "; null: Gaussian W_O, each group's ‖G‖_F/(√d_model tr G) as the deviation, G = W_VᵀW_V"},
-}};
-
 /// Sets the null of query heads that share only W_K and W_V: W_Q and W_O are Gaussian.
-void setNull(ResultArray& array, const Numbers::ByLayer& chance)
+void setNull(ResultArray& array, const GroupNumbers::ByLayer& chance)
 {
     std::vector<Moments> all;
     for (const std::vector<Moments>& ofLayer : chance)
@@ -307,60 +326,32 @@ std::pair<double, double> rangeOf(const ModelConfig& config, std::size_t score)
     return score == 0 ? std::pair(0.0, r) : std::pair(-1.0, 1.0);
 }
 
-ResultSet resultsOf(const Numbers& numbers, const AnalysisContext& context)
-{
-    const ModelConfig& config = context.circuits.config();
-    const Precision precision = context.options.precision;
-    const std::array<const PerHead*, 3> pairs{&numbers.overlap, &numbers.qkCosine, &numbers.ovCosine};
-    const std::array<const PerHead*, 3> means{&numbers.meanOverlap, &numbers.meanQkCosine,
-                                              &numbers.meanOvCosine};
-    ResultSet results;
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-        ResultArray mean = means[i]->array(
-            precision, groupsFolder + std::string("mean_") + scores[i].name,
-            std::string(scores[i].title) + " with the rest of the group",
-            std::string(scores[i].formula)
-                + ", mean over the other query heads j of i's group that are not zero" + scores[i].null);
-        mean.range = rangeOf(config, i);
-        setNull(mean, numbers.meanChance[i]);
-        results.arrays.push_back(std::move(mean));
-        ResultArray pair = pairs[i]->array(
-            precision, groupsFolder + std::string(scores[i].name),
-            std::string(scores[i].title) + " with each of the group",
-            std::string(scores[i].formula) + ", j = each query head of i's group" + scores[i].null, Axis::Member);
-        pair.range = rangeOf(config, i);
-        setNull(pair, numbers.chance[i]);
-        results.arrays.push_back(std::move(pair));
-    }
-    ResultArray between = realArray(precision, groupsFolder + std::string("query_overlap_null"),
-                                    {numbers.between.size()}, numbers.between, {Axis::Layer});
-    between.title = "Query subspaces of different groups, overlap";
-    between.definition =
-        std::string(scores[0].formula) + ", mean over heads i, j of different groups of a layer";
-    between.range = rangeOf(config, 0);
-    setNull(between, numbers.betweenChance);
-    results.arrays.push_back(std::move(between));
-
-    std::vector<std::int32_t> group;
-    group.reserve(static_cast<std::size_t>(config.nLayers) * config.nHeads);
-    for (int i = 0; i < config.nLayers * config.nHeads; ++i)
-        group.push_back(i % config.nHeads / membersOf(config));
-    ResultArray ids =
-        integerArray(groupsFolder + std::string("group"),
-                     {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
-                     std::move(group), {Axis::Layer, Axis::Head});
-    ids.title = "Group";
-    ids.definition = "⌊head / (n_heads / n_kv_heads)⌋: the key/value head that a query head reads";
-    results.arrays.push_back(std::move(ids));
-    return results;
-}
-
 Result<ResultSet> runGroups(const AnalysisContext& context, const Task& task)
 {
     const auto numbers = Groups(context, task).run();
     if (!numbers)
         return numbers.error();
-    return resultsOf(*numbers, context);
+    const ModelConfig& config = context.circuits.config();
+    const std::string folder = groupsFolder;
+    Results results = resultsOf(context, groupsArrays());
+    for (std::size_t i = 0; i < groupScores.size(); ++i) {
+        ResultArray& mean = results.put(folder + "mean_" + groupScores[i].name, numbers->means[i]);
+        mean.range = rangeOf(config, i);
+        setNull(mean, numbers->meanChance[i]);
+        ResultArray& pair = results.put(folder + groupScores[i].name, numbers->pairs[i]);
+        pair.range = rangeOf(config, i);
+        setNull(pair, numbers->chance[i]);
+    }
+    ResultArray& between = results.put(folder + "query_overlap_null", numbers->between);
+    between.range = rangeOf(config, 0);
+    setNull(between, numbers->betweenChance);
+    WholeNumbers group = WholeNumbers::perHead(config);
+    for (int layer = 0; layer < config.nLayers; ++layer) {
+        for (int head = 0; head < config.nHeads; ++head)
+            group.set({layer, head}, head / membersOf(config));
+    }
+    results.put(folder + "group", std::move(group));
+    return std::move(results).finish();
 }
 
 AnalysisCost groupsCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -402,6 +393,7 @@ Analysis groupsAnalysis()
         .whyNot = whyNotGroups,
         .cost = groupsCost,
         .run = runGroups,
+        .arrays = groupsArrays(),
         .pictures = groupsPictures()};
 }
 

@@ -1,7 +1,7 @@
 #include "core/analysis/architecture/neuron_tokens.h"
 
-#include "core/analysis/per_head.h"
-#include "core/analysis/top_lists.h"
+#include "core/analysis/entry_lists.h"
+#include "core/analysis/selected_heads.h"
 #include "core/circuits/mlp_tokens.h"
 #include "core/circuits/token_scan.h"
 
@@ -137,16 +137,35 @@ neuronTokens(const AnalysisContext& context, const std::vector<NeuronLists>& neu
     return found;
 }
 
-void addNeuronTokens(ResultSet& results, const AnalysisContext& context, const std::string& path,
+void addNeuronTokenSpecs(std::vector<ArraySpec>& specs, const std::string& path, const std::string& condition)
+{
+    const auto add = [&](const char* name, const std::string& title, const std::string& formula,
+                         const std::string& when) {
+        ArraySpec values{.path = path + name + "_values",
+                         .axes = headAxes({Axis::Neuron, Axis::Rank}),
+                         .title = title + ", score",
+                         .definition = formula + " of the neurons beside this head, the best of them first",
+                         .condition = when};
+        ArraySpec ids = values;
+        ids.path = path + name + "_ids";
+        ids.title = title;
+        ids.unit = "token";
+        ids.type = NumberType::Whole;
+        specs.insert(specs.end(), {std::move(ids), std::move(values)});
+    };
+    add("_writes", "Token it writes", "the largest entries of w_out W_U", condition);
+    add("_reads", "Token that excites it", "the largest entries of E w_in", condition);
+    add("_gates", "Token that opens its gate", "the largest entries of E w_gate", "gated MLPs");
+}
+
+void putNeuronTokens(Results& results, const AnalysisContext& context, const std::string& path,
                      const NeuronLists& lists, const std::map<NeuronId, NeuronTokens>& tokens)
 {
     const ModelConfig& config = context.circuits.config();
-    const auto length = static_cast<std::size_t>(
-        std::min(context.options.tableSize, std::max(config.dVocab, config.dVocabOut)));
-    const std::vector<std::size_t> shape{static_cast<std::size_t>(config.nLayers),
-                                         static_cast<std::size_t>(config.nHeads), listedNeurons, length};
-    TopLists writes({Axis::Layer, Axis::Head, Axis::Neuron, Axis::Rank}, shape);
-    TopLists reads = writes, gates = writes;
+    EntryLists writes =
+        EntryLists::perHead(config, listedNeurons,
+                            std::min(context.options.tableSize, std::max(config.dVocab, config.dVocabOut)));
+    EntryLists reads = writes, gates = writes;
     for (std::size_t head = 0; head < lists.size(); ++head) {
         std::size_t at = head * listedNeurons;
         for (const NeuronId neuron : lists[head]) {
@@ -156,20 +175,20 @@ void addNeuronTokens(ResultSet& results, const AnalysisContext& context, const s
             gates.set(at++, of.gates);
         }
     }
-    const auto add = [&](const TopLists& of, const std::string& name, const std::string& title,
-                         const std::string& formula, std::string_view more = {}) {
-        const std::string definition =
-            formula + " of the neurons beside this head, the best of them first" + std::string(more);
-        results.arrays.push_back(of.ids(path + name + "_ids", title, definition));
-        results.arrays.push_back(
-            of.values(context.options.precision, path + name + "_values", title + ", score", definition));
-    };
     const std::string_view mlp0 = mlp0Reads(context.tokens->embedding, config);
-    add(writes, "_writes", "Token it writes", "the largest entries of w_out W_U");
-    add(reads, "_reads", config.gatedMlp ? "Token it multiplies by its gate" : "Token that excites it",
-        "the largest entries of E w_in", mlp0);
+    const auto put = [&](const std::string& name, const EntryLists& of, std::string_view more,
+                         const char* title) {
+        ResultArray& ids = results.put(path + name + "_ids", of.ids);
+        ids.title = title;
+        ids.definition += more;
+        ResultArray& values = results.put(path + name + "_values", of.values);
+        values.title = std::string(title) + ", score";
+        values.definition += more;
+    };
+    put("_writes", writes, {}, "Token it writes");
+    put("_reads", reads, mlp0, config.gatedMlp ? "Token it multiplies by its gate" : "Token that excites it");
     if (config.gatedMlp)
-        add(gates, "_gates", "Token that opens its gate", "the largest entries of E w_gate", mlp0);
+        put("_gates", gates, mlp0, "Token that opens its gate");
 }
 
 AnalysisCost neuronTokensCost(const ModelConfig& config, const AnalysisOptions& options, double neurons)

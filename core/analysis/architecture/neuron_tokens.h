@@ -2,6 +2,7 @@
 
 #include "core/analysis/catalogue.h"
 #include "core/circuits/token_table.h"
+#include "core/results/results.h"
 
 #include <compare>
 #include <map>
@@ -34,10 +35,13 @@ inline constexpr std::size_t listedNeurons = 20;        ///< Maximum number of n
 Result<std::map<NeuronId, NeuronTokens>>
 neuronTokens(const AnalysisContext& context, const std::vector<NeuronLists>& neurons, const Task& task);
 
-/// Adds PATH_writes_ids, PATH_writes_values, PATH_reads_ids and PATH_reads_values, [layer, head, neuron, rank].
-/// Gated MLPs also get PATH_gates_ids and PATH_gates_values.
+/// Adds the specs of PATH_writes_ids, PATH_writes_values, PATH_reads_ids, PATH_reads_values and, of gated MLPs,
+/// PATH_gates_ids and PATH_gates_values, [layer, head, neuron, rank].
+/// \param condition of the arrays that every MLP has
+void addNeuronTokenSpecs(std::vector<ArraySpec>& specs, const std::string& path,
+                         const std::string& condition);
 /// \param lists as PATH_layer and PATH_neuron
-void addNeuronTokens(ResultSet& results, const AnalysisContext& context, const std::string& path,
+void putNeuronTokens(Results& results, const AnalysisContext& context, const std::string& path,
                      const NeuronLists& lists, const std::map<NeuronId, NeuronTokens>& tokens);
 
 /// \param neurons number of distinct neurons

@@ -1,7 +1,6 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/architecture/neuron_tokens.h"
-#include "core/analysis/per_head.h"
-#include "core/analysis/top_lists.h"
+#include "core/analysis/selected_heads.h"
 #include "core/circuits/subspace.h"
 #include "core/results/picture_of.h"
 
@@ -10,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 namespace headwise {
 
@@ -58,6 +56,47 @@ std::size_t wayCount(const ModelConfig& config)
 bool isOfReaders(std::size_t way)
 {
     return way == Way::O || way == Way::Gate;
+}
+
+std::string neuronsPath(std::size_t way)
+{
+    return neuronsFolder + std::string(ways[way].name);
+}
+
+std::vector<ArraySpec> neuronsArrays()
+{
+    std::vector<ArraySpec> lists, tokens, maps;
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+        const std::string path = neuronsPath(way), title = ways[way].title;
+        const std::string formula = std::string(ways[way].formula) + ofTheBasis;
+        const std::string gated = way == Way::Gate ? "gated MLPs" : "";
+        const auto add = [&](const char* name, const char* suffix, NumberType type) {
+            lists.push_back({.path = path + name,
+                             .axes = headAxes({Axis::Rank}),
+                             .title = title + suffix,
+                             .definition = "the largest " + formula
+                                 + (isOfReaders(way) ? ", over the MLPs after the head"
+                                                     : ", over the MLPs before the head"),
+                             .type = type,
+                             .condition = gated});
+        };
+        add("_layer", ", layer", NumberType::Whole);
+        add("_neuron", ", neuron", NumberType::Whole);
+        add("_values", "", NumberType::Real);
+        lists.back().range = {0.0, 1.0};
+        addNeuronTokenSpecs(tokens, path, gated);
+        maps.push_back({.path = path + "_map",
+                        .axes = headAxes({Axis::Neuron}),
+                        .title = title + ", one MLP",
+                        .definition = formula
+                            + (isOfReaders(way) ? ", of the first MLP after the head"
+                                                : ", of the last MLP before the head"),
+                        .range = {{0.0, 1.0}},
+                        .condition = gated + (gated.empty() ? "" : ", ") + "up to ten million numbers"});
+    }
+    lists.insert(lists.end(), tokens.begin(), tokens.end());
+    lists.insert(lists.end(), maps.begin(), maps.end());
+    return lists;
 }
 
 struct Neuron {
@@ -125,7 +164,7 @@ public:
         for (const HeadId head : selectedHeads(m_config, context.options))
             m_heads[index(head)].isAsked = true;
         if (isMapped(m_config))
-            m_maps.assign(wayCount(m_config), PerHead(m_config, m_config.dMlp));
+            m_maps.assign(wayCount(m_config), RealNumbers::perHead(m_config, m_config.dMlp));
     }
 
     Result<ResultSet> run()
@@ -135,21 +174,20 @@ public:
                 return done.error();
             m_task.report(layer + 1, m_config.nLayers, "layers of heads beside neurons");
         }
-        ResultSet results;
+        Results results = resultsOf(m_context, neuronsArrays());
         std::vector<NeuronLists> lists;
         for (std::size_t way = 0; way < wayCount(m_config); ++way) {
-            addLists(results, way);
+            putLists(results, way);
             lists.push_back(listsOf(way));
         }
         const auto tokens = neuronTokens(m_context, lists, m_task);
         if (!tokens)
             return tokens.error();
         for (std::size_t way = 0; way < lists.size(); ++way)
-            addNeuronTokens(results, m_context, neuronsFolder + std::string(ways[way].name), lists[way],
-                            *tokens);
+            putNeuronTokens(results, m_context, neuronsPath(way), lists[way], *tokens);
         for (std::size_t way = 0; way < m_maps.size(); ++way)
-            addMap(results, way);
-        return results;
+            setNull(results.put(neuronsPath(way) + "_map", std::move(m_maps[way])), way);
+        return std::move(results).finish();
     }
 
 private:
@@ -257,19 +295,6 @@ private:
                             std::span<const double>(values.data(), static_cast<std::size_t>(values.size())));
     }
 
-    void addMap(ResultSet& results, std::size_t way)
-    {
-        ResultArray array = m_maps[way].array(m_context.options.precision,
-                                              neuronsFolder + std::string(ways[way].name) + "_map",
-                                              std::string(ways[way].title) + ", one MLP",
-                                              std::string(ways[way].formula) + ofTheBasis
-                                                  + (isOfReaders(way) ? ", of the first MLP after the head"
-                                                                      : ", of the last MLP before the head"),
-                                              Axis::Neuron);
-        setNull(array, way);
-        results.arrays.push_back(std::move(array));
-    }
-
     /// Sets the null: the share of a random direction in subspaces that have the ranks of the heads' subspaces.
     void setNull(ResultArray& array, std::size_t way) const
     {
@@ -282,7 +307,6 @@ private:
             if (r > 0) // Beta(r/2, (d − r)/2)
                 each.push_back({r / d, std::sqrt(2 * r * (d - r) / (d * d * (d + 2)))});
         }
-        array.range = {0.0, 1.0};
         if (each.empty())
             return;
         const Moments null = mixtureOf(each);
@@ -290,38 +314,21 @@ private:
         array.nullDeviation = null.deviation;
     }
 
-    void addLists(ResultSet& results, std::size_t way)
+    void putLists(Results& results, std::size_t way)
     {
-        const std::vector<std::size_t> shape{static_cast<std::size_t>(m_config.nLayers),
-                                             static_cast<std::size_t>(m_config.nHeads), listed};
-        const std::size_t size = m_heads.size() * listed;
-        std::vector<std::int32_t> layers(size, -1);
-        std::vector<std::int32_t> indices(size, -1);
-        std::vector<double> values(size, std::numeric_limits<double>::quiet_NaN());
+        RealNumbers values = RealNumbers::perHead(m_config, listed);
+        WholeNumbers layers(values.shape()), indices(values.shape());
         for (std::size_t head = 0; head < m_heads.size(); ++head) {
-            std::size_t at = head * listed;
+            std::size_t at = 0;
             for (const Neuron& neuron : m_heads[head].best[way].sorted()) {
-                layers[at] = neuron.layer;
-                indices[at] = neuron.index;
-                values[at++] = neuron.value;
+                layers.list(head)[at] = neuron.layer;
+                indices.list(head)[at] = neuron.index;
+                values.list(head)[at++] = neuron.value;
             }
         }
-        const std::vector<ArrayAxis> axes{Axis::Layer, Axis::Head, Axis::Rank};
-        const std::string path = neuronsFolder + std::string(ways[way].name);
-        const std::string title = ways[way].title;
-        const std::string formula = std::string("the largest ") + ways[way].formula + ofTheBasis
-            + (isOfReaders(way) ? ", over the MLPs after the head" : ", over the MLPs before the head");
-        const auto add = [&](ResultArray array, const char* suffix) {
-            array.title = title + suffix;
-            array.definition = formula;
-            results.arrays.push_back(std::move(array));
-        };
-        add(integerArray(path + "_layer", shape, std::move(layers), axes), ", layer");
-        add(integerArray(path + "_neuron", shape, std::move(indices), axes), ", neuron");
-        ResultArray array =
-            realArray(m_context.options.precision, path + "_values", shape, std::move(values), axes);
-        setNull(array, way);
-        add(std::move(array), "");
+        results.put(neuronsPath(way) + "_layer", std::move(layers));
+        results.put(neuronsPath(way) + "_neuron", std::move(indices));
+        setNull(results.put(neuronsPath(way) + "_values", std::move(values)), way);
     }
 
     /// Returns the best neurons of each head, [L H], best first.
@@ -339,7 +346,7 @@ private:
     const ModelConfig& m_config;
     const Task& m_task;
     std::vector<Head> m_heads;
-    std::vector<PerHead> m_maps; // as ways; empty: too large
+    std::vector<RealNumbers> m_maps; // as ways; empty: too large
 };
 
 Result<ResultSet> runNeurons(const AnalysisContext& context, const Task& task)
@@ -428,6 +435,7 @@ Analysis neuronsAnalysis()
         .whyNot = whyNotNeurons,
         .cost = neuronsCost,
         .run = runNeurons,
+        .arrays = neuronsArrays(),
         .pictures = neuronsPictures(),
         .followsFilter = true};
 }

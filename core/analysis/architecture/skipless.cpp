@@ -1,6 +1,6 @@
 #include "core/model/skipless.h"
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/base/matrix.h"
 #include "core/base/parallel.h"
 
@@ -19,6 +19,65 @@ const std::vector<std::string> pairLabels{"Q, P", "K, P", "V, P"};
 const std::vector<std::string> letters{"Q", "K", "V"};
 const std::vector<std::string> precisionNames{"float64", "float32", "bfloat16"};
 constexpr int sampledTokens = 16;
+const std::string skiplessFolder = "analyses/skipless/";
+
+std::vector<ArraySpec> skiplessArrays()
+{
+    std::vector<ArraySpec> all;
+    // Counts of weights do not fit into a float.
+    const auto addCounts = [&](Axis axis, const char* name, const char* title, const char* definition,
+                               const char* unit) {
+        all.push_back({.path = skiplessFolder + name,
+                       .axes = {axis},
+                       .title = title,
+                       .definition = definition,
+                       .unit = unit,
+                       .type = NumberType::Double,
+                       .condition = axis == Axis::Matrix ? "models that can lose one matrix exactly" : ""});
+    };
+    addCounts(
+        Axis::Pair, "possible", "Possible",
+        "1 if the removed Q, K or V, its heads side by side, is square with a condition number below 10^7 in every layer; else 0",
+        "yes or no");
+    addCounts(
+        Axis::Pair, "equivalent", "Same function",
+        "1 if the skipless counterpart without the pair computes the same; 0 of parallel blocks, which can lose one of Q, K, V or P exactly, and of models without MLPs",
+        "yes or no");
+    addCounts(Axis::Pair, "weights_total", "Weights",
+              "W_E + W_U (once if tied) + Q, K, V, P and MLP matrices", "weights");
+    addCounts(Axis::Pair, "weights_removed", "Weights removed",
+              "2 d_model² per layer where heads are not grouped", "weights");
+    addCounts(Axis::Pair, "saving", "Saving", "removed / total", "fraction");
+    addCounts(Axis::Pair, "speedup", "Speed-up",
+              "total / (total − removed): one token at a time, bound by memory bandwidth", "");
+    addCounts(Axis::Matrix, "single_removed", "Weights removed, one matrix",
+              "d_model² per layer of Q, K or V, which is square and well conditioned; 0 where it is not",
+              "weights");
+    addCounts(Axis::Matrix, "single_saving", "Saving, one matrix", "removed / total", "fraction");
+    addCounts(Axis::Matrix, "single_speedup", "Speed-up, one matrix",
+              "total / (total − removed): one token at a time, bound by memory bandwidth", "");
+    const auto add = [&](std::vector<ArrayAxis> axes, const char* name, const char* title,
+                         const char* definition, const char* condition) {
+        all.push_back({.path = skiplessFolder + name,
+                       .axes = std::move(axes),
+                       .title = title,
+                       .definition = definition,
+                       .condition = condition});
+    };
+    const char* small = "where it takes under about half a minute";
+    const char* error =
+        "max |logits − logits of the unmerged skipless model| / max |these|, both stored and computed in float64, float32, bfloat16 (sums in float32), over seeded random tokens";
+    add({Axis::Layer, Axis::Pair}, "log10_condition", "log10 of the condition number",
+        "log10(σ_max / σ_min) of Q, K and V of a layer, their heads side by side, as in the file; NaN where it is not square; null: Gaussian entries (Edelman 1988)",
+        small);
+    add({Axis::Pair, Axis::Precision}, "error", "Error of the merge", error, small);
+    add({Axis::Precision}, "error_null", "Error of rounding alone",
+        "max |logits of the unmerged skipless model − its logits in float64| / max |these|, over the same tokens",
+        small);
+    add({Axis::Matrix, Axis::Precision}, "single_error", "Error of merging one matrix", error,
+        "models that can lose one matrix exactly, where it takes under about half a minute");
+    return all;
+}
 
 /// Above these limits the numbers are skipped with a warning: each would take about half a minute on one core.
 constexpr double maxConditionFlops = 3e12;
@@ -114,82 +173,36 @@ Result<Errors> measuredErrors(const ProcessedWeights& unmerged, const std::array
     return errors;
 }
 
-struct Column {
-    const char *name, *title, *definition;
-    const char* unit = "";
-};
-
-/// One number per pair; f64, because counts of weights do not fit into a float.
-void addColumn(ResultSet& results, const std::array<Merge, 3>& merges, const Column& column,
-               double (*value)(const Merge&))
+/// Names the rows of an array of pairs.
+void namePairs(ResultArray& array)
 {
-    std::vector<double> values;
-    std::vector<std::string> reasons;
-    for (const Merge& merge : merges) {
-        values.push_back(value(merge));
-        reasons.push_back(merge.reason);
-    }
-    ResultArray array = realArray(Precision::F64, std::string("analyses/skipless/") + column.name,
-                                  {pairs.size()}, std::move(values), {Axis::Pair});
-    array.title = column.title;
-    array.definition = column.definition;
-    array.unit = column.unit;
     array.attributes["pairs"] = pairNames;
     array.attributes["pair_labels"] = pairLabels;
-    array.attributes["reasons"] = std::move(reasons);
-    results.arrays.push_back(std::move(array));
 }
 
-void addSavings(ResultSet& results, const std::array<Merge, 3>& merges)
+void putSavings(Results& results, const std::array<Merge, 3>& merges)
 {
-    addColumn(
-        results, merges,
-        {"possible", "Possible",
-         "1 if the removed Q, K or V, its heads side by side, is square with a condition number below 10^7 in every layer; else 0",
-         "yes or no"},
-        [](const Merge& m) { return m.possible ? 1.0 : 0.0; });
-    addColumn(
-        results, merges,
-        {"equivalent", "Same function",
-         "1 if the skipless counterpart without the pair computes the same; 0 of parallel blocks, which can lose one of Q, K, V or P exactly, and of models without MLPs",
-         "yes or no"},
-        [](const Merge& m) { return m.equivalent ? 1.0 : 0.0; });
-    addColumn(
-        results, merges,
-        {"weights_total", "Weights", "W_E + W_U (once if tied) + Q, K, V, P and MLP matrices", "weights"},
-        [](const Merge& m) { return static_cast<double>(m.weightsTotal); });
-    addColumn(
-        results, merges,
-        {"weights_removed", "Weights removed", "2 d_model² per layer where heads are not grouped", "weights"},
-        [](const Merge& m) { return static_cast<double>(m.weightsRemoved); });
-    addColumn(results, merges, {"saving", "Saving", "removed / total", "fraction"},
-              [](const Merge& m) { return m.saving; });
-    addColumn(
-        results, merges,
-        {"speedup", "Speed-up", "total / (total − removed): one token at a time, bound by memory bandwidth"},
-        [](const Merge& m) { return m.speedup; });
+    const auto put = [&](const char* name, double (*value)(const Merge&)) {
+        std::vector<double> values;
+        std::vector<std::string> reasons;
+        for (const Merge& merge : merges) {
+            values.push_back(value(merge));
+            reasons.push_back(merge.reason);
+        }
+        ResultArray& array = results.put(skiplessFolder + name, std::move(values));
+        namePairs(array);
+        array.attributes["reasons"] = std::move(reasons);
+    };
+    put("possible", [](const Merge& m) { return m.possible ? 1.0 : 0.0; });
+    put("equivalent", [](const Merge& m) { return m.equivalent ? 1.0 : 0.0; });
+    put("weights_total", [](const Merge& m) { return static_cast<double>(m.weightsTotal); });
+    put("weights_removed", [](const Merge& m) { return static_cast<double>(m.weightsRemoved); });
+    put("saving", [](const Merge& m) { return m.saving; });
+    put("speedup", [](const Merge& m) { return m.speedup; });
 }
 
-/// Returns the error array of merging pairs, or of merging one matrix of each pair.
-ResultArray errorArray(const std::vector<double>& values, bool ofOneMatrix, Precision precision)
-{
-    ResultArray array =
-        realArray(precision, std::string("analyses/skipless/") + (ofOneMatrix ? "single_error" : "error"),
-                  {pairs.size(), 3}, values, {ofOneMatrix ? Axis::Matrix : Axis::Pair, Axis::Precision});
-    array.title = ofOneMatrix ? "Error of merging one matrix" : "Error of the merge";
-    array.definition =
-        "max |logits − logits of the unmerged skipless model| / max |these|, both stored and computed in float64, float32, bfloat16 (sums in float32), over seeded random tokens";
-    if (ofOneMatrix) {
-        array.attributes["labels"] = letters;
-    } else {
-        array.attributes["pairs"] = pairNames;
-        array.attributes["pair_labels"] = pairLabels;
-    }
-    return array;
-}
-
-/// Adds the savings from removing only Q, K or V, for a model that can lose one matrix exactly.
-void addSingles(ResultSet& results, const std::array<Merge, 3>& merges, const ModelConfig& c)
+/// Puts the savings from removing only Q, K or V, for a model that can lose one matrix exactly.
+void putSingles(Results& results, const std::array<Merge, 3>& merges, const ModelConfig& c)
 {
     std::vector<double> removed, saving, speedup;
     for (const Merge& merge : merges) {
@@ -199,46 +212,31 @@ void addSingles(ResultSet& results, const std::array<Merge, 3>& merges, const Mo
         saving.push_back(gone / total);
         speedup.push_back(total / (total - gone));
     }
-    const auto add = [&](const char* name, std::vector<double> values, const char* title,
-                         const char* definition, const char* unit) {
-        ResultArray array = realArray(Precision::F64, std::string("analyses/skipless/") + name,
-                                      {pairs.size()}, std::move(values), {Axis::Matrix});
-        array.title = title;
-        array.definition = definition;
-        array.unit = unit;
-        array.attributes["labels"] = letters;
-        results.arrays.push_back(std::move(array));
+    const auto put = [&](const char* name, std::vector<double> values) {
+        results.put(skiplessFolder + name, std::move(values)).attributes["labels"] = letters;
     };
-    add("single_removed", std::move(removed), "Weights removed, one matrix",
-        "d_model² per layer of Q, K or V, which is square and well conditioned; 0 where it is not",
-        "weights");
-    add("single_saving", std::move(saving), "Saving, one matrix", "removed / total", "fraction");
-    add("single_speedup", std::move(speedup), "Speed-up, one matrix",
-        "total / (total − removed): one token at a time, bound by memory bandwidth", "");
+    put("single_removed", std::move(removed));
+    put("single_saving", std::move(saving));
+    put("single_speedup", std::move(speedup));
 }
 
-void addErrors(ResultSet& results, const Errors& errors, bool ofOneMatrix, Precision precision)
+void putErrors(Results& results, const Errors& errors, bool ofOneMatrix)
 {
     const std::vector<double> notExact(errors.merged.size(), notComputed);
-    ResultArray merged = errorArray(ofOneMatrix ? notExact : errors.merged, false, precision);
-    ResultArray rounding =
-        realArray(precision, "analyses/skipless/error_null", {3}, errors.rounding, {Axis::Precision});
-    rounding.title = "Error of rounding alone";
-    rounding.definition =
-        "max |logits of the unmerged skipless model − its logits in float64| / max |these|, over the same tokens";
-    for (ResultArray* array : {&merged, &rounding}) {
-        array->attributes["precisions"] = precisionNames;
-        results.arrays.push_back(std::move(*array));
-    }
-    if (!ofOneMatrix)
-        return;
-    ResultArray single = errorArray(errors.merged, true, precision);
-    single.attributes["precisions"] = precisionNames;
-    results.arrays.push_back(std::move(single));
+    const auto put = [&](const char* name, std::vector<std::size_t> shape,
+                         const std::vector<double>& values) -> ResultArray& {
+        ResultArray& array = results.put(skiplessFolder + name, std::move(shape), values);
+        array.attributes["precisions"] = precisionNames;
+        return array;
+    };
+    namePairs(put("error", {pairs.size(), 3}, ofOneMatrix ? notExact : errors.merged));
+    put("error_null", {3}, errors.rounding);
+    if (ofOneMatrix)
+        put("single_error", {pairs.size(), 3}, errors.merged).attributes["labels"] = letters;
 }
 
-Result<Done> addConditions(ResultSet& results, const ModelWeights& weights,
-                           const std::array<Merge, 3>& merges, Precision precision, const Task& task)
+Result<Done> putConditions(Results& results, const ModelWeights& weights, const std::array<Merge, 3>& merges,
+                           const Task& task)
 {
     const ModelConfig& c = weights.config();
     auto all = conditions(weights, merges, task);
@@ -247,18 +245,13 @@ Result<Done> addConditions(ResultSet& results, const ModelWeights& weights,
     std::vector<double> logarithms = *std::move(all);
     for (double& value : logarithms)
         value = std::log10(value);
-    ResultArray array = realArray(precision, "analyses/skipless/log10_condition",
-                                  {static_cast<std::size_t>(c.nLayers), pairs.size()}, std::move(logarithms),
-                                  {Axis::Layer, Axis::Pair});
-    array.title = "log10 of the condition number";
-    array.definition =
-        "log10(σ_max / σ_min) of Q, K and V of a layer, their heads side by side, as in the file; NaN where it is not square; null: Gaussian entries (Edelman 1988)";
+    ResultArray& array =
+        results.put(skiplessFolder + "log10_condition", {static_cast<std::size_t>(c.nLayers), pairs.size()},
+                    std::move(logarithms));
     // ln(κ/n) has the limit law P(κ/n < x) = exp(−2/x − 2/x²).
     array.nullMean = std::log10(static_cast<double>(c.dModel)) + 0.6675;
     array.nullDeviation = 0.488;
-    array.attributes["pairs"] = pairNames;
-    array.attributes["pair_labels"] = pairLabels;
-    results.arrays.push_back(std::move(array));
+    namePairs(array);
     return Done{};
 }
 
@@ -270,22 +263,19 @@ Result<ResultSet> runSkipless(const AnalysisContext& context, const Task& task)
     const auto merges = mergesOf(*source, withoutProgress(task));
     if (!merges)
         return merges.error();
-    ResultSet results;
-    addSavings(results, *merges);
+    Results results = resultsOf(context, skiplessArrays());
+    putSavings(results, *merges);
     if (losesOneMatrix(c))
-        addSingles(results, *merges, c);
+        putSingles(results, *merges, c);
     if (conditionFlops(c) <= maxConditionFlops) {
-        if (const auto done = addConditions(results, *source, *merges, context.options.precision, task);
-            !done)
+        if (const auto done = putConditions(results, *source, *merges, task); !done)
             return done.error();
     } else {
-        results.warnings.emplace_back(
-            "Condition numbers are left out of the skipless merges of a model this large.");
+        results.warn("Condition numbers are left out of the skipless merges of a model this large.");
     }
     if (errorFlops(c) > maxErrorFlops) {
-        results.warnings.emplace_back(
-            "The errors of the skipless merges are not measured for a model this large.");
-        return results;
+        results.warn("The errors of the skipless merges are not measured for a model this large.");
+        return std::move(results).finish();
     }
     const auto unmerged = process(source, {}, withoutProgress(task));
     if (!unmerged)
@@ -293,8 +283,8 @@ Result<ResultSet> runSkipless(const AnalysisContext& context, const Task& task)
     const auto errors = measuredErrors(**unmerged, *merges, context.options.inputs.seed, task);
     if (!errors)
         return errors.error();
-    addErrors(results, *errors, losesOneMatrix(c), context.options.precision);
-    return results;
+    putErrors(results, *errors, losesOneMatrix(c));
+    return std::move(results).finish();
 }
 
 std::string whyNot(const ModelConfig& config, const AnalysisOptions& /*options*/)
@@ -319,7 +309,7 @@ AnalysisCost cost(const ModelConfig& config, const AnalysisOptions& /*options*/)
 
 Analysis skiplessAnalysis()
 {
-    const std::string at = "analyses/skipless/";
+    const std::string& at = skiplessFolder;
     Analysis row{"skipless",
                  "H1",
                  "Skipless merges",
@@ -329,7 +319,8 @@ Analysis skiplessAnalysis()
                  false,
                  whyNot,
                  cost,
-                 runSkipless};
+                 runSkipless,
+                 skiplessArrays()};
     row.pictures = {
         {Picture::Kind::Table,
          "What removing a pair would save",

@@ -158,18 +158,15 @@ Result<Matrix<double>> projectionKernels(const AnalysisContext& context, HeadPar
                                                        : kernels<float>(context, part, task);
 }
 
-ResultArray allPairsArray(const AnalysisContext& context, const Matrix<double>& values, std::string path)
+RealNumbers allPairs(const AnalysisContext& context, const Matrix<double>& values)
 {
-    const ModelConfig& config = context.circuits.config();
-    const std::vector<HeadId> heads = selectedHeads(config, context.options);
-    PerPair pairs(config);
+    const std::vector<HeadId> heads = selectedHeads(context.circuits.config(), context.options);
+    RealNumbers pairs = RealNumbers::perPair(context.circuits.config());
     for (std::size_t i = 0; i < heads.size(); ++i) {
         for (std::size_t j = 0; j < heads.size(); ++j)
             pairs.set(heads[i], heads[j], values(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)));
     }
-    ResultArray array = pairs.array(context.options.precision, std::move(path), {}, {});
-    array.axes = {Axis::Layer, Axis::Head, Axis::OtherLayer, Axis::OtherHead};
-    return array;
+    return pairs;
 }
 
 } // namespace headwise

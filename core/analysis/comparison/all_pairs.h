@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/per_pair.h"
+#include "core/analysis/head_pairs.h"
 
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ enum class HeadPart { Q, K, V, O };
 /// Errors: Cancelled. Cost: 2 r² d flops per pair.
 Result<Matrix<double>> projectionKernels(const AnalysisContext& context, HeadPart part, const Task& task);
 
-/// Returns an array [layer, head, other layer, other head], NaN for unselected heads. \param values [heads, heads]
-ResultArray allPairsArray(const AnalysisContext& context, const Matrix<double>& values, std::string path);
+/// Returns numbers [layer, head, other layer, other head], NaN for unselected heads. \param values [heads, heads]
+RealNumbers allPairs(const AnalysisContext& context, const Matrix<double>& values);
 
 } // namespace headwise

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace headwise {
@@ -49,24 +48,6 @@ std::int32_t flat(const ModelConfig& config, HeadId head)
     return head.layer * config.nHeads + head.head;
 }
 
-void addPoints(ResultSet& results, const AnalysisContext& context, const Distances& all, const PlaneMap& map)
-{
-    PerHead points(context.circuits.config(), 2);
-    for (std::size_t i = 0; i < all.heads.size(); ++i) {
-        const auto row = static_cast<Eigen::Index>(i);
-        points.row(all.heads[i])[0] = map.points(row, 0);
-        points.row(all.heads[i])[1] = map.points(row, 1);
-    }
-    ResultArray array =
-        points.array(context.options.precision, headMapFolder + "coordinates", "Map of the heads",
-                     std::string("classical scaling of 1 − s, ") + similarityFormula, Axis::Coordinate);
-    array.attributes["share_of_distances"] = map.shareOfDistances;
-    // Heads that are all equally far from each other.
-    const double others = static_cast<double>(all.heads.size()) - 1;
-    array.attributes["null_share_of_distances"] = others > 2 ? 2 / others : 1.0;
-    results.arrays.push_back(std::move(array));
-}
-
 /// A linkage rule for building clusters.
 struct Linkage {
     const char* prefix; // of its arrays
@@ -80,33 +61,75 @@ constexpr Linkage ward{
     "root of twice what joining the two clusters adds to the sum of squared distances from their centres, distance = 1 − s, ",
     false};
 
-/// Adds the clusters. Their number is √(heads/2) (Mardia et al. 1979, §13), at least 2.
-void addClusters(ResultSet& results, const AnalysisContext& context, const Distances& all,
-                 const Clustering& clusters, const Linkage& linkage)
+std::vector<ArraySpec> headMapArrays()
 {
-    const ModelConfig& config = context.circuits.config();
-    const auto count = static_cast<int>(std::round(std::sqrt(static_cast<double>(all.heads.size()) / 2)));
-    const std::vector<int> of = clustersOf(clusters, std::max(2, count));
-    std::vector<std::int32_t> values(static_cast<std::size_t>(config.nLayers) * config.nHeads, -1);
-    for (std::size_t i = 0; i < of.size(); ++i)
-        values[static_cast<std::size_t>(flat(config, all.heads[i]))] = of[i];
-    ResultArray array =
-        wholeArray(headMapFolder + linkage.prefix + "cluster",
-                   {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
-                   std::move(values), {Axis::Layer, Axis::Head});
-    array.title = std::string("Cluster, ") + linkage.name + " linkage";
-    array.definition = std::string("which of √(heads/2), at least 2, clusters of ") + linkage.name
-        + " linkage of 1 − s, numbered by their first heads, " + similarityFormula;
-    results.arrays.push_back(std::move(array));
+    const std::string formula = similarityFormula;
+    const std::vector<ArrayAxis> leaves{Axis::Leaf, Axis::OtherLeaf};
+    std::vector<ArraySpec> all{{headMapFolder + "coordinates", headAxes({Axis::Coordinate}),
+                                "Map of the heads", "classical scaling of 1 − s, " + formula}};
+    for (const Linkage& linkage : {average, ward}) {
+        const std::string at = headMapFolder + linkage.prefix;
+        const std::string of = std::string(linkage.name) + " linkage of 1 − s, ";
+        const auto whole = [&](const char* name, std::vector<ArrayAxis> axes, const std::string& title,
+                               const std::string& definition) {
+            all.push_back({.path = at + name,
+                           .axes = std::move(axes),
+                           .title = title,
+                           .definition = definition,
+                           .type = NumberType::Whole});
+        };
+        const char* stepText =
+            "layer · n_heads + head of a head, n_layers · n_heads + i for the cluster of step i";
+        whole("leaf_order", headAxes(), "Place among the leaves",
+              "place in the order of the clusters of " + of + formula);
+        whole("leaves", {Axis::Leaf}, "Heads in the order of the leaves", "layer · n_heads + head");
+        all.push_back({at + "ordered_similarity", leaves, "Similarity in the order of the leaves", formula,
+                       "", std::pair(-1.0, 1.0)});
+        whole("step_first", {Axis::Step}, "One cluster", stepText);
+        whole("step_second", {Axis::Step}, "The other", stepText);
+        all.push_back({at + "step_height", {Axis::Step}, "Height of the clusters", linkage.height + formula});
+        whole("cluster", headAxes(), std::string("Cluster, ") + linkage.name + " linkage",
+              "which of √(heads/2), at least 2, clusters of " + of + "numbered by their first heads, "
+                  + formula);
+    }
+    return all;
 }
 
-/// Adds the order of the leaves, and the similarities in that order.
-void addOrder(ResultSet& results, const AnalysisContext& context, const Distances& all,
+void putPoints(Results& results, const AnalysisContext& context, const Distances& all, const PlaneMap& map)
+{
+    RealNumbers points = RealNumbers::perHead(context.circuits.config(), 2);
+    for (std::size_t i = 0; i < all.heads.size(); ++i) {
+        const auto row = static_cast<Eigen::Index>(i);
+        points.of(all.heads[i])[0] = map.points(row, 0);
+        points.of(all.heads[i])[1] = map.points(row, 1);
+    }
+    ResultArray& array = results.put(headMapFolder + "coordinates", std::move(points));
+    array.attributes["share_of_distances"] = map.shareOfDistances;
+    // Heads that are all equally far from each other.
+    const double others = static_cast<double>(all.heads.size()) - 1;
+    array.attributes["null_share_of_distances"] = others > 2 ? 2 / others : 1.0;
+}
+
+/// Puts the clusters. Their number is √(heads/2) (Mardia et al. 1979, §13), at least 2.
+void putClusters(Results& results, const AnalysisContext& context, const Distances& all,
+                 const Clustering& clusters, const Linkage& linkage)
+{
+    const auto count = static_cast<int>(std::round(std::sqrt(static_cast<double>(all.heads.size()) / 2)));
+    const std::vector<int> of = clustersOf(clusters, std::max(2, count));
+    WholeNumbers numbers = WholeNumbers::perHead(context.circuits.config());
+    for (std::size_t i = 0; i < of.size(); ++i)
+        numbers.set(all.heads[i], of[i]);
+    results.put(headMapFolder + linkage.prefix + "cluster", std::move(numbers));
+}
+
+/// Puts the order of the leaves, and the similarities in that order.
+void putOrder(Results& results, const AnalysisContext& context, const Distances& all,
               const std::vector<int>& leaves, const Linkage& linkage)
 {
     const std::string start = headMapFolder + linkage.prefix;
     const ModelConfig& config = context.circuits.config();
-    std::vector<std::int32_t> order(static_cast<std::size_t>(config.nLayers) * config.nHeads, -1), heads;
+    WholeNumbers order = WholeNumbers::perHead(config);
+    std::vector<std::int32_t> heads;
     std::vector<std::string> labels;
     std::vector<double> similarities;
     heads.reserve(leaves.size());
@@ -114,38 +137,22 @@ void addOrder(ResultSet& results, const AnalysisContext& context, const Distance
     similarities.reserve(leaves.size() * leaves.size());
     for (std::size_t place = 0; place < leaves.size(); ++place) {
         const HeadId head = all.heads[static_cast<std::size_t>(leaves[place])];
-        order[static_cast<std::size_t>(flat(config, head))] = static_cast<std::int32_t>(place);
+        order.set(head, static_cast<std::int32_t>(place));
         heads.push_back(flat(config, head));
         labels.push_back(dottedHead(head));
         for (const int other : leaves)
             similarities.push_back(1 - all.values(leaves[place], other));
     }
     const std::size_t count = leaves.size();
-    ResultArray array =
-        wholeArray(start + "leaf_order",
-                   {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
-                   std::move(order), {Axis::Layer, Axis::Head});
-    array.title = "Place among the leaves";
-    array.definition = std::string("place in the order of the clusters of ") + linkage.name
-        + " linkage of 1 − s, " + similarityFormula;
-    results.arrays.push_back(std::move(array));
-    array = wholeArray(start + "leaves", {count}, std::move(heads), {Axis::Leaf});
-    array.title = "Heads in the order of the leaves";
-    array.definition = "layer · n_heads + head";
-    array.attributes["heads"] = labels;
-    results.arrays.push_back(std::move(array));
-    array = realArray(context.options.precision, start + "ordered_similarity", {count, count},
-                      std::move(similarities), {Axis::Leaf, Axis::OtherLeaf});
-    array.title = "Similarity in the order of the leaves";
-    array.definition = similarityFormula;
+    results.put(start + "leaf_order", std::move(order));
+    results.put(start + "leaves", std::move(heads)).attributes["heads"] = labels;
+    ResultArray& array = results.put(start + "ordered_similarity", {count, count}, std::move(similarities));
     array.nullMean = 0.0;
     array.nullDeviation = std::sqrt(0.5) / config.dModel;
-    array.range = {-1.0, 1.0};
     array.attributes["heads"] = std::move(labels);
-    results.arrays.push_back(std::move(array));
 }
 
-void addSteps(ResultSet& results, const AnalysisContext& context, const Distances& all,
+void putSteps(Results& results, const AnalysisContext& context, const Distances& all,
               const std::vector<ClusterStep>& steps, const Linkage& linkage)
 {
     const ModelConfig& config = context.circuits.config();
@@ -165,25 +172,14 @@ void addSteps(ResultSet& results, const AnalysisContext& context, const Distance
         second.push_back(name(step.second));
         heights.push_back(step.height);
     }
-    const auto addWhole = [&](const char* path, const char* title, std::vector<std::int32_t> values) {
-        ResultArray array = wholeArray(headMapFolder + linkage.prefix + path, {steps.size()},
-                                       std::move(values), {Axis::Step});
-        array.title = title;
-        array.definition =
-            "layer · n_heads + head of a head, n_layers · n_heads + i for the cluster of step i";
-        results.arrays.push_back(std::move(array));
-    };
-    addWhole("step_first", "One cluster", std::move(first));
-    addWhole("step_second", "The other", std::move(second));
-    ResultArray array = realArray(context.options.precision, headMapFolder + linkage.prefix + "step_height",
-                                  {steps.size()}, std::move(heights), {Axis::Step});
-    array.title = "Height of the clusters";
-    array.definition = std::string(linkage.height) + similarityFormula;
+    const std::string start = headMapFolder + linkage.prefix;
+    results.put(start + "step_first", std::move(first));
+    results.put(start + "step_second", std::move(second));
+    ResultArray& array = results.put(start + "step_height", std::move(heights));
     if (linkage.hasNull) {
         array.nullMean = 1.0; // unrelated heads
         array.nullDeviation = std::sqrt(0.5) / config.dModel;
     }
-    results.arrays.push_back(std::move(array));
 }
 
 Result<ResultSet> runHeadMap(const AnalysisContext& context, const Task& task)
@@ -196,17 +192,17 @@ Result<ResultSet> runHeadMap(const AnalysisContext& context, const Task& task)
         return map.error();
     if (task.cancelled())
         return stopped();
-    ResultSet results;
-    addPoints(results, context, *all, *map);
+    Results results = resultsOf(context, headMapArrays());
+    putPoints(results, context, *all, *map);
     for (const Linkage& linkage : {average, ward}) {
         if (task.cancelled())
             return stopped();
         const Clustering clusters = linkage.hasNull ? averageLinkage(all->values) : wardLinkage(all->values);
-        addOrder(results, context, *all, clusters.leaves, linkage);
-        addSteps(results, context, *all, clusters.steps, linkage);
-        addClusters(results, context, *all, clusters, linkage);
+        putOrder(results, context, *all, clusters.leaves, linkage);
+        putSteps(results, context, *all, clusters.steps, linkage);
+        putClusters(results, context, *all, clusters, linkage);
     }
-    return results;
+    return std::move(results).finish();
 }
 
 AnalysisCost headMapCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -262,6 +258,7 @@ Analysis headMapAnalysis()
             .whyNot = appliesAlways,
             .cost = headMapCost,
             .run = runHeadMap,
+            .arrays = headMapArrays(),
             .pictures = headMapPictures()};
 }
 

@@ -2,7 +2,7 @@
 
 #include "core/analysis/comparison/token_overlap.h"
 #include "core/analysis/comparison/token_profile.h"
-#include "core/analysis/per_pair.h"
+#include "core/analysis/head_pairs.h"
 #include "core/base/parallel.h"
 #include "core/tokenizer/tokenizer.h"
 
@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <string_view>
 #include <unordered_map>
@@ -142,65 +141,40 @@ Eigen::Index bestOf(const Matrix<double>& matches, Eigen::Index row)
     return best;
 }
 
-void addPairArrays(ResultSet& results, const Matches& matches, const ModelConfig& a, const ModelConfig& b,
-                   Precision precision)
+void putMatchedPairs(Results& results, const Matches& matches, const ModelConfig& a, const ModelConfig& b)
 {
-    const auto add = [&](const Matrix<double>& values, const char* name, const char* title,
-                         std::string definition) {
-        std::vector<double> all;
-        all.reserve(static_cast<std::size_t>(values.size()));
-        for (Eigen::Index i = 0; i < values.rows(); ++i)
-            for (Eigen::Index j = 0; j < values.cols(); ++j)
-                all.push_back(values(i, j));
-        ResultArray array =
-            realArray(precision, std::string("comparison/match/") + name,
-                      {static_cast<std::size_t>(a.nLayers), static_cast<std::size_t>(a.nHeads),
-                       static_cast<std::size_t>(b.nLayers), static_cast<std::size_t>(b.nHeads)},
-                      std::move(all), {Axis::Layer, Axis::Head, Axis::OtherModelLayer, Axis::OtherModelHead});
-        array.title = title;
-        array.definition = std::move(definition);
-        array.range = {0.0, 1.0};
-        results.arrays.push_back(std::move(array));
-    };
-    add(matches.jaccard, "jaccard", "Shared outputs of the heads of two models",
-        "mean over tokens of both vocabularies of |S_A ∩ S_B| / |S_A ∪ S_B|, S = the k largest outputs of E W_V W_O W_U among the shared tokens");
-    add(matches.cka, "cka", "CKA of the heads of two models",
-        "⟨K_A, K_B⟩_F / (‖K_A‖_F ‖K_B‖_F), K = X Xᵀ, X = E W_OV of the shared tokens less its mean row");
+    const std::vector<std::size_t> shape{
+        static_cast<std::size_t>(a.nLayers), static_cast<std::size_t>(a.nHeads),
+        static_cast<std::size_t>(b.nLayers), static_cast<std::size_t>(b.nHeads)};
+    for (const auto& [values, name] : {std::pair(&matches.jaccard, "jaccard"), {&matches.cka, "cka"}}) {
+        const Matrix<double> byRow = values->transpose(); // column-major: rows one after the other
+        results.put(std::string("comparison/match/") + name, shape,
+                    std::vector<double>(byRow.data(), byRow.data() + byRow.size()));
+    }
 }
 
-void addBestArrays(ResultSet& results, const Matches& matches, const ModelConfig& a, const ModelConfig& b,
-                   Precision precision)
+void putBestMatches(Results& results, const Matches& matches, const ModelConfig& a, const ModelConfig& b)
 {
-    PerHead best(a);
-    std::vector<std::int32_t> heads;
+    RealNumbers best = RealNumbers::perHead(a);
+    WholeNumbers heads = WholeNumbers::perHead(a, 2);
     std::vector<double> byChance;
     for (Eigen::Index i = 0; i < matches.jaccard.rows(); ++i) {
-        const Eigen::Index j = bestOf(matches.jaccard, i);
-        const auto index = static_cast<int>(j);
-        heads.push_back(j < 0 ? -1 : index / b.nHeads);
-        heads.push_back(j < 0 ? -1 : index % b.nHeads);
-        if (j >= 0) {
-            best.set({static_cast<int>(i) / a.nHeads, static_cast<int>(i) % a.nHeads}, matches.jaccard(i, j));
-            byChance.push_back(matches.shifted(i, bestOf(matches.shifted, i)));
-        }
+        const auto j = static_cast<int>(bestOf(matches.jaccard, i));
+        if (j < 0)
+            continue;
+        const HeadId head{static_cast<int>(i) / a.nHeads, static_cast<int>(i) % a.nHeads};
+        heads.of(head)[0] = j / b.nHeads;
+        heads.of(head)[1] = j % b.nHeads;
+        best.set(head, matches.jaccard(i, j));
+        byChance.push_back(matches.shifted(i, bestOf(matches.shifted, i)));
     }
     const Sample chance(std::move(byChance));
-    ResultArray array = best.array(
-        precision, "comparison/match/best", "Best match in the other model",
-        "largest of comparison/match/jaccard over the heads of B; null: with B's tokens shifted by half the sample");
-    array.range = {0.0, 1.0};
+    ResultArray& array = results.put("comparison/match/best", std::move(best));
     if (chance.size() > 0)
         array.nullMean = chance.mean();
     if (chance.size() > 1)
         array.nullDeviation = chance.deviation();
-    results.arrays.push_back(std::move(array));
-    ResultArray ids = wholeArray("comparison/match/best_head",
-                                 {static_cast<std::size_t>(a.nLayers), static_cast<std::size_t>(a.nHeads), 2},
-                                 std::move(heads), {Axis::Layer, Axis::Head, Axis::OtherModelPlace});
-    ids.title = "Head of the other model that matches best";
-    ids.definition =
-        "argmax of comparison/match/jaccard over the heads of B; −1 for a head that writes nothing";
-    results.arrays.push_back(std::move(ids));
+    results.put("comparison/match/best_head", std::move(heads));
 }
 
 } // namespace
@@ -224,6 +198,28 @@ SharedTokens sharedTokens(const Tokenizer& a, const std::vector<bool>& unusedA, 
         inB.erase(found);
     }
     return shared;
+}
+
+std::vector<ArraySpec> matchArrays()
+{
+    const std::pair share(0.0, 1.0);
+    const std::vector<ArrayAxis> pairs{Axis::Layer, Axis::Head, Axis::OtherModelLayer, Axis::OtherModelHead};
+    return {
+        {"comparison/match/best", headAxes(), "Best match in the other model",
+         "largest of comparison/match/jaccard over the heads of B; null: with B's tokens shifted by half the sample",
+         "", share},
+        {.path = "comparison/match/best_head",
+         .axes = headAxes({Axis::OtherModelPlace}),
+         .title = "Head of the other model that matches best",
+         .definition =
+             "argmax of comparison/match/jaccard over the heads of B; −1 for a head that writes nothing",
+         .type = NumberType::Whole},
+        {"comparison/match/jaccard", pairs, "Shared outputs of the heads of two models",
+         "mean over tokens of both vocabularies of |S_A ∩ S_B| / |S_A ∪ S_B|, S = the k largest outputs of E W_V W_O W_U among the shared tokens",
+         "", share},
+        {"comparison/match/cka", pairs, "CKA of the heads of two models",
+         "⟨K_A, K_B⟩_F / (‖K_A‖_F ‖K_B‖_F), K = X Xᵀ, X = E W_OV of the shared tokens less its mean row", "",
+         share}};
 }
 
 AnalysisCost matchCost(const ModelConfig& a, const ModelConfig& b)
@@ -265,13 +261,13 @@ Result<ResultSet> matchHeads(const MatchedModel& a, const MatchedModel& b, const
     const auto matches = matchesOf(*ofA, *ofB, sample.size() / 2, task);
     if (!matches)
         return matches.error();
-    ResultSet results;
-    addBestArrays(results, *matches, a.circuits.config(), b.circuits.config(), options.precision);
-    addPairArrays(results, *matches, a.circuits.config(), b.circuits.config(), options.precision);
-    results.groupAttributes["comparison/match"] = {{"shared_tokens", static_cast<double>(shared.size())},
+    Results results(a.circuits.config(), options.precision, matchArrays());
+    putBestMatches(results, *matches, a.circuits.config(), b.circuits.config());
+    putMatchedPairs(results, *matches, a.circuits.config(), b.circuits.config());
+    results.groupAttributes("comparison/match") = {{"shared_tokens", static_cast<double>(shared.size())},
                                                    {"sampled_tokens", static_cast<double>(sample.size())},
                                                    {"seed", static_cast<double>(options.seed)}};
-    return results;
+    return std::move(results).finish();
 }
 
 } // namespace headwise

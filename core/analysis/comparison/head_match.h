@@ -26,6 +26,9 @@ struct MatchedModel {
     std::vector<bool> unusedTokens; ///< true: an id without a token; empty: none.
 };
 
+/// Specs of the arrays of `matchHeads`.
+std::vector<ArraySpec> matchArrays();
+
 /// Returns the cost of matching the heads of two models of these shapes.
 AnalysisCost matchCost(const ModelConfig& a, const ModelConfig& b);
 

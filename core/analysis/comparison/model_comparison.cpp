@@ -3,7 +3,7 @@
 #include "core/analysis/comparison/circuit_pair.h"
 #include "core/analysis/comparison/direction_match.h"
 #include "core/analysis/comparison/table_change.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/circuits/random_matrix.h"
 #include "core/circuits/singular_directions.h"
 #include "core/tokenizer/tokenizer.h"
@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 namespace headwise {
 
@@ -36,19 +35,20 @@ std::vector<int> blocksOf(const Directions& directions)
 
 /// The changes of one circuit from the older to the newer model, for every head.
 struct CircuitChange {
-    PerHead change, cosine, oldSigma, newSigma, sigmaChange;
-    std::array<PerHead, 2> maxCosine, intruders; // of the left and the right singular vectors
-    std::array<PerHead, 2> cosines;              // [direction of B, direction of A]
+    RealNumbers change, cosine, oldSigma, newSigma, sigmaChange;
+    std::array<RealNumbers, 2> maxCosine, intruders; // of the left and the right singular vectors
+    std::array<RealNumbers, 2> cosines;              // [direction of B, direction of A]
 
     CircuitChange(const ModelConfig& config, int directions)
-        : change(config)
-        , cosine(config)
-        , oldSigma(config, config.dHead)
-        , newSigma(config, config.dHead)
-        , sigmaChange(config, config.dHead)
-        , maxCosine{PerHead(config, directions), PerHead(config, directions)}
-        , intruders{PerHead(config), PerHead(config)}
-        , cosines{PerHead(config, directions * config.dHead), PerHead(config, directions * config.dHead)}
+        : change(RealNumbers::perHead(config))
+        , cosine(change)
+        , oldSigma(RealNumbers::perHead(config, config.dHead))
+        , newSigma(oldSigma)
+        , sigmaChange(oldSigma)
+        , maxCosine{RealNumbers::perHead(config, directions), RealNumbers::perHead(config, directions)}
+        , intruders{change, change}
+        , cosines{RealNumbers::perHead(config, directions, config.dHead),
+                  RealNumbers::perHead(config, directions, config.dHead)}
     {
     }
 
@@ -61,8 +61,8 @@ void CircuitChange::addSide(HeadId head, std::size_t side, const Matrix<double>&
 {
     if (all.cols() == 0)
         return;
-    const std::span<double> row = maxCosine[side].row(head);
-    const std::span<double> each = cosines[side].row(head);
+    const std::span<double> row = maxCosine[side].of(head);
+    const std::span<double> each = cosines[side].of(head);
     const std::size_t width = each.size() / row.size();
     int found = 0;
     for (Eigen::Index i = 0; i < all.rows(); ++i) {
@@ -94,7 +94,7 @@ Result<Done> CircuitChange::add(HeadId head, const CircuitPair& circuit)
     newSigma.set(head, valuesOf(b->core.S));
     const Eigen::VectorXd moved = b->core.S - a->core.S;
     sigmaChange.set(head, valuesOf(moved));
-    const auto looked = std::min(static_cast<Eigen::Index>(maxCosine[0].row(head).size()), b->rank);
+    const auto looked = std::min(static_cast<Eigen::Index>(maxCosine[0].of(head).size()), b->rank);
     const std::vector<int> oldBlocks = blocksOf(*a), newBlocks = blocksOf(*b);
     const auto matchesOf = [&](const FactorPair& pair, const Matrix<double>& before,
                                const Matrix<double>& after) -> Matrix<double> {
@@ -123,99 +123,108 @@ DirectionNull directionNull(const ModelConfig& config, std::uint64_t seed)
             (cosines < intruderCosine).cast<double>().mean()};
 }
 
-void addSideArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind kind,
-                   const ComparisonOptions& options, const ModelConfig& config)
+constexpr std::array comparedCircuits{CircuitKind::Qk, CircuitKind::Ov};
+constexpr std::array<const char*, 2> sideNames{"left", "right"};
+constexpr std::array<std::pair<const char*, const char*>, 4> comparedSubspaces{
+    {{"q", "queries read"}, {"k", "keys read"}, {"v", "values read"}, {"o", "heads write"}}};
+
+std::string comparisonFolder(CircuitKind kind)
 {
-    const DirectionNull null = directionNull(config, options.seed);
-    const std::string root = "comparison/" + std::string(circuitName(kind)) + "/";
+    return "comparison/" + std::string(circuitName(kind)) + "/";
+}
+
+/// Returns the definition of the best matches. \param seed appended to the null
+std::string maxCosineText(CircuitKind kind, std::size_t side, const std::string& seed)
+{
+    return fmt::format(
+        "max over J of ‖{0}_Jᵀ {0}_I‖_F/√|I|, {1} = U Σ Vᵀ, I = the degenerate block (E7) of B's direction i, J = A's blocks and, where they have fewer directions than I, "
+        "shortest runs of neighbours with |J| ≥ |I|: max over j of |{0}_Bᵀ {0}_A|_ij where all stand alone; i by falling σ_B; NaN beyond the rank; null: a random direction "
+        "beside old ones that stand alone, {2} samples{3}",
+        side == 0 ? "U" : "V", circuitFormula(kind), nullSamples, seed);
+}
+
+std::string intrudersText(const std::string& looked)
+{
+    return fmt::format(
+        "how many of the first {} new directions have a best match below {} among the old ones (Shuttleworth et al., arXiv 2410.21228), degenerate directions compared by their spans",
+        looked, intruderCosine);
+}
+
+std::vector<ArraySpec> circuitChangeArrays(CircuitKind kind)
+{
+    const std::string at = comparisonFolder(kind);
+    const std::string W(circuitFormula(kind));
+    const std::string of = " singular values of " + W + ", falling, padded with 0";
+    const std::pair share(0.0, 1.0);
     const bool isQk = kind == CircuitKind::Qk;
+    std::vector<ArraySpec> all{
+        {at + "relative_change", headAxes(), "Relative change of " + W,
+         "‖W_B − W_A‖_F / ‖W_A‖_F, W = " + W + "; null: unrelated heads of equal norm"},
+        {at + "cosine", headAxes(), "Cosine of " + W, "⟨W_A, W_B⟩_F / (‖W_A‖_F ‖W_B‖_F), W = " + W, "",
+         std::pair(-1.0, 1.0)},
+        {at + "singular_values_a", headAxes({Axis::Rank}), "Singular values of A", "A's" + of},
+        {at + "singular_values_b", headAxes({Axis::Rank}), "Singular values of B", "B's" + of},
+        {at + "singular_value_change", headAxes({Axis::Rank}), "Change of the singular values",
+         "B's less A's" + of}};
     for (const std::size_t side : {0, 1}) {
-        const std::string name = side == 0 ? "left" : "right";
+        const std::string name = sideNames[side];
         const std::string where = side == 0 ? isQk ? "query" : "read" : isQk ? "key" : "written";
-        const std::string vectors = side == 0 ? "U" : "V";
-        ResultArray cosines = circuit.maxCosine[side].array(
-            options.precision, root + name + "_max_cosine", "Best match of each new " + where + " direction",
-            fmt::format(
-                "max over J of ‖{0}_Jᵀ {0}_I‖_F/√|I|, {1} = U Σ Vᵀ, I = the degenerate block (E7) of B's direction i, J = A's blocks and, where they have fewer directions than I, "
-                "shortest runs of neighbours with |J| ≥ |I|: max over j of |{0}_Bᵀ {0}_A|_ij where all stand alone; i by falling σ_B; NaN beyond the rank; null: a random direction "
-                "beside old ones that stand alone, {2} samples with seed {3}",
-                vectors, circuitFormula(kind), nullSamples, options.seed),
-            Axis::Direction);
-        cosines.range = {0.0, 1.0};
-        cosines.nullMean = null.mean;
-        cosines.nullDeviation = null.deviation;
-        const int looked = std::min({options.directions, config.dHead, config.dModel});
-        ResultArray intruders = circuit.intruders[side].array(
-            options.precision, root + name + "_intruders", "Intruders among the " + where + " directions",
-            fmt::format(
-                "how many of the first {} new directions have a best match below {} among the old ones (Shuttleworth et al., arXiv 2410.21228), degenerate directions compared by their spans",
-                looked, intruderCosine));
+        all.push_back({at + name + "_max_cosine", headAxes({Axis::Direction}),
+                       "Best match of each new " + where + " direction", maxCosineText(kind, side, ""), "",
+                       share});
+        all.push_back({at + name + "_intruders", headAxes(), "Intruders among the " + where + " directions",
+                       intrudersText("n")});
+        all.push_back(
+            {at + name + "_cosines", headAxes({Axis::NewDirection, Axis::OldDirection}),
+             std::string(isQk ? "QK" : "OV") + ", " + where + " directions, new and old",
+             fmt::format(
+                 "max over J with j in J of ‖{0}_Jᵀ {0}_I‖_F/√|I|, {1} = U Σ Vᵀ, I and J as of {2}, by falling σ; |{0}_Bᵀ {0}_A|_ij where i and j stand alone; NaN beyond the rank",
+                 side == 0 ? "U" : "V", W, name + "_max_cosine"),
+             "", share});
+    }
+    return all;
+}
+
+void putCircuitChange(Results& results, const CircuitChange& circuit, CircuitKind kind,
+                      const ComparisonOptions& options, const ModelConfig& config)
+{
+    const std::string at = comparisonFolder(kind);
+    results.put(at + "relative_change", circuit.change).nullMean = std::sqrt(2.0);
+    ResultArray& cosine = results.put(at + "cosine", circuit.cosine);
+    cosine.nullMean = 0;
+    cosine.nullDeviation = 1.0 / config.dModel;
+    results.put(at + "singular_values_a", circuit.oldSigma);
+    results.put(at + "singular_values_b", circuit.newSigma);
+    results.put(at + "singular_value_change", circuit.sigmaChange);
+    const DirectionNull null = directionNull(config, options.seed);
+    const int looked = std::min({options.directions, config.dHead, config.dModel});
+    for (std::size_t side = 0; side < sideNames.size(); ++side) {
+        const std::string start = at + sideNames[side];
+        ResultArray& best = results.put(start + "_max_cosine", circuit.maxCosine[side]);
+        best.definition = maxCosineText(kind, side, " with seed " + std::to_string(options.seed));
+        best.nullMean = null.mean;
+        best.nullDeviation = null.deviation;
+        ResultArray& intruders = results.put(start + "_intruders", circuit.intruders[side]);
+        intruders.definition = intrudersText(std::to_string(looked));
         intruders.nullMean = looked * null.intruders;
         intruders.nullDeviation = std::sqrt(looked * null.intruders * (1 - null.intruders));
-        results.arrays.push_back(std::move(cosines));
-        results.arrays.push_back(std::move(intruders));
-        ResultArray matrix = circuit.cosines[side].array(
-            options.precision, root + name + "_cosines",
-            std::string(kind == CircuitKind::Qk ? "QK" : "OV") + ", " + where + " directions, new and old",
-            fmt::format(
-                "max over J with j in J of ‖{0}_Jᵀ {0}_I‖_F/√|I|, {1} = U Σ Vᵀ, I and J as of {2}, by falling σ; |{0}_Bᵀ {0}_A|_ij where i and j stand alone; NaN beyond the rank",
-                vectors, circuitFormula(kind), name + "_max_cosine"),
-            Axis::NewDirection);
-        const std::size_t old = static_cast<std::size_t>(config.dHead);
-        matrix.shape[2] /= old;
-        matrix.shape.push_back(old);
-        matrix.axes.emplace_back(Axis::OldDirection);
-        matrix.range = {0.0, 1.0};
-        results.arrays.push_back(std::move(matrix));
+        results.put(start + "_cosines", circuit.cosines[side]);
     }
 }
 
-void addCircuitArrays(ResultSet& results, const CircuitChange& circuit, CircuitKind kind,
-                      const ComparisonOptions& options, const ModelConfig& config)
+std::string kernelPath(std::size_t subspace)
 {
-    const std::string root = "comparison/" + std::string(circuitName(kind)) + "/";
-    const std::string W(circuitFormula(kind));
-    const Precision precision = options.precision;
-    ResultArray change =
-        circuit.change.array(precision, root + "relative_change", "Relative change of " + W,
-                             "‖W_B − W_A‖_F / ‖W_A‖_F, W = " + W + "; null: unrelated heads of equal norm");
-    change.nullMean = std::sqrt(2.0);
-    ResultArray cosine = circuit.cosine.array(precision, root + "cosine", "Cosine of " + W,
-                                              "⟨W_A, W_B⟩_F / (‖W_A‖_F ‖W_B‖_F), W = " + W);
-    cosine.range = {-1.0, 1.0};
-    cosine.nullMean = 0;
-    cosine.nullDeviation = 1.0 / config.dModel;
-    results.arrays.push_back(std::move(change));
-    results.arrays.push_back(std::move(cosine));
-    const std::string of = " singular values of " + W + ", falling, padded with 0";
-    results.arrays.push_back(circuit.oldSigma.array(precision, root + "singular_values_a",
-                                                    "Singular values of A", "A's" + of, Axis::Rank));
-    results.arrays.push_back(circuit.newSigma.array(precision, root + "singular_values_b",
-                                                    "Singular values of B", "B's" + of, Axis::Rank));
-    results.arrays.push_back(circuit.sigmaChange.array(precision, root + "singular_value_change",
-                                                       "Change of the singular values", "B's less A's" + of,
-                                                       Axis::Rank));
-    addSideArrays(results, circuit, kind, options, config);
+    return std::string("comparison/projection_kernel/") + comparedSubspaces[subspace].first;
 }
 
-constexpr std::array<const char*, 4> subspaceNames{"q", "k", "v", "o"};
-constexpr std::array<const char*, 4> subspaceTitles{"queries read", "keys read", "values read",
-                                                    "heads write"};
-
-void addKernelArrays(ResultSet& results, const std::vector<PerHead>& kernels,
-                     const ComparisonOptions& options, const ModelConfig& config)
+void putKernels(Results& results, const std::vector<RealNumbers>& kernels, const ModelConfig& config)
 {
     const double d = config.dModel, r = std::min(config.dHead, config.dModel);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-        ResultArray array = kernels[i].array(
-            options.precision, std::string("comparison/projection_kernel/") + subspaceNames[i],
-            std::string("What ") + subspaceTitles[i] + ", then and now",
-            "‖U_Aᵀ U_B‖_F² / rank, U orthonormal bases of W_Q, W_K, W_V or W_Oᵀ: 1 for the same subspace, 0 for orthogonal ones; null: random subspaces");
-        array.range = {0.0, 1.0};
+        ResultArray& array = results.put(kernelPath(i), kernels[i]);
         array.nullMean = r / d;
         // Var tr(P Q) = 2 r² (d − r)² / (d² (d − 1) (d + 2)) for random projections of rank r.
         array.nullDeviation = d > 1 ? std::sqrt(2 / ((d - 1) * (d + 2))) * (d - r) / d : 0;
-        results.arrays.push_back(std::move(array));
     }
 }
 
@@ -264,6 +273,23 @@ AnalysisCost comparisonCost(const ModelConfig& config)
     return {heads * (40 * d * r * r + 4 * tokens * d * V), 4 * d * (V + 2 * heads * tokens) + 8 * 40 * d * r};
 }
 
+std::vector<ArraySpec> comparisonArrays()
+{
+    std::vector<ArraySpec> all;
+    const auto add = [&](const std::vector<ArraySpec>& specs) {
+        all.insert(all.end(), specs.begin(), specs.end());
+    };
+    for (const CircuitKind kind : comparedCircuits)
+        add(circuitChangeArrays(kind));
+    for (std::size_t i = 0; i < comparedSubspaces.size(); ++i)
+        all.push_back(
+            {kernelPath(i), headAxes(), std::string("What ") + comparedSubspaces[i].second + ", then and now",
+             "‖U_Aᵀ U_B‖_F² / rank, U orthonormal bases of W_Q, W_K, W_V or W_Oᵀ: 1 for the same subspace, 0 for orthogonal ones; null: random subspaces",
+             "", std::pair(0.0, 1.0)});
+    add(tableChangeArrays());
+    return all;
+}
+
 Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,
                                 const ComparisonOptions& options, const Task& task)
 {
@@ -275,11 +301,11 @@ Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,
                 + "; `headwise compare --match` pairs the heads of any two models by what they write."};
     const int directions = std::clamp(options.directions, 1, config.dHead);
     CircuitChange qk(config, directions), ov(config, directions);
-    std::vector<PerHead> kernels(subspaceNames.size(), PerHead(config));
+    std::vector<RealNumbers> kernels(comparedSubspaces.size(), RealNumbers::perHead(config));
     const AnalysisContext context{older, nullptr, {}};
     auto warnings = forEachHead(context, task, "comparison", [&](HeadId head) -> Result<Done> {
         HeadWeights<double> a = older.weights().head<double>(head), b = newer.weights().head<double>(head);
-        for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
+        for (const CircuitKind kind : comparedCircuits) {
             const bool isQk = kind == CircuitKind::Qk;
             const auto circuit = circuitPair(kind, a, b);
             if (!circuit)
@@ -298,22 +324,19 @@ Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,
     });
     if (!warnings)
         return warnings.error();
-    ResultSet results;
-    results.warnings = *std::move(warnings);
-    addCircuitArrays(results, qk, CircuitKind::Qk, options, config);
-    addCircuitArrays(results, ov, CircuitKind::Ov, options, config);
-    addKernelArrays(results, kernels, options, config);
+    Results results(config, options.precision, comparisonArrays());
+    results.warn(*warnings);
+    putCircuitChange(results, qk, CircuitKind::Qk, options, config);
+    putCircuitChange(results, ov, CircuitKind::Ov, options, config);
+    putKernels(results, kernels, config);
     if (!options.sameVocabulary || config.dVocab != newer.config().dVocab
         || config.dVocabOut != newer.config().dVocabOut) {
-        results.warnings.emplace_back(
-            "The token tables are not compared, because the two vocabularies differ.");
-        return results;
+        results.warn("The token tables are not compared, because the two vocabularies differ.");
+        return std::move(results).finish();
     }
-    auto tables = tableChanges(older, newer, options, task);
-    if (!tables)
-        return tables.error();
-    results.merge(std::move(tables).value());
-    return results;
+    if (const auto put = putTableChanges(older, newer, options, task, results); !put)
+        return put.error();
+    return std::move(results).finish();
 }
 
 } // namespace headwise

@@ -39,6 +39,9 @@ bool haveSameVocabulary(const Tokenizer* a, const Tokenizer* b, int dVocab);
 /// The memory holds W_U, the head outputs for the sampled tokens, and one head.
 AnalysisCost comparisonCost(const ModelConfig& config);
 
+/// Specs of the arrays of `compareModels`.
+std::vector<ArraySpec> comparisonArrays();
+
 /// Measures the change of every head from an older model to a newer one. Results: "comparison/".
 /// For W_QK and W_OV: relative change, cosine, singular values and intruder dimensions.
 /// Also: projection kernels between the subspaces that the heads read and write.

@@ -1,6 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/comparison/all_pairs.h"
 #include "core/analysis/comparison/token_overlap.h"
+#include "core/analysis/entry_lists.h"
 #include "core/base/matrix.h"
 #include "core/circuits/clustering.h"
 #include "core/circuits/random_matrix.h"
@@ -11,8 +12,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace headwise {
@@ -23,17 +24,75 @@ constexpr int nearestHeads = 5;
 constexpr int similarityGaussianHeads = 8;
 const std::string similarityFolder = "analyses/similarity/";
 
-/// Name, title, formula, null and range of one array of pairs.
-struct About {
-    const char* name;
-    std::string title, formula;
-    double nullMean = 0, nullDeviation = 0;
-    std::pair<double, double> range = {0, 1};
-    bool isDistance = false; // if false, a larger value means more similar
-};
+/// Returns the definition of the leaves of one array of pairs.
+std::string leavesText(const std::string& distance)
+{
+    return "layer · n_heads + head in the order of the clusters of average linkage of " + distance;
+}
 
-/// Returns the heads in cluster order, similar ones next to each other, as layer · n_heads + head. Skips heads without numbers.
-ResultArray leavesOf(const AnalysisContext& context, const Matrix<double>& values, const About& about)
+constexpr std::array<std::pair<const char*, const char*>, 4> similarityParts{
+    {{"kernel_q", "W_Q"}, {"kernel_k", "W_K"}, {"kernel_v", "W_V"}, {"kernel_o", "W_Oᵀ"}}};
+
+std::vector<ArraySpec> similarityArrays()
+{
+    std::vector<ArraySpec> all;
+    const std::vector<ArrayAxis> axes{Axis::Layer, Axis::Head, Axis::OtherLayer, Axis::OtherHead};
+    // `distance` is that of the clusters: "1 − cosine_qk".
+    const auto pairs = [&](const std::string& name, const std::string& title, const std::string& formula,
+                           std::optional<std::pair<double, double>> range, const std::string& distance) {
+        all.push_back({similarityFolder + name, axes, title, formula, "", range});
+        all.push_back({.path = similarityFolder + name + "_leaves",
+                       .axes = {Axis::Leaf},
+                       .title = "Heads in the order of the leaves, " + title,
+                       .definition = leavesText(distance),
+                       .type = NumberType::Whole});
+    };
+    for (const std::string kind : {"qk", "ov"}) {
+        const std::string formula = kind == "qk" ? "W_QK" : "W_OV";
+        const std::string nearest = similarityFolder + "nearest_" + kind;
+        pairs("cosine_" + kind, "Cosine of " + formula,
+              fmt::format("⟨{0}, {0}'⟩_F / (‖{0}‖_F ‖{0}'‖_F)", formula), std::pair(-1.0, 1.0),
+              "1 − cosine_" + kind);
+        all.push_back({.path = nearest,
+                       .axes = headAxes({Axis::Rank}),
+                       .title = "Nearest heads by " + kind,
+                       .definition = "layer · n_heads + head of the heads with the largest cosine_" + kind
+                           + ", falling",
+                       .unit = "head",
+                       .type = NumberType::Whole});
+        all.push_back({nearest + "_cosine", headAxes({Axis::Rank}), "Their cosines",
+                       "cosine_" + kind + " of those heads", "", std::pair(-1.0, 1.0)});
+        pairs(
+            "spectrum_distance_" + kind, "Distance of the spectra of " + formula,
+            fmt::format(
+                "‖σ/‖σ‖ − σ'/‖σ'‖‖₂, σ = singular values of {}; the null is between {} heads of Gaussian factors",
+                formula, similarityGaussianHeads),
+            std::pair(0.0, std::sqrt(2.0)), "spectrum_distance_" + kind);
+    }
+    for (const auto& [name, matrix] : similarityParts)
+        pairs(name, std::string("Projection kernel of ") + matrix,
+              std::string("‖UᵀU'‖²_F, U = orthonormal basis of the columns of ") + matrix
+                  + " (singular vectors with σ > d_model ε σ₁, ε = 2^-23)",
+              std::nullopt, std::string("r − ") + name);
+    pairs(
+        "token_jaccard", "Shared top outputs",
+        fmt::format(
+            "mean over {} tokens of |A ∩ B| / |A ∪ B|, A and B = the largest entries of the token's row of E W_OV W_U of both heads",
+            overlapTokens),
+        std::pair(0.0, 1.0), "1 − token_jaccard");
+    pairs(
+        "cka_ov", "CKA of outputs",
+        fmt::format(
+            "⟨K, K'⟩_F / (‖K‖_F ‖K'‖_F), K = X Xᵀ, X = E W_OV of {} tokens less its mean row; the null is between Gaussian heads on the same tokens",
+            overlapTokens),
+        std::pair(0.0, 1.0), "1 − cka_ov");
+    return all;
+}
+
+/// Puts the heads in cluster order, similar ones next to each other, as layer · n_heads + head. Skips heads without numbers.
+/// \param largest bound of the values \param isDistance if false, a larger value means more similar
+void putLeaves(Results& results, const AnalysisContext& context, const Matrix<double>& values,
+               const std::string& name, double largest, bool isDistance)
 {
     const ModelConfig& config = context.circuits.config();
     const std::vector<HeadId> heads = selectedHeads(config, context.options);
@@ -43,12 +102,10 @@ ResultArray leavesOf(const AnalysisContext& context, const Matrix<double>& value
             rows.push_back(row);
     }
     Matrix<double> similarityDistances = values(rows, rows);
-    if (!about.isDistance)
-        similarityDistances = (about.range.second - similarityDistances.array()).matrix();
-    similarityDistances = similarityDistances.array()
-                              .isNaN()
-                              .select(about.range.second, similarityDistances)
-                              .eval(); // as far as can be
+    if (!isDistance)
+        similarityDistances = (largest - similarityDistances.array()).matrix();
+    similarityDistances =
+        similarityDistances.array().isNaN().select(largest, similarityDistances).eval(); // as far as can be
     similarityDistances.diagonal().setZero();
     std::vector<std::int32_t> flat;
     std::vector<std::string> labels;
@@ -57,30 +114,27 @@ ResultArray leavesOf(const AnalysisContext& context, const Matrix<double>& value
         flat.push_back(head.layer * config.nHeads + head.head);
         labels.push_back(dottedHead(head));
     }
-    const std::size_t count = flat.size();
-    ResultArray array =
-        wholeArray(similarityFolder + about.name + "_leaves", {count}, std::move(flat), {Axis::Leaf});
-    array.title = "Heads in the order of the leaves, " + about.title;
-    array.definition = "layer · n_heads + head in the order of the clusters of average linkage of "
-        + (about.isDistance ? std::string(about.name)
-                            : fmt::format("{:g} − {}", about.range.second, about.name));
+    ResultArray& array = results.put(similarityFolder + name + "_leaves", std::move(flat));
+    array.definition = leavesText(isDistance ? name : fmt::format("{:g} − {}", largest, name));
     array.attributes["heads"] = std::move(labels);
-    return array;
 }
 
-void add(ResultSet& results, const AnalysisContext& context, const Matrix<double>& values, About about)
+/// Puts the values of all pairs and the order of the heads by them.
+/// \param null NaN: unknown \param definition empty: that of the contract
+void putPairs(Results& results, const AnalysisContext& context, const Matrix<double>& values,
+              const std::string& name, const Moments& null, const std::string& definition = {})
 {
-    ResultArray leaves = leavesOf(context, values, about);
-    ResultArray array = allPairsArray(context, values, similarityFolder + about.name);
-    array.title = std::move(about.title);
-    array.definition = std::move(about.formula);
-    if (!std::isnan(about.nullMean))
-        array.nullMean = about.nullMean;
-    if (!std::isnan(about.nullDeviation))
-        array.nullDeviation = about.nullDeviation;
-    array.range = about.range;
-    results.arrays.push_back(std::move(array));
-    results.arrays.push_back(std::move(leaves));
+    ResultArray& array = results.put(similarityFolder + name, allPairs(context, values));
+    if (!definition.empty())
+        array.definition = definition;
+    if (!std::isnan(null.mean))
+        array.nullMean = null.mean;
+    if (!std::isnan(null.deviation))
+        array.nullDeviation = null.deviation;
+    const ModelConfig& config = context.circuits.config();
+    if (!array.range) // of the projection kernels
+        array.range = std::pair(0.0, static_cast<double>(std::min(config.dModel, config.dHead)));
+    putLeaves(results, context, values, name, array.range->second, name.starts_with("spectrum_distance"));
 }
 
 /// Returns σ/‖σ‖₂ of one circuit of every selected head, [singular value, heads].
@@ -142,18 +196,13 @@ Sample distancesOfChance(const AnalysisContext& context)
     return Sample(found);
 }
 
-/// Adds each head's most similar heads by cosine, as layer · n_heads + head, falling; −1 if there are fewer.
-void addNearest(ResultSet& results, const AnalysisContext& context, const Matrix<double>& cosines,
+/// Puts each head's most similar heads by cosine, as layer · n_heads + head, falling; −1 if there are fewer.
+void putNearest(Results& results, const AnalysisContext& context, const Matrix<double>& cosines,
                 const std::string& kind)
 {
     const ModelConfig& config = context.circuits.config();
     const std::vector<HeadId> heads = selectedHeads(config, context.options);
-    const auto all = static_cast<std::size_t>(config.nLayers) * static_cast<std::size_t>(config.nHeads);
-    const auto flat = [&](HeadId head) {
-        return static_cast<std::size_t>(head.layer) * config.nHeads + static_cast<std::size_t>(head.head);
-    };
-    std::vector<std::int32_t> ids(all * nearestHeads, -1);
-    std::vector<double> values(all * nearestHeads, notComputed);
+    EntryLists nearest = EntryLists::perHead(config, nearestHeads);
     for (std::size_t i = 0; i < heads.size(); ++i) {
         const auto cosine = [&](std::size_t j) {
             return cosines(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
@@ -165,123 +214,85 @@ void addNearest(ResultSet& results, const AnalysisContext& context, const Matrix
         }
         std::stable_sort(others.begin(), others.end(),
                          [&](std::size_t a, std::size_t b) { return cosine(a) > cosine(b); });
-        for (std::size_t rank = 0; rank < std::min<std::size_t>(others.size(), nearestHeads); ++rank) {
-            ids[flat(heads[i]) * nearestHeads + rank] = static_cast<std::int32_t>(flat(heads[others[rank]]));
-            values[flat(heads[i]) * nearestHeads + rank] = cosine(others[rank]);
+        others.resize(std::min<std::size_t>(others.size(), nearestHeads));
+        std::vector<TokenEntry> entries;
+        entries.reserve(others.size());
+        for (const std::size_t j : others) {
+            const HeadId other = heads[j];
+            entries.push_back({other.layer * config.nHeads + other.head, cosine(j)});
         }
+        nearest.set(heads[i], entries);
     }
-    const auto layers = static_cast<std::size_t>(config.nLayers);
-    const auto perLayer = static_cast<std::size_t>(config.nHeads);
-    ResultArray array = wholeArray(similarityFolder + "nearest_" + kind, {layers, perLayer, nearestHeads},
-                                   std::move(ids), {Axis::Layer, Axis::Head, Axis::Rank});
-    array.title = "Nearest heads by " + kind;
-    array.definition = "layer · n_heads + head of the heads with the largest cosine_" + kind + ", falling";
     std::vector<std::string> labels;
-    labels.reserve(all);
     for (int layer = 0; layer < config.nLayers; ++layer) {
         for (int head = 0; head < config.nHeads; ++head)
             labels.push_back(dottedHead({layer, head}));
     }
-    array.attributes["heads"] = std::move(labels);
-    array.unit = "head";
-    results.arrays.push_back(std::move(array));
-    array =
-        realArray(context.options.precision, similarityFolder + "nearest_" + kind + "_cosine",
-                  {layers, perLayer, nearestHeads}, std::move(values), {Axis::Layer, Axis::Head, Axis::Rank});
-    array.title = "Their cosines";
-    array.definition = "cosine_" + kind + " of those heads";
+    const std::string path = similarityFolder + "nearest_" + kind;
+    results.put(path, std::move(nearest.ids)).attributes["heads"] = std::move(labels);
+    ResultArray& array = results.put(path + "_cosine", std::move(nearest.values));
     array.nullMean = 0.0;
     array.nullDeviation = 1.0 / config.dModel;
-    array.range = {-1.0, 1.0};
-    results.arrays.push_back(std::move(array));
 }
 
-Result<Done> addCircuits(ResultSet& results, const AnalysisContext& context, const Task& task)
+Result<Done> putCircuits(Results& results, const AnalysisContext& context, const Task& task)
 {
     const double d = context.circuits.config().dModel;
     const Sample chance = distancesOfChance(context);
     for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
-        const bool isQk = kind == CircuitKind::Qk;
-        const std::string formula = isQk ? "W_QK" : "W_OV";
+        const std::string name(circuitName(kind));
         const auto cosines = circuitCosines(context, kind, task);
         if (!cosines)
             return cosines.error();
-        add(results, context, *cosines,
-            {isQk ? "cosine_qk" : "cosine_ov",
-             "Cosine of " + formula,
-             fmt::format("⟨{0}, {0}'⟩_F / (‖{0}‖_F ‖{0}'‖_F)", formula),
-             0,
-             1 / d,
-             {-1, 1}});
-        addNearest(results, context, *cosines, isQk ? "qk" : "ov");
+        putPairs(results, context, *cosines, "cosine_" + name, {0, 1 / d});
+        putNearest(results, context, *cosines, name);
         const auto sigma = spectra(context, kind, task);
         if (!sigma)
             return sigma.error();
-        add(results, context, similarityDistances(*sigma),
-            {isQk ? "spectrum_distance_qk" : "spectrum_distance_ov",
-             "Distance of the spectra of " + formula,
-             fmt::format(
-                 "‖σ/‖σ‖ − σ'/‖σ'‖‖₂, σ = singular values of {}; the null is between {} heads of Gaussian factors",
-                 formula, similarityGaussianHeads),
-             chance.mean(),
-             chance.deviation(),
-             {0, std::sqrt(2.0)},
-             true});
+        putPairs(results, context, similarityDistances(*sigma), "spectrum_distance_" + name,
+                 {chance.mean(), chance.deviation()});
     }
     return Done{};
 }
 
-Result<Done> addSubspaces(ResultSet& results, const AnalysisContext& context, const Task& task)
+Result<Done> putSubspaces(Results& results, const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
     const double width = std::min(config.dModel, config.dHead);
     const Moments share = overlapMoments(1 / width, 1 / width, config.dModel);
-    static constexpr std::array<std::pair<const char*, const char*>, 4> parts{
-        {{"kernel_q", "W_Q"}, {"kernel_k", "W_K"}, {"kernel_v", "W_V"}, {"kernel_o", "W_Oᵀ"}}};
-    for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t i = 0; i < similarityParts.size(); ++i) {
         const auto kernels = projectionKernels(context, static_cast<HeadPart>(i), task);
         if (!kernels)
             return kernels.error();
-        add(results, context, *kernels,
-            {parts[i].first,
-             std::string("Projection kernel of ") + parts[i].second,
-             std::string("‖UᵀU'‖²_F, U = orthonormal basis of the columns of ") + parts[i].second
-                 + " (singular vectors with σ > d_model ε σ₁, ε = 2^-23)",
-             width * width * share.mean,
-             width * width * share.deviation,
-             {0, width}});
+        putPairs(results, context, *kernels, similarityParts[i].first,
+                 {width * width * share.mean, width * width * share.deviation});
     }
     return Done{};
 }
 
-Result<Done> addTokens(ResultSet& results, const AnalysisContext& context, const Task& task)
+Result<Done> putTokens(Results& results, const AnalysisContext& context, const Task& task)
 {
     const auto overlap = tokenOverlap(context, task);
     if (!overlap)
         return overlap.error();
-    add(results, context, overlap->jaccard,
-        {"token_jaccard", "Shared top outputs",
-         fmt::format(
-             "mean over {} tokens of |A ∩ B| / |A ∪ B|, A and B = the {} largest entries of the token's row of E W_OV W_U of both heads",
-             overlapTokens, context.options.tableSize),
-         overlap->jaccardOfChance, notComputed});
-    add(results, context, overlap->cka,
-        {"cka_ov", "CKA of outputs",
-         fmt::format(
-             "⟨K, K'⟩_F / (‖K‖_F ‖K'‖_F), K = X Xᵀ, X = E W_OV of {} tokens less its mean row; the null is between Gaussian heads on the same tokens",
-             overlapTokens),
-         overlap->ckaOfChance.mean(), overlap->ckaOfChance.deviation()});
+    putPairs(
+        results, context, overlap->jaccard, "token_jaccard", {overlap->jaccardOfChance, notComputed},
+        fmt::format(
+            "mean over {} tokens of |A ∩ B| / |A ∪ B|, A and B = the {} largest entries of the token's row of E W_OV W_U of both heads",
+            overlapTokens, context.options.tableSize));
+    putPairs(results, context, overlap->cka, "cka_ov",
+             {overlap->ckaOfChance.mean(), overlap->ckaOfChance.deviation()});
     return Done{};
 }
 
 Result<ResultSet> runSimilarity(const AnalysisContext& context, const Task& task)
 {
-    ResultSet results;
-    for (const auto part : {addCircuits, addSubspaces, addTokens}) {
+    Results results = resultsOf(context, similarityArrays());
+    for (const auto part : {putCircuits, putSubspaces, putTokens}) {
         if (const auto done = part(results, context, task); !done)
             return done.error();
     }
-    return results;
+    return std::move(results).finish();
 }
 
 AnalysisCost similarityCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -337,6 +348,7 @@ Analysis similarityAnalysis()
             .whyNot = appliesAlways,
             .cost = similarityCost,
             .run = runSimilarity,
+            .arrays = similarityArrays(),
             .pictures = similarityPictures(),
             .followsMetric = true,
             .followsFilter = true};

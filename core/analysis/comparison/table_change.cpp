@@ -1,7 +1,6 @@
 #include "core/analysis/comparison/table_change.h"
 
-#include "core/analysis/per_head.h"
-#include "core/analysis/top_lists.h"
+#include "core/analysis/selected_heads.h"
 #include "core/base/matrix.h"
 #include "core/base/parallel.h"
 #include "core/circuits/token_table.h"
@@ -22,6 +21,16 @@ namespace {
 
 constexpr int mostTokens = 32, fewestTokens = 4;
 constexpr double tableFlops = 1e12; // of both models together
+
+const std::string tableChangeFolder = "comparison/full_ov/";
+
+/// Returns the definition of the change. \param seed in brackets, or empty
+std::string tableChangeText(const std::string& tokens, const std::string& seed, const std::string& k)
+{
+    return fmt::format(
+        "mean over {} sampled source tokens{} of the share of the {} largest entries of their row of E W_V W_O W_U in A that are not among those in B; as many entered; ranked in float32; null: unrelated heads",
+        tokens, seed, k);
+}
 
 /// Returns distinct ids of existing tokens, ascending.
 std::vector<int> sampledTokens(const ModelConfig& config, const ComparisonOptions& options)
@@ -222,10 +231,10 @@ double shareThatLeft(std::span<const TokenEntry> before, std::span<const TokenEn
     return static_cast<double>(left) / static_cast<double>(before.size());
 }
 
-ResultArray changeArray(const ModelConfig& config, const ComparisonOptions& options, const Tops& a,
-                        const Tops& b)
+void putChange(Results& results, const ModelConfig& config, const ComparisonOptions& options, const Tops& a,
+               const Tops& b)
 {
-    PerHead change(config);
+    RealNumbers change = RealNumbers::perHead(config);
     for (int layer = 0; layer < config.nLayers; ++layer)
         for (int index = 0; index < config.nHeads; ++index) {
             const HeadId head{layer, index};
@@ -235,33 +244,49 @@ ResultArray changeArray(const ModelConfig& config, const ComparisonOptions& opti
             if (a.list(head, 0)[0].id >= 0 && b.list(head, 0)[0].id >= 0) // else left out
                 change.set(head, sum / static_cast<double>(a.tokens.size()));
         }
-    ResultArray array = change.array(
-        options.precision, "comparison/full_ov/table_change", "Tokens that left the top",
-        fmt::format(
-            "mean over {} sampled source tokens (seed {}) of the share of the {} largest entries of their row of E W_V W_O W_U in A that are not among those in B; as many entered; ranked in float32; null: unrelated heads",
-            a.tokens.size(), options.seed, a.length));
+    ResultArray& array = results.put(tableChangeFolder + "table_change", std::move(change));
+    array.definition =
+        tableChangeText(std::to_string(a.tokens.size()), " (seed " + std::to_string(options.seed) + ")",
+                        std::to_string(a.length));
     const double k = static_cast<double>(a.length), V = config.dVocabOut,
                  n = static_cast<double>(a.tokens.size());
-    array.range = {0.0, 1.0};
     array.nullMean = 1 - k / V;
     // The overlap is hypergeometric.
     array.nullDeviation = V > 1 ? std::sqrt(k / V * (1 - k / V) * (V - k) / (V - 1) / k / n) : 0;
-    return array;
 }
 
-ResultArray idsArray(const ModelConfig& config, const Tops& tops, const char* name, const char* title)
+void putIds(Results& results, const ModelConfig& config, const Tops& tops, const char* name)
 {
-    TopLists lists({Axis::Layer, Axis::Head, Axis::Sample, Axis::Rank},
-                   {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads),
-                    tops.tokens.size(), tops.length});
-    for (std::size_t list = 0; list * tops.length < tops.entries.size(); ++list)
-        lists.set(list, std::span(tops.entries).subspan(list * tops.length, tops.length));
-    return lists.ids(
-        std::string("comparison/full_ov/") + name, title,
-        "ids of the largest entries of the sampled tokens' rows of E W_V W_O W_U, falling, ties to the lower id");
+    WholeNumbers ids = WholeNumbers::perHead(config, tops.tokens.size(), tops.length);
+    std::ranges::transform(tops.entries, ids.values().begin(), &TokenEntry::id);
+    results.put(tableChangeFolder + name, std::move(ids));
 }
 
 } // namespace
+
+std::vector<ArraySpec> tableChangeArrays()
+{
+    const auto ids = [](const char* name, std::vector<ArrayAxis> axes, const char* title,
+                        const char* definition) {
+        return ArraySpec{.path = tableChangeFolder + name,
+                         .axes = std::move(axes),
+                         .title = title,
+                         .definition = definition,
+                         .unit = "token",
+                         .type = NumberType::Whole};
+    };
+    const char* largest =
+        "ids of the largest entries of the sampled tokens' rows of E W_V W_O W_U, falling, ties to the lower id";
+    std::vector<ArraySpec> all{
+        {tableChangeFolder + "table_change", headAxes(), "Tokens that left the top",
+         tableChangeText("n", "", "k"), "", std::pair(0.0, 1.0)},
+        ids("ids_a", headAxes({Axis::Sample, Axis::Rank}), "Top tokens of A", largest),
+        ids("ids_b", headAxes({Axis::Sample, Axis::Rank}), "Top tokens of B", largest),
+        ids("sampled_tokens", {Axis::Sample}, "Sampled source tokens", "ids drawn without replacement")};
+    for (ArraySpec& spec : all)
+        spec.condition = "one vocabulary in both models";
+    return all;
+}
 
 int sampledTokenCount(const ModelConfig& config)
 {
@@ -269,8 +294,8 @@ int sampledTokenCount(const ModelConfig& config)
     return static_cast<int>(std::clamp(tableFlops / perToken, double(fewestTokens), double(mostTokens)));
 }
 
-Result<ResultSet> tableChanges(const Circuits& older, const Circuits& newer, const ComparisonOptions& options,
-                               const Task& task)
+Result<Done> putTableChanges(const Circuits& older, const Circuits& newer, const ComparisonOptions& options,
+                             const Task& task, Results& results)
 {
     const ModelConfig& config = older.config();
     std::array<Tops, 2> tops;
@@ -281,24 +306,18 @@ Result<ResultSet> tableChanges(const Circuits& older, const Circuits& newer, con
         options.tableSize, 1, std::max<std::ptrdiff_t>(1, config.dVocabOut - unused)));
     a.nLayers = config.nLayers;
     a.nHeads = config.nHeads;
-    ResultSet results;
     if (a.tokens.empty())
-        return results;
+        return Done{};
     auto warnings = fillTops({older, newer}, options, task, tops);
     if (!warnings)
         return warnings.error();
-    results.warnings = *std::move(warnings);
-    results.arrays.push_back(changeArray(config, options, a, b));
-    results.arrays.push_back(idsArray(config, a, "ids_a", "Top tokens of A"));
-    results.arrays.push_back(idsArray(config, b, "ids_b", "Top tokens of B"));
-    ResultArray tokens = integerArray("comparison/full_ov/sampled_tokens", {a.tokens.size()},
-                                      {a.tokens.begin(), a.tokens.end()}, {Axis::Sample});
-    tokens.title = "Sampled source tokens";
-    tokens.definition =
+    results.warn(*warnings);
+    putChange(results, config, options, a, b);
+    putIds(results, config, a, "ids_a");
+    putIds(results, config, b, "ids_b");
+    results.put(tableChangeFolder + "sampled_tokens", a.tokens).definition =
         fmt::format("{} ids drawn without replacement with seed {}", a.tokens.size(), options.seed);
-    tokens.unit = "token";
-    results.arrays.push_back(std::move(tokens));
-    return results;
+    return Done{};
 }
 
 } // namespace headwise

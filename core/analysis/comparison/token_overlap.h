@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/per_pair.h"
+#include "core/analysis/head_pairs.h"
 
 #include <vector>
 

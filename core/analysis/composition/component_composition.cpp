@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_pair.h"
+#include "core/analysis/head_pairs.h"
 #include "core/base/decompositions.h"
 #include "core/base/matrix.h"
 #include "core/circuits/subspace.h"
@@ -20,6 +20,33 @@ constexpr std::array<const char*, 3> componentCompositionTitles{"Q-composition",
                                                                 "V-composition"};
 constexpr std::array<const char*, 3> circuitsRead{"W_QK²", "W_QK²ᵀ", "W_OV²"};
 const std::string componentCompositionFolder = "analyses/component_composition/";
+
+std::vector<ArraySpec> componentCompositionArrays()
+{
+    const std::string& folder = componentCompositionFolder;
+    const std::vector<ArrayAxis> axes{Axis::Component};
+    std::vector<ArraySpec> all{{folder + "singular_values", axes, "Singular values of the earlier head",
+                                "σ_k of W_OV¹, descending"}};
+    for (std::size_t mode = 0; mode < componentCompositionModes.size(); ++mode) {
+        const std::string name = componentCompositionModes[mode];
+        const std::string title = componentCompositionTitles[mode];
+        const std::string read = circuitsRead[mode];
+        const std::string where = ", W_OV¹ = Σ σ_k u_k v_kᵀ; NaN where σ_k ≤ d_model ε σ₁, ε = 2^-23";
+        all.push_back({.path = folder + name,
+                       .axes = axes,
+                       .title = title + " by component",
+                       .definition = fmt::format("‖σ_k u_k v_kᵀ {0}‖_F / (σ_k ‖{0}‖_F){1}", read, where),
+                       .range = {{0.0, 1.0}}});
+        all.push_back({.path = folder + name + "_share",
+                       .axes = axes,
+                       .title = title + ", share by component",
+                       .definition = fmt::format("‖σ_k u_k v_kᵀ {0}‖²_F / ‖W_OV¹ {0}‖²_F{1}", read, where),
+                       .range = {{0.0, 1.0}}});
+    }
+    all.push_back({folder + "share_null", axes, "Share by component by chance",
+                   "σ_k²/Σσ²: the share of every component if the later head read all directions alike"});
+    return all;
+}
 
 /// The factors of a later head's circuit W², for measuring how it reads a direction x: ‖x near · coreᵀ‖ = ‖x W²‖.
 struct Reading {
@@ -61,36 +88,6 @@ Components components(const Svd<double>& svd, const Reading& reading)
     return found;
 }
 
-class ComponentCompositionArrays {
-public:
-    explicit ComponentCompositionArrays(const AnalysisContext& context)
-        : m_context(context)
-    {
-        const auto [earlier, later] = *context.options.inputs.pair;
-        m_pair = dottedHead(earlier) + " " + dottedHead(later);
-    }
-
-    ResultArray& add(const std::string& name, std::string title, std::string formula,
-                     std::vector<double> values)
-    {
-        const std::size_t count = values.size();
-        m_results.arrays.push_back(realArray(m_context.options.precision, componentCompositionFolder + name,
-                                             {count}, std::move(values), {Axis::Component}));
-        ResultArray& array = m_results.arrays.back();
-        array.title = std::move(title);
-        array.definition = std::move(formula);
-        array.attributes["pair"] = m_pair;
-        return array;
-    }
-
-    ResultSet take() { return std::move(m_results); }
-
-private:
-    const AnalysisContext& m_context;
-    std::string m_pair;
-    ResultSet m_results;
-};
-
 Result<ResultSet> runComponentComposition(const AnalysisContext& context, const Task& task)
 {
     const auto [earlier, later] = *context.options.inputs.pair;
@@ -101,9 +98,9 @@ Result<ResultSet> runComponentComposition(const AnalysisContext& context, const 
     const std::array<std::pair<Matrix<double>, Matrix<double>>, 3> sides{
         {{w.W_Q, w.W_K}, {w.W_K, w.W_Q}, {w.W_V, w.W_O.transpose()}}};
     const double d = context.circuits.config().dModel;
-    ComponentCompositionArrays arrays(context);
-    arrays.add("singular_values", "Singular values of the earlier head", "σ_k of W_OV¹, descending",
-               std::vector<double>(svd->S.begin(), svd->S.end()));
+    Results results = resultsOf(context, componentCompositionArrays());
+    results.put(componentCompositionFolder + "singular_values",
+                std::vector<double>(svd->S.begin(), svd->S.end()));
     for (std::size_t mode = 0; mode < componentCompositionModes.size(); ++mode) {
         if (task.cancelled())
             return stopped();
@@ -111,29 +108,21 @@ Result<ResultSet> runComponentComposition(const AnalysisContext& context, const 
         if (!reading)
             return reading.error();
         Components found = components(*svd, *reading);
-        const std::string read = circuitsRead[mode];
-        const std::string where = ", W_OV¹ = Σ σ_k u_k v_kᵀ; NaN where σ_k ≤ d_model ε σ₁, ε = 2^-23";
-        ResultArray& score = arrays.add(
-            componentCompositionModes[mode], std::string(componentCompositionTitles[mode]) + " by component",
-            fmt::format("‖σ_k u_k v_kᵀ {0}‖_F / (σ_k ‖{0}‖_F){1}", read, where), std::move(found.scores));
+        const std::string path = componentCompositionFolder + componentCompositionModes[mode];
+        ResultArray& score = results.put(path, std::move(found.scores));
         const Moments null = overlapMoments(1, reading->participation, context.circuits.config().dModel);
         score.nullMean = 1 / std::sqrt(d);
         score.nullDeviation = null.deviation / (2 * std::sqrt(null.mean)); // of a root, to first order
-        score.range = {0.0, 1.0};
-        ResultArray& share = arrays.add(
-            std::string(componentCompositionModes[mode]) + "_share",
-            std::string(componentCompositionTitles[mode]) + ", share by component",
-            fmt::format("‖σ_k u_k v_kᵀ {0}‖²_F / ‖W_OV¹ {0}‖²_F{1}", read, where), std::move(found.shares));
-        share.range = {0.0, 1.0};
+        results.put(path + "_share", std::move(found.shares));
     }
     const double energy = svd->S.squaredNorm();
     std::vector<double> chance;
     for (const double sigma : svd->S)
         chance.push_back(sigma * sigma / energy);
-    arrays.add("share_null", "Share by component by chance",
-               "σ_k²/Σσ²: the share of every component if the later head read all directions alike",
-               std::move(chance));
-    return arrays.take();
+    results.put(componentCompositionFolder + "share_null", std::move(chance));
+    for (ResultArray& array : results.arrays())
+        array.attributes["pair"] = dottedHead(earlier) + " " + dottedHead(later);
+    return std::move(results).finish();
 }
 
 AnalysisCost componentCompositionCost(const ModelConfig& config, const AnalysisOptions&)
@@ -175,6 +164,7 @@ Analysis componentCompositionAnalysis()
             .whyNot = whyNotPair,
             .cost = componentCompositionCost,
             .run = runComponentComposition,
+            .arrays = componentCompositionArrays(),
             .needs = {.pair = true},
             .pictures = componentCompositionPictures(),
             .followsMetric = true};

@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 
 #include "core/base/decompositions.h"
 #include "core/base/parallel.h"
@@ -104,6 +104,26 @@ private:
 enum Mode { Q, K, V };
 constexpr std::array<const char*, 3> modeNames{"q", "k", "v"};
 constexpr std::array<const char*, 3> modeTitles{"Q-composition", "K-composition", "V-composition"};
+constexpr std::array<const char*, 3> modeFormulas{"‖W_OV¹ W_QK²‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)",
+                                                  "‖W_OV¹ W_QK²ᵀ‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)",
+                                                  "‖W_OV¹ W_OV²‖_F / (‖W_OV¹‖_F ‖W_OV²‖_F)"};
+
+std::string compositionPath(std::size_t mode)
+{
+    return std::string("composition/") + modeNames[mode];
+}
+
+std::vector<ArraySpec> compositionArrays()
+{
+    std::vector<ArraySpec> all;
+    for (std::size_t mode = 0; mode < modeNames.size(); ++mode)
+        all.push_back({.path = compositionPath(mode),
+                       .axes = pairAxes(),
+                       .title = modeTitles[mode],
+                       .definition = modeFormulas[mode],
+                       .range = {{0.0, 1.0}}});
+    return all;
+}
 
 /// The side of a later head that meets an earlier head's output, [d, r] transposed to [r, d].
 Result<Matrix<double>> readingSide(const HeadWeights<double>& head, Mode mode)
@@ -123,16 +143,14 @@ public:
         , m_config(context.circuits.config())
         , m_task(task)
         , m_pairs(m_config, context.options)
-        , m_headCount(static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads)
+        , m_scores(modeNames.size(), RealNumbers::perPair(m_config))
     {
-        for (auto& scores : m_scores)
-            scores.assign(m_headCount * m_headCount, std::numeric_limits<double>::quiet_NaN());
         m_writing.assign(
             static_cast<std::size_t>(m_config.nLayers),
             Matrix<Scalar>::Zero(Eigen::Index(m_config.nHeads) * m_config.dHead, m_config.dModel));
     }
 
-    Result<std::array<std::vector<double>, 3>> run()
+    Result<std::vector<RealNumbers>> run()
     {
         if (const auto done = readWriters(); !done)
             return done.error();
@@ -145,11 +163,6 @@ public:
     }
 
 private:
-    std::size_t index(HeadId head) const
-    {
-        return static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head;
-    }
-
     Result<Done> readWriters()
     {
         const int count = (m_config.nLayers - 1) * m_config.nHeads;
@@ -212,8 +225,7 @@ private:
             const Matrix<Scalar> product = isWholeLayer
                 ? Matrix<Scalar>(products.middleRows(first, m_config.dHead))
                 : Matrix<Scalar>(writing.middleRows(first, m_config.dHead) * reading);
-            m_scores[mode][index(head) * m_headCount + index(later)] =
-                std::sqrt(product.template cast<double>().squaredNorm());
+            m_scores[mode].set(head, later, std::sqrt(product.template cast<double>().squaredNorm()));
         }
     }
 
@@ -221,9 +233,8 @@ private:
     const ModelConfig& m_config;
     const Task& m_task;
     AskedPairs m_pairs;
-    std::size_t m_headCount;
     std::vector<Matrix<Scalar>> m_writing; // per layer: [H r, d]
-    std::array<std::vector<double>, 3> m_scores;
+    std::vector<RealNumbers> m_scores;     // one per mode
 };
 
 Result<ResultSet> runComposition(const AnalysisContext& context, const Task& task)
@@ -233,29 +244,16 @@ Result<ResultSet> runComposition(const AnalysisContext& context, const Task& tas
                                                               : Composition<float>(context, task).run();
     if (!scores)
         return scores.error();
-    const std::size_t layers = config.nLayers;
-    const std::size_t heads = config.nHeads;
-    static constexpr std::array<const char*, 3> formulas{"‖W_OV¹ W_QK²‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)",
-                                                         "‖W_OV¹ W_QK²ᵀ‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)",
-                                                         "‖W_OV¹ W_OV²‖_F / (‖W_OV¹‖_F ‖W_OV²‖_F)"};
-    auto values = std::move(scores).value();
-    ResultSet results;
+    Results results = resultsOf(context, compositionArrays());
     if (AskedPairs(config, context.options).count() == 0 && config.nLayers > 1)
-        results.warnings.push_back(
+        results.warn(
             "No two of the heads asked for are in different layers, so that no pair was composed; --one-end takes every pair with one end among them.");
-    for (std::size_t mode = 0; mode < values.size(); ++mode) {
-        ResultArray array =
-            realArray(context.options.precision, std::string("composition/") + modeNames[mode],
-                      {layers, heads, layers, heads}, std::move(values[mode]),
-                      {Axis::EarlierLayer, Axis::EarlierHead, Axis::LaterLayer, Axis::LaterHead});
-        array.title = modeTitles[mode];
-        array.definition = formulas[mode];
+    for (std::size_t mode = 0; mode < scores->size(); ++mode) {
+        ResultArray& array = results.put(compositionPath(mode), std::move((*scores)[mode]));
         array.nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
-        array.range = {0.0, 1.0};
         array.attributes["baseline"] = *array.nullMean;
-        results.arrays.push_back(std::move(array));
     }
-    return results;
+    return std::move(results).finish();
 }
 
 AnalysisCost compositionCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -275,7 +273,7 @@ std::vector<Picture> compositionPictures()
         pictures.push_back(
             {.kind = Kind::HeadPairs,
              .title = modeTitles[mode],
-             .arrays = {std::string("composition/") + modeNames[mode]},
+             .arrays = {compositionPath(mode)},
              .signedColors = false,
              .note = "Rows: the earlier head, columns: the later one; random heads get 1/√d_model."});
     }
@@ -283,14 +281,14 @@ std::vector<Picture> compositionPictures()
         pictures.push_back(
             {.kind = Kind::Table,
              .title = std::string("All pairs, ") + modeTitles[mode],
-             .arrays = {std::string("composition/") + modeNames[mode]},
+             .arrays = {compositionPath(mode)},
              .signedColors = false,
              .note = "A click selects both heads; z and percentile: Composition against chance."});
     }
     for (std::size_t mode = 0; mode < modeNames.size(); ++mode) {
         pictures.push_back({.kind = Kind::Diagram,
                             .title = std::string("Strongest pairs, ") + modeTitles[mode],
-                            .arrays = {std::string("composition/") + modeNames[mode]},
+                            .arrays = {compositionPath(mode)},
                             .signedColors = false,
                             .note = {}});
     }
@@ -315,6 +313,7 @@ Analysis compositionAnalysis()
             .whyNot = appliesAlways,
             .cost = compositionCost,
             .run = runComposition,
+            .arrays = compositionArrays(),
             .pictures = compositionPictures(),
             .followsMetric = true};
 }

@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_pair.h"
+#include "core/analysis/head_pairs.h"
 #include "core/base/matrix.h"
 #include "core/base/parallel.h"
 #include "core/circuits/random_matrix.h"
@@ -25,6 +25,48 @@ constexpr std::array<const char*, 3> compositionNullsTitles{"Q-composition", "K-
                                                             "V-composition"};
 const std::string compositionNullsFolder = "analyses/composition_nulls/";
 
+std::vector<ArraySpec> compositionNullsArrays()
+{
+    std::vector<ArraySpec> all;
+    for (std::size_t mode = 0; mode < compositionNullsModes.size(); ++mode) {
+        const std::string path = compositionNullsFolder + compositionNullsModes[mode];
+        const std::string scores = std::string("composition/") + compositionNullsModes[mode];
+        const std::string title = compositionNullsTitles[mode];
+        all.push_back({path + "_excess", pairAxes(), title + " beyond chance",
+                       fmt::format("s − mean of {} pairs of Gaussian factors of the same shapes, s = {}",
+                                   gaussianDraws, scores)});
+        all.push_back(
+            {path + "_z", pairAxes(), title + ", z",
+             "(s² − 1/d_model) / deviation of s² if the singular vectors of both circuits were random and their singular values stayed, s = "
+                 + scores});
+        all.push_back(
+            {.path = path + "_percentile",
+             .axes = pairAxes(),
+             .title = title + ", percentile",
+             .definition = fmt::format(
+                 "where z stands among {} random pairs of this model with random singular vectors, (below + ½) / (n + 1), s = {}",
+                 compositionNullsSpectrumDraws, scores),
+             .range = {{0.0, 1.0}}});
+        all.push_back({.path = path + "_layer_median",
+                       .axes = {Axis::EarlierLayer, Axis::LaterLayer},
+                       .title = title + ", median of two layers",
+                       .definition = fmt::format(
+                           "median of {} over the pairs of heads asked for of two layers", scores),
+                       .range = {{0.0, 1.0}}});
+    }
+    all.push_back(
+        {compositionNullsFolder + "gaussian_null",
+         {Axis::Draw},
+         "Composition of Gaussian heads",
+         "‖W_OV¹ W_QK²‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F) of Gaussian W_V, W_O, W_Q, W_K of the model's shapes, ascending"});
+    all.push_back(
+        {compositionNullsFolder + "spectrum_null",
+         {Axis::Draw},
+         "z of random singular vectors",
+         "z of random pairs whose singular vectors are random and whose singular values are the model's, ascending"});
+    return all;
+}
+
 using CompositionNullsPair = std::pair<HeadId, HeadId>;
 
 /// Σσ⁴/(Σσ²)² of L Rᵀ from its [r, r] Gram products: no singular value is needed.
@@ -35,15 +77,10 @@ double participation(const Matrix<double>& left, const Matrix<double>& right)
     return product.cwiseProduct(product.transpose()).sum() / (squares * squares); // 0/0: NaN
 }
 
-/// Σσ⁴/(Σσ²)² of every head, [L H].
+/// Σσ⁴/(Σσ²)² of every head.
 struct Participations {
-    std::vector<double> qk, ov;
+    RealNumbers qk, ov;
 };
-
-std::size_t compositionNullsFlat(const ModelConfig& config, HeadId head)
-{
-    return static_cast<std::size_t>(head.layer) * config.nHeads + head.head;
-}
 
 /// Returns the distance of a squared score from that of unrelated circuits, in deviations. NaN if those cannot vary.
 double deviations(double score, const Moments& null)
@@ -139,7 +176,8 @@ double median(std::vector<double> values)
     return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-ResultArray layerMedians(const AnalysisContext& context, const PerPair& scores, std::size_t mode)
+/// Returns the median score of every two layers, [n_layers, n_layers].
+std::vector<double> layerMedians(const AnalysisContext& context, const RealNumbers& scores)
 {
     const ModelConfig& config = context.circuits.config();
     const auto layers = static_cast<std::size_t>(config.nLayers);
@@ -152,15 +190,7 @@ ResultArray layerMedians(const AnalysisContext& context, const PerPair& scores, 
     medians.reserve(byLayers.size());
     for (const auto& values : byLayers)
         medians.push_back(median(values));
-    ResultArray array = realArray(
-        context.options.precision, compositionNullsFolder + compositionNullsModes[mode] + "_layer_median",
-        {layers, layers}, std::move(medians), {Axis::EarlierLayer, Axis::LaterLayer});
-    array.title = std::string(compositionNullsTitles[mode]) + ", median of two layers";
-    array.definition = std::string("median of composition/") + compositionNullsModes[mode]
-        + " over the pairs of heads asked for of two layers";
-    array.nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
-    array.range = {0.0, 1.0};
-    return array;
+    return medians;
 }
 
 struct Nulls {
@@ -168,80 +198,46 @@ struct Nulls {
     Participations participations;
 };
 
-void addMode(ResultSet& results, const AnalysisContext& context, const Nulls& nulls, const PerPair& scores,
+void addMode(Results& results, const AnalysisContext& context, const Nulls& nulls, const RealNumbers& scores,
              std::size_t mode)
 {
     const ModelConfig& config = context.circuits.config();
-    PerPair excess(config), z(config), percentile(config);
-    const std::vector<double>& reading = mode == 2 ? nulls.participations.ov : nulls.participations.qk;
+    RealNumbers excess = RealNumbers::perPair(config), z = excess, percentile = excess;
+    const RealNumbers& reading = mode == 2 ? nulls.participations.ov : nulls.participations.qk;
     for (const auto& [earlier, later] : pairsAskedFor(config, context.options)) {
         const double score = scores.at(earlier, later);
-        const Moments null = overlapMoments(nulls.participations.ov[compositionNullsFlat(config, earlier)],
-                                            reading[compositionNullsFlat(config, later)], config.dModel);
+        const Moments null =
+            overlapMoments(nulls.participations.ov.at(earlier), reading.at(later), config.dModel);
         const double distance = deviations(score, null);
         excess.set(earlier, later, score - nulls.gaussian.mean());
         z.set(earlier, later, distance);
         percentile.set(earlier, later, nulls.spectrum.percentile(distance));
     }
-    const Precision precision = context.options.precision;
     const std::string path = compositionNullsFolder + compositionNullsModes[mode];
-    const std::string of = std::string("s = composition/") + compositionNullsModes[mode];
-    const std::string title = compositionNullsTitles[mode];
-    ResultArray array = excess.array(
-        precision, path + "_excess", title + " beyond chance",
-        fmt::format("s − mean of {} pairs of Gaussian factors of the same shapes, {}", gaussianDraws, of));
-    array.nullMean = 0.0;
-    array.nullDeviation = nulls.gaussian.deviation();
-    results.arrays.push_back(std::move(array));
-    array = z.array(
-        precision, path + "_z", title + ", z",
-        "(s² − 1/d_model) / deviation of s² if the singular vectors of both circuits were random and their singular values stayed, "
-            + of);
-    array.nullMean = 0.0;
-    array.nullDeviation = 1.0;
-    results.arrays.push_back(std::move(array));
-    array = percentile.array(
-        precision, path + "_percentile", title + ", percentile",
-        fmt::format(
-            "where z stands among {} random pairs of this model with random singular vectors, (below + ½) / (n + 1), {}",
-            compositionNullsSpectrumDraws, of));
-    array.nullMean = 0.5;
-    array.nullDeviation = std::sqrt(1.0 / 12);
-    array.range = {0.0, 1.0};
-    results.arrays.push_back(std::move(array));
-    results.arrays.push_back(layerMedians(context, scores, mode));
-}
-
-void addDraws(ResultSet& results, const Nulls& nulls, Precision precision)
-{
-    const auto add = [&](const Sample& draws, const char* name, const char* title, std::string formula) {
-        results.arrays.push_back(
-            realArray(precision, compositionNullsFolder + name, {draws.size()}, draws.values(), {"draw"}));
-        results.arrays.back().title = title;
-        results.arrays.back().definition = std::move(formula);
-    };
-    add(nulls.gaussian, "gaussian_null", "Composition of Gaussian heads",
-        "‖W_OV¹ W_QK²‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F) of Gaussian W_V, W_O, W_Q, W_K of the model's shapes, ascending");
-    add(nulls.spectrum, "spectrum_null", "z of random singular vectors",
-        "z of random pairs whose singular vectors are random and whose singular values are the model's, ascending");
+    ResultArray& ofExcess = results.put(path + "_excess", std::move(excess));
+    ofExcess.nullMean = 0.0;
+    ofExcess.nullDeviation = nulls.gaussian.deviation();
+    ResultArray& ofZ = results.put(path + "_z", std::move(z));
+    ofZ.nullMean = 0.0;
+    ofZ.nullDeviation = 1.0;
+    ResultArray& ofPercentile = results.put(path + "_percentile", std::move(percentile));
+    ofPercentile.nullMean = 0.5;
+    ofPercentile.nullDeviation = std::sqrt(1.0 / 12);
+    const auto layers = static_cast<std::size_t>(config.nLayers);
+    results.put(path + "_layer_median", {layers, layers}, layerMedians(context, scores)).nullMean =
+        1 / std::sqrt(static_cast<double>(config.dModel));
 }
 
 /// Returns the pair scores that the composition analysis computed for this mode.
-PerPair compositionNullsScoresOf(const ResultSet& composition, const ModelConfig& config, std::size_t mode)
+RealNumbers compositionNullsScoresOf(const ResultSet& composition, const ModelConfig& config,
+                                     std::size_t mode)
 {
-    const ResultArray& array = composition.arrays[mode];
-    const auto* exact = std::get_if<std::vector<double>>(&array.values);
-    const auto* rounded = std::get_if<std::vector<float>>(&array.values);
-    PerPair scores(config);
-    std::size_t at = 0;
-    for (int l1 = 0; l1 < config.nLayers; ++l1) {
-        for (int h1 = 0; h1 < config.nHeads; ++h1) {
-            for (int l2 = 0; l2 < config.nLayers; ++l2) {
-                for (int h2 = 0; h2 < config.nHeads; ++h2, ++at)
-                    scores.set({l1, h1}, {l2, h2}, exact ? (*exact)[at] : double((*rounded)[at]));
-            }
-        }
-    }
+    const ResultArray::Values& values = composition.arrays[mode].values;
+    RealNumbers scores = RealNumbers::perPair(config);
+    if (const auto* rounded = std::get_if<std::vector<float>>(&values))
+        scores.values().assign(rounded->begin(), rounded->end());
+    else
+        scores.values() = std::get<std::vector<double>>(values);
     return scores;
 }
 
@@ -257,23 +253,24 @@ Result<ResultSet> runCompositionNulls(const AnalysisContext& context, const Task
     auto spectrum = spectrumNull(context, task);
     if (!spectrum)
         return spectrum.error();
-    const std::vector<double> heads(static_cast<std::size_t>(config.nLayers) * config.nHeads, notComputed);
+    const RealNumbers heads = RealNumbers::perHead(config);
     Nulls nulls{std::move(gaussian).value(), std::move(spectrum).value(), {heads, heads}};
     AnalysisContext ofPairs = context;
     ofPairs.options.heads = headsOfPairs(config, context.options);
     const auto done = forEachHead(ofPairs, task, "spreads of the spectra", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> w = context.circuits.weights().head<double>(head);
-        nulls.participations.qk[compositionNullsFlat(config, head)] = participation(w.W_Q, w.W_K);
-        nulls.participations.ov[compositionNullsFlat(config, head)] = participation(w.W_V, w.W_O.transpose());
+        nulls.participations.qk.set(head, participation(w.W_Q, w.W_K));
+        nulls.participations.ov.set(head, participation(w.W_V, w.W_O.transpose()));
         return Done{};
     });
     if (!done)
         return done.error();
-    ResultSet results;
+    Results results = resultsOf(context, compositionNullsArrays());
     for (std::size_t mode = 0; mode < compositionNullsModes.size(); ++mode)
         addMode(results, context, nulls, compositionNullsScoresOf(*composition, config, mode), mode);
-    addDraws(results, nulls, context.options.precision);
-    return results;
+    results.put(compositionNullsFolder + "gaussian_null", nulls.gaussian.values());
+    results.put(compositionNullsFolder + "spectrum_null", nulls.spectrum.values());
+    return std::move(results).finish();
 }
 
 std::string nullsNeedTwoLayers(const ModelConfig& config, const AnalysisOptions&)
@@ -343,6 +340,7 @@ Analysis compositionNullsAnalysis()
         .whyNot = nullsNeedTwoLayers,
         .cost = compositionNullsCost,
         .run = runCompositionNulls,
+        .arrays = compositionNullsArrays(),
         .pictures = compositionNullsPictures(),
         .followsMetric = true};
 }

@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/base/matrix.h"
 #include "core/circuits/subspace.h"
 
@@ -30,6 +30,24 @@ constexpr std::array<SideText, 4> sides{
      {"reads_key", "Tokens to keys", "‖E W_K W_Qᵀ‖_F / (‖E‖_F ‖W_Q W_Kᵀ‖_F)"},
      {"reads_value", "Tokens to values", "‖E W_V W_O‖_F / (‖E‖_F ‖W_V W_O‖_F)"},
      {"writes", "Outputs to tokens", "‖W_V W_O W_U‖_F / (‖W_V W_O‖_F ‖W_U‖_F)"}}};
+
+std::vector<ArraySpec> embeddingCompositionArrays()
+{
+    std::vector<ArraySpec> all;
+    for (const SideText& side : sides) {
+        const std::string path = embeddingCompositionFolder + side.name;
+        all.push_back({.path = path,
+                       .axes = headAxes(),
+                       .title = side.title,
+                       .definition = side.formula,
+                       .range = {{0.0, 1.0}}});
+        all.push_back(
+            {path + "_z", headAxes(), std::string(side.title) + ", z",
+             "(s² − 1/d_model) / deviation of s² if the singular vectors were random and the singular values stayed, s = "
+                 + std::string(side.formula)});
+    }
+    return all;
+}
 
 /// Σ over a Gram matrix's eigenvalues and over their squares.
 struct GramSums {
@@ -68,7 +86,7 @@ Result<ResultSet> runEmbeddingComposition(const AnalysisContext& context, const 
 {
     const ModelConfig& config = context.circuits.config();
     const TokenSide& tokens = *context.tokens;
-    std::vector<PerHead> scores(sides.size(), PerHead(config)), z(sides.size(), PerHead(config));
+    std::vector<RealNumbers> scores(sides.size(), RealNumbers::perHead(config)), z = scores;
     const GramSums ofE(tokens.EtE), ofLayer0(tokens.embeddingGramOf(0)), ofU(tokens.UUt);
     const auto done = forEachHead(context, task, "embedding composition", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> w = context.circuits.weights().head<double>(head);
@@ -85,22 +103,17 @@ Result<ResultSet> runEmbeddingComposition(const AnalysisContext& context, const 
     });
     if (!done)
         return done.error();
-    ResultSet results;
-    results.warnings = *done;
-    const Precision precision = context.options.precision;
+    Results results = resultsOf(context, embeddingCompositionArrays());
+    results.warn(*done);
     for (std::size_t side = 0; side < sides.size(); ++side) {
         const std::string path = embeddingCompositionFolder + sides[side].name;
-        results.arrays.push_back(scores[side].array(precision, path, sides[side].title, sides[side].formula));
-        results.arrays.back().nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
-        results.arrays.back().range = {0.0, 1.0};
-        results.arrays.push_back(z[side].array(
-            precision, path + "_z", std::string(sides[side].title) + ", z",
-            "(s² − 1/d_model) / deviation of s² if the singular vectors were random and the singular values stayed, s = "
-                + std::string(sides[side].formula)));
-        results.arrays.back().nullMean = 0.0;
-        results.arrays.back().nullDeviation = 1.0;
+        results.put(path, std::move(scores[side])).nullMean =
+            1 / std::sqrt(static_cast<double>(config.dModel));
+        ResultArray& ofZ = results.put(path + "_z", std::move(z[side]));
+        ofZ.nullMean = 0.0;
+        ofZ.nullDeviation = 1.0;
     }
-    return results;
+    return std::move(results).finish();
 }
 
 AnalysisCost embeddingCompositionCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -155,6 +168,7 @@ Analysis embeddingCompositionAnalysis()
             .whyNot = appliesAlways,
             .cost = embeddingCompositionCost,
             .run = runEmbeddingComposition,
+            .arrays = embeddingCompositionArrays(),
             .pictures = embeddingCompositionPictures(),
             .followsMetric = true};
 }

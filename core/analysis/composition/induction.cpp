@@ -1,11 +1,14 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/composition/induction_ranking.h"
-#include "core/analysis/per_pair.h"
+#include "core/analysis/head_pairs.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
+#include <span>
 #include <utility>
 
 namespace headwise {
@@ -19,20 +22,85 @@ constexpr const char* matchingFormula =
 constexpr const char* guess =
     "of heads of layers ≥ 1 previous_token is a guess from raw positions (rotary: the mean row of E), which layer 0 alone reads";
 
+/// Names and titles of the layers and heads of the candidates.
+constexpr std::array<std::pair<const char*, const char*>, 4> candidateEnds{
+    {{"candidate_earlier_layer", "Earlier layer"},
+     {"candidate_earlier_head", "Earlier head"},
+     {"candidate_later_layer", "Later layer"},
+     {"candidate_later_head", "Later head"}}};
+
 using InductionPair = std::pair<HeadId, HeadId>;
 
-/// All arrays that the analysis shows.
+/// Numbers that the arrays show.
 struct Found {
     const AnalysisContext& context;
     const InductionParts& parts;
     const InductionNull& null;
     const InductionRanking& ranking;
-
-    std::size_t index(HeadId head) const
-    {
-        return static_cast<std::size_t>(head.layer) * context.circuits.config().nHeads + head.head;
-    }
 };
+
+std::vector<ArraySpec> inductionArrays()
+{
+    using Range = std::pair<double, double>;
+    const Range upToOne{0.0, 1.0}, plusMinusOne{-1.0, 1.0};
+    const std::string path = inductionFolder;
+    std::vector<ArraySpec> all;
+    const auto add = [&](const std::string& name, std::vector<ArrayAxis> axes, const char* title,
+                         std::string definition, std::optional<Range> range) {
+        all.push_back({.path = path + name,
+                       .axes = std::move(axes),
+                       .title = title,
+                       .definition = std::move(definition),
+                       .range = range});
+    };
+    add("combined", pairAxes(), "Induction circuit",
+        "product of four percentiles among this model's heads and pairs: previous_token of the earlier head, K-composition, matching, copying of the later head; ½ for what is not known, 1 for the first of heads marked as previous-token heads; "
+            + std::string(guess),
+        upToOne);
+    add("matching", pairAxes(), "K-composed matching", matchingFormula, plusMinusOne);
+    add("k_composition", pairAxes(), "K-composition", "‖W_OV¹ W_QK²ᵀ‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)", upToOne);
+    add("null_product", pairAxes(), "Product of percentiles of chance",
+        fmt::format(
+            "product of where the four numbers stand among those of {} random pairs whose residual directions are put into another order wherever two parts meet; (below + ½) / (n + 1) each, ½ for what is not known; {}",
+            inductionNullDraws, guess),
+        upToOne);
+    add("null_percentile", pairAxes(), "Percentile of chance",
+        fmt::format(
+            "share of {} draws in which the largest null_product of all pairs, if every percentile were uniform, is smaller: above 0.99 a pair stands out even as the best of all pairs",
+            inductionMaximumDraws),
+        upToOne);
+    add("null_maximum", {Axis::Draw}, "Largest product of chance",
+        "largest null_product of all pairs if every percentile were uniform, ascending", {});
+    const std::string null =
+        fmt::format("; null: {} heads of the model, their residual directions put into another order",
+                    inductionNullDraws);
+    add("as_induction_head", headAxes(), "As induction head", "max over earlier heads of combined", upToOne);
+    add("as_previous_token_head", headAxes(), "As previous-token head", "max over later heads of combined",
+        upToOne);
+    add("previous_token", headAxes(), "Previous token", "scores/previous_token: " + std::string(guess) + null,
+        upToOne);
+    add("best_matching", headAxes(), "Matching with the best earlier head", matchingFormula, plusMinusOne);
+    add("copying", headAxes(), "Copying", "Re Σλ / Σ|λ|, λ = eigenvalues of E W_V W_O W_U" + null,
+        plusMinusOne);
+    const std::string ofPairs = "of the pairs with the largest combined, falling";
+    for (const auto& [name, title] : candidateEnds)
+        all.push_back({.path = path + name,
+                       .axes = {Axis::Rank},
+                       .title = title,
+                       .definition = ofPairs,
+                       .type = NumberType::Whole});
+    const auto addCandidate = [&](const std::string& name, const char* title, std::optional<Range> range) {
+        add("candidate_" + name, {Axis::Rank}, title, name + " " + ofPairs, range);
+    };
+    addCandidate("previous_token", "Previous token", upToOne);
+    all.back().definition += std::string("; ") + guess;
+    addCandidate("k_composition", "K-composition", upToOne);
+    addCandidate("matching", "Matching", plusMinusOne);
+    addCandidate("copying", "Copying", plusMinusOne);
+    addCandidate("null_percentile", "Percentile of chance", {});
+    addCandidate("combined", "Product of percentiles", {});
+    return all;
+}
 
 void setNull(ResultArray& array, const Sample& null)
 {
@@ -47,7 +115,6 @@ void setProductNull(ResultArray& array)
 {
     array.nullMean = 1.0 / 16;
     array.nullDeviation = std::sqrt(1.0 / 81 - 1.0 / 256);
-    array.range = {0.0, 1.0};
 }
 
 std::vector<std::string> namesOf(const std::vector<HeadId>& heads)
@@ -59,140 +126,79 @@ std::vector<std::string> namesOf(const std::vector<HeadId>& heads)
     return names;
 }
 
-void addPairArrays(ResultSet& results, const Found& all)
+void addPairArrays(Results& results, const Found& all)
 {
-    const Precision precision = all.context.options.precision;
     const std::string path = inductionFolder;
-    ResultArray combined = all.ranking.combined.array(
-        precision, path + "combined", "Induction circuit",
-        "product of four percentiles among this model's heads and pairs: previous_token of the earlier head, K-composition, matching, copying of the later head; ½ for what is not known, 1 for the first of heads marked as previous-token heads; "
-            + std::string(guess));
+    ResultArray& combined = results.put(path + "combined", all.ranking.combined);
     const auto& marked = all.context.options.inputs.previousTokenHeads;
     if (!marked.empty())
         combined.attributes["previous_token_heads"] = namesOf(marked);
     setProductNull(combined);
-    ResultArray composition = all.parts.composition.array(precision, path + "k_composition", "K-composition",
-                                                          "‖W_OV¹ W_QK²ᵀ‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)");
-    setNull(composition, all.null.composition);
-    composition.range = {0.0, 1.0};
-    ResultArray matching =
-        all.parts.matching.array(precision, path + "matching", "K-composed matching", matchingFormula);
-    setNull(matching, all.null.matching);
-    matching.range = {-1.0, 1.0};
-    ResultArray product = all.ranking.nullProduct.array(
-        precision, path + "null_product", "Product of percentiles of chance",
-        fmt::format(
-            "product of where the four numbers stand among those of {} random pairs whose residual directions are put into another order wherever two parts meet; (below + ½) / (n + 1) each, ½ for what is not known; {}",
-            inductionNullDraws, guess));
+    setNull(results.put(path + "matching", all.parts.matching), all.null.matching);
+    setNull(results.put(path + "k_composition", all.parts.composition), all.null.composition);
+    ResultArray& product = results.put(path + "null_product", all.ranking.nullProduct);
     setProductNull(product);
-    if (all.ranking.maximum.size() > 0)
-        product.attributes["null_99"] = all.ranking.maximum.values()[inductionMaximumDraws * 99 / 100];
-    ResultArray percentile = all.ranking.nullPercentile.array(
-        precision, path + "null_percentile", "Percentile of chance",
-        fmt::format(
-            "share of {} draws in which the largest null_product of all pairs, if every percentile were uniform, is smaller: above 0.99 a pair stands out even as the best of all pairs",
-            inductionMaximumDraws));
-    percentile.range = {0.0, 1.0};
-    for (ResultArray* array : {&combined, &matching, &composition, &product, &percentile})
-        results.arrays.push_back(std::move(*array));
-    ResultArray maximum = realArray(precision, path + "null_maximum", {all.ranking.maximum.size()},
-                                    all.ranking.maximum.values(), {Axis::Draw});
-    maximum.title = "Largest product of chance";
-    maximum.definition = "largest null_product of all pairs if every percentile were uniform, ascending";
-    results.arrays.push_back(std::move(maximum));
+    const std::vector<double>& maxima = all.ranking.maximum.values();
+    if (!maxima.empty())
+        product.attributes["null_99"] = maxima[inductionMaximumDraws * 99 / 100];
+    results.put(path + "null_percentile", all.ranking.nullPercentile);
+    results.put(path + "null_maximum", maxima);
 }
 
-void addHeadArrays(ResultSet& results, const Found& all)
+void addHeadArrays(Results& results, const Found& all)
 {
     const ModelConfig& config = all.context.circuits.config();
-    PerHead earlier(config), later(config), matching(config), previousToken(config), copying(config);
+    RealNumbers earlier = RealNumbers::perHead(config), later = earlier, matching = earlier,
+                previousToken = earlier, copying = earlier;
     for (const HeadId head : selectedHeads(config, all.context.options)) {
-        previousToken.set(head, all.parts.previousToken[all.index(head)]);
-        copying.set(head, all.parts.copying[all.index(head)]);
+        previousToken.set(head, all.parts.previousToken.at(head));
+        copying.set(head, all.parts.copying.at(head));
     }
     for (const auto& [before, after] : all.ranking.pairs) { // the best first
         const double score = all.ranking.combined.at(before, after);
-        if (std::isnan(earlier.row(before)[0]))
+        if (std::isnan(earlier.at(before)))
             earlier.set(before, score);
-        if (std::isnan(later.row(after)[0])) {
+        if (std::isnan(later.at(after))) {
             later.set(after, score);
             matching.set(after, all.parts.matching.at(before, after));
         }
     }
-    const auto add = [&](const PerHead& numbers, const char* name, const char* title, std::string formula) {
-        results.arrays.push_back(numbers.array(
-            all.context.options.precision, std::string(inductionFolder) + name, title, std::move(formula)));
-        results.arrays.back().range = {0.0, 1.0};
-        return &results.arrays.back();
-    };
-    add(later, "as_induction_head", "As induction head", "max over earlier heads of combined");
-    add(earlier, "as_previous_token_head", "As previous-token head", "max over later heads of combined");
-    const std::string null =
-        fmt::format("; null: {} heads of the model, their residual directions put into another order",
-                    inductionNullDraws);
-    setNull(*add(previousToken, "previous_token", "Previous token",
-                 "scores/previous_token: " + std::string(guess) + null),
-            all.null.previousToken);
-    ResultArray* array =
-        add(matching, "best_matching", "Matching with the best earlier head", matchingFormula);
-    setNull(*array, all.null.matching);
-    array->range = {-1.0, 1.0};
-    array = add(copying, "copying", "Copying", "Re Σλ / Σ|λ|, λ = eigenvalues of E W_V W_O W_U" + null);
-    setNull(*array, all.null.copying);
-    array->range = {-1.0, 1.0};
+    const std::string path = inductionFolder;
+    results.put(path + "as_induction_head", std::move(later));
+    results.put(path + "as_previous_token_head", std::move(earlier));
+    setNull(results.put(path + "previous_token", std::move(previousToken)), all.null.previousToken);
+    setNull(results.put(path + "best_matching", std::move(matching)), all.null.matching);
+    setNull(results.put(path + "copying", std::move(copying)), all.null.copying);
 }
 
-void addCandidates(ResultSet& results, const Found& all)
+void addCandidates(Results& results, const Found& all)
 {
-    const std::size_t count = std::min(candidates, all.ranking.pairs.size());
+    const std::span best(all.ranking.pairs.data(), std::min(candidates, all.ranking.pairs.size()));
+    std::array<std::vector<std::int32_t>, 4> candidateHeads; // as candidateEnds
+    std::vector<double> previousToken, composition, matching, copying, percentile, combined;
     std::vector<std::string> labels;
-    const auto addWhole = [&](const char* name, const char* title, auto part) {
-        std::vector<std::int32_t> values;
-        for (std::size_t i = 0; i < count; ++i)
-            values.push_back(part(all.ranking.pairs[i]));
-        results.arrays.push_back(wholeArray(std::string(inductionFolder) + "candidate_" + name, {count},
-                                            std::move(values), {Axis::Rank}));
-        results.arrays.back().title = title;
-        results.arrays.back().definition = "of the pairs with the largest combined, falling";
-    };
-    const auto add = [&](const char* name, const char* title, auto part) {
-        std::vector<double> values;
-        for (std::size_t i = 0; i < count; ++i)
-            values.push_back(part(all.ranking.pairs[i]));
-        results.arrays.push_back(realArray(all.context.options.precision,
-                                           std::string(inductionFolder) + "candidate_" + name, {count},
-                                           std::move(values), {Axis::Rank}));
-        results.arrays.back().title = title;
-        results.arrays.back().definition =
-            std::string(name) + " of the pairs with the largest combined, falling";
-        return &results.arrays.back();
-    };
-    addWhole("earlier_layer", "Earlier layer", [](const InductionPair& pair) { return pair.first.layer; });
-    addWhole("earlier_head", "Earlier head", [](const InductionPair& pair) { return pair.first.head; });
-    addWhole("later_layer", "Later layer", [](const InductionPair& pair) { return pair.second.layer; });
-    addWhole("later_head", "Later head", [](const InductionPair& pair) { return pair.second.head; });
-    ResultArray* previousToken = add("previous_token", "Previous token", [&](const InductionPair& pair) {
-        return all.parts.previousToken[all.index(pair.first)];
-    });
-    previousToken->range = {0.0, 1.0};
-    previousToken->definition += std::string("; ") + guess;
-    add("k_composition", "K-composition", [&](const InductionPair& pair) {
-        return all.parts.composition.at(pair.first, pair.second);
-    })->range = {0.0, 1.0};
-    add("matching", "Matching", [&](const InductionPair& pair) {
-        return all.parts.matching.at(pair.first, pair.second);
-    })->range = {-1.0, 1.0};
-    add("copying", "Copying", [&](const InductionPair& pair) {
-        return all.parts.copying[all.index(pair.second)];
-    })->range = {-1.0, 1.0};
-    add("null_percentile", "Percentile of chance",
-        [&](const InductionPair& pair) { return all.ranking.nullPercentile.at(pair.first, pair.second); });
-    add("combined", "Product of percentiles",
-        [&](const InductionPair& pair) { return all.ranking.combined.at(pair.first, pair.second); });
-    for (std::size_t i = 0; i < count; ++i)
-        labels.push_back(dottedHead(all.ranking.pairs[i].first) + " "
-                         + dottedHead(all.ranking.pairs[i].second));
-    results.arrays.back().attributes["pairs"] = std::move(labels);
+    for (const auto& [earlier, later] : best) {
+        candidateHeads[0].push_back(earlier.layer);
+        candidateHeads[1].push_back(earlier.head);
+        candidateHeads[2].push_back(later.layer);
+        candidateHeads[3].push_back(later.head);
+        previousToken.push_back(all.parts.previousToken.at(earlier));
+        composition.push_back(all.parts.composition.at(earlier, later));
+        matching.push_back(all.parts.matching.at(earlier, later));
+        copying.push_back(all.parts.copying.at(later));
+        percentile.push_back(all.ranking.nullPercentile.at(earlier, later));
+        combined.push_back(all.ranking.combined.at(earlier, later));
+        labels.push_back(dottedHead(earlier) + " " + dottedHead(later));
+    }
+    const std::string path = inductionFolder;
+    for (std::size_t i = 0; i < candidateEnds.size(); ++i)
+        results.put(path + candidateEnds[i].first, std::move(candidateHeads[i]));
+    results.put(path + "candidate_previous_token", std::move(previousToken));
+    results.put(path + "candidate_k_composition", std::move(composition));
+    results.put(path + "candidate_matching", std::move(matching));
+    results.put(path + "candidate_copying", std::move(copying));
+    results.put(path + "candidate_null_percentile", std::move(percentile));
+    results.put(path + "candidate_combined", std::move(combined)).attributes["pairs"] = std::move(labels);
 }
 
 Result<ResultSet> runInduction(const AnalysisContext& context, const Task& task)
@@ -207,17 +213,17 @@ Result<ResultSet> runInduction(const AnalysisContext& context, const Task& task)
     if (!ranking)
         return ranking.error();
     const Found all{context, *parts, *null, *ranking};
-    ResultSet results;
-    results.warnings = parts->warnings;
+    Results results = resultsOf(context, inductionArrays());
+    results.warn(parts->warnings);
     for (const HeadId head : context.options.inputs.previousTokenHeads) {
         if (head.layer + 1 == context.circuits.config().nLayers)
-            results.warnings.push_back(
-                headLabel(head) + " was marked as a previous-token head, but no layer comes after it.");
+            results.warn(headLabel(head)
+                         + " was marked as a previous-token head, but no layer comes after it.");
     }
     addPairArrays(results, all);
     addHeadArrays(results, all);
     addCandidates(results, all);
-    return results;
+    return std::move(results).finish();
 }
 
 std::string inductionNeedsTwoLayers(const ModelConfig& config, const AnalysisOptions&)
@@ -296,6 +302,7 @@ Analysis inductionAnalysis()
         .whyNot = inductionNeedsTwoLayers,
         .cost = inductionCost,
         .run = runInduction,
+        .arrays = inductionArrays(),
         .pictures = inductionPictures()};
 }
 

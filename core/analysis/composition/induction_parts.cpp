@@ -18,17 +18,16 @@ bool isCorrupt(const Error& error)
     return error.code == ErrorCode::Corrupt;
 }
 
-/// The pairs' own two numbers, earlier heads in blocks of layers.
+/// Sets the pairs' own two numbers, earlier heads in blocks of layers.
 template <typename Scalar>
 class PairParts {
 public:
-    PairParts(const AnalysisContext& context, const Task& task)
+    PairParts(const AnalysisContext& context, const Task& task, InductionParts& parts)
         : m_context(context)
         , m_config(context.circuits.config())
         , m_task(task)
         , m_heads(selectedHeads(m_config, context.options))
-        , m_composition(m_config)
-        , m_matching(m_config)
+        , m_parts(parts)
     {
     }
 
@@ -43,9 +42,6 @@ public:
         }
         return Done{};
     }
-
-    const PerPair& composition() const { return m_composition; }
-    const PerPair& matching() const { return m_matching; }
 
 private:
     Result<Done> runBlock(int first, int last)
@@ -92,8 +88,8 @@ private:
             const auto numbers = meet(writer, *reader, tokens.embeddingOf(later.layer));
             if (!numbers)
                 return numbers.error();
-            m_composition.set(earlier[i], later, numbers->composition);
-            m_matching.set(earlier[i], later, numbers->matching);
+            m_parts.composition.set(earlier[i], later, numbers->composition);
+            m_parts.matching.set(earlier[i], later, numbers->matching);
         }
         return Done{};
     }
@@ -102,23 +98,12 @@ private:
     const ModelConfig& m_config;
     const Task& m_task;
     std::vector<HeadId> m_heads;
-    PerPair m_composition, m_matching;
+    InductionParts& m_parts;
 };
 
-template <typename Scalar>
-Result<Done> setPairs(InductionParts& parts, const AnalysisContext& context, const Task& task)
-{
-    PairParts<Scalar> pairs(context, task);
-    if (const auto done = pairs.run(); !done)
-        return done;
-    parts.composition = pairs.composition();
-    parts.matching = pairs.matching();
-    return Done{};
-}
-
 /// The one array of another row of the catalogue, in double.
-Result<std::vector<double>> inductionPartsScoresOf(const Analysis& analysis, const AnalysisContext& context,
-                                                   const Task& task, std::vector<std::string>& warnings)
+Result<RealNumbers> inductionPartsScoresOf(const Analysis& analysis, const AnalysisContext& context,
+                                           const Task& task, std::vector<std::string>& warnings)
 {
     AnalysisContext inDouble = context;
     inDouble.options.precision = Precision::F64;
@@ -126,7 +111,9 @@ Result<std::vector<double>> inductionPartsScoresOf(const Analysis& analysis, con
     if (!results)
         return results.error();
     warnings.insert(warnings.end(), results->warnings.begin(), results->warnings.end());
-    return std::get<std::vector<double>>(results->arrays.front().values);
+    RealNumbers scores = RealNumbers::perHead(context.circuits.config());
+    scores.values() = std::get<std::vector<double>>(std::move(results->arrays.front().values));
+    return scores;
 }
 
 } // namespace
@@ -141,10 +128,11 @@ Result<InductionParts> inductionParts(const AnalysisContext& context, const Task
     if (!copying)
         return copying.error();
     const ModelConfig& config = context.circuits.config();
-    InductionParts parts{*std::move(previousToken), *std::move(copying), PerPair(config), PerPair(config),
-                         std::move(warnings)};
-    const auto done = context.options.precision == Precision::F64 ? setPairs<double>(parts, context, task)
-                                                                  : setPairs<float>(parts, context, task);
+    InductionParts parts{*std::move(previousToken), *std::move(copying), RealNumbers::perPair(config),
+                         RealNumbers::perPair(config), std::move(warnings)};
+    const auto done = context.options.precision == Precision::F64
+        ? PairParts<double>(context, task, parts).run()
+        : PairParts<float>(context, task, parts).run();
     if (!done)
         return done.error();
     return parts;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/per_pair.h"
+#include "core/analysis/head_pairs.h"
 
 #include <string>
 #include <vector>
@@ -9,12 +9,12 @@ namespace headwise {
 
 /// The scores that make a pair of heads an induction circuit, from the weights alone (CONTRACTS.md §7).
 struct InductionParts {
-    /// [L H], scores/previous_token; NaN if undefined. Beyond layer 0 it is an estimate from raw positions.
-    std::vector<double> previousToken;
-    std::vector<double> copying; ///< [L H], scores/copying; NaN if undefined
-    PerPair composition;         ///< K-composition
-    PerPair
-        matching; ///< Re Σλ/Σ|λ| over the eigenvalues of E W_QK (W_OV)ᵀ Eᵀ, W_QK of the later, W_OV of the earlier head
+    /// Per head, scores/previous_token; NaN if undefined. Beyond layer 0 it is an estimate from raw positions.
+    RealNumbers previousToken;
+    RealNumbers copying;     ///< Per head, scores/copying; NaN if undefined.
+    RealNumbers composition; ///< Per pair, K-composition.
+    /// Per pair, Re Σλ/Σ|λ| over the eigenvalues of E W_QK (W_OV)ᵀ Eᵀ, W_QK of the later, W_OV of the earlier head.
+    RealNumbers matching;
     std::vector<std::string> warnings = {};
 };
 

@@ -10,11 +10,6 @@ namespace headwise {
 
 namespace {
 
-std::size_t inductionRankingFlat(const ModelConfig& config, HeadId head)
-{
-    return static_cast<std::size_t>(head.layer) * config.nHeads + head.head;
-}
-
 /// Returns the percentile, or the median 0.5 if it is unknown.
 double inductionRankingKnown(double percentile)
 {
@@ -42,33 +37,31 @@ std::vector<InductionRankingPair> pairsOf(const AnalysisContext& context, const 
 class Ranking {
 public:
     Ranking(const ModelConfig& config, const InductionParts& parts, const std::vector<HeadId>& marked)
-        : m_config(config)
-        , m_composition(percentiles(parts.composition.values()))
-        , m_matching(percentiles(parts.matching.values()))
+        : m_previousToken(parts.previousToken)
+        , m_copying(parts.copying)
+        , m_composition(parts.composition)
+        , m_matching(parts.matching)
     {
-        const auto perLayer = static_cast<std::ptrdiff_t>(config.nHeads);
-        std::vector<double> before = parts.previousToken; // the last layer has nothing after it
-        std::fill(before.end() - perLayer, before.end(), notComputed);
-        std::vector<double> after = parts.copying; // the first has nothing before it
-        std::fill(after.begin(), after.begin() + perLayer, notComputed);
-        m_previousToken = percentiles(before);
+        for (int head = 0; head < config.nHeads; ++head) {
+            m_previousToken.set({config.nLayers - 1, head},
+                                notComputed);      // the last layer has nothing after it
+            m_copying.set({0, head}, notComputed); // the first has nothing before it
+        }
+        for (RealNumbers* numbers : {&m_previousToken, &m_copying, &m_composition, &m_matching})
+            numbers->values() = percentiles(numbers->values());
         for (const HeadId head : marked)
-            m_previousToken[inductionRankingFlat(config, head)] = 1;
-        m_copying = percentiles(after);
+            m_previousToken.set(head, 1);
     }
 
     double product(const InductionRankingPair& pair) const
     {
-        const std::size_t earlier = inductionRankingFlat(m_config, pair.first);
-        const std::size_t later = inductionRankingFlat(m_config, pair.second);
-        const std::size_t both = earlier * m_previousToken.size() + later;
-        return inductionRankingKnown(m_previousToken[earlier]) * m_composition[both] * m_matching[both]
-            * inductionRankingKnown(m_copying[later]);
+        const auto [earlier, later] = pair;
+        return inductionRankingKnown(m_previousToken.at(earlier)) * m_composition.at(earlier, later)
+            * m_matching.at(earlier, later) * inductionRankingKnown(m_copying.at(later));
     }
 
 private:
-    const ModelConfig& m_config;
-    std::vector<double> m_previousToken, m_copying, m_composition, m_matching;
+    RealNumbers m_previousToken, m_copying, m_composition, m_matching;
 };
 
 /// The largest product of four percentiles over all pairs, if each percentile were chance: previous-token scores one per earlier
@@ -108,16 +101,14 @@ private:
 
     double drawOne()
     {
-        const std::size_t heads = static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads;
-        std::vector<double> previousToken(heads), copying(heads);
-        for (std::size_t i = 0; i < heads; ++i) {
-            previousToken[i] = percentile(m_null.previousToken);
-            copying[i] = percentile(m_null.copying);
+        RealNumbers previousToken = RealNumbers::perHead(m_config), copying = previousToken;
+        for (std::size_t i = 0; i < copying.values().size(); ++i) {
+            previousToken.values()[i] = percentile(m_null.previousToken);
+            copying.values()[i] = percentile(m_null.copying);
         }
         double largest = 0;
         for (const InductionRankingPair& pair : m_pairs) {
-            const double ofHeads = previousToken[inductionRankingFlat(m_config, pair.first)]
-                * copying[inductionRankingFlat(m_config, pair.second)];
+            const double ofHeads = previousToken.at(pair.first) * copying.at(pair.second);
             if (ofHeads > largest) // the other two cannot lift it
                 largest =
                     std::max(largest, ofHeads * percentile(m_null.composition) * percentile(m_null.matching));
@@ -131,13 +122,12 @@ private:
     std::mt19937_64 m_random;
 };
 
-double productOfChance(const ModelConfig& config, const InductionParts& parts, const InductionNull& null,
+double productOfChance(const InductionParts& parts, const InductionNull& null,
                        const InductionRankingPair& pair)
 {
     const auto [earlier, later] = pair;
-    return inductionRankingKnown(
-               null.previousToken.percentile(parts.previousToken[inductionRankingFlat(config, earlier)]))
-        * inductionRankingKnown(null.copying.percentile(parts.copying[inductionRankingFlat(config, later)]))
+    return inductionRankingKnown(null.previousToken.percentile(parts.previousToken.at(earlier)))
+        * inductionRankingKnown(null.copying.percentile(parts.copying.at(later)))
         * null.composition.percentile(parts.composition.at(earlier, later))
         * null.matching.percentile(parts.matching.at(earlier, later));
 }
@@ -152,12 +142,12 @@ Result<InductionRanking> rankInduction(const AnalysisContext& context, const Ind
     auto maximum = MaximumOfChance(context, null, pairs).draw(task);
     if (!maximum)
         return maximum.error();
-    InductionRanking all{std::move(pairs), PerPair(config), PerPair(config), PerPair(config),
-                         std::move(maximum).value()};
+    const RealNumbers unset = RealNumbers::perPair(config);
+    InductionRanking all{std::move(pairs), unset, unset, unset, std::move(maximum).value()};
     const Ranking ranking(config, parts, context.options.inputs.previousTokenHeads);
     const std::vector<double>& maxima = all.maximum.values();
     for (const InductionRankingPair& pair : all.pairs) {
-        const double product = productOfChance(config, parts, null, pair);
+        const double product = productOfChance(parts, null, pair);
         const auto below = std::lower_bound(maxima.begin(), maxima.end(), product) - maxima.begin();
         all.combined.set(pair.first, pair.second, ranking.product(pair));
         all.nullProduct.set(pair.first, pair.second, product);

@@ -15,13 +15,13 @@ struct InductionRanking {
     /// Product of a pair's four percentiles among this model's heads and pairs.
     /// Previous-token scores are ranked among all layers but the last, copying scores among all layers but the first.
     /// An unknown percentile counts as the median. A head marked as a previous-token head counts as 1.
-    PerPair combined;
+    RealNumbers combined;
 
-    PerPair nullProduct; ///< Product of the percentiles within the random baselines.
+    RealNumbers nullProduct; ///< Product of the percentiles within the random baselines.
 
     /// Share of random draws whose largest product over all pairs is smaller than the pair's `nullProduct`.
     /// The comparison uses the largest of all pairs, because the best of many always looks good.
-    PerPair nullPercentile;
+    RealNumbers nullPercentile;
 
     Sample maximum; ///< The largest product of each draw.
 };

@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_pair.h"
+#include "core/analysis/head_pairs.h"
 #include "core/base/matrix.h"
 #include "core/base/parallel.h"
 #include "core/circuits/subspace.h"
@@ -21,6 +21,49 @@ constexpr int angleDraws = 64;
 constexpr std::array<const char*, 3> projectionKernelModes{"q", "k", "v"};
 constexpr std::array<const char*, 3> capitals{"Q", "K", "V"};
 const std::string projectionKernelFolder = "analyses/projection_kernel/";
+
+std::vector<ArraySpec> projectionKernelArrays()
+{
+    const std::string& folder = projectionKernelFolder;
+    std::vector<ArraySpec> all;
+    for (std::size_t mode = 0; mode < projectionKernelModes.size(); ++mode) {
+        const std::string name = projectionKernelModes[mode];
+        const std::string title = std::string("O to ") + capitals[mode];
+        const std::string formula = std::string("‖U_Oᵀ U_") + capitals[mode]
+            + "‖²_F, U = orthonormal basis of the columns of W_Oᵀ of the earlier and W_" + capitals[mode]
+            + " of the later head (singular vectors with σ > d_model ε σ₁, ε = 2^-23)";
+        const std::string ofPairs = " of every pair of an earlier and a later head, in order";
+        all.push_back({folder + "o_" + name, pairAxes(), title + ", projection kernel", formula});
+        all.push_back(
+            {folder + "o_" + name + "_z", pairAxes(), title + ", z",
+             "(kernel − r_O r/d_model) / its deviation for random subspaces of the same dimensions, kernel = "
+                 + formula});
+        all.push_back({folder + "pairs_kernel_" + name,
+                       {Axis::Pair},
+                       title + ", projection kernel",
+                       "projection kernel" + ofPairs});
+        all.push_back({folder + "pairs_composition_" + name,
+                       {Axis::Pair},
+                       title + ", composition score",
+                       "composition score" + ofPairs});
+    }
+    const auto addAngles = [&](const char* name, std::string title, std::string definition) {
+        all.push_back({.path = folder + "angles_" + name,
+                       .axes = {Axis::Angle},
+                       .title = std::move(title),
+                       .definition = std::move(definition),
+                       .unit = "degrees",
+                       .range = {{0.0, 90.0}},
+                       .condition = "with --pair"});
+    };
+    for (std::size_t mode = 0; mode < projectionKernelModes.size(); ++mode)
+        addAngles(projectionKernelModes[mode], std::string("Principal angles, O to ") + capitals[mode],
+                  std::string("acos of the singular values of U_Oᵀ U_") + capitals[mode] + ", ascending");
+    addAngles("null", "Principal angles of random subspaces",
+              fmt::format("mean of {} draws of two random subspaces of min(d_model, d_head) dimensions",
+                          angleDraws));
+    return all;
+}
 
 /// The three subspaces a head reads from.
 std::array<Matrix<double>, 3> readers(const HeadWeights<double>& head)
@@ -48,8 +91,8 @@ public:
         , m_heads(headsOfPairs(m_config, context.options))
         , m_width(std::min(m_config.dModel, m_config.dHead))
         , m_ranks(static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads, 0)
-        , m_kernels(projectionKernelModes.size(), PerPair(m_config))
-        , m_deviations(projectionKernelModes.size(), PerPair(m_config))
+        , m_kernels(projectionKernelModes.size(), RealNumbers::perPair(m_config))
+        , m_deviations(projectionKernelModes.size(), RealNumbers::perPair(m_config))
     {
         const auto pairs = pairsAskedFor(m_config, context.options);
         m_pairs.insert(pairs.begin(), pairs.end());
@@ -69,8 +112,8 @@ public:
                            [&](int i) { return runLater(m_heads[static_cast<std::size_t>(i)]); });
     }
 
-    const PerPair& kernel(std::size_t mode) const { return m_kernels[mode]; }
-    const PerPair& deviations(std::size_t mode) const { return m_deviations[mode]; }
+    const RealNumbers& kernel(std::size_t mode) const { return m_kernels[mode]; }
+    const RealNumbers& deviations(std::size_t mode) const { return m_deviations[mode]; }
 
 private:
     Eigen::Index& rankOf(HeadId head)
@@ -140,7 +183,7 @@ private:
     Eigen::Index m_width;
     std::vector<Eigen::Index> m_ranks;     // of W_O, [L H]
     std::vector<Matrix<Scalar>> m_writing; // per layer: [H width, d]
-    std::vector<PerPair> m_kernels, m_deviations;
+    std::vector<RealNumbers> m_kernels, m_deviations;
 };
 
 /// Returns the values at the indices where `where` is not NaN, in the order of the pairs.
@@ -173,7 +216,7 @@ double cutOff(std::vector<double> values)
 }
 
 template <typename Scalar>
-Result<Done> addKernels(ResultSet& results, const AnalysisContext& context, const Task& task)
+Result<Done> addKernels(Results& results, const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
     Kernels<Scalar> kernels(context, task);
@@ -184,44 +227,26 @@ Result<Done> addKernels(ResultSet& results, const AnalysisContext& context, cons
         return composition.error();
     const Eigen::Index r = std::min(config.dModel, config.dHead);
     const Moments null = kernelMoments(r, r, config.dModel);
-    const Precision precision = context.options.precision;
     for (std::size_t mode = 0; mode < projectionKernelModes.size(); ++mode) {
-        const std::string path = projectionKernelFolder + "o_" + projectionKernelModes[mode];
-        const std::string title = std::string("O to ") + capitals[mode];
-        const std::string formula = std::string("‖U_Oᵀ U_") + capitals[mode]
-            + "‖²_F, U = orthonormal basis of the columns of W_Oᵀ of the earlier and W_" + capitals[mode]
-            + " of the later head (singular vectors with σ > d_model ε σ₁, ε = 2^-23)";
-        ResultArray array =
-            kernels.kernel(mode).array(precision, path, title + ", projection kernel", formula);
-        array.nullMean = null.mean;
-        array.nullDeviation = null.deviation;
-        array.range = {0.0, static_cast<double>(r)};
-        const std::vector<double> all = inDouble(array); // as it is kept, or the cut lies beside its value
+        const std::string name = projectionKernelModes[mode];
+        ResultArray& kernel = results.put(projectionKernelFolder + "o_" + name, kernels.kernel(mode));
+        kernel.nullMean = null.mean;
+        kernel.nullDeviation = null.deviation;
+        kernel.range = {0.0, static_cast<double>(r)};
+        const std::vector<double> all = inDouble(kernel); // as it is kept, or the cut lies beside its value
         const std::vector<double> flat = projectionKernelKnown(all, all);
-        array.attributes["cutoff_3_percent"] = cutOff(flat);
-        results.arrays.push_back(std::move(array));
-        array = kernels.deviations(mode).array(
-            precision, path + "_z", title + ", z",
-            "(kernel − r_O r/d_model) / its deviation for random subspaces of the same dimensions, kernel = "
-                + formula);
-        array.nullMean = 0.0;
-        array.nullDeviation = 1.0;
-        results.arrays.push_back(std::move(array));
-        const auto add = [&](const char* name, const std::string& of, std::vector<double> values) {
-            const std::size_t count = values.size();
-            const double cut = cutOff(projectionKernelKnown(values, values));
-            results.arrays.push_back(realArray(precision,
-                                               projectionKernelFolder + name + projectionKernelModes[mode],
-                                               {count}, std::move(values), {Axis::Pair}));
-            results.arrays.back().title = fmt::format("{}, {}", title, of);
-            results.arrays.back().definition = of + " of every pair of an earlier and a later head, in order";
-            results.arrays.back().attributes["cutoff_3_percent"] = cut;
+        kernel.attributes["cutoff_3_percent"] = cutOff(flat);
+        ResultArray& z = results.put(projectionKernelFolder + "o_" + name + "_z", kernels.deviations(mode));
+        z.nullMean = 0.0;
+        z.nullDeviation = 1.0;
+        const auto putPairs = [&](const char* what, const std::vector<double>& values, double nullMean) {
+            ResultArray& array = results.put(projectionKernelFolder + what + name, values);
+            array.nullMean = nullMean;
+            array.attributes["cutoff_3_percent"] = cutOff(projectionKernelKnown(values, values));
         };
-        add("pairs_kernel_", "projection kernel", flat);
-        results.arrays.back().nullMean = null.mean;
-        add("pairs_composition_", "composition score",
-            projectionKernelKnown(inDouble(composition->arrays[mode]), all));
-        results.arrays.back().nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
+        putPairs("pairs_kernel_", flat, null.mean);
+        putPairs("pairs_composition_", projectionKernelKnown(inDouble(composition->arrays[mode]), all),
+                 1 / std::sqrt(static_cast<double>(config.dModel)));
     }
     return Done{};
 }
@@ -244,24 +269,15 @@ Result<std::vector<double>> meanAnglesOfChance(const AnalysisContext& context, c
     return std::vector<double>(sum.begin(), sum.end());
 }
 
-Result<Done> addProjectionKernelAngles(ResultSet& results, const AnalysisContext& context, const Task& task)
+Result<Done> addProjectionKernelAngles(Results& results, const AnalysisContext& context, const Task& task)
 {
     const auto [earlier, later] = *context.options.inputs.pair;
     const auto written = columnSpace(context.circuits.weights().head<double>(earlier).W_O.transpose().eval());
     if (!written)
         return written.error();
     const std::string pair = dottedHead(earlier) + " " + dottedHead(later);
-    const auto add = [&](const std::string& name, std::string title, std::string formula,
-                         std::vector<double> degrees) {
-        const std::size_t count = degrees.size();
-        results.arrays.push_back(realArray(context.options.precision, projectionKernelFolder + name, {count},
-                                           std::move(degrees), {Axis::Angle}));
-        ResultArray& array = results.arrays.back();
-        array.title = std::move(title);
-        array.definition = std::move(formula);
-        array.unit = "degrees";
-        array.range = {0.0, 90.0};
-        array.attributes["pair"] = pair;
+    const auto add = [&](const char* name, std::vector<double> degrees) {
+        results.put(projectionKernelFolder + "angles_" + name, std::move(degrees)).attributes["pair"] = pair;
     };
     const auto weights = readers(context.circuits.weights().head<double>(later));
     for (std::size_t mode = 0; mode < projectionKernelModes.size(); ++mode) {
@@ -272,24 +288,18 @@ Result<Done> addProjectionKernelAngles(ResultSet& results, const AnalysisContext
                                        * read->basis.leftCols(read->rank));
         if (!degrees)
             return degrees.error();
-        add(std::string("angles_") + projectionKernelModes[mode],
-            std::string("Principal angles, O to ") + capitals[mode],
-            std::string("acos of the singular values of U_Oᵀ U_") + capitals[mode] + ", ascending",
-            std::move(degrees).value());
+        add(projectionKernelModes[mode], std::move(degrees).value());
     }
     auto chance = meanAnglesOfChance(context, task);
     if (!chance)
         return chance.error();
-    add("angles_null", "Principal angles of random subspaces",
-        fmt::format("mean of {} draws of two random subspaces of min(d_model, d_head) dimensions",
-                    angleDraws),
-        std::move(chance).value());
+    add("null", std::move(chance).value());
     return Done{};
 }
 
 Result<ResultSet> runProjectionKernel(const AnalysisContext& context, const Task& task)
 {
-    ResultSet results;
+    Results results = resultsOf(context, projectionKernelArrays());
     const auto done = context.options.precision == Precision::F64 ? addKernels<double>(results, context, task)
                                                                   : addKernels<float>(results, context, task);
     if (!done)
@@ -297,16 +307,14 @@ Result<ResultSet> runProjectionKernel(const AnalysisContext& context, const Task
     if (context.options.inputs.pair) {
         const auto& [earlier, later] = *context.options.inputs.pair;
         if (!context.circuits.contains(earlier) || !context.circuits.contains(later)) {
-            results.warnings.push_back(
-                "The principal angles were left out: a head of the pair is not in this model.");
+            results.warn("The principal angles were left out: a head of the pair is not in this model.");
         } else if (const auto added = addProjectionKernelAngles(results, context, task); !added) {
             if (added.error().code != ErrorCode::Corrupt)
                 return added.error();
-            results.warnings.push_back(
-                "The principal angles were left out: a weight of the pair is not a finite number.");
+            results.warn("The principal angles were left out: a weight of the pair is not a finite number.");
         }
     }
-    return results;
+    return std::move(results).finish();
 }
 
 std::string kernelNeedsTwoLayers(const ModelConfig& config, const AnalysisOptions&)
@@ -371,6 +379,7 @@ Analysis projectionKernelAnalysis()
         .whyNot = kernelNeedsTwoLayers,
         .cost = projectionKernelCost,
         .run = runProjectionKernel,
+        .arrays = projectionKernelArrays(),
         .pictures = projectionKernelPictures(),
         .followsMetric = true};
 }

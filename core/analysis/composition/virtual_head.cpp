@@ -1,5 +1,6 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_pair.h"
+#include "core/analysis/entry_lists.h"
+#include "core/analysis/head_pairs.h"
 #include "core/analysis/shared/eigenvalue_null.h"
 #include "core/base/decompositions.h"
 #include "core/circuits/spectrum.h"
@@ -20,6 +21,61 @@ constexpr int salientTokens = 20;
 constexpr int virtualHeadSpectrumDraws = 32;
 const std::string virtualHeadFolder = "analyses/virtual_head/";
 
+std::vector<ArraySpec> virtualHeadArrays()
+{
+    const std::string& folder = virtualHeadFolder;
+    const std::string square = "embedding and unembedding of the same tokens";
+    return {{folder + "singular_values",
+             {Axis::SingularValue},
+             "Singular values",
+             "singular values of W_OV¹ W_OV², descending"},
+            {folder + "singular_values_null",
+             {Axis::SingularValue},
+             "Singular values of chance",
+             fmt::format("mean of {} draws with random singular vectors and the heads' own singular values",
+                         virtualHeadSpectrumDraws)},
+            {.path = folder + "eigenvalues",
+             .axes = {Axis::Eigenvalue},
+             .title = "Eigenvalues",
+             .definition = "eigenvalues of W_OV¹ W_OV² by falling modulus",
+             .type = NumberType::Complex},
+            {.path = folder + "norm_share",
+             .axes = {Axis::Value},
+             .title = "Norm",
+             .definition = "‖W_OV¹ W_OV²‖_F / (‖W_OV¹‖_F ‖W_OV²‖_F)",
+             .range = {{0.0, 1.0}}},
+            {.path = folder + "full_eigenvalues",
+             .axes = {Axis::Eigenvalue},
+             .title = "Eigenvalues of the full circuit",
+             .definition = "eigenvalues of E W_OV¹ W_OV² W_U by falling modulus",
+             .type = NumberType::Complex,
+             .condition = square},
+            {.path = folder + "copying",
+             .axes = {Axis::Value},
+             .title = "Copying",
+             .definition = "Re Σλ / Σ|λ|, λ = eigenvalues of E W_OV¹ W_OV² W_U",
+             .range = {{-1.0, 1.0}},
+             .condition = square},
+            {.path = folder + "source_ids",
+             .axes = {Axis::Source},
+             .title = "Source",
+             .definition = "the token asked for, else the tokens with the largest rows of E W_OV¹ W_OV² W_U",
+             .unit = "token",
+             .type = NumberType::Whole},
+            {folder + "source_norms", {Axis::Source}, "Norm of the row", "‖row of E W_OV¹ W_OV² W_U‖₂"},
+            {.path = folder + "output_ids",
+             .axes = {Axis::Source, Axis::Rank},
+             .title = "Output",
+             .definition = "the largest entries of the source's row of E W_OV¹ W_OV² W_U, falling",
+             .unit = "token",
+             .type = NumberType::Whole},
+            {.path = folder + "output_values",
+             .axes = {Axis::Source, Axis::Rank},
+             .title = "Logit",
+             .definition = "those entries",
+             .unit = "logits"}};
+}
+
 /// W_OV¹ W_OV² as one head: W_V = W_V¹ (W_O¹ W_V²), W_O = W_O².
 struct VirtualHead {
     FactoredMatrix<double> circuit; // [d, d]
@@ -39,49 +95,6 @@ Result<VirtualHead> virtualHead(const AnalysisContext& context)
     return VirtualHead{std::move(circuit).value(), first.frobeniusNorm() * second.frobeniusNorm(),
                        earlier.layer};
 }
-
-class VirtualHeadArrays {
-public:
-    explicit VirtualHeadArrays(const AnalysisContext& context)
-        : m_precision(context.options.precision)
-    {
-        const auto [earlier, later] = *context.options.inputs.pair;
-        m_pair = dottedHead(earlier) + " " + dottedHead(later);
-    }
-
-    ResultArray& add(ResultArray array, std::string title, std::string formula)
-    {
-        array.title = std::move(title);
-        array.definition = std::move(formula);
-        array.attributes["pair"] = m_pair;
-        m_results.arrays.push_back(std::move(array));
-        return m_results.arrays.back();
-    }
-    ResultArray& add(const std::string& name, std::string title, std::string formula,
-                     std::vector<double> values, Axis axis)
-    {
-        const std::size_t count = values.size();
-        return add(
-            realArray(m_precision, virtualHeadFolder + name, {count}, std::move(values), {std::move(axis)}),
-            std::move(title), std::move(formula));
-    }
-    ResultArray& add(const std::string& name, std::string title, std::string formula,
-                     std::vector<std::complex<double>> values)
-    {
-        const std::size_t count = values.size();
-        return add(complexArray(m_precision, virtualHeadFolder + name, {count}, std::move(values),
-                                {Axis::Eigenvalue}),
-                   std::move(title), std::move(formula));
-    }
-
-    void warn(std::string sentence) { m_results.warnings.push_back(std::move(sentence)); }
-    ResultSet take() { return std::move(m_results); }
-
-private:
-    Precision m_precision;
-    std::string m_pair;
-    ResultSet m_results;
-};
 
 /// Returns the first `count` mean singular values of diag(σ¹) Q diag(σ²), where Q belongs to unrelated heads.
 Result<std::vector<double>> singularValuesOfChance(const AnalysisContext& context, std::size_t count)
@@ -108,7 +121,7 @@ Result<std::vector<double>> singularValuesOfChance(const AnalysisContext& contex
     return mean;
 }
 
-Result<Done> addSpectrum(VirtualHeadArrays& arrays, const AnalysisContext& context, const VirtualHead& head,
+Result<Done> addSpectrum(Results& results, const AnalysisContext& context, const VirtualHead& head,
                          const Task&)
 {
     const auto sigma = head.circuit.singularValues();
@@ -120,27 +133,22 @@ Result<Done> addSpectrum(VirtualHeadArrays& arrays, const AnalysisContext& conte
     const auto lambda = head.circuit.eigenvalues();
     if (!lambda)
         return lambda.error();
-    arrays.add("singular_values", "Singular values", "singular values of W_OV¹ W_OV², descending", *sigma,
-               Axis::SingularValue);
-    arrays.add("singular_values_null", "Singular values of chance",
-               fmt::format("mean of {} draws with random singular vectors and the heads' own singular values",
-                           virtualHeadSpectrumDraws),
-               std::move(chance).value(), Axis::SingularValue);
-    arrays.add("eigenvalues", "Eigenvalues", "eigenvalues of W_OV¹ W_OV² by falling modulus", *lambda);
-    ResultArray& share = arrays.add("norm_share", "Norm", "‖W_OV¹ W_OV²‖_F / (‖W_OV¹‖_F ‖W_OV²‖_F)",
-                                    {head.circuit.frobeniusNorm() / head.norms}, Axis::Value);
-    share.nullMean = 1 / std::sqrt(static_cast<double>(context.circuits.config().dModel));
-    share.range = {0.0, 1.0};
+    results.put(virtualHeadFolder + "singular_values", *sigma);
+    results.put(virtualHeadFolder + "singular_values_null", std::move(chance).value());
+    results.put(virtualHeadFolder + "eigenvalues", {lambda->size()}, *lambda);
+    results
+        .put(virtualHeadFolder + "norm_share", std::vector<double>{head.circuit.frobeniusNorm() / head.norms})
+        .nullMean = 1 / std::sqrt(static_cast<double>(context.circuits.config().dModel));
     return Done{};
 }
 
 /// Adds the eigenvalues and the copying score of E W_OV¹ W_OV² W_U.
-Result<Done> addFullEigenvalues(VirtualHeadArrays& arrays, const AnalysisContext& context,
-                                const VirtualHead& head, const Task& task)
+Result<Done> addFullEigenvalues(Results& results, const AnalysisContext& context, const VirtualHead& head,
+                                const Task& task)
 {
     const TokenSide& tokens = *context.tokens;
     if (!tokens.isSquare()) {
-        arrays.warn(fmt::format(
+        results.warn(fmt::format(
             "Copying of the virtual head is left out because the embedding has {} tokens and the unembedding {}.",
             tokens.E.rows(), tokens.W_U.cols()));
         return Done{};
@@ -159,13 +167,10 @@ Result<Done> addFullEigenvalues(VirtualHeadArrays& arrays, const AnalysisContext
         return null.error();
     std::vector<std::complex<double>> values = inReadingOrder(*lambda);
     const double copying = positivity(values);
-    arrays.add("full_eigenvalues", "Eigenvalues of the full circuit",
-               "eigenvalues of E W_OV¹ W_OV² W_U by falling modulus", std::move(values));
-    ResultArray& score = arrays.add("copying", "Copying",
-                                    "Re Σλ / Σ|λ|, λ = eigenvalues of E W_OV¹ W_OV² W_U; null: pairs of "
-                                        + gaussianHeads(context) + " between the same E and W_U",
-                                    {copying}, Axis::Value);
-    score.range = {-1.0, 1.0};
+    const std::size_t count = values.size();
+    results.put(virtualHeadFolder + "full_eigenvalues", {count}, std::move(values));
+    ResultArray& score = results.put(virtualHeadFolder + "copying", std::vector<double>{copying});
+    score.definition += "; null: pairs of " + gaussianHeads(context) + " between the same E and W_U";
     if (*null) {
         score.nullMean = (*null)->mean;
         score.nullDeviation = (*null)->deviation;
@@ -186,8 +191,7 @@ std::vector<int> sources(const AnalysisContext& context, const FactoredMatrix<fl
     return ids;
 }
 
-Result<Done> addTokens(VirtualHeadArrays& arrays, const AnalysisContext& context, const VirtualHead& head,
-                       const Task&)
+Result<Done> addTokens(Results& results, const AnalysisContext& context, const VirtualHead& head, const Task&)
 {
     const TokenSide& tokens = *context.tokens;
     const auto full =
@@ -200,37 +204,19 @@ Result<Done> addTokens(VirtualHeadArrays& arrays, const AnalysisContext& context
     std::vector<bool> unused = context.options.unusedTokens;
     if (!unused.empty())
         unused.resize(static_cast<std::size_t>(full->cols()), true);
-    std::vector<std::int32_t> ids(rows.begin(), rows.end()), outputs;
-    std::vector<double> values, norms;
-    for (const int row : rows) {
-        const RowVector<double> line = full->row(row).cast<double>();
-        std::vector<TokenEntry> top = ends(line, static_cast<int>(k), unused).top;
-        top.resize(k, {-1, std::nan("")});
+    EntryLists outputs({rows.size(), k});
+    std::vector<double> norms;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const RowVector<double> line = full->row(rows[i]).cast<double>();
+        outputs.set(i, ends(line, static_cast<int>(k), unused).top);
         norms.push_back(line.norm());
-        for (const TokenEntry& entry : top) {
-            outputs.push_back(entry.id);
-            values.push_back(entry.value);
-        }
     }
-    const std::size_t count = rows.size();
-    const char* which = context.options.inputs.token
-        ? "the token asked for"
-        : "the tokens with the largest rows of E W_OV¹ W_OV² W_U";
-    arrays
-        .add(wholeArray(virtualHeadFolder + "source_ids", {count}, std::move(ids), {Axis::Source}), "Source",
-             which)
-        .unit = "token";
-    arrays.add("source_norms", "Norm of the row", "‖row of E W_OV¹ W_OV² W_U‖₂", std::move(norms), "source");
-    arrays
-        .add(wholeArray(virtualHeadFolder + "output_ids", {count, k}, std::move(outputs),
-                        {Axis::Source, Axis::Rank}),
-             "Output", "the largest entries of the source's row of E W_OV¹ W_OV² W_U, falling")
-        .unit = "token";
-    arrays
-        .add(realArray(context.options.precision, virtualHeadFolder + "output_values", {count, k},
-                       std::move(values), {Axis::Source, Axis::Rank}),
-             "Logit", "those entries")
-        .unit = "logits";
+    results.put(virtualHeadFolder + "source_ids", std::vector<std::int32_t>(rows.begin(), rows.end()))
+        .definition = context.options.inputs.token ? "the token asked for"
+                                                   : "the tokens with the largest rows of E W_OV¹ W_OV² W_U";
+    results.put(virtualHeadFolder + "source_norms", std::move(norms));
+    results.put(virtualHeadFolder + "output_ids", std::move(outputs.ids));
+    results.put(virtualHeadFolder + "output_values", std::move(outputs.values));
     return Done{};
 }
 
@@ -239,14 +225,17 @@ Result<ResultSet> runVirtualHead(const AnalysisContext& context, const Task& tas
     const auto head = virtualHead(context);
     if (!head)
         return head.error();
-    VirtualHeadArrays arrays(context);
+    Results results = resultsOf(context, virtualHeadArrays());
     for (const auto part : {addSpectrum, addFullEigenvalues, addTokens}) {
         if (task.cancelled())
             return stopped();
-        if (const auto done = part(arrays, context, *head, task); !done)
+        if (const auto done = part(results, context, *head, task); !done)
             return done.error();
     }
-    return arrays.take();
+    const auto [earlier, later] = *context.options.inputs.pair;
+    for (ResultArray& array : results.arrays())
+        array.attributes["pair"] = dottedHead(earlier) + " " + dottedHead(later);
+    return std::move(results).finish();
 }
 
 AnalysisCost virtualHeadCost(const ModelConfig& config, const AnalysisOptions&)
@@ -295,6 +284,7 @@ Analysis virtualHeadAnalysis()
             .whyNot = whyNotPair,
             .cost = virtualHeadCost,
             .run = runVirtualHead,
+            .arrays = virtualHeadArrays(),
             .needs = {.pair = true},
             .pictures = virtualHeadPictures(),
             .followsFilter = true};

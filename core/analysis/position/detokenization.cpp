@@ -1,15 +1,14 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/inputs/token_counts.h"
-#include "core/analysis/per_head.h"
 #include "core/analysis/position/head_ends.h"
 #include "core/analysis/position/token_pairs.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/mean_tokens.h"
 #include "core/analysis/shared/positions_shown.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 namespace headwise {
@@ -21,21 +20,72 @@ constexpr const char* detokenizationScoreFormula =
 constexpr std::size_t sampledSuffixes = 32;
 const std::string detokenizationFolder = "analyses/detokenization/";
 
-struct DetokenizationArrays {
-    HeadEnds ends;
-    std::vector<std::int32_t> merged; // [L, H, k]
-    PerHead counts, lowestCounts;     // [L, H, k], of the prefixes before the suffix
-    PerHead deviation, bySuffix, mean, curve;
+std::vector<ArraySpec> detokenizationArrays()
+{
+    const std::string at = detokenizationFolder;
+    const std::pair share(0.0, 1.0);
+    const std::vector<ArrayAxis> ranks = headAxes({Axis::Rank}), chance{Axis::FalsePositives};
+    const std::string area =
+        "chance that a prefix which belongs to the suffix scores above one that does not; "
+        + ("scores as in " + std::string(detokenizationScoreFormula));
+    std::vector<ArraySpec> all = headEndsArrays(at,
+                                                {.path = "prefix_",
+                                                 .axes = {},
+                                                 .title = "prefixes",
+                                                 .definition = detokenizationScoreFormula,
+                                                 .condition = "with --token"});
+    all.push_back(
+        {.path = at + "merged_ids",
+         .axes = ranks,
+         .title = "Prefix and suffix together",
+         .definition = "the token whose text is that of the prefix and the suffix; −1: there is none",
+         .unit = "token",
+         .type = NumberType::Whole,
+         .condition = "with --token"});
+    for (const char* name : {"prefix_counts", "lowest_prefix_counts"})
+        all.push_back({.path = at + name,
+                       .axes = ranks,
+                       .title = "Count",
+                       .definition = "how often the suffix directly follows the prefix in a text",
+                       .condition = "with --token and --bigram-counts"});
+    all.push_back(
+        {.path = at + "score_null_deviation",
+         .axes = headAxes(),
+         .title = "Size for random directions",
+         .definition =
+             "‖ê_i‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d: scores around 0 where W_QK loses its directions",
+         .condition = "with --token"});
+    const std::size_t first = all.size();
+    all.push_back(
+        {at + "mean_auroc", headAxes(), "Mean AUROC", "mean over suffixes of the " + area, "", share});
+    all.push_back({at + "auroc", headAxes({Axis::Suffix}), "AUROC by suffix", "the " + area, "", share});
+    all.push_back(idsAlong(Axis::Suffix, at + "suffixes", "Suffixes"));
+    all.push_back(
+        {at + "roc", headAxes({Axis::FalsePositives}), "ROC curve",
+         "share of the right prefixes above the score that 0, 1, …, 100 % of the others exceed, mean over suffixes",
+         "", share});
+    all.push_back(
+        {at + "roc_null", chance, "ROC curve of chance", "as many right prefixes as others", "", share});
+    for (std::size_t i = first; i < all.size(); ++i)
+        all[i].condition = "with a tokenizer or --bigram-counts that have pairs of tokens";
+    return all;
+}
 
-    DetokenizationArrays(const ModelConfig& config, int k, std::size_t suffixes)
-        : ends(config, 1, k)
-        , merged(static_cast<std::size_t>(config.nLayers) * config.nHeads * k, -1)
-        , counts(config, k)
+struct DetokenizationNumbers {
+    HeadEnds ends;
+    WholeNumbers merged;              // [L, H, k]
+    RealNumbers counts, lowestCounts; // [L, H, k], of the prefixes before the suffix
+    RealNumbers deviation, bySuffix, mean, curve;
+
+    DetokenizationNumbers(const ModelConfig& config, int k, std::size_t suffixes)
+        : ends(EntryLists::perHead(config, k))
+        , merged(WholeNumbers::perHead(config, k))
+        , counts(RealNumbers::perHead(config, k))
         , lowestCounts(counts)
-        , deviation(config)
-        , bySuffix(config, static_cast<int>(std::max<std::size_t>(1, suffixes)))
-        , mean(config)
-        , curve(config, static_cast<int>(rocPoints))
+        , deviation(RealNumbers::perHead(config))
+        , bySuffix(RealNumbers::perHead(config, suffixes))
+        , mean(deviation)
+        , curve(RealNumbers::perHead(config, rocPoints))
     {
     }
 };
@@ -50,7 +100,7 @@ public:
         , m_bigrams(m_options.inputs.bigramCounts.get())
         , m_pairs(pairsOf(m_options, m_weights.config().dVocab))
         , m_suffixes(m_pairs.someSuffixes(sampledSuffixes, m_options.inputs.seed))
-        , m_arrays(m_weights.config(), m_options.tableSize, m_suffixes.size())
+        , m_numbers(m_weights.config(), m_options.tableSize, m_suffixes.size())
     {
     }
 
@@ -77,30 +127,23 @@ public:
         return Done{};
     }
 
-    ResultSet results() const
+    void put(Results& results) const
     {
-        const Precision precision = m_options.precision;
-        ResultSet results;
         if (m_options.inputs.token) {
-            m_arrays.ends.addTo(results, precision,
-                                {detokenizationFolder + "prefix_", "prefixes", detokenizationScoreFormula},
-                                "");
-            ResultArray merged = results.arrays[0];
-            merged.path = detokenizationFolder + "merged_ids";
-            merged.title = "Prefix and suffix together";
-            merged.definition =
-                "the token whose text is that of the prefix and the suffix; −1: there is none";
-            merged.values = m_arrays.merged;
-            results.arrays.push_back(std::move(merged));
-            if (m_bigrams)
-                addCounts(results);
-            results.arrays.push_back(m_arrays.deviation.array(
-                precision, detokenizationFolder + "score_null_deviation", "Size for random directions",
-                "‖ê_i‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d: scores around 0 where W_QK loses its directions"));
+            m_numbers.ends.put(results, detokenizationFolder, "prefix_");
+            results.put(detokenizationFolder + "merged_ids", m_numbers.merged);
+            if (m_bigrams) {
+                const auto putCounts = [&](const char* name, const RealNumbers& counts) {
+                    results.put(detokenizationFolder + name, counts).attributes["bigram_counts"] =
+                        m_bigrams->source();
+                };
+                putCounts("prefix_counts", m_numbers.counts);
+                putCounts("lowest_prefix_counts", m_numbers.lowestCounts);
+            }
+            results.put(detokenizationFolder + "score_null_deviation", m_numbers.deviation);
         }
         if (!m_suffixes.empty())
-            addCurves(results);
-        return results;
+            putCurves(results);
     }
 
     bool hasPairs() const { return !m_suffixes.empty(); }
@@ -114,19 +157,6 @@ private:
         return tokenizer ? TokenPairs(*tokenizer, dVocab, options.unusedTokens) : TokenPairs();
     }
 
-    void addCounts(ResultSet& results) const
-    {
-        for (const bool isLowest : {false, true}) {
-            ResultArray array =
-                (isLowest ? m_arrays.lowestCounts : m_arrays.counts)
-                    .array(m_options.precision,
-                           detokenizationFolder + (isLowest ? "lowest_prefix_counts" : "prefix_counts"),
-                           "Count", "how often the suffix directly follows the prefix in a text", Axis::Rank);
-            array.attributes["bigram_counts"] = m_bigrams->source();
-            results.arrays.push_back(std::move(array));
-        }
-    }
-
     void setCurves(HeadId head, const Matrix<double>& scores)
     {
         std::vector<double> areas;
@@ -138,65 +168,49 @@ private:
         }
         if (areas.empty())
             return;
-        m_arrays.bySuffix.set(head, areas);
+        m_numbers.bySuffix.set(head, std::span<const double>(areas));
         const Eigen::Map<const Eigen::VectorXd> all(areas.data(), static_cast<Eigen::Index>(areas.size()));
-        m_arrays.mean.set(head, all.mean());
-        setRows(m_arrays.curve, head, curve);
+        m_numbers.mean.set(head, all.mean());
+        setRows(m_numbers.curve, head, curve);
     }
 
     void setTable(HeadId head, const FoldedHead& h, const RowVector<double>& scores)
     {
         const TokenEnds found = ends(scores, m_options.tableSize, m_options.unusedTokens);
-        m_arrays.ends.set(head, 0, found);
-        const std::size_t at = (static_cast<std::size_t>(head.layer) * m_weights.config().nHeads + head.head)
-            * static_cast<std::size_t>(m_options.tableSize);
+        m_numbers.ends.set(head, found);
         for (std::size_t rank = 0; rank < found.top.size(); ++rank)
-            m_arrays.merged[at + rank] = m_pairs.merged(found.top[rank].id, *m_options.inputs.token);
+            m_numbers.merged.of(head)[rank] = m_pairs.merged(found.top[rank].id, *m_options.inputs.token);
         for (std::size_t rank = 0; m_bigrams && rank < found.top.size(); ++rank) {
-            m_arrays.counts.row(head)[rank] = m_bigrams->of(found.top[rank].id, *m_options.inputs.token);
-            m_arrays.lowestCounts.row(head)[rank] =
+            m_numbers.counts.of(head)[rank] = m_bigrams->of(found.top[rank].id, *m_options.inputs.token);
+            m_numbers.lowestCounts.of(head)[rank] =
                 m_bigrams->of(found.bottom[rank].id, *m_options.inputs.token);
         }
-        m_arrays.deviation.set(head, m_tokens.randomScore(*m_options.inputs.token, h));
+        m_numbers.deviation.set(head, m_tokens.randomScore(*m_options.inputs.token, h));
     }
 
-    void addCurves(ResultSet& results) const
+    void putCurves(Results& results) const
     {
-        const Precision precision = m_options.precision;
-        const std::size_t first = results.arrays.size();
+        const std::size_t first = results.arrays().size();
         const std::string area =
             (m_bigrams
                  ? "chance that a prefix which the suffix follows in a text, drawn as often as it does, scores above one which it never follows; "
                  : "chance that a prefix which forms a token with the suffix scores above one that does not; ")
             + ("scores as in " + std::string(detokenizationScoreFormula));
-        results.arrays.push_back(m_arrays.mean.array(precision, detokenizationFolder + "mean_auroc",
-                                                     "Mean AUROC", "mean over suffixes of the " + area));
-        ResultArray& mean = results.arrays.back();
-        mean.range = {0.0, 1.0};
+        ResultArray& mean = results.put(detokenizationFolder + "mean_auroc", m_numbers.mean);
+        mean.definition = "mean over suffixes of the " + area;
         mean.nullMean = 0.5;
         mean.nullDeviation = m_pairs.randomDeviation(m_suffixes);
-        results.arrays.push_back(m_arrays.bySuffix.array(precision, detokenizationFolder + "auroc",
-                                                         "AUROC by suffix", "the " + area, Axis::Suffix));
-        results.arrays.back().range = {0.0, 1.0};
-        results.arrays.back().nullMean = 0.5;
-        results.arrays.push_back(
-            idArray(detokenizationFolder + "suffixes", "Suffixes", m_suffixes, Axis::Suffix));
-        results.arrays.push_back(m_arrays.curve.array(
-            precision, detokenizationFolder + "roc", "ROC curve",
-            "share of the right prefixes above the score that 0, 1, …, 100 % of the others exceed, mean over suffixes",
-            Axis::FalsePositives));
-        results.arrays.back().range = {0.0, 1.0};
+        ResultArray& bySuffix = results.put(detokenizationFolder + "auroc", m_numbers.bySuffix);
+        bySuffix.definition = "the " + area;
+        bySuffix.nullMean = 0.5;
+        results.put(detokenizationFolder + "suffixes", m_suffixes);
+        results.put(detokenizationFolder + "roc", m_numbers.curve);
         std::vector<double> diagonal;
         for (std::size_t i = 0; i < rocPoints; ++i)
             diagonal.push_back(static_cast<double>(i) / static_cast<double>(rocPoints - 1));
-        ResultArray null = realArray(precision, detokenizationFolder + "roc_null", {rocPoints},
-                                     std::move(diagonal), {Axis::FalsePositives});
-        null.title = "ROC curve of chance";
-        null.definition = "as many right prefixes as others";
-        null.range = {0.0, 1.0};
-        results.arrays.push_back(std::move(null));
-        for (std::size_t i = first; m_bigrams && i < results.arrays.size(); ++i)
-            results.arrays[i].attributes["bigram_counts"] = m_bigrams->source();
+        results.put(detokenizationFolder + "roc_null", std::move(diagonal));
+        for (std::size_t i = first; m_bigrams && i < results.arrays().size(); ++i)
+            results.arrays()[i].attributes["bigram_counts"] = m_bigrams->source();
     }
 
     const AnalysisContext& m_context;
@@ -206,7 +220,7 @@ private:
     const BigramCounts* m_bigrams; // null: unknown
     TokenPairs m_pairs;
     std::vector<int> m_suffixes;
-    DetokenizationArrays m_arrays;
+    DetokenizationNumbers m_numbers;
 };
 
 Result<ResultSet> runDetokenization(const AnalysisContext& context, const Task& task)
@@ -225,15 +239,16 @@ Result<ResultSet> runDetokenization(const AnalysisContext& context, const Task& 
         forEachHead(context, task, "detokenization scores", [&](HeadId head) { return run.run(head, task); });
     if (!done)
         return done.error();
-    ResultSet results = run.results();
-    results.warnings = *done;
+    Results results = resultsOf(context, detokenizationArrays());
+    results.warn(*done);
+    run.put(results);
     if (!run.hasPairs()) {
-        results.warnings.emplace_back(
+        results.warn(
             context.options.inputs.bigramCounts
                 ? "Detokenization has no AUROC: the bigram counts have no pair of tokens in use."
                 : "Detokenization has no AUROC: no two tokens with a text of their own form a third, or there is no tokenizer.");
     }
-    return results;
+    return std::move(results).finish();
 }
 
 std::string whyNotDetokenization(const ModelConfig& config, const AnalysisOptions& options)
@@ -289,6 +304,7 @@ Analysis detokenizationAnalysis()
             .whyNot = whyNotDetokenization,
             .cost = detokenizationCost,
             .run = runDetokenization,
+            .arrays = detokenizationArrays(),
             .pictures = detokenizationPictures(),
             .followsFilter = true};
 }

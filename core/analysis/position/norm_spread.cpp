@@ -1,10 +1,9 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/norm_divisors.h"
 #include "core/analysis/shared/positions_shown.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace headwise {
 
@@ -14,18 +13,36 @@ constexpr const char* spreadFormula = "σ(p, e) = √(Var(p) + Var(e) + 2 Cov(p,
 constexpr Eigen::Index sampledPositions = 128, sampledTokens = 256;
 const std::string normSpreadFolder = "analyses/norm_spread/";
 
-ResultArray line(const Eigen::VectorXd& values, Precision precision, const ArrayName& name, Axis axis)
+std::vector<ArraySpec> normSpreadArrays()
 {
-    ResultArray array =
-        realArray(precision, normSpreadFolder + name.path, {static_cast<std::size_t>(values.size())},
-                  {values.begin(), values.end()}, {axis});
-    array.title = name.title;
-    array.definition = name.definition + std::string(", ") + spreadFormula;
-    return array;
+    const std::string at = normSpreadFolder;
+    const std::string formula = std::string(", ") + spreadFormula;
+    std::vector<ArraySpec> all;
+    for (const bool isToken : {false, true}) {
+        const std::string name = isToken ? "token" : "position";
+        const std::string over = isToken ? " over positions" : " over tokens";
+        const std::vector<ArrayAxis> axes{isToken ? Axis::Token : Axis::Position};
+        all.push_back({at + name + "_mean", axes, "Mean" + over, "mean" + over + " of σ" + formula});
+        all.push_back({at + name + "_min", axes, "Smallest" + over, "min" + over + " of σ" + formula});
+        all.push_back({at + name + "_max", axes, "Largest" + over, "max" + over + " of σ" + formula});
+    }
+    all.push_back(
+        {at + "sigma", {Axis::Position, Axis::Sample}, "σ of sampled positions and tokens", spreadFormula});
+    all.push_back(idsAlong(Axis::Position, at + "positions", "Sampled positions", ""));
+    all.push_back(idsAlong(Axis::Sample, at + "tokens", "Sampled tokens"));
+    const std::vector<ArrayAxis> position{Axis::Position};
+    all.push_back({at + "position_null", position, "Were they at right angles",
+                   "√(Var(p) + mean over sampled tokens of Var(e) + ε)" + formula});
+    return all;
 }
 
-/// Adds σ at a sample of positions and tokens, and its value if positions and tokens were orthogonal.
-void addSample(const AnalysisContext& context, ResultSet& results)
+void putLine(Results& results, const char* name, const Eigen::VectorXd& values)
+{
+    results.put(normSpreadFolder + name, std::vector<double>(values.begin(), values.end()));
+}
+
+/// Puts σ at a sample of positions and tokens, and its value if positions and tokens were orthogonal.
+void putSample(const AnalysisContext& context, Results& results)
 {
     const ProcessedWeights& weights = context.circuits.weights();
     const ModelConfig& config = weights.config();
@@ -38,25 +55,15 @@ void addSample(const AnalysisContext& context, ResultSet& results)
         tokens.row(static_cast<Eigen::Index>(i)) = weights.W_E<double>(ids[i], 1);
     tokens = seenRows(norm, std::move(tokens));
     const Matrix<double> sigma = divisors(norm, positions, tokens);
-    const Matrix<double> byRow = sigma.transpose(); // column-major: rows of σ one after the other
-    ResultArray array =
-        realArray(context.options.precision, normSpreadFolder + "sigma", {places.size(), ids.size()},
-                  {byRow.data(), byRow.data() + byRow.size()}, {Axis::Position, Axis::Sample});
-    array.title = "σ of sampled positions and tokens";
-    array.definition = spreadFormula;
-    results.arrays.push_back(std::move(array));
-    results.arrays.push_back(
-        idArray(normSpreadFolder + "positions", "Sampled positions", places, Axis::Position, ""));
-    results.arrays.push_back(idArray(normSpreadFolder + "tokens", "Sampled tokens", ids, Axis::Sample));
+    results.put(normSpreadFolder + "sigma", {places.size(), ids.size()}, rowMajor(sigma));
+    results.put(normSpreadFolder + "positions", places);
+    results.put(normSpreadFolder + "tokens", ids);
 
     const double width = static_cast<double>(config.dModel);
     const double ofTokens = tokens.squaredNorm() / width / static_cast<double>(ids.size());
     const Matrix<double> all = seenPositions(weights, 0, addedPositions(config));
     const Eigen::VectorXd even = (all.rowwise().squaredNorm().array() / width + ofTokens + norm.eps).sqrt();
-    results.arrays.push_back(line(
-        even, context.options.precision,
-        {"position_null", "Were they at right angles", "√(Var(p) + mean over sampled tokens of Var(e) + ε)"},
-        Axis::Position));
+    putLine(results, "position_null", even);
 }
 
 Result<ResultSet> runNormSpread(const AnalysisContext& context, const Task& task)
@@ -66,19 +73,15 @@ Result<ResultSet> runNormSpread(const AnalysisContext& context, const Task& task
         divisorSpread(context.circuits.weights(), context.options.unusedTokens, precision, task);
     if (!spread)
         return spread.error();
-    ResultSet results;
-    const auto add = [&](const Eigen::VectorXd& values, const char* name, const char* title,
-                         const char* definition, Axis axis) {
-        results.arrays.push_back(line(values, precision, {name, title, definition}, axis));
-    };
-    add(spread->positionMean, "position_mean", "Mean over tokens", "mean over tokens of σ", Axis::Position);
-    add(spread->positionMin, "position_min", "Smallest over tokens", "min over tokens of σ", Axis::Position);
-    add(spread->positionMax, "position_max", "Largest over tokens", "max over tokens of σ", Axis::Position);
-    add(spread->tokenMean, "token_mean", "Mean over positions", "mean over positions of σ", Axis::Token);
-    add(spread->tokenMin, "token_min", "Smallest over positions", "min over positions of σ", Axis::Token);
-    add(spread->tokenMax, "token_max", "Largest over positions", "max over positions of σ", Axis::Token);
-    addSample(context, results);
-    return results;
+    Results results = resultsOf(context, normSpreadArrays());
+    putLine(results, "position_mean", spread->positionMean);
+    putLine(results, "position_min", spread->positionMin);
+    putLine(results, "position_max", spread->positionMax);
+    putLine(results, "token_mean", spread->tokenMean);
+    putLine(results, "token_min", spread->tokenMin);
+    putLine(results, "token_max", spread->tokenMax);
+    putSample(context, results);
+    return std::move(results).finish();
 }
 
 std::string whyNotNormSpread(const ModelConfig& config, const AnalysisOptions&)
@@ -124,6 +127,7 @@ Analysis normSpreadAnalysis()
             .whyNot = whyNotNormSpread,
             .cost = normSpreadCost,
             .run = runNormSpread,
+            .arrays = normSpreadArrays(),
             .pictures = normSpreadPictures(),
             .followsFilter = true};
 }

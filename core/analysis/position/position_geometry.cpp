@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/norm_divisors.h"
 #include "core/analysis/shared/positions_shown.h"
 #include "core/base/decompositions.h"
@@ -19,18 +19,56 @@ namespace {
 const std::string positionGeometryFolder = "analyses/position_geometry/";
 constexpr Eigen::Index shownComponents = 6, tailRows = 5, tailKeys = 1024;
 
-ResultArray matrixArray(const Matrix<double>& values, Precision precision, const ArrayName& name,
-                        std::vector<ArrayAxis> axes)
+constexpr const char* componentRule = "; the entry of largest magnitude is positive";
+
+std::vector<ArraySpec> positionGeometryArrays()
 {
-    const Matrix<double> byRow = values.transpose(); // column-major: rows one after the other
-    std::vector<std::size_t> shape{static_cast<std::size_t>(values.rows())};
-    if (axes.size() > 1)
-        shape.push_back(static_cast<std::size_t>(values.cols()));
-    ResultArray array = realArray(precision, positionGeometryFolder + name.path, std::move(shape),
-                                  {byRow.data(), byRow.data() + byRow.size()}, std::move(axes));
-    array.title = name.title;
-    array.definition = name.definition;
-    return array;
+    const std::string at = positionGeometryFolder;
+    const std::string rule = componentRule;
+    const std::pair share(0.0, 1.0);
+    const std::vector<ArrayAxis> position{Axis::Position}, component{Axis::Component};
+    const std::vector<ArrayAxis> pairs{Axis::Query, Axis::Key}, scores{Axis::Position, Axis::Component};
+    const std::vector<ArrayAxis> curves{Axis::Component, Axis::Position},
+        waves{Axis::Component, Axis::Frequency};
+    std::vector<ArraySpec> all;
+    all.push_back({at + "row_variance", position, "Variance of each row", "Var(p_i), p = W_pos"});
+    all.push_back({at + "cosines", pairs, "Cosine of positions", "p_i p_jᵀ/(‖p_i‖ ‖p_j‖), p = W_pos", "",
+                   std::pair(-1.0, 1.0)});
+    all.push_back(idsAlong(Axis::Query, at + "cosine_positions", "Positions of the cosines", ""));
+    all.push_back(
+        {at + "components", scores, "Principal components", "U_k σ_k of W_pos less its mean row" + rule});
+    all.push_back(
+        {at + "component_curves", curves, "Components by position", "the same, a row per component"});
+    for (const char* number : {"1", "2", "3"}) {
+        all.push_back({at + "component_" + number, position, std::string("Component ") + number,
+                       fmt::format("U_k σ_k of W_pos less its mean row, k = {}{}", number, rule)});
+        if (*number > '1')
+            all.back().condition = std::string("d_model of at least ") + number;
+    }
+    all.push_back({at + "places", position, "Position", "i"});
+    all.push_back({at + "explained", component, "Share of the variance",
+                   "σ_k²/Σσ² of W_pos less its mean row", "", share});
+    all.push_back({at + "explained_null", component, "Share of the variance, shuffled",
+                   "the same where each dimension's entries change places at random", "", share});
+    all.push_back({at + "frequencies", waves, "Frequencies of the components",
+                   "share of frequency f = 1, 2, … turns per context in the power of U_k σ_k", "", share});
+    all.push_back({at + "tail_scores", headAxes({Axis::Query, Axis::Position}),
+                   "Scores of the last positions",
+                   "p_i W_Q W_Kᵀ p_jᵀ for the last five i, layer 0, without σ and scale"});
+    all.push_back(idsAlong(Axis::Position, at + "tail_keys", "Keys of the last positions", ""));
+    return all;
+}
+
+ResultArray& putRows(Results& results, const std::string& name, const Matrix<double>& values)
+{
+    return results.put(positionGeometryFolder + name,
+                       {static_cast<std::size_t>(values.rows()), static_cast<std::size_t>(values.cols())},
+                       rowMajor(values));
+}
+
+ResultArray& putColumn(Results& results, const std::string& name, const Eigen::VectorXd& values)
+{
+    return results.put(positionGeometryFolder + name, std::vector<double>(values.begin(), values.end()));
 }
 
 /// Returns how many of the first positions the map of cosines shows, at most 1024.
@@ -69,27 +107,8 @@ Eigen::VectorXd powerShares(const Eigen::VectorXd& series)
     return power / power.sum();
 }
 
-/// Adds each of the first three components as an array, so that they can be plotted against one another.
-/// \param scores [position, component]
-void addEachComponent(const Matrix<double>& scores, Precision precision, const std::string& rule,
-                      ResultSet& results)
+Result<Done> putComponents(const AnalysisContext& context, const Matrix<double>& rows, Results& results)
 {
-    for (Eigen::Index i = 0; i < std::min<Eigen::Index>(3, scores.cols()); ++i) {
-        const std::string number = std::to_string(i + 1);
-        results.arrays.push_back(
-            matrixArray(Matrix<double>(scores.col(i)), precision,
-                        {"component_" + number, "Component " + number,
-                         fmt::format("U_k σ_k of W_pos less its mean row, k = {}{}", number, rule)},
-                        {Axis::Position}));
-    }
-    const Eigen::VectorXd places =
-        Eigen::VectorXd::LinSpaced(scores.rows(), 0, static_cast<double>(scores.rows() - 1));
-    results.arrays.push_back(matrixArray(places, precision, {"places", "Position", "i"}, {Axis::Position}));
-}
-
-Result<Done> addComponents(const AnalysisContext& context, const Matrix<double>& rows, ResultSet& results)
-{
-    const Precision precision = context.options.precision;
     const Matrix<double> centred = rows.rowwise() - rows.colwise().mean();
     const auto svd = thinSvd(centred);
     if (!svd)
@@ -107,64 +126,39 @@ Result<Done> addComponents(const AnalysisContext& context, const Matrix<double>&
             scores.col(i) *= -1;
         shares.row(i) = powerShares(scores.col(i)).transpose();
     }
-    const std::string rule = "; the entry of largest magnitude is positive";
-    results.arrays.push_back(
-        matrixArray(scores, precision,
-                    {"components", "Principal components", "U_k σ_k of W_pos less its mean row" + rule},
-                    {Axis::Position, Axis::Component}));
-    results.arrays.push_back(
-        matrixArray(Matrix<double>(scores.transpose()), precision,
-                    {"component_curves", "Components by position", "the same, a row per component"},
-                    {Axis::Component, Axis::Position}));
-    addEachComponent(scores, precision, rule, results);
+    putRows(results, "components", scores);
+    putRows(results, "component_curves", scores.transpose());
+    for (Eigen::Index i = 0; i < std::min<Eigen::Index>(3, count); ++i)
+        putColumn(results, "component_" + std::to_string(i + 1), scores.col(i));
+    putColumn(results, "places",
+              Eigen::VectorXd::LinSpaced(scores.rows(), 0, static_cast<double>(scores.rows() - 1)));
     const double total = svd->S.squaredNorm();
-    const Matrix<double> explained = svd->S.head(count).array().square() / total;
-    const Matrix<double> chance = random->head(count).array().square() / random->squaredNorm();
-    results.arrays.push_back(matrixArray(
-        explained, precision, {"explained", "Share of the variance", "σ_k²/Σσ² of W_pos less its mean row"},
-        {Axis::Component}));
-    results.arrays.back().range = {0.0, 1.0};
-    results.arrays.push_back(matrixArray(chance, precision,
-                                         {"explained_null", "Share of the variance, shuffled",
-                                          "the same where each dimension's entries change places at random"},
-                                         {Axis::Component}));
-    results.arrays.back().range = {0.0, 1.0};
-    results.arrays.push_back(
-        matrixArray(shares, precision,
-                    {"frequencies", "Frequencies of the components",
-                     "share of frequency f = 1, 2, … turns per context in the power of U_k σ_k"},
-                    {Axis::Component, Axis::Frequency}));
-    results.arrays.back().range = {0.0, 1.0};
-    results.arrays.back().nullMean = 2.0 / static_cast<double>(rows.rows() - 1);
+    putColumn(results, "explained", svd->S.head(count).array().square() / total);
+    putColumn(results, "explained_null", random->head(count).array().square() / random->squaredNorm());
+    putRows(results, "frequencies", shares).nullMean = 2.0 / static_cast<double>(rows.rows() - 1);
     return Done{};
 }
 
-void addRows(const Matrix<double>& rows, Precision precision, ResultSet& results)
+void putGeometryOfRows(const Matrix<double>& rows, Results& results)
 {
     const Eigen::VectorXd means = rows.rowwise().mean();
     const Eigen::VectorXd variances =
         (rows.colwise() - means).rowwise().squaredNorm() / static_cast<double>(rows.cols());
-    results.arrays.push_back(matrixArray(
-        variances, precision, {"row_variance", "Variance of each row", "Var(p_i), p = W_pos"}, {Axis::Position}));
-    results.arrays.back().nullMean = variances.mean();
-    results.arrays.back().nullDeviation = std::sqrt((variances.array() - variances.mean()).square().mean());
+    ResultArray& array = putColumn(results, "row_variance", variances);
+    array.nullMean = variances.mean();
+    array.nullDeviation = std::sqrt((variances.array() - variances.mean()).square().mean());
     const Eigen::Index shown = shownCosines(rows.rows());
     const Matrix<double> some = rows.topRows(shown).rowwise().normalized();
-    results.arrays.push_back(
-        matrixArray(some * some.transpose(), precision,
-                    {"cosines", "Cosine of positions",
-                     fmt::format("p_i p_jᵀ/(‖p_i‖ ‖p_j‖), p = W_pos{}",
-                                 shown < rows.rows() ? fmt::format(", the first {} positions", shown) : "")},
-                    {Axis::Query, Axis::Key}));
-    results.arrays.back().range = {-1.0, 1.0};
-    results.arrays.back().nullMean = 0.0;
-    results.arrays.back().nullDeviation = 1 / std::sqrt(static_cast<double>(rows.cols()));
-    results.arrays.push_back(idArray(positionGeometryFolder + "cosine_positions", "Positions of the cosines",
-                                     evenlySpaced(shown, shown), Axis::Query, ""));
+    ResultArray& cosines = putRows(results, "cosines", some * some.transpose());
+    if (shown < rows.rows())
+        cosines.definition += fmt::format(", the first {} positions", shown);
+    cosines.nullMean = 0.0;
+    cosines.nullDeviation = 1 / std::sqrt(static_cast<double>(rows.cols()));
+    results.put(positionGeometryFolder + "cosine_positions", evenlySpaced(shown, shown));
 }
 
-/// Adds the scores of the last positions, which training may rarely have reached.
-Result<Done> addTail(const AnalysisContext& context, const Task& task, ResultSet& results)
+/// Puts the scores of the last positions, which training may rarely have reached.
+Result<Done> putTail(const AnalysisContext& context, const Task& task, Results& results)
 {
     const ProcessedWeights& weights = context.circuits.weights();
     const ModelConfig& config = weights.config();
@@ -172,7 +166,7 @@ Result<Done> addTail(const AnalysisContext& context, const Task& task, ResultSet
     const Eigen::Index rows = std::min(tailRows, p.rows());
     const std::vector<int> keys = evenlySpaced(p.rows(), tailKeys);
     const Matrix<double> seen = p(keys, Eigen::all);
-    PerHead scores(config, static_cast<int>(rows) * static_cast<int>(keys.size()));
+    RealNumbers scores = RealNumbers::perHead(config, rows, keys.size());
     const auto done = forEachHead(context, task, "last positions", [&](HeadId head) -> Result<Done> {
         if (head.layer > 0)
             return Done{};
@@ -183,14 +177,9 @@ Result<Done> addTail(const AnalysisContext& context, const Task& task, ResultSet
     });
     if (!done)
         return done.error();
-    results.warnings = *done;
-    results.arrays.push_back(
-        gridArray(scores, context.options.precision,
-                  {positionGeometryFolder + "tail_scores", "Scores of the last positions",
-                   "p_i W_Q W_Kᵀ p_jᵀ for the last five i, layer 0, without σ and scale"},
-                  {rows, static_cast<Eigen::Index>(keys.size())}, {Axis::Query, Axis::Position}));
-    results.arrays.push_back(
-        idArray(positionGeometryFolder + "tail_keys", "Keys of the last positions", keys, Axis::Position, ""));
+    results.warn(*done);
+    results.put(positionGeometryFolder + "tail_scores", std::move(scores));
+    results.put(positionGeometryFolder + "tail_keys", keys);
     return Done{};
 }
 
@@ -198,15 +187,15 @@ Result<ResultSet> runPositionGeometry(const AnalysisContext& context, const Task
 {
     const ProcessedWeights& weights = context.circuits.weights();
     const Matrix<double> rows = weights.W_pos<double>(0, weights.config().nCtx);
-    ResultSet results;
-    addRows(rows, context.options.precision, results);
+    Results results = resultsOf(context, positionGeometryArrays());
+    putGeometryOfRows(rows, results);
     if (task.cancelled())
         return stopped();
-    if (const auto added = addComponents(context, rows, results); !added)
+    if (const auto added = putComponents(context, rows, results); !added)
         return added.error();
-    if (const auto added = addTail(context, task, results); !added)
+    if (const auto added = putTail(context, task, results); !added)
         return added.error();
-    return results;
+    return std::move(results).finish();
 }
 
 std::string whyNotPositionGeometry(const ModelConfig& config, const AnalysisOptions&)
@@ -265,6 +254,7 @@ Analysis positionGeometryAnalysis()
         .whyNot = whyNotPositionGeometry,
         .cost = positionGeometryCost,
         .run = runPositionGeometry,
+        .arrays = positionGeometryArrays(),
         .pictures = positionGeometryPictures()};
 }
 

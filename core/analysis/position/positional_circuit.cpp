@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/norm_divisors.h"
 #include "core/analysis/shared/position_vectors.h"
 #include "core/analysis/shared/positions_shown.h"
@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 namespace headwise {
@@ -19,6 +18,8 @@ namespace {
 
 constexpr const char* positionalCircuitScoreFormula =
     "s_ij = (p_i/σ(p_i) W_Q + b_Q)(p_j/σ(p_j) W_K + b_K)ᵀ · scale, p = W_pos";
+
+const std::string positionalCircuitFolder = "analyses/positional_circuit/";
 
 /// The positions to show out of n. The square holds the first ones side by side, so that an offset appears as a stripe.
 /// The lines show three queries over all positions.
@@ -38,16 +39,40 @@ struct Shown {
     Eigen::Index lines() const { return static_cast<Eigen::Index>(queries.size()); }
 };
 
-struct PositionalCircuitArrays {
-    PerHead scores, pattern, keyBias, lines, patternLines, deviation;
+std::vector<ArraySpec> positionalCircuitArrays()
+{
+    const std::string at = positionalCircuitFolder;
+    const std::string formula = positionalCircuitScoreFormula;
+    const std::string first = "the first positions";
+    const std::pair share(0.0, 1.0);
+    const std::vector<ArrayAxis> grid{Axis::Query, Axis::Key}, square = headAxes(grid);
+    const std::vector<ArrayAxis> lines = headAxes({Axis::Query, Axis::Position});
+    return {
+        {at + "scores", square, "Scores of positions", formula + ", " + first},
+        {at + "pattern", square, "Attention of positions",
+         "softmax over all j ≤ i of s_ij, " + first + "; " + formula, "", share},
+        {at + "pattern_null", grid, "Even attention", "1/(i + 1) for j ≤ i, without a window", "", share},
+        {at + "query_scores", lines, "Scores of three queries", formula},
+        {at + "query_pattern", lines, "Attention of three queries", "softmax over j ≤ i of s_ij; " + formula,
+         "", share},
+        {at + "key_bias", headAxes({Axis::Position}), "Score whatever the query",
+         "b_Q W_Kᵀ (p_j/σ(p_j))ᵀ · scale, the norm folded into b_Q and W_K"},
+        {at + "score_null_deviation", headAxes(), "Size of the scores, random directions",
+         "‖W_QK‖_F √(mean over j ≤ i of ‖x_i‖² ‖x_j‖²) / d · scale, x = p/σ(p): scores around 0 for directions at random"},
+        idsAlong(Axis::Query, at + "positions", "Positions of the squares", ""),
+        idsAlong(Axis::Query, at + "query_positions", "Positions of the three queries", "")};
+}
 
-    PositionalCircuitArrays(const ModelConfig& config, const Shown& shown)
-        : scores(config, static_cast<int>(shown.side() * shown.side()))
+struct PositionalCircuitNumbers {
+    RealNumbers scores, pattern, keyBias, lines, patternLines, deviation;
+
+    PositionalCircuitNumbers(const ModelConfig& config, const Shown& shown)
+        : scores(RealNumbers::perHead(config, shown.side(), shown.side()))
         , pattern(scores)
-        , keyBias(config, static_cast<int>(shown.n))
-        , lines(config, static_cast<int>(shown.lines() * shown.n))
+        , keyBias(RealNumbers::perHead(config, shown.n))
+        , lines(RealNumbers::perHead(config, shown.lines(), shown.n))
         , patternLines(lines)
-        , deviation(config)
+        , deviation(RealNumbers::perHead(config))
     {
     }
 };
@@ -79,79 +104,51 @@ Matrix<double> dividedPositions(const ProcessedWeights& weights, int layer, cons
     return normalized(norm, weights.W_pos<double>(0, x.rows()));
 }
 
-void setPositionalCircuitHead(PositionalCircuitArrays& arrays, const ProcessedWeights& weights, HeadId head,
+void setPositionalCircuitHead(PositionalCircuitNumbers& numbers, const ProcessedWeights& weights, HeadId head,
                               const Matrix<double>& x, const Shown& shown)
 {
     const ModelConfig& config = weights.config();
     const double scale = config.attentionScaleOf(head.layer);
     const Matrix<double> scores = positionScores(weights, head, x).transpose(); // row = query
     const Matrix<double> pattern = maskedSoftmax(scores, config.windowOf(head.layer));
-    setRows(arrays.scores, head, scores(shown.square, shown.square));
-    setRows(arrays.pattern, head, pattern(shown.square, shown.square));
-    setRows(arrays.lines, head, scores(shown.queries, Eigen::all));
-    setRows(arrays.patternLines, head, pattern(shown.queries, Eigen::all));
+    setRows(numbers.scores, head, scores(shown.square, shown.square));
+    setRows(numbers.pattern, head, pattern(shown.square, shown.square));
+    setRows(numbers.lines, head, scores(shown.queries, Eigen::all));
+    setRows(numbers.patternLines, head, pattern(shown.queries, Eigen::all));
     const FoldedHead h = foldedHead(weights, head);
     const Matrix<double> divided = dividedPositions(weights, head.layer, x);
-    setRows(arrays.keyBias, head, (divided * (h.W_K * h.b_Q.transpose())) * scale);
-    arrays.deviation.set(head, randomSize(h, divided, scale));
+    setRows(numbers.keyBias, head, (divided * (h.W_K * h.b_Q.transpose())) * scale);
+    numbers.deviation.set(head, randomSize(h, divided, scale));
 }
 
 /// Returns uniform attention over the visible keys, at the shown positions of a layer without a window.
-ResultArray evenPattern(const Shown& shown, Precision precision)
+std::vector<double> evenPattern(const Shown& shown)
 {
     std::vector<double> values;
     for (const int query : shown.square)
         for (const int key : shown.square)
             values.push_back(key <= query ? 1.0 / (query + 1) : 0.0);
-    ResultArray array =
-        realArray(precision, "analyses/positional_circuit/pattern_null",
-                  {shown.square.size(), shown.square.size()}, std::move(values), {Axis::Query, Axis::Key});
-    array.title = "Even attention";
-    array.definition = "1/(i + 1) for j ≤ i, without a window";
-    array.range = {0.0, 1.0};
-    return array;
+    return values;
 }
 
-ResultSet resultsOf(const PositionalCircuitArrays& arrays, const Shown& shown, Precision precision)
+void putPositionalCircuit(Results& results, const PositionalCircuitNumbers& numbers, const Shown& shown)
 {
-    const std::string folder = "analyses/positional_circuit/";
+    const std::string at = positionalCircuitFolder;
     const std::string formula = positionalCircuitScoreFormula;
     const std::string first = fmt::format("the first {} positions", shown.side());
-    ResultSet results;
-    const auto square = [&](const PerHead& values, const char* name, const char* title,
-                            const std::string& definition) {
-        results.arrays.push_back(
-            gridArray(values, precision, {folder + name, title, definition}, {shown.side(), shown.side()}));
-    };
-    const auto lines = [&](const PerHead& values, const char* name, const char* title,
-                           const std::string& definition) {
-        results.arrays.push_back(gridArray(values, precision, {folder + name, title, definition},
-                                           {shown.lines(), shown.n}, {Axis::Query, Axis::Position}));
-        nameQueries(results.arrays.back(), shown.queries);
-    };
-    square(arrays.scores, "scores", "Scores of positions", formula + ", " + first);
-    square(arrays.pattern, "pattern", "Attention of positions",
-           "softmax over all j ≤ i of s_ij, " + first + "; " + formula);
-    results.arrays.back().range = {0.0, 1.0};
-    results.arrays.push_back(evenPattern(shown, precision));
-    lines(arrays.lines, "query_scores", "Scores of three queries", formula);
-    lines(arrays.patternLines, "query_pattern", "Attention of three queries",
-          "softmax over j ≤ i of s_ij; " + formula);
-    results.arrays.back().range = {0.0, 1.0};
-    results.arrays.push_back(
-        arrays.keyBias.array(precision, folder + "key_bias", "Score whatever the query",
-                             "b_Q W_Kᵀ (p_j/σ(p_j))ᵀ · scale, the norm folded into b_Q and W_K", Axis::Position));
-    results.arrays.push_back(arrays.deviation.array(
-        precision, folder + "score_null_deviation", "Size of the scores, random directions",
-        "‖W_QK‖_F √(mean over j ≤ i of ‖x_i‖² ‖x_j‖²) / d · scale, x = p/σ(p): scores around 0 for directions at random"));
-    for (ResultArray& array : results.arrays)
+    results.put(at + "scores", numbers.scores).definition = formula + ", " + first;
+    results.put(at + "pattern", numbers.pattern).definition =
+        "softmax over all j ≤ i of s_ij, " + first + "; " + formula;
+    results.put(at + "pattern_null", {shown.square.size(), shown.square.size()}, evenPattern(shown));
+    nameQueries(results.put(at + "query_scores", numbers.lines), shown.queries);
+    nameQueries(results.put(at + "query_pattern", numbers.patternLines), shown.queries);
+    results.put(at + "key_bias", numbers.keyBias);
+    results.put(at + "score_null_deviation", numbers.deviation);
+    for (ResultArray& array : results.arrays())
         array.attributes["assumption"] =
             std::string("raw positions, as layer 0 reads them without tokens; later layers read moved ones");
-    results.arrays.push_back(
-        idArray(folder + "positions", "Positions of the squares", shown.square, Axis::Query, ""));
-    results.arrays.push_back(
-        idArray(folder + "query_positions", "Positions of the three queries", shown.queries, Axis::Query, ""));
-    return results;
+    results.put(at + "positions", shown.square);
+    results.put(at + "query_positions", shown.queries);
 }
 
 Result<ResultSet> runPositionalCircuit(const AnalysisContext& context, const Task& task)
@@ -159,16 +156,17 @@ Result<ResultSet> runPositionalCircuit(const AnalysisContext& context, const Tas
     const ProcessedWeights& weights = context.circuits.weights();
     const Shown shown(weights.config());
     const PositionVectors<> vectors(weights, shown.n);
-    PositionalCircuitArrays arrays(weights.config(), shown);
+    PositionalCircuitNumbers numbers(weights.config(), shown);
     const auto done = forEachHead(context, task, "positional circuits", [&](HeadId head) -> Result<Done> {
-        setPositionalCircuitHead(arrays, weights, head, *vectors.of(head.layer), shown);
+        setPositionalCircuitHead(numbers, weights, head, *vectors.of(head.layer), shown);
         return Done{};
     });
     if (!done)
         return done.error();
-    ResultSet results = resultsOf(arrays, shown, context.options.precision);
-    results.warnings = *done;
-    return results;
+    Results results = resultsOf(context, positionalCircuitArrays());
+    results.warn(*done);
+    putPositionalCircuit(results, numbers, shown);
+    return std::move(results).finish();
 }
 
 std::string whyNotPositionalCircuit(const ModelConfig& config, const AnalysisOptions&)
@@ -224,6 +222,7 @@ Analysis positionalCircuitAnalysis()
             .whyNot = whyNotPositionalCircuit,
             .cost = positionalCircuitCost,
             .run = runPositionalCircuit,
+            .arrays = positionalCircuitArrays(),
             .pictures = positionalCircuitPictures()};
 }
 

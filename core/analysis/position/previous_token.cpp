@@ -1,7 +1,7 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
 #include "core/analysis/position/previous_token_null.h"
 #include "core/analysis/position/token_rows.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/position_vectors.h"
 #include "core/analysis/shared/positions_shown.h"
 #include "core/base/matrix.h"
@@ -10,9 +10,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -33,30 +32,22 @@ Eigen::Index contextLength(const ModelConfig& config)
 /// Function that returns the score of a head, given weights of `layer` or replacements for them.
 using ScoreOf = std::function<double(int layer, const HeadWeights<double>&)>;
 
-Result<ResultSet> scoreHeads(const AnalysisContext& context, const ScoreOf& scoreOf, bool isLayer0Alone,
-                             ResultArray array, const Task& task)
+std::vector<ArraySpec> previousTokenArrays()
 {
-    const ModelConfig& config = context.circuits.config();
-    PerHead scores(config);
-    EntrySquares squares(config);
-    const auto done = forEachHead(context, task, "previous-token scores", [&](HeadId head) -> Result<Done> {
-        const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
-        squares.set(head, weights);
-        scores.set(head, scoreOf(head.layer, weights));
-        return Done{};
-    });
-    if (!done)
-        return done.error();
-    const auto nulls = previousTokenNulls(context, squares, isLayer0Alone, scoreOf, task);
-    if (!nulls)
-        return nulls.error();
-    array.values = scores.array(context.options.precision, {}, {}, {}).values;
-    ResultSet results;
-    results.warnings = *done;
-    addPreviousTokenNulls(results, array, *nulls, context.options.precision);
-    results.arrays.insert(results.arrays.begin(), std::move(array));
-    return results;
+    std::vector<ArraySpec> all = previousTokenNullArrays();
+    all.insert(
+        all.begin(),
+        {"scores/previous_token", headAxes(), "Previous token",
+         std::string(previousTokenFormula)
+             + ", n = min(n_ctx, 1024), s_ij = scores of positions, or of the mean token where positions are rotary",
+         "", std::pair(0.0, 1.0)});
+    return all;
 }
+
+/// Words about the scores s_ij.
+struct ScoreText {
+    std::string formula, assumption;
+};
 
 /// Returns the formula of the input of queries and keys: the vector after the first norm.
 std::string readFrom(const ProcessedWeights& weights, const std::string& vector)
@@ -107,17 +98,36 @@ std::string windowText(const ModelConfig& config)
         + ", w = " + list;
 }
 
-/// Returns the array of scores, all NaN.
-ResultArray previousTokenArray(const AnalysisContext& context, const std::string& scoreFormula,
-                               const char* assumption)
+ResultArray& putPreviousToken(Results& results, const ModelConfig& config, RealNumbers scores,
+                              const ScoreText& text)
 {
-    ResultArray array = PerHead(context.circuits.config())
-                            .array(context.options.precision, "scores/previous_token", "Previous token",
-                                   std::string(previousTokenFormula) + windowText(context.circuits.config())
-                                       + ", n = min(n_ctx, 1024), " + scoreFormula);
-    array.range = {0.0, 1.0};
-    array.attributes["assumption"] = std::string(assumption);
+    ResultArray& array = results.put("scores/previous_token", std::move(scores));
+    array.definition = previousTokenFormula + windowText(config) + ", n = min(n_ctx, 1024), " + text.formula;
+    array.attributes["assumption"] = text.assumption;
     return array;
+}
+
+Result<ResultSet> scoreHeads(const AnalysisContext& context, const ScoreOf& scoreOf, bool isLayer0Alone,
+                             const ScoreText& text, const Task& task)
+{
+    const ModelConfig& config = context.circuits.config();
+    RealNumbers scores = RealNumbers::perHead(config);
+    EntrySquares squares(config);
+    const auto done = forEachHead(context, task, "previous-token scores", [&](HeadId head) -> Result<Done> {
+        const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
+        squares.set(head, weights);
+        scores.set(head, scoreOf(head.layer, weights));
+        return Done{};
+    });
+    if (!done)
+        return done.error();
+    const auto nulls = previousTokenNulls(context, squares, isLayer0Alone, scoreOf, task);
+    if (!nulls)
+        return nulls.error();
+    Results results = resultsOf(context, previousTokenArrays());
+    results.warn(*done);
+    putPreviousTokenNulls(results, putPreviousToken(results, config, std::move(scores), text), *nulls);
+    return std::move(results).finish();
 }
 
 Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& task)
@@ -132,9 +142,7 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
                                       config.windowOf(layer));
         };
         return scoreHeads(context, scoreOf, false,
-                          previousTokenArray(context, scoreText(weights, "p_i", "", "p_j") + ", p = W_pos",
-                                             "raw positions"),
-                          task);
+                          {scoreText(weights, "p_i", "", "p_j") + ", p = W_pos", "raw positions"}, task);
     }
     if (config.positional == Positional::Rotary) {
         const auto tokens = TokenRows::create(context, task);
@@ -148,21 +156,21 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
                                       config.windowOf(layer));
         };
         return scoreHeads(context, scoreOf, tokens->isLayer0Special(),
-                          previousTokenArray(context,
-                                             scoreText(weights, "x", " R(i−j) ", "x") + ", x = mean row of E",
-                                             "mean token"),
+                          {scoreText(weights, "x", " R(i−j) ", "x") + ", x = mean row of E", "mean token"},
                           task);
     }
-    ResultSet results;
-    results.arrays.push_back(
-        previousTokenArray(context, "defined for learned and rotary positions only", "raw positions"));
-    return results;
+    Results results = resultsOf(context, previousTokenArrays());
+    putPreviousToken(results, config, RealNumbers::perHead(config),
+                     {"defined for learned and rotary positions only", "raw positions"});
+    return std::move(results).finish();
 }
 
 std::string onlyLearned(const ModelConfig& config, const AnalysisOptions&)
 {
     return config.positional == Positional::Learned ? "" : "The position kernel needs learned positions.";
 }
+
+const std::string positionKernelFolder = "analyses/position_kernel/";
 
 /// Mean attention at fixed places relative to the query, and at the first token.
 struct Masses {
@@ -179,20 +187,54 @@ Masses massesOf(const Matrix<double>& pattern)
     return {back(0), back(1), back(2), n > 1 ? pattern.col(0).tail(n - 1).mean() : notComputed};
 }
 
-/// The kernel of every head with its band, and the masses of its attention.
-struct PreviousTokenKernelArrays {
-    PerHead mean, centred, low, high;
-    PerHead current, previous, twoBack, first;
+struct MassArray {
+    const char *name, *title, *where;
+    double Masses::*mass;
+};
+constexpr std::array massArrays{
+    MassArray{"current_token", "Current token", "j = i", &Masses::current},
+    MassArray{"previous_token", "Previous token", "j = i−1", &Masses::previous},
+    MassArray{"second_previous_token", "Second previous token", "j = i−2", &Masses::twoBack},
+    MassArray{"first_token", "First token", "j = 0, i ≥ 1", &Masses::first}};
 
-    PreviousTokenKernelArrays(const ModelConfig& config, Eigen::Index n)
-        : mean(config, static_cast<int>(n))
+std::vector<ArraySpec> positionKernelArrays()
+{
+    const std::string at = positionKernelFolder;
+    const std::vector<ArrayAxis> axes = headAxes({Axis::Offset});
+    std::vector<ArraySpec> all{
+        {at + "mean_score", axes, "Mean score by offset",
+         "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ}, s as in scores/previous_token"},
+        {at + "centred_mean_score", axes, "Mean centred score by offset",
+         "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ} − mean_{j ≤ i} s_ij"},
+        {at + "score_low", axes, "Mean score less a deviation", "k(Δ) − deviation over i ≥ Δ of s_{i,i−Δ}"},
+        {at + "score_high", axes, "Mean score and a deviation", "k(Δ) + deviation over i ≥ Δ of s_{i,i−Δ}"}};
+    for (const MassArray& mass : massArrays)
+        all.push_back({at + mass.name, headAxes(), mass.title,
+                       std::string("mean over i of softmax_{j ≤ i}(s_ij) at ") + mass.where
+                           + ", s as in scores/previous_token",
+                       "", std::pair(0.0, 1.0)});
+    all.push_back(
+        {.path = at + "mass_null",
+         .axes = {Axis::Layer, Axis::Mass},
+         .title = "Masses of even attention",
+         .definition =
+             "current, previous, second previous and first token where every key seen gets the same",
+         .condition = "layers with different windows"});
+    return all;
+}
+
+/// The kernel of every head with its band, and the masses of its attention.
+struct PositionKernelNumbers {
+    RealNumbers mean, centred, low, high;
+    std::array<RealNumbers, massArrays.size()> masses;
+
+    PositionKernelNumbers(const ModelConfig& config, Eigen::Index n)
+        : mean(RealNumbers::perHead(config, n))
         , centred(mean)
         , low(mean)
         , high(mean)
-        , current(config)
-        , previous(config)
-        , twoBack(config)
-        , first(config)
+        , masses{RealNumbers::perHead(config), RealNumbers::perHead(config), RealNumbers::perHead(config),
+                 RealNumbers::perHead(config)}
     {
     }
 
@@ -203,14 +245,12 @@ struct PreviousTokenKernelArrays {
         centred.set(head, std::span<const double>(kernel.centred));
         for (Eigen::Index offset = 0; offset < scores.rows(); ++offset) {
             const auto at = static_cast<std::size_t>(offset);
-            low.row(head)[at] = kernel.mean[at] - kernel.deviation[at];
-            high.row(head)[at] = kernel.mean[at] + kernel.deviation[at];
+            low.of(head)[at] = kernel.mean[at] - kernel.deviation[at];
+            high.of(head)[at] = kernel.mean[at] + kernel.deviation[at];
         }
-        const Masses masses = massesOf(maskedSoftmax(scores.transpose(), window));
-        current.set(head, masses.current);
-        previous.set(head, masses.previous);
-        twoBack.set(head, masses.twoBack);
-        first.set(head, masses.first);
+        const Masses found = massesOf(maskedSoftmax(scores.transpose(), window));
+        for (std::size_t i = 0; i < masses.size(); ++i)
+            masses[i].set(head, found.*massArrays[i].mass);
     }
 };
 
@@ -223,76 +263,51 @@ std::optional<Masses> evenMasses(const ModelConfig& config, Eigen::Index n)
     return massesOf(maskedSoftmax(Matrix<double>::Zero(n, n), config.windowOf(0)));
 }
 
-/// Returns the masses of uniform attention by layer, for models whose windows differ.
-ResultArray evenMassArray(const ModelConfig& config, Eigen::Index n, Precision precision)
-{
-    std::vector<double> values;
-    for (int layer = 0; layer < config.nLayers; ++layer) {
-        const Masses even = massesOf(maskedSoftmax(Matrix<double>::Zero(n, n), config.windowOf(layer)));
-        values.insert(values.end(), {even.current, even.previous, even.twoBack, even.first});
-    }
-    ResultArray array = realArray(precision, "analyses/position_kernel/mass_null",
-                                  {static_cast<std::size_t>(config.nLayers), 4}, std::move(values),
-                                  {Axis::Layer, Axis::Mass});
-    array.title = "Masses of even attention";
-    array.definition =
-        "current, previous, second previous and first token where every key seen gets the same";
-    return array;
-}
-
-void addMasses(const PreviousTokenKernelArrays& arrays, const ModelConfig& config, Eigen::Index n,
-               Precision precision, ResultSet& results)
+/// Puts the masses with their null, or with an array of nulls by layer where windows differ.
+void putMasses(Results& results, const PositionKernelNumbers& numbers, const ModelConfig& config,
+               Eigen::Index n)
 {
     const std::optional<Masses> even = evenMasses(config, n);
-    const auto add = [&](const PerHead& values, const char* name, const char* title, const char* where,
-                         double Masses::*mass) {
-        results.arrays.push_back(values.array(precision, std::string("analyses/position_kernel/") + name,
-                                              title,
-                                              std::string("mean over i of softmax_{j ≤ i}(s_ij) at ") + where
-                                                  + ", s as in scores/previous_token"));
-        results.arrays.back().range = {0.0, 1.0};
+    for (std::size_t i = 0; i < massArrays.size(); ++i) {
+        ResultArray& array = results.put(positionKernelFolder + massArrays[i].name, numbers.masses[i]);
         if (even)
-            results.arrays.back().nullMean = (*even).*mass;
-    };
-    add(arrays.current, "current_token", "Current token", "j = i", &Masses::current);
-    add(arrays.previous, "previous_token", "Previous token", "j = i−1", &Masses::previous);
-    add(arrays.twoBack, "second_previous_token", "Second previous token", "j = i−2", &Masses::twoBack);
-    add(arrays.first, "first_token", "First token", "j = 0, i ≥ 1", &Masses::first);
-    if (!even)
-        results.arrays.push_back(evenMassArray(config, n, precision));
+            array.nullMean = (*even).*massArrays[i].mass;
+    }
+    if (even)
+        return;
+    std::vector<double> values;
+    for (int layer = 0; layer < config.nLayers; ++layer) {
+        const Masses ofLayer = massesOf(maskedSoftmax(Matrix<double>::Zero(n, n), config.windowOf(layer)));
+        for (const MassArray& mass : massArrays)
+            values.push_back(ofLayer.*mass.mass);
+    }
+    results.put(positionKernelFolder + "mass_null",
+                {static_cast<std::size_t>(config.nLayers), massArrays.size()}, std::move(values));
 }
 
 Result<ResultSet> runPositionKernel(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
     const Eigen::Index n = contextLength(config);
-    PreviousTokenKernelArrays arrays(config, n);
+    PositionKernelNumbers numbers(config, n);
     const PositionVectors<> vectors(context.circuits.weights(), n);
     const auto done = forEachHead(context, task, "position kernels", [&](HeadId head) -> Result<Done> {
-        arrays.set(head, positionScores(context.circuits.weights(), head, *vectors.of(head.layer)),
-                   config.windowOf(head.layer));
+        numbers.set(head, positionScores(context.circuits.weights(), head, *vectors.of(head.layer)),
+                    config.windowOf(head.layer));
         return Done{};
     });
     if (!done)
         return done.error();
-    ResultSet results;
-    results.warnings = *done;
-    const Precision precision = context.options.precision;
-    const std::string folder = "analyses/position_kernel/";
-    const auto add = [&](const PerHead& values, const char* name, const char* title, const char* formula) {
-        results.arrays.push_back(values.array(precision, folder + name, title, formula, Axis::Offset));
-    };
-    add(arrays.mean, "mean_score", "Mean score by offset",
-        "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ}, s as in scores/previous_token");
-    add(arrays.centred, "centred_mean_score", "Mean centred score by offset",
-        "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ} − mean_{j ≤ i} s_ij");
-    results.arrays.back().nullMean = 0.0;
-    add(arrays.low, "score_low", "Mean score less a deviation", "k(Δ) − deviation over i ≥ Δ of s_{i,i−Δ}");
-    add(arrays.high, "score_high", "Mean score and a deviation", "k(Δ) + deviation over i ≥ Δ of s_{i,i−Δ}");
-    addMasses(arrays, config, n, precision, results);
-    for (ResultArray& array : results.arrays)
+    Results results = resultsOf(context, positionKernelArrays());
+    results.warn(*done);
+    results.put(positionKernelFolder + "mean_score", numbers.mean);
+    results.put(positionKernelFolder + "centred_mean_score", numbers.centred).nullMean = 0.0;
+    results.put(positionKernelFolder + "score_low", numbers.low);
+    results.put(positionKernelFolder + "score_high", numbers.high);
+    putMasses(results, numbers, config, n);
+    for (ResultArray& array : results.arrays())
         array.attributes["assumption"] = std::string("raw positions");
-    return results;
+    return std::move(results).finish();
 }
 
 AnalysisCost positionCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -370,6 +385,7 @@ Analysis previousTokenAnalysis()
             .whyNot = appliesAlways,
             .cost = previousTokenCost,
             .run = runPreviousToken,
+            .arrays = previousTokenArrays(),
             .pictures = previousTokenPictures()};
 }
 
@@ -383,6 +399,7 @@ Analysis positionKernelAnalysis()
             .whyNot = onlyLearned,
             .cost = positionCost,
             .run = runPositionKernel,
+            .arrays = positionKernelArrays(),
             .pictures = positionKernelPictures()};
 }
 

@@ -12,6 +12,8 @@ namespace headwise {
 
 namespace {
 
+const std::string previousTokenNullFolder = "analyses/previous_token/";
+
 bool isAlike(const ModelConfig& config, int one, int other, bool isLayer0Alone)
 {
     if (isLayer0Alone && (one == 0) != (other == 0))
@@ -70,29 +72,36 @@ previousTokenNulls(const AnalysisContext& context, const EntrySquares& squares, 
     return nulls;
 }
 
-void addPreviousTokenNulls(ResultSet& results, ResultArray& scores, const std::vector<HeadNull>& nulls,
-                           Precision precision)
+std::vector<ArraySpec> previousTokenNullArrays()
+{
+    std::vector<ArraySpec> all;
+    for (const bool isMean : {true, false})
+        all.push_back(
+            {.path = previousTokenNullFolder + (isMean ? "null_mean" : "null_deviation"),
+             .axes = {Axis::Layer},
+             .title = isMean ? "Previous token, random heads" : "Previous token, deviation of random heads",
+             .definition =
+                 "scores/previous_token of heads of random weights, by layer: layers differ in window or rotary embedding",
+             .condition = "layers that differ in window, scale or rotary embedding"});
+    return all;
+}
+
+void putPreviousTokenNulls(Results& results, ResultArray& scores, const std::vector<HeadNull>& nulls)
 {
     const auto isFirst = [&](const HeadNull& null) {
         return null.mean == nulls[0].mean || (std::isnan(null.mean) && std::isnan(nulls[0].mean));
     };
     if (std::all_of(nulls.begin(), nulls.end(), isFirst))
         return setNull(scores, nulls[0]);
-    for (const auto& [member, name] :
-         {std::pair(&HeadNull::mean, "null_mean"), std::pair(&HeadNull::deviation, "null_deviation")}) {
-        std::vector<double> values;
-        values.reserve(nulls.size());
-        for (const HeadNull& null : nulls)
-            values.push_back(null.*member);
-        const std::size_t layers = values.size();
-        ResultArray array = realArray(precision, std::string("analyses/previous_token/") + name, {layers},
-                                      std::move(values), {Axis::Layer});
-        array.title = member == &HeadNull::mean ? "Previous token, random heads"
-                                                : "Previous token, deviation of random heads";
-        array.definition =
-            "scores/previous_token of heads of random weights, by layer: layers differ in window or rotary embedding";
-        results.arrays.push_back(std::move(array));
+    std::vector<double> means, deviations;
+    means.reserve(nulls.size());
+    deviations.reserve(nulls.size());
+    for (const HeadNull& null : nulls) {
+        means.push_back(null.mean);
+        deviations.push_back(null.deviation);
     }
+    results.put(previousTokenNullFolder + "null_mean", std::move(means));
+    results.put(previousTokenNullFolder + "null_deviation", std::move(deviations));
 }
 
 } // namespace headwise

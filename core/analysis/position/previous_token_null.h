@@ -21,7 +21,8 @@ previousTokenNulls(const AnalysisContext& context, const EntrySquares& squares, 
                    const Task& task);
 
 /// Writes the nulls into null_mean and null_deviation if all layers share one null, else into separate arrays.
-void addPreviousTokenNulls(ResultSet& results, ResultArray& scores, const std::vector<HeadNull>& nulls,
-                           Precision precision);
+void putPreviousTokenNulls(Results& results, ResultArray& scores, const std::vector<HeadNull>& nulls);
+/// Specs of those separate arrays.
+std::vector<ArraySpec> previousTokenNullArrays();
 
 } // namespace headwise

@@ -1,9 +1,9 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
 #include "core/analysis/position/rotary_energies.h"
 #include "core/analysis/position/rotary_kernel.h"
 #include "core/analysis/position/rotary_tables.h"
 #include "core/analysis/position/token_rows.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/norm_divisors.h"
 #include "core/analysis/shared/positions_shown.h"
 #include "core/model/families/attention_parts.h"
@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -19,17 +18,63 @@ namespace headwise {
 
 namespace {
 
-/// The kernels of one pair of vectors, over all heads.
-struct RotaryKernelArrays {
-    PerHead score, cosine, sine, amplitude, constant, deviation;
+const std::string rotaryFolder = "analyses/rotary/";
 
-    RotaryKernelArrays(const ModelConfig& config, Eigen::Index n)
-        : score(config, static_cast<int>(n))
-        , cosine(config, mostFrequencies(config))
+/// Specs of the kernel of a pair of vectors. \param who "mean_token", \param vectors "x̄ with x̄"
+std::vector<ArraySpec> rotaryKernelArrays(const std::string& who, const std::string& vectors,
+                                          const std::string& condition)
+{
+    const std::string at = rotaryFolder + who + "_";
+    const std::string with = ", " + vectors;
+    const std::vector<ArrayAxis> axes = headAxes({Axis::Frequency});
+    std::vector<ArraySpec> all{
+        {at + "score", headAxes({Axis::Offset}), "Score by offset" + with,
+         "q R_Δ kᵀ · scale for " + vectors + ", soft cap applied"},
+        {at + "cosine", axes, "Cosine coefficients" + with, "a_m = q_m · k_m · scale, before a soft cap"},
+        {at + "sine", axes, "Sine coefficients" + with, "b_m = q_m × k_m · scale, before a soft cap"},
+        {at + "amplitude", axes, "Amplitudes" + with,
+         "√(a_m² + b_m²) = |q_m| |k_m| · scale; divided by √2 the deviation of a_m and b_m for random phases"},
+        {at + "constant", headAxes(), "What does not turn" + with,
+         "q · k · scale over the components without a frequency"},
+        {at + "score_null_deviation", headAxes(), "Deviation of the score, random phases" + with,
+         "√(Σ_m amplitude_m² / 2): the score around its constant where the angles of q_m to k_m are random"}};
+    for (ArraySpec& spec : all)
+        spec.condition = condition;
+    return all;
+}
+
+std::vector<ArraySpec> rotaryArrays()
+{
+    std::vector<ArraySpec> all{
+        {.path = rotaryFolder + "frequencies",
+         .axes = {Axis::Layer, Axis::Frequency},
+         .title = "Frequencies",
+         .definition = "θ_m, base^(−2m/dim) unless it is scaled; NaN beyond a layer's last",
+         .unit = "radians per position"}};
+    for (const std::vector<ArraySpec>& some :
+         {rotaryEnergyArrays(), rotaryKernelArrays("mean_token", "the mean row of E with itself", ""),
+          rotaryKernelArrays("token", "the token with itself", "with --token"),
+          rotaryKernelArrays("token_to_mean", "the token's query with the mean row's key", "with --token"),
+          rotaryKernelArrays("token_to_key", "the token's query with the key token's key",
+                             "with --token and --key-token"),
+          rotaryKernelArrays("bias", "b_Q with b_K",
+                             "biases of queries and keys, which no norm or limit changes"),
+          rotaryTableArrays()})
+        all.insert(all.end(), some.begin(), some.end());
+    return all;
+}
+
+/// The kernels of one pair of vectors, over all heads.
+struct RotaryKernelNumbers {
+    RealNumbers score, cosine, sine, amplitude, constant, deviation;
+
+    RotaryKernelNumbers(const ModelConfig& config, Eigen::Index n)
+        : score(RealNumbers::perHead(config, n))
+        , cosine(RealNumbers::perHead(config, mostFrequencies(config)))
         , sine(cosine)
         , amplitude(cosine)
-        , constant(config)
-        , deviation(config)
+        , constant(RealNumbers::perHead(config))
+        , deviation(constant)
     {
     }
 
@@ -46,28 +91,15 @@ struct RotaryKernelArrays {
         deviation.set(head, std::sqrt(kernel.amplitude.squaredNorm() / 2));
     }
 
-    /// \param who "mean_token", \param vectors "x̄ with x̄"
-    void addTo(ResultSet& results, Precision precision, const std::string& who,
-               const std::string& vectors) const
+    void put(Results& results, const std::string& who) const
     {
-        const std::string path = "analyses/rotary/" + who + "_";
-        const auto add = [&](const PerHead& values, const char* name, const char* title,
-                             const std::string& formula, std::optional<Axis> axis = {}) {
-            results.arrays.push_back(
-                values.array(precision, path + name, title + (", " + vectors), formula, axis));
-        };
-        add(score, "score", "Score by offset", "q R_Δ kᵀ · scale for " + vectors + ", soft cap applied",
-            Axis::Offset);
-        add(cosine, "cosine", "Cosine coefficients", "a_m = q_m · k_m · scale, before a soft cap",
-            Axis::Frequency);
-        add(sine, "sine", "Sine coefficients", "b_m = q_m × k_m · scale, before a soft cap", Axis::Frequency);
-        add(amplitude, "amplitude", "Amplitudes",
-            "√(a_m² + b_m²) = |q_m| |k_m| · scale; divided by √2 the deviation of a_m and b_m for random phases",
-            Axis::Frequency);
-        add(constant, "constant", "What does not turn",
-            "q · k · scale over the components without a frequency");
-        add(deviation, "score_null_deviation", "Deviation of the score, random phases",
-            "√(Σ_m amplitude_m² / 2): the score around its constant where the angles of q_m to k_m are random");
+        const std::string at = rotaryFolder + who + "_";
+        results.put(at + "score", score);
+        results.put(at + "cosine", cosine);
+        results.put(at + "sine", sine);
+        results.put(at + "amplitude", amplitude);
+        results.put(at + "constant", constant);
+        results.put(at + "score_null_deviation", deviation);
     }
 };
 
@@ -93,23 +125,14 @@ struct LayerWaves {
     }
 };
 
-ResultArray frequencyArray(const ModelConfig& config, Precision precision)
+RealNumbers frequenciesOf(const ModelConfig& config)
 {
-    const auto width = static_cast<std::size_t>(mostFrequencies(config));
-    std::vector<double> values(static_cast<std::size_t>(config.nLayers) * width,
-                               std::numeric_limits<double>::quiet_NaN());
-    for (int layer = 0; layer < config.nLayers; ++layer) {
-        const std::vector<double> frequencies = rotaryFrequencies(config.rotaryOf(layer));
-        std::copy(frequencies.begin(), frequencies.end(),
-                  values.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(layer) * width));
-    }
-    ResultArray array =
-        realArray(precision, "analyses/rotary/frequencies", {static_cast<std::size_t>(config.nLayers), width},
-                  std::move(values), {Axis::Layer, Axis::Frequency});
-    array.title = "Frequencies";
-    array.definition = "θ_m, base^(−2m/dim) unless it is scaled; NaN beyond a layer's last";
-    array.unit = "radians per position";
-    return array;
+    RealNumbers numbers(
+        {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(mostFrequencies(config))});
+    for (int layer = 0; layer < config.nLayers; ++layer)
+        std::ranges::copy(rotaryFrequencies(config.rotaryOf(layer)),
+                          numbers.list(static_cast<std::size_t>(layer)).begin());
+    return numbers;
 }
 
 /// All numbers that the analysis computes for one model.
@@ -165,33 +188,32 @@ public:
         return Done{};
     }
 
-    void addTo(ResultSet& results) const
+    void put(Results& results) const
     {
-        const Precision precision = m_context.options.precision;
-        results.arrays.push_back(frequencyArray(m_config, precision));
-        m_energies.addTo(results, m_config, precision);
-        m_mean.addTo(results, precision, "mean_token", "the mean row of E with itself");
-        const std::size_t ofToken = results.arrays.size();
+        results.put(rotaryFolder + "frequencies", frequenciesOf(m_config));
+        m_energies.put(results, m_config);
+        m_mean.put(results, "mean_token");
+        const std::size_t ofToken = results.arrays().size();
         if (m_self) {
-            m_self->addTo(results, precision, "token", "the token with itself");
-            m_toMean->addTo(results, precision, "token_to_mean", "the token's query with the mean row's key");
+            m_self->put(results, "token");
+            m_toMean->put(results, "token_to_mean");
         }
-        const std::size_t ofKey = results.arrays.size();
+        const std::size_t ofKey = results.arrays().size();
         if (m_toKey)
-            m_toKey->addTo(results, precision, "token_to_key", "the token's query with the key token's key");
-        for (std::size_t i = ofToken; i < results.arrays.size(); ++i) {
-            auto& attributes = results.arrays[i].attributes;
+            m_toKey->put(results, "token_to_key");
+        for (std::size_t i = ofToken; i < results.arrays().size(); ++i) {
+            auto& attributes = results.arrays()[i].attributes;
             attributes["embedding"] = std::string(embeddingName(m_context.options.embedding));
             attributes["token"] = static_cast<double>(*m_context.options.inputs.token);
             if (i >= ofKey)
                 attributes["key_token"] = static_cast<double>(*m_context.options.inputs.keyToken);
         }
         if (hasBiasKernel())
-            m_bias.addTo(results, precision, "bias", "b_Q with b_K");
+            m_bias.put(results, "bias");
     }
 
 private:
-    void setKernel(RotaryKernelArrays& out, HeadId head, const RowVector<double>& q,
+    void setKernel(RotaryKernelNumbers& out, HeadId head, const RowVector<double>& q,
                    const RowVector<double>& k)
     {
         const Rotary& rotary = m_config.rotaryOf(head.layer);
@@ -204,9 +226,8 @@ private:
     {
         if (m_config.qkNorm != NormKind::None || m_config.qkvLimit > 0)
             return false;
-        PerHead amplitude = m_bias.amplitude;
         for (const HeadId head : selectedHeads(m_config, m_context.options))
-            for (const double value : amplitude.row(head))
+            for (const double value : m_bias.amplitude.of(head))
                 if (value > 0)
                     return true;
         return false;
@@ -217,9 +238,9 @@ private:
     const ModelConfig& m_config;
     const MeanTokens& m_means;
     LayerWaves m_waves;
-    RotaryEnergyArrays m_energies;
-    RotaryKernelArrays m_mean, m_bias;
-    std::optional<RotaryKernelArrays> m_self, m_toMean, m_toKey;
+    RotaryEnergyNumbers m_energies;
+    RotaryKernelNumbers m_mean, m_bias;
+    std::optional<RotaryKernelNumbers> m_self, m_toMean, m_toKey;
     std::vector<Matrix<double>>
         m_tokens; // of layer 0, of later layers: the token, the key token if there is one
 };
@@ -245,13 +266,13 @@ Result<ResultSet> runRotary(const AnalysisContext& context, const Task& task)
         forEachHead(context, task, "rotary kernels", [&](HeadId head) { return run.run(head); });
     if (!done)
         return done.error();
-    ResultSet results;
-    results.warnings = *done;
-    run.addTo(results);
+    Results results = resultsOf(context, rotaryArrays());
+    results.warn(*done);
+    run.put(results);
     if (token)
-        if (const auto added = addRotaryTables(context, *tokens, task, results); !added)
-            return added.error();
-    return results;
+        if (const auto put = putRotaryTables(context, *tokens, task, results); !put)
+            return put.error();
+    return std::move(results).finish();
 }
 
 std::string whyNotRotary(const ModelConfig& config, const AnalysisOptions&)
@@ -331,6 +352,7 @@ Analysis rotaryAnalysis()
             .whyNot = whyNotRotary,
             .cost = rotaryCost,
             .run = runRotary,
+            .arrays = rotaryArrays(),
             .pictures = rotaryPictures(),
             .followsFilter = true};
 }

@@ -31,48 +31,54 @@ int mostFrequencies(const ModelConfig& config)
     return most;
 }
 
-RotaryEnergyArrays::RotaryEnergyArrays(const ModelConfig& config)
-    : m_energy(config, mostFrequencies(config))
-    , m_unaligned(m_energy)
-    , m_qCosine(m_energy)
-    , m_kCosine(m_energy)
+std::vector<ArraySpec> rotaryEnergyArrays()
 {
-}
-
-void RotaryEnergyArrays::set(HeadId head, const RotaryEnergies& found)
-{
-    setRows(m_energy, head, found.energy);
-    setRows(m_unaligned, head, found.unaligned);
-    setRows(m_qCosine, head, found.qCosine);
-    setRows(m_kCosine, head, found.kCosine);
-}
-
-void RotaryEnergyArrays::addTo(ResultSet& results, const ModelConfig& config, Precision precision) const
-{
-    const auto add = [&](const PerHead& values, const char* name, const char* title, const char* formula) {
-        results.arrays.push_back(
-            values.array(precision, rotaryEnergiesFolder + name, title, formula, Axis::Frequency));
-    };
+    const std::string at = rotaryEnergiesFolder;
+    const std::vector<ArrayAxis> axes = headAxes({Axis::Frequency}),
+                                 rows{Axis::HeadOfAllLayers, Axis::Frequency};
     const char* formula = "‖Q_m K_mᵀ‖_F, Q_m and K_m the two columns of W_Q and W_K that frequency m turns";
-    add(m_energy, "energy", "Energy by frequency", formula);
-    add(m_unaligned, "energy_null", "Energy by frequency, unaligned columns",
-        "‖Q_m‖_F ‖K_m‖_F / √2: of pairs of columns at right angles and of one length");
-    ResultArray all = m_energy.array(precision, rotaryEnergiesFolder + "energy_of_heads",
-                                     "Energy, heads by frequency", formula, Axis::Frequency);
-    all.shape = {all.shape[0] * all.shape[1], all.shape[2]};
-    all.axes = {Axis::HeadOfAllLayers, Axis::Frequency};
-    all.attributes["head of all layers labels"] = namesOfHeads(config);
-    results.arrays.push_back(std::move(all));
-    for (const auto& [values, name] : {std::pair(&m_qCosine, "query"), std::pair(&m_kCosine, "key")}) {
-        results.arrays.push_back(values->array(precision, rotaryEnergiesFolder + name + "_pair_cosine",
-                                               std::string("Angle within a pair, ") + name,
-                                               std::string("cosine between the two columns of W_")
-                                                   + (values == &m_qCosine ? "Q" : "K")
-                                                   + " that frequency m turns",
-                                               Axis::Frequency));
-        results.arrays.back().range = {-1.0, 1.0};
-        results.arrays.back().nullMean = 0.0;
-        results.arrays.back().nullDeviation = 1 / std::sqrt(static_cast<double>(config.dModel));
+    std::vector<ArraySpec> all{
+        {at + "energy", axes, "Energy by frequency", formula},
+        {at + "energy_null", axes, "Energy by frequency, unaligned columns",
+         "‖Q_m‖_F ‖K_m‖_F / √2: of pairs of columns at right angles and of one length"},
+        {at + "energy_of_heads", rows, "Energy, heads by frequency", formula}};
+    for (const std::string name : {"query", "key"})
+        all.push_back({at + name + "_pair_cosine", axes, "Angle within a pair, " + name,
+                       std::string("cosine between the two columns of W_") + (name == "query" ? "Q" : "K")
+                           + " that frequency m turns",
+                       "", std::pair(-1.0, 1.0)});
+    return all;
+}
+
+RotaryEnergyNumbers::RotaryEnergyNumbers(const ModelConfig& config)
+    : energy(RealNumbers::perHead(config, mostFrequencies(config)))
+    , unaligned(energy)
+    , queryCosine(energy)
+    , keyCosine(energy)
+{
+}
+
+void RotaryEnergyNumbers::set(HeadId head, const RotaryEnergies& found)
+{
+    setRows(energy, head, found.energy);
+    setRows(unaligned, head, found.unaligned);
+    setRows(queryCosine, head, found.qCosine);
+    setRows(keyCosine, head, found.kCosine);
+}
+
+void RotaryEnergyNumbers::put(Results& results, const ModelConfig& config) const
+{
+    results.put(rotaryEnergiesFolder + "energy", energy);
+    results.put(rotaryEnergiesFolder + "energy_null", unaligned);
+    const std::vector<std::string> names = namesOfHeads(config);
+    results
+        .put(rotaryEnergiesFolder + "energy_of_heads", {names.size(), energy.shape().back()}, energy.values())
+        .attributes["head of all layers labels"] = names;
+    for (const bool isKey : {false, true}) {
+        ResultArray& array = results.put(rotaryEnergiesFolder + (isKey ? "key" : "query") + "_pair_cosine",
+                                         isKey ? keyCosine : queryCosine);
+        array.nullMean = 0.0;
+        array.nullDeviation = 1 / std::sqrt(static_cast<double>(config.dModel));
     }
 }
 

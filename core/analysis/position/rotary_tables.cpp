@@ -1,7 +1,7 @@
 #include "core/analysis/position/rotary_tables.h"
 
-#include "core/analysis/per_head.h"
 #include "core/analysis/position/head_ends.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/norm_divisors.h"
 #include "core/analysis/shared/positions_shown.h"
 #include "core/base/parallel.h"
@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace headwise {
 
@@ -19,6 +18,7 @@ namespace {
 
 constexpr std::size_t headsAtOnce = 32;
 constexpr Eigen::Index rotaryTablesTokensPerBlock = 1024;
+const std::string rotaryTablesFolder = "analyses/rotary/";
 constexpr std::array<int, 6> offsets{0, 1, 2, 4, 16, 64};
 
 std::vector<int> offsetsOf(const ModelConfig& config)
@@ -70,11 +70,11 @@ Result<Matrix<double>> scoresOfAll(const TokenRows& tokens, int layer, const Mat
 
 struct Tables {
     HeadEnds ends;
-    PerHead mean, deviation; // [L, H, offsets] over all keys in use
+    RealNumbers mean, deviation; // [L, H, offsets] over all keys in use
 
     Tables(const ModelConfig& config, std::size_t count, int k)
-        : ends(config, count, k)
-        , mean(config, static_cast<int>(count))
+        : ends(EntryLists::perHead(config, count, k))
+        , mean(RealNumbers::perHead(config, count))
         , deviation(mean)
     {
     }
@@ -86,33 +86,27 @@ void setRotaryTablesHead(Tables& tables, const AnalysisContext& context, HeadId 
     const AnalysisOptions& options = context.options;
     for (Eigen::Index offset = 0; offset < scores.cols(); ++offset) {
         const RowVector<double> row = scores.col(offset).transpose();
-        tables.ends.set(head, static_cast<std::size_t>(offset),
-                        ends(row, options.tableSize, options.unusedTokens));
+        tables.ends.set(head, ends(row, options.tableSize, options.unusedTokens),
+                        static_cast<std::size_t>(offset));
         const LineStatistics statistics = lineStatistics(row, options.unusedTokens);
-        tables.mean.row(head)[static_cast<std::size_t>(offset)] = statistics.mean;
-        tables.deviation.row(head)[static_cast<std::size_t>(offset)] = statistics.deviation;
+        tables.mean.of(head)[static_cast<std::size_t>(offset)] = statistics.mean;
+        tables.deviation.of(head)[static_cast<std::size_t>(offset)] = statistics.deviation;
     }
 }
 
-void addArrays(const AnalysisContext& context, const std::vector<int>& shown, const Tables& tables,
-               ResultSet& results)
+void putTables(const AnalysisContext& context, const std::vector<int>& shown, const Tables& tables,
+               Results& results)
 {
-    const std::string folder = "analyses/rotary/";
-    const Precision precision = context.options.precision;
-    const std::string formula = "e_q W_Q R_Δ W_Kᵀ e_jᵀ, q = the token asked for, by offset Δ";
-    const std::size_t first = results.arrays.size();
-    tables.ends.addTo(results, precision, {folder + "key_", "keys", formula}, Axis::Offset);
-    results.arrays.push_back(tables.mean.array(precision, folder + "key_score_null_mean",
-                                               "Mean over all keys",
-                                               "mean over the tokens j in use of " + formula, Axis::Offset));
-    results.arrays.push_back(
-        tables.deviation.array(precision, folder + "key_score_null_deviation", "Deviation over all keys",
-                               "deviation over the tokens j in use of " + formula, Axis::Offset));
-    for (std::size_t i = first; i < results.arrays.size(); ++i) {
-        results.arrays[i].attributes["embedding"] = std::string(embeddingName(context.options.embedding));
-        results.arrays[i].attributes["token"] = static_cast<double>(*context.options.inputs.token);
+    const std::size_t first = results.arrays().size();
+    tables.ends.put(results, rotaryTablesFolder, "key_");
+    results.put(rotaryTablesFolder + "key_score_null_mean", tables.mean);
+    results.put(rotaryTablesFolder + "key_score_null_deviation", tables.deviation);
+    for (std::size_t i = first; i < results.arrays().size(); ++i) {
+        auto& attributes = results.arrays()[i].attributes;
+        attributes["embedding"] = std::string(embeddingName(context.options.embedding));
+        attributes["token"] = static_cast<double>(*context.options.inputs.token);
     }
-    results.arrays.push_back(idArray(folder + "key_offsets", "Offsets of the tables", shown, Axis::Offset, ""));
+    results.put(rotaryTablesFolder + "key_offsets", shown);
 }
 
 } // namespace
@@ -126,8 +120,24 @@ Result<Done> checkToken(const TokenRows& tokens, std::optional<int> token)
         fmt::format("There is no token {}: the ids of this model are 0 to {}.", *token, tokens.count() - 1)};
 }
 
-Result<Done> addRotaryTables(const AnalysisContext& context, const TokenRows& tokens, const Task& task,
-                             ResultSet& results)
+std::vector<ArraySpec> rotaryTableArrays()
+{
+    const std::string formula = "e_q W_Q R_Δ W_Kᵀ e_jᵀ, q = the token asked for, by offset Δ";
+    const std::vector<ArrayAxis> axes = headAxes({Axis::Offset});
+    std::vector<ArraySpec> all =
+        headEndsArrays(rotaryTablesFolder, {"key_", {Axis::Offset}, "keys", formula});
+    all.push_back({rotaryTablesFolder + "key_score_null_mean", axes, "Mean over all keys",
+                   "mean over the tokens j in use of " + formula});
+    all.push_back({rotaryTablesFolder + "key_score_null_deviation", axes, "Deviation over all keys",
+                   "deviation over the tokens j in use of " + formula});
+    all.push_back(idsAlong(Axis::Offset, rotaryTablesFolder + "key_offsets", "Offsets of the tables", ""));
+    for (ArraySpec& spec : all)
+        spec.condition = "with --token";
+    return all;
+}
+
+Result<Done> putRotaryTables(const AnalysisContext& context, const TokenRows& tokens, const Task& task,
+                             Results& results)
 {
     const ModelConfig& config = context.circuits.config();
     const std::vector<int> shown = offsetsOf(config);
@@ -153,7 +163,7 @@ Result<Done> addRotaryTables(const AnalysisContext& context, const TokenRows& to
                                 scores->middleCols(static_cast<Eigen::Index>(i - first) * width, width));
         first = end;
     }
-    addArrays(context, shown, tables, results);
+    putTables(context, shown, tables, results);
     return Done{};
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "core/analysis/position/token_rows.h"
+#include "core/results/results.h"
 
 #include <optional>
+#include <vector>
 
 namespace headwise {
 
@@ -13,8 +15,10 @@ Result<Done> checkToken(const TokenRows& tokens, std::optional<int> token);
 /// The score is e_q W_Q R_Δ W_Kᵀ e_jᵀ, at offset 0 the row of full QK.
 /// Errors: Cancelled.
 /// Cost: 12 V d flops per head; memory the scores of 32 heads.
-Result<Done> addRotaryTables(const AnalysisContext& context, const TokenRows& tokens, const Task& task,
-                             ResultSet& results);
+Result<Done> putRotaryTables(const AnalysisContext& context, const TokenRows& tokens, const Task& task,
+                             Results& results);
+/// Specs of their arrays.
+std::vector<ArraySpec> rotaryTableArrays();
 
 /// Returns the scores of one head's query `token` with every key `offset` positions before it, [V].
 /// The scores are e_q W_Q R_Δ W_Kᵀ Eᵀ, at offset 0 the row of full QK.

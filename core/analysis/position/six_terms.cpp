@@ -1,12 +1,11 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
 #include "core/analysis/position/position_terms.h"
 #include "core/analysis/position/score_terms.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/positions_shown.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 namespace headwise {
@@ -15,28 +14,94 @@ namespace {
 
 constexpr Eigen::Index sixTermsSampledTokens = 100; // as in Kamoda et al.'s pictures
 
-/// All numbers of the heads over the prompt.
-struct PromptArrays {
-    Eigen::Index n;
-    std::array<PerHead, 4> pairs;
-    PerHead e, p, constant, bare, score, pattern, sizes, randomSizes, residual;
+const std::string sixTermsFolder = "analyses/six_terms/";
+constexpr std::array<const char*, 4> sixTermsPairs{"ee", "ep", "pe", "pp"};
 
-    PromptArrays(const ModelConfig& config, Eigen::Index tokens)
-        : n(tokens)
-        , pairs{square(config), square(config), square(config), square(config)}
-        , e(config, static_cast<int>(n))
+std::vector<ArraySpec> sixTermsPromptArrays()
+{
+    static constexpr std::array<const char*, 4> formulas{"e_i W_QK e_jᵀ/(σ_i σ_j)", "e_i W_QK p_jᵀ/(σ_i σ_j)",
+                                                         "p_i W_QK e_jᵀ/(σ_i σ_j)",
+                                                         "p_i W_QK p_jᵀ/(σ_i σ_j)"};
+    const std::string at = sixTermsFolder;
+    const std::vector<ArrayAxis> square = headAxes({Axis::Query, Axis::Key});
+    std::vector<ArraySpec> all{idsAlong(Axis::Query, at + "tokens", "Tokens")};
+    for (std::size_t i = 0; i < sixTermsPairs.size(); ++i)
+        all.push_back({at + sixTermsPairs[i], square, std::string("T^") + sixTermsPairs[i], formulas[i]});
+    all.push_back({at + "e", headAxes({Axis::Key}), "T^e", "b_Q W_Kᵀ e_jᵀ/σ_j"});
+    all.push_back({at + "p", headAxes({Axis::Key}), "T^p", "b_Q W_Kᵀ p_jᵀ/σ_j"});
+    all.push_back({at + "query_constant", headAxes({Axis::Query}), "T_i",
+                   "(e_i + p_i) W_Q b_Kᵀ/σ_i + b_Q b_Kᵀ, the same for every key"});
+    all.push_back({at + "ee_without_norm", square, "T^ee without σ", "e_i W_QK e_jᵀ"});
+    all.push_back(
+        {at + "score", square, "Score", "(LN(x_i) W_Q + b_Q)(LN(x_j) W_K + b_K)ᵀ, x = e + p, without scale"});
+    all.push_back({at + "pattern", square, "Attention",
+                   "softmax over j ≤ i of (T^ee + T^ep + T^pe + T^pp + T^e + T^p) · scale", "",
+                   std::pair(0.0, 1.0)});
+    all.push_back({at + "size", headAxes({Axis::Term}), "Size of the terms",
+                   "√(mean over j ≤ i of T²): ee, ep, pe, pp, e, p, T_i"});
+    all.push_back(
+        {at + "size_null", headAxes({Axis::Term}), "Size of the terms, random directions",
+         "the same on average where W_QK, b_Q W_Kᵀ and W_Q b_Kᵀ keep their norms and lose their directions"});
+    all.push_back({at + "residual", headAxes(), "What the terms leave over",
+                   "max |sum of the seven terms − score| / max |score|"});
+    return all;
+}
+
+std::vector<ArraySpec> sixTermsPositionArrays()
+{
+    const std::string at = sixTermsFolder;
+    const std::vector<ArrayAxis> line = headAxes({Axis::Position});
+    const std::vector<ArrayAxis> rows = headAxes({Axis::Query, Axis::Position});
+    return {
+        {at + "p_by_position", line, "T^p", "b_Q W_Kᵀ p_jᵀ · mean over tokens of 1/σ_j"},
+        {at + "p_by_position_low", line, "T^p, lower 95 %", "p_by_position − 1.96 deviations over tokens"},
+        {at + "p_by_position_high", line, "T^p, upper 95 %", "p_by_position + 1.96 deviations over tokens"},
+        {at + "p_at_min_sigma", line, "T^p at the smallest σ", "b_Q W_Kᵀ p_jᵀ / min over tokens of σ_j"},
+        {at + "p_at_max_sigma", line, "T^p at the largest σ", "b_Q W_Kᵀ p_jᵀ / max over tokens of σ_j"},
+        {at + "pp_by_position", rows, "T^pp",
+         "p_i W_QK p_jᵀ / mean over tokens of σ_i · mean over tokens of 1/σ_j, three queries i"},
+        {at + "pp_by_position_low", rows, "T^pp, lower 95 %",
+         "pp_by_position − 1.96 deviations over the key's tokens, at the mean σ_i"},
+        {at + "pp_by_position_high", rows, "T^pp, upper 95 %",
+         "pp_by_position + 1.96 deviations over the key's tokens, at the mean σ_i"},
+        {at + "pp_at_min_sigma", rows, "T^pp at the smallest σ_i", "the same with min over tokens of σ_i"},
+        {at + "pp_at_max_sigma", rows, "T^pp at the largest σ_i", "the same with max over tokens of σ_i"},
+        {at + "position_pattern", rows, "Attention of positions alone",
+         "softmax over j ≤ i of (T^pp + T^p) · scale, both averaged over tokens", "", std::pair(0.0, 1.0)},
+        idsAlong(Axis::Query, at + "query_positions", "Query positions", "")};
+}
+
+std::vector<ArraySpec> sixTermsArrays()
+{
+    std::vector<ArraySpec> all = sixTermsPromptArrays();
+    const std::vector<ArraySpec> rest = sixTermsPositionArrays();
+    all.insert(all.end(), rest.begin(), rest.end());
+    return all;
+}
+
+/// All numbers of the heads over the prompt.
+struct PromptNumbers {
+    std::array<RealNumbers, 4> pairs;
+    RealNumbers e, p, constant, bare, score, pattern, sizes, randomSizes, residual;
+
+    PromptNumbers(const ModelConfig& config, Eigen::Index n)
+        : pairs{square(config, n), square(config, n), square(config, n), square(config, n)}
+        , e(RealNumbers::perHead(config, n))
         , p(e)
         , constant(e)
-        , bare(square(config))
+        , bare(pairs[0])
         , score(bare)
         , pattern(bare)
-        , sizes(config, static_cast<int>(TermSizes().size()))
+        , sizes(RealNumbers::perHead(config, TermSizes().size()))
         , randomSizes(sizes)
-        , residual(config)
+        , residual(RealNumbers::perHead(config))
     {
     }
 
-    PerHead square(const ModelConfig& config) const { return PerHead(config, static_cast<int>(n * n)); }
+    static RealNumbers square(const ModelConfig& config, Eigen::Index n)
+    {
+        return RealNumbers::perHead(config, n, n);
+    }
 
     void set(HeadId head, const ScoreTerms& found, double scale, int window)
     {
@@ -48,66 +113,45 @@ struct PromptArrays {
         setRows(bare, head, found.bare);
         setRows(score, head, found.score);
         setRows(pattern, head, maskedSoftmax(found.six() * scale, window));
-        sizes.set(head, found.sizes());
+        sizes.set(head, std::span<const double>(found.sizes()));
         const Matrix<double> seven = found.six().colwise() + found.constant.transpose();
         residual.set(head, (seven - found.score).cwiseAbs().maxCoeff() / found.score.cwiseAbs().maxCoeff());
     }
 };
 
-void addPromptArrays(const PromptArrays& kept, const std::vector<int>& ids, Precision precision,
-                     ResultSet& results)
+void putPromptArrays(Results& results, const PromptNumbers& numbers, const std::vector<int>& ids)
 {
-    const std::string folder = "analyses/six_terms/";
-    static constexpr std::array<const char*, 4> names{"ee", "ep", "pe", "pp"};
-    static constexpr std::array<const char*, 4> formulas{"e_i W_QK e_jᵀ/(σ_i σ_j)", "e_i W_QK p_jᵀ/(σ_i σ_j)",
-                                                         "p_i W_QK e_jᵀ/(σ_i σ_j)",
-                                                         "p_i W_QK p_jᵀ/(σ_i σ_j)"};
-    const auto square = [&](const PerHead& values, const char* name, const char* title,
-                            const std::string& formula) {
-        results.arrays.push_back(
-            gridArray(values, precision, {folder + name, title, formula}, {kept.n, kept.n}));
-    };
-    const auto line = [&](const PerHead& values, const char* name, const char* title, const char* formula,
-                          std::optional<Axis> axis) {
-        results.arrays.push_back(values.array(precision, folder + name, title, formula, axis));
-    };
-    results.arrays.push_back(idArray(folder + "tokens", "Tokens", ids, Axis::Query));
-    for (std::size_t i = 0; i < names.size(); ++i)
-        square(kept.pairs[i], names[i], (std::string("T^") + names[i]).c_str(), formulas[i]);
-    line(kept.e, "e", "T^e", "b_Q W_Kᵀ e_jᵀ/σ_j", Axis::Key);
-    line(kept.p, "p", "T^p", "b_Q W_Kᵀ p_jᵀ/σ_j", Axis::Key);
-    line(kept.constant, "query_constant", "T_i",
-         "(e_i + p_i) W_Q b_Kᵀ/σ_i + b_Q b_Kᵀ, the same for every key", Axis::Query);
-    square(kept.bare, "ee_without_norm", "T^ee without σ", "e_i W_QK e_jᵀ");
-    square(kept.score, "score", "Score", "(LN(x_i) W_Q + b_Q)(LN(x_j) W_K + b_K)ᵀ, x = e + p, without scale");
-    square(kept.pattern, "pattern", "Attention",
-           "softmax over j ≤ i of (T^ee + T^ep + T^pe + T^pp + T^e + T^p) · scale");
-    results.arrays.back().range = {0.0, 1.0};
-    line(kept.sizes, "size", "Size of the terms", "√(mean over j ≤ i of T²): ee, ep, pe, pp, e, p, T_i",
-         Axis::Term);
-    line(kept.randomSizes, "size_null", "Size of the terms, random directions",
-         "the same on average where W_QK, b_Q W_Kᵀ and W_Q b_Kᵀ keep their norms and lose their directions",
-         Axis::Term);
-    results.arrays.push_back(kept.residual.array(precision, folder + "residual", "What the terms leave over",
-                                                 "max |sum of the seven terms − score| / max |score|"));
+    const std::string at = sixTermsFolder;
+    results.put(at + "tokens", ids);
+    for (std::size_t i = 0; i < sixTermsPairs.size(); ++i)
+        results.put(at + sixTermsPairs[i], numbers.pairs[i]);
+    results.put(at + "e", numbers.e);
+    results.put(at + "p", numbers.p);
+    results.put(at + "query_constant", numbers.constant);
+    results.put(at + "ee_without_norm", numbers.bare);
+    results.put(at + "score", numbers.score);
+    results.put(at + "pattern", numbers.pattern);
+    results.put(at + "size", numbers.sizes);
+    results.put(at + "size_null", numbers.randomSizes);
+    results.put(at + "residual", numbers.residual);
 }
 
 /// The terms of positions alone, over the σ values of the vocabulary.
-struct PositionArrays {
+struct PositionNumbers {
     Eigen::Index n;
     std::vector<int> queries;
-    PerHead p, pLow, pHigh, pAtMin, pAtMax;
-    PerHead pp, ppLow, ppHigh, ppAtMin, ppAtMax, pattern;
+    RealNumbers p, pLow, pHigh, pAtMin, pAtMax;
+    RealNumbers pp, ppLow, ppHigh, ppAtMin, ppAtMax, pattern;
 
-    PositionArrays(const ModelConfig& config, Eigen::Index positions)
+    PositionNumbers(const ModelConfig& config, Eigen::Index positions)
         : n(positions)
         , queries(shownQueries(n))
-        , p(config, static_cast<int>(n))
+        , p(RealNumbers::perHead(config, n))
         , pLow(p)
         , pHigh(p)
         , pAtMin(p)
         , pAtMax(p)
-        , pp(config, static_cast<int>(n) * static_cast<int>(queries.size()))
+        , pp(RealNumbers::perHead(config, queries.size(), n))
         , ppLow(pp)
         , ppHigh(pp)
         , ppAtMin(pp)
@@ -144,36 +188,24 @@ struct PositionArrays {
     }
 };
 
-void addPositionArrays(const PositionArrays& kept, Precision precision, ResultSet& results)
+void putPositionArrays(Results& results, const PositionNumbers& numbers)
 {
-    const std::string folder = "analyses/six_terms/";
-    const auto line = [&](const PerHead& values, const char* name, const char* title, const char* formula) {
-        results.arrays.push_back(values.array(precision, folder + name, title, formula, Axis::Position));
+    const std::string at = sixTermsFolder;
+    results.put(at + "p_by_position", numbers.p);
+    results.put(at + "p_by_position_low", numbers.pLow);
+    results.put(at + "p_by_position_high", numbers.pHigh);
+    results.put(at + "p_at_min_sigma", numbers.pAtMin);
+    results.put(at + "p_at_max_sigma", numbers.pAtMax);
+    const auto rows = [&](const char* name, const RealNumbers& values) {
+        nameQueries(results.put(at + name, values), numbers.queries);
     };
-    const auto rows = [&](const PerHead& values, const char* name, const char* title, const char* formula) {
-        results.arrays.push_back(gridArray(values, precision, {folder + name, title, formula},
-                                           {static_cast<Eigen::Index>(kept.queries.size()), kept.n},
-                                           {Axis::Query, Axis::Position}));
-        nameQueries(results.arrays.back(), kept.queries);
-    };
-    line(kept.p, "p_by_position", "T^p", "b_Q W_Kᵀ p_jᵀ · mean over tokens of 1/σ_j");
-    line(kept.pLow, "p_by_position_low", "T^p, lower 95 %", "p_by_position − 1.96 deviations over tokens");
-    line(kept.pHigh, "p_by_position_high", "T^p, upper 95 %", "p_by_position + 1.96 deviations over tokens");
-    line(kept.pAtMin, "p_at_min_sigma", "T^p at the smallest σ", "b_Q W_Kᵀ p_jᵀ / min over tokens of σ_j");
-    line(kept.pAtMax, "p_at_max_sigma", "T^p at the largest σ", "b_Q W_Kᵀ p_jᵀ / max over tokens of σ_j");
-    rows(kept.pp, "pp_by_position", "T^pp",
-         "p_i W_QK p_jᵀ / mean over tokens of σ_i · mean over tokens of 1/σ_j, three queries i");
-    rows(kept.ppLow, "pp_by_position_low", "T^pp, lower 95 %",
-         "pp_by_position − 1.96 deviations over the key's tokens, at the mean σ_i");
-    rows(kept.ppHigh, "pp_by_position_high", "T^pp, upper 95 %",
-         "pp_by_position + 1.96 deviations over the key's tokens, at the mean σ_i");
-    rows(kept.ppAtMin, "pp_at_min_sigma", "T^pp at the smallest σ_i", "the same with min over tokens of σ_i");
-    rows(kept.ppAtMax, "pp_at_max_sigma", "T^pp at the largest σ_i", "the same with max over tokens of σ_i");
-    rows(kept.pattern, "position_pattern", "Attention of positions alone",
-         "softmax over j ≤ i of (T^pp + T^p) · scale, both averaged over tokens");
-    results.arrays.back().range = {0.0, 1.0};
-    results.arrays.push_back(
-        idArray(folder + "query_positions", "Query positions", kept.queries, Axis::Query, ""));
+    rows("pp_by_position", numbers.pp);
+    rows("pp_by_position_low", numbers.ppLow);
+    rows("pp_by_position_high", numbers.ppHigh);
+    rows("pp_at_min_sigma", numbers.ppAtMin);
+    rows("pp_at_max_sigma", numbers.ppAtMax);
+    rows("position_pattern", numbers.pattern);
+    results.put(at + "query_positions", numbers.queries);
 }
 
 Result<ResultSet> runSixTerms(const AnalysisContext& context, const Task& task)
@@ -191,26 +223,27 @@ Result<ResultSet> runSixTerms(const AnalysisContext& context, const Task& task)
         return spread.error();
     const PromptParts parts = promptParts(weights, shown->ids);
     const Matrix<double> positions = seenPositions(weights, 0, shownPositions(config));
-    PromptArrays prompt(config, parts.e.rows());
-    PositionArrays alone(config, positions.rows());
+    PromptNumbers prompt(config, parts.e.rows());
+    PositionNumbers alone(config, positions.rows());
     const double scale = config.attentionScaleOf(0);
     const auto done = forEachHead(context, task, "six terms", [&](HeadId head) -> Result<Done> {
         if (head.layer > 0)
             return Done{};
         prompt.set(head, scoreTerms(weights, head, parts), scale, config.windowOf(0));
-        prompt.randomSizes.set(head, randomTermSizes(foldedHead(weights, head), parts));
+        prompt.randomSizes.set(head,
+                               std::span<const double>(randomTermSizes(foldedHead(weights, head), parts)));
         alone.set(head, PositionTerms(weights, head, positions, *spread));
         return Done{};
     });
     if (!done)
         return done.error();
-    ResultSet results;
-    results.warnings = *done;
+    Results results = resultsOf(context, sixTermsArrays());
+    results.warn(*done);
     if (!shown->warning.empty())
-        results.warnings.push_back(shown->warning);
-    addPromptArrays(prompt, shown->ids, options.precision, results);
-    addPositionArrays(alone, options.precision, results);
-    return results;
+        results.warn(shown->warning);
+    putPromptArrays(results, prompt, shown->ids);
+    putPositionArrays(results, alone);
+    return std::move(results).finish();
 }
 
 std::string whyNotSixTerms(const ModelConfig& config, const AnalysisOptions& options)
@@ -287,6 +320,7 @@ Analysis sixTermsAnalysis()
             .whyNot = whyNotSixTerms,
             .cost = sixTermsCost,
             .run = runSixTerms,
+            .arrays = sixTermsArrays(),
             .pictures = sixTermsPictures(),
             .followsFilter = true};
 }

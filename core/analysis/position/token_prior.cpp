@@ -1,7 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/inputs/token_counts.h"
-#include "core/analysis/per_head.h"
 #include "core/analysis/position/head_ends.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/mean_tokens.h"
 #include "core/analysis/shared/norm_divisors.h"
 #include "core/analysis/shared/positions_shown.h"
@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 namespace headwise {
@@ -19,6 +18,8 @@ namespace {
 constexpr const char* priorFormula = "b_Q W_Kᵀ e_jᵀ/σ̄_j, e = W_E, σ̄_j = mean over positions of σ";
 constexpr Eigen::Index tokenPriorSampledTokens = 2048;
 constexpr std::size_t valuesAtOnce = 1 << 23; // 64 MB: the heads whose values are computed together
+
+const std::string tokenPriorFolder = "analyses/token_prior/";
 
 /// Returns the ranks of values minus their mean. Equal values share their mean rank.
 Eigen::ArrayXd centredRanks(const RowVector<double>& values)
@@ -45,67 +46,80 @@ double correlation(const Eigen::ArrayXd& a, const Eigen::ArrayXd& b)
     return (a * b).sum() / std::sqrt(a.square().sum() * b.square().sum());
 }
 
-struct TokenPriorArrays {
-    HeadEnds ends;
-    PerHead sampled, correlation, withCounts, deviation;
+std::vector<ArraySpec> tokenPriorArrays()
+{
+    const std::string at = tokenPriorFolder;
+    const std::string formula = priorFormula;
+    const std::pair correlations(-1.0, 1.0);
+    std::vector<ArraySpec> all{{at + "count_correlation", headAxes(), "Correlation with the count",
+                                "Spearman's ρ of how often a token occurs in a text and " + formula, "",
+                                correlations, NumberType::Real, "with --token-counts"},
+                               {.path = at + "sampled_counts",
+                                .axes = {Axis::Sample},
+                                .title = "log₁₀(1 + count)",
+                                .definition = "log₁₀(1 + how often the token occurs in a text)",
+                                .condition = "with --token-counts"}};
+    const std::vector<ArraySpec> ends = headEndsArrays(at, {"", {}, "tokens", formula});
+    all.insert(all.end(), ends.begin(), ends.end());
+    all.push_back(idsAlong(Axis::Sample, at + "sampled_tokens", "Token ids, evenly spaced"));
+    all.push_back({at + "sampled_values", headAxes({Axis::Sample}), "Token prior", formula});
+    all.push_back({at + "rank_correlation", headAxes(), "Correlation with the id",
+                   "Spearman's ρ of token ids, which follow frequency in BPE, and " + formula, "",
+                   correlations});
+    all.push_back(
+        {at + "null_deviation", headAxes(), "Size for a random direction",
+         "‖b_Q W_Kᵀ‖ √(mean over j of ‖e_j/σ̄_j‖²) / √d: values around 0 where b_Q W_Kᵀ loses its direction"});
+    return all;
+}
 
-    TokenPriorArrays(const ModelConfig& config, int k, std::size_t sample)
-        : ends(config, 1, k)
-        , sampled(config, static_cast<int>(sample))
-        , correlation(config)
-        , withCounts(config)
-        , deviation(config)
+struct TokenPriorNumbers {
+    HeadEnds ends;
+    RealNumbers sampled, correlation, withCounts, deviation;
+
+    TokenPriorNumbers(const ModelConfig& config, int k, std::size_t sample)
+        : ends(EntryLists::perHead(config, k))
+        , sampled(RealNumbers::perHead(config, sample))
+        , correlation(RealNumbers::perHead(config))
+        , withCounts(correlation)
+        , deviation(correlation)
     {
     }
 };
 
-/// Adds the correlation of the priors with the token counts of a text.
+/// Puts a rank correlation over this many tokens, with its null.
+ResultArray& putCorrelation(Results& results, const char* name, const RealNumbers& numbers,
+                            std::size_t tokens)
+{
+    ResultArray& array = results.put(tokenPriorFolder + name, numbers);
+    array.nullMean = 0.0;
+    array.nullDeviation = 1 / std::sqrt(static_cast<double>(tokens) - 1);
+    return array;
+}
+
+/// Puts the correlation of the priors with the token counts of a text.
 /// \param used number of tokens in the correlation
-void addCounts(ResultSet& results, const TokenPriorArrays& arrays, const AnalysisOptions& options,
+void putCounts(Results& results, const TokenPriorNumbers& numbers, const TokenCounts& counts,
                const std::vector<int>& sample, std::size_t used)
 {
-    const TokenCounts& counts = *options.inputs.tokenCounts;
-    const std::string folder = "analyses/token_prior/";
-    ResultArray found = arrays.withCounts.array(
-        options.precision, folder + "count_correlation", "Correlation with the count",
-        std::string("Spearman's ρ of how often a token occurs in a text and ") + priorFormula);
-    found.range = {-1.0, 1.0};
-    found.nullMean = 0.0;
-    found.nullDeviation = 1 / std::sqrt(static_cast<double>(used) - 1);
     std::vector<double> logs;
     logs.reserve(sample.size());
     for (const int id : sample)
         logs.push_back(std::log10(1 + counts.of(id)));
-    ResultArray x = realArray(options.precision, folder + "sampled_counts", {sample.size()}, std::move(logs),
-                              {Axis::Sample});
-    x.title = "log₁₀(1 + count)";
-    x.definition = "log₁₀(1 + how often the token occurs in a text)";
-    for (ResultArray* array : {&found, &x}) {
-        array->attributes["token_counts"] = counts.source();
-        results.arrays.push_back(std::move(*array));
-    }
+    putCorrelation(results, "count_correlation", numbers.withCounts, used).attributes["token_counts"] =
+        counts.source();
+    results.put(tokenPriorFolder + "sampled_counts", std::move(logs)).attributes["token_counts"] =
+        counts.source();
 }
 
-void addTo(ResultSet& results, const TokenPriorArrays& arrays, const std::vector<int>& sample,
-           std::size_t used, Precision precision)
+void putTokenPrior(Results& results, const TokenPriorNumbers& numbers, const std::vector<int>& sample,
+                   std::size_t used)
 {
-    const std::string folder = "analyses/token_prior/";
-    const std::string formula = priorFormula;
-    arrays.ends.addTo(results, precision, {folder, "tokens", formula}, "");
-    results.arrays.push_back(
-        idArray(folder + "sampled_tokens", "Token ids, evenly spaced", sample, Axis::Sample));
-    results.arrays.push_back(
-        arrays.sampled.array(precision, folder + "sampled_values", "Token prior", formula, Axis::Sample));
-    results.arrays.push_back(
-        arrays.correlation.array(precision, folder + "rank_correlation", "Correlation with the id",
-                                 "Spearman's ρ of token ids, which follow frequency in BPE, and " + formula));
-    results.arrays.back().range = {-1.0, 1.0};
-    results.arrays.back().nullMean = 0.0;
-    results.arrays.back().nullDeviation = 1 / std::sqrt(static_cast<double>(used) - 1);
-    results.arrays.push_back(arrays.deviation.array(
-        precision, folder + "null_deviation", "Size for a random direction",
-        "‖b_Q W_Kᵀ‖ √(mean over j of ‖e_j/σ̄_j‖²) / √d: values around 0 where b_Q W_Kᵀ loses its direction"));
-    for (ResultArray& array : results.arrays)
+    numbers.ends.put(results, tokenPriorFolder, "");
+    results.put(tokenPriorFolder + "sampled_tokens", sample);
+    results.put(tokenPriorFolder + "sampled_values", numbers.sampled);
+    putCorrelation(results, "rank_correlation", numbers.correlation, used);
+    results.put(tokenPriorFolder + "null_deviation", numbers.deviation);
+    for (ResultArray& array : results.arrays())
         array.attributes["assumption"] = std::string("raw tokens, as layer 0 reads them");
 }
 
@@ -121,7 +135,7 @@ public:
         , m_counts(context.options.inputs.tokenCounts.get())
         , m_idRanks(centredRanks(RowVector<double>::LinSpaced(static_cast<Eigen::Index>(m_used.size()), 0.0,
                                                               static_cast<double>(m_used.size()) - 1)))
-        , m_arrays(m_config, context.options.tableSize, m_sample.size())
+        , m_numbers(m_config, context.options.tableSize, m_sample.size())
     {
         if (!m_counts)
             return;
@@ -157,12 +171,12 @@ public:
             task.report(static_cast<int>(first + some.size()), static_cast<int>(heads.size()),
                         "token priors");
         }
-        ResultSet results;
-        results.warnings = *done;
+        Results results = resultsOf(m_context, tokenPriorArrays());
+        results.warn(*done);
         if (m_counts)
-            addCounts(results, m_arrays, m_context.options, m_sample, m_used.size());
-        addTo(results, m_arrays, m_sample, m_used.size(), m_context.options.precision);
-        return results;
+            putCounts(results, m_numbers, *m_counts, m_sample, m_used.size());
+        putTokenPrior(results, m_numbers, m_sample, m_used.size());
+        return std::move(results).finish();
     }
 
 private:
@@ -197,13 +211,13 @@ private:
     void put(HeadId head, const RowVector<double>& values, double norm)
     {
         const AnalysisOptions& options = m_context.options;
-        m_arrays.ends.set(head, 0, ends(values, options.tableSize, options.unusedTokens));
-        setRows(m_arrays.sampled, head, values(m_sample));
+        m_numbers.ends.set(head, ends(values, options.tableSize, options.unusedTokens));
+        setRows(m_numbers.sampled, head, values(m_sample));
         const Eigen::ArrayXd ranks = centredRanks(values(m_used));
-        m_arrays.correlation.set(head, correlation(m_idRanks, ranks));
+        m_numbers.correlation.set(head, correlation(m_idRanks, ranks));
         if (m_counts)
-            m_arrays.withCounts.set(head, correlation(m_countRanks, ranks));
-        m_arrays.deviation.set(
+            m_numbers.withCounts.set(head, correlation(m_countRanks, ranks));
+        m_numbers.deviation.set(
             head, norm * std::sqrt(m_tokens.meanSquare() / static_cast<double>(m_config.dModel)));
     }
 
@@ -213,7 +227,7 @@ private:
     std::vector<int> m_used, m_sample; // token ids
     const TokenCounts* m_counts;       // null: unknown
     Eigen::ArrayXd m_idRanks, m_countRanks;
-    TokenPriorArrays m_arrays;
+    TokenPriorNumbers m_numbers;
 };
 
 Result<ResultSet> runTokenPrior(const AnalysisContext& context, const Task& task)
@@ -272,6 +286,7 @@ Analysis tokenPriorAnalysis()
             .whyNot = whyNotTokenPrior,
             .cost = tokenPriorCost,
             .run = runTokenPrior,
+            .arrays = tokenPriorArrays(),
             .pictures = tokenPriorPictures(),
             .followsFilter = true};
 }

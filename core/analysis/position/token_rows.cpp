@@ -1,6 +1,6 @@
 #include "core/analysis/position/token_rows.h"
 
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 
 #include <algorithm>
 #include <utility>

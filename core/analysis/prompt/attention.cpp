@@ -1,8 +1,8 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/pattern_scores.h"
-#include "core/analysis/per_head.h"
 #include "core/analysis/prompt/prompt_arrays.h"
 #include "core/analysis/prompt/value_norms.h"
+#include "core/analysis/selected_heads.h"
 #include "core/model/families/attention_parts.h"
 #include "core/model/families/layer_parts.h"
 #include "core/model/forward.h"
@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace headwise {
@@ -20,6 +21,41 @@ namespace {
 
 constexpr double memoryBudget = 640e6; // bytes of all patterns: of the forward pass and of the two arrays
 const std::string attentionFolder = "analyses/attention/";
+
+std::vector<ArraySpec> attentionArrays()
+{
+    const std::string& folder = attentionFolder;
+    return {{.path = folder + "pattern",
+             .axes = headAxes({Axis::Query, Axis::Key}),
+             .title = "Attention",
+             .definition = "α_ij = softmax over j of the scores of query i",
+             .range = {{0.0, 1.0}}},
+            {folder + "value_weighted", headAxes({Axis::Query, Axis::Key}), "Value-weighted attention",
+             "α_ij ‖v_j W_O‖₂, not normalised"},
+            {folder + "output_norm", headAxes({Axis::Query}), "Norm of the output",
+             "‖(Σ_j α_ij v_j) W_O‖₂, without b_O, before any norm behind it"},
+            {folder + "value_norm", headAxes({Axis::Key}), "Norm of the value", "‖v_j W_O‖₂"},
+            {folder + "null_pattern",
+             {Axis::Layer, Axis::Query},
+             "Even attention",
+             "1 / number of keys that query i may see"},
+            {.path = folder + "entropy",
+             .axes = headAxes(),
+             .title = "Entropy on the prompt",
+             .definition = "mean over i of −Σ_j α_ij ln α_ij",
+             .unit = "nats"},
+            {.path = folder + "first",
+             .axes = headAxes(),
+             .title = "Attention to the first token, on the prompt",
+             .definition = "mean over i of α_i0",
+             .range = {{0.0, 1.0}}},
+            {.path = folder + "tokens",
+             .axes = {Axis::Position},
+             .title = "Prompt",
+             .definition = "token ids",
+             .unit = "token",
+             .type = NumberType::Whole}};
+}
 
 double bytesPerNumber(const AnalysisOptions& options)
 {
@@ -34,18 +70,18 @@ double patternBytes(const ModelConfig& config, const AnalysisOptions& options)
 }
 
 /// All numbers about one prompt, head by head.
-struct AttentionArrays {
-    HeadBlocks pattern, valueWeighted; // [n, n]
-    HeadBlocks outputNorm, valueNorm;  // [n]
-    PerHead entropy, first;
+struct AttentionNumbers {
+    RealNumbers pattern, valueWeighted; // [n, n] of a head
+    RealNumbers outputNorm, valueNorm;  // [n]
+    RealNumbers entropy, first;
 
-    AttentionArrays(const ModelConfig& config, std::size_t n)
-        : pattern(config, {n, n})
-        , valueWeighted(config, {n, n})
-        , outputNorm(config, {n})
-        , valueNorm(config, {n})
-        , entropy(config)
-        , first(config)
+    AttentionNumbers(const ModelConfig& config, std::size_t n)
+        : pattern(RealNumbers::perHead(config, n, n))
+        , valueWeighted(pattern)
+        , outputNorm(RealNumbers::perHead(config, n))
+        , valueNorm(outputNorm)
+        , entropy(RealNumbers::perHead(config))
+        , first(entropy)
     {
     }
 
@@ -56,6 +92,7 @@ struct AttentionArrays {
         const auto layer = static_cast<std::size_t>(head.layer);
         const Matrix<Scalar>& alpha = run.patterns[layer][static_cast<std::size_t>(head.head)];
         const std::size_t n = static_cast<std::size_t>(norms.size());
+        const std::span<double> shares = pattern.of(head), weighted = valueWeighted.of(head);
         double disorder = 0, onFirst = 0;
         for (std::size_t i = 0; i < n; ++i) {
             const auto row = static_cast<Eigen::Index>(i);
@@ -64,8 +101,8 @@ struct AttentionArrays {
             onFirst += static_cast<double>(alpha(row, 0)) / static_cast<double>(n);
             for (std::size_t j = 0; j < n; ++j) {
                 const auto share = static_cast<double>(alpha(row, static_cast<Eigen::Index>(j)));
-                pattern.of(head)[i * n + j] = share;
-                valueWeighted.of(head)[i * n + j] = share * norms(static_cast<Eigen::Index>(j));
+                shares[i * n + j] = share;
+                weighted[i * n + j] = share * norms(static_cast<Eigen::Index>(j));
                 if (share != 0)
                     disorder -= share * std::log(share) / static_cast<double>(n);
             }
@@ -76,7 +113,7 @@ struct AttentionArrays {
 };
 
 template <typename Scalar>
-Result<std::vector<std::string>> fill(const AnalysisContext& context, AttentionArrays& arrays,
+Result<std::vector<std::string>> fill(const AnalysisContext& context, AttentionNumbers& found,
                                       const Task& task)
 {
     const ProcessedWeights& weights = context.circuits.weights();
@@ -85,7 +122,7 @@ Result<std::vector<std::string>> fill(const AnalysisContext& context, AttentionA
         return run.error();
     const ValueNorms<Scalar> norms(weights, *run);
     return forEachHead(context, task, "values", [&](HeadId head) -> Result<Done> {
-        arrays.set(head, *run, norms.of(head));
+        found.set(head, *run, norms.of(head));
         return Done{};
     });
 }
@@ -119,68 +156,38 @@ std::optional<double> oneNull(const std::vector<double>& byLayer)
     return byLayer.front();
 }
 
-void describe(ResultArray& array, std::string title, std::string definition, std::string unit = {})
-{
-    array.title = std::move(title);
-    array.definition = std::move(definition);
-    array.unit = std::move(unit);
-}
-
-ResultSet attentionArraysOf(const AnalysisContext& context, AttentionArrays found)
+void putAttention(Results& results, const AnalysisContext& context, AttentionNumbers found)
 {
     const ModelConfig& config = context.circuits.config();
-    const Precision precision = context.options.precision;
-    const std::size_t n = context.options.inputs.prompt.size();
-    const EvenAttention even(config, static_cast<int>(n));
+    const std::vector<int>& prompt = context.options.inputs.prompt;
+    const EvenAttention even(config, static_cast<int>(prompt.size()));
     const std::string values = context.circuits.weights().plan().applied.foldValueBiases
         ? ", v = x W_V: b_V is folded into b_O"
         : ", with b_V in v";
-    ResultSet results;
-    const auto add = [&](ResultArray array, const char* title, std::string definition,
-                         const char* unit = "") {
-        describe(array, title, std::move(definition), unit);
-        results.arrays.push_back(std::move(array));
-    };
-    add(std::move(found.pattern).array(precision, attentionFolder + "pattern", {Axis::Query, Axis::Key}),
-        "Attention", "α_ij = softmax over j of the scores of query i");
-    results.arrays.back().range = {0.0, 1.0};
-    add(std::move(found.valueWeighted)
-            .array(precision, attentionFolder + "value_weighted", {Axis::Query, Axis::Key}),
-        "Value-weighted attention", "α_ij ‖v_j W_O‖₂, not normalised" + values);
-    add(std::move(found.outputNorm).array(precision, attentionFolder + "output_norm", {Axis::Query}),
-        "Norm of the output", "‖(Σ_j α_ij v_j) W_O‖₂, without b_O, before any norm behind it" + values);
-    add(std::move(found.valueNorm).array(precision, attentionFolder + "value_norm", {Axis::Key}),
-        "Norm of the value", "‖v_j W_O‖₂" + values);
-    add(realArray(precision, attentionFolder + "null_pattern", {static_cast<std::size_t>(config.nLayers), n},
-                  even.share, {Axis::Layer, Axis::Query}),
-        "Even attention", "1 / number of keys that query i may see");
-    for (ResultArray& array : results.arrays)
+    results.put(attentionFolder + "pattern", std::move(found.pattern));
+    results.put(attentionFolder + "value_weighted", std::move(found.valueWeighted)).definition += values;
+    results.put(attentionFolder + "output_norm", std::move(found.outputNorm)).definition += values;
+    results.put(attentionFolder + "value_norm", std::move(found.valueNorm)).definition += values;
+    results.put(attentionFolder + "null_pattern", {static_cast<std::size_t>(config.nLayers), prompt.size()},
+                even.share);
+    for (ResultArray& array : results.arrays())
         array.attributes["labels"] = promptLabels(context.options.inputs);
-    add(found.entropy.array(precision, attentionFolder + "entropy", {}, {}), "Entropy on the prompt",
-        "mean over i of −Σ_j α_ij ln α_ij", "nats");
-    results.arrays.back().nullMean = oneNull(even.entropy);
-    add(found.first.array(precision, attentionFolder + "first", {}, {}),
-        "Attention to the first token, on the prompt", "mean over i of α_i0");
-    results.arrays.back().range = {0.0, 1.0};
-    results.arrays.back().nullMean = oneNull(even.first);
-    const std::vector<int>& prompt = context.options.inputs.prompt;
-    ResultArray ids =
-        tokenArray(attentionFolder + "tokens", {n}, {prompt.begin(), prompt.end()}, {Axis::Position});
-    describe(ids, "Prompt", "token ids", "token");
-    results.arrays.push_back(std::move(ids));
-    return results;
+    results.put(attentionFolder + "entropy", std::move(found.entropy)).nullMean = oneNull(even.entropy);
+    results.put(attentionFolder + "first", std::move(found.first)).nullMean = oneNull(even.first);
+    results.put(attentionFolder + "tokens", std::vector<std::int32_t>(prompt.begin(), prompt.end()));
 }
 
 Result<ResultSet> runAttention(const AnalysisContext& context, const Task& task)
 {
-    AttentionArrays arrays(context.circuits.config(), context.options.inputs.prompt.size());
-    auto done = context.options.precision == Precision::F64 ? fill<double>(context, arrays, task)
-                                                            : fill<float>(context, arrays, task);
+    AttentionNumbers found(context.circuits.config(), context.options.inputs.prompt.size());
+    const auto done = context.options.precision == Precision::F64 ? fill<double>(context, found, task)
+                                                                  : fill<float>(context, found, task);
     if (!done)
         return done.error();
-    ResultSet results = attentionArraysOf(context, std::move(arrays));
-    results.warnings = *std::move(done);
-    return results;
+    Results results = resultsOf(context, attentionArrays());
+    results.warn(*done);
+    putAttention(results, context, std::move(found));
+    return std::move(results).finish();
 }
 
 std::string promptTooLong(const ModelConfig& config, const AnalysisOptions& options)
@@ -218,6 +225,7 @@ Analysis attentionAnalysis()
         .whyNot = promptTooLong,
         .cost = attentionCost,
         .run = runAttention,
+        .arrays = attentionArrays(),
         .needs = {.prompt = true},
         .pictures = {
             {Picture::Kind::Matrix,

@@ -1,8 +1,8 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
 #include "core/analysis/prompt/logit_lens.h"
 #include "core/analysis/prompt/prompt_arrays.h"
 #include "core/analysis/prompt/residual_parts.h"
+#include "core/analysis/selected_heads.h"
 #include "core/circuits/token_table.h"
 #include "core/model/families/attention_parts.h"
 #include "core/model/families/layer_parts.h"
@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 namespace headwise {
@@ -26,6 +27,65 @@ struct Target {
     std::vector<int> tokens; // the first alone, or the first minus the second
     std::string name, suffix;
 };
+
+/// Stands in titles for the name of a target that is not known yet.
+const std::string anyTarget = "the token";
+
+std::vector<ArraySpec> logitAttributionArrays()
+{
+    const std::string& folder = logitAttributionFolder;
+    std::vector<ArraySpec> all;
+    for (const bool isDifference : {false, true}) {
+        const std::string condition = isDifference ? "with --token, unless it is the most likely token" : "";
+        const auto add = [&](const std::string& name, std::vector<ArrayAxis> axes, std::string title,
+                             std::string definition) {
+            all.push_back({.path = folder + name + (isDifference ? "_difference" : ""),
+                           .axes = std::move(axes),
+                           .title = std::move(title),
+                           .definition = std::move(definition),
+                           .unit = "logits",
+                           .condition = condition});
+        };
+        add("component", {Axis::Component}, "Parts of " + anyTarget,
+            "(part of the last stream, norms frozen) · W_U[:,t]; their sum is the logit");
+        add("logit", {Axis::Target}, "Sum of the parts of " + anyTarget, "Σ parts = logit");
+        add("head", headAxes(), "Direct effect on " + anyTarget,
+            "(Σ_j α_nj v_j) W_O · (W_U[:,t] through the final norm), σ frozen, at the last position n");
+        add("head_z", headAxes(), "Direct effect on " + anyTarget + ", z among all tokens",
+            isDifference ? "difference / (√2 deviation of the head's effect over all tokens)"
+                         : "(effect − mean) / deviation, of the head's effect over all tokens");
+        all.back().unit = {};
+        add("layer", {Axis::Layer, Axis::Part}, "Layers on " + anyTarget,
+            "sum over the layer's heads, and its MLP, of component");
+        add("head_by_key", headAxes({Axis::Key}), "From each key to " + anyTarget,
+            "α_nj (v_j W_O) · (W_U[:,t] through the final norm), summing over j to the head's part");
+        all.back().condition +=
+            (isDifference ? "; " : "") + std::string("unless later norms change what a head adds");
+    }
+    for (const std::string what : {"mean", "deviation"}) {
+        const std::string definition =
+            what + " over all tokens of what the part adds to their logits, b_U not counted";
+        all.push_back({.path = folder + "null_head_" + what,
+                       .axes = headAxes(),
+                       .title = "A head's effect on any token, " + what,
+                       .definition = definition,
+                       .unit = "logits"});
+        all.push_back({.path = folder + "null_component_" + what,
+                       .axes = {Axis::Component},
+                       .title = "Effect on any token, " + what,
+                       .definition = definition,
+                       .unit = "logits"});
+    }
+    for (ArraySpec& spec : lensArrays())
+        all.push_back(std::move(spec));
+    all.push_back({.path = folder + "target",
+                   .axes = {Axis::Target},
+                   .title = "Token that is explained, and the most likely one",
+                   .definition = "t, and the token with the largest logit at the last position",
+                   .unit = "token",
+                   .type = NumberType::Whole});
+    return all;
+}
 
 /// Mean and deviation over the vocabulary of each part's contribution to a token's logit: its effect on any token.
 struct PartNulls {
@@ -86,7 +146,7 @@ public:
 
     const PartList& list() const { return m_parts.list(); }
 
-    void add(const Target& target, ResultSet& results) const
+    void add(const Target& target, Results& results) const
     {
         const RowVector<double> u = direction(target);
         Eigen::VectorXd values = m_last * u.transpose(); // [parts]
@@ -96,41 +156,29 @@ public:
         addLayers(target, values, results);
     }
 
-    void addNulls(ResultSet& results) const
+    void addNulls(Results& results) const
     {
-        for (const bool isMean : {true, false}) {
-            const Eigen::VectorXd& values = isMean ? m_nulls.mean : m_nulls.deviation;
-            const char* what = isMean ? "mean" : "deviation";
-            PerHead heads(m_config);
+        for (const std::string what : {"mean", "deviation"}) {
+            const Eigen::VectorXd& values = what == "mean" ? m_nulls.mean : m_nulls.deviation;
+            RealNumbers heads = RealNumbers::perHead(m_config);
             for (const HeadId head : selectedHeads(m_config, m_context.options))
                 heads.set(head, values(list().head(head)));
-            const std::string definition = fmt::format(
-                "{} over all tokens of what the part adds to their logits, b_U not counted", what);
-            results.arrays.push_back(
-                heads.array(precision(), logitAttributionFolder + fmt::format("null_head_{}", what),
-                            fmt::format("A head's effect on any token, {}", what), definition));
-            ResultArray parts =
-                realArray(precision(), logitAttributionFolder + fmt::format("null_component_{}", what),
-                          {static_cast<std::size_t>(list().count())}, {values.begin(), values.end()},
-                          {Axis::Component});
-            parts.title = fmt::format("Effect on any token, {}", what);
-            parts.definition = definition;
-            parts.attributes["labels"] = list().names();
-            results.arrays.push_back(std::move(parts));
+            results.put(logitAttributionFolder + "null_head_" + what, std::move(heads));
+            results
+                .put(logitAttributionFolder + "null_component_" + what,
+                     std::vector<double>(values.begin(), values.end()))
+                .attributes["labels"] = list().names();
         }
-        for (ResultArray& array : results.arrays)
-            if (array.path.find("null_") != std::string::npos)
-                array.unit = "logits";
     }
 
     /// Adds the contribution of each key through each head to the logit: α_ij v_j W_O, carried to the unembedding.
-    Result<Done> addKeys(const Target& target, ResultSet& results, const Task& task) const
+    Result<Done> addKeys(const Target& target, Results& results, const Task& task) const
     {
         if (m_config.hasSumNorms || m_config.residualFromNorm)
             return Done{}; // what a head adds passes through the norms of all later layers
         const std::size_t n = m_context.options.inputs.prompt.size();
         const RowVector<double> u = m_final->pulledBack(direction(target));
-        HeadBlocks keys(m_config, {n});
+        RealNumbers keys = RealNumbers::perHead(m_config, n);
         const auto done =
             forEachHead(m_context, withoutProgress(task), "keys", [&](HeadId id) -> Result<Done> {
                 const auto layer = static_cast<std::size_t>(id.layer);
@@ -150,29 +198,20 @@ public:
             });
         if (!done)
             return done.error();
-        put(std::move(keys).array(precision(), logitAttributionFolder + "head_by_key" + target.suffix,
-                                  {Axis::Key}),
-            {"From each key to " + target.name,
-             "α_nj (v_j W_O) · (W_U[:,t] through the final norm), summing over j to the head's part"},
-            results);
-        results.arrays.back().attributes["labels"] = promptLabels(m_context.options.inputs);
+        put("head_by_key", target, std::move(keys), results).attributes["labels"] =
+            promptLabels(m_context.options.inputs);
         return Done{};
     }
 
 private:
-    struct Words {
-        std::string title, definition;
-    };
-
     int lastPosition() const { return static_cast<int>(m_context.options.inputs.prompt.size()) - 1; }
-    Precision precision() const { return m_context.options.precision; }
 
-    void put(ResultArray array, Words words, ResultSet& results) const
+    /// Puts an array of the target and names the target in its title.
+    ResultArray& put(const char* name, const Target& target, auto numbers, Results& results) const
     {
-        array.title = std::move(words.title);
-        array.definition = std::move(words.definition);
-        array.unit = "logits";
-        results.arrays.push_back(std::move(array));
+        ResultArray& array = results.put(logitAttributionFolder + name + target.suffix, std::move(numbers));
+        array.title.replace(array.title.find(anyTarget), anyTarget.size(), target.name);
+        return array;
     }
 
     /// Returns W_U[:,t], or the difference of two such columns, [d].
@@ -191,25 +230,20 @@ private:
         return b(target.tokens[0]) - (target.tokens.size() > 1 ? b(target.tokens[1]) : 0);
     }
 
-    void addParts(const Target& target, const Eigen::VectorXd& values, ResultSet& results) const
+    void addParts(const Target& target, const Eigen::VectorXd& values, Results& results) const
     {
         const std::string cap = m_config.outputSoftCap > 0 ? " before the soft cap" : "";
-        put(realArray(precision(), logitAttributionFolder + "component" + target.suffix,
-                      {static_cast<std::size_t>(values.size())}, {values.begin(), values.end()},
-                      {Axis::Component}),
-            {"Parts of " + target.name,
-             "(part of the last stream, norms frozen) · W_U[:,t]; their sum is the logit" + cap},
-            results);
-        results.arrays.back().attributes["labels"] = list().names();
-        put(realArray(precision(), logitAttributionFolder + "logit" + target.suffix, {1}, {values.sum()},
-                      {Axis::Target}),
-            {"Sum of the parts of " + target.name, "Σ parts = logit" + cap}, results);
+        ResultArray& parts =
+            put("component", target, std::vector<double>(values.begin(), values.end()), results);
+        parts.definition += cap;
+        parts.attributes["labels"] = list().names();
+        put("logit", target, std::vector<double>{values.sum()}, results).definition += cap;
     }
 
-    void addHeads(const Target& target, const Eigen::VectorXd& values, ResultSet& results) const
+    void addHeads(const Target& target, const Eigen::VectorXd& values, Results& results) const
     {
         const bool isDifference = target.tokens.size() > 1;
-        PerHead heads(m_config), zScores(m_config);
+        RealNumbers heads = RealNumbers::perHead(m_config), zScores = heads;
         for (const HeadId head : selectedHeads(m_config, m_context.options)) {
             const int part = list().head(head);
             heads.set(head, values(part));
@@ -217,34 +251,22 @@ private:
             const double deviation = m_nulls.deviation(part) * (isDifference ? std::sqrt(2.0) : 1);
             zScores.set(head, deviation > 0 ? (values(part) - mean) / deviation : std::nan(""));
         }
-        put(heads.array(precision(), logitAttributionFolder + "head" + target.suffix, {}, {}),
-            {"Direct effect on " + target.name,
-             "(Σ_j α_nj v_j) W_O · (W_U[:,t] through the final norm), σ frozen, at the last position n"},
-            results);
-        put(zScores.array(precision(), logitAttributionFolder + "head_z" + target.suffix, {}, {}),
-            {"Direct effect on " + target.name + ", z among all tokens",
-             isDifference ? "difference / (√2 deviation of the head's effect over all tokens)"
-                          : "(effect − mean) / deviation, of the head's effect over all tokens"},
-            results);
-        results.arrays.back().unit = {};
+        put("head", target, std::move(heads), results);
+        put("head_z", target, std::move(zScores), results);
     }
 
-    void addLayers(const Target& target, const Eigen::VectorXd& values, ResultSet& results) const
+    void addLayers(const Target& target, const Eigen::VectorXd& values, Results& results) const
     {
-        const std::size_t columns = m_config.attentionOnly ? 1 : 2;
-        std::vector<double> sums;
-        for (int layer = 0; layer < m_config.nLayers; ++layer) {
-            sums.push_back(values.segment(list().head({layer, 0}), m_config.nHeads).sum());
-            if (const auto mlp = list().mlp(layer))
-                sums.push_back(values(*mlp));
-        }
-        put(realArray(precision(), logitAttributionFolder + "layer" + target.suffix,
-                      {static_cast<std::size_t>(m_config.nLayers), columns}, std::move(sums),
-                      {Axis::Layer, Axis::Part}),
-            {"Layers on " + target.name, "sum over the layer's heads, and its MLP, of component"}, results);
         std::vector<std::string> labels{"heads", "MLP"};
-        labels.resize(columns);
-        results.arrays.back().attributes["labels"] = std::move(labels);
+        labels.resize(m_config.attentionOnly ? 1 : 2);
+        RealNumbers sums({static_cast<std::size_t>(m_config.nLayers), labels.size()});
+        for (int layer = 0; layer < m_config.nLayers; ++layer) {
+            const std::span<double> parts = sums.list(static_cast<std::size_t>(layer));
+            parts[0] = values.segment(list().head({layer, 0}), m_config.nHeads).sum();
+            if (const auto mlp = list().mlp(layer))
+                parts[1] = values(*mlp);
+        }
+        put("layer", target, std::move(sums), results).attributes["labels"] = std::move(labels);
     }
 
     const AnalysisContext& m_context;
@@ -280,7 +302,7 @@ Result<ResultSet> runLogitAttributionAs(const AnalysisContext& context, const Ta
     if (token != top)
         targets.push_back(
             {{token, top}, tokenLabel(inputs, token) + " − " + tokenLabel(inputs, top), "_difference"});
-    ResultSet results;
+    Results results = resultsOf(context, logitAttributionArrays());
     for (const Target& target : targets) {
         attribution.add(target, results);
         if (const auto done = attribution.addKeys(target, results, task); !done)
@@ -288,13 +310,10 @@ Result<ResultSet> runLogitAttributionAs(const AnalysisContext& context, const Ta
     }
     attribution.addNulls(results);
     addLens(context, *lens, token, results);
-    ResultArray ids = tokenArray(logitAttributionFolder + "target", {2}, {token, top}, {Axis::Target});
-    ids.title = "Token that is explained, and the most likely one";
-    ids.definition = "t, and the token with the largest logit at the last position";
-    results.arrays.push_back(std::move(ids));
-    for (ResultArray& array : results.arrays)
+    results.put(logitAttributionFolder + "target", std::vector<std::int32_t>{token, top});
+    for (ResultArray& array : results.arrays())
         array.attributes["token"] = tokenLabel(inputs, token);
-    return results;
+    return std::move(results).finish();
 }
 
 Result<ResultSet> runLogitAttribution(const AnalysisContext& context, const Task& task)
@@ -400,6 +419,7 @@ Analysis logitAttributionAnalysis()
         .whyNot = noDirectWay,
         .cost = logitAttributionCost,
         .run = runLogitAttribution,
+        .arrays = logitAttributionArrays(),
         .needs = {.prompt = true},
         .pictures = logitAttributionPictures(),
         .followsFilter = true};

@@ -1,15 +1,12 @@
 #include "core/analysis/prompt/logit_lens.h"
 
-#include "core/analysis/per_head.h"
-#include "core/analysis/prompt/prompt_arrays.h"
-#include "core/circuits/token_table.h"
+#include "core/analysis/entry_lists.h"
 #include "core/model/families/layer_parts.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace headwise {
@@ -17,9 +14,36 @@ namespace headwise {
 namespace {
 
 const std::string logitLensFolder = "analyses/logit_attribution/";
+const std::string logitLensLogits = "LN_final(residual stream) W_U + b_U";
 constexpr Eigen::Index logitLensUnembedBlock = 4096; // columns of W_U at a time
 
 } // namespace
+
+std::vector<ArraySpec> lensArrays()
+{
+    const std::string& folder = logitLensFolder;
+    const std::string stream = logitLensLogits + " at the last position";
+    return {{.path = folder + "lens_tokens",
+             .axes = {Axis::Depth, Axis::Rank},
+             .title = "Logit lens",
+             .definition = "the largest entries of " + stream,
+             .unit = "token",
+             .type = NumberType::Whole},
+            {folder + "lens_logits",
+             {Axis::Depth, Axis::Rank},
+             "Logits of the lens",
+             "the largest entries of " + stream},
+            {folder + "lens_rank",
+             {Axis::Depth},
+             "Rank of the token",
+             "place of t among the entries of " + stream + ", 1 = largest"},
+            {folder + "lens_logit", {Axis::Depth}, "Logit of the token", "entry t of " + stream},
+            {.path = folder + "lens_probability",
+             .axes = {Axis::Depth},
+             .title = "Probability of the token",
+             .definition = "softmax of " + stream + " at t",
+             .range = {{0.0, 1.0}}}};
+}
 
 template <typename Scalar>
 Result<Matrix<double>> lensLogits(const ProcessedWeights& weights, const ForwardResult<Scalar>& run,
@@ -49,22 +73,17 @@ template Result<Matrix<double>> lensLogits(const ProcessedWeights&, const Forwar
 template Result<Matrix<double>> lensLogits(const ProcessedWeights&, const ForwardResult<double>&,
                                            const Task&);
 
-void addLens(const AnalysisContext& context, const Matrix<double>& logits, int target, ResultSet& results)
+void addLens(const AnalysisContext& context, const Matrix<double>& logits, int target, Results& results)
 {
     const AnalysisOptions& options = context.options;
     const auto depths = static_cast<std::size_t>(logits.rows());
     const auto k = static_cast<std::size_t>(std::min<Eigen::Index>(options.tableSize, logits.cols()));
-    std::vector<std::int32_t> ids(depths * k, -1);
-    std::vector<double> values(depths * k, std::numeric_limits<double>::quiet_NaN());
+    EntryLists largest({depths, k});
     std::vector<double> ranks, targetLogits, probabilities;
     std::vector<std::string> labels;
     for (std::size_t depth = 0; depth < depths; ++depth) {
         const RowVector<double> row = logits.row(static_cast<Eigen::Index>(depth));
-        const TokenEnds found = ends(row, static_cast<int>(k), options.unusedTokens);
-        for (std::size_t i = 0; i < found.top.size(); ++i) {
-            ids[depth * k + i] = found.top[i].id;
-            values[depth * k + i] = found.top[i].value;
-        }
+        largest.set(depth, ends(row, static_cast<int>(k), options.unusedTokens).top);
         double better = 0;
         for (Eigen::Index id = 0; id < row.size(); ++id) {
             const bool isUnused = static_cast<std::size_t>(id) < options.unusedTokens.size()
@@ -78,33 +97,19 @@ void addLens(const AnalysisContext& context, const Matrix<double>& logits, int t
                                              : fmt::format("before layer {}", depth));
     }
     const double cap = context.circuits.config().outputSoftCap;
-    const std::string logitsOfStream = "LN_final(residual stream) W_U + b_U";
-    const std::string stream =
-        (cap > 0 ? fmt::format("{0:g} · tanh(({1}) / {0:g})", cap, logitsOfStream) : logitsOfStream)
-        + " at the last position";
-    const auto add = [&](ResultArray array, const char* title, std::string definition) {
-        array.title = title;
-        array.definition = std::move(definition);
+    const auto put = [&](const char* name, auto numbers) -> ResultArray& {
+        ResultArray& array = results.put(logitLensFolder + name, std::move(numbers));
+        if (cap > 0)
+            array.definition.replace(array.definition.find(logitLensLogits), logitLensLogits.size(),
+                                     fmt::format("{0:g} · tanh(({1}) / {0:g})", cap, logitLensLogits));
         array.attributes["labels"] = labels;
-        results.arrays.push_back(std::move(array));
+        return array;
     };
-    add(tokenArray(logitLensFolder + "lens_tokens", {depths, k}, std::move(ids), {Axis::Depth, Axis::Rank}),
-        "Logit lens", "the largest entries of " + stream);
-    add(realArray(options.precision, logitLensFolder + "lens_logits", {depths, k}, std::move(values),
-                  {Axis::Depth, Axis::Rank}),
-        "Logits of the lens", "the largest entries of " + stream);
-    add(realArray(options.precision, logitLensFolder + "lens_rank", {depths}, std::move(ranks),
-                  {Axis::Depth}),
-        "Rank of the token", "place of t among the entries of " + stream + ", 1 = largest");
-    results.arrays.back().nullMean = (static_cast<double>(logits.cols()) + 1) / 2;
-    add(realArray(options.precision, logitLensFolder + "lens_logit", {depths}, std::move(targetLogits),
-                  {Axis::Depth}),
-        "Logit of the token", "entry t of " + stream);
-    add(realArray(options.precision, logitLensFolder + "lens_probability", {depths}, std::move(probabilities),
-                  {Axis::Depth}),
-        "Probability of the token", "softmax of " + stream + " at t");
-    results.arrays.back().range = {0.0, 1.0};
-    results.arrays.back().nullMean = 1.0 / static_cast<double>(logits.cols());
+    put("lens_tokens", std::move(largest.ids));
+    put("lens_logits", std::move(largest.values));
+    put("lens_rank", std::move(ranks)).nullMean = (static_cast<double>(logits.cols()) + 1) / 2;
+    put("lens_logit", std::move(targetLogits));
+    put("lens_probability", std::move(probabilities)).nullMean = 1.0 / static_cast<double>(logits.cols());
 }
 
 } // namespace headwise

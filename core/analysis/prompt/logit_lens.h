@@ -2,6 +2,9 @@
 
 #include "core/analysis/catalogue.h"
 #include "core/model/forward.h"
+#include "core/results/results.h"
+
+#include <vector>
 
 namespace headwise {
 
@@ -14,8 +17,11 @@ template <typename Scalar>
 Result<Matrix<double>> lensLogits(const ProcessedWeights& weights, const ForwardResult<Scalar>& run,
                                   const Task& task);
 
-/// Returns the arrays analyses/logit_attribution/lens_*.
+/// Returns the contracts of the arrays analyses/logit_attribution/lens_*.
+std::vector<ArraySpec> lensArrays();
+
+/// Puts those arrays.
 /// \param logits as `lensLogits` gives them  \param target the token whose rank is tracked
-void addLens(const AnalysisContext& context, const Matrix<double>& logits, int target, ResultSet& results);
+void addLens(const AnalysisContext& context, const Matrix<double>& logits, int target, Results& results);
 
 } // namespace headwise

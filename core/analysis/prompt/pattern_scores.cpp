@@ -1,7 +1,7 @@
 #include "core/analysis/pattern_scores.h"
 
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/model/forward.h"
 #include "core/model/merges.h"
 
@@ -38,6 +38,30 @@ constexpr std::array<Measure, 7> measures{
       false},
      {&PatternScores::distance, "distance", "Distance of the attention", "Σ_j α[q, j] |q − j|", "tokens",
       false}}};
+
+const std::string patternScoresFolder = "analyses/pattern_scores/";
+
+std::vector<ArraySpec> patternScoresArrays()
+{
+    std::vector<ArraySpec> all;
+    for (const Measure& measure : measures) {
+        all.push_back(
+            {.path = patternScoresFolder + measure.name,
+             .axes = headAxes(),
+             .title = measure.title,
+             .definition = fmt::format(
+                 "mean of {} over the queries q of the second copy in sequences t₁…t_N t₁…t_N of random tokens",
+                 measure.definition),
+             .unit = measure.unit});
+        if (measure.isShare)
+            all.back().range = {0.0, 1.0};
+    }
+    all.push_back({patternScoresFolder + "null_scores",
+                   {Axis::Layer, Axis::Measure},
+                   "Scores of even attention",
+                   "the measures of a head that attends alike to every key it may see"});
+    return all;
+}
 
 /// Settings of the random sequences, derived only from the sizes.
 struct Plan {
@@ -170,7 +194,7 @@ std::vector<PatternScores> nullScores(const ModelConfig& config, const Plan& pla
     return nulls;
 }
 
-ResultArray nullArray(const AnalysisOptions& options, const std::vector<PatternScores>& nulls)
+void putNulls(Results& results, const std::vector<PatternScores>& nulls)
 {
     std::vector<double> values;
     std::vector<std::string> labels;
@@ -180,43 +204,31 @@ ResultArray nullArray(const AnalysisOptions& options, const std::vector<PatternS
             values.push_back(null.*measure.value);
     for (const Measure& measure : measures)
         labels.emplace_back(measure.name);
-    ResultArray array =
-        realArray(options.precision, "analyses/pattern_scores/null_scores", {nulls.size(), measures.size()},
-                  std::move(values), {Axis::Layer, Axis::Measure});
-    array.title = "Scores of even attention";
-    array.definition = "the measures of a head that attends alike to every key it may see";
-    array.attributes["labels"] = std::move(labels);
-    return array;
+    results.put(patternScoresFolder + "null_scores", {nulls.size(), measures.size()}, std::move(values))
+        .attributes["labels"] = std::move(labels);
 }
 
-ResultSet patternScoresArraysOf(const AnalysisContext& context, const Plan& plan, ScoreSums& sums)
+void putScores(Results& results, const AnalysisContext& context, const Plan& plan, ScoreSums& sums)
 {
     const ModelConfig& config = context.circuits.config();
     const std::vector<PatternScores> nulls = nullScores(config, plan);
     const bool isOneNull = std::all_of(nulls.begin(), nulls.end(),
                                        [&](const PatternScores& null) { return null == nulls.front(); });
-    ResultSet results;
     for (const Measure& measure : measures) {
-        PerHead scores(config);
+        RealNumbers scores = RealNumbers::perHead(config);
         for (const HeadId head : selectedHeads(config, context.options))
             scores.set(head, sums.of(head).*measure.value / plan.sequences);
-        ResultArray array = scores.array(
-            context.options.precision, std::string("analyses/pattern_scores/") + measure.name, measure.title,
-            fmt::format(
-                "mean of {} over the queries q of the second copy in {}t₁…t_N t₁…t_N, N = {} random tokens, {} sequences",
-                measure.definition, plan.hasBos ? "BOS " : "", plan.copyLength, plan.sequences));
-        array.unit = measure.unit;
-        if (measure.isShare)
-            array.range = {0.0, 1.0};
+        ResultArray& array = results.put(patternScoresFolder + measure.name, std::move(scores));
+        array.definition = fmt::format(
+            "mean of {} over the queries q of the second copy in {}t₁…t_N t₁…t_N, N = {} random tokens, {} sequences",
+            measure.definition, plan.hasBos ? "BOS " : "", plan.copyLength, plan.sequences);
         if (isOneNull && !nulls.empty())
             array.nullMean = nulls.front().*measure.value;
         array.attributes["sequences"] = static_cast<double>(plan.sequences);
         array.attributes["copy_length"] = static_cast<double>(plan.copyLength);
         array.attributes["begins_with_bos"] = plan.hasBos;
-        results.arrays.push_back(std::move(array));
     }
-    results.arrays.push_back(nullArray(context.options, nulls));
-    return results;
+    putNulls(results, nulls);
 }
 
 Result<ResultSet> runPatternScores(const AnalysisContext& context, const Task& task)
@@ -224,11 +236,11 @@ Result<ResultSet> runPatternScores(const AnalysisContext& context, const Task& t
     const ModelConfig& config = context.circuits.config();
     const Plan plan(config);
     RandomTokens tokens(config, context.options, plan);
+    Results results = resultsOf(context, patternScoresArrays());
     if (!tokens.areEnough()) {
-        ResultSet nothing;
-        nothing.warnings = {
-            "The scores on repeated random tokens were left out. Fewer than two ids of this vocabulary have a token."};
-        return nothing;
+        results.warn(
+            "The scores on repeated random tokens were left out. Fewer than two ids of this vocabulary have a token.");
+        return std::move(results).finish();
     }
     ScoreSums sums(config);
     const auto done = context.options.precision == Precision::F64
@@ -236,7 +248,8 @@ Result<ResultSet> runPatternScores(const AnalysisContext& context, const Task& t
         : runSequences<float>(context, plan, tokens, sums, task);
     if (!done)
         return done.error();
-    return patternScoresArraysOf(context, plan, sums);
+    putScores(results, context, plan, sums);
+    return std::move(results).finish();
 }
 
 std::string contextTooShort(const ModelConfig& config, const AnalysisOptions&)
@@ -264,7 +277,7 @@ AnalysisCost patternScoresCost(const ModelConfig& config, const AnalysisOptions&
 
 Analysis patternScoresAnalysis()
 {
-    const std::string folder = "analyses/pattern_scores/";
+    const std::string& folder = patternScoresFolder;
     return {
         .id = "pattern_scores",
         .number = "G2",
@@ -274,6 +287,7 @@ Analysis patternScoresAnalysis()
         .whyNot = contextTooShort,
         .cost = patternScoresCost,
         .run = runPatternScores,
+        .arrays = patternScoresArrays(),
         .pictures =
             {{Picture::Kind::HeadGrid,
               "Induction, previous and duplicate token",

@@ -1,9 +1,9 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
 #include "core/analysis/prompt/prompt_arrays.h"
 #include "core/analysis/prompt/residual_parts.h"
 #include "core/analysis/prompt/score_positions.h"
 #include "core/analysis/prompt/score_split.h"
+#include "core/analysis/selected_heads.h"
 #include "core/model/merges.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -58,24 +58,53 @@ double partsBytes(const ModelConfig& config, const AnalysisOptions& options)
     return 8 * positionsNeeded(config, options) * PartList(config).count() * config.dModel;
 }
 
-/// A list of arrays under construction.
-class Arrays {
-public:
-    void add(ResultArray array, const char* title, std::string definition)
-    {
-        array.title = title;
-        array.definition = std::move(definition);
-        m_results.arrays.push_back(std::move(array));
-    }
-    void label(const std::vector<std::string>& labels)
-    {
-        m_results.arrays.back().attributes["labels"] = labels;
-    }
-    ResultSet take() { return std::move(m_results); }
-
-private:
-    ResultSet m_results;
-};
+std::vector<ArraySpec> scoreSourcesArrays()
+{
+    const std::string& folder = scoreSourcesFolder;
+    const std::string later = "; NaN for what comes after the head";
+    const std::string bilinear = "neither rotary positions nor norms of queries and keys";
+    return {
+        {folder + "components", headAxes({Axis::QueryComponent, Axis::KeyComponent}), "Score by sources",
+         "scale · q_a · k_b, the query part of component a with the key part of b, norms frozen; they add up to score"
+             + later},
+        {folder + "query_component", headAxes({Axis::Component}), "Score by the query's sources",
+         "Σ_b scale · q_a · k_b" + later},
+        {folder + "key_component", headAxes({Axis::Component}), "Score by the key's sources",
+         "Σ_a scale · q_a · k_b" + later},
+        {folder + "score", headAxes(), "Score of the key", "score of the query with the key"},
+        {folder + "null_score_mean", headAxes(), "Mean score of all keys",
+         "mean over the keys the query sees of its score"},
+        {folder + "null_score_deviation", headAxes(), "Deviation of the scores",
+         "standard deviation over the keys the query sees of its score"},
+        {.path = folder + "distance_term",
+         .axes = headAxes(),
+         .title = "Score by distance",
+         .definition = "−slope · (i − j), part of score and of no component",
+         .condition = "with ALiBi"},
+        {.path = folder + "directions",
+         .axes = headAxes({Axis::SingularDirection}),
+         .title = "Score by singular direction",
+         .definition =
+             "scale · (x_i · u_k) σ_k (v_k · x_j) with W_Q W_Kᵀ = Σ_k u_kᵀ σ_k v_k, x behind the norm; they add up to bilinear",
+         .condition = bilinear},
+        {.path = folder + "bilinear",
+         .axes = headAxes(),
+         .title = "Score without biases",
+         .definition = "scale · x_i W_Q W_Kᵀ x_jᵀ, b_Q and b_K left out",
+         .condition = bilinear},
+        {.path = folder + "key",
+         .axes = headAxes(),
+         .title = "Strongest key",
+         .definition = "argmax over j of α_ij, i the query; −1: not asked",
+         .unit = "position",
+         .type = NumberType::Whole},
+        {.path = folder + "key_token",
+         .axes = headAxes(),
+         .title = "Token at the strongest key",
+         .definition = "the prompt's token at key",
+         .unit = "token",
+         .type = NumberType::Whole}};
+}
 
 /// "query 7 with key 3", for the definitions.
 std::string whichScore(const AnalysisInputs& inputs)
@@ -107,73 +136,40 @@ std::string behindWindow(const AnalysisContext& context)
             *inputs.keyPosition, scoreQuery(inputs), layers.size() == 1 ? "" : "s", fmt::join(layers, ", "));
 }
 
-void addComponents(const AnalysisContext& context, ScoreSources& found, Arrays& arrays)
-{
-    const std::vector<std::string>& names = found.list.names;
-    const Precision precision = context.options.precision;
-    const std::string later = "; NaN for what comes after the head";
-    arrays.add(
-        std::move(found.components)
-            .array(precision, scoreSourcesFolder + "components", {Axis::QueryComponent, Axis::KeyComponent}),
-        "Score by sources",
-        "scale · q_a · k_b, the query part of component a with the key part of b, norms frozen; they add up to score"
-            + later);
-    arrays.label(names);
-    arrays.add(
-        std::move(found.ofQuery).array(precision, scoreSourcesFolder + "query_component", {Axis::Component}),
-        "Score by the query's sources", "Σ_b scale · q_a · k_b" + later);
-    arrays.label(names);
-    arrays.add(
-        std::move(found.ofKey).array(precision, scoreSourcesFolder + "key_component", {Axis::Component}),
-        "Score by the key's sources", "Σ_a scale · q_a · k_b" + later);
-    arrays.label(names);
-}
-
-ResultSet scoreSourcesArraysOf(const AnalysisContext& context, ScoreSources found)
+Result<ResultSet> scoreSourcesOf(const AnalysisContext& context, ScoreSources found)
 {
     const ModelConfig& config = context.circuits.config();
-    const Precision precision = context.options.precision;
-    const std::string which = whichScore(context.options.inputs);
-    Arrays arrays;
-    addComponents(context, found, arrays);
-    arrays.add(found.score.array(precision, scoreSourcesFolder + "score", {}, {}), "Score of the key",
-               "score of " + which + (config.attentionSoftCap > 0 ? ", before the soft cap" : ""));
-    arrays.add(found.nullMean.array(precision, scoreSourcesFolder + "null_score_mean", {}, {}),
-               "Mean score of all keys", "mean over the keys the query sees of its score");
-    arrays.add(found.nullDeviation.array(precision, scoreSourcesFolder + "null_score_deviation", {}, {}),
-               "Deviation of the scores", "standard deviation over the keys the query sees of its score");
+    Results results = resultsOf(context, scoreSourcesArrays());
+    results.warn(found.warnings);
+    results.put(scoreSourcesFolder + "components", std::move(found.components));
+    results.put(scoreSourcesFolder + "query_component", std::move(found.ofQuery));
+    results.put(scoreSourcesFolder + "key_component", std::move(found.ofKey));
+    for (ResultArray& array : results.arrays())
+        array.attributes["labels"] = found.list.names;
+    results.put(scoreSourcesFolder + "score", std::move(found.score)).definition = "score of "
+        + whichScore(context.options.inputs) + (config.attentionSoftCap > 0 ? ", before the soft cap" : "");
+    results.put(scoreSourcesFolder + "null_score_mean", std::move(found.nullMean));
+    results.put(scoreSourcesFolder + "null_score_deviation", std::move(found.nullDeviation));
     if (config.positional == Positional::Alibi)
-        arrays.add(found.distance.array(precision, scoreSourcesFolder + "distance_term", {}, {}),
-                   "Score by distance", "−slope · (i − j), part of score and of no component");
+        results.put(scoreSourcesFolder + "distance_term", std::move(found.distance));
     if (isBilinear(config)) {
-        arrays.add(
-            std::move(found.directions)
-                .array(precision, scoreSourcesFolder + "directions", {Axis::SingularDirection}),
-            "Score by singular direction",
-            "scale · (x_i · u_k) σ_k (v_k · x_j) with W_Q W_Kᵀ = Σ_k u_kᵀ σ_k v_k, x behind the norm; they add up to bilinear");
-        arrays.add(found.bilinear.array(precision, scoreSourcesFolder + "bilinear", {}, {}),
-                   "Score without biases", "scale · x_i W_Q W_Kᵀ x_jᵀ, b_Q and b_K left out");
+        results.put(scoreSourcesFolder + "directions", std::move(found.directions));
+        results.put(scoreSourcesFolder + "bilinear", std::move(found.bilinear));
     }
-    const std::vector<std::size_t> shape{static_cast<std::size_t>(config.nLayers),
-                                         static_cast<std::size_t>(config.nHeads)};
-    ResultArray keys =
-        tokenArray(scoreSourcesFolder + "key", shape, std::move(found.keys), {Axis::Layer, Axis::Head});
-    keys.unit = "position";
     const bool isNamed = context.options.inputs.keyPosition.has_value();
-    arrays.add(std::move(keys), isNamed ? "Key" : "Strongest key",
-               isNamed ? "the position that was asked about; −1: a head that was not"
-                       : "argmax over j of α_ij, i the query; −1: not asked");
-    arrays.add(tokenArray(scoreSourcesFolder + "key_token", shape, std::move(found.keyTokens),
-                          {Axis::Layer, Axis::Head}),
-               isNamed ? "Token at the key" : "Token at the strongest key", "the prompt's token at key");
-    ResultSet results = arrays.take();
-    for (ResultArray& array : results.arrays)
+    ResultArray& key = results.put(scoreSourcesFolder + "key", std::move(found.keys));
+    if (isNamed) {
+        key.title = "Key";
+        key.definition = "the position that was asked about; −1: a head that was not";
+    }
+    ResultArray& token = results.put(scoreSourcesFolder + "key_token", std::move(found.keyTokens));
+    if (isNamed)
+        token.title = "Token at the key";
+    for (ResultArray& array : results.arrays())
         array.attributes["query_position"] = static_cast<double>(scoreQuery(context.options.inputs));
-    results.warnings = std::move(found.warnings);
-    const std::string behind = behindWindow(context);
-    if (!behind.empty())
-        results.warnings.push_back(behind);
-    return results;
+    if (const std::string behind = behindWindow(context); !behind.empty())
+        results.warn(behind);
+    return std::move(results).finish();
 }
 
 template <typename Scalar>
@@ -186,7 +182,7 @@ Result<ResultSet> runScoreSourcesAs(const AnalysisContext& context, const Task& 
     auto found = splitScores(context, *run, task);
     if (!found)
         return found.error();
-    return scoreSourcesArraysOf(context, *std::move(found));
+    return scoreSourcesOf(context, *std::move(found));
 }
 
 Result<ResultSet> runScoreSources(const AnalysisContext& context, const Task& task)
@@ -276,6 +272,7 @@ Analysis scoreSourcesAnalysis()
         .whyNot = noSum,
         .cost = scoreSourcesCost,
         .run = runScoreSources,
+        .arrays = scoreSourcesArrays(),
         .needs = {.prompt = true},
         .pictures = scoreSourcesPictures()};
 }

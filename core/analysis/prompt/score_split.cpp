@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace headwise {
@@ -55,16 +56,16 @@ Matrix<double> ScoreComponents::joined(const Matrix<double>& rows) const
 
 ScoreSources::ScoreSources(const ModelConfig& config)
     : list(config)
-    , components(config, {list.names.size(), list.names.size()})
-    , ofQuery(config, {list.names.size()})
-    , ofKey(config, {list.names.size()})
-    , directions(config, {static_cast<std::size_t>(config.dHead)})
-    , score(config)
-    , bilinear(config)
-    , distance(config)
-    , nullMean(config)
-    , nullDeviation(config)
-    , keys(static_cast<std::size_t>(config.nLayers) * config.nHeads, -1)
+    , components(RealNumbers::perHead(config, list.names.size(), list.names.size()))
+    , ofQuery(RealNumbers::perHead(config, list.names.size()))
+    , ofKey(ofQuery)
+    , directions(RealNumbers::perHead(config, config.dHead))
+    , score(RealNumbers::perHead(config))
+    , bilinear(score)
+    , distance(score)
+    , nullMean(score)
+    , nullDeviation(score)
+    , keys(WholeNumbers::perHead(config))
     , keyTokens(keys)
 {
 }
@@ -115,10 +116,6 @@ private:
     enum Side { Query, Key };
 
     int query() const { return scoreQuery(m_context.options.inputs); }
-    std::size_t index(HeadId id) const
-    {
-        return static_cast<std::size_t>(id.layer) * m_config.nHeads + id.head;
-    }
     std::size_t place(int position) const
     {
         return static_cast<std::size_t>(std::lower_bound(m_positions.begin(), m_positions.end(), position)
@@ -142,8 +139,8 @@ private:
         std::vector<int> positions{query()};
         for (const HeadId id : selectedHeads(m_config, m_context.options)) {
             const int key = inputs.keyPosition ? *inputs.keyPosition : strongestKey(id);
-            m_found.keys[index(id)] = key;
-            m_found.keyTokens[index(id)] = inputs.prompt[static_cast<std::size_t>(key)];
+            m_found.keys.set(id, key);
+            m_found.keyTokens.set(id, inputs.prompt[static_cast<std::size_t>(key)]);
             positions.push_back(key);
         }
         std::sort(positions.begin(), positions.end());
@@ -234,7 +231,7 @@ private:
     Result<Done> splitHead(HeadId id, const LayerReads& reads)
     {
         const auto head = m_weights.head<Scalar>(id);
-        const int key = m_found.keys[index(id)];
+        const int key = m_found.keys.at(id);
         Matrix<double> q = m_found.list.joined(projected(Query, head, reads, query())) * reads.scale;
         const Matrix<double> k = m_found.list.joined(projected(Key, head, reads, key));
         if (reads.rotation) {
@@ -270,12 +267,13 @@ private:
     void setComponents(HeadId id, const Matrix<double>& products)
     {
         const auto width = static_cast<std::size_t>(products.cols());
+        const std::span<double> components = m_found.components.of(id);
         // Later layers do not contribute: NaN.
         const Eigen::Index upstream = m_found.list.firstOfLayer[static_cast<std::size_t>(id.layer)];
         for (Eigen::Index a = 0; a < upstream; ++a) {
             const auto row = static_cast<std::size_t>(a);
             for (Eigen::Index b = 0; b < upstream; ++b)
-                m_found.components.of(id)[row * width + static_cast<std::size_t>(b)] = products(a, b);
+                components[row * width + static_cast<std::size_t>(b)] = products(a, b);
             m_found.ofQuery.of(id)[row] = products.row(a).sum();
             m_found.ofKey.of(id)[row] = products.col(a).sum();
         }
@@ -291,8 +289,7 @@ private:
         const RowVector<double> y = readParts(key, reads).colwise().sum();
         const Eigen::ArrayXd terms = reads.scale * (x * svd->U).transpose().array() * svd->S.array()
             * (y * svd->V).transpose().array();
-        std::fill(m_found.directions.of(id).begin(), m_found.directions.of(id).end(), 0.0);
-        std::copy(terms.begin(), terms.end(), m_found.directions.of(id).begin());
+        m_found.directions.set(id, std::span(terms.data(), static_cast<std::size_t>(terms.size())));
         m_found.bilinear.set(id, terms.sum());
         return Done{};
     }

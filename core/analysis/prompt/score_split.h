@@ -1,7 +1,6 @@
 #pragma once
 
-#include "core/analysis/per_head.h"
-#include "core/analysis/prompt/prompt_arrays.h"
+#include "core/analysis/selected_heads.h"
 #include "core/model/forward.h"
 
 #include <string>
@@ -27,10 +26,10 @@ struct ScoreComponents {
 /// The split scores of every head.
 struct ScoreSources {
     ScoreComponents list;
-    HeadBlocks components, ofQuery, ofKey; // [components, components], [components], [components]
-    HeadBlocks directions;                 // [d_head]
-    PerHead score, bilinear, distance, nullMean, nullDeviation;
-    std::vector<std::int32_t> keys, keyTokens; // [layers · heads], −1 where not asked
+    RealNumbers components, ofQuery, ofKey; // [components, components], [components], [components]
+    RealNumbers directions;                 // [d_head]
+    RealNumbers score, bilinear, distance, nullMean, nullDeviation;
+    WholeNumbers keys, keyTokens; // −1 where not asked
     std::vector<std::string> warnings;
 
     explicit ScoreSources(const ModelConfig& config);

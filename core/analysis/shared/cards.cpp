@@ -123,60 +123,51 @@ std::string whyNoToken(const ModelConfig& config, int token)
     return fmt::format("There is no token {}: the ids of this model are 0 to {}.", token, config.dVocab - 1);
 }
 
-HeadLists::HeadLists(const ModelConfig& config, int k)
-    : m_nHeads(config.nHeads)
-    , m_k(k)
-    , m_ids(static_cast<std::size_t>(config.nLayers) * config.nHeads * k, -1)
-    , m_values(config, k)
-    , m_null(config, k)
+std::vector<ArraySpec> headListSpecs(const std::string& path, const std::string& title,
+                                     const std::string& definition, const std::string& condition)
 {
+    const std::vector<ArrayAxis> axes = headAxes({Axis::Rank});
+    return {{.path = path + "_ids",
+             .axes = axes,
+             .title = title,
+             .definition = "ids of " + definition + ", ties to the lower id; -1 where there is none",
+             .unit = "token",
+             .type = NumberType::Whole,
+             .condition = condition},
+            {.path = path + "_values",
+             .axes = axes,
+             .title = title + ": value",
+             .definition = definition,
+             .condition = condition}};
 }
 
-void HeadLists::put(HeadId head, const std::vector<TokenEntry>& entries)
+std::vector<ArraySpec> topListSpecs(const std::string& path, const std::string& title,
+                                    const std::string& line)
 {
-    const auto first = (static_cast<std::size_t>(head.layer) * m_nHeads + head.head) * m_k;
-    for (std::size_t i = 0; i < std::min<std::size_t>(entries.size(), static_cast<std::size_t>(m_k)); ++i) {
-        m_ids[first + i] = entries[i].id;
-        m_values.row(head)[i] = entries[i].value;
-    }
+    std::vector<ArraySpec> specs = headListSpecs(path, title, "the largest entries of " + line);
+    specs.push_back({path + "_null", headAxes({Axis::Rank}), "Of Gaussian numbers",
+                     "μ + σ Φ⁻¹(1 − (rank − ½)/n), μ and σ of the n tokens in use of " + line
+                         + ": where the largest would lie if its numbers were independent and Gaussian"});
+    return specs;
 }
 
-void HeadLists::putTop(HeadId head, const RowVector<double>& line, const AnalysisOptions& options)
+void putTop(EntryLists& lists, RealNumbers& null, HeadId head, const RowVector<double>& line,
+            const AnalysisOptions& options)
 {
     const std::vector<bool> unused = unusedOf(options, line.size());
-    const std::vector<TokenEntry> top = ends(line, m_k, unused).top;
-    put(head, top);
+    const std::vector<TokenEntry> top = ends(line, static_cast<int>(lists.length()), unused).top;
+    lists.set(head, top);
     const LineStatistics statistics = lineStatistics(line, unused);
     const auto used = static_cast<Eigen::Index>(usedIds(unused, line.size()).size());
     const std::vector<double> places = gaussianPlaces(static_cast<int>(top.size()), used);
     for (std::size_t i = 0; i < top.size(); ++i)
-        m_null.row(head)[i] = statistics.mean + statistics.deviation * places[i];
+        null.of(head)[i] = statistics.mean + statistics.deviation * places[i];
 }
 
-void HeadLists::addTo(ResultSet& results, Precision precision, const std::string& path,
-                      const std::string& title, const std::string& definition) const
+void putLists(Results& results, const std::string& path, const EntryLists& lists)
 {
-    ResultArray values = m_values.array(precision, path + "_values", title + ": value", definition, Axis::Rank);
-    ResultArray ids;
-    ids.path = path + "_ids";
-    ids.shape = values.shape;
-    ids.axes = values.axes;
-    ids.values = m_ids;
-    ids.title = title;
-    ids.unit = "token";
-    ids.definition = "ids of " + definition + ", ties to the lower id; -1 where there is none";
-    results.arrays.push_back(std::move(ids));
-    results.arrays.push_back(std::move(values));
-}
-
-void HeadLists::addNullTo(ResultSet& results, Precision precision, const std::string& path,
-                          const std::string& line) const
-{
-    results.arrays.push_back(
-        m_null.array(precision, path + "_null", "Of Gaussian numbers",
-                     "μ + σ Φ⁻¹(1 − (rank − ½)/n), μ and σ of the n tokens in use of " + line
-                         + ": where the largest would lie if its numbers were independent and Gaussian",
-                     Axis::Rank));
+    results.put(path + "_ids", lists.ids);
+    results.put(path + "_values", lists.values);
 }
 
 int listSize(const AnalysisOptions& options, int dVocab)

@@ -1,12 +1,11 @@
 #pragma once
 
-#include "core/analysis/per_head.h"
-#include "core/circuits/token_table.h"
+#include "core/analysis/entry_lists.h"
+#include "core/analysis/selected_heads.h"
 
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace headwise {
@@ -43,29 +42,18 @@ RowVector<double> embeddingRow(const TokenSide& tokens, int layer, int token);
 /// Returns a sentence on why this model has no such token; empty if it has.
 std::string whyNoToken(const ModelConfig& config, int token);
 
-/// Ids and values of a list per head, [n_layers, n_heads, k]. Defaults: −1 and NaN.
-class HeadLists {
-public:
-    HeadLists(const ModelConfig& config, int k);
+/// Specs of `path`_ids and `path`_values, a list per head. \param definition of the list: "the k largest of …"
+std::vector<ArraySpec> headListSpecs(const std::string& path, const std::string& title,
+                                     const std::string& definition, const std::string& condition = {});
+/// The same for the largest entries of a line, and `path`_null, their expected values. \param line in definitions
+std::vector<ArraySpec> topListSpecs(const std::string& path, const std::string& title,
+                                    const std::string& line);
 
-    void put(HeadId head, const std::vector<TokenEntry>& entries);
-    /// Stores the k largest entries of a line, and their expected values for Gaussian numbers, one per token in use.
-    void putTop(HeadId head, const RowVector<double>& line, const AnalysisOptions& options);
-    int size() const { return m_k; }
-
-    /// Adds `path`_ids and `path`_values with the axes layer, head, rank.
-    /// \param definition of the list: "the k largest of …"
-    void addTo(ResultSet& results, Precision precision, const std::string& path, const std::string& title,
-               const std::string& definition) const;
-    /// Adds `path`_null, the expected values of the lists that `putTop` stored.
-    void addNullTo(ResultSet& results, Precision precision, const std::string& path,
-                   const std::string& line) const;
-
-private:
-    int m_nHeads, m_k;
-    std::vector<std::int32_t> m_ids;
-    PerHead m_values, m_null;
-};
+/// Stores the largest entries of a line, and in `null` their expected values for Gaussian numbers, one per token in use.
+void putTop(EntryLists& lists, RealNumbers& null, HeadId head, const RowVector<double>& line,
+            const AnalysisOptions& options);
+/// Puts `path`_ids and `path`_values.
+void putLists(Results& results, const std::string& path, const EntryLists& lists);
 
 /// Returns the list size of option -k, limited to the number of tokens.
 int listSize(const AnalysisOptions& options, int dVocab);

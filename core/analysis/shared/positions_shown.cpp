@@ -96,38 +96,27 @@ Matrix<double> maskedSoftmax(const Matrix<double>& scores, int window)
     return pattern;
 }
 
-void setRows(PerHead& out, HeadId head, const Matrix<double>& values)
+void setRows(RealNumbers& out, HeadId head, const Matrix<double>& values)
 {
-    const std::span<double> row = out.row(head);
-    std::fill(row.begin(), row.end(), 0.0);
-    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    Eigen::Map<RowMajor>(row.data(), values.rows(), values.cols()) = values;
+    out.set(head, std::span<const double>(rowMajor(values)));
 }
 
-ResultArray gridArray(const PerHead& values, Precision precision, ArrayName name,
-                      std::array<Eigen::Index, 2> shape, std::array<Axis, 2> axes)
+std::vector<double> rowMajor(const Matrix<double>& values)
 {
-    ResultArray array = values.array(precision, std::move(name.path), std::move(name.title),
-                                     std::move(name.definition), axes[0]);
-    array.shape = {array.shape[0], array.shape[1], static_cast<std::size_t>(shape[0]),
-                   static_cast<std::size_t>(shape[1])};
-    array.axes = {Axis::Layer, Axis::Head, axes[0], axes[1]};
-    return array;
+    const Matrix<double> turned = values.transpose(); // column-major: rows of `values` one after the other
+    return {turned.data(), turned.data() + turned.size()};
 }
 
-ResultArray idArray(std::string path, std::string title, const std::vector<int>& ids, Axis axis,
-                    std::string unit)
+ArraySpec idsAlong(Axis axis, std::string path, std::string title, std::string unit)
 {
-    ResultArray array;
-    array.path = std::move(path);
-    array.shape = {ids.size()};
-    array.values = std::vector<std::int32_t>(ids.begin(), ids.end());
-    array.axes = {axis};
-    array.definition = unit == "token" ? "token ids along the axis " + array.axes[0].name()
-                                       : "indices along the axis " + array.axes[0].name();
-    array.title = std::move(title);
-    array.unit = std::move(unit);
-    return array;
+    std::string along = (unit == "token" ? "token ids along the axis " : "indices along the axis ")
+        + std::string(axisName(axis));
+    return {.path = std::move(path),
+            .axes = {axis},
+            .title = std::move(title),
+            .definition = std::move(along),
+            .unit = std::move(unit),
+            .type = NumberType::Whole};
 }
 
 void nameQueries(ResultArray& array, const std::vector<int>& queries)

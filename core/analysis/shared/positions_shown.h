@@ -1,8 +1,7 @@
 #pragma once
 
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 
-#include <array>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -10,7 +9,7 @@
 
 namespace headwise {
 
-// Positions and tokens that the analyses of positions show, and their arrays per head.
+// Positions and tokens that the analyses of positions show, and their arrays.
 
 /// Returns the number of positions in a line, at most 1024.
 Eigen::Index shownPositions(const ModelConfig& config);
@@ -42,20 +41,13 @@ std::vector<int> sampledIds(const ModelConfig& config, const AnalysisOptions& op
 Matrix<double> maskedSoftmax(const Matrix<double>& scores, int window);
 
 /// Stores the numbers of a head row-major, as arrays do, padded with zeros.
-void setRows(PerHead& out, HeadId head, const Matrix<double>& values);
+void setRows(RealNumbers& out, HeadId head, const Matrix<double>& values);
 
-struct ArrayName {
-    std::string path, title, definition;
-};
+/// Returns the numbers of a matrix row by row, as arrays hold them.
+std::vector<double> rowMajor(const Matrix<double>& values);
 
-/// Returns PerHead's array with its last dimension split into two.
-ResultArray gridArray(const PerHead& values, Precision precision, ArrayName name,
-                      std::array<Eigen::Index, 2> shape,
-                      std::array<Axis, 2> axes = {Axis::Query, Axis::Key});
-
-/// Returns an array of token ids along one axis. Other units mark other integers.
-ResultArray idArray(std::string path, std::string title, const std::vector<int>& ids, Axis axis,
-                    std::string unit = "token");
+/// Contract of token ids along one axis. Other units mark other integers.
+ArraySpec idsAlong(Axis axis, std::string path, std::string title, std::string unit = "token");
 
 /// Names the lines of an array [layer, head, query, position] after their queries: "i = 500".
 void nameQueries(ResultArray& array, const std::vector<int>& queries);

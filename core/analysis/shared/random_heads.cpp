@@ -62,18 +62,17 @@ void setNull(ResultArray& array, const HeadNull& null)
 }
 
 HeadAverage::HeadAverage(const ModelConfig& config)
-    : m_values(config)
+    : m_values(RealNumbers::perHead(config))
     , m_heads(selectedHeads(config, {}))
 {
 }
 
 double HeadAverage::value() const
 {
-    PerHead values = m_values;
     double sum = 0;
     int count = 0;
     for (const HeadId head : m_heads) {
-        const double value = values.row(head)[0];
+        const double value = m_values.at(head);
         sum += std::isfinite(value) ? value : 0;
         count += std::isfinite(value) ? 1 : 0;
     }

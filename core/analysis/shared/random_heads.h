@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 
 #include <array>
 #include <cstdint>
@@ -33,7 +33,7 @@ public:
     double value() const; ///< Mean over the heads with a finite number; 0 if there is none.
 
 private:
-    PerHead m_values;
+    RealNumbers m_values;
     std::vector<HeadId> m_heads; // all of the model, in order
 };
 

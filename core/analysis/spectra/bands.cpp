@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/results/picture_of.h"
 
 #include "core/base/decompositions.h"
@@ -102,59 +102,66 @@ struct TokenBands {
     }
 };
 
-void addBandsArrays(ResultSet& results, const AnalysisContext& context, const std::vector<PerHead>& shares,
-                    const TokenBands& bands)
+std::vector<ArraySpec> bandsArrays()
 {
-    const Precision precision = context.options.precision;
+    const std::string folder = bandsFolder;
+    std::vector<ArraySpec> all;
+    for (const WayName& way : ways)
+        all.push_back({folder + way.name, headAxes({Axis::Band}), way.title, way.formula});
+    all.push_back({folder + "null",
+                   {Axis::Band},
+                   "Share of a head without preference",
+                   "width of band b over d_model"});
+    all.push_back({folder + "unembedding",
+                   {Axis::Band},
+                   "Share of W_U, by band",
+                   "eigenvalues of W_U W_Uᵀ in band b over their sum"});
+    all.push_back({folder + "embedding",
+                   {Axis::Band},
+                   "Share of E, by band",
+                   "eigenvalues of Eᵀ E in band b over their sum"});
+    all.push_back(
+        {folder + "dark_writing", headAxes(), "Dark writing",
+         "‖W_OV P‖²_F / ‖W_OV‖²_F, P = projector on the last band of the eigenvectors of W_U W_Uᵀ by falling eigenvalue"});
+    for (ArraySpec& spec : all)
+        spec.range = {0.0, 1.0};
+    return all;
+}
+
+void putBands(Results& results, const AnalysisContext& context, const std::vector<RealNumbers>& shares,
+              const TokenBands& bands)
+{
+    const std::string folder = bandsFolder;
     const auto count = static_cast<std::size_t>(Bands::count(context.circuits.config().dModel));
-    const std::string embedding(embeddingName(context.options.embedding));
     for (std::size_t way = 0; way < ways.size(); ++way) {
-        ResultArray array = shares[way].array(precision, std::string(bandsFolder) + ways[way].name,
-                                              ways[way].title, ways[way].formula, Axis::Band);
-        array.range = {0.0, 1.0};
+        ResultArray& array = results.put(folder + ways[way].name, shares[way]);
         array.nullMean = 1 / static_cast<double>(count);
         if (way != OvWrite)
-            array.attributes["embedding"] = embedding;
-        results.arrays.push_back(std::move(array));
+            array.attributes["embedding"] = std::string(embeddingName(context.options.embedding));
     }
-    const auto addList = [&](const char* name, const char* title, const char* definition,
-                             const std::vector<double>& values) {
-        ResultArray array =
-            realArray(precision, std::string(bandsFolder) + name, {values.size()}, values, {Axis::Band});
-        array.title = title;
-        array.definition = definition;
-        array.range = {0.0, 1.0};
-        results.arrays.push_back(std::move(array));
-    };
     std::vector<double> widths;
     for (std::size_t band = 0; band < count; ++band)
         widths.push_back(static_cast<double>(bands.embedding.ends[band] - bands.embedding.begin(band))
                          / static_cast<double>(context.circuits.config().dModel));
-    addList("null", "Share of a head without preference", "width of band b over d_model", widths);
-    addList("unembedding", "Share of W_U, by band", "eigenvalues of W_U W_Uᵀ in band b over their sum",
-            bands.unembedding.energies);
-    addList("embedding", "Share of E, by band", "eigenvalues of Eᵀ E in band b over their sum",
-            bands.embedding.energies);
+    results.put(folder + "null", std::move(widths));
+    results.put(folder + "unembedding", bands.unembedding.energies);
+    results.put(folder + "embedding", bands.embedding.energies);
 }
 
-/// Adds only the last band, one number per head: the share that the unembedding hardly reads.
-void addTail(ResultSet& results, const AnalysisContext& context, PerHead writes, const Bands& bands)
+/// Puts only the last band, one number per head: the share that the unembedding hardly reads.
+void putTail(Results& results, const AnalysisContext& context, const RealNumbers& writes, const Bands& bands)
 {
     const ModelConfig& config = context.circuits.config();
-    PerHead tail(config);
+    RealNumbers tail = RealNumbers::perHead(config);
     for (const HeadId head : selectedHeads(config, context.options))
-        tail.set(head, writes.row(head).back());
-    ResultArray array = tail.array(
-        context.options.precision, bandsFolder + std::string("dark_writing"), "Dark writing",
-        "‖W_OV P‖²_F / ‖W_OV‖²_F, P = projector on the last band of the eigenvectors of W_U W_Uᵀ by falling eigenvalue");
-    array.range = {0.0, 1.0};
+        tail.set(head, writes.of(head).back());
+    ResultArray& array = results.put(bandsFolder + std::string("dark_writing"), std::move(tail));
     const std::size_t last = bands.ends.size() - 1;
     const double width = static_cast<double>(bands.ends[last] - bands.begin(last));
     const double d = config.dModel;
     array.nullMean = width / d;
     array.nullDeviation =
         std::sqrt(2 * width * (d - width) / (d * d * d * config.dHead)); // Beta, r directions
-    results.arrays.push_back(std::move(array));
 }
 
 Result<ResultSet> runBands(const AnalysisContext& context, const Task& task)
@@ -163,7 +170,7 @@ Result<ResultSet> runBands(const AnalysisContext& context, const Task& task)
     const auto bands = TokenBands::create(*context.tokens);
     if (!bands)
         return bands.error();
-    std::vector<PerHead> shares(ways.size(), PerHead(config, Bands::count(config.dModel)));
+    std::vector<RealNumbers> shares(ways.size(), RealNumbers::perHead(config, Bands::count(config.dModel)));
     const auto done = forEachHead(context, task, "bands", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> w = context.circuits.weights().head<double>(head);
         const Bands& embedding = bands->embeddingOf(head.layer);
@@ -181,11 +188,11 @@ Result<ResultSet> runBands(const AnalysisContext& context, const Task& task)
     });
     if (!done)
         return done.error();
-    ResultSet results;
-    results.warnings = *done;
-    addBandsArrays(results, context, shares, *bands);
-    addTail(results, context, shares[OvWrite], bands->unembedding);
-    return results;
+    Results results = resultsOf(context, bandsArrays());
+    results.warn(*done);
+    putBands(results, context, shares, *bands);
+    putTail(results, context, shares[OvWrite], bands->unembedding);
+    return std::move(results).finish();
 }
 
 AnalysisCost bandsCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -237,6 +244,7 @@ Analysis bandsAnalysis()
         .whyNot = appliesAlways,
         .cost = bandsCost,
         .run = runBands,
+        .arrays = bandsArrays(),
         .pictures = bandsPictures()};
 }
 

@@ -1,6 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
-#include "core/analysis/top_lists.h"
+#include "core/analysis/selected_heads.h"
 #include "core/circuits/random_matrix.h"
 #include "core/results/picture_of.h"
 
@@ -20,8 +19,6 @@ namespace {
 
 constexpr const char* conditioningFolder = "analyses/conditioning/";
 constexpr int conditioningNullHeads = 32;
-constexpr double worstFp32 = 1e7; // as for the merges: an inverse in float32 keeps no digit beyond
-constexpr double worstBf16 = 256; // 1/u, u = 2^-8
 
 struct ConditioningPart {
     TensorKind kind;
@@ -34,6 +31,46 @@ constexpr std::array<ConditioningPart, 4> conditioningParts{{{TensorKind::W_Q, "
                                                              {TensorKind::W_K, "W_K", "K", true},
                                                              {TensorKind::W_V, "W_V", "V", true},
                                                              {TensorKind::W_O, "W_O", "O", false}}};
+
+/// A type in which a matrix with a smaller condition number than `worst` can be inverted.
+struct ConditioningDtype {
+    const char* suffix;
+    const char* name;
+    const char* limit;
+    double worst;
+};
+
+constexpr std::array<ConditioningDtype, 2> conditioningDtypes{{
+    {"_invertible_fp32", "float32", "1e7",
+     1e7}, // as for the merges: an inverse in float32 keeps no digit beyond
+    {"_invertible_bf16", "bfloat16", "256", 256}, // 1/u, u = 2^-8
+}};
+
+std::vector<ArraySpec> conditioningArrays()
+{
+    std::vector<ArraySpec> all;
+    for (const ConditioningPart& part : conditioningParts) {
+        const std::string name = part.name;
+        const std::string path = conditioningFolder + name;
+        all.push_back({path + "_head", headAxes(), "Condition of a head's " + name + ", log10",
+                       "log10(σ_max/σ_min) of the head's " + name
+                           + " as it is in the file; depends on the basis (gauge)"});
+        all.push_back(
+            {path + "_layer",
+             {Axis::Layer},
+             "Condition of a layer's " + name + ", log10",
+             "log10(σ_max/σ_min) of all heads' " + name
+                 + " side by side as it is in the file, from below to a few per cent; NaN where that is not square"});
+        for (const ConditioningDtype& dtype : conditioningDtypes)
+            all.push_back({.path = path + dtype.suffix,
+                           .axes = {Axis::Layer},
+                           .title = "A layer's " + name + " is invertible in " + dtype.name,
+                           .definition = "1 if σ_max/σ_min of all heads' " + name + " side by side is below "
+                               + dtype.limit + ", else 0; −1 where that is not square",
+                           .type = NumberType::Whole});
+    }
+    return all;
+}
 
 int headsOf(const ModelConfig& c, const ConditioningPart& part)
 {
@@ -77,7 +114,7 @@ Matrix<double> concatenated(const ModelWeights& weights, const ConditioningPart&
 
 struct ConditioningNumbers {
     std::array<std::vector<double>, 4> layers; // log10, [n_layers]
-    std::vector<PerHead> heads;
+    std::vector<RealNumbers> heads;
 };
 
 Result<Done> readConditioningLayers(const AnalysisContext& context, const Task& task,
@@ -151,45 +188,24 @@ std::vector<std::int32_t> flags(const std::vector<double>& log10Conditions, doub
     return out;
 }
 
-void addPart(ResultSet& results, const AnalysisContext& context, const ConditioningNumbers& numbers,
-             std::size_t index, const ConditioningNull& null)
+void putConditioningPart(Results& results, const ConditioningNumbers& numbers, std::size_t index,
+                         const ConditioningNull& ofHead, const ConditioningNull& ofLayer)
 {
-    const ConditioningPart& part = conditioningParts[index];
-    const ModelConfig& c = context.circuits.weights().original().config();
-    const std::string name = part.name;
-    const std::string path = conditioningFolder + name;
-    const Precision precision = context.options.precision;
-    ResultArray head = numbers.heads[index].array(
-        precision, path + "_head", "Condition of a head's " + name + ", log10",
-        "log10(σ_max/σ_min) of the head's " + name + " as it is in the file; depends on the basis (gauge)");
-    setNull(head, null);
+    const std::string path = conditioningFolder + std::string(conditioningParts[index].name);
+    ResultArray& head = results.put(path + "_head", numbers.heads[index]);
+    setNull(head, ofHead);
     head.attributes["warning"] = std::string("basis-dependent (gauge)");
-    results.arrays.push_back(std::move(head));
-
-    const std::vector<double>& values = numbers.layers[index];
-    ResultArray layer = realArray(precision, path + "_layer", {values.size()}, values, {Axis::Layer});
-    layer.title = "Condition of a layer's " + name + ", log10";
-    layer.definition = "log10(σ_max/σ_min) of all heads' " + name
-        + " side by side as it is in the file, from below to a few per cent; NaN where that is not square";
-    setNull(layer, squareNull(c));
-    results.arrays.push_back(std::move(layer));
-
-    const auto addFlags = [&](const char* suffix, const char* dtype, double worst, const char* limit) {
-        ResultArray flag = integerArray(path + suffix, {values.size()}, flags(values, worst), {Axis::Layer});
-        flag.title = "A layer's " + name + " is invertible in " + dtype;
-        flag.definition = "1 if σ_max/σ_min of all heads' " + name + " side by side is below " + limit
-            + ", else 0; −1 where that is not square";
-        results.arrays.push_back(std::move(flag));
-    };
-    addFlags("_invertible_fp32", "float32", worstFp32, "1e7");
-    addFlags("_invertible_bf16", "bfloat16", worstBf16, "256");
+    setNull(results.put(path + "_layer", numbers.layers[index]), ofLayer);
+    for (const ConditioningDtype& dtype : conditioningDtypes)
+        results.put(path + dtype.suffix, flags(numbers.layers[index], dtype.worst));
 }
 
 Result<ResultSet> runConditioning(const AnalysisContext& context, const Task& task)
 {
     const ModelWeights& weights = context.circuits.weights().original();
     const ModelConfig& c = weights.config();
-    ConditioningNumbers numbers{{}, std::vector<PerHead>(conditioningParts.size(), PerHead(c))};
+    ConditioningNumbers numbers{{},
+                                std::vector<RealNumbers>(conditioningParts.size(), RealNumbers::perHead(c))};
     const auto done = forEachHead(context, task, "condition numbers", [&](HeadId head) -> Result<Done> {
         const int group = head.head / (c.nHeads / c.nKvHeads);
         for (std::size_t part = 0; part < conditioningParts.size(); ++part) {
@@ -209,11 +225,11 @@ Result<ResultSet> runConditioning(const AnalysisContext& context, const Task& ta
     const auto null = headNull(c, context.options.inputs.seed);
     if (!null)
         return null.error();
-    ResultSet results;
-    results.warnings = *done;
+    Results results = resultsOf(context, conditioningArrays());
+    results.warn(*done);
     for (std::size_t part = 0; part < conditioningParts.size(); ++part)
-        addPart(results, context, numbers, part, *null);
-    return results;
+        putConditioningPart(results, numbers, part, *null, squareNull(c));
+    return std::move(results).finish();
 }
 
 AnalysisCost conditioningCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -264,6 +280,7 @@ Analysis conditioningAnalysis()
         .whyNot = appliesAlways,
         .cost = conditioningCost,
         .run = runConditioning,
+        .arrays = conditioningArrays(),
         .pictures = conditioningPictures()};
 }
 

@@ -1,7 +1,7 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/entry_lists.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/spectra/block_arrays.h"
-#include "core/analysis/top_lists.h"
 #include "core/circuits/direction_stability.h"
 #include "core/circuits/random_matrix.h"
 #include "core/circuits/singular_directions.h"
@@ -28,6 +28,55 @@ std::span<const double> spanOf(const Eigen::VectorXd& values)
     return {values.data(), static_cast<std::size_t>(values.size())};
 }
 
+std::string degeneracyPath(std::string_view name)
+{
+    return degeneracyFolder + std::string(name);
+}
+
+std::vector<ArraySpec> degeneracyArrays()
+{
+    const std::string rounding =
+        "min(1, ‖δM‖₂ / distance), ‖δM‖₂ = ‖δA‖ ‖B‖₂ + ‖A‖₂ ‖δB‖, ‖δA‖ = u (largest row norm + largest column norm) of each factor, u = rounding of the file's dtype; distance of ";
+    std::vector<ArraySpec> all;
+    for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
+        const std::string path = degeneracyPath(circuitName(kind));
+        const std::string of = kind == CircuitKind::Qk ? " of QK" : " of OV";
+        const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
+        const auto add = [&](const char* name, std::vector<ArrayAxis> axes, const char* title,
+                             const std::string& definition) {
+            all.push_back({.path = path + name,
+                           .axes = headAxes(std::move(axes)),
+                           .title = title + of,
+                           .definition = definition,
+                           .range = {{0.0, 1.0}}});
+        };
+        add("_single", {}, "Share of directions that stand alone",
+            "directions in a block of one over directions above the null space" + where);
+        add("_gap", {Axis::Direction}, "Relative gap to the nearest singular value",
+            "min((σ_{k−1} − σ_k)/σ_{k−1}, (σ_k − σ_{k+1})/σ_k)" + where);
+        add("_error", {Axis::Direction}, "How far rounding may turn a direction (sine)",
+            rounding + "σ_k from the other σ and 0");
+        add("_block_error", {Axis::Direction}, "How far rounding may turn a block's span (sine)",
+            rounding + "the block's σ from the other σ and 0");
+        addBlockSpecs(all, headAxes({Axis::Direction}), path, of, std::string(circuitFormula(kind)));
+    }
+    for (const DirectionSide& side : directionSides) {
+        const std::string path = degeneracyPath(side.name);
+        const std::string title = "Tokens of the block " + std::string(side.title);
+        const std::string formula =
+            "the largest ‖row‖₂ over the k of one block of " + std::string(side.formula);
+        const std::vector<ArrayAxis> axes = headAxes({Axis::Direction, Axis::Rank});
+        all.push_back({.path = path + "_ids",
+                       .axes = axes,
+                       .title = title,
+                       .definition = formula,
+                       .unit = "token",
+                       .type = NumberType::Whole});
+        all.push_back({path + "_values", axes, title + ", length", formula});
+    }
+    return all;
+}
+
 struct DegeneracyNull {
     double mean = 0, deviation = 0;
 };
@@ -46,17 +95,15 @@ double singleShare(const std::vector<int>& blocks, std::size_t rank)
 
 /// The numbers of one circuit for every head.
 struct CircuitNumbers {
-    PerHead gap, error, blockError, single;
+    RealNumbers gap, error, blockError, single;
     BlockArrays blocks;
 
     explicit CircuitNumbers(const ModelConfig& config)
-        : gap(config, config.dHead)
-        , error(config, config.dHead)
-        , blockError(config, config.dHead)
-        , single(config)
-        , blocks({Axis::Layer, Axis::Head, Axis::Direction},
-                 {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads),
-                  static_cast<std::size_t>(config.dHead)})
+        : gap(RealNumbers::perHead(config, config.dHead))
+        , error(gap)
+        , blockError(gap)
+        , single(RealNumbers::perHead(config))
+        , blocks(gap.shape())
     {
     }
 };
@@ -73,10 +120,7 @@ public:
             const Eigen::Index count = tokenCount(*context.tokens, side, 0);
             const auto length =
                 static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, count));
-            m_lists.push_back(
-                TopLists({Axis::Layer, Axis::Head, Axis::Direction, Axis::Rank},
-                         {static_cast<std::size_t>(m_config.nLayers),
-                          static_cast<std::size_t>(m_config.nHeads), namedDirections(m_config), length}));
+            m_lists.push_back(EntryLists::perHead(m_config, namedDirections(m_config), length));
         }
     }
 
@@ -95,13 +139,13 @@ public:
         const auto null = randomShare();
         if (!null)
             return null.error();
-        ResultSet results;
-        results.warnings = *done;
+        Results results = resultsOf(m_context, degeneracyArrays());
+        results.warn(*done);
         for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov})
-            addNumbers(results, kind, *null);
+            putNumbers(results, kind, *null);
         for (std::size_t i = 0; i < m_lists.size(); ++i)
-            addLists(results, directionSides[i], m_lists[i]);
-        return results;
+            putLists(results, directionSides[i], m_lists[i]);
+        return std::move(results).finish();
     }
 
 private:
@@ -120,9 +164,9 @@ private:
         const std::vector<int> blocks = degenerateBlocks(spanOf(svd->S), svd->rank);
         const DirectionStability stable = directionStability(m_context.circuits, kind, head, *svd);
         CircuitNumbers& out = numbers(kind);
-        std::copy(stable.gap.begin(), stable.gap.end(), out.gap.row(head).begin());
-        std::copy(stable.error.begin(), stable.error.end(), out.error.row(head).begin());
-        std::copy(stable.blockError.begin(), stable.blockError.end(), out.blockError.row(head).begin());
+        std::copy(stable.gap.begin(), stable.gap.end(), out.gap.of(head).begin());
+        std::copy(stable.error.begin(), stable.error.end(), out.error.of(head).begin());
+        std::copy(stable.blockError.begin(), stable.blockError.end(), out.blockError.of(head).begin());
         out.single.set(head, singleShare(blocks, rank));
         out.blocks.set(index(head), blocks);
         for (std::size_t i = 0; i < directionSides.size(); ++i) {
@@ -177,57 +221,34 @@ private:
         return DegeneracyNull{mean, std::sqrt((shares - mean).square().sum() / (nullHeads - 1))};
     }
 
-    void addNumbers(ResultSet& results, CircuitKind kind, const DegeneracyNull& null)
+    void putNumbers(Results& results, CircuitKind kind, const DegeneracyNull& null)
     {
         const CircuitNumbers& from = numbers(kind);
-        const std::string path = degeneracyFolder + std::string(circuitName(kind));
-        const std::string of = kind == CircuitKind::Qk ? " of QK" : " of OV";
-        const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
-        const std::string rounding =
-            "min(1, ‖δM‖₂ / distance), ‖δM‖₂ = ‖δA‖ ‖B‖₂ + ‖A‖₂ ‖δB‖, ‖δA‖ = u (largest row norm + largest column norm) of each factor, u = rounding of the file's dtype; distance of ";
-        const Precision precision = m_context.options.precision;
-        ResultArray single =
-            from.single.array(precision, path + "_single", "Share of directions that stand alone" + of,
-                              "directions in a block of one over directions above the null space" + where);
-        single.range = {0.0, 1.0};
+        const std::string path = degeneracyPath(circuitName(kind));
+        ResultArray& single = results.put(path + "_single", from.single);
         single.nullMean = null.mean;
         single.nullDeviation = null.deviation;
-        results.arrays.push_back(std::move(single));
-        const auto add = [&](const PerHead& values, const char* name, const std::string& title,
-                             const std::string& definition) {
-            ResultArray array = values.array(precision, path + name, title + of, definition, Axis::Direction);
-            array.range = {0.0, 1.0};
-            results.arrays.push_back(std::move(array));
-        };
-        add(from.gap, "_gap", "Relative gap to the nearest singular value",
-            "min((σ_{k−1} − σ_k)/σ_{k−1}, (σ_k − σ_{k+1})/σ_k)" + where);
-        add(from.error, "_error", "How far rounding may turn a direction (sine)",
-            rounding + "σ_k from the other σ and 0");
-        add(from.blockError, "_block_error", "How far rounding may turn a block's span (sine)",
-            rounding + "the block's σ from the other σ and 0");
-        from.blocks.addTo(results, path, of, std::string(circuitFormula(kind)));
+        results.put(path + "_gap", from.gap);
+        results.put(path + "_error", from.error);
+        results.put(path + "_block_error", from.blockError);
+        putBlocks(results, path, from.blocks);
     }
 
-    void addLists(ResultSet& results, const DirectionSide& side, const TopLists& lists) const
+    void putLists(Results& results, const DirectionSide& side, const EntryLists& lists) const
     {
-        const std::string path = degeneracyFolder + std::string(side.name);
-        const std::string title = "Tokens of the block " + std::string(side.title);
-        const std::string formula =
-            "the largest ‖row‖₂ over the k of one block of " + std::string(side.formula);
-        for (ResultArray array :
-             {lists.ids(path + "_ids", title, formula),
-              lists.values(m_context.options.precision, path + "_values", title + ", length", formula)}) {
+        const auto embed = [&](ResultArray& array) {
             if (!side.usesUnembedding())
                 array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
-            results.arrays.push_back(std::move(array));
-        }
+        };
+        embed(results.put(degeneracyPath(side.name) + "_ids", lists.ids));
+        embed(results.put(degeneracyPath(side.name) + "_values", lists.values));
     }
 
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
     const Task& m_task;
-    CircuitNumbers m_numbers[2];   // qk, ov
-    std::vector<TopLists> m_lists; // as directionSides
+    CircuitNumbers m_numbers[2];     // qk, ov
+    std::vector<EntryLists> m_lists; // as directionSides
 };
 
 Result<ResultSet> runDegeneracy(const AnalysisContext& context, const Task& task)
@@ -288,6 +309,7 @@ Analysis degeneracyAnalysis()
         .whyNot = appliesAlways,
         .cost = degeneracyCost,
         .run = runDegeneracy,
+        .arrays = degeneracyArrays(),
         .pictures = degeneracyPictures(),
         .followsFilter = true};
 }

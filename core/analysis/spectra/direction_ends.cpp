@@ -1,6 +1,6 @@
 #include "core/analysis/spectra/direction_ends.h"
 
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/base/parallel.h"
 
 #include <algorithm>

@@ -1,13 +1,13 @@
 #include "core/circuits/singular_search.h"
 
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/cards.h"
-#include "core/analysis/top_lists.h"
 #include "core/results/picture_of.h"
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace headwise {
 
@@ -26,97 +26,68 @@ std::size_t directionSearchSideOf(const DirectionHit& hit)
                                     - directionSides.begin());
 }
 
-/// Builds the arrays of the listed hits. Rows are named by the side; the requested token is an attribute.
-class HitTable {
-public:
-    HitTable(const AnalysisContext& context, const std::vector<DirectionHit>& found)
-        : m_context(context)
-        , m_hits(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(std::min(found.size(), mostHits)))
-        , m_found(found.size())
-    {
-        for (const DirectionHit& hit : m_hits)
-            m_labels.emplace_back(directionSides[directionSearchSideOf(hit)].title);
-    }
+std::vector<ArraySpec> directionSearchArrays()
+{
+    std::vector<ArraySpec> all{
+        {std::string(directionSearchFolder) + "hits", headAxes(), "Directions that hold the token",
+         "ends of singular directions of W_V W_O and W_Q W_Kᵀ whose 20 strongest tokens contain the asked one"}};
+    const auto add = [&](NumberType type, const char* name, const char* title, const char* definition) {
+        all.push_back({.path = std::string(directionSearchFolder) + name,
+                       .axes = {Axis::Hit},
+                       .title = title,
+                       .definition = definition,
+                       .type = type});
+    };
+    add(NumberType::Whole, "hit_layer", "Layer", "the layer of the head");
+    add(NumberType::Whole, "hit_head", "Head", "the head");
+    add(NumberType::Whole, "side", "Side",
+        "0: E u_k, 1: v_kᵀ W_U, W_V W_O = U Σ Vᵀ; 2: E u_k, 3: E v_k, W_Q W_Kᵀ = U Σ Vᵀ");
+    add(NumberType::Whole, "direction", "Direction", "k, from 0: by falling σ");
+    add(NumberType::Whole, "rank", "Rank", "how many tokens stand before the asked one at that end");
+    add(NumberType::Whole, "end", "End",
+        "1: among the largest scores, −1: among the smallest; the score of largest magnitude on the first side is positive, ties to the lower id");
+    add(NumberType::Real, "score", "Score", "of the asked token along the direction");
+    add(NumberType::Real, "score_null", "Score, random direction",
+        "‖e‖/√d_model, e the asked token's row of E or column of W_U: the deviation of its score over random unit directions");
+    add(NumberType::Real, "sigma", "Singular value", "σ_k");
+    add(NumberType::Whole, "block_size", "Directions in the block",
+        "directions in the block: neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2; above 1 their span alone means something");
+    return all;
+}
 
-    void addTo(ResultSet& results) const
-    {
-        whole(results, "hit_layer", "Layer", "the layer of the head",
-              [](const auto& hit) { return hit.head.layer; });
-        whole(results, "hit_head", "Head", "the head", [](const auto& hit) { return hit.head.head; });
-        whole(results, "side", "Side",
-              "0: E u_k, 1: v_kᵀ W_U, W_V W_O = U Σ Vᵀ; 2: E u_k, 3: E v_k, W_Q W_Kᵀ = U Σ Vᵀ",
-              [](const auto& hit) { return static_cast<int>(directionSearchSideOf(hit)); });
-        whole(results, "direction", "Direction", "k, from 0: by falling σ",
-              [](const auto& hit) { return hit.direction; });
-        whole(results, "rank", "Rank", "how many tokens stand before the asked one at that end",
-              [](const auto& hit) { return hit.rank; });
-        whole(
-            results, "end", "End",
-            "1: among the largest scores, −1: among the smallest; the score of largest magnitude on the first side is positive, ties to the lower id",
-            [](const auto& hit) { return hit.sign; });
-        real(results, "score", "Score", "of the asked token along the direction",
-             [](const auto& hit) { return hit.score; });
-        real(
-            results, "score_null", "Score, random direction",
-            "‖e‖/√d_model, e the asked token's row of E or column of W_U: the deviation of its score over random unit directions",
-            [this](const auto& hit) { return ofChance(hit); });
-        real(results, "sigma", "Singular value", "σ_k", [](const auto& hit) { return hit.sigma; });
-        whole(
-            results, "block_size", "Directions in the block",
-            "directions in the block: neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2; above 1 their span alone means something",
-            [](const auto& hit) { return hit.blockSize; });
-    }
-
-private:
-    template <typename Value>
-    void whole(ResultSet& results, const char* name, const char* title, const char* definition,
-               Value value) const
-    {
-        std::vector<std::int32_t> values;
-        for (const DirectionHit& hit : m_hits)
+/// Puts the arrays of the listed hits. Rows are named by the side; the requested token is an attribute.
+void putHits(Results& results, const AnalysisContext& context, const std::vector<DirectionHit>& found)
+{
+    const std::span<const DirectionHit> hits = std::span(found).first(std::min(found.size(), mostHits));
+    const int token = *context.options.inputs.token;
+    std::vector<std::string> labels;
+    for (const DirectionHit& hit : hits)
+        labels.emplace_back(directionSides[directionSearchSideOf(hit)].title);
+    const auto put = [&](const char* name, auto value) {
+        std::vector<decltype(value(hits.front()))> values;
+        for (const DirectionHit& hit : hits)
             values.push_back(value(hit));
-        add(results,
-            integerArray(std::string(directionSearchFolder) + name, {m_hits.size()}, std::move(values),
-                         {Axis::Hit}),
-            title, definition);
-    }
-
-    template <typename Value>
-    void real(ResultSet& results, const char* name, const char* title, const char* definition,
-              Value value) const
-    {
-        std::vector<double> values;
-        for (const DirectionHit& hit : m_hits)
-            values.push_back(value(hit));
-        add(results,
-            realArray(m_context.options.precision, std::string(directionSearchFolder) + name, {m_hits.size()},
-                      std::move(values), {Axis::Hit}),
-            title, definition);
-    }
-
-    void add(ResultSet& results, ResultArray array, const char* title, const char* definition) const
-    {
-        array.title = title;
-        array.definition = definition;
-        array.attributes["labels"] = m_labels;
-        array.attributes["token"] = static_cast<double>(*m_context.options.inputs.token);
-        array.attributes["found"] = static_cast<double>(m_found);
-        array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
-        results.arrays.push_back(std::move(array));
-    }
-
-    double ofChance(const DirectionHit& hit) const
-    {
-        const Matrix<double> row = tokenRows(*m_context.tokens, directionSides[directionSearchSideOf(hit)],
-                                             hit.head.layer, *m_context.options.inputs.token, 1);
+        ResultArray& array = results.put(std::string(directionSearchFolder) + name, std::move(values));
+        array.attributes["labels"] = labels;
+        array.attributes["token"] = static_cast<double>(token);
+        array.attributes["found"] = static_cast<double>(found.size());
+        array.attributes["embedding"] = std::string(embeddingName(context.tokens->embedding));
+    };
+    put("hit_layer", [](const DirectionHit& hit) { return hit.head.layer; });
+    put("hit_head", [](const DirectionHit& hit) { return hit.head.head; });
+    put("side", [](const DirectionHit& hit) { return static_cast<int>(directionSearchSideOf(hit)); });
+    put("direction", [](const DirectionHit& hit) { return hit.direction; });
+    put("rank", [](const DirectionHit& hit) { return hit.rank; });
+    put("end", [](const DirectionHit& hit) { return hit.sign; });
+    put("score", [](const DirectionHit& hit) { return hit.score; });
+    put("score_null", [&](const DirectionHit& hit) {
+        const Matrix<double> row =
+            tokenRows(*context.tokens, directionSides[directionSearchSideOf(hit)], hit.head.layer, token, 1);
         return row.norm() / std::sqrt(static_cast<double>(row.cols()));
-    }
-
-    const AnalysisContext& m_context;
-    std::vector<DirectionHit> m_hits;
-    std::size_t m_found;
-    std::vector<std::string> m_labels;
-};
+    });
+    put("sigma", [](const DirectionHit& hit) { return hit.sigma; });
+    put("block_size", [](const DirectionHit& hit) { return hit.blockSize; });
+}
 
 /// Returns the expected number of direction ends of one head that hold the token by chance, with its deviation.
 std::pair<double, double> hitsOfChance(const AnalysisContext& context)
@@ -145,7 +116,7 @@ Result<ResultSet> runDirectionSearch(const AnalysisContext& context, const Task&
     const auto found = findInDirections(context.circuits, *context.tokens, search, task);
     if (!found)
         return found.error();
-    PerHead hits(config);
+    RealNumbers hits = RealNumbers::perHead(config);
     const auto done = forEachHead(context, withoutProgress(task), "", [&](HeadId head) -> Result<Done> {
         const auto w = context.circuits.weights().head<double>(head);
         if (!w.W_Q.allFinite() || !w.W_K.allFinite() || !w.W_V.allFinite() || !w.W_O.allFinite())
@@ -156,23 +127,18 @@ Result<ResultSet> runDirectionSearch(const AnalysisContext& context, const Task&
     });
     if (!done)
         return done.error();
-    ResultSet results;
-    results.warnings = *done;
-    ResultArray grid = hits.array(
-        context.options.precision, std::string(directionSearchFolder) + "hits",
-        "Directions that hold the token",
-        "ends of singular directions of W_V W_O and W_Q W_Kᵀ whose 20 strongest tokens contain the asked one");
+    Results results = resultsOf(context, directionSearchArrays());
+    results.warn(*done);
+    ResultArray& grid = results.put(std::string(directionSearchFolder) + "hits", std::move(hits));
     const auto [mean, deviation] = hitsOfChance(context);
     grid.nullMean = mean;
     grid.nullDeviation = deviation;
     grid.attributes["embedding"] = std::string(embeddingName(context.tokens->embedding));
-    results.arrays.push_back(std::move(grid));
-    HitTable(context, *found).addTo(results);
+    putHits(results, context, *found);
     if (found->size() > mostHits)
-        results.warnings.push_back("The search through singular directions found "
-                                   + std::to_string(found->size()) + " places of the token; the first "
-                                   + std::to_string(mostHits) + " are listed.");
-    return results;
+        results.warn("The search through singular directions found " + std::to_string(found->size())
+                     + " places of the token; the first " + std::to_string(mostHits) + " are listed.");
+    return std::move(results).finish();
 }
 
 std::string whyNoSearch(const ModelConfig& config, const AnalysisOptions& options)
@@ -215,6 +181,7 @@ Analysis directionSearchAnalysis()
         .whyNot = whyNoSearch,
         .cost = directionSearchCost,
         .run = runDirectionSearch,
+        .arrays = directionSearchArrays(),
         .needs = needs,
         .pictures =
             {pictureOf(

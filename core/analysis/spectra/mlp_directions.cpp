@@ -1,8 +1,7 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/spectra/block_arrays.h"
 #include "core/analysis/spectra/random_list.h"
-#include "core/analysis/top_lists.h"
 #include "core/base/decompositions.h"
 #include "core/base/parallel.h"
 #include "core/circuits/mlp_tokens.h"
@@ -27,11 +26,45 @@ struct MlpDirectionsPart {
     const char* title;
     const char* formula;
     bool writes;
+    bool isGate = false;
 };
 constexpr std::array<MlpDirectionsPart, 3> mlpDirectionsParts{
     {{"in", "read by the MLP", "E u_k, W_in = U Σ Vᵀ", false},
-     {"gate", "read by the MLP's gate", "E u_k, W_gate = U Σ Vᵀ", false},
+     {"gate", "read by the MLP's gate", "E u_k, W_gate = U Σ Vᵀ", false, true},
      {"out", "written by the MLP", "v_kᵀ W_U, W_out = U Σ Vᵀ", true}}};
+
+std::string mlpDirectionsPath(const MlpDirectionsPart& part)
+{
+    return mlpDirectionsFolder + std::string(part.name);
+}
+
+std::vector<ArraySpec> mlpDirectionsArrays()
+{
+    std::vector<ArraySpec> all;
+    for (const MlpDirectionsPart& part : mlpDirectionsParts) {
+        const std::size_t first = all.size();
+        const std::string path = mlpDirectionsPath(part);
+        const std::string title = "Tokens " + std::string(part.title);
+        const std::string matrix = "W_" + std::string(part.name);
+        addEndSpecs(all,
+                    {path,
+                     {Axis::Layer, Axis::Direction, Axis::Rank},
+                     title,
+                     part.formula + std::string(mlpDirectionsSignRule)});
+        all.push_back({path + "_null",
+                       {Axis::Rank},
+                       title + ", of a random direction, score",
+                       "mean over 32 random unit directions of their largest token scores, by rank"});
+        all.push_back({path + "_sigma",
+                       {Axis::Layer, Axis::Direction},
+                       "Singular values, " + std::string(part.title),
+                       "the first σ_k of " + matrix});
+        addBlockSpecs(all, {Axis::Layer, Axis::Direction}, path, ", " + std::string(part.title), matrix);
+        for (ArraySpec& spec : std::span(all).subspan(first))
+            spec.condition = part.isGate ? "gated MLPs" : "";
+    }
+    return all;
+}
 
 const DirectionSide& mlpDirectionsSideOf(const MlpDirectionsPart& part)
 {
@@ -81,17 +114,13 @@ public:
             const Eigen::Index tokens = tokenCount(*context.tokens, mlpDirectionsSideOf(part), 1);
             const auto length =
                 static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, tokens));
-            m_lists.push_back(
-                {TopLists({Axis::Layer, Axis::Direction, Axis::Rank}, {layers, m_count, length}),
-                 TopLists({Axis::Layer, Axis::Direction, Axis::Rank}, {layers, m_count, length}),
-                 std::vector<double>(layers * m_count, std::nan("")),
-                 BlockArrays({Axis::Layer, Axis::Direction}, {layers, m_count})});
+            m_lists.push_back({EndLists({layers, m_count, length}), RealNumbers({layers, m_count}),
+                               BlockArrays({layers, m_count})});
         }
     }
 
     Result<ResultSet> run()
     {
-        ResultSet results;
         std::vector<std::string> broken(static_cast<std::size_t>(m_config.nLayers));
         if (const auto done = readTokens(); !done)
             return done.error();
@@ -108,23 +137,24 @@ public:
             });
         if (!done)
             return done.error();
+        Results results = resultsOf(m_context, mlpDirectionsArrays());
         for (std::string& warning : broken) {
             if (!warning.empty())
-                results.warnings.push_back(std::move(warning));
+                results.warn(std::move(warning));
         }
         for (std::size_t i = 0; i < mlpDirectionsParts.size(); ++i) {
-            if (i == 1 && !m_config.gatedMlp)
+            if (mlpDirectionsParts[i].isGate && !m_config.gatedMlp)
                 continue;
-            if (const auto added = addPart(results, mlpDirectionsParts[i], m_lists[i]); !added)
-                return added.error();
+            if (const auto put = putPart(results, mlpDirectionsParts[i], m_lists[i]); !put)
+                return put.error();
         }
-        return results;
+        return std::move(results).finish();
     }
 
 private:
     struct Lists {
-        TopLists top, bottom;
-        std::vector<double> sigma; // [n_layers, direction]
+        EndLists tokens;
+        RealNumbers sigma; // [n_layers, direction]
         BlockArrays blocks;
     };
 
@@ -164,8 +194,8 @@ private:
                             const Directions& directions)
     {
         const std::size_t first = static_cast<std::size_t>(layer) * m_count;
-        for (std::size_t k = 0; k < m_count; ++k)
-            lists.sigma[first + k] = directions.sigma(static_cast<Eigen::Index>(k));
+        std::copy_n(directions.sigma.begin(), m_count,
+                    lists.sigma.list(static_cast<std::size_t>(layer)).begin());
         lists.blocks.set(static_cast<std::size_t>(layer), directions.blocks);
         const Eigen::Index named = std::min(directions.rank, static_cast<Eigen::Index>(m_count));
         if (named == 0)
@@ -178,63 +208,35 @@ private:
         for (Eigen::Index k = 0; k < named; ++k) {
             const auto& unused = m_context.options.unusedTokens;
             const RowVector<double> line = (scores->col(k) * jointSign(scores->col(k), unused)).transpose();
-            const TokenEnds found = ends(line, static_cast<int>(lists.top.length()), unused);
-            lists.top.set(first + static_cast<std::size_t>(k), found.top);
-            lists.bottom.set(first + static_cast<std::size_t>(k), found.bottom);
+            lists.tokens.set(first + static_cast<std::size_t>(k),
+                             ends(line, static_cast<int>(lists.tokens.top.length()), unused));
         }
         return Done{};
     }
 
-    Result<Done> addPart(ResultSet& results, const MlpDirectionsPart& part, const Lists& lists) const
+    Result<Done> putPart(Results& results, const MlpDirectionsPart& part, const Lists& lists) const
     {
         const AnalysisContext last{m_context.circuits,
                                    part.writes || m_config.nLayers > 1 ? m_context.tokens : m_readByMlp0,
                                    m_context.options};
-        const auto null = randomList(last, {mlpDirectionsSideOf(part), 1}, lists.top.length(), m_task);
+        const auto null = randomList(last, {mlpDirectionsSideOf(part), 1}, lists.tokens.top.length(), m_task);
         if (!null)
             return null.error();
-        const Precision precision = m_context.options.precision;
-        const std::string path = mlpDirectionsFolder + std::string(part.name);
-        const std::string formula = part.formula + std::string(mlpDirectionsSignRule)
-            + (part.writes ? std::string() : std::string(mlp0Reads(m_context.tokens->embedding, m_config)));
-        const std::string title = "Tokens " + std::string(part.title);
-        const auto add = [&](ResultArray array) {
-            if (!part.writes && array.axes.back() == Axis::Rank)
+        const std::string path = mlpDirectionsPath(part);
+        const std::size_t first = results.arrays().size();
+        putEnds(results, path, lists.tokens, null->deviation);
+        for (ResultArray& array : std::span(results.arrays()).subspan(first)) {
+            if (!part.writes)
+                array.definition += mlp0Reads(m_context.tokens->embedding, m_config);
+        }
+        results.put(path + "_null", null->means);
+        for (ResultArray& array : std::span(results.arrays()).subspan(first)) {
+            if (!part.writes)
                 array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
-            results.arrays.push_back(std::move(array));
-        };
-        const auto addValues = [&](ResultArray array) {
-            array.nullMean = 0.0;
-            array.nullDeviation = null->deviation;
-            add(std::move(array));
-        };
-        add(lists.top.ids(path + "_ids", title, "the largest entries of " + formula));
-        addValues(lists.top.values(precision, path + "_values", title + ", score",
-                                   "the largest entries of " + formula));
-        add(lists.bottom.ids(path + "_lowest_ids", title + ", other end",
-                             "the smallest entries of " + formula));
-        addValues(lists.bottom.values(precision, path + "_lowest_values", title + ", other end, score",
-                                      "the smallest entries of " + formula));
-        ResultArray random =
-            realArray(precision, path + "_null", {null->means.size()}, null->means, {Axis::Rank});
-        random.title = title + ", of a random direction, score";
-        random.definition = "mean over 32 random unit directions of their largest token scores, by rank";
-        add(std::move(random));
-        addSpectrum(results, part, lists);
+        }
+        results.put(path + "_sigma", lists.sigma);
+        putBlocks(results, path, lists.blocks);
         return Done{};
-    }
-
-    void addSpectrum(ResultSet& results, const MlpDirectionsPart& part, const Lists& lists) const
-    {
-        const std::string path = mlpDirectionsFolder + std::string(part.name);
-        const std::string matrix = "W_" + std::string(part.name);
-        ResultArray sigma = realArray(m_context.options.precision, path + "_sigma",
-                                      {static_cast<std::size_t>(m_config.nLayers), m_count}, lists.sigma,
-                                      {Axis::Layer, Axis::Direction});
-        sigma.title = "Singular values, " + std::string(part.title);
-        sigma.definition = "the first σ_k of " + matrix;
-        results.arrays.push_back(std::move(sigma));
-        lists.blocks.addTo(results, path, ", " + std::string(part.title), matrix);
     }
 
     const AnalysisContext& m_context;
@@ -297,6 +299,7 @@ Analysis mlpDirectionsAnalysis()
             .whyNot = whyNoMlps,
             .cost = mlpDirectionsCost,
             .run = runMlpDirections,
+            .arrays = mlpDirectionsArrays(),
             .pictures = {table("What MLPs read", "in"), table("What MLPs write", "out"),
                          table("What their gates read", "gate"),
                          table("What MLPs read, the other end", "in", "_lowest"),

@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/random_heads.h"
 #include "core/base/matrix.h"
 #include "core/circuits/spectrum.h"
@@ -19,23 +19,61 @@ const std::string normsFolder = "analyses/norms/";
 constexpr const char* normsGauge =
     "basis-dependent (gauge): W_Q T and W_K T⁻ᵀ, or W_V T and T⁻¹ W_O, are the same head for every invertible T";
 
+constexpr std::array<const char*, 4> normFactors{"W_Q", "W_K", "W_V", "W_O"};
+
+std::vector<ArraySpec> normsArrays()
+{
+    std::vector<ArraySpec> all;
+    const auto add = [&](const std::string& name, std::vector<ArrayAxis> axes, const std::string& title,
+                         const std::string& definition, const char* condition = "") {
+        all.push_back({.path = normsFolder + name,
+                       .axes = std::move(axes),
+                       .title = title,
+                       .definition = definition,
+                       .condition = condition});
+    };
+    for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
+        const std::string name(circuitName(kind));
+        const std::string matrix(circuitFormula(kind));
+        const std::string title = kind == CircuitKind::Qk ? "QK" : "OV";
+        add(name + "_spectral", headAxes(), "Spectral norm of " + title, "σ₁ of " + matrix);
+        add(name + "_by_layer", {Axis::Layer}, "Norm of " + title + " by layer",
+            "mean over the heads asked for of a layer of ‖" + matrix + "‖_F");
+        add(name + "_spectral_by_layer", {Axis::Layer}, "Spectral norm of " + title + " by layer",
+            "mean over the heads asked for of a layer of σ₁ of " + matrix);
+    }
+    for (const std::string factor : normFactors)
+        add(factor, headAxes(), "Norm of " + factor,
+            "‖" + factor + "‖_F of a head, its layer's norm in it where that was folded");
+    add("b_Q", headAxes(), "Norm of b_Q", "‖b_Q‖₂", "with query biases");
+    add("b_K", headAxes(), "Norm of b_K", "‖b_K‖₂", "with key biases");
+    add("b_V", headAxes(), "Norm of b_V", "‖b_V‖₂", "with value biases");
+    add("b_Q_W_K", headAxes(), "Norm of the query bias in the stream",
+        "‖b_Q W_Kᵀ‖₂: what every query looks for, whatever the token", "with query biases");
+    add("b_V_W_O", headAxes(), "Norm of the value bias in the stream",
+        "‖b_V W_O‖₂: what the head writes, whatever it attends to", "with value biases");
+    add("b_O", {Axis::Layer}, "Norm of b_O", "‖b_O‖₂, with what folding the value biases put into it",
+        "with output biases");
+    return all;
+}
+
 struct CircuitNorms {
-    PerHead frobenius, spectral;
+    RealNumbers frobenius, spectral;
 
     explicit CircuitNorms(const ModelConfig& config)
-        : frobenius(config)
-        , spectral(config)
+        : frobenius(RealNumbers::perHead(config))
+        , spectral(frobenius)
     {
     }
 };
 
 /// A norm of one head's biases: its values and their scale.
 struct BiasNorms {
-    PerHead norm;
+    RealNumbers norm;
     HeadAverage square; // of an entry
 
     explicit BiasNorms(const ModelConfig& config)
-        : norm(config)
+        : norm(RealNumbers::perHead(config))
         , square(config)
     {
     }
@@ -49,20 +87,20 @@ struct BiasNorms {
 
 struct Norms {
     CircuitNorms qk, ov;
-    std::array<PerHead, 4> factors;
+    std::vector<RealNumbers> factors;
     BiasNorms b_Q, b_K, b_V;
-    PerHead readByKeys, written; // ‖b_Q W_Kᵀ‖, ‖b_V W_O‖
+    RealNumbers readByKeys, written; // ‖b_Q W_Kᵀ‖, ‖b_V W_O‖
     EntrySquares squares;
 
     explicit Norms(const ModelConfig& config)
         : qk(config)
         , ov(config)
-        , factors{PerHead(config), PerHead(config), PerHead(config), PerHead(config)}
+        , factors(normFactors.size(), RealNumbers::perHead(config))
         , b_Q(config)
         , b_K(config)
         , b_V(config)
-        , readByKeys(config)
-        , written(config)
+        , readByKeys(RealNumbers::perHead(config))
+        , written(readByKeys)
         , squares(config)
     {
     }
@@ -91,14 +129,14 @@ struct Norms {
 };
 
 /// Returns the mean over the analysed heads of each layer; NaN if there are none.
-std::vector<double> byLayer(PerHead values, const ModelConfig& config)
+std::vector<double> byLayer(const RealNumbers& values, const ModelConfig& config)
 {
     std::vector<double> means;
     for (int layer = 0; layer < config.nLayers; ++layer) {
         double sum = 0;
         int count = 0;
         for (int head = 0; head < config.nHeads; ++head) {
-            const double value = values.row({layer, head})[0];
+            const double value = values.at({layer, head});
             sum += std::isfinite(value) ? value : 0;
             count += std::isfinite(value) ? 1 : 0;
         }
@@ -107,113 +145,51 @@ std::vector<double> byLayer(PerHead values, const ModelConfig& config)
     return means;
 }
 
-class NormArrays {
-public:
-    NormArrays(const AnalysisContext& context, const Norms& norms, const SpectrumNulls& unit)
-        : m_config(context.circuits.config())
-        , m_precision(context.options.precision)
-        , m_norms(norms)
-        , m_unit(unit)
-    {
-    }
+void putCircuitNorms(Results& results, const ModelConfig& config, const Norms& norms, CircuitKind kind,
+                     const SpectrumNulls& unit)
+{
+    const std::string path = normsFolder + std::string(circuitName(kind));
+    const CircuitNorms& from = kind == CircuitKind::Qk ? norms.qk : norms.ov;
+    const double scale = norms.squares.scaleOf(kind);
+    const HeadNull spectral = unit.spectralNorm.times(scale);
+    const HeadNull frobenius = unit.norm.times(scale);
+    const auto ofLayer = [&](const HeadNull& head) {
+        return HeadNull{head.mean, head.deviation / std::sqrt(static_cast<double>(config.nHeads))};
+    };
+    setNull(results.put(path + "_spectral", from.spectral), spectral);
+    setNull(results.put(path + "_by_layer", byLayer(from.frobenius, config)), ofLayer(frobenius));
+    setNull(results.put(path + "_spectral_by_layer", byLayer(from.spectral, config)), ofLayer(spectral));
+}
 
-    ResultSet make(const std::vector<double>& outputBiases)
-    {
-        addCircuit(m_norms.qk, CircuitKind::Qk, "QK", "W_Q W_Kᵀ");
-        addCircuit(m_norms.ov, CircuitKind::Ov, "OV", "W_V W_O");
-        addFactors();
-        addBiases();
-        if (std::any_of(outputBiases.begin(), outputBiases.end(), [](double norm) { return norm > 0; }))
-            addByLayer("b_O", "Norm of b_O", "‖b_O‖₂, with what folding the value biases put into it",
-                       outputBiases, {});
-        return std::move(m_results);
-    }
+/// Puts a norm that depends on the basis inside a head.
+void putGauged(Results& results, const char* name, const RealNumbers& norm, const HeadNull& null)
+{
+    ResultArray& array = results.put(normsFolder + name, norm);
+    setNull(array, null);
+    array.attributes["warning"] = std::string(normsGauge);
+}
 
-private:
-    ResultArray& add(const PerHead& values, const std::string& name, const std::string& title,
-                     const std::string& formula, const HeadNull& null)
-    {
-        m_results.arrays.push_back(values.array(m_precision, normsFolder + name, title, formula));
-        setNull(m_results.arrays.back(), null);
-        return m_results.arrays.back();
-    }
-
-    void addByLayer(const std::string& name, const std::string& title, const std::string& formula,
-                    std::vector<double> values, const HeadNull& null)
-    {
-        const std::size_t layers = values.size();
-        ResultArray array =
-            realArray(m_precision, normsFolder + name, {layers}, std::move(values), {Axis::Layer});
-        array.title = title;
-        array.definition = formula;
-        setNull(array, null);
-        m_results.arrays.push_back(std::move(array));
-    }
-
-    void addCircuit(const CircuitNorms& norms, CircuitKind kind, const char* title, const std::string& matrix)
-    {
-        const std::string name(circuitName(kind));
-        const double scale = m_norms.squares.scaleOf(kind);
-        const HeadNull spectral = m_unit.spectralNorm.times(scale);
-        const HeadNull frobenius = m_unit.norm.times(scale);
-        const auto ofLayer = [&](const HeadNull& head) {
-            return HeadNull{head.mean, head.deviation / std::sqrt(static_cast<double>(m_config.nHeads))};
-        };
-        add(norms.spectral, name + "_spectral", std::string("Spectral norm of ") + title, "σ₁ of " + matrix,
-            spectral);
-        addByLayer(name + "_by_layer", std::string("Norm of ") + title + " by layer",
-                   "mean over the heads asked for of a layer of ‖" + matrix + "‖_F",
-                   byLayer(norms.frobenius, m_config), ofLayer(frobenius));
-        addByLayer(name + "_spectral_by_layer", std::string("Spectral norm of ") + title + " by layer",
-                   "mean over the heads asked for of a layer of σ₁ of " + matrix,
-                   byLayer(norms.spectral, m_config), ofLayer(spectral));
-    }
-
-    void addFactors()
-    {
-        constexpr std::array<const char*, 4> names{"W_Q", "W_K", "W_V", "W_O"};
-        const double size = static_cast<double>(m_config.dModel) * m_config.dHead;
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            const double square = m_norms.squares.of(static_cast<Factor>(i));
-            add(m_norms.factors[i], names[i], std::string("Norm of ") + names[i],
-                std::string("‖") + names[i] + "‖_F of a head, its layer's norm in it where that was folded",
-                nullOfRoot(size * square, 2 / size))
-                .attributes["warning"] = std::string(normsGauge);
-        }
-    }
-
-    void addBiases()
-    {
-        const double d = m_config.dModel;
-        const double r = m_config.dHead;
-        const double product = 2 / r + 2 / d + 4 / (r * d); // variance over mean² of ‖b W‖², b and W Gaussian
-        const auto addPair = [&](const BiasNorms& bias, const char* name) {
-            const double square = bias.square.value();
-            if (square > 0)
-                add(bias.norm, name, std::string("Norm of ") + name, std::string("‖") + name + "‖₂",
-                    nullOfRoot(r * square, 2 / r))
-                    .attributes["warning"] = std::string(normsGauge);
-            return square;
-        };
-        const double ofQueries = addPair(m_norms.b_Q, "b_Q");
-        addPair(m_norms.b_K, "b_K");
-        const double ofValues = addPair(m_norms.b_V, "b_V");
-        if (ofQueries > 0)
-            add(m_norms.readByKeys, "b_Q_W_K", "Norm of the query bias in the stream",
-                "‖b_Q W_Kᵀ‖₂: what every query looks for, whatever the token",
-                nullOfRoot(d * r * ofQueries * m_norms.squares.of(Factor::K), product));
-        if (ofValues > 0)
-            add(m_norms.written, "b_V_W_O", "Norm of the value bias in the stream",
-                "‖b_V W_O‖₂: what the head writes, whatever it attends to",
-                nullOfRoot(d * r * ofValues * m_norms.squares.of(Factor::O), product));
-    }
-
-    const ModelConfig& m_config;
-    Precision m_precision;
-    const Norms& m_norms;
-    const SpectrumNulls& m_unit;
-    ResultSet m_results;
-};
+void putBiasNorms(Results& results, const ModelConfig& config, const Norms& norms)
+{
+    const double d = config.dModel;
+    const double r = config.dHead;
+    const double product = 2 / r + 2 / d + 4 / (r * d); // variance over mean² of ‖b W‖², b and W Gaussian
+    const auto putOne = [&](const char* name, const BiasNorms& bias) {
+        const double square = bias.square.value();
+        if (square > 0)
+            putGauged(results, name, bias.norm, nullOfRoot(r * square, 2 / r));
+        return square;
+    };
+    const double ofQueries = putOne("b_Q", norms.b_Q);
+    putOne("b_K", norms.b_K);
+    const double ofValues = putOne("b_V", norms.b_V);
+    if (ofQueries > 0)
+        setNull(results.put(normsFolder + "b_Q_W_K", norms.readByKeys),
+                nullOfRoot(d * r * ofQueries * norms.squares.of(Factor::K), product));
+    if (ofValues > 0)
+        setNull(results.put(normsFolder + "b_V_W_O", norms.written),
+                nullOfRoot(d * r * ofValues * norms.squares.of(Factor::O), product));
+}
 
 Result<ResultSet> runNorms(const AnalysisContext& context, const Task& task)
 {
@@ -230,9 +206,18 @@ Result<ResultSet> runNorms(const AnalysisContext& context, const Task& task)
     for (const HeadId head : selectedHeads(config, context.options))
         outputBiases[static_cast<std::size_t>(head.layer)] =
             context.circuits.weights().b_O<double>(head.layer).norm();
-    ResultSet results = NormArrays(context, norms, *unit).make(outputBiases);
-    results.warnings = *done;
-    return results;
+    Results results = resultsOf(context, normsArrays());
+    results.warn(*done);
+    putCircuitNorms(results, config, norms, CircuitKind::Qk, *unit);
+    putCircuitNorms(results, config, norms, CircuitKind::Ov, *unit);
+    const double size = static_cast<double>(config.dModel) * config.dHead;
+    for (std::size_t i = 0; i < normFactors.size(); ++i)
+        putGauged(results, normFactors[i], norms.factors[i],
+                  nullOfRoot(size * norms.squares.of(static_cast<Factor>(i)), 2 / size));
+    putBiasNorms(results, config, norms);
+    if (std::any_of(outputBiases.begin(), outputBiases.end(), [](double norm) { return norm > 0; }))
+        results.put(normsFolder + "b_O", std::move(outputBiases));
+    return std::move(results).finish();
 }
 
 AnalysisCost normsCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -292,6 +277,7 @@ Analysis normsAnalysis()
         .whyNot = appliesAlways,
         .cost = normsCost,
         .run = runNorms,
+        .arrays = normsArrays(),
         .pictures = normsPictures(),
         .followsMetric = true};
 }

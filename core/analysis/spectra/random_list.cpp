@@ -36,4 +36,35 @@ Result<RandomList> randomList(const AnalysisContext& context, const RandomListSi
     return out;
 }
 
+void addEndSpecs(std::vector<ArraySpec>& specs, const ArraySpec& line)
+{
+    for (const bool isLowest : {false, true}) {
+        ArraySpec ids = line;
+        ids.path += isLowest ? "_lowest_ids" : "_ids";
+        ids.title += isLowest ? ", other end" : "";
+        ids.definition =
+            (isLowest ? "the smallest entries of " : "the largest entries of ") + line.definition;
+        ArraySpec values = ids;
+        values.path = line.path + (isLowest ? "_lowest_values" : "_values");
+        values.title += ", score";
+        ids.unit = "token";
+        ids.type = NumberType::Whole;
+        specs.insert(specs.end(), {std::move(ids), std::move(values)});
+    }
+}
+
+void putEnds(Results& results, const std::string& path, const EndLists& lists,
+             std::optional<double> deviation)
+{
+    const auto put = [&](const std::string& end, const EntryLists& from) {
+        results.put(path + end + "_ids", from.ids);
+        ResultArray& values = results.put(path + end + "_values", from.values);
+        if (deviation)
+            values.nullMean = 0.0;
+        values.nullDeviation = deviation;
+    };
+    put("", lists.top);
+    put("_lowest", lists.bottom);
+}
+
 } // namespace headwise

@@ -1,8 +1,7 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/spectra/block_arrays.h"
 #include "core/analysis/spectra/random_list.h"
-#include "core/analysis/top_lists.h"
 #include "core/results/picture_of.h"
 
 #include <algorithm>
@@ -23,22 +22,36 @@ std::size_t directionCount(const ModelConfig& config)
     return static_cast<std::size_t>(std::min(singularTokensMostDirections, config.dHead));
 }
 
-/// The tables of one side of one circuit.
-struct SideLists {
-    TopLists top, bottom;
+std::string singularTokensPath(std::string_view name)
+{
+    return singularTokensFolder + std::string(name);
+}
 
-    SideLists(const ModelConfig& config, std::size_t length)
-        : top({Axis::Layer, Axis::Head, Axis::Direction, Axis::Rank}, shape(config, length))
-        , bottom(top)
-    {
+std::vector<ArraySpec> singularTokensArrays()
+{
+    const std::vector<ArrayAxis> axes = headAxes({Axis::Direction});
+    std::vector<ArraySpec> all{
+        {singularTokensPath("qk_sigma"), axes, "Singular values of QK", "the first σ_k of W_Q W_Kᵀ"},
+        {singularTokensPath("ov_sigma"), axes, "Singular values of OV", "the first σ_k of W_V W_O"},
+        {.path = singularTokensPath("qk_cosine"),
+         .axes = axes,
+         .title = "Query and key directions of QK, cosine",
+         .definition = "u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ: 1 attends to what is alike, −1 to the opposite",
+         .range = {{-1.0, 1.0}}}};
+    addBlockSpecs(all, axes, singularTokensPath("qk"), " of QK", "W_Q W_Kᵀ");
+    addBlockSpecs(all, axes, singularTokensPath("ov"), " of OV", "W_V W_O");
+    for (const DirectionSide& side : directionSides) {
+        const std::string title = "Tokens " + std::string(side.title);
+        addEndSpecs(all,
+                    {singularTokensPath(side.name), headAxes({Axis::Direction, Axis::Rank}), title,
+                     std::string(side.formula) + singularTokensSignRule});
+        all.push_back({singularTokensPath(side.name) + "_null",
+                       {Axis::Rank},
+                       title + " of a random direction, score",
+                       "mean over 32 random unit directions of their largest token scores, by rank"});
     }
-
-    static std::vector<std::size_t> shape(const ModelConfig& config, std::size_t length)
-    {
-        return {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads),
-                directionCount(config), length};
-    }
-};
+    return all;
+}
 
 class SingularTokens {
 public:
@@ -46,13 +59,13 @@ public:
         : m_context(context)
         , m_config(context.circuits.config())
         , m_task(task)
-        , m_sigma{PerHead(m_config, width()), PerHead(m_config, width())}
-        , m_cosine(m_config, width())
-        , m_blocks{blockArrays(), blockArrays()}
+        , m_cosine(RealNumbers::perHead(m_config, width()))
+        , m_sigma{m_cosine, m_cosine}
+        , m_blocks{BlockArrays(m_cosine.shape()), BlockArrays(m_cosine.shape())}
     {
         m_lists.reserve(directionSides.size());
         for (const DirectionSide& side : directionSides)
-            m_lists.emplace_back(m_config, length(side));
+            m_lists.emplace_back(RealNumbers::perHead(m_config, width(), length(side)).shape());
     }
 
     Result<ResultSet> run()
@@ -67,25 +80,18 @@ public:
             });
         if (!done)
             return done.error();
-        ResultSet results;
-        results.warnings = *done;
-        addSpectra(results);
+        Results results = resultsOf(m_context, singularTokensArrays());
+        results.warn(*done);
+        putSpectra(results);
         for (std::size_t i = 0; i < m_lists.size(); ++i) {
-            if (const auto state = addSide(results, directionSides[i], m_lists[i]); !state)
+            if (const auto state = putSide(results, directionSides[i], m_lists[i]); !state)
                 return state.error();
         }
-        return results;
+        return std::move(results).finish();
     }
 
 private:
     int width() const { return static_cast<int>(directionCount(m_config)); }
-    BlockArrays blockArrays() const
-    {
-        return {{Axis::Layer, Axis::Head, Axis::Direction},
-                {static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads),
-                 directionCount(m_config)}};
-    }
-    Precision precision() const { return m_context.options.precision; }
     std::size_t length(const DirectionSide& side) const
     {
         const Eigen::Index count = tokenCount(*m_context.tokens, side, 0);
@@ -105,7 +111,7 @@ private:
         m_blocks[at].set(static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head,
                          degenerateBlocks(sigma, svd->rank));
         if (kind == CircuitKind::Qk) {
-            const std::span<double> cosine = m_cosine.row(head);
+            const std::span<double> cosine = m_cosine.of(head);
             for (Eigen::Index k = 0; k < named; ++k)
                 cosine[static_cast<std::size_t>(k)] = svd->U.col(k).dot(svd->V.col(k));
         }
@@ -132,75 +138,45 @@ private:
                 const std::size_t list = (static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head)
                         * directionCount(m_config)
                     + static_cast<std::size_t>(k);
-                m_lists[at].top.set(list, found.top);
-                m_lists[at].bottom.set(list, found.bottom);
+                m_lists[at].set(list, found);
             }
         }
         return Done{};
     }
 
-    void addSpectra(ResultSet& results) const
+    void putSpectra(Results& results) const
     {
-        results.arrays.push_back(m_sigma[0].array(precision(), std::string(singularTokensFolder) + "qk_sigma",
-                                                  "Singular values of QK", "the first σ_k of W_Q W_Kᵀ",
-                                                  Axis::Direction));
-        results.arrays.push_back(m_sigma[1].array(precision(), std::string(singularTokensFolder) + "ov_sigma",
-                                                  "Singular values of OV", "the first σ_k of W_V W_O",
-                                                  Axis::Direction));
-        ResultArray cosine = m_cosine.array(
-            precision(), std::string(singularTokensFolder) + "qk_cosine",
-            "Query and key directions of QK, cosine",
-            "u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ: 1 attends to what is alike, −1 to the opposite", Axis::Direction);
-        cosine.range = {-1.0, 1.0};
+        results.put(singularTokensPath("qk_sigma"), m_sigma[0]);
+        results.put(singularTokensPath("ov_sigma"), m_sigma[1]);
+        ResultArray& cosine = results.put(singularTokensPath("qk_cosine"), m_cosine);
         cosine.nullMean = 0.0;
         cosine.nullDeviation = 1 / std::sqrt(static_cast<double>(m_config.dModel));
-        results.arrays.push_back(std::move(cosine));
-        m_blocks[0].addTo(results, std::string(singularTokensFolder) + "qk", " of QK", "W_Q W_Kᵀ");
-        m_blocks[1].addTo(results, std::string(singularTokensFolder) + "ov", " of OV", "W_V W_O");
+        putBlocks(results, singularTokensPath("qk"), m_blocks[0]);
+        putBlocks(results, singularTokensPath("ov"), m_blocks[1]);
     }
 
-    Result<Done> addSide(ResultSet& results, const DirectionSide& side, const SideLists& lists) const
+    Result<Done> putSide(Results& results, const DirectionSide& side, const EndLists& lists) const
     {
         const auto null = randomList(m_context, side, lists.top.length(), m_task);
         if (!null)
             return null.error();
-        const std::string path = singularTokensFolder + std::string(side.name);
-        const std::string formula = std::string(side.formula) + singularTokensSignRule;
-        const std::string tokens = "Tokens " + std::string(side.title);
-        const auto add = [&](ResultArray array) {
+        const std::size_t first = results.arrays().size();
+        putEnds(results, singularTokensPath(side.name), lists, null->deviation);
+        results.put(singularTokensPath(side.name) + "_null", null->means);
+        for (ResultArray& array : std::span(results.arrays()).subspan(first)) {
             if (!side.usesUnembedding())
                 array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
-            results.arrays.push_back(std::move(array));
-        };
-        add(lists.top.ids(path + "_ids", tokens, "the largest entries of " + formula));
-        ResultArray values = lists.top.values(precision(), path + "_values", tokens + ", score",
-                                              "the largest entries of " + formula);
-        values.nullMean = 0.0;
-        values.nullDeviation = null->deviation;
-        add(std::move(values));
-        add(lists.bottom.ids(path + "_lowest_ids", tokens + ", other end",
-                             "the smallest entries of " + formula));
-        ResultArray lowest =
-            lists.bottom.values(precision(), path + "_lowest_values", tokens + ", other end, score",
-                                "the smallest entries of " + formula);
-        lowest.nullMean = 0.0;
-        lowest.nullDeviation = null->deviation;
-        add(std::move(lowest));
-        ResultArray random =
-            realArray(precision(), path + "_null", {null->means.size()}, null->means, {Axis::Rank});
-        random.title = tokens + " of a random direction, score";
-        random.definition = "mean over 32 random unit directions of their largest token scores, by rank";
-        add(std::move(random));
+        }
         return Done{};
     }
 
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
     const Task& m_task;
-    PerHead m_sigma[2]; // qk, ov
-    PerHead m_cosine;
-    BlockArrays m_blocks[2];        // qk, ov
-    std::vector<SideLists> m_lists; // as directionSides
+    RealNumbers m_cosine;
+    RealNumbers m_sigma[2];        // qk, ov
+    BlockArrays m_blocks[2];       // qk, ov
+    std::vector<EndLists> m_lists; // as directionSides
 };
 
 Result<ResultSet> runSingularTokens(const AnalysisContext& context, const Task& task)
@@ -268,6 +244,7 @@ Analysis singularTokensAnalysis()
             .whyNot = appliesAlways,
             .cost = singularTokensCost,
             .run = runSingularTokens,
+            .arrays = singularTokensArrays(),
             .pictures = singularTokensPictures(),
             .followsFilter = true};
 }

@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/random_heads.h"
 #include "core/circuits/spectrum.h"
 #include "core/results/picture_of.h"
@@ -15,6 +15,61 @@ namespace {
 
 constexpr const char* spectrumShapesFolder = "analyses/spectrum_shapes/";
 constexpr double mostOverlaid = 1e7; // numbers of the lines of all heads of a layer, head by head
+
+std::string shapesPath(CircuitKind kind, const char* name)
+{
+    return spectrumShapesFolder + std::string(circuitName(kind)) + name;
+}
+
+/// \param kind Qk also stands for OV, which has the same null
+std::string shapesNullPath(CircuitKind kind, const char* name)
+{
+    return isFull(kind) ? shapesPath(kind, "_") + name : spectrumShapesFolder + std::string(name);
+}
+
+constexpr std::array shapesNullCircuits{CircuitKind::Qk, CircuitKind::FullQk, CircuitKind::FullOv};
+
+std::vector<ArraySpec> spectrumShapesArrays()
+{
+    std::vector<ArraySpec> all;
+    for (const CircuitKind kind : circuitKinds) {
+        const std::string name(circuitName(kind));
+        const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
+        all.push_back({shapesPath(kind, "_normalised"), headAxes({Axis::SingularValue}),
+                       "Largest = 1, " + name, "σ_k/σ_1" + where});
+        all.push_back({shapesPath(kind, "_cumulative"), headAxes({Axis::SingularValue}),
+                       "Energy up to k, " + name, "(σ_1² + … + σ_k²)/Σσ²" + where});
+        all.push_back({shapesPath(kind, "_by_layer"),
+                       {Axis::Layer, Axis::SingularValue},
+                       "Mean of a layer's heads, " + name,
+                       "mean over the heads asked for of a layer of σ_k/σ_1" + where});
+        all.push_back({.path = shapesPath(kind, "_of_layer"),
+                       .axes = headAxes({Axis::Member, Axis::SingularValue}),
+                       .title = "All heads of the layer, " + name,
+                       .definition = "σ_k/σ_1 of every head of the same layer" + where,
+                       .condition = "up to ten million numbers"});
+    }
+    for (const CircuitKind kind : shapesNullCircuits) {
+        const std::string of = kind == CircuitKind::FullQk ? ", full QK"
+            : kind == CircuitKind::FullOv                  ? ", full OV"
+                                                           : ", QK and OV";
+        const std::string where = ", mean over random heads, σ = singular values of "
+            + std::string(kind == CircuitKind::Qk ? "W_Q W_Kᵀ or W_V W_O" : circuitFormula(kind))
+            + " with Gaussian factors in place of the head's";
+        const auto add = [&](const char* name, const char* title, const char* formula) {
+            all.push_back({.path = shapesNullPath(kind, name),
+                           .axes = {Axis::SingularValue},
+                           .title = title + of,
+                           .definition = formula + where,
+                           .condition = isFull(kind) ? "E and W_U finite and not zero" : ""});
+        };
+        add("normalised_null", "Of Gaussian factors, largest = 1", "σ_k/σ_1");
+        add("cumulative_null", "Energy of Gaussian factors", "(σ_1² + … + σ_k²)/Σσ²");
+    }
+    for (ArraySpec& spec : all)
+        spec.range = {0.0, 1.0};
+    return all;
+}
 
 struct Shape {
     std::vector<double> normalised, cumulative; // both empty: none
@@ -64,7 +119,7 @@ public:
     explicit SpectrumShapes(const AnalysisContext& context)
         : m_context(context)
         , m_config(context.circuits.config())
-        , m_normalised(circuitKinds.size(), PerHead(m_config, m_config.dHead))
+        , m_normalised(circuitKinds.size(), RealNumbers::perHead(m_config, m_config.dHead))
         , m_cumulative(m_normalised)
     {
     }
@@ -92,126 +147,79 @@ public:
         });
         if (!done)
             return done.error();
-        ResultSet results;
-        results.warnings = *done;
+        Results results = resultsOf(m_context, spectrumShapesArrays());
+        results.warn(*done);
         for (const CircuitKind kind : circuitKinds)
-            addCircuit(results, kind);
-        for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::FullQk, CircuitKind::FullOv}) {
+            putCircuit(results, kind);
+        for (const CircuitKind kind : shapesNullCircuits) {
             const auto chance = shapeOfChance(m_context, kind, task);
             if (!chance)
                 return chance.error();
-            if (!chance->normalised.empty())
-                addNulls(results, kind, *chance);
+            if (chance->normalised.empty())
+                continue;
+            embed(results.put(shapesNullPath(kind, "normalised_null"), chance->normalised), kind);
+            embed(results.put(shapesNullPath(kind, "cumulative_null"), chance->cumulative), kind);
         }
-        return results;
+        return std::move(results).finish();
     }
 
 private:
-    void addCircuit(ResultSet& results, CircuitKind kind)
+    void putCircuit(Results& results, CircuitKind kind) const
     {
-        const std::string name(circuitName(kind));
-        const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
-        PerHead& normalised = m_normalised[static_cast<std::size_t>(kind)];
-        add(results,
-            normalised.array(precision(), spectrumShapesFolder + name + "_normalised", "Largest = 1, " + name,
-                             "σ_k/σ_1" + where, Axis::SingularValue),
-            kind);
-        add(results,
-            m_cumulative[static_cast<std::size_t>(kind)].array(
-                precision(), spectrumShapesFolder + name + "_cumulative", "Energy up to k, " + name,
-                "(σ_1² + … + σ_k²)/Σσ²" + where, Axis::SingularValue),
-            kind);
-        addLayerMeans(results, kind, normalised);
+        const RealNumbers& normalised = m_normalised[static_cast<std::size_t>(kind)];
+        embed(results.put(shapesPath(kind, "_normalised"), normalised), kind);
+        embed(results.put(shapesPath(kind, "_cumulative"), m_cumulative[static_cast<std::size_t>(kind)]),
+              kind);
+        embed(results.put(shapesPath(kind, "_by_layer"), layerMeans(normalised)), kind);
         if (isOverlaid(m_config))
-            addOverlay(results, kind, normalised);
+            embed(results.put(shapesPath(kind, "_of_layer"), overlay(normalised)), kind);
     }
 
-    /// Adds the mean over the heads that have a shape, one line per layer.
-    void addLayerMeans(ResultSet& results, CircuitKind kind, PerHead& normalised) const
+    /// Returns the mean over the heads that have a shape, one line per layer; NaN if none has.
+    RealNumbers layerMeans(const RealNumbers& normalised) const
     {
-        const auto width = static_cast<std::size_t>(m_config.dHead);
-        std::vector<double> means;
+        RealNumbers means(
+            {static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.dHead)});
         for (int layer = 0; layer < m_config.nLayers; ++layer) {
-            std::vector<double> sum(width, 0.0);
+            const std::span<double> mean = means.list(static_cast<std::size_t>(layer));
+            std::fill(mean.begin(), mean.end(), 0.0);
             int heads = 0;
             for (int head = 0; head < m_config.nHeads; ++head) {
-                const std::span<double> line = normalised.row({layer, head});
+                const std::span<const double> line = normalised.of({layer, head});
                 if (std::isnan(line[0]))
                     continue;
-                std::transform(line.begin(), line.end(), sum.begin(), sum.begin(), std::plus<>());
+                std::transform(line.begin(), line.end(), mean.begin(), mean.begin(), std::plus<>());
                 ++heads;
             }
-            for (const double value : sum)
-                means.push_back(value / heads); // 0/0: NaN
+            for (double& value : mean)
+                value /= heads; // 0/0: NaN
         }
-        ResultArray array =
-            realArray(precision(), spectrumShapesFolder + std::string(circuitName(kind)) + "_by_layer",
-                      {static_cast<std::size_t>(m_config.nLayers), width}, std::move(means),
-                      {Axis::Layer, Axis::SingularValue});
-        array.title = "Mean of a layer's heads, " + std::string(circuitName(kind));
-        array.definition = "mean over the heads asked for of a layer of σ_k/σ_1, σ = singular values of "
-            + std::string(circuitFormula(kind));
-        add(results, std::move(array), kind);
+        return means;
     }
 
-    /// Adds the lines of all heads in a head's layer, so that the picture shows the selected head's layer.
-    void addOverlay(ResultSet& results, CircuitKind kind, PerHead& normalised) const
+    /// Returns the lines of all heads in a head's layer, so that the picture shows the selected head's layer.
+    RealNumbers overlay(const RealNumbers& normalised) const
     {
-        PerHead overlay(m_config, m_config.nHeads * m_config.dHead);
+        RealNumbers all = RealNumbers::perHead(m_config, m_config.nHeads, m_config.dHead);
         for (const HeadId head : selectedHeads(m_config, m_context.options)) {
-            const std::span<double> lines = overlay.row(head);
+            const std::span<double> lines = all.of(head);
             for (int member = 0; member < m_config.nHeads; ++member) {
-                const std::span<double> line = normalised.row({head.layer, member});
+                const std::span<const double> line = normalised.of({head.layer, member});
                 std::copy(line.begin(), line.end(), lines.begin() + std::ptrdiff_t(member) * m_config.dHead);
             }
         }
-        ResultArray array =
-            overlay.array(precision(), spectrumShapesFolder + std::string(circuitName(kind)) + "_of_layer",
-                          "All heads of the layer, " + std::string(circuitName(kind)),
-                          "σ_k/σ_1 of every head of the same layer, σ = singular values of "
-                              + std::string(circuitFormula(kind)),
-                          Axis::SingularValue);
-        array.shape.back() = static_cast<std::size_t>(m_config.nHeads);
-        array.shape.push_back(static_cast<std::size_t>(m_config.dHead));
-        array.axes.insert(array.axes.end() - 1, Axis::Member);
-        add(results, std::move(array), kind);
+        return all;
     }
 
-    /// \param kind Qk also stands for OV, which has the same null
-    void addNulls(ResultSet& results, CircuitKind kind, const Shape& chance) const
+    void embed(ResultArray& array, CircuitKind kind) const
     {
-        const std::string name = isFull(kind) ? std::string(circuitName(kind)) + "_" : std::string();
-        const std::string of = kind == CircuitKind::FullQk ? ", full QK"
-            : kind == CircuitKind::FullOv                  ? ", full OV"
-                                                           : ", QK and OV";
-        const std::string where = ", mean over random heads, σ = singular values of "
-            + std::string(kind == CircuitKind::Qk ? "W_Q W_Kᵀ or W_V W_O" : circuitFormula(kind))
-            + " with Gaussian factors in place of the head's";
-        const auto addLine = [&](const char* shape, const char* title, const char* formula,
-                                 const std::vector<double>& values) {
-            ResultArray array = realArray(precision(), spectrumShapesFolder + name + shape, {values.size()},
-                                          values, {Axis::SingularValue});
-            array.title = title + of;
-            array.definition = formula + where;
-            add(results, std::move(array), kind);
-        };
-        addLine("normalised_null", "Of Gaussian factors, largest = 1", "σ_k/σ_1", chance.normalised);
-        addLine("cumulative_null", "Energy of Gaussian factors", "(σ_1² + … + σ_k²)/Σσ²", chance.cumulative);
-    }
-
-    void add(ResultSet& results, ResultArray array, CircuitKind kind) const
-    {
-        array.range = {0.0, 1.0};
         if (isFull(kind))
             array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
-        results.arrays.push_back(std::move(array));
     }
-
-    Precision precision() const { return m_context.options.precision; }
 
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
-    std::vector<PerHead> m_normalised, m_cumulative; // as circuitKinds
+    std::vector<RealNumbers> m_normalised, m_cumulative; // as circuitKinds
 };
 
 Result<ResultSet> runSpectrumShapes(const AnalysisContext& context, const Task& task)
@@ -276,6 +284,7 @@ Analysis spectrumShapesAnalysis()
             .whyNot = appliesAlways,
             .cost = spectrumShapesCost,
             .run = runSpectrumShapes,
+            .arrays = spectrumShapesArrays(),
             .pictures = spectrumShapesPictures()};
 }
 

@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/random_heads.h"
 #include "core/circuits/random_matrix.h"
 #include "core/results/picture_of.h"
@@ -18,6 +18,42 @@ namespace {
 
 constexpr int symmetryNullHeads = 16;
 constexpr const char* symmetryFolder = "analyses/symmetry/";
+
+constexpr const char* scoreFormula = "‖½(M + Mᵀ)‖²_F / ‖M‖²_F";
+constexpr const char* directionFormula =
+    "(Σ column excess − Σ row excess) / (Σ both), excess of norms over mean + 2 standard deviations; 1: some keys stand out, −1: some queries";
+constexpr const char* positiveFormula = "Σ max(λ, 0) / Σ|λ|, λ = eigenvalues of ½(M + Mᵀ)";
+
+std::vector<ArraySpec> symmetryArrays()
+{
+    std::vector<ArraySpec> all;
+    const auto add = [&](const char* name, const char* title, const std::string& definition) {
+        all.push_back({symmetryFolder + std::string(name), headAxes(), title, definition + ", M = W_Q W_Kᵀ"});
+    };
+    add("symmetry", "Symmetry of QK", scoreFormula);
+    all.back().range = {0.0, 1.0};
+    add("direction", "Directionality of QK", directionFormula);
+    all.back().range = {-1.0, 1.0};
+    add("positive", "Positive part of QK's symmetric part", positiveFormula);
+    all.back().range = {0.0, 1.0};
+    add("symmetric_norm", "Norm of QK's symmetric part", "‖½(M + Mᵀ)‖_F");
+    add("antisymmetric_norm", "Norm of QK's antisymmetric part", "‖½(M − Mᵀ)‖_F");
+    all.push_back(
+        {symmetryFolder + std::string("eigenvalues"), headAxes({Axis::Eigenvalue}),
+         "Eigenvalues of QK's symmetric part",
+         "eigenvalues of ½(M + Mᵀ), M = W_Q W_Kᵀ, falling, those that can differ from 0; padded with 0"});
+    const auto addLayer = [&](const char* name, const char* title, const std::string& formula, double least) {
+        all.push_back({.path = symmetryFolder + std::string(name),
+                       .axes = {Axis::Layer},
+                       .title = title,
+                       .definition = formula + ", M = Σ_h W_Q W_Kᵀ over the heads of a layer",
+                       .range = {{least, 1.0}}});
+    };
+    addLayer("layer_symmetry", "Symmetry of a layer's QK", scoreFormula, 0);
+    addLayer("layer_direction", "Directionality of a layer's QK", directionFormula, -1);
+    addLayer("layer_positive", "Positive part of a layer's QK", positiveFormula, 0);
+    return all;
+}
 
 /// Symmetry measures of one M = W_Q W_Kᵀ.
 struct Symmetry {
@@ -133,17 +169,17 @@ Result<RandomHeads> symmetryOfRandomHeads(const ModelConfig& config, std::uint64
 }
 
 struct SymmetryNumbers {
-    PerHead score, direction, positive, symmetricNorm, antisymmetricNorm, eigenvalues;
+    RealNumbers score, direction, positive, symmetricNorm, antisymmetricNorm, eigenvalues;
     EntrySquares squares;
     std::vector<Symmetry> layers;
 
     explicit SymmetryNumbers(const ModelConfig& config)
-        : score(config)
-        , direction(config)
-        , positive(config)
-        , symmetricNorm(config)
-        , antisymmetricNorm(config)
-        , eigenvalues(config, 2 * config.dHead)
+        : score(RealNumbers::perHead(config))
+        , direction(score)
+        , positive(score)
+        , symmetricNorm(score)
+        , antisymmetricNorm(score)
+        , eigenvalues(RealNumbers::perHead(config, 2 * config.dHead))
         , squares(config)
         , layers(static_cast<std::size_t>(config.nLayers),
                  Symmetry{notComputed, notComputed, notComputed, notComputed, notComputed, {}})
@@ -191,11 +227,6 @@ Result<Done> readSymmetryLayers(const AnalysisContext& context, const Task& task
     });
 }
 
-constexpr const char* scoreFormula = "‖½(M + Mᵀ)‖²_F / ‖M‖²_F";
-constexpr const char* directionFormula =
-    "(Σ column excess − Σ row excess) / (Σ both), excess of norms over mean + 2 standard deviations; 1: some keys stand out, −1: some queries";
-constexpr const char* positiveFormula = "Σ max(λ, 0) / Σ|λ|, λ = eigenvalues of ½(M + Mᵀ)";
-
 /// Returns the null of the score s. For Gaussian factors tr(M M) is d r ± √2 d r, and ‖M‖² about d² r.
 HeadNull scoreNull(const ModelConfig& config)
 {
@@ -203,66 +234,39 @@ HeadNull scoreNull(const ModelConfig& config)
     return {0.5 + 0.5 / d, std::sqrt(0.5) / d};
 }
 
-void addHeads(ResultSet& results, const SymmetryNumbers& numbers, const AnalysisContext& context,
-              const RandomHeads& random)
+void putSymmetryHeads(Results& results, const SymmetryNumbers& numbers, const ModelConfig& config,
+                      const RandomHeads& random)
 {
-    const Precision precision = context.options.precision;
-    const char* where = ", M = W_Q W_Kᵀ";
-    const auto add = [&](const PerHead& values, const char* name, const char* title, const char* formula) {
-        results.arrays.push_back(
-            values.array(precision, symmetryFolder + std::string(name), title, std::string(formula) + where));
-        return &results.arrays.back();
+    const std::string folder = symmetryFolder;
+    const auto putScore = [&](const char* name, const RealNumbers& values, const HeadNull& null) {
+        ResultArray& array = results.put(folder + name, values);
+        array.nullMean = null.mean;
+        array.nullDeviation = null.deviation;
     };
-    const auto addScore = [&](const PerHead& values, const char* name, const char* title, const char* formula,
-                              const HeadNull& null) {
-        ResultArray* array = add(values, name, title, formula);
-        array->nullMean = null.mean;
-        array->nullDeviation = null.deviation;
-        array->range = {null.mean == 0 ? -1.0 : 0.0, 1.0};
-    };
-    addScore(numbers.score, "symmetry", "Symmetry of QK", scoreFormula, scoreNull(context.circuits.config()));
-    addScore(numbers.direction, "direction", "Directionality of QK", directionFormula,
-             {0, random.directionDeviation});
-    addScore(numbers.positive, "positive", "Positive part of QK's symmetric part", positiveFormula,
-             {0.5, random.positiveDeviation});
+    putScore("symmetry", numbers.score, scoreNull(config));
+    putScore("direction", numbers.direction, {0, random.directionDeviation});
+    putScore("positive", numbers.positive, {0.5, random.positiveDeviation});
     const double scale = numbers.squares.scaleOf(CircuitKind::Qk);
-    setNull(*add(numbers.symmetricNorm, "symmetric_norm", "Norm of QK's symmetric part", "‖½(M + Mᵀ)‖_F"),
-            random.symmetricNorm.times(scale));
-    setNull(*add(numbers.antisymmetricNorm, "antisymmetric_norm", "Norm of QK's antisymmetric part",
-                 "‖½(M − Mᵀ)‖_F"),
+    setNull(results.put(folder + "symmetric_norm", numbers.symmetricNorm), random.symmetricNorm.times(scale));
+    setNull(results.put(folder + "antisymmetric_norm", numbers.antisymmetricNorm),
             random.antisymmetricNorm.times(scale));
-    results.arrays.push_back(numbers.eigenvalues.array(
-        precision, symmetryFolder + std::string("eigenvalues"), "Eigenvalues of QK's symmetric part",
-        "eigenvalues of ½(M + Mᵀ), M = W_Q W_Kᵀ, falling, those that can differ from 0; padded with 0",
-        Axis::Eigenvalue));
+    results.put(folder + "eigenvalues", numbers.eigenvalues);
 }
 
-void addLayers(ResultSet& results, const SymmetryNumbers& numbers, const AnalysisContext& context)
+void putSymmetryLayers(Results& results, const SymmetryNumbers& numbers, const ModelConfig& config)
 {
-    const auto add = [&](const char* name, const char* title, const char* formula, double Symmetry::*member) {
+    const auto put = [&](const char* name, double Symmetry::*member) -> ResultArray& {
         std::vector<double> values;
         values.reserve(numbers.layers.size());
         for (const Symmetry& layer : numbers.layers)
             values.push_back(layer.*member);
-        ResultArray array = realArray(context.options.precision, symmetryFolder + std::string(name),
-                                      {values.size()}, values, {Axis::Layer});
-        array.title = title;
-        array.definition = std::string(formula) + ", M = Σ_h W_Q W_Kᵀ over the heads of a layer";
-        results.arrays.push_back(std::move(array));
-        return &results.arrays.back();
+        return results.put(symmetryFolder + std::string(name), std::move(values));
     };
-    ResultArray* score = add("layer_symmetry", "Symmetry of a layer's QK", scoreFormula, &Symmetry::score);
-    score->nullMean = scoreNull(context.circuits.config()).mean;
-    score->nullDeviation = scoreNull(context.circuits.config()).deviation;
-    score->range = {0.0, 1.0};
-    ResultArray* direction =
-        add("layer_direction", "Directionality of a layer's QK", directionFormula, &Symmetry::direction);
-    direction->nullMean = 0.0;
-    direction->range = {-1.0, 1.0};
-    ResultArray* positive =
-        add("layer_positive", "Positive part of a layer's QK", positiveFormula, &Symmetry::positive);
-    positive->nullMean = 0.5;
-    positive->range = {0.0, 1.0};
+    ResultArray& score = put("layer_symmetry", &Symmetry::score);
+    score.nullMean = scoreNull(config).mean;
+    score.nullDeviation = scoreNull(config).deviation;
+    put("layer_direction", &Symmetry::direction).nullMean = 0.0;
+    put("layer_positive", &Symmetry::positive).nullMean = 0.5;
 }
 
 Result<ResultSet> runSymmetry(const AnalysisContext& context, const Task& task)
@@ -285,11 +289,11 @@ Result<ResultSet> runSymmetry(const AnalysisContext& context, const Task& task)
     const auto random = symmetryOfRandomHeads(config, context.options.inputs.seed);
     if (!random)
         return random.error();
-    ResultSet results;
-    results.warnings = *done;
-    addHeads(results, numbers, context, *random);
-    addLayers(results, numbers, context);
-    return results;
+    Results results = resultsOf(context, symmetryArrays());
+    results.warn(*done);
+    putSymmetryHeads(results, numbers, config, *random);
+    putSymmetryLayers(results, numbers, config);
+    return std::move(results).finish();
 }
 
 AnalysisCost symmetryCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -335,6 +339,7 @@ Analysis symmetryAnalysis()
         .whyNot = appliesAlways,
         .cost = symmetryCost,
         .run = runSymmetry,
+        .arrays = symmetryArrays(),
         .pictures = symmetryPictures(),
         .followsMetric = true};
 }

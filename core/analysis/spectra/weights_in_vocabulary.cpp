@@ -1,8 +1,7 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/spectra/gram_inverse.h"
 #include "core/analysis/spectra/random_list.h"
-#include "core/analysis/top_lists.h"
 #include "core/base/parallel.h"
 #include "core/circuits/mlp_tokens.h"
 #include "core/circuits/singular_directions.h"
@@ -12,6 +11,7 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <span>
 
 namespace headwise {
 
@@ -34,6 +34,7 @@ struct WeightsInVocabularyPart {
     /// Whether to list the tokens that add up to the column (by the pseudoinverse) instead of its products with tokens.
     bool isInverse;
     bool isOfMlp = false;
+    bool isGate = false;
 };
 constexpr std::array<WeightsInVocabularyPart, 8> headParts{
     {{"W_V", "E W_V, column by column", false, false},
@@ -47,12 +48,56 @@ constexpr std::array<WeightsInVocabularyPart, 8> headParts{
 constexpr std::array<WeightsInVocabularyPart, 6> mlpParts{
     {{"W_in", "E W_in, column by column", false, false, true},
      {"W_out", "W_out W_U, row by row", true, false, true},
-     {"W_gate", "E W_gate, column by column", false, false, true},
+     {"W_gate", "E W_gate, column by column", false, false, true, true},
      {"W_in_pinv", "(Eᵀ)⁺ W_in, column by column", false, true, true},
      {"W_out_pinv", "W_out (W_Uᵀ)⁺, row by row", true, true, true},
-     {"W_gate_pinv", "(Eᵀ)⁺ W_gate, column by column", false, true, true}}};
+     {"W_gate_pinv", "(Eᵀ)⁺ W_gate, column by column", false, true, true, true}}};
 constexpr std::size_t mlpMatrices = mlpParts.size() / 2;
-constexpr std::size_t gatePart = 2; // of them
+
+/// \param length of the lists, "100 "; empty: any \param which rows: "l = k"
+std::string overlapFormula(const std::string& length, const char* which)
+{
+    return "Jaccard index of the " + length + "largest entries of E W_V[:, k] and of W_O[l, :] W_U, the "
+        + std::to_string(comparedColumns) + " longest columns of W_V; mean over " + which;
+}
+
+std::vector<ArraySpec> weightsInVocabularyArrays()
+{
+    const std::string folder = weightsInVocabularyFolder;
+    std::vector<ArraySpec> all{{folder + "overlap", headAxes(),
+                                "Tokens shared by W_V's columns and W_O's rows", overlapFormula("", "l = k")},
+                               {folder + "overlap_null", headAxes(),
+                                "Tokens shared by W_V's columns and other rows of W_O",
+                                overlapFormula("", "l ≠ k")}};
+    for (ArraySpec& spec : all)
+        spec.range = {0.0, 1.0};
+    const auto add = [&](const WeightsInVocabularyPart& part, const std::vector<ArrayAxis>& axes) {
+        const std::size_t first = all.size();
+        const std::string name = part.name;
+        std::vector<ArrayAxis> listAxes = axes;
+        listAxes.emplace_back(Axis::Rank);
+        addEndSpecs(all,
+                    {folder + name, listAxes, "Tokens of " + name,
+                     std::string(part.formula) + ", the " + std::to_string(listedColumns)
+                         + " longest, by falling length"});
+        all.push_back(
+            {folder + name + "_null", listAxes,
+             "Tokens of a random direction of the length of " + name + ", score",
+             "mean over 32 random directions as long as the listed column (row) of their largest token scores"});
+        all.push_back({.path = folder + name + "_column",
+                       .axes = axes,
+                       .title = "Which of " + name,
+                       .definition = "index of the listed column (row, of what writes) of " + name,
+                       .type = NumberType::Whole});
+        for (ArraySpec& spec : std::span(all).subspan(first))
+            spec.condition = part.isGate ? "gated MLPs" : part.isOfMlp ? "MLPs without experts" : "";
+    };
+    for (const WeightsInVocabularyPart& part : headParts)
+        add(part, headAxes({Axis::Column}));
+    for (const WeightsInVocabularyPart& part : mlpParts)
+        add(part, {Axis::Layer, Axis::Neuron});
+    return all;
+}
 
 /// Indices of the longest columns, ties to the lower index.
 std::vector<int> longest(const Matrix<double>& columns, int count)
@@ -81,16 +126,15 @@ struct Overlap {
 
 /// Lists and numbers of all heads or of all MLPs.
 struct Lists {
-    TopLists top, bottom;
-    std::vector<double> null; // as the values of `top`
-    std::vector<std::int32_t> column;
+    EndLists tokens;
+    RealNumbers null; // as the values
+    WholeNumbers column;
 
-    Lists(const std::vector<ArrayAxis>& axes, const std::vector<std::size_t>& shape)
-        : top(axes, shape)
-        , bottom(axes, shape)
-        , null(std::accumulate(shape.begin(), shape.end(), std::size_t(1), std::multiplies<>()),
-               std::numeric_limits<double>::quiet_NaN())
-        , column(std::accumulate(shape.begin(), shape.end() - 1, std::size_t(1), std::multiplies<>()), -1)
+    /// \param shape of the tokens
+    explicit Lists(const std::vector<std::size_t>& shape)
+        : tokens(shape)
+        , null(shape)
+        , column({shape.begin(), shape.end() - 1})
     {
     }
 };
@@ -109,21 +153,18 @@ public:
         : m_context(context)
         , m_config(context.circuits.config())
         , m_task(task)
-        , m_overlap(m_config)
-        , m_shuffled(m_config)
+        , m_overlap(RealNumbers::perHead(m_config))
+        , m_shuffled(m_overlap)
         , m_isAsked(static_cast<std::size_t>(m_config.nLayers), false)
     {
         for (const HeadId head : selectedHeads(m_config, context.options))
             m_isAsked[static_cast<std::size_t>(head.layer)] = true;
-        const auto layers = static_cast<std::size_t>(m_config.nLayers);
         for (const WeightsInVocabularyPart& part : headParts)
-            m_heads.emplace_back(std::vector<std::string>{Axis::Layer, Axis::Head, Axis::Column, Axis::Rank},
-                                 std::vector<std::size_t>{layers, static_cast<std::size_t>(m_config.nHeads),
-                                                          columns(m_config.dHead), length(part.writes)});
+            m_heads.emplace_back(
+                RealNumbers::perHead(m_config, columns(m_config.dHead), length(part.writes)).shape());
         for (const WeightsInVocabularyPart& part : mlpParts)
-            m_mlps.emplace_back(
-                std::vector<std::string>{Axis::Layer, Axis::Neuron, Axis::Rank},
-                std::vector<std::size_t>{layers, columns(m_config.dMlp), length(part.writes)});
+            m_mlps.emplace_back(std::vector<std::size_t>{static_cast<std::size_t>(m_config.nLayers),
+                                                         columns(m_config.dMlp), length(part.writes)});
     }
 
     Result<ResultSet> run()
@@ -136,16 +177,16 @@ public:
             return done.error();
         if (const auto mlps = readMlps(); !mlps)
             return mlps.error();
-        ResultSet results;
-        results.warnings = *done;
-        addOverlap(results);
+        Results results = resultsOf(m_context, weightsInVocabularyArrays());
+        results.warn(*done);
+        putOverlap(results);
         for (std::size_t i = 0; i < headParts.size(); ++i)
-            addLists(results, headParts[i], m_heads[i], {Axis::Layer, Axis::Head, Axis::Column});
+            putLists(results, headParts[i], m_heads[i]);
         for (std::size_t i = 0; i < mlpParts.size() && hasMlps(); ++i) {
-            if (i % mlpMatrices != gatePart || m_config.gatedMlp)
-                addLists(results, mlpParts[i], m_mlps[i], {Axis::Layer, Axis::Neuron});
+            if (!mlpParts[i].isGate || m_config.gatedMlp)
+                putLists(results, mlpParts[i], m_mlps[i]);
         }
-        return results;
+        return std::move(results).finish();
     }
 
 private:
@@ -234,15 +275,14 @@ private:
         const auto shown = std::min(order.size(), static_cast<std::size_t>(listedColumns));
         for (std::size_t i = 0; i < shown; ++i) {
             const RowVector<double> line = scores->col(static_cast<Eigen::Index>(i)).transpose();
-            const TokenEnds found =
-                ends(line, static_cast<int>(lists.top.length()), m_context.options.unusedTokens);
-            lists.top.set(first + i, found.top);
-            lists.bottom.set(first + i, found.bottom);
-            lists.column[first + i] = order[i];
+            lists.tokens.set(
+                first + i,
+                ends(line, static_cast<int>(lists.tokens.top.length()), m_context.options.unusedTokens));
+            lists.column.values()[first + i] = order[i];
             const double norm = vectors.col(order[i]).norm();
             const std::vector<double>& random = by.random[part.isInverse ? 1 : 0].means;
-            for (std::size_t rank = 0; rank < random.size(); ++rank)
-                lists.null[(first + i) * random.size() + rank] = norm * random[rank];
+            std::transform(random.begin(), random.end(), lists.null.list(first + i).begin(),
+                           [norm](double mean) { return norm * mean; });
         }
         return scores;
     }
@@ -339,73 +379,47 @@ private:
             });
     }
 
-    void addOverlap(ResultSet& results) const
+    void putOverlap(Results& results) const
     {
-        const Precision precision = m_context.options.precision;
-        const std::string tops = "Jaccard index of the " + std::to_string(comparedLength())
-            + " largest entries of E W_V[:, k] and of W_O[l, :] W_U, the " + std::to_string(comparedColumns)
-            + " longest columns of W_V; mean over ";
-        const auto add = [&](const PerHead& values, const char* name, const char* title, const char* which) {
-            ResultArray array =
-                values.array(precision, weightsInVocabularyFolder + std::string(name), title, tops + which);
-            array.range = {0.0, 1.0};
+        const auto put = [&](const char* name, const RealNumbers& values, const char* which) -> ResultArray& {
+            ResultArray& array = results.put(weightsInVocabularyFolder + std::string(name), values);
+            array.definition = overlapFormula(std::to_string(comparedLength()) + " ", which);
             array.attributes["warning"] = std::string(weightsInVocabularyGauge);
             array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
-            results.arrays.push_back(std::move(array));
+            return array;
         };
-        add(m_overlap, "overlap", "Tokens shared by W_V's columns and W_O's rows", "l = k");
         const auto tokens = static_cast<double>(m_context.tokens->E.rows());
         const double share = comparedLength() / tokens;
-        results.arrays.back().nullMean = share / (2 - share); // of two lists chosen by chance
-        add(m_shuffled, "overlap_null", "Tokens shared by W_V's columns and other rows of W_O", "l ≠ k");
+        put("overlap", m_overlap, "l = k").nullMean = share / (2 - share); // of two lists chosen by chance
+        put("overlap_null", m_shuffled, "l ≠ k");
         if (!m_context.tokens->isSquare())
-            results.warnings.push_back(
+            results.warn(
                 "The overlap of W_V and W_O is left out because the embedding and the unembedding have different tokens.");
     }
 
-    void addLists(ResultSet& results, const WeightsInVocabularyPart& part, const Lists& lists,
-                  std::vector<ArrayAxis> axes) const
+    void putLists(Results& results, const WeightsInVocabularyPart& part, const Lists& lists) const
     {
         const std::string path = weightsInVocabularyFolder + std::string(part.name);
-        const std::string name = part.name;
-        std::string of = std::string(part.formula) + ", the " + std::to_string(listedColumns)
-            + " longest, by falling length";
-        if (part.isOfMlp && !part.writes)
-            of += mlp0Reads(m_context.tokens->embedding, m_config);
-        const auto add = [&](ResultArray array) {
-            if (!part.isOfMlp) // neurons have a basis of their own
-                array.attributes["warning"] = std::string(weightsInVocabularyGauge);
+        const std::size_t first = results.arrays().size();
+        putEnds(results, path, lists.tokens);
+        for (ResultArray& array : std::span(results.arrays()).subspan(first)) {
+            if (part.isOfMlp && !part.writes)
+                array.definition += mlp0Reads(m_context.tokens->embedding, m_config);
             if (!part.writes && array.unit == "token")
                 array.attributes["embedding"] = std::string(embeddingName(m_context.tokens->embedding));
-            results.arrays.push_back(std::move(array));
-        };
-        const Precision precision = m_context.options.precision;
-        add(lists.top.ids(path + "_ids", "Tokens of " + name, "the largest entries of " + of));
-        add(lists.top.values(precision, path + "_values", "Tokens of " + name + ", score",
-                             "the largest entries of " + of));
-        add(lists.bottom.ids(path + "_lowest_ids", "Tokens of " + name + ", other end",
-                             "the smallest entries of " + of));
-        add(lists.bottom.values(precision, path + "_lowest_values",
-                                "Tokens of " + name + ", other end, score", "the smallest entries of " + of));
-        std::vector<std::size_t> shape = results.arrays.back().shape;
-        std::vector<ArrayAxis> listAxes = axes;
-        listAxes.emplace_back(Axis::Rank);
-        ResultArray null = realArray(precision, path + "_null", shape, lists.null, listAxes);
-        null.title = "Tokens of a random direction of the length of " + name + ", score";
-        null.definition =
-            "mean over 32 random directions as long as the listed column (row) of their largest token scores";
-        add(std::move(null));
-        shape.pop_back();
-        ResultArray column = integerArray(path + "_column", std::move(shape), lists.column, std::move(axes));
-        column.title = "Which of " + name;
-        column.definition = "index of the listed column (row, of what writes) of " + name;
-        results.arrays.push_back(std::move(column));
+        }
+        results.put(path + "_null", lists.null);
+        for (ResultArray& array : std::span(results.arrays()).subspan(first)) {
+            if (!part.isOfMlp) // neurons have a basis of their own
+                array.attributes["warning"] = std::string(weightsInVocabularyGauge);
+        }
+        results.put(path + "_column", lists.column);
     }
 
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
     const Task& m_task;
-    PerHead m_overlap, m_shuffled;
+    RealNumbers m_overlap, m_shuffled;
     std::vector<bool> m_isAsked;        // [n_layers]
     std::vector<Lists> m_heads, m_mlps; // as headParts, mlpParts
     std::array<Vectors, 4> m_vectors;   // as Which
@@ -494,6 +508,7 @@ Analysis weightsInVocabularyAnalysis()
         .whyNot = appliesAlways,
         .cost = weightsInVocabularyCost,
         .run = runWeightsInVocabulary,
+        .arrays = weightsInVocabularyArrays(),
         .pictures = weightsInVocabularyPictures(),
         .followsFilter = true};
 }

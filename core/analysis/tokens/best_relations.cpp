@@ -2,7 +2,6 @@
 
 #include "core/analysis/shared/cards.h"
 #include "core/analysis/tokens/relation_questions.h"
-#include "core/analysis/top_lists.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,11 +43,29 @@ double rankInLine(const RowVector<double>& line, int token, const std::vector<bo
     return larger;
 }
 
+std::vector<ArraySpec> bestRelationArrays()
+{
+    const std::string condition = "with a tokenizer, where the token begins a pair of a relation";
+    return {
+        {.path = "analyses/token_card/relation_rank",
+         .axes = headAxes(),
+         .title = "Rank of the best relation",
+         .definition =
+             "the smallest rank in the asked token's row of E W_V W_O W_U that a target of a pair (token, target) of any relation has",
+         .condition = condition},
+        {.path = "analyses/token_card/relation",
+         .axes = headAxes(),
+         .title = "Best relation",
+         .definition =
+             "the first relation with the rank of relation_rank, an index into relations; -1 where there is none",
+         .type = NumberType::Whole,
+         .condition = condition}};
+}
+
 BestRelations::BestRelations(const AnalysisContext& context, int token)
     : m_context(context)
-    , m_rank(context.circuits.config())
-    , m_relation(
-          static_cast<std::size_t>(context.circuits.config().nLayers) * context.circuits.config().nHeads, -1)
+    , m_rank(RealNumbers::perHead(context.circuits.config()))
+    , m_relation(WholeNumbers::perHead(context.circuits.config()))
 {
     if (!context.options.inputs.tokenizer)
         return;
@@ -73,36 +90,23 @@ void BestRelations::put(HeadId head, const RowVector<double>& line, const std::v
             continue;
         best = rank;
         m_rank.set(head, rank);
-        m_relation[static_cast<std::size_t>(head.layer) * m_context.circuits.config().nHeads + head.head] =
-            relation;
+        m_relation.set(head, relation);
     }
 }
 
-void BestRelations::addTo(ResultSet& results) const
+void BestRelations::putInto(Results& results) const
 {
     if (m_targets.empty())
         return;
     const ModelConfig& config = m_context.circuits.config();
-    const std::string folder = "analyses/token_card/";
-    ResultArray rank = m_rank.array(
-        m_context.options.precision, folder + "relation_rank", "Rank of the best relation",
-        "the smallest rank in the asked token's row of E W_V W_O W_U that a target of a pair (token, target) of any relation has");
     const auto unused = unusedOf(m_context.options, config.dVocabOut);
     const auto n = static_cast<double>(config.dVocabOut - std::count(unused.begin(), unused.end(), true));
     const auto [mean, deviation] = smallestRank(n, distinctTargets(m_targets));
+    ResultArray& rank = results.put("analyses/token_card/relation_rank", m_rank);
     rank.nullMean = mean;
     rank.nullDeviation = deviation;
     rank.range = {0.0, std::max(0.0, n - 1)};
-    results.arrays.push_back(std::move(rank));
-    ResultArray relation =
-        integerArray(folder + "relation",
-                     {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads)},
-                     m_relation, {Axis::Layer, Axis::Head});
-    relation.title = "Best relation";
-    relation.definition =
-        "the first relation with the rank of relation_rank, an index into relations; -1 where there is none";
-    relation.attributes["relations"] = m_names;
-    results.arrays.push_back(std::move(relation));
+    results.put("analyses/token_card/relation", m_relation).attributes["relations"] = m_names;
 }
 
 } // namespace headwise

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 
 #include <cstdint>
 #include <string>
@@ -12,6 +12,9 @@ namespace headwise {
 /// Returns how many tokens have a larger number than `token`. \param unused true: a token that is not counted; empty: none
 double rankInLine(const RowVector<double>& line, int token, const std::vector<bool>& unused);
 
+/// Contracts of "analyses/token_card/relation_rank" and "…/relation".
+std::vector<ArraySpec> bestRelationArrays();
+
 /// The pair (token, target) whose target ranks highest, over all relations, for one token and every head.
 class BestRelations {
 public:
@@ -20,15 +23,15 @@ public:
 
     /// Ranks the targets of one head. Threads: several at once, one head each. \param line [V] the token's row of full OV
     void put(HeadId head, const RowVector<double>& line, const std::vector<bool>& unused);
-    /// Adds "analyses/token_card/relation_rank" and "…/relation". Adds nothing if the token is not the source of any pair.
-    void addTo(ResultSet& results) const;
+    /// Puts the arrays of bestRelationArrays(). Puts nothing if the token is not the source of any pair.
+    void putInto(Results& results) const;
 
 private:
     const AnalysisContext& m_context;
     std::vector<std::string> m_names;                    // of all relations, indexed by `relation`
     std::vector<std::pair<std::int32_t, int>> m_targets; // relation, token
-    PerHead m_rank;
-    std::vector<std::int32_t> m_relation; // [n_layers, n_heads], −1
+    RealNumbers m_rank;
+    WholeNumbers m_relation;
 };
 
 } // namespace headwise

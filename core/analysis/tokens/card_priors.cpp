@@ -1,6 +1,5 @@
 #include "core/analysis/tokens/card_priors.h"
 
-#include "core/analysis/per_head.h"
 #include "core/analysis/shared/cards.h"
 #include "core/analysis/shared/mean_tokens.h"
 #include "core/analysis/shared/positions_shown.h"
@@ -10,6 +9,7 @@
 #include "core/model/families/layer_parts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -37,6 +37,28 @@ Eigen::Index cardPriorsMostTokens(const ModelConfig& config)
     return std::max<Eigen::Index>(2, mostDivisors / addedPositions(config));
 }
 
+/// Specs of the three arrays. \param title of the prior \param over the tokens that the mean is over
+std::vector<ArraySpec> priorSpecs(const std::string& title, const std::string& formula,
+                                  const std::string& over)
+{
+    const std::string folder = "analyses/token_card/";
+    std::vector<ArraySpec> specs{{folder + "prior", headAxes(), title, formula + ", of the asked token"},
+                                 {folder + "prior_null_mean", headAxes(), "The same, mean of all tokens",
+                                  "mean over " + over + " of " + formula},
+                                 {folder + "prior_null_deviation", headAxes(),
+                                  "The same, deviation over all tokens",
+                                  "standard deviation over " + over + " of " + formula}};
+    for (ArraySpec& spec : specs)
+        spec.condition = "without norms of queries and keys";
+    return specs;
+}
+
+constexpr const char* priorTitle = "Attended to whatever the query";
+constexpr const char* meanFormula =
+    "T^e = b_Q W_Kᵀ eᵀ/σ̄, e = W_E, σ̄ = mean over positions of σ, as in analyses/token_prior";
+constexpr const char* offsetFormula =
+    "b_Q W_Kᵀ LN(e)ᵀ, e a row of E, without scale, at offset 0 and without positions";
+
 class Priors {
 public:
     explicit Priors(const AnalysisContext& context)
@@ -44,9 +66,9 @@ public:
         , m_config(context.circuits.config())
         , m_isMeanOverPositions(whyNotOneScore(m_config).empty())
         , m_ids(usedIds(context.options.unusedTokens, m_config.dVocab))
-        , m_prior(m_config)
-        , m_mean(m_config)
-        , m_deviation(m_config)
+        , m_prior(RealNumbers::perHead(m_config))
+        , m_mean(m_prior)
+        , m_deviation(m_prior)
     {
         const auto used = static_cast<Eigen::Index>(m_ids.size());
         if (m_isMeanOverPositions) {
@@ -73,20 +95,24 @@ public:
         return Done{};
     }
 
-    void addTo(ResultSet& results) const
+    void putInto(Results& results) const
     {
-        const std::string formula = m_isMeanOverPositions
-            ? "T^e = b_Q W_Kᵀ eᵀ/σ̄, e = W_E, σ̄ = mean over positions of σ, as in analyses/token_prior"
-            : "b_Q W_Kᵀ LN(e)ᵀ, e a row of E, without scale, at offset 0 and without positions";
-        const std::string title = m_isMeanOverPositions ? "Attended to whatever the query"
-                                                        : "Attended to whatever the query, without positions";
-        const std::string over = m_isSample
-            ? "over " + std::to_string(m_ids.size()) + " of the tokens in use, evenly spaced, of "
-            : std::string("over the tokens in use of ");
-        add(results, m_prior, "prior", title, formula + ", of the asked token");
-        add(results, m_mean, "prior_null_mean", "The same, mean of all tokens", "mean " + over + formula);
-        add(results, m_deviation, "prior_null_deviation", "The same, deviation over all tokens",
-            "standard deviation " + over + formula);
+        const std::string title =
+            m_isMeanOverPositions ? priorTitle : std::string(priorTitle) + ", without positions";
+        const std::string over =
+            (m_isSample ? std::to_string(m_ids.size()) + " of the tokens in use, evenly spaced,"
+                        : std::string("the tokens in use"));
+        const auto specs = priorSpecs(title, m_isMeanOverPositions ? meanFormula : offsetFormula, over);
+        const std::array numbers{&m_prior, &m_mean, &m_deviation};
+        for (std::size_t i = 0; i < specs.size(); ++i) {
+            ResultArray& array = results.put(specs[i].path, *numbers[i]);
+            array.title = specs[i].title;
+            array.definition = specs[i].definition;
+            if (m_isMeanOverPositions)
+                array.attributes["assumption"] = std::string("raw tokens, as layer 0 reads them");
+            else
+                array.attributes["embedding"] = std::string(embeddingName(m_context.options.embedding));
+        }
     }
 
 private:
@@ -176,18 +202,6 @@ private:
         return Done{};
     }
 
-    void add(ResultSet& results, const PerHead& values, const char* name, const std::string& title,
-             const std::string& definition) const
-    {
-        ResultArray array = values.array(m_context.options.precision,
-                                         std::string("analyses/token_card/") + name, title, definition);
-        if (m_isMeanOverPositions)
-            array.attributes["assumption"] = std::string("raw tokens, as layer 0 reads them");
-        else
-            array.attributes["embedding"] = std::string(embeddingName(m_context.options.embedding));
-        results.arrays.push_back(std::move(array));
-    }
-
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
     bool m_isMeanOverPositions; // as C4 has it
@@ -195,18 +209,24 @@ private:
     std::vector<int> m_ids; // that the mean is over
     Norm<double> m_norm;    // of layer 0
     Matrix<double> m_positions;
-    PerHead m_prior, m_mean, m_deviation;
+    RealNumbers m_prior, m_mean, m_deviation;
     std::vector<Group> m_groups;
 };
 
 } // namespace
 
-Result<Done> addCardPriors(ResultSet& results, const AnalysisContext& context, const Task& task)
+std::vector<ArraySpec> cardPriorArrays()
+{
+    return priorSpecs(priorTitle, std::string(meanFormula) + "; where that does not apply " + offsetFormula,
+                      "the tokens in use or some of them, evenly spaced,");
+}
+
+Result<Done> putCardPriors(Results& results, const AnalysisContext& context, const Task& task)
 {
     Priors priors(context);
     if (const auto done = priors.run(task); !done)
         return done.error();
-    priors.addTo(results);
+    priors.putInto(results);
     return Done{};
 }
 

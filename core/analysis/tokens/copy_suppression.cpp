@@ -1,5 +1,6 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/entry_lists.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/random_heads.h"
 #include "core/analysis/tokens/diagonal_sample.h"
 #include "core/analysis/tokens/entry_ranks.h"
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 namespace headwise {
@@ -23,9 +23,54 @@ constexpr std::size_t setSize = 64; // tokens a softmax runs over
 constexpr std::size_t setCount = 16;
 constexpr std::size_t listed = 20; // tokens of each head's table
 constexpr int nullHeads = 64;
-constexpr const char* copySuppressionFolder = "analyses/copy_suppression/";
 constexpr const char* embeddingNote =
     "E is the embedding in use, raw unless chosen otherwise; McDougall et al. 2023 take the effective one (--embedding effective)";
+
+std::string copySuppressionAt(const std::string& name)
+{
+    return "analyses/copy_suppression/" + name;
+}
+
+std::vector<ArraySpec> copySuppressionArrays()
+{
+    const std::string note = embeddingNote;
+    const auto ints = [](const char* name, const char* title, const char* definition, const char* unit) {
+        return ArraySpec{.path = copySuppressionAt(name),
+                         .axes = headAxes({Axis::Rank}),
+                         .title = title,
+                         .definition = definition,
+                         .unit = unit,
+                         .type = NumberType::Whole};
+    };
+    return {
+        {.path = copySuppressionAt("ov_score"),
+         .axes = headAxes(),
+         .title = "Tokens that lower themselves",
+         .definition = "share of tokens t with #{j : M[t,j] < M[t,t]} < 10, M = E W_V W_O W_U, over "
+             + DiagonalSample::definition() + "; " + note,
+         .range = {{0.0, 1.0}}},
+        {.path = copySuppressionAt("qk_mass"),
+         .axes = headAxes(),
+         .title = "Attention of a predicted token to itself",
+         .definition =
+             "mean over t of softmax_j(W_U[:,t]ᵀ W_Q W_Kᵀ E[j]ᵀ · scale) at j = t, j and t from 16 seeded sets of at most 64 tokens; key vectors from E W_K, without biases, rotation and soft cap; "
+             + note,
+         .range = {{0.0, 1.0}}},
+        {copySuppressionAt("qk_mean_rank"), headAxes(), "Mean rank of a predicted token as its own key",
+         "mean over t of #{j : M[t,j] > M[t,t]}, M = W_Uᵀ W_Q W_Kᵀ Eᵀ, keys from E W_K, over the same tokens as ov_score; "
+             + note},
+        ints("tokens", "Token",
+             "tokens of the sample by rising share, ties to the lower id; -1 where there is none", "token"),
+        {.path = copySuppressionAt("share"),
+         .axes = headAxes({Axis::Rank}),
+         .title = "Its own logit by the length of its row",
+         .definition = "M[t,t] / ‖M[t,:]‖, M = E W_V W_O W_U",
+         .range = {{-1.0, 1.0}}},
+        ints("low_ranks", "Outputs lowered more",
+             "#{j : M[t,j] < M[t,t]}, M = E W_V W_O W_U; -1 where there is none", ""),
+        ints("key_ranks", "Keys it attends to more",
+             "#{j : M[t,j] > M[t,t]}, M = W_Uᵀ W_Q W_Kᵀ Eᵀ, keys from E W_K; -1 where there is none", "")};
+}
 
 /// Seeded sets of tokens, the same for every head.
 std::vector<std::vector<int>> tokenSets(const AnalysisContext& context)
@@ -44,38 +89,38 @@ public:
         , m_config(context.circuits.config())
         , m_sample(context)
         , m_sets(tokenSets(context))
-        , m_listed(std::min(listed, m_sample.ids.size()))
-        , m_ovScore(m_config)
-        , m_keyRank(m_config)
-        , m_mass(m_config)
+        , m_ovScore(RealNumbers::perHead(m_config))
+        , m_keyRank(m_ovScore)
+        , m_mass(m_ovScore)
         , m_squares(m_config)
-        , m_share(m_config, static_cast<int>(m_listed))
-        , m_ids(static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads * m_listed, -1)
-        , m_lowRanks(m_ids)
-        , m_keyRanks(m_ids)
+        , m_table(EntryLists::perHead(m_config, std::min(listed, m_sample.ids.size())))
+        , m_lowRanks(m_table.ids)
+        , m_keyRanks(m_table.ids)
     {
     }
 
     Result<ResultSet> run(const Task& task)
     {
-        ResultSet results;
+        Results results = resultsOf(m_context, copySuppressionArrays());
         if (m_sample.ids.empty()) {
-            results.warnings.push_back(
-                "Copy suppression was left out because no id of this model has a token.");
-            return results;
+            results.warn("Copy suppression was left out because no id of this model has a token.");
+            return std::move(results).finish();
         }
         const auto done = forEachHead(m_context, task, "copy suppression",
                                       [&](HeadId head) { return readHead(head, withoutProgress(task)); });
         if (!done)
             return done.error();
-        results.warnings = *done;
+        results.warn(*done);
         const auto null = massNull(task);
         if (!null)
             return null.error();
-        addScores(results, *null);
-        addTable(results);
+        putScores(results, *null);
+        results.put(copySuppressionAt("tokens"), m_table.ids);
+        results.put(copySuppressionAt("share"), m_table.values);
+        results.put(copySuppressionAt("low_ranks"), m_lowRanks);
+        results.put(copySuppressionAt("key_ranks"), m_keyRanks);
         m_sample.describe(results);
-        return results;
+        return std::move(results).finish();
     }
 
 private:
@@ -165,91 +210,44 @@ private:
                 order.push_back(i);
         }
         std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return share(a) < share(b); });
-        const std::size_t at =
-            (static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head) * m_listed;
-        for (std::size_t i = 0; i < std::min(m_listed, order.size()); ++i) {
-            m_share.row(head)[i] = share(order[i]);
-            m_ids[at + i] = m_sample.ids[order[i]];
-            m_lowRanks[at + i] = outputs[order[i]].below;
-            m_keyRanks[at + i] = scores[order[i]].above;
+        order.resize(std::min(m_table.length(), order.size()));
+        std::vector<TokenEntry> lowest;
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            lowest.push_back({m_sample.ids[order[i]], share(order[i])});
+            m_lowRanks.of(head)[i] = outputs[order[i]].below;
+            m_keyRanks.of(head)[i] = scores[order[i]].above;
         }
+        m_table.set(head, lowest);
     }
 
     /// \param null of qk_mass
-    void addScores(ResultSet& results, const HeadNull& null) const;
-    void addTable(ResultSet& results) const;
+    void putScores(Results& results, const HeadNull& null) const
+    {
+        const auto n = static_cast<double>(m_sample.ids.size());
+        ResultArray& ov = results.put(copySuppressionAt("ov_score"), m_ovScore);
+        const double p = std::min(1.0, lowered / m_sample.among);
+        ov.nullMean = p;
+        ov.nullDeviation = std::sqrt(p * (1 - p) / n);
+        ResultArray& mass = results.put(copySuppressionAt("qk_mass"), m_mass);
+        mass.definition += fmt::format(
+            "; null: {} Gaussian heads of seed {}, their entries as large as the model's, in its last layer",
+            nullHeads, m_context.options.inputs.seed);
+        setNull(mass, null);
+        ResultArray& rank = results.put(copySuppressionAt("qk_mean_rank"), m_keyRank);
+        rank.range = {0.0, m_sample.among - 1};
+        rank.nullMean = (m_sample.among - 1) / 2;
+        rank.nullDeviation = m_sample.among / std::sqrt(12 * n);
+    }
 
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
     DiagonalSample m_sample;
     std::vector<std::vector<int>> m_sets;
-    std::size_t m_listed;
-    PerHead m_ovScore, m_keyRank, m_mass;
+    RealNumbers m_ovScore, m_keyRank, m_mass;
     EntrySquares m_squares;
-    PerHead m_share;
-    std::vector<std::int32_t> m_ids, m_lowRanks, m_keyRanks; // [n_layers, n_heads, listed], −1
+    EntryLists m_table; // values: share
+    WholeNumbers m_lowRanks, m_keyRanks;
 };
-
-void CopySuppression::addScores(ResultSet& results, const HeadNull& null) const
-{
-    const Precision precision = m_context.options.precision;
-    const auto n = static_cast<double>(m_sample.ids.size());
-    ResultArray ov = m_ovScore.array(
-        precision, std::string(copySuppressionFolder) + "ov_score", "Tokens that lower themselves",
-        "share of tokens t with #{j : M[t,j] < M[t,t]} < 10, M = E W_V W_O W_U, over " + m_sample.definition()
-            + "; " + embeddingNote);
-    const double p = std::min(1.0, lowered / m_sample.among);
-    ov.range = {0.0, 1.0};
-    ov.nullMean = p;
-    ov.nullDeviation = std::sqrt(p * (1 - p) / n);
-    ResultArray mass = m_mass.array(
-        precision, std::string(copySuppressionFolder) + "qk_mass", "Attention of a predicted token to itself",
-        "mean over t of softmax_j(W_U[:,t]ᵀ W_Q W_Kᵀ E[j]ᵀ · scale) at j = t, j and t from 16 seeded sets of at most 64 tokens; key vectors from E W_K, without biases, rotation and soft cap; "
-            + std::string(embeddingNote)
-            + fmt::format(
-                "; null: {} Gaussian heads of seed {}, their entries as large as the model's, in its last layer",
-                nullHeads, m_context.options.inputs.seed));
-    mass.range = {0.0, 1.0};
-    setNull(mass, null);
-    ResultArray rank = m_keyRank.array(
-        precision, std::string(copySuppressionFolder) + "qk_mean_rank",
-        "Mean rank of a predicted token as its own key",
-        "mean over t of #{j : M[t,j] > M[t,t]}, M = W_Uᵀ W_Q W_Kᵀ Eᵀ, keys from E W_K, over the same tokens as ov_score; "
-            + std::string(embeddingNote));
-    rank.range = {0.0, m_sample.among - 1};
-    rank.nullMean = (m_sample.among - 1) / 2;
-    rank.nullDeviation = m_sample.among / std::sqrt(12 * n);
-    for (ResultArray* array : {&ov, &mass, &rank})
-        results.arrays.push_back(std::move(*array));
-}
-
-void CopySuppression::addTable(ResultSet& results) const
-{
-    const auto ints = [&](const char* name, const std::vector<std::int32_t>& values, const char* title,
-                          const char* formula) {
-        ResultArray array;
-        array.path = std::string(copySuppressionFolder) + name;
-        array.shape = {static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads),
-                       m_listed};
-        array.axes = {Axis::Layer, Axis::Head, Axis::Rank};
-        array.values = values;
-        array.title = title;
-        array.definition = formula;
-        results.arrays.push_back(std::move(array));
-    };
-    ints("tokens", m_ids, "Token",
-         "tokens of the sample by rising share, ties to the lower id; -1 where there is none");
-    results.arrays.back().unit = "token";
-    ResultArray share = m_share.array(
-        m_context.options.precision, std::string(copySuppressionFolder) + "share",
-        "Its own logit by the length of its row", "M[t,t] / ‖M[t,:]‖, M = E W_V W_O W_U", Axis::Rank);
-    share.range = {-1.0, 1.0};
-    results.arrays.push_back(std::move(share));
-    ints("low_ranks", m_lowRanks, "Outputs lowered more",
-         "#{j : M[t,j] < M[t,t]}, M = E W_V W_O W_U; -1 where there is none");
-    ints("key_ranks", m_keyRanks, "Keys it attends to more",
-         "#{j : M[t,j] > M[t,t]}, M = W_Uᵀ W_Q W_Kᵀ Eᵀ, keys from E W_K; -1 where there is none");
-}
 
 Result<ResultSet> runCopySuppression(const AnalysisContext& context, const Task& task)
 {
@@ -285,6 +283,7 @@ Analysis copySuppressionAnalysis()
         .whyNot = whyNoDiagonal,
         .cost = copySuppressionCost,
         .run = runCopySuppression,
+        .arrays = copySuppressionArrays(),
         .needs = {},
         .pictures =
             {

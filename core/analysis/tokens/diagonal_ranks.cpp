@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/tokens/diagonal_sample.h"
 #include "core/analysis/tokens/entry_ranks.h"
 #include "core/analysis/tokens/token_factors.h"
@@ -16,7 +16,6 @@ namespace headwise {
 namespace {
 
 constexpr std::array<int, 3> tops{1, 5, 10};
-constexpr const char* diagonalRanksFolder = "analyses/diagonal_ranks/";
 
 /// The matrix in which the diagonal entries are ranked.
 struct Reading {
@@ -31,6 +30,60 @@ constexpr std::array<Reading, 3> readings{{
     {"negative_ov", "of −full OV", "E W_V W_O W_U", "#{j : M[t,j] < M[t,t]}"},
     {"qk", "of full QK", "E W_Q W_Kᵀ Eᵀ", "#{j : M[t,j] > M[t,t]}"},
 }};
+constexpr std::array<std::size_t, 2> diagonalReadings{
+    0, 2}; // readings with numbers per token; −full OV mirrors full OV
+
+std::string diagonalRanksAt(const std::string& name)
+{
+    return "analyses/diagonal_ranks/" + name;
+}
+
+std::vector<ArraySpec> diagonalRanksArrays()
+{
+    std::vector<ArraySpec> all;
+    for (const auto& [name, title, circuit, counted] : readings) {
+        const std::string start = diagonalRanksAt(name);
+        const std::string rank =
+            std::string("rank of token t = ") + counted + ", M = " + circuit + ", over the tokens of sample";
+        for (const int most : tops)
+            all.push_back({.path = fmt::format("{}_top{}", start, most),
+                           .axes = headAxes(),
+                           .title = fmt::format("Tokens in their own top {} {}", most, title),
+                           .definition = fmt::format("share of tokens with rank < {}; {}", most, rank),
+                           .range = {{0.0, 1.0}}});
+        all.push_back({start + "_median_rank", headAxes(),
+                       std::string("Median rank of the token itself ") + title, "median; " + rank});
+        all.push_back(
+            {.path = start + "_histogram",
+             .axes = headAxes({Axis::RankBin}),
+             .title = std::string("Ranks of the token itself ") + title,
+             .definition =
+                 "how many tokens have a rank in each bin, 0 · 1–2 · 3–6 · 7–14 · …, bin b from 2^b − 1 on; "
+                 + rank,
+             .unit = "tokens"});
+    }
+    for (const std::size_t i : diagonalReadings)
+        all.push_back({.path = diagonalRanksAt(readings[i].name) + "_diagonal",
+                       .axes = headAxes({Axis::Place}),
+                       .title = std::string("Diagonal ") + readings[i].title,
+                       .definition = std::string("M[t,t] − mean over j of M[t,j], M = ") + readings[i].circuit
+                           + ", over the tokens of sample",
+                       .unit = i == 0 ? "logits" : ""});
+    all.push_back({diagonalRanksAt("bin_start"), {Axis::RankBin}, "First rank of each bin", "2^b − 1"});
+    all.push_back({.path = diagonalRanksAt("null_histogram"),
+                   .axes = {Axis::RankBin},
+                   .title = "Ranks by chance",
+                   .definition = "how many tokens of the sample each bin has if every rank is equally likely",
+                   .unit = "tokens"});
+    all.push_back(
+        {.path = diagonalRanksAt("sample"),
+         .axes = {Axis::Place},
+         .title = "Tokens looked at",
+         .definition = DiagonalSample::definition() + "; ids without a token are neither drawn nor ranked",
+         .unit = "token",
+         .type = NumberType::Whole});
+    return all;
+}
 
 /// Returns the bin of a rank: 0 · 1–2 · 3–6 · 7–14 · … Bin b begins at 2ᵇ − 1.
 std::size_t binOf(int rank)
@@ -40,15 +93,15 @@ std::size_t binOf(int rank)
 
 /// Statistics of the ranks in one reading, per head.
 struct RankStatistics {
-    std::array<PerHead, tops.size()> top;
-    PerHead median, histogram;
-    PerHead diagonal; // a number per token of the sample; not of −full OV
+    std::vector<RealNumbers> top;
+    RealNumbers median, histogram;
+    RealNumbers diagonal; // a number per token of the sample; not of −full OV
 
     RankStatistics(const ModelConfig& config, std::size_t bins, std::size_t sample)
-        : top{PerHead(config), PerHead(config), PerHead(config)}
-        , median(config)
-        , histogram(config, static_cast<int>(bins))
-        , diagonal(config, static_cast<int>(sample))
+        : top(tops.size(), RealNumbers::perHead(config))
+        , median(top.front())
+        , histogram(RealNumbers::perHead(config, bins))
+        , diagonal(RealNumbers::perHead(config, sample))
     {
     }
 
@@ -63,7 +116,7 @@ struct RankStatistics {
         std::sort(ranks.begin(), ranks.end());
         const std::size_t half = ranks.size() / 2;
         median.set(head, ranks.size() % 2 == 1 ? ranks[half] : (ranks[half - 1] + ranks[half]) / 2.0);
-        const std::span<double> bins = histogram.row(head);
+        const std::span<double> bins = histogram.of(head);
         std::fill(bins.begin(), bins.end(), 0.0);
         for (const int rank : ranks)
             bins[binOf(rank)] += 1;
@@ -112,62 +165,33 @@ Result<Done> rankHead(const AnalysisContext& context, const DiagonalSample& samp
         if (rows.isZero(0) || cols.isZero(0))
             continue; // scores of a zero circuit are NaN
         statistics[isQk ? 2 : 0].set(head, counts(*ranks, &EntryRank::above));
-        statistics[isQk ? 2 : 0].diagonal.set(head,
-                                              std::span<const double>(centredDiagonal(rows, cols, sample)));
+        statistics[isQk ? 2 : 0].diagonal.set(head, centredDiagonal(rows, cols, sample));
         if (!isQk)
             statistics[1].set(head, counts(*ranks, &EntryRank::below));
     }
     return Done{};
 }
 
-void addStatistics(ResultSet& results, const RankStatistics& statistics, const Reading& reading,
-                   const DiagonalSample& sample, Precision precision)
+void putStatistics(Results& results, const RankStatistics& statistics, const Reading& reading,
+                   const DiagonalSample& sample)
 {
     const auto n = static_cast<double>(sample.ids.size());
-    const std::string rank = std::string("rank of token t = ") + reading.counted + ", M = " + reading.circuit
-        + ", over the tokens of sample";
-    const std::string start = std::string(diagonalRanksFolder) + reading.name;
+    const std::string start = diagonalRanksAt(reading.name);
     for (std::size_t i = 0; i < tops.size(); ++i) {
-        ResultArray array =
-            statistics.top[i].array(precision, fmt::format("{}_top{}", start, tops[i]),
-                                    fmt::format("Tokens in their own top {} {}", tops[i], reading.title),
-                                    fmt::format("share of tokens with rank < {}; {}", tops[i], rank));
+        ResultArray& array = results.put(fmt::format("{}_top{}", start, tops[i]), statistics.top[i]);
         const double p = std::min(1.0, tops[i] / sample.among);
-        array.range = {0.0, 1.0};
         array.nullMean = p;
         array.nullDeviation = std::sqrt(p * (1 - p) / n);
-        results.arrays.push_back(std::move(array));
     }
-    ResultArray median = statistics.median.array(
-        precision, start + "_median_rank", std::string("Median rank of the token itself ") + reading.title,
-        "median; " + rank);
+    ResultArray& median = results.put(start + "_median_rank", statistics.median);
     median.range = {0.0, sample.among - 1};
     median.nullMean = (sample.among - 1) / 2;
     median.nullDeviation = sample.among / (2 * std::sqrt(n + 2)); // of the median of n even numbers
-    results.arrays.push_back(std::move(median));
-    ResultArray histogram = statistics.histogram.array(
-        precision, start + "_histogram", std::string("Ranks of the token itself ") + reading.title,
-        "how many tokens have a rank in each bin, 0 · 1–2 · 3–6 · 7–14 · …, bin b from 2^b − 1 on; " + rank,
-        Axis::RankBin);
-    histogram.unit = "tokens";
-    results.arrays.push_back(std::move(histogram));
+    results.put(start + "_histogram", statistics.histogram);
 }
 
-/// Adds the diagonal entries, token by token.
-void addDiagonal(ResultSet& results, RankStatistics& statistics, const Reading& reading, Precision precision)
-{
-    ResultArray array = statistics.diagonal.array(
-        precision, std::string(diagonalRanksFolder) + reading.name + "_diagonal",
-        std::string("Diagonal ") + reading.title,
-        std::string("M[t,t] − mean over j of M[t,j], M = ") + reading.circuit + ", over the tokens of sample",
-        Axis::Place);
-    array.unit = std::string_view(reading.name) == "ov" ? "logits" : "";
-    array.nullMean = 0.0; // the mean of a row is
-    results.arrays.push_back(std::move(array));
-}
-
-/// Adds the bin starts, the counts expected from uniform ranks, and the sample.
-void addSample(ResultSet& results, const DiagonalSample& sample, std::size_t bins, Precision precision)
+/// Puts the bin starts, the counts expected from uniform ranks, and the sample.
+void putSample(Results& results, const DiagonalSample& sample, std::size_t bins)
 {
     std::vector<double> starts, expected;
     for (std::size_t bin = 0; bin < bins; ++bin) {
@@ -176,34 +200,18 @@ void addSample(ResultSet& results, const DiagonalSample& sample, std::size_t bin
         starts.push_back(first);
         expected.push_back(static_cast<double>(sample.ids.size()) * (end - first) / sample.among);
     }
-    ResultArray first =
-        realArray(precision, std::string(diagonalRanksFolder) + "bin_start", {bins}, starts, {Axis::RankBin});
-    first.title = "First rank of each bin";
-    first.definition = "2^b − 1";
-    ResultArray null = realArray(precision, std::string(diagonalRanksFolder) + "null_histogram", {bins},
-                                 expected, {Axis::RankBin});
-    null.title = "Ranks by chance";
-    null.definition = "how many tokens of the sample each bin has if every rank is equally likely";
-    null.unit = "tokens";
-    ResultArray ids;
-    ids.path = std::string(diagonalRanksFolder) + "sample";
-    ids.shape = {sample.ids.size()};
-    ids.values = std::vector<std::int32_t>(sample.ids.begin(), sample.ids.end());
-    ids.axes = {Axis::Place};
-    ids.title = "Tokens looked at";
-    ids.unit = "token";
-    ids.definition = sample.definition() + "; ids without a token are neither drawn nor ranked";
-    for (ResultArray* array : {&first, &null, &ids})
-        results.arrays.push_back(std::move(*array));
+    results.put(diagonalRanksAt("bin_start"), std::move(starts));
+    results.put(diagonalRanksAt("null_histogram"), std::move(expected));
+    results.put(diagonalRanksAt("sample"), sample.ids);
 }
 
 Result<ResultSet> runDiagonalRanks(const AnalysisContext& context, const Task& task)
 {
     const DiagonalSample sample(context);
-    ResultSet results;
+    Results results = resultsOf(context, diagonalRanksArrays());
     if (sample.ids.empty()) {
-        results.warnings.push_back("Diagonal ranks were left out because no id of this model has a token.");
-        return results;
+        results.warn("Diagonal ranks were left out because no id of this model has a token.");
+        return std::move(results).finish();
     }
     const std::size_t bins = binOf(static_cast<int>(sample.among) - 1) + 1;
     Statistics statistics(readings.size(),
@@ -213,15 +221,15 @@ Result<ResultSet> runDiagonalRanks(const AnalysisContext& context, const Task& t
     });
     if (!done)
         return done.error();
-    results.warnings = *done;
-    const Precision precision = context.options.precision;
+    results.warn(*done);
     for (std::size_t i = 0; i < readings.size(); ++i)
-        addStatistics(results, statistics[i], readings[i], sample, precision);
-    for (const std::size_t i : {std::size_t{0}, std::size_t{2}})
-        addDiagonal(results, statistics[i], readings[i], precision);
-    addSample(results, sample, bins, precision);
+        putStatistics(results, statistics[i], readings[i], sample);
+    for (const std::size_t i : diagonalReadings)
+        results.put(diagonalRanksAt(readings[i].name) + "_diagonal", statistics[i].diagonal).nullMean =
+            0.0; // the mean of a row is
+    putSample(results, sample, bins);
     sample.describe(results);
-    return results;
+    return std::move(results).finish();
 }
 
 AnalysisCost diagonalRanksCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -249,6 +257,7 @@ Analysis diagonalRanksAnalysis()
         .whyNot = whyNoDiagonal,
         .cost = diagonalRanksCost,
         .run = runDiagonalRanks,
+        .arrays = diagonalRanksArrays(),
         .needs = {},
         .pictures =
             {

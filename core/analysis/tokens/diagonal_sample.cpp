@@ -22,18 +22,21 @@ DiagonalSample::DiagonalSample(const AnalysisContext& context)
         source = counts->source();
 }
 
-std::string DiagonalSample::definition() const
+std::string DiagonalSample::definition()
 {
-    const std::string all =
-        fmt::format("all tokens up to {0}, else {0} drawn without replacement from the seed", largest);
-    return source.empty() ? all : all + ", by how often they occur in a text (Efraimidis & Spirakis 2006)";
+    return fmt::format("all tokens up to {0}, else {0} drawn without replacement from the seed", largest);
 }
 
-void DiagonalSample::describe(ResultSet& results) const
+void DiagonalSample::describe(Results& results) const
 {
-    for (ResultArray& array : results.arrays) {
-        if (!source.empty())
-            array.attributes["token_counts"] = source;
+    if (source.empty())
+        return;
+    const std::string drawn = definition();
+    for (ResultArray& array : results.arrays()) {
+        array.attributes["token_counts"] = source;
+        if (const std::size_t at = array.definition.find(drawn); at != std::string::npos)
+            array.definition.insert(at + drawn.size(),
+                                    ", by how often they occur in a text (Efraimidis & Spirakis 2006)");
     }
 }
 

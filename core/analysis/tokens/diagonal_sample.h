@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/catalogue.h"
+#include "core/analysis/selected_heads.h"
 
 #include <string>
 #include <vector>
@@ -18,10 +18,10 @@ struct DiagonalSample {
     std::string source;       ///< File of the counts; empty: drawn uniformly, or all tokens.
 
     explicit DiagonalSample(const AnalysisContext& context);
-    /// Returns how the tokens were drawn, for definitions.
-    std::string definition() const;
-    /// Records the name of the counts, if any, in all arrays of `results` that use the sample.
-    void describe(ResultSet& results) const;
+    /// Returns how tokens are drawn, for the definitions of contracts.
+    static std::string definition();
+    /// Records the name of the counts, if any, in all arrays of `results`, and the use of counts in their definitions.
+    void describe(Results& results) const;
 };
 
 /// Returns why the token side of a model has no diagonal; empty if it has one.

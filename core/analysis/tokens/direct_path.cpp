@@ -1,11 +1,10 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/entry_lists.h"
+#include "core/analysis/selected_heads.h"
 #include "core/circuits/block.h"
 #include "core/circuits/row_moments.h"
 #include "core/circuits/token_scan.h"
 #include "core/circuits/token_table.h"
-
-#include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 
@@ -15,98 +14,123 @@ namespace {
 
 constexpr double directPathFlopLimit = 2e13; // of the direct path: minutes on a small machine
 
-/// One end of a line of logits: its paths, titles and definition.
-struct EndNames {
-    std::string path; // before "ids" and "values"
-    Axis axis; // of its own: ids name the entries of what has their axis
-    std::string ids, values, definition;
-};
-
-void addEnd(ResultSet& results, const std::vector<TokenEntry>& entries, const LineStatistics& line,
-            const EndNames& names, Precision precision)
+std::string directPathAt(const std::string& name)
 {
-    ResultArray ids;
-    std::vector<std::int32_t> tokens;
-    std::vector<double> numbers;
-    tokens.reserve(entries.size());
-    numbers.reserve(entries.size());
-    for (const TokenEntry& entry : entries) {
-        tokens.push_back(entry.id);
-        numbers.push_back(entry.value);
-    }
-    ids.path = names.path + "ids";
-    ids.shape = {tokens.size()};
-    ids.values = std::move(tokens);
-    ids.axes = {names.axis};
-    ids.title = names.ids;
-    ids.unit = "token";
-    ids.definition = "ids of the " + names.definition + ", ties to the lower id";
-    ResultArray values =
-        realArray(precision, names.path + "values", ids.shape, std::move(numbers), {names.axis});
+    return "analyses/direct_path/" + name;
+}
+
+std::vector<ArraySpec> directPathArrays()
+{
+    std::vector<ArraySpec> all;
+    const auto addIds = [&](const std::string& name, const std::vector<ArrayAxis>& axes, const char* title,
+                            const std::string& definition) {
+        all.push_back({.path = directPathAt(name + "ids"),
+                       .axes = axes,
+                       .title = title,
+                       .definition = "ids of the " + definition,
+                       .unit = "token",
+                       .type = NumberType::Whole});
+    };
+    const auto addLogits = [&](const std::string& name, const std::vector<ArrayAxis>& axes, const char* title,
+                               const std::string& definition) {
+        all.push_back({.path = directPathAt(name),
+                       .axes = axes,
+                       .title = title,
+                       .definition = definition,
+                       .unit = "logits"});
+    };
+    const auto addTable = [&](const std::string& name, const char* ids, const char* values, const char* end) {
+        const std::string what = std::string(end) + " entries of each row of E W_U";
+        addIds(name, {Axis::Token, Axis::Rank}, ids, what + ", ties to the lower id; -1 where there is none");
+        addLogits(name + "values", {Axis::Token, Axis::Rank}, values, what);
+    };
+    const auto addEnd = [&](const std::string& name, Axis axis, const char* ids, const char* values,
+                            const std::string& what) { // an axis of its own: ids name the entries along it
+        addIds(name, {axis}, ids, what + ", ties to the lower id");
+        addLogits(name + "values", {axis}, values, what);
+    };
+    addTable("", "Next tokens of the direct path: ids", "Next tokens of the direct path", "largest");
+    addTable("lowest_", "Least likely next tokens: ids", "Least likely next tokens", "smallest");
+    addLogits("row_mean", {Axis::Token}, "Mean of the row",
+              "mean over the tokens in use of each row of E W_U");
+    addLogits("row_deviation", {Axis::Token}, "Deviation of the row",
+              "deviation over the tokens in use of each row of E W_U");
+    all.push_back({.path = directPathAt("row_null_z"),
+                   .axes = {Axis::Rank},
+                   .title = "Of Gaussian entries",
+                   .definition = gaussianPlacesFormula,
+                   .unit = "deviations"});
+    for (ArraySpec& spec : all)
+        spec.condition = "up to 2e13 operations";
+    addLogits("b_U", {Axis::OutputToken}, "Unembedding bias", "b_U, added to every row of E W_U");
+    addEnd("b_U_", Axis::RankInBias, "Tokens said most, whatever was read", "Their bias",
+           "largest entries of b_U, falling");
+    addEnd("b_U_lowest_", Axis::LowestRankInBias, "Tokens said least", "Bias of these",
+           "smallest entries of b_U, rising");
+    const std::size_t first = all.size();
+    addEnd("token_", Axis::RankInRow, "Tokens said most after token t", "Logits of these",
+           "largest entries of row t of E W_U + b_U, falling");
+    addEnd("token_lowest_", Axis::LowestRankInRow, "Tokens said least after token t", "Logits of those",
+           "smallest entries of row t of E W_U + b_U, rising");
+    for (std::size_t i = first; i < all.size(); ++i)
+        all[i].condition = "with --token";
+    return all;
+}
+
+/// Puts one end of a line of logits.
+void putEnd(Results& results, const std::string& name, const std::vector<TokenEntry>& entries,
+            const LineStatistics& line)
+{
+    EntryLists lists({entries.size()});
+    lists.set(0, entries);
+    results.put(directPathAt(name + "ids"), std::move(lists.ids));
+    ResultArray& values = results.put(directPathAt(name + "values"), std::move(lists.values));
     values.nullMean = line.mean;
     values.nullDeviation = line.deviation;
-    values.title = names.values;
-    values.unit = "logits";
-    values.definition = names.definition;
-    results.arrays.push_back(std::move(ids));
-    results.arrays.push_back(std::move(values));
 }
 
-/// Adds b_U and the tokens at both its ends: those the model predicts more and less, regardless of input.
-void addBias(ResultSet& results, const AnalysisContext& context)
+void putBothEnds(Results& results, const std::string& name, const RowVector<double>& line,
+                 const AnalysisOptions& options)
 {
-    const Precision precision = context.options.precision;
+    const std::vector<bool> unused = marks(options.unusedTokens, line.size());
+    const TokenEnds both = ends(line, options.tableSize, unused);
+    const LineStatistics statistics = lineStatistics(line, unused);
+    putEnd(results, name, both.top, statistics);
+    putEnd(results, name + "lowest_", both.bottom, statistics);
+}
+
+/// Puts b_U and the tokens at both its ends: those the model predicts more and less, regardless of input.
+void putBias(Results& results, const AnalysisContext& context)
+{
     const RowVector<double> bias =
         context.circuits.weights().b_U<double>(0, context.circuits.config().dVocabOut);
-    ResultArray b_U =
-        realArray(precision, "analyses/direct_path/b_U", {static_cast<std::size_t>(bias.size())},
-                  std::vector<double>(bias.begin(), bias.end()), {Axis::OutputToken});
-    b_U.title = "Unembedding bias";
-    b_U.definition = "b_U, added to every row of E W_U";
-    b_U.unit = "logits";
-    results.arrays.push_back(std::move(b_U));
-    const std::vector<bool> unused = marks(context.options.unusedTokens, bias.size());
-    const TokenEnds both = ends(bias, context.options.tableSize, unused);
-    const LineStatistics statistics = lineStatistics(bias, unused);
-    addEnd(results, both.top, statistics,
-           {"analyses/direct_path/b_U_", Axis::RankInBias, "Tokens said most, whatever was read", "Their bias",
-            "largest entries of b_U, falling"},
-           precision);
-    addEnd(results, both.bottom, statistics,
-           {"analyses/direct_path/b_U_lowest_", Axis::LowestRankInBias, "Tokens said least", "Bias of these",
-            "smallest entries of b_U, rising"},
-           precision);
+    results.put(directPathAt("b_U"), std::vector<double>(bias.begin(), bias.end()));
+    putBothEnds(results, "b_U_", bias, context.options);
 }
 
-/// Adds both ends of the row of the requested token.
-Result<Done> addRow(ResultSet& results, const AnalysisContext& context, int token)
+/// Puts both ends of the row of the requested token, t in the contracts.
+Result<Done> putRow(Results& results, const AnalysisContext& context, int token)
 {
     const auto row = directPathLine(context.circuits, *context.tokens, true, TableSide::Row, token);
     if (!row)
         return row.error();
-    const std::vector<bool> unused = marks(context.options.unusedTokens, row->size());
-    const TokenEnds both = ends(*row, context.options.tableSize, unused);
-    const LineStatistics statistics = lineStatistics(*row, unused);
-    const std::size_t first = results.arrays.size();
-    const std::string after = fmt::format("entries of row {} of E W_U + b_U, ", token);
-    const Precision precision = context.options.precision;
-    addEnd(results, both.top, statistics,
-           {"analyses/direct_path/token_", Axis::RankInRow,
-            fmt::format("Tokens said most after token {}", token), "Logits of these",
-            "largest " + after + "falling"},
-           precision);
-    addEnd(results, both.bottom, statistics,
-           {"analyses/direct_path/token_lowest_", Axis::LowestRankInRow,
-            fmt::format("Tokens said least after token {}", token), "Logits of those",
-            "smallest " + after + "rising"},
-           precision);
-    for (std::size_t i = first; i < results.arrays.size(); ++i)
-        results.arrays[i].attributes["token"] = static_cast<double>(token);
+    const std::size_t first = results.arrays().size();
+    putBothEnds(results, "token_", *row, context.options);
+    const auto name = [&](std::string& text, const std::string& before) {
+        if (const std::size_t at = text.find(before + " t"); at != std::string::npos)
+            text.replace(at + before.size() + 1, 1, std::to_string(token));
+    };
+    for (std::size_t i = first; i < results.arrays().size(); ++i) {
+        ResultArray& array = results.arrays()[i];
+        name(array.title, "after token");
+        name(array.definition, "row");
+        array.attributes["token"] = static_cast<double>(token);
+    }
     return Done{};
 }
 
-/// Adds the mean and deviation of each row of E W_U, and the null of the lists.
-Result<Done> addDirectMoments(ResultSet& results, const AnalysisContext& context, int k, const Task& task)
+/// Puts the mean and deviation of each row of E W_U, and the null of the lists.
+Result<Done> putDirectMoments(Results& results, const AnalysisContext& context, int k, const Task& task)
 {
     const TokenSide& tokens = *context.tokens;
     const std::vector<bool> unusedRows = marks(context.options.unusedTokens, tokens.E.rows());
@@ -116,53 +140,18 @@ Result<Done> addDirectMoments(ResultSet& results, const AnalysisContext& context
                                              : rowMoments(tokens.E, tokens.W_U, leftOut, task);
     if (!found)
         return found.error();
-    const auto add = [&](const char* name, const char* title, const Eigen::VectorXd& values) {
-        ResultArray array = realArray(
-            context.options.precision, std::string("analyses/direct_path/row_") + name,
-            {static_cast<std::size_t>(values.size())}, {values.begin(), values.end()}, {Axis::Token});
-        array.title = std::string(title) + " of the row";
-        array.definition = name + std::string(" over the tokens in use of each row of E W_U");
-        array.unit = "logits";
-        array.attributes["entries"] = static_cast<double>(found->entries);
-        results.arrays.push_back(std::move(array));
+    const auto put = [&](const char* name, const Eigen::VectorXd& values) {
+        results.put(directPathAt(name), std::vector<double>(values.begin(), values.end()))
+            .attributes["entries"] = static_cast<double>(found->entries);
     };
-    add("mean", "Mean", found->mean);
-    add("deviation", "Deviation", found->deviation);
-    ResultArray null =
-        realArray(context.options.precision, "analyses/direct_path/row_null_z", {static_cast<std::size_t>(k)},
-                  gaussianPlaces(k, found->entries), {Axis::Rank});
-    null.title = "Of Gaussian entries";
-    null.unit = "deviations";
-    null.definition = gaussianPlacesFormula;
-    results.arrays.push_back(std::move(null));
+    put("row_mean", found->mean);
+    put("row_deviation", found->deviation);
+    results.put(directPathAt("row_null_z"), gaussianPlaces(k, found->entries));
     return Done{};
 }
 
-/// Adds one end of every row.
-void addTable(ResultSet& results, std::vector<int> ids, std::vector<double> values, bool isTop,
-              const AnalysisContext& context)
-{
-    const std::size_t rows = static_cast<std::size_t>(context.tokens->E.rows());
-    const std::string start = std::string("analyses/direct_path/") + (isTop ? "" : "lowest_");
-    const std::string what = std::string(isTop ? "largest" : "smallest") + " entries of each row of E W_U";
-    ResultArray table;
-    table.path = start + "ids";
-    table.shape = {rows, ids.size() / rows};
-    table.axes = {Axis::Token, Axis::Rank};
-    table.values = std::vector<std::int32_t>(ids.begin(), ids.end());
-    table.title = isTop ? "Next tokens of the direct path: ids" : "Least likely next tokens: ids";
-    table.definition = "ids of the " + what + ", ties to the lower id; -1 where there is none";
-    ResultArray logits = realArray(context.options.precision, start + "values", table.shape,
-                                   std::move(values), {Axis::Token, Axis::Rank});
-    logits.title = isTop ? "Next tokens of the direct path" : "Least likely next tokens";
-    logits.definition = what;
-    logits.unit = "logits";
-    results.arrays.push_back(std::move(table));
-    results.arrays.push_back(std::move(logits));
-}
-
-/// Adds both ends of every row of E W_U, and the moments of the rows.
-Result<Done> addTables(ResultSet& results, const AnalysisContext& context, const Task& task)
+/// Puts both ends of every row of E W_U, and the moments of the rows.
+Result<Done> putDirectTables(Results& results, const AnalysisContext& context, const Task& task)
 {
     const TokenSide& tokens = *context.tokens;
     const Matrix<float> rows32 = tokens.E.transpose();
@@ -179,9 +168,15 @@ Result<Done> addTables(ResultSet& results, const AnalysisContext& context, const
     if (!found)
         return found.error();
     RowEnds both = std::move(found).value();
-    addTable(results, std::move(both.ids), std::move(both.values), true, context);
-    addTable(results, std::move(both.lowestIds), std::move(both.lowestValues), false, context);
-    return addDirectMoments(results, context, k, withoutProgress(task));
+    const auto put = [&](const std::string& name, const std::vector<int>& ids, std::vector<double> values) {
+        const auto rows = static_cast<std::size_t>(tokens.E.rows());
+        const std::vector<std::size_t> shape{rows, ids.size() / rows};
+        results.put(directPathAt(name + "ids"), shape, std::vector<std::int32_t>(ids.begin(), ids.end()));
+        results.put(directPathAt(name + "values"), shape, std::move(values));
+    };
+    put("", both.ids, std::move(both.values));
+    put("lowest_", both.lowestIds, std::move(both.lowestValues));
+    return putDirectMoments(results, context, k, withoutProgress(task));
 }
 
 double tableFlops(const ModelConfig& config)
@@ -197,20 +192,20 @@ bool hasTables(const ModelConfig& config)
 
 Result<ResultSet> runDirectPath(const AnalysisContext& context, const Task& task)
 {
-    ResultSet results;
+    Results results = resultsOf(context, directPathArrays());
     if (hasTables(context.circuits.config())) {
-        if (const auto added = addTables(results, context, task); !added)
+        if (const auto added = putDirectTables(results, context, task); !added)
             return added.error();
     } else {
-        results.warnings.emplace_back(
+        results.warn(
             "The direct path of every token would take more than 2e13 operations on this model: of its rows only that of a token asked for is given, and b_U.");
     }
-    addBias(results, context);
+    putBias(results, context);
     if (const auto token = context.options.inputs.token) {
-        if (const auto added = addRow(results, context, *token); !added)
+        if (const auto added = putRow(results, context, *token); !added)
             return added.error();
     }
-    return results;
+    return std::move(results).finish();
 }
 
 AnalysisCost directPathCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -263,6 +258,7 @@ Analysis directPathAnalysis()
             .whyNot = appliesAlways,
             .cost = directPathCost,
             .run = runDirectPath,
+            .arrays = directPathArrays(),
             .pictures = directPathPictures(),
             .followsFilter = true};
 }

@@ -39,13 +39,26 @@ const std::array<List, 3>& lists()
     return all;
 }
 
+std::vector<ArraySpec> directionCardArrays()
+{
+    std::vector<ArraySpec> all{
+        {directionCardAt("gain"), headAxes(), "Gain of OV along the direction", "‖x W_V W_O‖₂ / ‖x‖₂"},
+        {directionCardAt("gain_null"), headAxes(), "Gain of OV over all directions",
+         "‖W_V W_O‖_F / √d_model: root mean square over all directions"}};
+    for (const List& list : lists()) {
+        const auto specs = topListSpecs(directionCardAt(list.name), list.title, list.line);
+        all.insert(all.end(), specs.begin(), specs.end());
+    }
+    return all;
+}
+
 /// ‖x W_OV‖ / ‖x‖, and its root mean square over all directions, ‖W_OV‖_F / √d.
-Result<std::vector<std::string>> addGain(ResultSet& results, const AnalysisContext& context,
-                                         const RowVector<double>& x, const Task& task)
+Result<Done> putGain(Results& results, const AnalysisContext& context, const RowVector<double>& x,
+                     const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
-    PerHead gain(config);
-    PerHead null(config);
+    RealNumbers gain = RealNumbers::perHead(config);
+    RealNumbers null = gain;
     const auto done = forEachHead(context, task, "gains", [&](HeadId head) -> Result<Done> {
         const auto w = context.circuits.weights().head<double>(head);
         const Matrix<double> writing = w.W_O * w.W_O.transpose();
@@ -59,13 +72,10 @@ Result<std::vector<std::string>> addGain(ResultSet& results, const AnalysisConte
     });
     if (!done)
         return done.error();
-    const Precision precision = context.options.precision;
-    results.arrays.push_back(gain.array(precision, directionCardAt("gain"), "Gain of OV along the direction",
-                                        "‖x W_V W_O‖₂ / ‖x‖₂"));
-    results.arrays.push_back(null.array(precision, directionCardAt("gain_null"),
-                                        "Gain of OV over all directions",
-                                        "‖W_V W_O‖_F / √d_model: root mean square over all directions"));
-    return done;
+    results.warn(*done);
+    results.put(directionCardAt("gain"), std::move(gain));
+    results.put(directionCardAt("gain_null"), std::move(null));
+    return Done{};
 }
 
 Result<ResultSet> runDirectionCard(const AnalysisContext& context, const Task& task)
@@ -74,29 +84,27 @@ Result<ResultSet> runDirectionCard(const AnalysisContext& context, const Task& t
     const std::vector<double>& given = context.options.inputs.direction;
     const RowVector<double> x =
         Eigen::Map<const RowVector<double>>(given.data(), static_cast<Eigen::Index>(given.size()));
-    ResultSet results;
-    const auto warnings = addGain(results, context, x, task);
-    if (!warnings)
-        return warnings.error();
-    results.warnings = *warnings;
+    Results results = resultsOf(context, directionCardArrays());
+    if (const auto done = putGain(results, context, x, task); !done)
+        return done.error();
     for (const List& list : lists()) {
         const bool isOutput = list.end == LineEnd::Outputs;
-        HeadLists entries(config, listSize(context.options, isOutput ? config.dVocabOut : config.dVocab));
+        const int k = listSize(context.options, isOutput ? config.dVocabOut : config.dVocab);
+        EntryLists entries = EntryLists::perHead(config, k);
+        RealNumbers null = RealNumbers::perHead(config, k);
         const auto done =
             forEachLine(context, task,
                         {"tokens of the direction", list.end,
                          [&](HeadId, const HeadWeights<double>& w) { return list.through(x, w); },
                          [&](HeadId head, const RowVector<double>& line) {
-                             entries.putTop(head, line, context.options);
+                             putTop(entries, null, head, line, context.options);
                          }});
         if (!done)
             return done.error();
-        const std::string line = list.line;
-        entries.addTo(results, context.options.precision, directionCardAt(list.name), list.title,
-                      "the largest entries of " + line);
-        entries.addNullTo(results, context.options.precision, directionCardAt(list.name), line);
+        putLists(results, directionCardAt(list.name), entries);
+        results.put(directionCardAt(list.name) + "_null", std::move(null));
     }
-    return results;
+    return std::move(results).finish();
 }
 
 AnalysisCost directionCardCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -146,6 +154,7 @@ Analysis directionCardAnalysis()
         .whyNot = whyNoDirection,
         .cost = directionCardCost,
         .run = runDirectionCard,
+        .arrays = directionCardArrays(),
         .needs = needs,
         .pictures = {{Picture::Kind::HeadGrid,
                       "Gain of OV",

@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/tokens/writing_means.h"
 #include "core/base/parallel.h"
 #include "core/model/families/layer_parts.h"
@@ -26,6 +26,20 @@ constexpr double mlpLimit = 1 << 27; // bytes of one MLP in double; larger ones 
 std::string foldingAt(const std::string& name)
 {
     return "analyses/folding/" + name;
+}
+
+std::vector<ArraySpec> foldingArrays()
+{
+    const std::vector<ArrayAxis> norms{Axis::NormAndMatrix}, matrices{Axis::Matrix};
+    return {{foldingAt("difference"), norms, "Largest difference",
+             "max |LN(x) W + b − ((x/σ) W' + b')| over random x, in float64"},
+            {foldingAt("stored_difference_null"), norms, "As stored",
+             "the same with W' and b' rounded as headwise process writes them: what rounding alone does"},
+            {foldingAt("size"), norms, "Largest number", "max |LN(x) W + b| over the same x"},
+            {foldingAt("mean"), matrices, "Largest mean in use",
+             "max |mean| of the rows over d_model, of W_U over the vocabulary, as they are in use"},
+            {foldingAt("mean_raw"), matrices, "Largest mean in the file",
+             "the same of the weights as they are in the file"}};
 }
 
 /// Returns [rows, cols] Gaussian numbers with mean ½ and deviation 1, so that LayerNorm has a mean to subtract.
@@ -261,17 +275,7 @@ private:
     std::vector<Row> m_rows;
 };
 
-ResultArray column(const AnalysisContext& context, const std::string& name, std::vector<double> values,
-                   const std::vector<std::string>& labels, Axis axis)
-{
-    const std::size_t size = values.size();
-    ResultArray array =
-        realArray(context.options.precision, foldingAt(name), {size}, std::move(values), {axis});
-    array.attributes["labels"] = labels;
-    return array;
-}
-
-void addNorms(ResultSet& results, const AnalysisContext& context, const std::vector<Row>& rows)
+void putNorms(Results& results, const std::vector<Row>& rows)
 {
     std::vector<std::string> labels;
     std::vector<double> size, difference, stored;
@@ -281,39 +285,19 @@ void addNorms(ResultSet& results, const AnalysisContext& context, const std::vec
         difference.push_back(row.comparison.difference);
         stored.push_back(row.comparison.stored);
     }
-    const auto add = [&](const char* name, std::vector<double> values, const char* title,
-                         const char* definition) {
-        ResultArray array = column(context, name, std::move(values), labels, "norm and matrix");
-        array.title = title;
-        array.definition = definition;
+    const auto put = [&](const char* name, std::vector<double> values) {
+        ResultArray& array = results.put(foldingAt(name), std::move(values));
+        array.attributes["labels"] = labels;
         array.attributes["samples"] = static_cast<double>(samples);
-        results.arrays.push_back(std::move(array));
     };
-    add("difference", std::move(difference), "Largest difference",
-        "max |LN(x) W + b − ((x/σ) W' + b')| over random x, in float64");
-    add("stored_difference_null", std::move(stored), "As stored",
-        "the same with W' and b' rounded as headwise process writes them: what rounding alone does");
-    add("size", std::move(size), "Largest number", "max |LN(x) W + b| over the same x");
+    put("difference", std::move(difference));
+    put("stored_difference_null", std::move(stored));
+    put("size", std::move(size));
 }
 
-void addMeans(ResultSet& results, const AnalysisContext& context, WritingMeans means)
+void putSteps(Results& results, const ProcessingPlan& plan)
 {
-    const auto add = [&](const char* name, std::vector<double> values, const char* title,
-                         const char* definition) {
-        ResultArray array = column(context, name, std::move(values), means.labels, "matrix");
-        array.title = title;
-        array.definition = definition;
-        results.arrays.push_back(std::move(array));
-    };
-    add("mean", std::move(means.after), "Largest mean in use",
-        "max |mean| of the rows over d_model, of W_U over the vocabulary, as they are in use");
-    add("mean_raw", std::move(means.before), "Largest mean in the file",
-        "the same of the weights as they are in the file");
-}
-
-void addSteps(ResultSet& results, const ProcessingPlan& plan)
-{
-    auto& attributes = results.groupAttributes["analyses/folding"];
+    auto& attributes = results.groupAttributes("analyses/folding");
     attributes["fold_layer_norm"] = plan.applied.foldLayerNorm;
     attributes["center_weights"] = plan.applied.foldLayerNorm && plan.applied.centerWeights;
     attributes["center_writing_weights"] = plan.applied.centerWritingWeights;
@@ -340,14 +324,15 @@ Result<ResultSet> runFolding(const AnalysisContext& context, const Task& task)
     const auto rows = FoldingReport(context, std::move(stages).value()).run(task);
     if (!rows)
         return rows.error();
-    ResultSet results;
-    addNorms(results, context, *rows);
-    addMeans(results, context, std::move(means).value());
-    addSteps(results, weights.plan());
+    Results results = resultsOf(context, foldingArrays());
+    putNorms(results, *rows);
+    results.put(foldingAt("mean"), std::move(means->after)).attributes["labels"] = means->labels;
+    results.put(foldingAt("mean_raw"), std::move(means->before)).attributes["labels"] = means->labels;
+    putSteps(results, weights.plan());
     if (weights.config().nExperts > 0)
-        results.warnings.emplace_back(
+        results.warn(
             "The norms before the experts of a mixture are folded but not measured in the folding report.");
-    return results;
+    return std::move(results).finish();
 }
 
 /// Reading and folding dominate the cost: three stages and two means over all weights. The products with a few rows cost little.
@@ -384,6 +369,7 @@ Analysis foldingAnalysis()
         .whyNot = whyNoFolding,
         .cost = foldingCost,
         .run = runFolding,
+        .arrays = foldingArrays(),
         .pictures = {
             {Picture::Kind::Table,
              "Norms and what they were folded into",

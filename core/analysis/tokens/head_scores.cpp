@@ -1,20 +1,29 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/eigenvalue_null.h"
-#include "core/base/matrix.h"
 #include "core/circuits/spectrum.h"
-
-#include <limits>
 
 namespace headwise {
 
 namespace {
 
-void putEigenvalues(std::vector<std::complex<double>>& out, const ModelConfig& config, HeadId head,
-                    const std::vector<std::complex<double>>& values)
+std::string eigenvaluesPath(CircuitKind kind)
 {
-    const auto index = static_cast<std::ptrdiff_t>(head.layer) * config.nHeads + head.head;
-    std::copy(values.begin(), values.end(), out.begin() + index * config.dHead);
+    return "eigenvalues/" + std::string(circuitName(kind));
+}
+
+std::vector<ArraySpec> eigenvaluesArrays()
+{
+    std::vector<ArraySpec> all;
+    for (const CircuitKind kind : circuitKinds)
+        all.push_back(
+            {.path = eigenvaluesPath(kind),
+             .axes = headAxes({Axis::Eigenvalue}),
+             .title = "Eigenvalues of " + std::string(circuitName(kind)),
+             .definition = "eigenvalues of " + std::string(circuitFormula(kind))
+                 + " by falling modulus, then larger real part, then positive imaginary part; padded with 0",
+             .type = NumberType::Complex});
+    return all;
 }
 
 std::string notSquare(const TokenSide& tokens)
@@ -27,10 +36,7 @@ std::string notSquare(const TokenSide& tokens)
 Result<ResultSet> runEigenvalues(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
-    const std::size_t size = static_cast<std::size_t>(config.nLayers) * config.nHeads * config.dHead;
-    std::vector<std::vector<std::complex<double>>> lambda(
-        circuitKinds.size(),
-        std::vector<std::complex<double>>(size, std::complex<double>(notComputed, notComputed)));
+    std::vector<ComplexNumbers> lambda(circuitKinds.size(), ComplexNumbers::perHead(config, config.dHead));
     const auto done = forEachHead(context, task, "eigenvalues", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
         Result<Done> state = Done{};
@@ -40,7 +46,7 @@ Result<ResultSet> runEigenvalues(const AnalysisContext& context, const Task& tas
             const auto values =
                 circuitEigenvalues(context.circuits, weights, kind, head, context.tokens.get());
             if (values)
-                putEigenvalues(lambda[static_cast<std::size_t>(kind)], config, head, *values);
+                lambda[static_cast<std::size_t>(kind)].set(head, *values);
             else
                 state = values.error();
         }
@@ -48,80 +54,83 @@ Result<ResultSet> runEigenvalues(const AnalysisContext& context, const Task& tas
     });
     if (!done)
         return done.error();
-    ResultSet results;
-    results.warnings = *done;
+    Results results = resultsOf(context, eigenvaluesArrays());
+    results.warn(*done);
     if (!context.tokens->isSquare())
-        results.warnings.push_back(notSquare(*context.tokens));
-    for (const CircuitKind kind : circuitKinds) {
-        ResultArray array =
-            complexArray(context.options.precision, "eigenvalues/" + std::string(circuitName(kind)),
-                         {static_cast<std::size_t>(config.nLayers), static_cast<std::size_t>(config.nHeads),
-                          static_cast<std::size_t>(config.dHead)},
-                         lambda[static_cast<std::size_t>(kind)], {Axis::Layer, Axis::Head, Axis::Eigenvalue});
-        array.title = "Eigenvalues of " + std::string(circuitName(kind));
-        array.definition = "eigenvalues of " + std::string(circuitFormula(kind))
-            + " by falling modulus, then larger real part, then positive imaginary part; padded with 0";
-        results.arrays.push_back(std::move(array));
-    }
-    return results;
+        results.warn(notSquare(*context.tokens));
+    for (const CircuitKind kind : circuitKinds)
+        results.put(eigenvaluesPath(kind), std::move(lambda[static_cast<std::size_t>(kind)]));
+    return std::move(results).finish();
 }
 
-struct Score {
-    CircuitKind kind;
-    const char* name;
-    const char* title;
-};
-
-Result<ResultSet> runPositivity(const AnalysisContext& context, const Score& score, const Task& task)
+/// Spec of Re Σλ / Σ|λ| of one circuit.
+ArraySpec positivitySpec(CircuitKind kind, const char* path, const char* title)
 {
-    const auto& [kind, name, title] = score;
-    PerHead scores(context.circuits.config());
-    ResultSet results;
+    return {.path = path,
+            .axes = headAxes(),
+            .title = title,
+            .definition = "Re Σλ / Σ|λ|, λ = eigenvalues of " + std::string(circuitFormula(kind)),
+            .range = {{-1.0, 1.0}}};
+}
+
+std::vector<ArraySpec> copyingArrays()
+{
+    return {positivitySpec(CircuitKind::FullOv, "scores/copying", "Copying"),
+            positivitySpec(CircuitKind::Ov, "scores/copying_weights", "Copying of the weights alone")};
+}
+
+std::vector<ArraySpec> matchingArrays()
+{
+    return {positivitySpec(CircuitKind::FullQk, "scores/matching", "Matching")};
+}
+
+/// Puts "scores/NAME" of one circuit. \returns warnings
+Result<std::vector<std::string>> putPositivity(Results& results, const AnalysisContext& context,
+                                               CircuitKind kind, const std::string& name, const Task& task)
+{
+    RealNumbers scores = RealNumbers::perHead(context.circuits.config());
     if (kind == CircuitKind::FullOv && !context.tokens->isSquare()) {
-        results.warnings.push_back(notSquare(*context.tokens));
-    } else {
-        const auto done = forEachHead(context, task, score.name, [&](HeadId head) -> Result<Done> {
-            const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
-            const auto values =
-                circuitEigenvalues(context.circuits, weights, score.kind, head, context.tokens.get());
-            if (!values)
-                return values.error();
-            scores.set(head, positivity(*values));
-            return Done{};
-        });
-        if (!done)
-            return done.error();
-        results.warnings = *done;
+        results.put("scores/" + name, std::move(scores));
+        return std::vector{notSquare(*context.tokens)};
     }
-    ResultArray array = scores.array(context.options.precision, std::string("scores/") + name, title,
-                                     "Re Σλ / Σ|λ|, λ = eigenvalues of " + std::string(circuitFormula(kind)));
-    array.range = {-1.0, 1.0};
-    if (kind != CircuitKind::FullOv || context.tokens->isSquare()) {
-        const auto null = addEigenvalueNull(array, context, kind, EigenvalueNumber::Positivity, task);
-        if (!null)
-            return null.error();
-    }
-    results.arrays.push_back(std::move(array));
-    return results;
+    auto done = forEachHead(context, task, name, [&](HeadId head) -> Result<Done> {
+        const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
+        const auto values = circuitEigenvalues(context.circuits, weights, kind, head, context.tokens.get());
+        if (!values)
+            return values.error();
+        scores.set(head, positivity(*values));
+        return Done{};
+    });
+    if (!done)
+        return done;
+    ResultArray& array = results.put("scores/" + name, std::move(scores));
+    const auto null = addEigenvalueNull(array, context, kind, EigenvalueNumber::Positivity, task);
+    if (!null)
+        return null.error();
+    return done;
 }
 
 Result<ResultSet> runCopying(const AnalysisContext& context, const Task& task)
 {
-    auto full = runPositivity(context, {CircuitKind::FullOv, "copying", "Copying"}, task);
+    Results results = resultsOf(context, copyingArrays());
+    const auto full = putPositivity(results, context, CircuitKind::FullOv, "copying", task);
     if (!full)
-        return full;
-    const auto alone =
-        runPositivity(context, {CircuitKind::Ov, "copying_weights", "Copying of the weights alone"}, task);
-    if (!alone)
-        return alone;
-    ResultSet results = std::move(full).value();
-    results.arrays.push_back(alone->arrays.front());
-    return results;
+        return full.error();
+    results.warn(*full);
+    const auto alone = putPositivity(results, context, CircuitKind::Ov, "copying_weights", task);
+    if (!alone) // its warnings are those of `full`
+        return alone.error();
+    return std::move(results).finish();
 }
 
 Result<ResultSet> runMatching(const AnalysisContext& context, const Task& task)
 {
-    return runPositivity(context, {CircuitKind::FullQk, "matching", "Matching"}, task);
+    Results results = resultsOf(context, matchingArrays());
+    const auto warnings = putPositivity(results, context, CircuitKind::FullQk, "matching", task);
+    if (!warnings)
+        return warnings.error();
+    results.warn(*warnings);
+    return std::move(results).finish();
 }
 
 AnalysisCost oneCircuitCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -217,6 +226,7 @@ Analysis eigenvaluesAnalysis()
             .whyNot = appliesAlways,
             .cost = eigenvaluesCost,
             .run = runEigenvalues,
+            .arrays = eigenvaluesArrays(),
             .pictures = eigenvaluePictures()};
 }
 
@@ -232,6 +242,7 @@ Analysis copyingAnalysis()
             .whyNot = appliesAlways,
             .cost = copyingCost,
             .run = runCopying,
+            .arrays = copyingArrays(),
             .pictures = copyingPictures()};
 }
 
@@ -247,6 +258,7 @@ Analysis matchingAnalysis()
             .whyNot = appliesAlways,
             .cost = matchingCost,
             .run = runMatching,
+            .arrays = matchingArrays(),
             .pictures = matchingPictures()};
 }
 

@@ -1,7 +1,7 @@
 #include "core/circuits/largest_entries.h"
 
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 
 #include <array>
 
@@ -14,67 +14,41 @@ constexpr int most = 100;                        // entries listed of each head 
 
 constexpr std::array<CircuitKind, 2> fullCircuits{CircuitKind::FullOv, CircuitKind::FullQk};
 
-/// The arrays of one circuit: [layers, heads, listed].
-struct Listed {
-    std::vector<std::int32_t> rowIds, colIds;
-    PerHead values, null;
-
-    Listed(const ModelConfig& config, int count)
-        : values(config, count)
-        , null(config, count)
-    {
-        rowIds.assign(static_cast<std::size_t>(config.nLayers) * config.nHeads * count, -1);
-        colIds = rowIds;
-    }
-
-    void put(HeadId head, int nHeads, const std::vector<MatrixEntry>& entries,
-             const std::vector<double>& gaussian)
-    {
-        const std::span<double> out = values.row(head);
-        const std::size_t first = (static_cast<std::size_t>(head.layer) * nHeads + head.head) * out.size();
-        for (std::size_t i = 0; i < entries.size(); ++i) {
-            rowIds[first + i] = entries[i].row;
-            colIds[first + i] = entries[i].col;
-            out[i] = entries[i].value;
-            null.row(head)[i] = gaussian[i];
-        }
-    }
-};
-
-ResultArray idArray(const ResultArray& like, std::string path, std::vector<std::int32_t> ids,
-                    std::string title)
+std::string largestEntriesPath(CircuitKind kind)
 {
-    ResultArray array;
-    array.path = std::move(path);
-    array.shape = like.shape;
-    array.axes = like.axes;
-    array.values = std::move(ids);
-    array.title = std::move(title);
-    array.unit = "token";
-    array.definition = array.title + ", of " + like.definition + "; -1 where there is none";
-    return array;
+    return "analyses/largest_entries/" + std::string(circuitName(kind));
 }
 
-void addLargestEntriesArrays(ResultSet& results, Listed listed, CircuitKind kind, Precision precision)
+std::vector<ArraySpec> largestEntriesArrays()
 {
-    const std::string path = "analyses/largest_entries/" + std::string(circuitName(kind));
-    const std::string matrix = "M = " + std::string(circuitFormula(kind));
-    const bool isQk = kind == CircuitKind::FullQk;
-    ResultArray values = listed.values.array(
-        precision, path + "_values", isQk ? "Score" : "Logit",
-        "the largest entries of " + matrix + ", falling, ties to the lower row id, then column id", Axis::Rank);
-    values.unit = isQk ? "" : "logits";
-    ResultArray null = listed.null.array(
-        precision, path + "_null", "Of Gaussian entries",
-        "μ + σ Φ⁻¹(1 − (rank − ½)/n), rank = 1 …, μ, σ and n of the entries of " + matrix
-            + " between tokens that are not left out: where the largest would lie if they were independent and Gaussian",
-        Axis::Rank);
-    results.arrays.push_back(
-        idArray(values, path + "_row_ids", std::move(listed.rowIds), isQk ? "Query token" : "Source token"));
-    results.arrays.push_back(
-        idArray(values, path + "_column_ids", std::move(listed.colIds), isQk ? "Key token" : "Output token"));
-    results.arrays.push_back(std::move(values));
-    results.arrays.push_back(std::move(null));
+    std::vector<ArraySpec> all;
+    for (const CircuitKind kind : fullCircuits) {
+        const std::string path = largestEntriesPath(kind);
+        const std::string matrix = "M = " + std::string(circuitFormula(kind));
+        const std::string what =
+            "the largest entries of " + matrix + ", falling, ties to the lower row id, then column id";
+        const bool isQk = kind == CircuitKind::FullQk;
+        const auto addIds = [&](const char* name, const std::string& title) {
+            all.push_back({.path = path + name,
+                           .axes = headAxes({Axis::Rank}),
+                           .title = title,
+                           .definition = title + ", of " + what + "; -1 where there is none",
+                           .unit = "token",
+                           .type = NumberType::Whole});
+        };
+        addIds("_row_ids", isQk ? "Query token" : "Source token");
+        addIds("_column_ids", isQk ? "Key token" : "Output token");
+        all.push_back({.path = path + "_values",
+                       .axes = headAxes({Axis::Rank}),
+                       .title = isQk ? "Score" : "Logit",
+                       .definition = what,
+                       .unit = isQk ? "" : "logits"});
+        all.push_back(
+            {path + "_null", headAxes({Axis::Rank}), "Of Gaussian entries",
+             "μ + σ Φ⁻¹(1 − (rank − ½)/n), rank = 1 …, μ, σ and n of the entries of " + matrix
+                 + " between tokens that are not left out: where the largest would lie if they were independent and Gaussian"});
+    }
+    return all;
 }
 
 int listedCount(const ModelConfig& config, CircuitKind kind)
@@ -87,11 +61,14 @@ Result<ResultSet> runLargestEntries(const AnalysisContext& context, const Task& 
 {
     const ModelConfig& config = context.circuits.config();
     const std::vector<HeadId> heads = selectedHeads(config, context.options);
-    ResultSet results;
+    Results results = resultsOf(context, largestEntriesArrays());
     int done = 0;
     for (const CircuitKind kind : fullCircuits) {
         const int count = listedCount(config, kind);
-        Listed listed(config, count);
+        WholeNumbers rowIds = WholeNumbers::perHead(config, count);
+        WholeNumbers colIds = rowIds;
+        RealNumbers values = RealNumbers::perHead(config, count);
+        RealNumbers null = values;
         const EntrySearch search{static_cast<std::size_t>(count), context.options.unusedTokens,
                                  context.options.unusedTokens};
         for (const HeadId head : heads) {
@@ -99,18 +76,28 @@ Result<ResultSet> runLargestEntries(const AnalysisContext& context, const Task& 
                 return stopped();
             const auto matrix = context.circuits.circuit<double>(kind, head, context.tokens.get());
             const auto entries = largestEntries(matrix, search, withoutProgress(task));
-            if (entries)
-                listed.put(head, config.nHeads, *entries, largestGaussianEntries(matrix, search));
-            else if (entries.error().code == ErrorCode::Corrupt)
-                results.warnings.push_back("The largest entries of " + headLabel(head)
-                                           + " were left out because a weight is not a finite number.");
-            else
+            if (entries) {
+                const std::vector<double> gaussian = largestGaussianEntries(matrix, search);
+                for (std::size_t i = 0; i < entries->size(); ++i) {
+                    rowIds.of(head)[i] = (*entries)[i].row;
+                    colIds.of(head)[i] = (*entries)[i].col;
+                    values.of(head)[i] = (*entries)[i].value;
+                    null.of(head)[i] = gaussian[i];
+                }
+            } else if (entries.error().code == ErrorCode::Corrupt) {
+                results.warn("The largest entries of " + headLabel(head)
+                             + " were left out because a weight is not a finite number.");
+            } else {
                 return entries.error();
+            }
             task.report(++done, static_cast<int>(2 * heads.size()), "largest entries");
         }
-        addLargestEntriesArrays(results, std::move(listed), kind, context.options.precision);
+        results.put(largestEntriesPath(kind) + "_row_ids", std::move(rowIds));
+        results.put(largestEntriesPath(kind) + "_column_ids", std::move(colIds));
+        results.put(largestEntriesPath(kind) + "_values", std::move(values));
+        results.put(largestEntriesPath(kind) + "_null", std::move(null));
     }
-    return results;
+    return std::move(results).finish();
 }
 
 AnalysisCost largestEntriesCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -134,8 +121,8 @@ std::string tooManyHeads(const ModelConfig& config, const AnalysisOptions& optio
 
 Analysis largestEntriesAnalysis()
 {
-    const std::string ov = "analyses/largest_entries/full_ov";
-    const std::string qk = "analyses/largest_entries/full_qk";
+    const std::string ov = largestEntriesPath(CircuitKind::FullOv);
+    const std::string qk = largestEntriesPath(CircuitKind::FullQk);
     const auto arrays = [](const std::string& path) {
         return std::vector<std::string>{path + "_row_ids", path + "_column_ids", path + "_values",
                                         path + "_null"};
@@ -151,6 +138,7 @@ Analysis largestEntriesAnalysis()
             .whyNot = tooManyHeads,
             .cost = largestEntriesCost,
             .run = runLargestEntries,
+            .arrays = largestEntriesArrays(),
             .pictures = {{Picture::Kind::Table, "Largest entries of full OV", arrays(ov), false, false, true,
                           note},
                          {Picture::Kind::Table, "Largest entries of full QK", arrays(qk), false, false, true,

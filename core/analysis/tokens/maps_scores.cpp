@@ -5,15 +5,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
+#include <utility>
 
 namespace headwise {
 
 namespace {
-
-const std::string start = "share of pairs (s, t) with t among the k ";
-const std::string rest =
-    " entries of row s of E W_V W_O W_U, ties against it; E = W_E for heads of layer 0, MLP0(LN2(W_E)) for later ones";
 
 /// Computes the scores of layer 0 with W_E in place of MLP0(LN2(W_E)).
 Result<Done> readLayer0(Mlp0Scores& out, const Task& task)
@@ -33,8 +29,8 @@ Result<Done> readLayer0(Mlp0Scores& out, const Task& task)
         static_cast<int>(heads.size()), task, "relation scores of layer 0", [&](int i) -> Result<Done> {
             const HeadId head = heads[static_cast<std::size_t>(i)];
             const HeadWeights<double> w = weights.head<double>(head);
-            for (PerHead* values : {&out.scores, &out.suppression})
-                std::ranges::fill(values->row(head), std::numeric_limits<double>::quiet_NaN());
+            for (RealNumbers* values : {&out.scores, &out.suppression})
+                std::ranges::fill(values->of(head), std::numeric_limits<double>::quiet_NaN());
             const Matrix<double> rows = (x * w.W_V).transpose();
             const Matrix<double> cols = throughUnembedding(w.W_O, *context.tokens);
             if (!rows.allFinite() || !cols.allFinite() || rows.isZero(0) || cols.isZero(0))
@@ -49,8 +45,8 @@ Result<Done> readLayer0(Mlp0Scores& out, const Task& task)
                     continue;
                 const PairCounts counts = countPairs(asked, *ranks);
                 const auto pairs = static_cast<double>(asked.rows.size());
-                out.scores.row(head)[relation] = static_cast<double>(counts.hits) / pairs;
-                out.suppression.row(head)[relation] = static_cast<double>(counts.suppressed) / pairs;
+                out.scores.of(head)[relation] = static_cast<double>(counts.hits) / pairs;
+                out.suppression.of(head)[relation] = static_cast<double>(counts.suppressed) / pairs;
             }
             return Done{};
         });
@@ -58,24 +54,30 @@ Result<Done> readLayer0(Mlp0Scores& out, const Task& task)
 
 } // namespace
 
-Result<Done> addMapsScores(ResultSet& results, Mlp0Scores from, const Task& task)
+std::vector<ArraySpec> mapsScoresArrays()
+{
+    std::vector<ArraySpec> all;
+    for (const bool isScore : {true, false})
+        all.push_back(
+            {.path = isScore ? "analyses/relations/maps_scores" : "analyses/relations/maps_suppression",
+             .axes = headAxes({Axis::Relation}),
+             .title = isScore ? "Relation scores of a head, MAPS" : "Relation suppression of a head, MAPS",
+             .definition = std::string("share of pairs (s, t) with t among the k ")
+                 + (isScore ? "largest" : "smallest")
+                 + " entries of row s of E W_V W_O W_U, ties against it; E = W_E for heads of layer 0, MLP0(LN2(W_E)) for later ones",
+             .range = {{0.0, 1.0}},
+             .condition = "with the embedding mlp0"});
+    return all;
+}
+
+Result<Done> putMapsScores(Results& results, Mlp0Scores from, const Task& task)
 {
     if (!from.questions.sources.empty())
         if (const auto done = readLayer0(from, task); !done)
             return done.error();
-    for (const auto& [values, name, title, ends] :
-         {std::tuple(&from.scores, "maps_scores", "Relation scores of a head, MAPS", "largest"),
-          std::tuple(&from.suppression, "maps_suppression", "Relation suppression of a head, MAPS",
-                     "smallest")}) {
-        std::string definition = start;
-        definition.append(ends).append(rest);
-        ResultArray array =
-            values->array(from.context.options.precision, std::string("analyses/relations/") + name, title,
-                          definition, "relation");
-        array.range = {0.0, 1.0};
-        array.attributes["labels"] = from.names;
-        results.arrays.push_back(std::move(array));
-    }
+    const std::string folder = "analyses/relations/";
+    results.put(folder + "maps_scores", std::move(from.scores)).attributes["labels"] = from.names;
+    results.put(folder + "maps_suppression", std::move(from.suppression)).attributes["labels"] = from.names;
     return Done{};
 }
 

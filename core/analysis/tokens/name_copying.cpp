@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/tokens/entry_ranks.h"
 #include "core/analysis/tokens/relation_lists.h"
 #include "core/analysis/tokens/token_factors.h"
@@ -11,13 +11,55 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace headwise {
 
 namespace {
 
 constexpr int top = 5;
-constexpr const char* nameCopyingFolder = "analyses/name_copying/";
+
+std::string nameCopyingAt(const std::string& name)
+{
+    return "analyses/name_copying/" + name;
+}
+
+std::string nameCopyingNames(const std::string& list)
+{
+    return list + " that are single tokens, with a leading space or else without";
+}
+
+std::vector<ArraySpec> nameCopyingArrays()
+{
+    const std::string counted = ", β of LN_f counted whether it is folded or not";
+    const auto score = [&](const char* name, const char* title, const std::string& sign) {
+        return ArraySpec{.path = nameCopyingAt(name),
+                         .axes = headAxes(),
+                         .title = title,
+                         .definition = "share of names among the 5 largest entries of LN_f(" + sign
+                             + "MLP0(LN2(W_E[name])) W_V W_O) W_U, ties against them" + counted,
+                         .range = {{0.0, 1.0}}};
+    };
+    const auto ranks = [&](const char* name, const char* title, const std::string& sign) {
+        return ArraySpec{nameCopyingAt(name), headAxes({Axis::Name}), title,
+                         "how many outputs of LN_f(" + sign
+                             + "MLP0(LN2(W_E[name])) W_V W_O) W_U are at least as large as the name's"
+                             + counted};
+    };
+    std::vector<ArraySpec> all{score("score", "Name copying", ""),
+                               score("negative_score", "Negative name copying", "−"),
+                               ranks("ranks", "Rank of each name", ""),
+                               ranks("negative_ranks", "Rank of each name, sign flipped", "−"),
+                               {.path = nameCopyingAt("names"),
+                                .axes = {Axis::Name},
+                                .title = "Names",
+                                .definition = nameCopyingNames("the names of the list, built-in or given,"),
+                                .unit = "token",
+                                .type = NumberType::Whole}};
+    for (ArraySpec& spec : all)
+        spec.condition = "where a name of the list is a single token";
+    return all;
+}
 
 struct NameTokens {
     std::vector<std::string> names;
@@ -119,84 +161,61 @@ Readout readout(const AnalysisContext& context, const Matrix<double>& z, const M
 }
 
 struct NameScores {
-    PerHead score, negative, ranks, negativeRanks;
+    RealNumbers score, ranks;
 
-    NameScores(const ModelConfig& config, int names)
-        : score(config)
-        , negative(config)
-        , ranks(config, names)
-        , negativeRanks(config, names)
+    NameScores(const ModelConfig& config, std::size_t names)
+        : score(RealNumbers::perHead(config))
+        , ranks(RealNumbers::perHead(config, names))
     {
+    }
+
+    void set(HeadId head, const std::vector<EntryRank>& found)
+    {
+        double hits = 0;
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            const int rank = found[i].above + found[i].equal; // ties against the name
+            ranks.of(head)[i] = rank;
+            hits += rank < top ? 1 : 0;
+        }
+        score.set(head, hits / static_cast<double>(found.size()));
     }
 };
 
-void put(PerHead& score, PerHead& all, HeadId head, const std::vector<EntryRank>& ranks)
+/// \param outputs number of tokens that a name is ranked among
+void putNameCopying(Results& results, const NameScores& raised, const NameScores& lowered,
+                    const NameTokens& names, const AnalysisContext& context, double outputs)
 {
-    double hits = 0;
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-        const int rank = ranks[i].above + ranks[i].equal; // ties against the name
-        all.row(head)[i] = rank;
-        hits += rank < top ? 1 : 0;
-    }
-    score.set(head, hits / static_cast<double>(ranks.size()));
-}
-
-void addNameCopyingArrays(ResultSet& results, const NameScores& scores, const NameTokens& names,
-                          const AnalysisContext& context, double outputs)
-{
-    const Precision precision = context.options.precision;
-    const std::string counted = ", β of LN_f counted whether it is folded or not";
-    const auto addScore = [&](const PerHead& numbers, const char* name, const char* title, const char* sign) {
-        ResultArray array =
-            numbers.array(precision, std::string(nameCopyingFolder) + name, title,
-                          std::string("share of names among the 5 largest entries of LN_f(") + sign
-                              + "MLP0(LN2(W_E[name])) W_V W_O) W_U, ties against them" + counted);
-        const double p = std::min(1.0, top / outputs);
-        array.range = {0.0, 1.0};
+    const double p = std::min(1.0, top / outputs);
+    for (const auto& [name, scores] : {std::pair("score", &raised), std::pair("negative_score", &lowered)}) {
+        ResultArray& array = results.put(nameCopyingAt(name), scores->score);
         array.nullMean = p;
         array.nullDeviation = std::sqrt(p * (1 - p) / static_cast<double>(names.ids.size()));
-        results.arrays.push_back(std::move(array));
-    };
-    addScore(scores.score, "score", "Name copying", "");
-    addScore(scores.negative, "negative_score", "Negative name copying", "−");
-    const auto addRanks = [&](const PerHead& numbers, const char* name, const char* title, const char* sign) {
-        ResultArray array = numbers.array(
-            precision, std::string(nameCopyingFolder) + name, title,
-            std::string("how many outputs of LN_f(") + sign
-                + "MLP0(LN2(W_E[name])) W_V W_O) W_U are at least as large as the name's" + counted,
-            Axis::Name);
+    }
+    for (const auto& [name, scores] : {std::pair("ranks", &raised), std::pair("negative_ranks", &lowered)}) {
+        ResultArray& array = results.put(nameCopyingAt(name), scores->ranks);
         array.nullMean = (outputs - 1) / 2;
         array.nullDeviation = outputs / std::sqrt(12.0);
         array.attributes["labels"] = names.names;
-        results.arrays.push_back(std::move(array));
-    };
-    addRanks(scores.ranks, "ranks", "Rank of each name", "");
-    addRanks(scores.negativeRanks, "negative_ranks", "Rank of each name, sign flipped", "−");
-    ResultArray ids;
-    ids.path = std::string(nameCopyingFolder) + "names";
-    ids.shape = {names.ids.size()};
-    ids.values = std::vector<std::int32_t>(names.ids.begin(), names.ids.end());
-    ids.axes = {Axis::Name};
-    ids.title = "Names";
-    ids.unit = "token";
-    ids.definition = listName(context) + " that are single tokens, with a leading space or else without";
+    }
+    ResultArray& ids = results.put(nameCopyingAt("names"), names.ids);
+    ids.definition = nameCopyingNames(listName(context));
     ids.attributes["labels"] = names.names;
-    results.arrays.push_back(std::move(ids));
 }
 
 Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& task)
 {
     const NameTokens names = nameTokens(context);
-    ResultSet results;
+    Results results = resultsOf(context, nameCopyingArrays());
     if (names.ids.empty()) {
-        results.warnings.push_back("Name copying was left out because none of " + listName(context)
-                                   + " is a single token here.");
-        return results;
+        results.warn("Name copying was left out because none of " + listName(context)
+                     + " is a single token here.");
+        return std::move(results).finish();
     }
     const Matrix<double> x = afterFirstMlp(context.circuits.weights(), names.ids);
     const Matrix<double> ofBias = logitsOfNormBias(context);
     const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, context.tokens->W_U.cols());
-    NameScores scores(context.circuits.config(), static_cast<int>(names.ids.size()));
+    NameScores up(context.circuits.config(), names.ids.size());
+    NameScores down = up;
     const auto done = forEachHead(context, task, "name copying", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
         const Readout read = readout(context, x * weights.W_V, weights.W_O, ofBias);
@@ -209,22 +228,22 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
             return lowered.error();
         if (weights.W_V.isZero(0) || weights.W_O.isZero(0))
             return Done{}; // scores of a zero circuit are NaN
-        put(scores.score, scores.ranks, head, *raised);
-        put(scores.negative, scores.negativeRanks, head, *lowered);
+        up.set(head, *raised);
+        down.set(head, *lowered);
         return Done{};
     });
     if (!done)
         return done.error();
-    results.warnings = *done;
+    results.warn(*done);
     if (const auto& given = context.options.inputs.names; !given.empty() && names.strange > 0) {
-        results.warnings.push_back(fmt::format(
+        results.warn(fmt::format(
             "Name copying: {} of the {} words of the list are no single tokens of this model and count for nothing.",
             names.strange, given.size()));
     }
     const double outputs =
         static_cast<double>(context.tokens->W_U.cols() - std::count(unused.begin(), unused.end(), true));
-    addNameCopyingArrays(results, scores, names, context, outputs);
-    return results;
+    putNameCopying(results, up, down, names, context, outputs);
+    return std::move(results).finish();
 }
 
 std::string whyNoNames(const ModelConfig& config, const AnalysisOptions&)
@@ -263,6 +282,7 @@ Analysis nameCopyingAnalysis()
         .whyNot = whyNoNames,
         .cost = nameCopyingCost,
         .run = runNameCopying,
+        .arrays = nameCopyingArrays(),
         .needs = {.tokenizer = true},
         .pictures =
             {

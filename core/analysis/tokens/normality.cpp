@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/eigenvalue_null.h"
 #include "core/base/decompositions.h"
 
@@ -52,10 +52,29 @@ bool hasEigenvalues(CircuitKind kind, const TokenSide& tokens)
     return kind != CircuitKind::FullOv || tokens.isSquare();
 }
 
+std::string normalityPath(CircuitKind kind)
+{
+    return "analyses/normality/" + std::string(circuitName(kind));
+}
+
+std::vector<ArraySpec> normalityArrays()
+{
+    std::vector<ArraySpec> all;
+    for (const CircuitKind kind : circuitKinds)
+        all.push_back(
+            {.path = normalityPath(kind),
+             .axes = headAxes(),
+             .title = "Normality of " + std::string(circuitName(kind)),
+             .definition = "Σ|λ|² / ‖W‖_F², λ the eigenvalues of W = " + std::string(circuitFormula(kind)),
+             .range = {{0.0, 1.0}},
+             .condition = kind == CircuitKind::FullOv ? "one vocabulary on both sides" : ""});
+    return all;
+}
+
 Result<ResultSet> runNormality(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
-    std::vector<PerHead> ratios(circuitKinds.size(), PerHead(config));
+    std::vector<RealNumbers> ratios(circuitKinds.size(), RealNumbers::perHead(config));
     const auto done = forEachHead(context, task, "normality", [&](HeadId head) -> Result<Done> {
         const auto weights = context.circuits.weights().head<double>(head);
         for (const CircuitKind kind : circuitKinds) {
@@ -70,22 +89,18 @@ Result<ResultSet> runNormality(const AnalysisContext& context, const Task& task)
     });
     if (!done)
         return done.error();
-    ResultSet results;
-    results.warnings = *done;
+    Results results = resultsOf(context, normalityArrays());
+    results.warn(*done);
     for (const CircuitKind kind : circuitKinds) {
         if (!hasEigenvalues(kind, *context.tokens))
             continue;
-        const std::string name(circuitName(kind));
-        ResultArray array = ratios[static_cast<std::size_t>(kind)].array(
-            context.options.precision, "analyses/normality/" + name, "Normality of " + name,
-            "Σ|λ|² / ‖W‖_F², λ the eigenvalues of W = " + std::string(circuitFormula(kind)));
-        array.range = {0.0, 1.0};
+        ResultArray& array =
+            results.put(normalityPath(kind), std::move(ratios[static_cast<std::size_t>(kind)]));
         const auto null = addEigenvalueNull(array, context, kind, EigenvalueNumber::Normality, task);
         if (!null)
             return null.error();
-        results.arrays.push_back(std::move(array));
     }
-    return results;
+    return std::move(results).finish();
 }
 
 AnalysisCost normalityCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -113,6 +128,7 @@ Analysis normalityAnalysis()
             .whyNot = appliesAlways,
             .cost = normalityCost,
             .run = runNormality,
+            .arrays = normalityArrays(),
             .pictures = {{Picture::Kind::HeadGrid,
                           "Normality",
                           {"analyses/normality/full_ov", "analyses/normality/full_qk",

@@ -1,5 +1,5 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/tokens/entry_ranks.h"
 #include "core/analysis/tokens/maps_scores.h"
 #include "core/analysis/tokens/relation_questions.h"
@@ -9,34 +9,91 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace headwise {
 
 namespace {
 
-constexpr const char* relationsFolder = "analyses/relations/";
 constexpr const char* relationStep = "relation scores";
 // Up to here the outputs themselves, in float32, cost less than W_O W_U in double, which is half as fast, and pairs after it.
 constexpr std::size_t fewPerDimension = 2;
 constexpr Eigen::Index outputsAtOnce = 256; // a tile's rows
 
-/// Scores of heads on the relations, [n_layers, n_heads, relation].
+constexpr const char* hitFormula =
+    "share of pairs (s, t) with t among the k largest entries of row s of E W_V W_O W_U, ties against it; k = 1 where source and target are the same, else 10; 3 and 25 for Llama 3";
+constexpr const char* missFormula =
+    "share of pairs (s, t) with t among the k smallest entries of row s of E W_V W_O W_U, ties against it; k = 1 where source and target are the same, else 10; 3 and 25 for Llama 3";
+
+std::string relationsAt(const std::string& name)
+{
+    return "analyses/relations/" + name;
+}
+
+std::vector<ArraySpec> relationsArrays()
+{
+    using enum NumberType;
+    const std::vector<ArrayAxis> list{Axis::Relation};
+    std::vector<ArraySpec> all;
+    const auto add = [&](const char* name, const std::vector<ArrayAxis>& axes, const char* title,
+                         const std::string& definition, NumberType type = Whole) {
+        all.push_back({.path = relationsAt(name),
+                       .axes = axes,
+                       .title = title,
+                       .definition = definition,
+                       .type = type});
+    };
+    const auto addShare = [&](const char* name, const std::vector<ArrayAxis>& axes, const char* title,
+                              const std::string& definition) {
+        add(name, axes, title, definition, Real);
+        all.back().range = {0.0, 1.0};
+    };
+    const std::string over = " over the valid relations (all where none is), of E W_V W_O W_U";
+    const std::string entries =
+        "among the k largest entries of row s of E W_V W_O W_U; -1 where not computed";
+    addShare("best", headAxes(), "Best relation score", "the largest of the relation scores" + over);
+    addShare("best_suppression", headAxes(), "Best relation suppression",
+             "the largest of the suppressions" + over);
+    addShare("by_head", headAxes({Axis::Relation}), "Relation scores of a head", hitFormula);
+    addShare("suppression", headAxes({Axis::Relation}), "Relation suppression of a head", missFormula);
+    add("best_relation", headAxes(), "Best relation",
+        "the first relation with the score of best, an index into relations; -1 where there is none");
+    add("hits", headAxes({Axis::Relation}), "Pairs hit", "number of pairs (s, t) with t " + entries);
+    add("misses", headAxes({Axis::Relation}), "Pairs missed", "number of pairs (s, t) with t not " + entries);
+    add("pairs_given", list, "Pairs of words", "number of pairs of the list");
+    add("pairs_used", list, "Pairs of single tokens",
+        "number of pairs whose words are both single tokens in use, with a leading space or both without");
+    add("k", list, "k", "how many of the largest entries count as a hit");
+    add("valid", list, "Valid", "1 with at least 30 pairs of single tokens, else 0");
+    add("null", list, "Score by chance", "p = k / V, V = number of tokens a target is ranked among", Real);
+    add("null_deviation", list, "Its deviation", "√(p (1 − p) / pairs_used)", Real);
+    addShare("scores", {Axis::Relation, Axis::Layer, Axis::Head}, "Relation scores", hitFormula);
+    addShare("best_score", list, "Score of its best head",
+             "the largest entry of scores in each relation, of E W_V W_O W_U");
+    add("best_layer", list, "Layer of its best head",
+        "layer of the first head with best_score; -1 where there is none");
+    add("best_head", list, "Its best head in that layer",
+        "head of the first head with best_score; -1 where there is none");
+    const std::vector<ArraySpec> maps = mapsScoresArrays();
+    all.insert(all.end(), maps.begin(), maps.end());
+    return all;
+}
+
+/// Scores of heads on the relations.
 struct Found {
-    PerHead scores, suppression;
-    PerHead best, bestSuppression;
-    std::vector<std::int32_t> hits, misses; // [n_layers, n_heads, relation], −1
-    std::vector<std::int32_t> bestRelation; // [n_layers, n_heads], −1
+    RealNumbers scores, suppression; // [n_layers, n_heads, relation]
+    RealNumbers best, bestSuppression;
+    WholeNumbers hits, misses; // [n_layers, n_heads, relation]
+    WholeNumbers bestRelation;
 
     Found(const ModelConfig& config, std::size_t relations)
-        : scores(config, static_cast<int>(relations))
-        , suppression(config, static_cast<int>(relations))
-        , best(config)
-        , bestSuppression(config)
-        , hits(static_cast<std::size_t>(config.nLayers) * config.nHeads * relations, -1)
-        , misses(hits.size(), -1)
-        , bestRelation(static_cast<std::size_t>(config.nLayers) * config.nHeads, -1)
+        : scores(RealNumbers::perHead(config, relations))
+        , suppression(scores)
+        , best(RealNumbers::perHead(config))
+        , bestSuppression(best)
+        , hits(WholeNumbers::perHead(config, relations))
+        , misses(hits)
+        , bestRelation(WholeNumbers::perHead(config))
     {
     }
 };
@@ -62,15 +119,15 @@ public:
         }
         if (!done)
             return done.error();
-        ResultSet results = arrays();
-        results.warnings = *done;
-        addWarnings(results);
+        Results results = resultsOf(m_context, relationsArrays());
+        results.warn(*done);
+        putInto(results);
         if (m_context.tokens->embedding == Embedding::Mlp0)
-            if (const auto added = addMapsScores(
+            if (const auto added = putMapsScores(
                     results, {m_context, m_questions, m_found.scores, m_found.suppression, names()}, task);
                 !added)
                 return added.error();
-        return results;
+        return std::move(results).finish();
     }
 
 private:
@@ -140,11 +197,6 @@ private:
         return embeddingRows(*m_context.tokens, head.layer, m_questions.sources);
     }
 
-    std::size_t place(HeadId head) const
-    {
-        return static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head;
-    }
-
     void put(HeadId head, std::span<const EntryRank> ranks)
     {
         const std::size_t count = m_questions.relations.size();
@@ -154,22 +206,22 @@ private:
                 continue;
             const PairCounts counts = countPairs(relation, ranks);
             const auto pairs = static_cast<double>(relation.rows.size());
-            m_found.hits[place(head) * count + i] = static_cast<std::int32_t>(counts.hits);
-            m_found.misses[place(head) * count + i] =
+            m_found.hits.of(head)[i] = static_cast<std::int32_t>(counts.hits);
+            m_found.misses.of(head)[i] =
                 static_cast<std::int32_t>(relation.rows.size()) - static_cast<std::int32_t>(counts.hits);
-            m_found.scores.row(head)[i] = static_cast<double>(counts.hits) / pairs;
-            m_found.suppression.row(head)[i] = static_cast<double>(counts.suppressed) / pairs;
+            m_found.scores.of(head)[i] = static_cast<double>(counts.hits) / pairs;
+            m_found.suppression.of(head)[i] = static_cast<double>(counts.suppressed) / pairs;
         }
         for (const std::size_t i : m_candidates) {
-            const double score = m_found.scores.row(head)[i];
-            double& best = m_found.best.row(head)[0];
+            const double score = m_found.scores.of(head)[i];
+            double& best = m_found.best.of(head)[0];
             if (std::isnan(best) || score > best) {
                 best = score;
-                m_found.bestRelation[place(head)] = static_cast<std::int32_t>(i);
+                m_found.bestRelation.set(head, static_cast<std::int32_t>(i));
             }
-            double& lowest = m_found.bestSuppression.row(head)[0];
-            lowest = std::isnan(lowest) ? m_found.suppression.row(head)[i]
-                                        : std::max(lowest, m_found.suppression.row(head)[i]);
+            double& lowest = m_found.bestSuppression.of(head)[0];
+            lowest = std::isnan(lowest) ? m_found.suppression.of(head)[i]
+                                        : std::max(lowest, m_found.suppression.of(head)[i]);
         }
     }
 
@@ -181,22 +233,11 @@ private:
         return all;
     }
 
-    ResultArray ints(const char* name, std::vector<std::size_t> shape, std::vector<std::int32_t> values,
-                     std::vector<ArrayAxis> axes) const
-    {
-        ResultArray array;
-        array.path = std::string(relationsFolder) + name;
-        array.shape = std::move(shape);
-        array.values = std::move(values);
-        array.axes = std::move(axes);
-        return array;
-    }
-
-    ResultSet arrays();
-    void addHeadArrays(ResultSet& results) const;
-    void addRelationArrays(ResultSet& results) const;
-    void addBestHeads(ResultSet& results) const;
-    void addWarnings(ResultSet& results) const;
+    void putInto(Results& results) const;
+    void putHeadArrays(Results& results) const;
+    void putRelationArrays(Results& results) const;
+    void putBestHeads(Results& results) const;
+    void warnOfFew(Results& results) const;
 
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
@@ -205,80 +246,46 @@ private:
     Found m_found;
 };
 
-constexpr const char* hitFormula =
-    "share of pairs (s, t) with t among the k largest entries of row s of E W_V W_O W_U, ties against it; k = 1 where source and target are the same, else 10; 3 and 25 for Llama 3";
-constexpr const char* missFormula =
-    "share of pairs (s, t) with t among the k smallest entries of row s of E W_V W_O W_U, ties against it; k = 1 where source and target are the same, else 10; 3 and 25 for Llama 3";
-
-ResultSet RelationScores::arrays()
+void RelationScores::putInto(Results& results) const
 {
-    ResultSet results;
-    addHeadArrays(results);
-    addRelationArrays(results);
-    addBestHeads(results);
+    putHeadArrays(results);
+    putRelationArrays(results);
+    putBestHeads(results);
+    for (ResultArray& array : results.arrays()) {
+        if (std::find(array.axes.begin(), array.axes.end(), Axis::Relation) != array.axes.end())
+            array.attributes["labels"] = names();
+    }
     std::vector<std::string> notValid;
     for (const AskedRelation& relation : m_questions.relations) {
         if (!relation.isValid)
             notValid.push_back(relation.name);
     }
-    for (ResultArray& array : results.arrays) {
-        if (std::find(array.axes.begin(), array.axes.end(), Axis::Relation) != array.axes.end())
-            array.attributes["labels"] = names();
-    }
-    auto& attributes = results.groupAttributes["analyses/relations"];
+    auto& attributes = results.groupAttributes("analyses/relations");
     attributes["relations"] = names();
     attributes["not_valid"] = notValid;
-    return results;
+    warnOfFew(results);
 }
 
-void RelationScores::addHeadArrays(ResultSet& results) const
+void RelationScores::putHeadArrays(Results& results) const
 {
-    const Precision precision = m_context.options.precision;
-    const std::size_t layers = m_config.nLayers;
-    const std::size_t heads = m_config.nHeads;
-    const std::size_t relations = m_questions.relations.size();
-    const auto add = [&](const PerHead& numbers, const char* name, const char* title, const char* formula,
-                         std::optional<Axis> axis) {
-        ResultArray array =
-            numbers.array(precision, std::string(relationsFolder) + name, title, formula, axis);
-        array.range = {0.0, 1.0};
-        results.arrays.push_back(std::move(array));
-    };
-    add(m_found.best, "best", "Best relation score",
-        "the largest of the relation scores over the valid relations (all where none is), of E W_V W_O W_U",
-        "");
-    add(m_found.bestSuppression, "best_suppression", "Best relation suppression",
-        "the largest of the suppressions over the valid relations (all where none is), of E W_V W_O W_U", "");
+    results.put(relationsAt("best"), m_found.best);
+    results.put(relationsAt("best_suppression"), m_found.bestSuppression);
     if (!m_candidates.empty()) {
         const RelationNull null = bestByChance(m_questions, m_candidates, m_context.options.inputs.seed);
-        for (ResultArray& array : results.arrays) {
+        for (ResultArray& array : results.arrays()) {
             array.nullMean = null.mean;
             array.nullDeviation = null.deviation;
         }
     }
-    add(m_found.scores, "by_head", "Relation scores of a head", hitFormula, "relation");
-    add(m_found.suppression, "suppression", "Relation suppression of a head", missFormula, "relation");
-    ResultArray best =
-        ints("best_relation", {layers, heads}, m_found.bestRelation, {Axis::Layer, Axis::Head});
-    best.title = "Best relation";
-    best.definition =
-        "the first relation with the score of best, an index into relations; -1 where there is none";
-    best.attributes["labels"] = names();
-    results.arrays.push_back(std::move(best));
-    for (const bool isHit : {true, false}) {
-        ResultArray array =
-            ints(isHit ? "hits" : "misses", {layers, heads, relations}, isHit ? m_found.hits : m_found.misses,
-                 {Axis::Layer, Axis::Head, Axis::Relation});
-        array.title = isHit ? "Pairs hit" : "Pairs missed";
-        array.definition = std::string("number of pairs (s, t) with t ") + (isHit ? "" : "not ")
-            + "among the k largest entries of row s of E W_V W_O W_U; -1 where not computed";
-        results.arrays.push_back(std::move(array));
-    }
+    results.put(relationsAt("by_head"), m_found.scores);
+    results.put(relationsAt("suppression"), m_found.suppression);
+    results.put(relationsAt("best_relation"), m_found.bestRelation).attributes["labels"] = names();
+    results.put(relationsAt("hits"), m_found.hits);
+    results.put(relationsAt("misses"), m_found.misses);
 }
 
-void RelationScores::addRelationArrays(ResultSet& results) const
+void RelationScores::putRelationArrays(Results& results) const
 {
-    const std::size_t count = m_questions.relations.size();
     std::vector<std::int32_t> given, used, k, valid;
     std::vector<double> chance, deviation;
     for (const AskedRelation& relation : m_questions.relations) {
@@ -290,44 +297,28 @@ void RelationScores::addRelationArrays(ResultSet& results) const
         chance.push_back(p);
         deviation.push_back(std::sqrt(p * (1 - p) / static_cast<double>(relation.rows.size())));
     }
-    const auto addInts = [&](const char* name, std::vector<std::int32_t> values, const char* title,
-                             const char* formula) {
-        ResultArray array = ints(name, {count}, std::move(values), {Axis::Relation});
-        array.title = title;
-        array.definition = formula;
-        results.arrays.push_back(std::move(array));
-    };
-    addInts("pairs_given", given, "Pairs of words", "number of pairs of the list");
-    addInts(
-        "pairs_used", used, "Pairs of single tokens",
-        "number of pairs whose words are both single tokens in use, with a leading space or both without");
-    addInts("k", k, "k", "how many of the largest entries count as a hit");
-    addInts("valid", valid, "Valid", "1 with at least 30 pairs of single tokens, else 0");
-    const auto addReals = [&](const char* name, std::vector<double> values, const char* title,
-                              const char* formula) {
-        ResultArray array = realArray(m_context.options.precision, std::string(relationsFolder) + name,
-                                      {count}, std::move(values), {Axis::Relation});
-        array.title = title;
-        array.definition = formula;
-        results.arrays.push_back(std::move(array));
-    };
-    addReals("null", chance, "Score by chance", "p = k / V, V = number of tokens a target is ranked among");
-    addReals("null_deviation", deviation, "Its deviation", "√(p (1 − p) / pairs_used)");
+    results.put(relationsAt("pairs_given"), std::move(given));
+    results.put(relationsAt("pairs_used"), std::move(used));
+    results.put(relationsAt("k"), std::move(k));
+    results.put(relationsAt("valid"), std::move(valid));
+    results.put(relationsAt("null"), std::move(chance));
+    results.put(relationsAt("null_deviation"), std::move(deviation));
 }
 
-/// Adds the scores as [relation, layer, head], and the best head of each relation.
-void RelationScores::addBestHeads(ResultSet& results) const
+/// Puts the scores as [relation, layer, head], and the best head of each relation.
+void RelationScores::putBestHeads(Results& results) const
 {
     const std::size_t count = m_questions.relations.size();
-    const std::size_t heads = static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads;
-    PerHead scores = m_found.scores;
-    std::vector<double> turned(count * heads, std::numeric_limits<double>::quiet_NaN());
-    std::vector<double> best(count, std::numeric_limits<double>::quiet_NaN());
+    RealNumbers turned(
+        {count, static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads)});
+    const auto heads = static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads;
+    std::vector<double> best(count, RealNumbers::unset());
     std::vector<std::int32_t> layer(count, -1), head(count, -1);
     for (const HeadId id : selectedHeads(m_config, m_context.options)) {
-        const std::span<const double> row = scores.row(id);
+        const std::span<const double> row = m_found.scores.of(id);
+        const std::size_t place = static_cast<std::size_t>(id.layer) * m_config.nHeads + id.head;
         for (std::size_t i = 0; i < count; ++i) {
-            turned[i * heads + place(id)] = row[i];
+            turned.values()[i * heads + place] = row[i];
             if (row[i] > best[i] || (std::isnan(best[i]) && !std::isnan(row[i]))) {
                 best[i] = row[i];
                 layer[i] = id.layer;
@@ -335,42 +326,22 @@ void RelationScores::addBestHeads(ResultSet& results) const
             }
         }
     }
-    const Precision precision = m_context.options.precision;
-    ResultArray all = realArray(
-        precision, std::string(relationsFolder) + "scores",
-        {count, static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads)},
-        std::move(turned), {Axis::Relation, Axis::Layer, Axis::Head});
-    all.title = "Relation scores";
-    all.definition = hitFormula;
-    all.range = {0.0, 1.0};
-    results.arrays.push_back(std::move(all));
-    ResultArray top =
-        realArray(precision, std::string(relationsFolder) + "best_score", {count}, best, {Axis::Relation});
-    top.title = "Score of its best head";
-    top.definition = "the largest entry of scores in each relation, of E W_V W_O W_U";
-    top.range = {0.0, 1.0};
-    results.arrays.push_back(std::move(top));
-    ResultArray layerArray = ints("best_layer", {count}, layer, {Axis::Relation});
-    layerArray.title = "Layer of its best head";
-    layerArray.definition = "layer of the first head with best_score; -1 where there is none";
-    results.arrays.push_back(std::move(layerArray));
-    ResultArray headArray = ints("best_head", {count}, head, {Axis::Relation});
-    headArray.title = "Its best head in that layer";
-    headArray.definition = "head of the first head with best_score; -1 where there is none";
-    results.arrays.push_back(std::move(headArray));
+    results.put(relationsAt("scores"), std::move(turned));
+    results.put(relationsAt("best_score"), std::move(best));
+    results.put(relationsAt("best_layer"), std::move(layer));
+    results.put(relationsAt("best_head"), std::move(head));
 }
 
-void RelationScores::addWarnings(ResultSet& results) const
+void RelationScores::warnOfFew(Results& results) const
 {
     std::size_t few = 0;
     for (const AskedRelation& relation : m_questions.relations)
         few += relation.isValid ? 0 : 1;
-    if (few > 0) {
-        results.warnings.push_back(fmt::format(
+    if (few > 0)
+        results.warn(fmt::format(
             "{} of the {} relations {} fewer than {} pairs of single tokens and {} marked as not valid.", few,
             m_questions.relations.size(), few == 1 ? "has" : "have", fewestRelationPairs,
             few == 1 ? "is" : "are"));
-    }
 }
 
 Result<ResultSet> runRelations(const AnalysisContext& context, const Task& task)
@@ -406,6 +377,7 @@ Analysis relationsAnalysis()
         .whyNot = appliesAlways,
         .cost = relationsCost,
         .run = runRelations,
+        .arrays = relationsArrays(),
         .needs = {.tokenizer = true},
         .pictures =
             {

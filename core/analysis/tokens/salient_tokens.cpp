@@ -1,11 +1,11 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/entry_lists.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/tokens/token_factors.h"
 #include "core/circuits/token_table.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace headwise {
 
@@ -13,7 +13,42 @@ namespace {
 
 constexpr int salientTokensMostTokens = 30;
 constexpr int mostOutputs = 5;
-constexpr const char* salientTokensFolder = "analyses/salient_tokens/";
+
+std::string salientTokensAt(const std::string& name)
+{
+    return "analyses/salient_tokens/" + name;
+}
+
+std::vector<ArraySpec> salientTokensArrays()
+{
+    const std::vector<ArrayAxis> outputs = headAxes({Axis::Rank, Axis::OutputRank});
+    return {
+        {.path = salientTokensAt("ids"),
+         .axes = headAxes({Axis::Rank}),
+         .title = "Token",
+         .definition =
+             "the tokens t of largest ‖E[t] W_V W_O‖ / ‖E[t]‖, rows of E W_V W_O, falling, ties to the lower id; -1 where there is none",
+         .unit = "token",
+         .type = NumberType::Whole},
+        {salientTokensAt("norms"), headAxes({Axis::Rank}), "What the head makes of it",
+         "‖E[t] W_V W_O‖ / ‖E[t]‖, rows of E W_V W_O"},
+        {.path = salientTokensAt("output_ids"),
+         .axes = outputs,
+         .title = "Outputs it raises most",
+         .definition =
+             "ids of the largest entries of row t of E W_V W_O W_U, ties to the lower id; -1 where there is none",
+         .unit = "token",
+         .type = NumberType::Whole},
+        {.path = salientTokensAt("output_values"),
+         .axes = outputs,
+         .title = "Their logits",
+         .definition = "largest entries of row t of E W_V W_O W_U",
+         .unit = "logits"},
+        {salientTokensAt("null_norm"), headAxes(), "Of a token by chance",
+         "‖W_V W_O‖_F / √d_model: √mean of ‖x W_V W_O‖² / ‖x‖² over random directions x"},
+        {salientTokensAt("largest_by_null"), headAxes(), "Most salient token, by chance",
+         "norms of rank 0 / null_norm, of E W_V W_O"}};
+}
 
 /// Returns ‖x‖ of every token, [V].
 RowVector<double> lengths(const TokenSide& tokens, int layer)
@@ -31,17 +66,15 @@ public:
     explicit SalientTokens(const AnalysisContext& context)
         : m_context(context)
         , m_config(context.circuits.config())
-        , m_tokens(std::min(salientTokensMostTokens, static_cast<int>(context.tokens->E.rows())))
-        , m_outputs(std::min(mostOutputs, static_cast<int>(context.tokens->W_U.cols())))
         , m_unusedOutputs(sizedMarks(context.options.unusedTokens, context.tokens->W_U.cols()))
         , m_unused(sizedMarks(context.options.unusedTokens, context.tokens->E.rows()))
         , m_lengths(lengths(*context.tokens, 1))
         , m_layer0Lengths(context.tokens->isLayer0Special(0) ? lengths(*context.tokens, 0) : m_lengths)
-        , m_norms(m_config, m_tokens)
-        , m_null(m_config)
-        , m_values(m_config, m_tokens * m_outputs)
-        , m_ids(heads() * static_cast<std::size_t>(m_tokens), -1)
-        , m_outputIds(m_ids.size() * static_cast<std::size_t>(m_outputs), -1)
+        , m_tokens(EntryLists::perHead(
+              m_config, std::min<Eigen::Index>(salientTokensMostTokens, context.tokens->E.rows())))
+        , m_outputs(EntryLists::perHead(m_config, m_tokens.length(),
+                                        std::min<Eigen::Index>(mostOutputs, context.tokens->W_U.cols())))
+        , m_null(RealNumbers::perHead(m_config))
     {
     }
 
@@ -51,15 +84,21 @@ public:
                                       [&](HeadId head) -> Result<Done> { return readHead(head, task); });
         if (!done)
             return done.error();
-        ResultSet results;
-        results.warnings = *done;
-        addArrays(results);
-        return results;
+        Results results = resultsOf(m_context, salientTokensArrays());
+        results.warn(*done);
+        results.put(salientTokensAt("ids"), m_tokens.ids);
+        results.put(salientTokensAt("norms"), m_tokens.values);
+        results.put(salientTokensAt("output_ids"), m_outputs.ids);
+        results.put(salientTokensAt("output_values"), m_outputs.values);
+        results.put(salientTokensAt("null_norm"), m_null);
+        RealNumbers largest = RealNumbers::perHead(m_config);
+        for (const HeadId head : selectedHeads(m_config, m_context.options))
+            largest.set(head, m_tokens.values.at(head) / m_null.at(head));
+        results.put(salientTokensAt("largest_by_null"), std::move(largest));
+        return std::move(results).finish();
     }
 
 private:
-    std::size_t heads() const { return static_cast<std::size_t>(m_config.nLayers) * m_config.nHeads; }
-
     Result<Done> readHead(HeadId head, const Task& task)
     {
         const TokenSide& tokens = *m_context.tokens;
@@ -81,94 +120,27 @@ private:
         norms.array() /= lengths.array();
         for (double& norm : norms)
             norm = std::isfinite(norm) ? norm : -1; // a token without a vector: not listed
-        std::vector<TokenEntry> top = ends(norms, m_tokens, m_unused).top;
+        std::vector<TokenEntry> top = ends(norms, static_cast<int>(m_tokens.length()), m_unused).top;
         while (!top.empty() && top.back().value < 0)
             top.pop_back();
         Matrix<double> chosen(static_cast<Eigen::Index>(top.size()), z.rows());
         for (Eigen::Index i = 0; i < chosen.rows(); ++i)
             chosen.row(i) = z.col(top[static_cast<std::size_t>(i)].id).transpose();
-        put(head, top, throughUnembedding(chosen * weights.W_O, tokens));
-        return Done{};
-    }
-
-    /// \param logits [tokens, V out]
-    void put(HeadId head, const std::vector<TokenEntry>& top, const Matrix<double>& logits)
-    {
-        const std::size_t at = (static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head)
-            * static_cast<std::size_t>(m_tokens);
+        m_tokens.set(head, top);
+        const Matrix<double> logits = throughUnembedding(chosen * weights.W_O, tokens); // [tokens, V out]
         for (std::size_t i = 0; i < top.size(); ++i) {
-            m_ids[at + i] = top[i].id;
-            m_norms.row(head)[i] = top[i].value;
-            const auto outputs =
-                ends(logits.row(static_cast<Eigen::Index>(i)), m_outputs, m_unusedOutputs).top;
-            for (std::size_t j = 0; j < outputs.size(); ++j) {
-                const std::size_t place = i * static_cast<std::size_t>(m_outputs) + j;
-                m_outputIds[at * static_cast<std::size_t>(m_outputs) + place] = outputs[j].id;
-                m_values.row(head)[place] = outputs[j].value;
-            }
+            const RowVector<double> line = logits.row(static_cast<Eigen::Index>(i));
+            m_outputs.set(head, ends(line, static_cast<int>(m_outputs.length()), m_unusedOutputs).top, i);
         }
-    }
-
-    ResultArray idArray(const char* name, const std::vector<std::int32_t>& ids, bool isOutput) const
-    {
-        ResultArray array;
-        array.path = std::string(salientTokensFolder) + name;
-        array.shape = {static_cast<std::size_t>(m_config.nLayers), static_cast<std::size_t>(m_config.nHeads),
-                       static_cast<std::size_t>(m_tokens)};
-        array.axes = {Axis::Layer, Axis::Head, Axis::Rank};
-        if (isOutput) {
-            array.shape.push_back(static_cast<std::size_t>(m_outputs));
-            array.axes.emplace_back(Axis::OutputRank);
-        }
-        array.values = ids;
-        array.unit = "token";
-        return array;
-    }
-
-    void addArrays(ResultSet& results)
-    {
-        const Precision precision = m_context.options.precision;
-        ResultArray ids = idArray("ids", m_ids, false);
-        ids.title = "Token";
-        ids.definition =
-            "the tokens t of largest ‖E[t] W_V W_O‖ / ‖E[t]‖, rows of E W_V W_O, falling, ties to the lower id; -1 where there is none";
-        results.arrays.push_back(std::move(ids));
-        ResultArray norms =
-            m_norms.array(precision, std::string(salientTokensFolder) + "norms", "What the head makes of it",
-                          "‖E[t] W_V W_O‖ / ‖E[t]‖, rows of E W_V W_O", Axis::Rank);
-        results.arrays.push_back(std::move(norms));
-        ResultArray outputs = idArray("output_ids", m_outputIds, true);
-        outputs.title = "Outputs it raises most";
-        outputs.definition =
-            "ids of the largest entries of row t of E W_V W_O W_U, ties to the lower id; -1 where there is none";
-        ResultArray values =
-            m_values.array(precision, std::string(salientTokensFolder) + "output_values", "Their logits",
-                           "largest entries of row t of E W_V W_O W_U", Axis::OutputRank);
-        values.shape = outputs.shape;
-        values.axes = outputs.axes;
-        values.unit = "logits";
-        results.arrays.push_back(std::move(outputs));
-        results.arrays.push_back(std::move(values));
-        ResultArray null =
-            m_null.array(precision, std::string(salientTokensFolder) + "null_norm", "Of a token by chance",
-                         "‖W_V W_O‖_F / √d_model: √mean of ‖x W_V W_O‖² / ‖x‖² over random directions x");
-        results.arrays.push_back(std::move(null));
-        PerHead largest(m_config);
-        for (const HeadId head : selectedHeads(m_config, m_context.options))
-            largest.set(head, m_norms.row(head)[0] / m_null.row(head)[0]);
-        results.arrays.push_back(
-            largest.array(precision, std::string(salientTokensFolder) + "largest_by_null",
-                          "Most salient token, by chance", "norms of rank 0 / null_norm, of E W_V W_O"));
+        return Done{};
     }
 
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
-    int m_tokens, m_outputs;
     std::vector<bool> m_unusedOutputs, m_unused;
     RowVector<double> m_lengths, m_layer0Lengths; // [V]
-    PerHead m_norms, m_null, m_values;
-    std::vector<std::int32_t> m_ids;       // [n_layers, n_heads, tokens]
-    std::vector<std::int32_t> m_outputIds; // [n_layers, n_heads, tokens, outputs]
+    EntryLists m_tokens, m_outputs; // values: norms; [n_layers, n_heads, tokens, outputs] logits
+    RealNumbers m_null;
 };
 
 Result<ResultSet> runSalientTokens(const AnalysisContext& context, const Task& task)
@@ -203,6 +175,7 @@ Analysis salientTokensAnalysis()
         .whyNot = appliesAlways,
         .cost = salientTokensCost,
         .run = runSalientTokens,
+        .arrays = salientTokensArrays(),
         .needs = {},
         .pictures =
             {

@@ -1,7 +1,6 @@
 #include "core/analysis/tokens/skip_trigram_bugs.h"
 
 #include "core/analysis/inputs/token_counts.h"
-#include "core/analysis/per_head.h"
 
 #include <algorithm>
 #include <array>
@@ -72,58 +71,41 @@ Crossings crossings(const std::array<const ResultArray*, 4>& lists, const Bigram
     return found;
 }
 
-ResultArray idsArray(const ResultArray& like, const char* path, const char* title, const Crossings& found,
-                     std::int32_t Pair::*which)
+/// Returns the array of that name, or null. Good until the next put().
+const ResultArray* skipTrigramBugsFind(Results& results, const char* name)
 {
-    ResultArray array = like;
-    array.path = skipTrigramBugsAt(path);
-    array.title = title;
-    array.unit = "token";
-    std::vector<std::int32_t> ids;
-    for (const Pair& pair : found.absent)
-        ids.push_back(pair.*which);
-    array.values = std::move(ids);
-    return array;
+    const auto found = std::ranges::find(results.arrays(), skipTrigramBugsAt(name), &ResultArray::path);
+    return found == results.arrays().end() ? nullptr : &*found;
 }
 
-void addCrossings(ResultSet& results, const BigramCounts& bigrams, Precision precision, std::size_t listed)
+void putCrossings(Results& results, const BigramCounts& bigrams, std::size_t listed)
 {
     const std::array lists{
-        results.find(skipTrigramBugsAt("destination_ids")), results.find(skipTrigramBugsAt("destination_z")),
-        results.find(skipTrigramBugsAt("output_ids")), results.find(skipTrigramBugsAt("output_z"))};
+        skipTrigramBugsFind(results, "destination_ids"), skipTrigramBugsFind(results, "destination_z"),
+        skipTrigramBugsFind(results, "output_ids"), skipTrigramBugsFind(results, "output_z")};
     if (std::find(lists.begin(), lists.end(), nullptr) != lists.end())
         return; // no token was asked about
-    const std::vector<std::size_t> shape = lists[0]->shape;
+    const std::vector<std::size_t> heads(lists[0]->shape.begin(), lists[0]->shape.begin() + 2);
+    const std::vector<std::size_t> shape{heads[0], heads[1], listed};
     const Crossings found = crossings(lists, bigrams, listed);
+    std::vector<std::int32_t> destinations, outputs;
     std::vector<double> strengths;
-    for (const Pair& pair : found.absent)
+    for (const Pair& pair : found.absent) {
+        destinations.push_back(pair.destination);
+        outputs.push_back(pair.output);
         strengths.push_back(pair.strength);
-    ResultArray strength =
-        realArray(precision, skipTrigramBugsAt("absent_strength"), {shape[0], shape[1], listed},
-                  std::move(strengths), {Axis::Layer, Axis::Head, Axis::Rank});
-    strength.title = "Strength";
-    strength.definition =
-        "z of the destination times z of the out, of the pairs of both lists in which the out never directly follows the destination in a text; both z above 0, falling";
-    ResultArray share = realArray(precision, skipTrigramBugsAt("absent_share"), {shape[0], shape[1]},
-                                  found.share, {Axis::Layer, Axis::Head});
-    share.title = "Skip-trigrams that no text has";
-    share.definition =
-        "share of the pairs of the listed destinations and outs of the asked token, both z above 0, in which the out never directly follows the destination in a text";
-    share.range = {0.0, 1.0};
-    std::vector<ResultArray> added{
-        idsArray(strength, "absent_destination_ids", "Destination", found, &Pair::destination),
-        idsArray(strength, "absent_output_ids", "Out", found, &Pair::output), strength, share};
-    for (ResultArray& array : added) {
-        array.attributes["bigram_counts"] = bigrams.source();
-        results.arrays.push_back(std::move(array));
     }
+    results.put(skipTrigramBugsAt("absent_destination_ids"), shape, std::move(destinations));
+    results.put(skipTrigramBugsAt("absent_output_ids"), shape, std::move(outputs));
+    results.put(skipTrigramBugsAt("absent_strength"), shape, std::move(strengths));
+    results.put(skipTrigramBugsAt("absent_share"), heads, found.share);
 }
 
-/// Adds the text's count of the final bigram of each of the strongest skip-trigrams.
-void addRankedCounts(ResultSet& results, const BigramCounts& bigrams, Precision precision)
+/// Puts the text's count of the final bigram of each of the strongest skip-trigrams.
+void putRankedCounts(Results& results, const BigramCounts& bigrams)
 {
-    const ResultArray* destinations = results.find(skipTrigramBugsAt("ranked_destination_ids"));
-    const ResultArray* outputs = results.find(skipTrigramBugsAt("ranked_output_ids"));
+    const ResultArray* destinations = skipTrigramBugsFind(results, "ranked_destination_ids");
+    const ResultArray* outputs = skipTrigramBugsFind(results, "ranked_output_ids");
     if (!destinations || !outputs)
         return;
     std::vector<double> counts;
@@ -131,20 +113,50 @@ void addRankedCounts(ResultSet& results, const BigramCounts& bigrams, Precision 
         const std::int32_t first = idsOf(*destinations)[i], second = idsOf(*outputs)[i];
         counts.push_back(first < 0 || second < 0 ? missing : bigrams.of(first, second));
     }
-    ResultArray array = realArray(precision, skipTrigramBugsAt("ranked_count"), destinations->shape,
-                                  std::move(counts), {Axis::Layer, Axis::Head, Axis::Rank});
-    array.title = "Count";
-    array.definition = "how often the out directly follows the destination in a text";
-    array.attributes["bigram_counts"] = bigrams.source();
-    results.arrays.push_back(std::move(array));
+    std::vector<std::size_t> shape = destinations->shape;
+    results.put(skipTrigramBugsAt("ranked_count"), std::move(shape), std::move(counts));
 }
 
 } // namespace
 
-void addSkipTrigramBugs(ResultSet& results, const BigramCounts& bigrams, Precision precision, int listed)
+std::vector<ArraySpec> skipTrigramBugsArrays()
 {
-    addCrossings(results, bigrams, precision, static_cast<std::size_t>(listed));
-    addRankedCounts(results, bigrams, precision);
+    const std::vector<ArrayAxis> axes = headAxes({Axis::Rank});
+    const char* strength =
+        "z of the destination times z of the out, of the pairs of both lists in which the out never directly follows the destination in a text; both z above 0, falling";
+    std::vector<ArraySpec> all;
+    for (const bool isOutput : {false, true})
+        all.push_back({.path = skipTrigramBugsAt(isOutput ? "absent_output_ids" : "absent_destination_ids"),
+                       .axes = axes,
+                       .title = isOutput ? "Out" : "Destination",
+                       .definition = strength,
+                       .unit = "token",
+                       .type = NumberType::Whole});
+    all.push_back({skipTrigramBugsAt("absent_strength"), axes, "Strength", strength});
+    all.push_back(
+        {.path = skipTrigramBugsAt("absent_share"),
+         .axes = headAxes(),
+         .title = "Skip-trigrams that no text has",
+         .definition =
+             "share of the pairs of the listed destinations and outs of the asked token, both z above 0, in which the out never directly follows the destination in a text",
+         .range = {{0.0, 1.0}}});
+    for (ArraySpec& spec : all)
+        spec.condition = "with --token and --bigram-counts";
+    all.push_back({.path = skipTrigramBugsAt("ranked_count"),
+                   .axes = axes,
+                   .title = "Count",
+                   .definition = "how often the out directly follows the destination in a text",
+                   .condition = "with --bigram-counts, for sweeps up to 2e13 operations or with --heads"});
+    return all;
+}
+
+void putSkipTrigramBugs(Results& results, const BigramCounts& bigrams, int listed)
+{
+    const std::size_t before = results.arrays().size();
+    putCrossings(results, bigrams, static_cast<std::size_t>(listed));
+    putRankedCounts(results, bigrams);
+    for (std::size_t i = before; i < results.arrays().size(); ++i)
+        results.arrays()[i].attributes["bigram_counts"] = bigrams.source();
 }
 
 } // namespace headwise

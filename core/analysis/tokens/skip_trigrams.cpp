@@ -24,6 +24,50 @@ std::string skipTrigramsAt(const std::string& name)
     return "analyses/skip_trigrams/" + name;
 }
 
+std::vector<ArraySpec> skipTrigramsArrays()
+{
+    std::vector<ArraySpec> all;
+    const auto add = [&](const std::vector<ArraySpec>& specs) {
+        all.insert(all.end(), specs.begin(), specs.end());
+    };
+    for (const bool isOutput : {false, true}) {
+        const std::string path = skipTrigramsAt(isOutput ? "output" : "destination");
+        const std::string title = isOutput ? "Out" : "Destination";
+        const std::string line = isOutput ? "row s of F_OV = E W_V W_O W_U, s the asked token"
+                                          : "column s of F_QK = E W_Q W_Kᵀ Eᵀ, s the asked token";
+        add(headListSpecs(path, title, "the largest entries of " + line));
+        all.push_back({path + "_z", headAxes({Axis::Rank}), title + ": z",
+                       "(value − mean) / standard deviation over the tokens in use of " + line});
+        all.push_back({path + "_z_null", {Axis::Rank}, "z of Gaussian numbers", gaussianPlacesFormula});
+    }
+    all.push_back({.path = skipTrigramsAt("source_ids"),
+                   .axes = {Axis::Rank},
+                   .title = "Source",
+                   .definition = "the asked token s",
+                   .unit = "token",
+                   .type = NumberType::Whole});
+    for (ArraySpec& spec : all)
+        spec.condition = "with --token";
+    const std::string condition = "for sweeps up to 2e13 operations or with --heads";
+    const std::string rule = ", sources by falling max z(F_QK[:, s]) · max z(F_OV[s, :])";
+    add(headListSpecs(skipTrigramsAt("ranked_source"), "Source",
+                      "the sources of F_QK = E W_Q W_Kᵀ Eᵀ and F_OV = E W_V W_O W_U" + rule, condition));
+    add(headListSpecs(skipTrigramsAt("ranked_destination"), "Destination",
+                      "the largest entry of column s of F_QK = E W_Q W_Kᵀ Eᵀ" + rule, condition));
+    add(headListSpecs(skipTrigramsAt("ranked_output"), "Out",
+                      "the largest entry of row s of F_OV = E W_V W_O W_U" + rule, condition));
+    all.push_back(
+        {.path = skipTrigramsAt("ranked_null"),
+         .axes = {Axis::Rank},
+         .title = "Strength of Gaussian circuits",
+         .definition =
+             "the same ranking where all entries of the tokens in use are independent and Gaussian, mean of "
+             + std::to_string(nullRuns) + " simulations",
+         .condition = condition});
+    add(skipTrigramBugsArrays());
+    return all;
+}
+
 /// The largest entry of every row of a scan, and its z-score among the entries in use of its row.
 struct Peaks {
     std::vector<int> ids;
@@ -102,9 +146,9 @@ class Ranking {
 public:
     Ranking(const AnalysisContext& context, int count)
         : m_context(context)
-        , m_sources(context.circuits.config(), count)
-        , m_destinations(context.circuits.config(), count)
-        , m_outputs(context.circuits.config(), count)
+        , m_sources(EntryLists::perHead(context.circuits.config(), count))
+        , m_destinations(m_sources)
+        , m_outputs(m_sources)
     {
     }
 
@@ -120,31 +164,20 @@ public:
         if (!outputs)
             return outputs.error();
         std::vector<TokenEntry> sources = ranked(*destinations, *outputs);
-        sources.resize(std::min<std::size_t>(sources.size(), static_cast<std::size_t>(m_sources.size())));
-        m_sources.put(head, sources);
-        m_destinations.put(head, peaksOf(*destinations, sources));
-        m_outputs.put(head, peaksOf(*outputs, sources));
+        sources.resize(std::min(sources.size(), m_sources.length()));
+        m_sources.set(head, sources);
+        m_destinations.set(head, peaksOf(*destinations, sources));
+        m_outputs.set(head, peaksOf(*outputs, sources));
         return Done{};
     }
 
-    void addTo(ResultSet& results) const
+    void putInto(Results& results) const
     {
-        const std::string rule = ", sources by falling max z(F_QK[:, s]) · max z(F_OV[s, :])";
-        add(results, m_sources, "ranked_source", "Source",
-            "the sources of F_QK = E W_Q W_Kᵀ Eᵀ and F_OV = E W_V W_O W_U" + rule);
-        add(results, m_destinations, "ranked_destination", "Destination",
-            "the largest entry of column s of F_QK = E W_Q W_Kᵀ Eᵀ" + rule);
-        add(results, m_outputs, "ranked_output", "Out",
-            "the largest entry of row s of F_OV = E W_V W_O W_U" + rule);
-        const ModelConfig& config = m_context.circuits.config();
-        const auto count = static_cast<std::size_t>(m_sources.size());
-        ResultArray null = realArray(m_context.options.precision, skipTrigramsAt("ranked_null"), {count},
-                                     rankedNull(config, count, m_context.options), {Axis::Rank});
-        null.title = "Strength of Gaussian circuits";
-        null.definition =
-            "the same ranking where all entries of the tokens in use are independent and Gaussian, mean of "
-            + std::to_string(nullRuns) + " simulations";
-        results.arrays.push_back(std::move(null));
+        putLists(results, skipTrigramsAt("ranked_source"), m_sources);
+        putLists(results, skipTrigramsAt("ranked_destination"), m_destinations);
+        putLists(results, skipTrigramsAt("ranked_output"), m_outputs);
+        results.put(skipTrigramsAt("ranked_null"),
+                    rankedNull(m_context.circuits.config(), m_sources.length(), m_context.options));
     }
 
 private:
@@ -158,14 +191,8 @@ private:
         return entries;
     }
 
-    void add(ResultSet& results, const HeadLists& lists, const char* name, const char* title,
-             const std::string& definition) const
-    {
-        lists.addTo(results, m_context.options.precision, skipTrigramsAt(name), title, definition);
-    }
-
     const AnalysisContext& m_context;
-    HeadLists m_sources, m_destinations, m_outputs; // values: strength, score, logit
+    EntryLists m_sources, m_destinations, m_outputs; // values: strength, score, logit
 };
 
 double sweepFlops(const ModelConfig& config, const AnalysisOptions& options)
@@ -179,7 +206,7 @@ bool isSweepable(const ModelConfig& config, const AnalysisOptions& options)
     return !options.heads.empty() || sweepFlops(config, options) <= skipTrigramsFlopLimit;
 }
 
-Result<Done> addRanking(ResultSet& results, const AnalysisContext& context, const Task& task)
+Result<Done> putRanking(Results& results, const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
     Ranking ranking(context, std::min(mostRanked, config.dVocab));
@@ -192,57 +219,46 @@ Result<Done> addRanking(ResultSet& results, const AnalysisContext& context, cons
         if (!done && done.error().code != ErrorCode::Corrupt)
             return done.error();
         if (!done)
-            results.warnings.push_back("The skip-trigrams of " + headLabel(head)
-                                       + " were left out because a weight is not a finite number.");
+            results.warn("The skip-trigrams of " + headLabel(head)
+                         + " were left out because a weight is not a finite number.");
         task.report(++count, static_cast<int>(heads.size()), "skip-trigrams");
     }
-    ranking.addTo(results);
+    ranking.putInto(results);
     return Done{};
 }
 
 /// One list of the requested token: ids, values and their z-scores in the line.
 struct AskedList {
-    HeadLists entries;
-    PerHead z;
+    EntryLists entries;
+    RealNumbers z;
 
     AskedList(const ModelConfig& config, int k)
-        : entries(config, k)
-        , z(config, k)
+        : entries(EntryLists::perHead(config, k))
+        , z(entries.values)
     {
     }
 
-    void put(HeadId head, const RowVector<double>& line, const std::vector<bool>& unused)
+    void set(HeadId head, const RowVector<double>& line, const std::vector<bool>& unused)
     {
-        const std::vector<TokenEntry> top = ends(line, entries.size(), unused).top;
-        entries.put(head, top);
+        const std::vector<TokenEntry> top = ends(line, static_cast<int>(entries.length()), unused).top;
+        entries.set(head, top);
         const LineStatistics statistics = lineStatistics(line, unused);
         for (std::size_t i = 0; i < top.size(); ++i)
-            z.row(head)[i] = statistics.zScore(top[i].value);
+            z.of(head)[i] = statistics.zScore(top[i].value);
     }
 
     /// \param dVocab of the line
-    void addTo(ResultSet& results, const AnalysisOptions& options, const std::string& name, int dVocab) const
+    void putInto(Results& results, const AnalysisOptions& options, const std::string& name, int dVocab) const
     {
-        const bool isOutput = name == "output";
-        const std::string title = isOutput ? "Out" : "Destination";
-        const std::string line = isOutput ? "row s of F_OV = E W_V W_O W_U, s the asked token"
-                                          : "column s of F_QK = E W_Q W_Kᵀ Eᵀ, s the asked token";
-        entries.addTo(results, options.precision, skipTrigramsAt(name), title,
-                      "the largest entries of " + line);
-        results.arrays.push_back(
-            z.array(options.precision, skipTrigramsAt(name + "_z"), title + ": z",
-                    "(value − mean) / standard deviation over the tokens in use of " + line, Axis::Rank));
+        putLists(results, skipTrigramsAt(name), entries);
+        results.put(skipTrigramsAt(name + "_z"), z);
         const auto used = static_cast<Eigen::Index>(usedCount(options, dVocab));
-        ResultArray null = realArray(options.precision, skipTrigramsAt(name + "_z_null"),
-                                     {static_cast<std::size_t>(entries.size())},
-                                     gaussianPlaces(entries.size(), used), {Axis::Rank});
-        null.title = "z of Gaussian numbers";
-        null.definition = gaussianPlacesFormula;
-        results.arrays.push_back(std::move(null));
+        results.put(skipTrigramsAt(name + "_z_null"),
+                    gaussianPlaces(static_cast<int>(entries.length()), used));
     }
 };
 
-Result<Done> addAsked(ResultSet& results, const AnalysisContext& context, const Task& task)
+Result<Done> putAsked(Results& results, const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
     const TokenSide& tokens = *context.tokens;
@@ -258,7 +274,7 @@ Result<Done> addAsked(ResultSet& results, const AnalysisContext& context, const 
                          return (asked(head) * w.W_K) * w.W_Q.transpose();
                      },
                      [&](HeadId head, const RowVector<double>& line) {
-                         destinations.put(head, line, unusedOf(context.options, line.size()));
+                         destinations.set(head, line, unusedOf(context.options, line.size()));
                      }});
     if (!byQuery)
         return byQuery.error();
@@ -268,44 +284,36 @@ Result<Done> addAsked(ResultSet& results, const AnalysisContext& context, const 
                                            return (asked(head) * w.W_V) * w.W_O;
                                        },
                                        [&](HeadId head, const RowVector<double>& line) {
-                                           outputs.put(head, line, unusedOf(context.options, line.size()));
+                                           outputs.set(head, line, unusedOf(context.options, line.size()));
                                        }});
     if (!byOutput)
         return byOutput.error();
-    results.warnings = *byQuery;
-    results.warnings.insert(results.warnings.end(), byOutput->begin(), byOutput->end());
-    destinations.addTo(results, context.options, "destination", config.dVocab);
-    outputs.addTo(results, context.options, "output", config.dVocabOut);
-    ResultArray source;
-    source.path = skipTrigramsAt("source_ids");
-    source.shape = {static_cast<std::size_t>(k)};
-    source.axes = {Axis::Rank};
-    source.values = std::vector<std::int32_t>(static_cast<std::size_t>(k), token);
-    source.title = "Source";
-    source.unit = "token";
-    source.definition = "the asked token s";
-    results.arrays.push_back(std::move(source));
+    results.warn(*byQuery);
+    results.warn(*byOutput);
+    destinations.putInto(results, context.options, "destination", config.dVocab);
+    outputs.putInto(results, context.options, "output", config.dVocabOut);
+    results.put(skipTrigramsAt("source_ids"), std::vector<std::int32_t>(static_cast<std::size_t>(k), token));
     return Done{};
 }
 
 Result<ResultSet> runSkipTrigrams(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
-    ResultSet results;
+    Results results = resultsOf(context, skipTrigramsArrays());
     if (context.options.inputs.token) {
-        if (const auto done = addAsked(results, context, task); !done)
+        if (const auto done = putAsked(results, context, task); !done)
             return done.error();
     }
     if (isSweepable(config, context.options)) {
-        if (const auto done = addRanking(results, context, task); !done)
+        if (const auto done = putRanking(results, context, task); !done)
             return done.error();
     } else {
-        results.warnings.emplace_back(
+        results.warn(
             "The strongest skip-trigrams were not sought because the sweep of every head takes more than 2e13 operations on this model; choose fewer (Heads in the window, --heads on the command line).");
     }
     if (const auto& bigrams = context.options.inputs.bigramCounts)
-        addSkipTrigramBugs(results, *bigrams, context.options.precision, context.options.tableSize);
-    return results;
+        putSkipTrigramBugs(results, *bigrams, context.options.tableSize);
+    return std::move(results).finish();
 }
 
 AnalysisCost skipTrigramsCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -342,6 +350,7 @@ Analysis skipTrigramsAnalysis()
         .whyNot = whyNoSkipTrigrams,
         .cost = skipTrigramsCost,
         .run = runSkipTrigrams,
+        .arrays = skipTrigramsArrays(),
         .pictures =
             {{Picture::Kind::Table,
               "Skip-trigrams of the token",

@@ -1,11 +1,12 @@
 #include "core/analysis/analyses.h"
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 #include "core/base/matrix.h"
 #include "core/circuits/row_moments.h"
 #include "core/circuits/token_scan.h"
 #include "core/circuits/token_table.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace headwise {
@@ -135,85 +136,97 @@ void addEmptyHead(Tables& tables, Eigen::Index rows, Eigen::Index cols, int k)
     tables.columns.addEmpty(cols);
 }
 
-/// Display names of one circuit's rows or columns.
-struct LineNames {
-    std::string circuit; // "full_ov"
-    const char* line;    // "row"
-    Axis axis;
-    std::string formula;
-};
+constexpr std::array tablesCircuits{CircuitKind::FullOv, CircuitKind::FullQk};
 
-/// Sizes, head names and precision of the arrays of one circuit.
-struct TableForm {
-    TableSizes sizes;
-    std::vector<std::string> heads; // "5.1"
-    Precision precision;
-};
-
-/// Adds the moments that the z-score of an entry uses, and the z-scores that Gaussian entries would have.
-/// They go beside the tables, because the format of the tables' own arrays is fixed.
-void addMomentArrays(ResultSet& results, Moments moments, const LineNames& of, const TableForm& form)
+std::string tablesFolder(CircuitKind kind)
 {
-    const std::string path = "analyses/tables/" + of.circuit + "_" + of.line;
-    const std::string over = std::string(" over the tokens in use of each ") + of.line + " of " + of.formula;
-    const auto add = [&](const char* name, const char* title, std::vector<double> values) {
-        const std::vector<std::size_t> shape{form.sizes.heads, values.size() / form.sizes.heads};
-        ResultArray array = realArray(form.precision, path + "_" + name, shape, std::move(values),
-                                      {"analysed head", of.axis});
-        array.title = std::string(title) + " of the " + of.line;
-        array.definition = name + over;
-        array.attributes["heads"] = form.heads;
-        array.attributes["entries"] = static_cast<double>(moments.entries);
-        results.arrays.push_back(std::move(array));
-    };
-    add("mean", "Mean", std::move(moments.mean));
-    add("deviation", "Deviation", std::move(moments.deviation));
-    ResultArray null = realArray(form.precision, path + "_null_z", {static_cast<std::size_t>(form.sizes.k)},
-                                 gaussianPlaces(form.sizes.k, moments.entries), {Axis::Rank});
-    null.title = std::string("Of Gaussian entries, ") + of.line + "s of " + of.circuit;
-    null.unit = "deviations";
-    null.definition = gaussianPlacesFormula;
-    results.arrays.push_back(std::move(null));
+    return "tables/" + std::string(circuitName(kind)) + "/";
 }
 
-void addTablesArrays(ResultSet& results, Tables tables, CircuitKind kind, const TableForm& form)
+/// Path of the moments that the z-score of an entry uses, and of the z-scores that Gaussian entries would have.
+/// They go beside the tables, because the format of the tables' own arrays is fixed. \param line "row" or "column"
+std::string tablesMomentsPath(CircuitKind kind, const std::string& line)
 {
-    const std::string folder = "tables/" + std::string(circuitName(kind)) + "/";
-    const std::string of = " of M = " + std::string(circuitFormula(kind)) + ", ties to the lower id";
+    return "analyses/tables/" + std::string(circuitName(kind)) + "_" + line;
+}
+
+/// Specs of one circuit. \param k length of the lists, or "k"
+std::vector<ArraySpec> tablesSpecs(CircuitKind kind, const std::string& k)
+{
+    std::vector<ArraySpec> all;
     const bool isQk = kind == CircuitKind::FullQk;
-    const std::string row = isQk ? "query token" : "source token";
-    const std::string col = isQk ? "key token" : "output token";
-    const auto add = [&](const char* name, std::vector<std::int32_t> ids, const char* valuesName,
-                         std::vector<double> values, std::size_t tokens, Axis axis,
-                         const std::string& what) {
-        const std::vector<std::size_t> shape{form.sizes.heads, tokens,
-                                             static_cast<std::size_t>(form.sizes.k)};
-        const std::vector<ArrayAxis> axes{Axis::AnalysedHead, axis, Axis::Rank};
-        ResultArray idArray;
-        idArray.path = folder + name;
-        idArray.shape = shape;
-        idArray.axes = axes;
-        idArray.values = std::move(ids);
-        idArray.title = what + ": ids";
-        idArray.definition = "ids of the " + what + of + "; -1 where there is none";
-        ResultArray valueArray =
-            realArray(form.precision, folder + valuesName, shape, std::move(values), axes);
-        valueArray.title = what;
-        valueArray.definition = what + of;
-        results.arrays.push_back(std::move(idArray));
-        results.arrays.push_back(std::move(valueArray));
-    };
-    const std::string number = std::to_string(form.sizes.k);
-    add("ids", std::move(tables.ids), "values", std::move(tables.values), form.sizes.rows, row,
-        number + " largest entries of each row");
-    add("lowest_ids", std::move(tables.lowestIds), "lowest_values", std::move(tables.lowestValues),
-        form.sizes.rows, row, number + " smallest entries of each row");
-    add("column_ids", std::move(tables.columnIds), "column_values", std::move(tables.columnValues),
-        form.sizes.cols, col, number + " largest entries of each column");
-    const std::string circuit(circuitName(kind));
+    const Axis row = isQk ? Axis::QueryToken : Axis::SourceToken;
+    const Axis col = isQk ? Axis::KeyToken : Axis::OutputToken;
     const std::string formula(circuitFormula(kind));
-    addMomentArrays(results, std::move(tables.rows), {circuit, "row", row, formula}, form);
-    addMomentArrays(results, std::move(tables.columns), {circuit, "column", col, formula}, form);
+    const auto addTable = [&](const std::string& start, Axis axis, const std::string& which) {
+        const std::string what = k + " " + which;
+        const std::string definition = what + " of M = " + formula + ", ties to the lower id";
+        const std::vector<ArrayAxis> axes{Axis::AnalysedHead, axis, Axis::Rank};
+        all.push_back({.path = tablesFolder(kind) + start + "ids",
+                       .axes = axes,
+                       .title = what + ": ids",
+                       .definition = "ids of the " + definition + "; -1 where there is none",
+                       .type = NumberType::Whole});
+        all.push_back({tablesFolder(kind) + start + "values", axes, what, definition});
+    };
+    addTable("", row, "largest entries of each row");
+    addTable("lowest_", row, "smallest entries of each row");
+    addTable("column_", col, "largest entries of each column");
+    for (const std::string line : {"row", "column"}) {
+        const std::string path = tablesMomentsPath(kind, line);
+        const std::string over = " over the tokens in use of each " + line + " of " + formula;
+        const std::vector<ArrayAxis> axes{Axis::AnalysedHead, line == "row" ? row : col};
+        all.push_back({path + "_mean", axes, "Mean of the " + line, "mean" + over});
+        all.push_back({path + "_deviation", axes, "Deviation of the " + line, "deviation" + over});
+        all.push_back({.path = path + "_null_z",
+                       .axes = {Axis::Rank},
+                       .title = "Of Gaussian entries, " + line + "s of " + std::string(circuitName(kind)),
+                       .definition = gaussianPlacesFormula,
+                       .unit = "deviations"});
+    }
+    return all;
+}
+
+std::vector<ArraySpec> tablesArrays(const std::string& k = "k")
+{
+    std::vector<ArraySpec> all;
+    for (const CircuitKind kind : tablesCircuits) {
+        const auto specs = tablesSpecs(kind, k);
+        all.insert(all.end(), specs.begin(), specs.end());
+    }
+    return all;
+}
+
+/// \param heads "5.1" …
+void putTableMoments(Results& results, Moments moments, const std::string& path, int k,
+                     const std::vector<std::string>& heads)
+{
+    const auto put = [&](const char* name, std::vector<double> values) {
+        const std::vector<std::size_t> shape{heads.size(), values.size() / heads.size()};
+        ResultArray& array = results.put(path + name, shape, std::move(values));
+        array.attributes["heads"] = heads;
+        array.attributes["entries"] = static_cast<double>(moments.entries);
+    };
+    put("_mean", std::move(moments.mean));
+    put("_deviation", std::move(moments.deviation));
+    results.put(path + "_null_z", gaussianPlaces(k, moments.entries));
+}
+
+void putTables(Results& results, Tables tables, CircuitKind kind, const TableSizes& sizes,
+               const std::vector<std::string>& heads)
+{
+    const auto put = [&](const std::string& start, std::vector<std::int32_t> ids, std::vector<double> values,
+                         std::size_t tokens) {
+        const std::vector<std::size_t> shape{sizes.heads, tokens, static_cast<std::size_t>(sizes.k)};
+        results.put(tablesFolder(kind) + start + "ids", shape, std::move(ids));
+        results.put(tablesFolder(kind) + start + "values", shape, std::move(values));
+    };
+    put("", std::move(tables.ids), std::move(tables.values), sizes.rows);
+    put("lowest_", std::move(tables.lowestIds), std::move(tables.lowestValues), sizes.rows);
+    put("column_", std::move(tables.columnIds), std::move(tables.columnValues), sizes.cols);
+    putTableMoments(results, std::move(tables.rows), tablesMomentsPath(kind, "row"), sizes.k, heads);
+    putTableMoments(results, std::move(tables.columns), tablesMomentsPath(kind, "column"), sizes.k, heads);
+    results.groupAttributes("tables/" + std::string(circuitName(kind)))["heads"] = heads;
 }
 
 Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
@@ -226,13 +239,15 @@ Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
         names.push_back(dottedHead(head));
     const Eigen::Index rows = context.tokens->E.rows();
     const int k = static_cast<int>(std::min<Eigen::Index>(context.options.tableSize, rows));
-    ResultSet results;
+    Results results = resultsOf(context, tablesArrays(std::to_string(k)));
     int done = 0;
     const int total = static_cast<int>(2 * heads.size());
-    for (const CircuitKind kind : {CircuitKind::FullOv, CircuitKind::FullQk}) {
+    for (const CircuitKind kind : tablesCircuits) {
         const Eigen::Index cols = kind == CircuitKind::FullOv ? context.tokens->W_U.cols() : rows;
         Tables tables;
-        reserve(tables, {heads.size(), static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), k});
+        const TableSizes sizes{heads.size(), static_cast<std::size_t>(rows), static_cast<std::size_t>(cols),
+                               k};
+        reserve(tables, sizes);
         for (const HeadId head : heads) {
             if (task.cancelled())
                 return stopped();
@@ -242,18 +257,14 @@ Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
                 return added.error();
             if (!added) {
                 addEmptyHead(tables, rows, cols, k);
-                results.warnings.push_back("The tables of " + headLabel(head)
-                                           + " are empty because a weight is not a finite number.");
+                results.warn("The tables of " + headLabel(head)
+                             + " are empty because a weight is not a finite number.");
             }
             task.report(++done, total, "token tables");
         }
-        addTablesArrays(results, std::move(tables), kind,
-                        {{heads.size(), static_cast<std::size_t>(rows), static_cast<std::size_t>(cols), k},
-                         names,
-                         context.options.precision});
-        results.groupAttributes["tables/" + std::string(circuitName(kind))]["heads"] = names;
+        putTables(results, std::move(tables), kind, sizes, names);
     }
-    return results;
+    return std::move(results).finish();
 }
 
 AnalysisCost tablesCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -317,6 +328,7 @@ Analysis tablesAnalysis()
         .whyNot = appliesAlways,
         .cost = tablesCost,
         .run = runTables,
+        .arrays = tablesArrays(),
         .pictures = tablesPictures(),
         .followsFilter = true};
 }

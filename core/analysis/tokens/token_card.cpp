@@ -16,41 +16,67 @@ std::string tokenCardAt(const std::string& name)
     return "analyses/token_card/" + name;
 }
 
+std::vector<ArraySpec> tokenCardArrays()
+{
+    std::vector<ArraySpec> all{
+        {tokenCardAt("row_norm"), headAxes(), "Length of the row of full OV",
+         "‖e W_V W_O W_U‖₂, e the row of E of the asked token: a row of E W_V W_O W_U"},
+        {tokenCardAt("row_norm_null"), headAxes(), "Length of the row of full OV, over all tokens",
+         "‖E W_V W_O W_U‖_F / √V: root mean square over all tokens"},
+        {tokenCardAt("ov_rank"), headAxes(), "Own rank in full OV",
+         "how many entries of the asked token's row of F = E W_V W_O W_U exceed its own, F[t, t]"},
+        {tokenCardAt("qk_rank"), headAxes(), "Own rank in full QK",
+         "how many entries of the asked token's row of F = E W_Q W_Kᵀ Eᵀ exceed its own, F[t, t]"}};
+    for (const std::vector<ArraySpec>& specs :
+         {bestRelationArrays(),
+          topListSpecs(tokenCardAt("output"), "Output", "the asked token's row of E W_V W_O W_U"),
+          topListSpecs(tokenCardAt("key"), "Key", "the asked token's row of E W_Q W_Kᵀ Eᵀ"),
+          cardPriorArrays()})
+        all.insert(all.end(), specs.begin(), specs.end());
+    return all;
+}
+
 class TokenCard {
 public:
     TokenCard(const AnalysisContext& context, const Task& task)
         : m_context(context)
         , m_task(task)
         , m_token(*context.options.inputs.token)
-        , m_norm(context.circuits.config())
-        , m_normNull(context.circuits.config())
-        , m_ovRank(context.circuits.config())
-        , m_qkRank(context.circuits.config())
+        , m_norm(RealNumbers::perHead(context.circuits.config()))
+        , m_normNull(m_norm)
+        , m_ovRank(m_norm)
+        , m_qkRank(m_norm)
         , m_relations(context, m_token)
-        , m_outputs(context.circuits.config(), listSize(context.options, context.circuits.config().dVocabOut))
-        , m_keys(context.circuits.config(), listSize(context.options, context.circuits.config().dVocab))
+        , m_outputs(listsOf(context, context.circuits.config().dVocabOut))
+        , m_keys(listsOf(context, context.circuits.config().dVocab))
+        , m_outputNull(m_outputs.values)
+        , m_keyNull(m_keys.values)
     {
     }
 
     Result<ResultSet> run()
     {
-        ResultSet results;
+        Results results = resultsOf(m_context, tokenCardArrays());
         for (const auto step : {&TokenCard::runOutputs, &TokenCard::runKeys, &TokenCard::runNull}) {
             const auto warnings = (this->*step)();
             if (!warnings)
                 return warnings.error();
-            results.warnings.insert(results.warnings.end(), warnings->begin(), warnings->end());
+            results.warn(*warnings);
         }
-        addTo(results);
-        const ModelConfig& config = m_context.circuits.config();
-        if (config.qkNorm != NormKind::None)
-            return results; // the score is no product of query bias and key
-        if (const auto done = addCardPriors(results, m_context, m_task); !done)
-            return done.error();
-        return results;
+        putInto(results);
+        const bool hasPriors = m_context.circuits.config().qkNorm == NormKind::None; // the score is a product
+        if (hasPriors)
+            if (const auto done = putCardPriors(results, m_context, m_task); !done)
+                return done.error();
+        return std::move(results).finish();
     }
 
 private:
+    static EntryLists listsOf(const AnalysisContext& context, int dVocab)
+    {
+        return EntryLists::perHead(context.circuits.config(), listSize(context.options, dVocab));
+    }
+
     using Warnings = Result<std::vector<std::string>>;
 
     RowVector<double> asked(HeadId head) const
@@ -70,7 +96,7 @@ private:
                                 m_norm.set(head, line.norm());
                                 if (m_token < line.size() && !line.isZero(0)) // of a zero circuit: NaN
                                     m_ovRank.set(head, rankInLine(line, m_token, unused));
-                                m_outputs.putTop(head, line, m_context.options);
+                                putTop(m_outputs, m_outputNull, head, line, m_context.options);
                                 m_relations.put(head, line, unused);
                             }});
     }
@@ -86,7 +112,7 @@ private:
                                 const auto unused = unusedOf(m_context.options, line.size());
                                 if (!line.isZero(0))
                                     m_qkRank.set(head, rankInLine(line, m_token, unused));
-                                m_keys.putTop(head, line, m_context.options);
+                                putTop(m_keys, m_keyNull, head, line, m_context.options);
                             }});
     }
 
@@ -104,48 +130,36 @@ private:
         });
     }
 
-    void addTo(ResultSet& results) const
-    {
-        const Precision precision = m_context.options.precision;
-        results.arrays.push_back(
-            m_norm.array(precision, tokenCardAt("row_norm"), "Length of the row of full OV",
-                         "‖e W_V W_O W_U‖₂, e the row of E of the asked token: a row of E W_V W_O W_U"));
-        results.arrays.push_back(m_normNull.array(
-            precision, tokenCardAt("row_norm_null"), "Length of the row of full OV, over all tokens",
-            "‖E W_V W_O W_U‖_F / √V: root mean square over all tokens"));
-        addRank(results, m_ovRank, "ov_rank", "Own rank in full OV", "E W_V W_O W_U");
-        addRank(results, m_qkRank, "qk_rank", "Own rank in full QK", "E W_Q W_Kᵀ Eᵀ");
-        m_relations.addTo(results);
-        m_outputs.addTo(results, precision, tokenCardAt("output"), "Output",
-                        "the largest entries of the asked token's row of E W_V W_O W_U");
-        m_outputs.addNullTo(results, precision, tokenCardAt("output"),
-                            "the asked token's row of E W_V W_O W_U");
-        m_keys.addTo(results, precision, tokenCardAt("key"), "Key",
-                     "the largest entries of the asked token's row of E W_Q W_Kᵀ Eᵀ");
-        m_keys.addNullTo(results, precision, tokenCardAt("key"), "the asked token's row of E W_Q W_Kᵀ Eᵀ");
-    }
-
-    void addRank(ResultSet& results, const PerHead& ranks, const char* name, const char* title,
-                 const std::string& matrix) const
+    void putInto(Results& results) const
     {
         const ModelConfig& config = m_context.circuits.config();
-        const int count = &ranks == &m_ovRank ? config.dVocabOut : config.dVocab;
+        results.put(tokenCardAt("row_norm"), m_norm);
+        results.put(tokenCardAt("row_norm_null"), m_normNull);
+        setRankNull(results.put(tokenCardAt("ov_rank"), m_ovRank), config.dVocabOut);
+        setRankNull(results.put(tokenCardAt("qk_rank"), m_qkRank), config.dVocab);
+        m_relations.putInto(results);
+        putLists(results, tokenCardAt("output"), m_outputs);
+        results.put(tokenCardAt("output_null"), m_outputNull);
+        putLists(results, tokenCardAt("key"), m_keys);
+        results.put(tokenCardAt("key_null"), m_keyNull);
+    }
+
+    /// \param count of the tokens that the ranks are among
+    void setRankNull(ResultArray& array, int count) const
+    {
         const auto n = static_cast<double>(usedIds(unusedOf(m_context.options, count), count).size());
-        ResultArray array = ranks.array(m_context.options.precision, tokenCardAt(name), title,
-                                        "how many entries of the asked token's row of F = " + matrix
-                                            + " exceed its own, F[t, t]");
         array.range = {0.0, std::max(0.0, n - 1)};
         array.nullMean = (n - 1) / 2;
         array.nullDeviation = std::sqrt((n * n - 1) / 12);
-        results.arrays.push_back(std::move(array));
     }
 
     const AnalysisContext& m_context;
     const Task& m_task;
     int m_token;
-    PerHead m_norm, m_normNull, m_ovRank, m_qkRank;
+    RealNumbers m_norm, m_normNull, m_ovRank, m_qkRank;
     BestRelations m_relations;
-    HeadLists m_outputs, m_keys;
+    EntryLists m_outputs, m_keys;
+    RealNumbers m_outputNull, m_keyNull;
 };
 
 Result<ResultSet> runTokenCard(const AnalysisContext& context, const Task& task)
@@ -187,6 +201,7 @@ Analysis tokenCardAnalysis()
         .whyNot = whyNoCard,
         .cost = tokenCardCost,
         .run = runTokenCard,
+        .arrays = tokenCardArrays(),
         .needs = needs,
         .pictures =
             {{Picture::Kind::HeadGrid,

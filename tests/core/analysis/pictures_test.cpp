@@ -10,37 +10,6 @@ using namespace headwise;
 
 namespace {
 
-/// Returns the results of every analysis that applies to this model, with all inputs.
-ResultSet everything(const Circuits& circuits, Embedding embedding)
-{
-    AnalysisOptions options = test::everyInput(circuits.config(), {{0, 0}, {1, 1}});
-    options.embedding = embedding;
-    return test::analysed(circuits, test::fittingAnalyses(circuits.config(), options), options);
-}
-
-/// Learned positions; rotary ones with grouped heads and a gated MLP; an unprocessed model after the first MLP; parallel
-/// blocks. Every analysis applies to one of them, and every array is in one.
-const std::vector<std::pair<Circuits, ResultSet>>& models()
-{
-    static const auto all = [] {
-        test::ToyOptions rotary = test::llamaOptions();
-        rotary.qkvBias = true;
-        test::ToyOptions parallel;
-        parallel.parallel = true;
-        parallel.dModel = parallel.nHeads * parallel.dHead;
-        const Circuits learned = test::toyCircuits({}), turned = test::toyCircuits(rotary),
-                       raw = test::toyCircuits({}, test::noProcessing()),
-                       beside = test::toyCircuits(parallel);
-        std::vector<std::pair<Circuits, ResultSet>> made;
-        made.emplace_back(learned, everything(learned, Embedding::Raw));
-        made.emplace_back(turned, everything(turned, Embedding::Raw));
-        made.emplace_back(raw, everything(raw, Embedding::Mlp0));
-        made.emplace_back(beside, everything(beside, Embedding::Raw));
-        return made;
-    }();
-    return all;
-}
-
 ModelCard cardOf(const ModelConfig& config)
 {
     ModelCard card;
@@ -113,10 +82,10 @@ private slots:
             QVERIFY2(!picture.arrays.empty(), picture.title.c_str());
             for (const std::string& path : picture.arrays) {
                 const auto has = [&](const auto& model) { return model.second.find(path) != nullptr; };
-                QVERIFY2(std::any_of(models().begin(), models().end(), has),
+                QVERIFY2(std::any_of(test::everyArray().begin(), test::everyArray().end(), has),
                          (picture.title + ": " + path).c_str());
             }
-            for (const auto& [circuits, results] : models()) {
+            for (const auto& [circuits, results] : test::everyArray()) {
                 std::vector<const ResultArray*> there;
                 for (const std::string& path : picture.arrays)
                     if (const ResultArray* array = results.find(path))
@@ -139,14 +108,15 @@ private slots:
                 if (picture.title.find("heads by ") == std::string::npos
                     || picture.kind != Picture::Kind::Matrix)
                     continue;
-                for (const auto& [circuits, results] : models()) {
+                for (const auto& [circuits, results] : test::everyArray()) {
                     const ResultArray* array = results.find(picture.arrays[0]);
                     if (!array)
                         continue;
                     ++named;
                     const auto heads = static_cast<std::size_t>(circuits.config().nLayers)
                         * static_cast<std::size_t>(circuits.config().nHeads);
-                    QVERIFY2(!isHead(*array, 0, circuits.config()) && array->shape[0] == heads,
+                    QVERIFY2(headAxes(*array, cardOf(circuits.config())) != HeadAxes::OneHead
+                                 && array->shape[0] == heads,
                              array->path.c_str());
                 }
             }
@@ -157,7 +127,7 @@ private slots:
     /// Tests the check itself, with the old map of energies, cut to the row of one head.
     void aMatrixOfOneRowDoesNotFit()
     {
-        const auto& [circuits, results] = models()[1];
+        const auto& [circuits, results] = test::everyArray()[1];
         const ResultArray* energy = results.find("analyses/rotary/energy");
         const ResultArray* ofHeads = results.find("analyses/rotary/energy_of_heads");
         QVERIFY(energy && ofHeads);

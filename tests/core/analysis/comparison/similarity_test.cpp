@@ -1,4 +1,4 @@
-#include "core/analysis/per_pair.h"
+#include "core/analysis/head_pairs.h"
 #include "core/circuits/clustering.h"
 
 #include "tests/support/dense_algebra.h"

@@ -1,4 +1,4 @@
-#include "core/analysis/per_pair.h"
+#include "core/analysis/head_pairs.h"
 #include "core/circuits/spectrum.h"
 #include "core/circuits/subspace.h"
 

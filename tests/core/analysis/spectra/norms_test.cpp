@@ -259,13 +259,18 @@ private slots:
     // Layers with different windows have different nulls.
     void layersOfDifferentWindowsHaveNullsOfTheirOwn()
     {
-        ResultSet results;
+        ModelConfig config;
+        config.nLayers = 2;
+        Results given(config, Precision::F64, findAnalysis("previous_token")->arrays);
         ResultArray scores;
-        addPreviousTokenNulls(results, scores, {{0.1, 0.01}, {0.1, 0.01}}, Precision::F64);
-        QVERIFY(results.arrays.empty() && scores.nullMean == 0.1 && scores.nullDeviation == 0.01);
+        putPreviousTokenNulls(given, scores, {{0.1, 0.01}, {0.1, 0.01}});
+        QVERIFY(given.arrays().empty() && scores.nullMean == 0.1 && scores.nullDeviation == 0.01);
         ResultArray others;
-        addPreviousTokenNulls(results, others, {{0.1, 0.01}, {0.2, 0.02}}, Precision::F64);
+        putPreviousTokenNulls(given, others, {{0.1, 0.01}, {0.2, 0.02}});
         QVERIFY(!others.nullMean);
+        const auto finished = std::move(given).finish();
+        QVERIFY(test::isOk(finished));
+        const ResultSet& results = *finished;
         QCOMPARE(numbers(results, "analyses/previous_token/null_mean"), (std::vector<double>{0.1, 0.2}));
         QCOMPARE(results.arrays[0].shape, std::vector<std::size_t>{2});
         QCOMPARE(numbers(results, "analyses/previous_token/null_deviation"),

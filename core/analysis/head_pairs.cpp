@@ -1,11 +1,10 @@
-#include "core/analysis/per_pair.h"
+#include "core/analysis/head_pairs.h"
 #include "core/base/matrix.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <set>
 
@@ -29,32 +28,6 @@ double middleRank(const std::vector<double>& ascending, double value)
 }
 
 } // namespace
-
-PerPair::PerPair(const ModelConfig& config)
-    : m_nLayers(static_cast<std::size_t>(config.nLayers))
-    , m_nHeads(static_cast<std::size_t>(config.nHeads))
-    , m_values(m_nLayers * m_nHeads * m_nLayers * m_nHeads, notComputed)
-{
-}
-
-std::size_t PerPair::index(HeadId earlier, HeadId later) const
-{
-    const auto flat = [this](HeadId head) {
-        return static_cast<std::size_t>(head.layer) * m_nHeads + static_cast<std::size_t>(head.head);
-    };
-    return flat(earlier) * m_nLayers * m_nHeads + flat(later);
-}
-
-ResultArray PerPair::array(Precision precision, std::string path, std::string title,
-                           std::string definition) const
-{
-    ResultArray array =
-        realArray(precision, std::move(path), {m_nLayers, m_nHeads, m_nLayers, m_nHeads}, m_values,
-                  {Axis::EarlierLayer, Axis::EarlierHead, Axis::LaterLayer, Axis::LaterHead});
-    array.title = std::move(title);
-    array.definition = std::move(definition);
-    return array;
-}
 
 std::vector<HeadId> headsOfPairs(const ModelConfig& config, const AnalysisOptions& options)
 {
@@ -92,17 +65,6 @@ std::string whyNotPair(const ModelConfig& config, const AnalysisOptions& options
         return fmt::format("Head {} is in no earlier layer than head {}; name the earlier head first.",
                            dottedHead(earlier), dottedHead(later));
     return {};
-}
-
-ResultArray wholeArray(std::string path, std::vector<std::size_t> shape, std::vector<std::int32_t> values,
-                       std::vector<ArrayAxis> axes)
-{
-    ResultArray array;
-    array.path = std::move(path);
-    array.shape = std::move(shape);
-    array.values = std::move(values);
-    array.axes = std::move(axes);
-    return array;
 }
 
 std::vector<double> percentiles(const std::vector<double>& values)

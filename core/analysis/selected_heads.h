@@ -16,31 +16,6 @@ namespace headwise {
 /// Returns the selected heads in order, by default all heads of the model.
 std::vector<HeadId> selectedHeads(const ModelConfig& config, const AnalysisOptions& options);
 
-/// Numbers [n_layers, n_heads, width]. Default: NaN.
-class PerHead {
-public:
-    explicit PerHead(const ModelConfig& config, int width = 1);
-
-    void set(HeadId head, double value) { row(head)[0] = value; }
-    /// Sets the numbers of a head, padded with zeros up to the width.
-    void set(HeadId head, std::span<const double> values);
-    std::span<double> row(HeadId head);
-
-    /// Returns an array with the axes "layer", "head" and, if it has a width, `lastAxis`.
-    ResultArray array(Precision precision, std::string path, std::string title, std::string definition,
-                      std::optional<Axis> lastAxis = {}) const;
-
-private:
-    int m_nLayers, m_nHeads, m_width;
-    std::vector<double> m_values;
-};
-
-/// \param values NaN where nothing was computed; rounded to float32 unless `precision` is F64
-ResultArray realArray(Precision precision, std::string path, std::vector<std::size_t> shape,
-                      std::vector<double> values, std::vector<ArrayAxis> axes);
-ResultArray complexArray(Precision precision, std::string path, std::vector<std::size_t> shape,
-                         std::vector<std::complex<double>> values, std::vector<ArrayAxis> axes);
-
 /// Collects the arrays of an analysis in the run's precision.
 Results resultsOf(const AnalysisContext& context, std::vector<ArraySpec> specs);
 

@@ -1,25 +1,15 @@
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 
 #include "core/base/parallel.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cassert>
-#include <limits>
 #include <mutex>
 
 namespace headwise {
 
 namespace {
-
-[[maybe_unused]] std::size_t product(const std::vector<std::size_t>& shape) // in assertions alone
-{
-    std::size_t size = 1;
-    for (const std::size_t dimension : shape)
-        size *= dimension;
-    return size;
-}
 
 std::string labels(const std::vector<HeadId>& heads)
 {
@@ -43,73 +33,6 @@ std::vector<HeadId> selectedHeads(const ModelConfig& config, const AnalysisOptio
     std::sort(heads.begin(), heads.end());
     heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
     return heads;
-}
-
-PerHead::PerHead(const ModelConfig& config, int width)
-    : m_nLayers(config.nLayers)
-    , m_nHeads(config.nHeads)
-    , m_width(width)
-    , m_values(static_cast<std::size_t>(m_nLayers) * m_nHeads * width,
-               std::numeric_limits<double>::quiet_NaN())
-{
-}
-
-std::span<double> PerHead::row(HeadId head)
-{
-    const std::size_t index = static_cast<std::size_t>(head.layer) * m_nHeads + head.head;
-    return std::span(m_values).subspan(index * m_width, m_width);
-}
-
-void PerHead::set(HeadId head, std::span<const double> values)
-{
-    const std::span<double> out = row(head);
-    assert(values.size() <= out.size());
-    std::fill(std::copy(values.begin(), values.end(), out.begin()), out.end(), 0.0);
-}
-
-ResultArray PerHead::array(Precision precision, std::string path, std::string title, std::string definition,
-                           std::optional<Axis> lastAxis) const
-{
-    std::vector<std::size_t> shape{static_cast<std::size_t>(m_nLayers), static_cast<std::size_t>(m_nHeads)};
-    std::vector<ArrayAxis> axes{Axis::Layer, Axis::Head};
-    if (lastAxis) {
-        shape.push_back(static_cast<std::size_t>(m_width));
-        axes.push_back(*lastAxis);
-    }
-    ResultArray array = realArray(precision, std::move(path), std::move(shape), m_values, std::move(axes));
-    array.title = std::move(title);
-    array.definition = std::move(definition);
-    return array;
-}
-
-ResultArray realArray(Precision precision, std::string path, std::vector<std::size_t> shape,
-                      std::vector<double> values, std::vector<ArrayAxis> axes)
-{
-    assert(product(shape) == values.size() && shape.size() == axes.size());
-    ResultArray array;
-    array.path = std::move(path);
-    array.shape = std::move(shape);
-    array.axes = std::move(axes);
-    if (precision == Precision::F64)
-        array.values = std::move(values);
-    else
-        array.values = std::vector<float>(values.begin(), values.end());
-    return array;
-}
-
-ResultArray complexArray(Precision precision, std::string path, std::vector<std::size_t> shape,
-                         std::vector<std::complex<double>> values, std::vector<ArrayAxis> axes)
-{
-    assert(product(shape) == values.size() && shape.size() == axes.size());
-    ResultArray array;
-    array.path = std::move(path);
-    array.shape = std::move(shape);
-    array.axes = std::move(axes);
-    if (precision == Precision::F64)
-        array.values = std::move(values);
-    else
-        array.values = std::vector<std::complex<float>>(values.begin(), values.end());
-    return array;
 }
 
 Results resultsOf(const AnalysisContext& context, std::vector<ArraySpec> specs)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 
 #include <string>
 #include <utility>
@@ -9,25 +9,6 @@
 namespace headwise {
 
 // Shared code of the analyses of head pairs.
-
-/// Numbers [n_layers, n_heads, n_layers, n_heads], earlier head first. Default: NaN.
-class PerPair {
-public:
-    explicit PerPair(const ModelConfig& config);
-
-    void set(HeadId earlier, HeadId later, double value) { m_values[index(earlier, later)] = value; }
-    double at(HeadId earlier, HeadId later) const { return m_values[index(earlier, later)]; }
-    const std::vector<double>& values() const { return m_values; }
-
-    /// Axes "earlier layer", "earlier head", "later layer", "later head".
-    ResultArray array(Precision precision, std::string path, std::string title, std::string definition) const;
-
-private:
-    std::size_t index(HeadId earlier, HeadId later) const;
-
-    std::size_t m_nLayers, m_nHeads;
-    std::vector<double> m_values;
-};
 
 /// Returns the head pairs to compute, earlier head first: both heads selected, or (with `oneEndIsEnough`) at least one.
 std::vector<std::pair<HeadId, HeadId>> pairsAskedFor(const ModelConfig& config,
@@ -38,10 +19,6 @@ std::vector<HeadId> headsOfPairs(const ModelConfig& config, const AnalysisOption
 
 /// Returns why options.inputs.pair is not an earlier and a later head of this model. Empty if it is, or if it is unset.
 std::string whyNotPair(const ModelConfig& config, const AnalysisOptions& options);
-
-/// Returns an array of integers: ids, layers, heads.
-ResultArray wholeArray(std::string path, std::vector<std::size_t> shape, std::vector<std::int32_t> values,
-                       std::vector<ArrayAxis> axes);
 
 /// Returns the percentile of each value: (number of smaller values + half the number of equal values) / number of values.
 /// NaN values are not counted and stay NaN.
