@@ -1,8 +1,8 @@
 #include "app/commands/filter_arguments.h"
-#include "app/commands/head_arguments.h"
 #include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
+#include "app/commands/token_arguments.h"
 #include "core/analysis/comparison/head_match.h"
 #include "core/session/session_file.h"
 

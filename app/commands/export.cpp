@@ -1,5 +1,6 @@
 #include "app/commands/command.h"
 #include "app/commands/export_figure.h"
+#include "app/commands/support.h"
 #include "core/files/file_write.h"
 #include "core/files/table_formats.h"
 #include "core/results/table_file.h"
@@ -7,9 +8,9 @@
 #include "core/session/session_file.h"
 #include "core/session/views.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 #include <iostream>
 #include <memory>
@@ -22,9 +23,8 @@ struct ExportOptions {
     std::string session, view, head, file;
     std::string size = "120x80mm";
     std::string preset;
-    FigureLook look;
-    bool list = false;
-    bool noTitle = false, noColorBar = false, noAxes = false;
+    FigureSettings figure;
+    bool list = false, json = false;
 };
 
 Error invalid(const std::string& sentence)
@@ -32,30 +32,22 @@ Error invalid(const std::string& sentence)
     return {ErrorCode::InvalidArgument, sentence};
 }
 
-std::string endingOf(const std::filesystem::path& file)
-{
-    std::string ending = file.extension().string();
-    std::transform(ending.begin(), ending.end(), ending.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return ending;
-}
-
-/// Parses "120x80mm"; the unit is optional.
-Result<std::pair<double, double>> parseSize(const std::string& text)
+/// Parses "120x80mm" into the figure's sides; the unit is optional.
+Result<Done> readSize(const std::string& text, FigureSettings& figure)
 {
     std::string_view rest = text;
     if (rest.ends_with("mm"))
         rest.remove_suffix(2);
-    std::pair<double, double> size;
     const char* end = rest.data() + rest.size();
-    const auto width = std::from_chars(rest.data(), end, size.first);
+    const auto width = std::from_chars(rest.data(), end, figure.width);
     const bool separated = width.ec == std::errc() && width.ptr != end && *width.ptr == 'x';
-    const auto height = std::from_chars(separated ? width.ptr + 1 : end, end, size.second);
-    const bool inside = size.first >= 10 && size.first <= 2000 && size.second >= 10 && size.second <= 2000;
+    const auto height = std::from_chars(separated ? width.ptr + 1 : end, end, figure.height);
+    constexpr FigureRange side{figureSide.low, 2000};
+    const bool inside = side.contains(figure.width) && side.contains(figure.height);
     if (!separated || height.ec != std::errc() || height.ptr != end || !inside)
         return invalid("The size '" + text
                        + "' is not WIDTHxHEIGHTmm with 10 to 2000 millimetres each, like 120x80mm.");
-    return size;
+    return Done{};
 }
 
 Result<int> listViews(const ExportOptions& options, const Task& task)
@@ -70,49 +62,48 @@ Result<int> listViews(const ExportOptions& options, const Task& task)
         list.push_back(
             {"PATH", "Any other array of the session, as export --list SESSION names them", "/PATH", false});
     }
+    if (options.json) {
+        auto json = nlohmann::ordered_json::array();
+        for (const ViewDescription& view : list)
+            json.push_back(
+                {{"name", view.name}, {"title", view.title}, {"needs", view.needs}, {"head", view.ofHead}});
+        printJson(json);
+        return 0;
+    }
     for (const ViewDescription& view : list)
         std::cout << view.name << '\t' << view.title << '\t' << view.needs
                   << (view.ofHead ? ", one head (--head)" : "") << '\n';
     return 0;
 }
 
-/// A preset, as in the export dialog.
-struct Preset {
-    std::string_view name, size;
-    double fontSize; // points
-};
-constexpr std::array presets{Preset{"single", "85x70mm", 8}, Preset{"double", "178x100mm", 8},
-                             Preset{"slide", "254x142.9mm", 16}, Preset{"poster", "420x300mm", 24}};
-
-/// Returns the figure's look. The preset fills in what no option sets. Errors: InvalidArgument.
-Result<FigureLook> lookOf(const ExportOptions& options, const CLI::App& command)
+/// Returns the figure's settings. A preset supplies the size and font size that no option sets. Errors: InvalidArgument.
+Result<FigureSettings> settingsOf(const ExportOptions& options, const CLI::App& command)
 {
-    FigureLook look = options.look;
-    std::string asked = options.size;
+    const Result<FigureFormat> format = figureFormatOf(options.file);
+    if (!format)
+        return format.error();
+    FigureSettings figure = options.figure;
+    figure.format = *format;
     if (!options.preset.empty()) {
-        const auto found = std::find_if(presets.begin(), presets.end(),
-                                        [&](const Preset& preset) { return preset.name == options.preset; });
-        if (found == presets.end())
+        const auto preset = std::ranges::find(figurePresets, options.preset, &FigurePreset::name);
+        if (preset == figurePresets.end())
             return invalid("--preset is '" + options.preset + "', expected single, double, slide or poster.");
-        if (command.count("--size") == 0)
-            asked = found->size;
+        figure.width = preset->width;
+        figure.height = preset->height;
         if (command.count("--font-size") == 0)
-            look.fontSize = found->fontSize;
+            figure.style.fontSize = preset->fontSize;
     }
-    const Result<std::pair<double, double>> size = parseSize(asked);
-    if (!size)
-        return size.error();
-    std::tie(look.width, look.height) = *size;
-    if (look.dpi < 18 || look.dpi > 2400)
-        return invalid("--dpi is " + std::to_string(look.dpi) + ", expected 18 to 2400.");
-    if (!(look.fontSize >= 3 && look.fontSize <= 96))
-        return invalid("--font-size is " + shortestText(look.fontSize) + ", expected 3 to 96 points.");
-    if (!(look.lineWidth >= 0.1 && look.lineWidth <= 20))
-        return invalid("--line-width is " + shortestText(look.lineWidth) + ", expected 0.1 to 20 points.");
-    look.title = !options.noTitle;
-    look.colorBar = !options.noColorBar;
-    look.axes = !options.noAxes;
-    return look;
+    if (options.preset.empty() || command.count("--size") > 0)
+        if (const Result<Done> read = readSize(options.size, figure); !read)
+            return read.error();
+    for (const auto& [option, value, range, unit] :
+         {std::tuple("--dpi", double(figure.dpi), figureDpi, ""),
+          std::tuple("--font-size", figure.style.fontSize, figureFontSize, " points"),
+          std::tuple("--line-width", figure.style.lineWidth, figureLineWidth, " points")})
+        if (!range.contains(value))
+            return invalid(std::string(option) + " is " + shortestText(value) + ", expected "
+                           + shortestText(range.low) + " to " + shortestText(range.high) + unit + ".");
+    return figure;
 }
 
 /// Comment above a table in LaTeX: the view, and where its numbers come from.
@@ -124,25 +115,25 @@ std::string commentOf(const View& view)
     return comment;
 }
 
-Result<Done> writeView(const Session& session, const View& view, const ExportOptions& options,
-                       const FigureLook& look)
+Result<Done> writeView(const Session& session, const View& view, const std::string& file,
+                       const FigureSettings& figure)
 {
-    const std::string ending = endingOf(options.file);
-    if (const Result<Done> writable = canReplaceFile(options.file); !writable)
+    if (const Result<Done> writable = canReplaceFile(file); !writable)
         return writable;
-    if (ending == ".png" || ending == ".svg" || ending == ".pdf")
-        return exportFigure(session, view, options.file, look);
+    if (!isData(figure.format))
+        return exportFigure(session, view, file, figure);
     const Result<PictureNumbers> numbers = numbersOf(session, view.picture, view.head);
     if (!numbers)
         return numbers.error();
-    if (ending == ".npy")
-        return replaceFile(options.file, npyBytes(numbers->shape, numbers->values));
-    if (ending == ".tex")
-        return replaceFile(options.file, latexText(numbers->table, commentOf(view)));
-    if (ending == ".md")
-        return replaceFile(options.file, markdownText(numbers->table));
-    return replaceFile(options.file,
-                       delimitedText(numbers->table, ending == ".csv" ? Delimiter::Comma : Delimiter::Tab));
+    if (figure.format == FigureFormat::Npy)
+        return replaceFile(file, npyBytes(numbers->shape, numbers->values));
+    if (figure.format == FigureFormat::Latex)
+        return replaceFile(file, latexText(numbers->table, commentOf(view)));
+    if (figure.format == FigureFormat::Markdown)
+        return replaceFile(file, markdownText(numbers->table));
+    return replaceFile(file,
+                       delimitedText(numbers->table,
+                                     figure.format == FigureFormat::Csv ? Delimiter::Comma : Delimiter::Tab));
 }
 
 Result<int> exportView(const ExportOptions& options, const CLI::App& command, const Task& task)
@@ -151,48 +142,47 @@ Result<int> exportView(const ExportOptions& options, const CLI::App& command, co
         return listViews(options, task);
     if (options.session.empty() || options.view.empty() || options.file.empty())
         return invalid("export needs SESSION, --view NAME and -o FILE; export --list names the views.");
-    const std::string ending = endingOf(options.file);
-    const auto known = {".png", ".svg", ".pdf", ".csv", ".tsv", ".npy", ".tex", ".md"};
-    if (std::find(known.begin(), known.end(), ending) == known.end())
-        return invalid("The file '" + options.file
-                       + "' does not end in .png, .svg, .pdf, .csv, .tsv, .npy, .tex or .md.");
+    const Result<FigureSettings> figure = settingsOf(options, command);
+    if (!figure)
+        return figure.error();
     std::optional<HeadId> head;
     if (!options.head.empty() && !(head = parseHeadId(options.head)))
         return invalid("'" + options.head + "' is not a head like 5.1 or L5H1.");
-    const Result<FigureLook> look = lookOf(options, command);
-    if (!look)
-        return look.error();
     const Result<Session> session = readSession(options.session, task);
     if (!session)
         return session.error();
     const Result<View> view = viewOf(*session, options.view, head);
     if (!view)
         return view.error();
-    if (const Result<Done> written = writeView(*session, *view, options, *look); !written)
+    if (const Result<Done> written = writeView(*session, *view, options.file, *figure); !written)
         return written.error();
     return 0;
 }
 
 void addLook(CLI::App& command, ExportOptions& options)
 {
-    FigureLook& look = options.look;
+    FigureStyle& style = options.figure.style;
     command
         .add_option(
             "--preset", options.preset,
             "Size and font size for a single (85 mm) or double column (178 mm), a slide or a poster; --size and --font-size take precedence")
         ->type_name("NAME");
-    command.add_option("--font", look.fontFamily, "Font family of figures; default: the program's")
+    command.add_option("--font", style.fontFamily, "Font family of figures; default: the program's")
         ->type_name("FAMILY");
-    command.add_option("--font-size", look.fontSize, "Font size of figures, in points")
+    command.add_option("--font-size", style.fontSize, "Font size of figures, in points")
         ->capture_default_str();
     command
-        .add_option("--line-width", look.lineWidth,
+        .add_option("--line-width", style.lineWidth,
                     "Width of curves in figures, in points; hairlines scale with it")
         ->capture_default_str();
-    command.add_flag("--no-title", options.noTitle, "Omits the title of a figure");
-    command.add_flag("--no-color-bar", options.noColorBar, "Omits the colour bar of a heatmap");
-    command.add_flag("--no-axes", options.noAxes, "Omits the ticks, labels and titles of the axes");
-    command.add_flag("--transparent", look.transparent, "Makes the background of a figure transparent");
+    for (const auto& [name, shown, help] :
+         {std::tuple("--no-title", &style.title, "Omits the title of a figure"),
+          std::tuple("--no-color-bar", &style.colorBar, "Omits the colour bar of a heatmap"),
+          std::tuple("--no-axes", &style.axes, "Omits the ticks, labels and titles of the axes")})
+        command.add_flag_callback(
+            name, [shown = shown] { *shown = false; }, help);
+    command.add_flag("--transparent", options.figure.transparent,
+                     "Makes the background of a figure transparent");
 }
 
 } // namespace
@@ -210,10 +200,13 @@ void addExportCommand(CLI::App& root, CommandContext& context)
                      "FILE.png, .svg, .pdf; the numbers: .csv, .tsv, .npy, .tex, .md")
         ->type_name("FILE");
     command->add_option("--size", options->size, "Size of a figure: WIDTHxHEIGHTmm")->capture_default_str();
-    command->add_option("--dpi", options->look.dpi, "Resolution of a PNG in dots per inch")
+    command->add_option("--dpi", options->figure.dpi, "Resolution of a PNG in dots per inch")
         ->capture_default_str();
     addLook(*command, *options);
-    command->add_flag("--list", options->list, "Names the views, or those of SESSION, with what each needs");
+    CLI::Option* list = command->add_flag("--list", options->list,
+                                          "Names the views, or those of SESSION, with what each needs");
+    command->add_flag("--json", options->json, "With --list: a JSON list of name, title, needs, head")
+        ->needs(list);
     command->callback([options, command, &context] {
         context.work = [options, command](const Task& task) { return exportView(*options, *command, task); };
     });

@@ -28,27 +28,9 @@ ui::PictureContext contextOf(const Session& session, std::optional<HeadId> head)
             .tokenText = [&session](int id) { return text(tokenText(session, id)); }};
 }
 
-ui::FigureSettings settingsOf(const FigureLook& look, ui::FigureFormat format)
-{
-    ui::FigureSettings settings;
-    settings.format = format;
-    settings.width = look.width;
-    settings.height = look.height;
-    settings.dpi = look.dpi;
-    settings.style = {text(look.fontFamily), look.fontSize, look.lineWidth, look.title,
-                      look.colorBar,         look.axes};
-    if (look.transparent)
-        settings.background = ui::FigureBackground::Transparent;
-    return settings;
-}
-
 Result<Done> write(const Session& session, const View& view, const std::filesystem::path& file,
-                   const FigureLook& look)
+                   const FigureSettings& settings)
 {
-    const QString name = text(file.string());
-    const Result<ui::FigureFormat> format = ui::figureFormatOf(name);
-    if (!format)
-        return format.error();
     const std::unique_ptr<ui::PictureBody> body(ui::newPictureBody(view.picture.kind, nullptr));
     const ui::PictureContext context = contextOf(session, view.head);
     body->setContext(context);
@@ -65,7 +47,7 @@ Result<Done> write(const Session& session, const View& view, const std::filesyst
         provenance.append({text(key), text(value)});
     figure->setFigureTitle(text(view.picture.title + " (" + view.subtitle + ")"));
     figure->setProvenance(provenance);
-    return ui::exportFigure(*figure, name, settingsOf(look, *format));
+    return ui::exportFigure(*figure, text(file.string()), settings);
 }
 
 /// Sends Qt's messages to the log, because errors must be one line on stderr.
@@ -78,7 +60,7 @@ void logQtMessage(QtMsgType type, const QMessageLogContext&, const QString& mess
 } // namespace
 
 Result<Done> exportFigure(const Session& session, const View& view, const std::filesystem::path& file,
-                          const FigureLook& look)
+                          const FigureSettings& settings)
 {
     if (view.dimensions < 1 || view.dimensions > 2)
         return Error{
@@ -92,7 +74,7 @@ Result<Done> exportFigure(const Session& session, const View& view, const std::f
     int count = 1;
     QApplication application(count, arguments);
     ui::applyTheme(application, ui::ThemeMode::Light);
-    return write(session, view, file, look);
+    return write(session, view, file, settings);
 }
 
 } // namespace headwise::app

@@ -4,7 +4,7 @@ namespace headwise::app {
 
 /// In place of export_figure.cpp where the window is not built.
 Result<Done> exportFigure(const Session& /*session*/, const View& /*view*/, const std::filesystem::path& file,
-                          const FigureLook& /*look*/)
+                          const FigureSettings& /*settings*/)
 {
     return Error{ErrorCode::InvalidArgument,
                  "This headwise draws no figures like '" + file.string()

@@ -1,7 +1,7 @@
 #include "app/commands/filter_arguments.h"
 
-#include "app/commands/head_arguments.h"
 #include "app/commands/input_arguments.h"
+#include "app/commands/token_arguments.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "app/commands/input_arguments.h"
 
-#include "app/commands/head_arguments.h"
 #include "app/commands/support.h"
+#include "app/commands/token_arguments.h"
 #include "core/analysis/inputs/direction_source.h"
 #include "core/analysis/inputs/relation_file.h"
 #include "core/analysis/inputs/token_counts.h"

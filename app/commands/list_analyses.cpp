@@ -83,6 +83,25 @@ void printAnalysesText(const ModelConfig* config)
     }
 }
 
+nlohmann::ordered_json arraysOf(const Analysis& analysis)
+{
+    static constexpr std::array types{"f32", "complex64", "i32", "f64"};
+    auto list = nlohmann::ordered_json::array();
+    for (const ArraySpec& spec : analysis.arrays) {
+        nlohmann::ordered_json row{{"path", spec.path},
+                                   {"type", types.at(static_cast<std::size_t>(spec.type))},
+                                   {"axes", axisNames(spec.axes)},
+                                   {"title", spec.title},
+                                   {"definition", spec.definition},
+                                   {"unit", spec.unit}};
+        if (spec.range)
+            row["range"] = {spec.range->first, spec.range->second};
+        row["condition"] = spec.condition;
+        list.push_back(std::move(row));
+    }
+    return list;
+}
+
 void printAnalysesAsJson(const ModelConfig* config)
 {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -93,7 +112,8 @@ void printAnalysesAsJson(const ModelConfig* config)
                                    {"formula", analysis.formula},
                                    {"citation", analysis.citation},
                                    {"needs", needsOf(analysis)},
-                                   {"default", isDefault(analysis, config)}};
+                                   {"default", isDefault(analysis, config)},
+                                   {"arrays", arraysOf(analysis)}};
         if (config) {
             const std::string reason = analysis.whyNot(*config, usualInputs());
             const AnalysisCost cost = analysis.cost(*config, usualInputs());
@@ -137,7 +157,7 @@ void addListAnalysesCommand(CLI::App& root, CommandContext& context)
         "list-analyses", "Name the analyses, what they need and, given a model, what they cost on it");
     options->model = addModelArguments(*command);
     command->get_option("MODEL")->required(false);
-    command->add_flag("--json", options->json, "For programs");
+    command->add_flag("--json", options->json, "Prints a JSON list: what each analysis is, needs and gives");
     command->callback(
         [options, &context] { context.work = [options](const Task&) { return listAnalyses(*options); }; });
 }

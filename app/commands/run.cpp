@@ -6,6 +6,8 @@
 #include "core/model/finite_weights.h"
 #include "core/model/forward.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <iostream>
 #include <limits>
@@ -21,7 +23,7 @@ struct RunOptions {
     std::shared_ptr<Precision> precision;
     std::string output;
     int greedy = 0;
-    bool process = false;
+    bool process = false, json = false;
 };
 
 /// Writes results one by one and keeps the first error.
@@ -133,6 +135,10 @@ Result<int> runAs(const RunOptions& options, const ProcessedWeights& weights, co
     writeRun(file, weights.config(), *run);
     if (const auto closed = file.close(); !closed)
         return closed.error();
+    if (options.json) {
+        printJson({{"tokens", *tokens}, {"prompt_length", promptLength}});
+        return 0;
+    }
     std::cout << "tokens: " << tokenList(*tokens) << '\n';
     if (options.greedy > 0)
         std::cout << "prompt_length: " << promptLength << '\n';
@@ -206,6 +212,7 @@ void addRunCommand(CLI::App& root, CommandContext& context)
         ->check(CLI::Range(0, std::numeric_limits<int>::max()).description(""))
         ->type_name("N");
     command->add_flag("--process", options->process, "Runs the processed model");
+    command->add_flag("--json", options->json, "Prints tokens and prompt_length as JSON");
     options->precision = addPrecisionOption(*command);
     options->processing = addProcessingArguments(*command);
     addHeadChangeArguments(*command, options->processing);

@@ -1,8 +1,8 @@
 #include "app/commands/token_source.h"
 
-#include "app/commands/head_arguments.h"
 #include "app/commands/session_command.h"
 #include "app/commands/support.h"
+#include "app/commands/token_arguments.h"
 #include "core/circuits/head_at_offset.h"
 
 #include <spdlog/fmt/fmt.h>

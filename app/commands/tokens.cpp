@@ -1,16 +1,14 @@
-#include "app/commands/filter_arguments.h"
-#include "app/commands/head_arguments.h"
-#include "app/commands/input_arguments.h"
-#include "app/commands/model_arguments.h"
+#include "app/commands/circuit_arguments.h"
 #include "app/commands/session_command.h"
 #include "app/commands/support.h"
+#include "app/commands/token_arguments.h"
 #include "app/commands/token_source.h"
 #include "core/files/hdf5.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
 
-#include <iostream>
+#include <array>
 
 namespace headwise::app {
 namespace {
@@ -27,69 +25,45 @@ constexpr std::string_view tokensFooter =
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad input or a session without what is asked.";
 
-struct TokensOptions {
-    std::shared_ptr<ModelArguments> model;
-    std::shared_ptr<ProcessingArguments> processing;
-    std::string circuit, head;
+struct TokensOptions : CircuitArguments {
     std::optional<std::string> token;
     std::string direction = "row";
-    std::optional<std::string> embedding; // default: raw
     int k = 10;
-    int offset = 0;
-    std::shared_ptr<TokenFilter> filter;
-    std::optional<std::string> tokenCounts;
-    bool csv = false;
 };
 
-std::string shownToken(const std::optional<Tokenizer>& tokenizer, int id)
+void printTokens(const TokenEnds& ends, const TokenSource& source, TableFormat format)
 {
-    return tokenizer ? tokenizer->shown(id) : "#" + std::to_string(id);
-}
-
-void printTokens(const TokenEnds& ends, const TokenSource& source, bool csv)
-{
-    constexpr std::string_view line = "{:<7} {:>4} {:>7}  {:<20} {:>13}\n";
-    std::cout << (csv ? "end,rank,id,token,value\r\n"
-                      : fmt::format(line, "end", "rank", "id", "token", "value"));
+    constexpr std::array columns{TableColumn{"end", -7}, TableColumn{"rank", 4, true},
+                                 TableColumn{"id", 7, true}, TableColumn{"token", -20},
+                                 TableColumn{"value", 13, true}};
+    std::vector<std::vector<std::string>> rows;
     const auto list = [&](const char* end, const std::vector<TokenEntry>& entries) {
         for (std::size_t i = 0; i < entries.size(); ++i) {
-            const std::string token = shownToken(source.tokenizer, entries[i].id);
-            const std::string value =
-                source.isDouble ? shortest(entries[i].value) : shortest(static_cast<float>(entries[i].value));
-            if (csv)
-                std::cout << end << ',' << i + 1 << ',' << entries[i].id << ',' << csvField(token) << ','
-                          << value << "\r\n";
-            else
-                std::cout << fmt::format(line, end, i + 1, entries[i].id, token, value);
+            const auto [id, value] = entries[i];
+            rows.push_back({end, std::to_string(i + 1), std::to_string(id), shownToken(source.tokenizer, id),
+                            source.isDouble ? shortest(value) : shortest(static_cast<float>(value))});
         }
     };
     list("top", ends.top);
     list("bottom", ends.bottom);
+    printTable(columns, rows, format);
 }
 
 Result<int> answer(const TokenSource& source, const TokensOptions& options)
 {
-    if (auto error = wrongOffset(options.offset, options.circuit))
-        return *std::move(error);
-    const auto heads = parseHeads(options.head, source.nLayers, source.nHeads);
-    if (!heads)
-        return heads.error();
-    if (heads->size() != 1)
-        return Error{ErrorCode::InvalidArgument,
-                     "'" + options.head + "' is more than one head; tokens answers for one."};
+    const auto head = options.oneHead(source.nLayers, source.nHeads);
+    if (!head)
+        return head.error();
     const auto token = tokenId(options.token, source.tokenizer);
     if (!token)
         return token.error();
-    const TokenQuery query{*parseFullCircuit(options.circuit),
-                           heads->front(),
-                           options.direction == "column" ? TableSide::Column : TableSide::Row,
-                           *token,
-                           options.k,
-                           options.offset};
+    const TokenQuery query{
+        options.kind(), *head,     options.direction == "column" ? TableSide::Column : TableSide::Row,
+        *token,         options.k, options.offset};
     const auto ends = source.ask(query);
     if (!ends)
         return ends.error();
-    printTokens(*ends, source, options.csv);
+    printTokens(*ends, source, options.format);
     return 0;
 }
 
@@ -186,8 +160,7 @@ Result<int> tokens(const TokensOptions& options, const Task& task)
     if (!unused)
         return unused.error();
     TokenSource source =
-        modelTokens(Circuits(*weights), *tokenizer, *parseEmbedding(options.embedding.value_or("raw")),
-                    std::move(unused).value(), task);
+        modelTokens(Circuits(*weights), *tokenizer, options.embeddingKind(), std::move(unused).value(), task);
     source.ask = [ask = std::move(source.ask), weights = *weights](const TokenQuery& query) {
         return checkedAnswer(ask(query), weights->original().file());
     };
@@ -202,13 +175,8 @@ void addTokensCommand(CLI::App& root, CommandContext& context)
     CLI::App* command =
         root.add_subcommand("tokens", "The strongest entries of one row or column of a head's full circuit");
     command->footer(std::string(tokensFooter));
-    options->model = addModelArguments(*command);
+    addCircuitArguments(*command, *options, "end,rank,id,token,value");
     command->get_option("MODEL")->description("A model, or a session (.h5) written by analyze");
-    command->add_option("--circuit", options->circuit, "full-ov or full-qk")
-        ->required()
-        ->check(CLI::IsMember({"full-ov", "full-qk"}).description(""))
-        ->type_name("full-ov|full-qk");
-    command->add_option("--head", options->head, "The head, as in 1.5")->required()->type_name("L.H");
     command->add_option("--token", options->token, "The token as shown, as raw text, or by id as in #42")
         ->type_name("TEXT|#ID");
     command->add_option("--direction", options->direction, "row (the default) or column")
@@ -217,17 +185,6 @@ void addTokensCommand(CLI::App& root, CommandContext& context)
     command->add_option("-k", options->k, "How many from each end (10)")
         ->check(CLI::Range(1, 100000000).description(""))
         ->type_name("N");
-    command->add_flag("--csv", options->csv, "RFC 4180 with the header end,rank,id,token,value");
-    command
-        ->add_option("--embedding", options->embedding,
-                     "The token vectors E of a model: raw (the default), effective, mlp0 or unembed")
-        ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
-        ->type_name("raw|effective|mlp0|unembed");
-    addOffsetOption(*command, options->offset);
-    options->filter = addFilterArguments(*command);
-    addTokenCountsOption(*command, options->tokenCounts);
-    options->processing = addProcessingArguments(*command);
-    addHeadChangeArguments(*command, options->processing);
     command->callback([options, &context] {
         context.work = [options](const Task& task) { return tokens(*options, task); };
     });

@@ -1,15 +1,10 @@
-#include "app/commands/filter_arguments.h"
-#include "app/commands/head_arguments.h"
-#include "app/commands/input_arguments.h"
-#include "app/commands/model_arguments.h"
+#include "app/commands/circuit_arguments.h"
 #include "app/commands/support.h"
+#include "app/commands/token_arguments.h"
 #include "core/circuits/head_at_offset.h"
 #include "core/circuits/largest_entries.h"
 
-#include <spdlog/fmt/fmt.h>
-
-#include <algorithm>
-#include <iostream>
+#include <array>
 
 namespace headwise::app {
 namespace {
@@ -22,35 +17,22 @@ constexpr std::string_view topFooter =
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model.";
 
-struct TopOptions {
-    std::shared_ptr<ModelArguments> model;
-    std::shared_ptr<ProcessingArguments> processing;
-    std::shared_ptr<TokenFilter> filter;
-    std::optional<std::string> tokenCounts;
-    std::string circuit, head;
-    std::string embedding = "raw";
+struct TopOptions : CircuitArguments {
     std::size_t count = 0;
-    int offset = 0;
-    bool csv = false;
 };
 
-void printTop(const std::vector<MatrixEntry>& entries, const std::optional<Tokenizer>& tokenizer, bool csv)
+void printTop(const std::vector<MatrixEntry>& entries, const std::optional<Tokenizer>& tokenizer,
+              TableFormat format)
 {
-    const auto shown = [&](int id) { return tokenizer ? tokenizer->shown(id) : "#" + std::to_string(id); };
-    constexpr std::string_view line = "{:>6} {:>7} {:<20} {:>9} {:<20} {:>13}\n";
-    std::cout << (csv ? "rank,row_id,row_token,column_id,column_token,value\r\n"
-                      : fmt::format(line, "rank", "row_id", "row_token", "column_id", "column_token",
-                                    "value"));
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        const MatrixEntry& entry = entries[i];
-        const std::string value = shortest(static_cast<float>(entry.value));
-        if (csv)
-            std::cout << i + 1 << ',' << entry.row << ',' << csvField(shown(entry.row)) << ',' << entry.col
-                      << ',' << csvField(shown(entry.col)) << ',' << value << "\r\n";
-        else
-            std::cout << fmt::format(line, i + 1, entry.row, shown(entry.row), entry.col, shown(entry.col),
-                                     value);
-    }
+    constexpr std::array columns{TableColumn{"rank", 6, true},     TableColumn{"row_id", 7, true},
+                                 TableColumn{"row_token", -20},    TableColumn{"column_id", 9, true},
+                                 TableColumn{"column_token", -20}, TableColumn{"value", 13, true}};
+    std::vector<std::vector<std::string>> rows;
+    for (const MatrixEntry& entry : entries)
+        rows.push_back({std::to_string(rows.size() + 1), std::to_string(entry.row),
+                        shownToken(tokenizer, entry.row), std::to_string(entry.col),
+                        shownToken(tokenizer, entry.col), shortest(static_cast<float>(entry.value))});
+    printTable(columns, rows, format);
 }
 
 Result<int> top(const TopOptions& options, const Task& task)
@@ -63,31 +45,25 @@ Result<int> top(const TopOptions& options, const Task& task)
     const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
     if (!tokenizer)
         return tokenizer.error();
-    if (auto error = wrongOffset(options.offset, options.circuit))
-        return *std::move(error);
-    const auto heads = parseHeads(options.head, config.nLayers, config.nHeads);
-    if (!heads)
-        return heads.error();
-    if (heads->size() != 1)
-        return Error{ErrorCode::InvalidArgument,
-                     "'" + options.head + "' is more than one head; top answers for one."};
-    const auto tokens = tokenSide(circuits, *parseEmbedding(options.embedding), task, Precision::F32,
-                                  TokenParts::MatricesAlone);
+    const auto head = options.oneHead(config.nLayers, config.nHeads);
+    if (!head)
+        return head.error();
+    const auto tokens =
+        tokenSide(circuits, options.embeddingKind(), task, Precision::F32, TokenParts::MatricesAlone);
     if (!tokens)
         return tokens.error();
     const auto unused = leftOutTokens(*options.filter, options.tokenCounts, *tokenizer, **weights, task);
     if (!unused)
         return unused.error();
-    const auto circuit = circuitAtOffset(
-        circuits, {*parseFullCircuit(options.circuit), heads->front(), {.offset = options.offset}},
-        tokens->get());
+    const auto circuit =
+        circuitAtOffset(circuits, {options.kind(), *head, {.offset = options.offset}}, tokens->get());
     if (!circuit)
         return circuit.error();
     const auto entries = checkedAnswer(largestEntries(*circuit, {options.count, *unused, *unused}, task),
                                        (*weights)->original().file());
     if (!entries)
         return entries.error();
-    printTop(*entries, *tokenizer, options.csv);
+    printTop(*entries, *tokenizer, options.format);
     return 0;
 }
 
@@ -99,28 +75,11 @@ void addTopCommand(CLI::App& root, CommandContext& context)
     CLI::App* command =
         root.add_subcommand("top", "The largest entries of a head's whole full circuit, exactly");
     command->footer(std::string(topFooter));
-    options->model = addModelArguments(*command);
-    command->add_option("--circuit", options->circuit, "full-ov or full-qk")
-        ->required()
-        ->check(CLI::IsMember({"full-ov", "full-qk"}).description(""))
-        ->type_name("full-ov|full-qk");
-    command->add_option("--head", options->head, "The head, as in 1.5")->required()->type_name("L.H");
+    addCircuitArguments(*command, *options, "rank,row_id,row_token,column_id,column_token,value");
     command->add_option("-n", options->count, "How many entries")
         ->required()
         ->check(CLI::Range(1, 2000000000).description(""))
         ->type_name("N");
-    command->add_flag("--csv", options->csv,
-                      "RFC 4180 with the header rank,row_id,row_token,column_id,column_token,value");
-    command
-        ->add_option("--embedding", options->embedding,
-                     "The token vectors E: raw (the default), effective, mlp0 or unembed")
-        ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
-        ->type_name("raw|effective|mlp0|unembed");
-    addOffsetOption(*command, options->offset);
-    options->filter = addFilterArguments(*command);
-    addTokenCountsOption(*command, options->tokenCounts);
-    options->processing = addProcessingArguments(*command);
-    addHeadChangeArguments(*command, options->processing);
     addThreadsOption(*command, context);
     command->callback(
         [options, &context] { context.work = [options](const Task& task) { return top(*options, task); }; });

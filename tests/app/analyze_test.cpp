@@ -378,6 +378,9 @@ private slots:
         QCOMPARE(rows[0].toObject()["name"].toString(), QString("spectra"));
         for (const QJsonValue row : rows)
             QVERIFY(row.toObject()["flops"].toDouble() > 0);
+        const QJsonObject array = rows[0].toObject()["arrays"].toArray()[0].toObject();
+        QCOMPARE(array["path"].toString(), QString("spectra/qk/singular_values"));
+        QCOMPARE(array["axes"].toArray(), (QJsonArray{"layer", "head", "singular value"}));
         QVERIFY(run({"list-analyses"}).out.contains("previous_token"));
     }
 

@@ -7,6 +7,9 @@
 #include "tests/support/program.h"
 
 #include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -181,6 +184,10 @@ private slots:
         for (const ViewDescription& view : views())
             QVERIFY2(all.out.contains((view.name + "\t" + view.title + "\t" + view.needs).c_str()),
                      view.name.c_str());
+        const CommandRun json = runHeadwise({"export", "--list", "--json"}, m_folder.path());
+        const QJsonArray list = QJsonDocument::fromJson(json.out).array();
+        QCOMPARE(list.size(), all.out.count('\n'));
+        QCOMPARE(list[0].toObject()["name"].toString().toStdString(), views().front().name);
         const CommandRun own = runHeadwise({"export", path("s.h5"), "--list"}, m_folder.path());
         QCOMPARE(own.exitCode, 0);
         QVERIFY(own.out.contains("analyses/later/thing\t"));

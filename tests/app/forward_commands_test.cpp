@@ -192,6 +192,9 @@ private slots:
         QCOMPARE(done.exitCode, 0);
         const std::vector<int> tokens = test::referenceGreedy(toy.folder, {3, 1, 4}, 2);
         QVERIFY(done.out.contains("tokens: " + idText(tokens) + "\n"));
+        const test::CommandRun json =
+            run({"run", folder, "--tokens", "3,1,4", "--json", "-o", out + ".json.h5"});
+        QCOMPARE(json.out.simplified(), QByteArray("{ \"tokens\": [ 3, 1, 4 ], \"prompt_length\": 3 }"));
 
         const auto file = Hdf5Reader::open(out.toStdString());
         QVERIFY(test::isOk(file));

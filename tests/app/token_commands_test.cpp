@@ -1,9 +1,12 @@
 #include "core/analysis/position/rotary_tables.h"
+#include "core/files/delimited.h"
 #include "core/session/session_file.h"
 #include "tests/support/analysed.h"
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
+
+#include <nlohmann/json.hpp>
 
 #include <QDir>
 #include <QTemporaryDir>
@@ -68,6 +71,40 @@ private slots:
         const auto plain = run({"top", m_demo, "-n", "2", "--circuit", "full-ov", "--head", "0.0"});
         QCOMPARE(plain.exitCode, 0);
         QCOMPARE(plain.out.count('\n'), 3);
+    }
+
+    /// JSON holds what CSV holds, under the same names.
+    void jsonIsTheSameTable_data()
+    {
+        QTest::addColumn<QStringList>("command");
+        QTest::newRow("tokens") << QStringList{"tokens", m_demo, "--circuit", "full-ov",
+                                               "--head", "1.5",  "--token",   " the"};
+        QTest::newRow("top") << QStringList{"top",    m_demo, "--circuit", "full-qk",
+                                            "--head", "0.1",  "-n",        "5"};
+    }
+    void jsonIsTheSameTable()
+    {
+        QFETCH(QStringList, command);
+        const auto json = run(command + QStringList{"--json"});
+        QCOMPARE(json.exitCode, 0);
+        const auto list = nlohmann::ordered_json::parse(json.out.toStdString());
+        const auto csv =
+            parseDelimited(run(command + QStringList{"--csv"}).out.toStdString(), Delimiter::Comma);
+        QVERIFY(csv && !csv->rows.empty());
+        QCOMPARE(list.size(), csv->rows.size());
+        for (std::size_t row = 0; row < list.size(); ++row) {
+            std::size_t column = 0;
+            for (const auto& [name, value] : list[row].items()) {
+                QCOMPARE(name, csv->columns.at(column));
+                const std::string& cell = csv->rows[row].at(column++);
+                if (value.is_number())
+                    QCOMPARE(value.get<double>(), std::stod(cell));
+                else
+                    QVERIFY(cell == value || cell == "'" + value.get<std::string>()); // no formula in CSV
+            }
+            QCOMPARE(column, csv->columns.size());
+        }
+        QCOMPARE(run(command + QStringList{"--json", "--csv"}).exitCode, 2);
     }
 
     void topOfMoreThanThereAreIsAll()

@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 {
     const std::string_view line = fuzz::textOf(data, size);
     const QString words = QString::fromUtf8(line.data(), static_cast<qsizetype>(line.size()));
-    const ui::FigureSettings settings = ui::parseFigureSettings(words);
+    const FigureSettings settings = ui::parseFigureSettings(words);
     fuzz::require(ui::parseFigureSettings(ui::text(settings)) == settings);
     static_cast<void>(ui::isFigureSettings(words));
     if (const auto scale = parseColorScale(line); fuzz::isAnswered(scale)) {

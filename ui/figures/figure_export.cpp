@@ -42,9 +42,7 @@ Result<QByteArray> bytesOf(const FigureSource& source, const FigureSettings& set
 
 Result<Done> checkFigure(const FigureSettings& settings)
 {
-    const bool finite = std::isfinite(settings.width) && std::isfinite(settings.height);
-    if (!finite || settings.width < 10 || settings.height < 10 || settings.width > 5000
-        || settings.height > 5000)
+    if (!figureSide.contains(settings.width) || !figureSide.contains(settings.height))
         return Error{
             ErrorCode::InvalidArgument,
             QStringLiteral("A figure of %1 × %2 mm cannot be drawn; each side must be 10 to 5000 mm.")
@@ -53,7 +51,7 @@ Result<Done> checkFigure(const FigureSettings& settings)
                 .toStdString()};
     const double perMillimetre = settings.dpi / millimetresPerInch;
     const double pixels = settings.width * settings.height * perMillimetre * perMillimetre;
-    if (settings.dpi < 18 || (settings.format == FigureFormat::Png && pixels > mostPixels))
+    if (settings.dpi < figureDpi.low || (settings.format == FigureFormat::Png && pixels > mostPixels))
         return Error{
             ErrorCode::InvalidArgument,
             QStringLiteral(
@@ -69,7 +67,7 @@ Result<Done> checkFigure(const FigureSettings& settings)
 void paintPage(const FigureSource& source, QPainter& painter, const FigureSettings& settings)
 {
     painter.setRenderHint(QPainter::Antialiasing);
-    if (settings.background == FigureBackground::White)
+    if (!settings.transparent)
         painter.fillRect(QRectF(QPointF(), sizeInPoints(settings)), Qt::white);
     source.paintFigure(painter, sizeInPoints(settings), settings.style);
 }
@@ -77,7 +75,7 @@ void paintPage(const FigureSource& source, QPainter& painter, const FigureSettin
 QImage figureImage(const FigureSource& source, const FigureSettings& settings, double dpi)
 {
     const QSizeF pixels = QSizeF(settings.width, settings.height) * (dpi / millimetresPerInch);
-    const bool opaque = settings.background == FigureBackground::White;
+    const bool opaque = !settings.transparent;
     QImage image(pixels.toSize().expandedTo({1, 1}),
                  opaque ? QImage::Format_RGB32 : QImage::Format_ARGB32_Premultiplied);
     if (image.isNull())

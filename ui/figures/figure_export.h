@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/results/figure_settings.h"
 
 #include <QByteArray>
 #include <QImage>
@@ -20,18 +21,6 @@ namespace headwise::ui {
 
 /// Everything needed to make a figure again: model, head, processing, scale, …, in the order in which it is written.
 using Provenance = QList<std::pair<QString, QString>>;
-
-/// Style of a figure on paper, where it differs from the view in the window.
-struct FigureStyle {
-    QString fontFamily = {}; ///< Empty: the program's font.
-    double fontSize = 8;     // points
-    double lineWidth = 1;    // points; hairlines scale with it
-    bool title = true;
-    bool colorBar = true;
-    bool axes = true; ///< Ticks, labels and titles of the axes.
-
-    bool operator==(const FigureStyle&) const = default;
-};
 
 /// The numbers of a matrix picture.
 struct FigureArray {
@@ -61,27 +50,6 @@ private:
     Provenance m_provenance;
 };
 
-enum class FigureFormat { Png, Svg, Pdf, Csv, Tsv, Npy, Latex, Markdown };
-bool isData(FigureFormat format); ///< True for formats of numbers.
-
-enum class FigureBackground { White, Transparent };
-enum class LengthUnit { Millimetres, Inches };
-
-/// Size, resolution and style of a figure, remembered as a whole.
-struct FigureSettings {
-    FigureFormat format = FigureFormat::Pdf;
-    double width = 85;             // mm
-    double height = 70;            // mm
-    int dpi = 300;                 ///< For PNG only.
-    bool dataBeside = false;       ///< Also write the numbers, as NAME.csv.
-    bool provenanceInData = false; ///< Lines starting with "# " before the header; RFC 4180 has no comments.
-    FigureStyle style = {};
-    FigureBackground background = FigureBackground::White;
-    LengthUnit unit = LengthUnit::Millimetres; ///< The unit in which the dialog shows sizes.
-
-    bool operator==(const FigureSettings&) const = default;
-};
-
 /// Writes one line for the program's settings, the session and the clipboard. parseFigureSettings() reads it back as an
 /// equal value.
 QString text(const FigureSettings& settings);
@@ -90,7 +58,6 @@ FigureSettings parseFigureSettings(const QString& line);
 bool isFigureSettings(const QString& line); ///< Tells whether text() could have written the line.
 
 QString suffixOf(FigureFormat format); ///< "png", …
-/// Returns the format for a file name's ending. Errors: InvalidArgument, listing the supported endings.
 Result<FigureFormat> figureFormatOf(const QString& fileName);
 
 /// Returns a sentence for the paper: content, model, processing and version.

@@ -1,10 +1,10 @@
 #include "ui/figures/figure_export_formats.h"
 
-#include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
 
 #include <array>
+#include <type_traits>
 
 // Names of formats, and a figure's settings as one line of JSON.
 
@@ -12,46 +12,83 @@ namespace headwise::ui {
 
 namespace {
 
-struct FormatName {
-    FigureFormat format;
-    QLatin1StringView name;
-};
-constexpr std::array formatNames{FormatName{FigureFormat::Png, QLatin1StringView("png")},
-                                 FormatName{FigureFormat::Svg, QLatin1StringView("svg")},
-                                 FormatName{FigureFormat::Pdf, QLatin1StringView("pdf")},
-                                 FormatName{FigureFormat::Csv, QLatin1StringView("csv")},
-                                 FormatName{FigureFormat::Tsv, QLatin1StringView("tsv")},
-                                 FormatName{FigureFormat::Npy, QLatin1StringView("npy")},
-                                 FormatName{FigureFormat::Latex, QLatin1StringView("tex")},
-                                 FormatName{FigureFormat::Markdown, QLatin1StringView("md")}};
+constexpr std::array<std::string_view, 2> unitNames{"mm", "in"}; // in the order of LengthUnit
+
+constexpr const auto& namesOf(FigureFormat /*format*/)
+{
+    return figureEndings;
+}
+
+constexpr const auto& namesOf(LengthUnit /*unit*/)
+{
+    return unitNames;
+}
+
+template <typename Value>
+QJsonValue jsonOf(const Value& value)
+{
+    if constexpr (std::is_enum_v<Value>)
+        return QString::fromUtf8(namesOf(value)[static_cast<std::size_t>(value)]);
+    else if constexpr (std::is_same_v<Value, std::string>)
+        return QString::fromStdString(value);
+    else
+        return value;
+}
+
+/// Reads what jsonOf() returns. Other values leave `value` as it is.
+template <typename Value>
+void readJson(const QJsonValue& json, Value& value)
+{
+    if constexpr (std::is_enum_v<Value>) {
+        const auto& names = namesOf(value);
+        const auto found = std::ranges::find(names, json.toString().toStdString());
+        if (found != names.end())
+            value = static_cast<Value>(found - names.begin());
+    } else if constexpr (std::is_same_v<Value, std::string>)
+        value = json.toString(QString::fromStdString(value)).toStdString();
+    else if constexpr (std::is_same_v<Value, bool>)
+        value = json.toBool(value);
+    else if constexpr (std::is_same_v<Value, int>)
+        value = json.toInt(value);
+    else
+        value = json.toDouble(value);
+}
+
+/// Calls `visit` with each field's JSON name and the field.
+template <typename Settings, typename Visit>
+void forEachField(Settings& settings, Visit visit)
+{
+    visit("format", settings.format);
+    visit("width", settings.width);
+    visit("height", settings.height);
+    visit("unit", settings.unit);
+    visit("dpi", settings.dpi);
+    visit("transparent", settings.transparent);
+    visit("dataBeside", settings.dataBeside);
+    visit("provenanceInData", settings.provenanceInData);
+    visit("fontFamily", settings.style.fontFamily);
+    visit("fontSize", settings.style.fontSize);
+    visit("lineWidth", settings.style.lineWidth);
+    visit("title", settings.style.title);
+    visit("colorBar", settings.style.colorBar);
+    visit("axes", settings.style.axes);
+}
+
+QJsonObject objectOf(const QString& line)
+{
+    return QJsonDocument::fromJson(line.toUtf8()).object();
+}
 
 } // namespace
 
-bool isData(FigureFormat format)
-{
-    return format != FigureFormat::Png && format != FigureFormat::Svg && format != FigureFormat::Pdf;
-}
-
 QString suffixOf(FigureFormat format)
 {
-    for (const FormatName& row : formatNames)
-        if (row.format == format)
-            return row.name;
-    return {};
+    return jsonOf(format).toString();
 }
 
 Result<FigureFormat> figureFormatOf(const QString& fileName)
 {
-    const QString suffix = QFileInfo(fileName).suffix().toLower();
-    for (const FormatName& row : formatNames)
-        if (row.name == suffix)
-            return row.format;
-    return Error{
-        ErrorCode::InvalidArgument,
-        QStringLiteral(
-            "The figure '%1' has the ending '%2'; png, svg, pdf, csv, tsv, npy, tex and md can be written.")
-            .arg(fileName, suffix)
-            .toStdString()};
+    return headwise::figureFormatOf(fileName.toStdString());
 }
 
 QSizeF sizeInPoints(const FigureSettings& settings)
@@ -61,56 +98,25 @@ QSizeF sizeInPoints(const FigureSettings& settings)
 
 QString text(const FigureSettings& settings)
 {
-    const FigureStyle& style = settings.style;
-    const QJsonObject object{
-        {QStringLiteral("format"), suffixOf(settings.format)},
-        {QStringLiteral("width"), settings.width},
-        {QStringLiteral("height"), settings.height},
-        {QStringLiteral("unit"),
-         settings.unit == LengthUnit::Inches ? QStringLiteral("in") : QStringLiteral("mm")},
-        {QStringLiteral("dpi"), settings.dpi},
-        {QStringLiteral("transparent"), settings.background == FigureBackground::Transparent},
-        {QStringLiteral("dataBeside"), settings.dataBeside},
-        {QStringLiteral("provenanceInData"), settings.provenanceInData},
-        {QStringLiteral("fontFamily"), style.fontFamily},
-        {QStringLiteral("fontSize"), style.fontSize},
-        {QStringLiteral("lineWidth"), style.lineWidth},
-        {QStringLiteral("title"), style.title},
-        {QStringLiteral("colorBar"), style.colorBar},
-        {QStringLiteral("axes"), style.axes}};
+    QJsonObject object;
+    forEachField(settings, [&](const char* name, const auto& value) {
+        object[QLatin1StringView(name)] = jsonOf(value);
+    });
     return QString::fromUtf8(QJsonDocument(object).toJson(QJsonDocument::Compact));
 }
 
 bool isFigureSettings(const QString& line)
 {
-    const QJsonObject object = QJsonDocument::fromJson(line.toUtf8()).object();
+    const QJsonObject object = objectOf(line);
     return object[QLatin1StringView("width")].isDouble() && object[QLatin1StringView("format")].isString();
 }
 
 FigureSettings parseFigureSettings(const QString& line)
 {
     FigureSettings settings;
-    const QJsonObject object = QJsonDocument::fromJson(line.toUtf8()).object();
-    for (const FormatName& row : formatNames)
-        if (object[QLatin1StringView("format")].toString() == row.name)
-            settings.format = row.format;
-    settings.width = object[QLatin1StringView("width")].toDouble(settings.width);
-    settings.height = object[QLatin1StringView("height")].toDouble(settings.height);
-    if (object[QLatin1StringView("unit")].toString() == QLatin1StringView("in"))
-        settings.unit = LengthUnit::Inches;
-    settings.dpi = object[QLatin1StringView("dpi")].toInt(settings.dpi);
-    if (object[QLatin1StringView("transparent")].toBool())
-        settings.background = FigureBackground::Transparent;
-    settings.dataBeside = object[QLatin1StringView("dataBeside")].toBool(settings.dataBeside);
-    settings.provenanceInData =
-        object[QLatin1StringView("provenanceInData")].toBool(settings.provenanceInData);
-    FigureStyle& style = settings.style;
-    style.fontFamily = object[QLatin1StringView("fontFamily")].toString();
-    style.fontSize = object[QLatin1StringView("fontSize")].toDouble(style.fontSize);
-    style.lineWidth = object[QLatin1StringView("lineWidth")].toDouble(style.lineWidth);
-    style.title = object[QLatin1StringView("title")].toBool(style.title);
-    style.colorBar = object[QLatin1StringView("colorBar")].toBool(style.colorBar);
-    style.axes = object[QLatin1StringView("axes")].toBool(style.axes);
+    forEachField(settings, [object = objectOf(line)](const char* name, auto& value) {
+        readJson(object[QLatin1StringView(name)], value);
+    });
     return settings;
 }
 

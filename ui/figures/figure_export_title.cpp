@@ -1,5 +1,6 @@
 #include "ui/figures/figure_export_title.h"
 
+#include "ui/base/text.h"
 #include "ui/base/theme.h"
 
 #include <QApplication>
@@ -39,8 +40,8 @@ QStringList wrapped(const QString& title, const QFont& font, double width, QPain
 QFont figureFont(const FigureStyle& style)
 {
     QFont font = QApplication::font();
-    if (!style.fontFamily.isEmpty())
-        font.setFamily(style.fontFamily);
+    if (!style.fontFamily.empty())
+        font.setFamily(text(style.fontFamily));
     font.setPointSizeF(std::max(1.0, style.fontSize));
     font.setHintingPreference(QFont::PreferNoHinting);
     return font;

@@ -139,7 +139,7 @@ private slots:
     void aZoomedHeatmapIsCutAtWholeCells()
     {
         const auto source = heatmap(100, 100);
-        source->setState({.zoomX = 2.3, .zoomY = 2.3, .centerX = 0.4, .centerY = 0.6});
+        source->zoom()->setState({.zoomX = 2.3, .zoomY = 2.3, .centerX = 0.4, .centerY = 0.6});
         const std::optional<FigureArray> array = source->figureArray();
         const Svg svg = readSvg(written(*source, {}, FigureFormat::Svg));
         const QString data =
@@ -214,7 +214,7 @@ private slots:
     void theBackgroundIsAsChosen()
     {
         FigureSettings clear;
-        clear.background = FigureBackground::Transparent;
+        clear.transparent = true;
         const auto source = chart();
         const QImage white = QImage::fromData(written(*source, {}, FigureFormat::Png));
         const QImage through = QImage::fromData(written(*source, clear, FigureFormat::Png));

@@ -209,7 +209,7 @@ private slots:
         const auto source = view(2, 2);
         ColorScale scale;
         scale.fit = ColorFit::Percentiles;
-        source->setColorScale(scale);
+        source->colors()->setScale(scale);
         const BeyondColors beyond = beyondColors(scale);
         for (const bool isAll : {true, false}) {
             FigureSettings settings;
@@ -258,11 +258,17 @@ private slots:
                                       .dpi = 150,
                                       .dataBeside = true,
                                       .provenanceInData = true,
-                                      .style = {QStringLiteral("Noto Serif"), 7.5, 0.75, false, false, false},
-                                      .background = FigureBackground::Transparent,
+                                      .style = {"Noto Serif", 7.5, 0.75, false, false, false},
+                                      .transparent = true,
                                       .unit = LengthUnit::Inches};
         QVERIFY(parseFigureSettings(text(settings)) == settings);
         QVERIFY(isFigureSettings(text(settings)));
+        // The names are those that earlier versions wrote.
+        QCOMPARE(
+            text(FigureSettings{}),
+            QStringLiteral(
+                R"({"axes":true,"colorBar":true,"dataBeside":false,"dpi":300,"fontFamily":"","fontSize":8,"format":"pdf","height":70,)"
+                R"("lineWidth":1,"provenanceInData":false,"title":true,"transparent":false,"unit":"mm","width":85})"));
         QVERIFY(parseFigureSettings(QStringLiteral("nonsense")) == FigureSettings{});
         QVERIFY(!isFigureSettings(QStringLiteral("nonsense")) && !isFigureSettings(QStringLiteral("{}")));
     }

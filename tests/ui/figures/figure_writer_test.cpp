@@ -58,7 +58,7 @@ std::unique_ptr<HeatmapView> heatmap(int size)
     view->setMatrix(matrix);
     view->setRowAxis(labelledAxis(QStringLiteral("source token"), tokens));
     view->setColumnAxis({QStringLiteral("output token"), {}});
-    view->setNormBars(true);
+    view->content()->setNormBars(true);
     view->setFigureTitle(QStringLiteral("L1H2 <OV> & ␣Paris"));
     view->setProvenance({{QStringLiteral("model"), QStringLiteral("demo")}});
     return view;

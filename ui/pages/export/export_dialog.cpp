@@ -48,10 +48,10 @@ constexpr std::array formats{
 
 constexpr double sameLength = 0.06; // mm; differences that the boxes round away
 
-QDoubleSpinBox* numberBox(QWidget* parent, double low, double high, const QString& suffix)
+QDoubleSpinBox* numberBox(QWidget* parent, FigureRange range, const QString& suffix)
 {
     auto* box = new QDoubleSpinBox(parent);
-    box->setRange(low, high);
+    box->setRange(range.low, range.high);
     box->setDecimals(1);
     box->setSuffix(suffix);
     box->setFont(numberFont());
@@ -69,22 +69,13 @@ QHBoxLayout* sideBySide(std::initializer_list<QWidget*> widgets)
 
 } // namespace
 
-const QList<FigurePreset>& figurePresets()
-{
-    static const QList<FigurePreset> presets{{ExportDialog::tr("Single column"), 85, 70, 8},
-                                             {ExportDialog::tr("Double column"), 178, 100, 8},
-                                             {ExportDialog::tr("Slide 16:9"), 254, 142.9, 16},
-                                             {ExportDialog::tr("Poster"), 420, 300, 24}};
-    return presets;
-}
-
 int presetOf(const FigureSettings& settings)
 {
-    const auto found = std::ranges::find_if(figurePresets(), [&settings](const FigurePreset& preset) {
+    const auto found = std::ranges::find_if(figurePresets, [&settings](const FigurePreset& preset) {
         return std::abs(preset.width - settings.width) < sameLength
             && std::abs(preset.height - settings.height) < sameLength;
     });
-    return found == figurePresets().end() ? -1 : static_cast<int>(found - figurePresets().begin());
+    return found == figurePresets.end() ? -1 : static_cast<int>(found - figurePresets.begin());
 }
 
 ExportDialog::ExportDialog(const FigureSource* source, const FigureSettings& settings,
@@ -128,22 +119,22 @@ void ExportDialog::createControls()
     for (const FormatRow& row : formats)
         m_format->addItem(tr(row.title));
     m_preset = new QComboBox(this);
-    for (const FigurePreset& preset : figurePresets())
-        m_preset->addItem(tr("%1, %2 mm").arg(preset.title).arg(preset.width));
+    for (const FigurePreset& preset : figurePresets)
+        m_preset->addItem(tr("%1, %2 mm").arg(tr(preset.title)).arg(preset.width));
     m_preset->addItem(tr("Custom"));
-    m_width = numberBox(this, 10, 5000, {});
-    m_height = numberBox(this, 10, 5000, {});
+    m_width = numberBox(this, figureSide, {});
+    m_height = numberBox(this, figureSide, {});
     m_unit = new QComboBox(this);
     m_unit->addItems({tr("mm"), tr("in")});
     m_dpi = new QSpinBox(this);
-    m_dpi->setRange(18, 2400);
+    m_dpi->setRange(static_cast<int>(figureDpi.low), static_cast<int>(figureDpi.high));
     m_dpi->setSuffix(tr(" dpi"));
     m_dpi->setFont(numberFont());
     m_font = new QFontComboBox(this);
     m_font->setMinimumContentsLength(14);
     m_font->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_fontSize = numberBox(this, 3, 96, tr(" pt"));
-    m_lineWidth = numberBox(this, 0.1, 20, tr(" pt"));
+    m_fontSize = numberBox(this, figureFontSize, tr(" pt"));
+    m_lineWidth = numberBox(this, figureLineWidth, tr(" pt"));
     m_lineWidth->setDecimals(2);
     m_lineWidth->setSingleStep(0.25);
     m_background = new QComboBox(this);
@@ -244,14 +235,12 @@ QDialogButtonBox* ExportDialog::createButtons()
     buttons->addButton(QDialogButtonBox::Close);
     connect(exportButton, &QPushButton::clicked, this, &ExportDialog::chooseFile);
     connect(copyButton, &QPushButton::clicked, this, [this] { m_writer->copy(*m_source, m_settings); });
-    connect(m_writer->job(), &Job::started, this, [exportButton, copyButton] {
-        exportButton->setEnabled(false);
-        copyButton->setEnabled(false);
-    });
-    connect(m_writer->job(), &Job::finished, this, [exportButton, copyButton] {
-        exportButton->setEnabled(true);
-        copyButton->setEnabled(true);
-    });
+    const auto enableButtons = [exportButton, copyButton](bool enabled) {
+        exportButton->setEnabled(enabled);
+        copyButton->setEnabled(enabled);
+    };
+    connect(m_writer->job(), &Job::started, this, [enableButtons] { enableButtons(false); });
+    connect(m_writer->job(), &Job::finished, this, [enableButtons] { enableButtons(true); });
     connect(m_heads, &QPushButton::clicked, this, [this] {
         accept();
         emit headsRequested();
@@ -318,7 +307,7 @@ void ExportDialog::showUnit()
     for (QDoubleSpinBox* box : {m_width, m_height}) {
         box->setDecimals(inches ? 3 : 1);
         box->setSingleStep(inches ? 0.1 : 1);
-        box->setRange(10 / unitLength(), 5000 / unitLength());
+        box->setRange(figureSide.low / unitLength(), figureSide.high / unitLength());
     }
     m_width->setValue(m_settings.width / unitLength());
     m_height->setValue(m_settings.height / unitLength());
@@ -336,11 +325,11 @@ void ExportDialog::showSettings()
         m_format->setCurrentIndex(static_cast<int>(row - formats.begin()));
         showUnit();
         m_dpi->setValue(m_settings.dpi);
-        m_font->setCurrentFont(m_settings.style.fontFamily.isEmpty() ? font()
-                                                                     : QFont(m_settings.style.fontFamily));
+        const QString family = ui::text(m_settings.style.fontFamily);
+        m_font->setCurrentFont(family.isEmpty() ? font() : QFont(family));
         m_fontSize->setValue(m_settings.style.fontSize);
         m_lineWidth->setValue(m_settings.style.lineWidth);
-        m_background->setCurrentIndex(m_settings.background == FigureBackground::Transparent ? 1 : 0);
+        m_background->setCurrentIndex(m_settings.transparent ? 1 : 0);
         m_title->setChecked(m_settings.style.title);
         m_colorBar->setChecked(m_settings.style.colorBar);
         m_axes->setChecked(m_settings.style.axes);
@@ -364,11 +353,10 @@ void ExportDialog::readControls()
     m_settings.dpi = m_dpi->value();
     const QString family = m_font->currentFont().family();
     // An empty family means the program's own font, so that settings mean the same on another machine.
-    m_settings.style.fontFamily = family == font().family() ? QString() : family;
+    m_settings.style.fontFamily = family == font().family() ? std::string() : family.toStdString();
     m_settings.style.fontSize = m_fontSize->value();
     m_settings.style.lineWidth = m_lineWidth->value();
-    m_settings.background =
-        m_background->currentIndex() == 1 ? FigureBackground::Transparent : FigureBackground::White;
+    m_settings.transparent = m_background->currentIndex() == 1;
     m_settings.style.title = m_title->isChecked();
     m_settings.style.colorBar = m_colorBar->isChecked();
     m_settings.style.axes = m_axes->isChecked();
@@ -395,9 +383,9 @@ void ExportDialog::updateEnabled()
 
 void ExportDialog::applyPreset(int index)
 {
-    if (index < 0 || index >= figurePresets().size())
+    if (index < 0 || static_cast<std::size_t>(index) >= figurePresets.size())
         return m_width->setFocus(); // a custom size
-    const FigurePreset& preset = figurePresets()[index];
+    const FigurePreset& preset = figurePresets[static_cast<std::size_t>(index)];
     m_settings.width = preset.width;
     m_settings.height = preset.height;
     m_settings.style.fontSize = preset.fontSize;

@@ -20,15 +20,8 @@ namespace headwise::ui {
 class FigurePreview;
 class FigureWriter;
 
-/// A standard figure size for paper or screen.
-struct FigurePreset {
-    QString title;
-    double width;    // mm
-    double height;   // mm
-    double fontSize; // points
-};
-const QList<FigurePreset>& figurePresets();
-int presetOf(const FigureSettings& settings); ///< The preset with this size; −1: none.
+int presetOf(
+    const FigureSettings& settings); ///< Index into figurePresets of the preset with this size; −1: none.
 /// Reduces the height of a preset size to what `source` needs; other sizes stay.
 FigureSettings fittedToView(const FigureSource& source, FigureSettings settings);
 
@@ -46,7 +39,7 @@ public:
     const FigureSettings& settings() const { return m_settings; }
     FigureSettings
     remembered() const; ///< The current settings, with the preset's height if it was only fitted to the view.
-    void applyPreset(int index); ///< Index into figurePresets().
+    void applyPreset(int index); ///< Index into figurePresets.
     /// Writes the file in a job, without asking for a name, and closes once it is written. An error is shown in the
     /// dialog, which stays open. Closing earlier cancels.
     void exportTo(const QString& fileName);

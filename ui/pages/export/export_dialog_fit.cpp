@@ -22,7 +22,7 @@ constexpr double sameWidth = 0.985;         // of the content's width; a smaller
 QSizeF drawnSize(const FigureSource& source, const FigureSettings& settings)
 {
     FigureSettings onWhite = settings;
-    onWhite.background = FigureBackground::White;
+    onWhite.transparent = false;
     const QImage image = figureImage(source, onWhite, dpi);
     int right = -1, bottom = -1;
     for (int y = 0; y < image.height(); ++y) {

@@ -121,7 +121,7 @@ void FigurePreview::showPicture()
     const double largest = std::max(m_settings.width, m_settings.height) / millimetresPerInch;
     const double dpi = std::clamp(dotsPerInch() * m_zoom * ratio, 8.0, std::max(18.0, mostDots / largest));
     QImage image = figureImage(*m_source, m_settings, dpi);
-    if (m_settings.background == FigureBackground::Transparent)
+    if (m_settings.transparent)
         image = onSquares(image);
     QPainter painter(&image);
     painter.resetTransform();

@@ -47,8 +47,8 @@ private slots:
     void aPresetSetsSizeAndFont()
     {
         ExportDialog dialog(&m_view, {}, QStringLiteral("fig"));
-        QCOMPARE(figurePresets()[0].width, 85.0);
-        QCOMPARE(figurePresets()[1].width, 178.0);
+        QCOMPARE(figurePresets[0].width, 85.0);
+        QCOMPARE(figurePresets[1].width, 178.0);
         dialog.applyPreset(2);
         QCOMPARE(dialog.settings().width, 254.0);
         QCOMPARE(dialog.settings().height, 142.9);
@@ -112,7 +112,7 @@ private slots:
     {
         FigureSettings settings{.format = FigureFormat::Svg, .width = 33, .height = 44};
         settings.style = {{}, 7, 2.5, false, true, false};
-        settings.background = FigureBackground::Transparent;
+        settings.transparent = true;
         ExportDialog from(&m_view, settings, QStringLiteral("fig"));
         press(from, QStringLiteral("Copy settings"));
         ExportDialog to(&m_view, {}, QStringLiteral("fig"));

@@ -1,36 +1,8 @@
-#include "app/commands/head_arguments.h"
+#include "app/commands/token_arguments.h"
 
 #include "core/tokenizer/token_search.h"
 
 namespace headwise::app {
-
-std::optional<CircuitKind> parseFullCircuit(const std::string& name)
-{
-    if (name == "full-ov")
-        return CircuitKind::FullOv;
-    if (name == "full-qk")
-        return CircuitKind::FullQk;
-    return std::nullopt;
-}
-
-void addOffsetOption(CLI::App& command, int& offset)
-{
-    command
-        .add_option(
-            "--offset", offset,
-            "For full-qk with rotary positions: W_Q R(N) W_K^T, the key N positions before the query (default 0)")
-        ->check(CLI::NonNegativeNumber.description(""))
-        ->type_name("N");
-}
-
-std::optional<Error> wrongOffset(int offset, const std::string& circuit)
-{
-    if (offset == 0 || parseFullCircuit(circuit) == CircuitKind::FullQk)
-        return std::nullopt;
-    return Error{ErrorCode::InvalidArgument,
-                 "--offset is about the scores of --circuit full-qk; what " + circuit
-                     + " writes does not depend on where the token stands."};
-}
 
 Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, const ModelWeights& weights)
 {
@@ -40,6 +12,11 @@ Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, co
     if (tokenizer.error().code == ErrorCode::NotFound && arguments.tokenizerFile.empty())
         return std::optional<Tokenizer>();
     return tokenizer.error();
+}
+
+std::string shownToken(const std::optional<Tokenizer>& tokenizer, int id)
+{
+    return tokenizer ? tokenizer->shown(id) : "#" + std::to_string(id);
 }
 
 std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dVocab)

@@ -11,17 +11,12 @@
 
 namespace headwise::app {
 
-/// Parses "full-ov" or "full-qk".
-std::optional<CircuitKind> parseFullCircuit(const std::string& name);
-
-/// Adds --offset N: Δ of full QK with rotary positions.
-void addOffsetOption(CLI::App& command, int& offset);
-/// Explains why a circuit has no offset; nothing if it has one or none was given.
-std::optional<Error> wrongOffset(int offset, const std::string& circuit);
-
 /// Returns openTokenizer()'s tokenizer; none if the model has no tokenizer and --tokenizer names none.
 /// Errors: the others of openTokenizer().
 Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, const ModelWeights& weights);
+
+/// Returns the token as shown; "#ID" without a tokenizer.
+std::string shownToken(const std::optional<Tokenizer>& tokenizer, int id);
 
 /// True for an id without a token; empty without a tokenizer.
 std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dVocab);
