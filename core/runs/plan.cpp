@@ -1,6 +1,6 @@
 #include "core/runs/plan.h"
 
-#include "core/analysis/per_head.h"
+#include "core/analysis/selected_heads.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -65,7 +65,7 @@ public:
     {
         choose(QStringLiteral("full OV"));
         choose(QStringLiteral("all tokens"));
-        QTRY_VERIFY_WITH_TIMEOUT(view->tiles() != nullptr, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(view->scene().tiles != nullptr, patience);
     }
 
     Page* page = nullptr;
@@ -93,23 +93,24 @@ private slots:
         Driver driver;
         driver.showAllTokens();
         const int V = driver.window.workspace()->model()->card().dVocab;
-        QCOMPARE(driver.view->tiles()->rows(), Eigen::Index{V});
+        QCOMPARE(driver.view->scene().tiles->rows(), Eigen::Index{V});
         (void)driver.window.grab();
-        QVERIFY2(driver.view->note().startsWith(QStringLiteral("each pixel: strongest of ")),
-                 qPrintable(driver.view->note()));
+        QVERIFY2(driver.view->note().text().startsWith(QStringLiteral("each pixel: strongest of ")),
+                 qPrintable(driver.view->note().text()));
         const HeadId head = driver.window.workspace()->selection()->head();
         const int row = 1234;
         const int column = 321;
         QSignalSpy readOut(driver.page, &Page::readOutChanged);
-        driver.view->setState({.zoomX = 200, .zoomY = 200, .centerX = 321.5 / V, .centerY = 1234.5 / V});
+        driver.view->zoom()->setState(
+            {.zoomX = 200, .zoomY = 200, .centerX = 321.5 / V, .centerY = 1234.5 / V});
         // Wider numbers at the colour bar leave less space for the picture.
         const auto keepsItsPlace = [&] {
-            const QRectF before = driver.view->cellRect(row, column);
+            const QRectF before = driver.view->cells().rect(row, column);
             (void)driver.view->grab();
-            return driver.view->cellRect(row, column) == before;
+            return driver.view->cells().rect(row, column) == before;
         };
         QTRY_VERIFY(keepsItsPlace());
-        QTest::mouseMove(driver.view, driver.view->cellRect(row, column).center().toPoint());
+        QTest::mouseMove(driver.view, driver.view->cells().rect(row, column).center().toPoint());
         QTRY_VERIFY(!readOut.isEmpty() && !readOut.last().first().toString().isEmpty());
         const auto expected = circuitBlock(*driver.window.workspace()->model()->circuits(),
                                            driver.window.workspace()->model()->tokens().get(),
@@ -126,10 +127,11 @@ private slots:
             driver.window.resize(size);
             driver.showAllTokens();
             (void)driver.window.grab();
-            const QString side = driver.view->note().section(u' ', 6, 6);
+            const QString side = driver.view->note().text().section(u' ', 6, 6);
             const int level = static_cast<int>(std::log2(side.toInt()));
-            const ValueStatistics shown = driver.view->tileLoader()->statistics(Aggregate::Strongest, level);
-            QVERIFY2(level > 1, qPrintable(driver.view->note()));
+            const ValueStatistics shown =
+                driver.view->content()->tileLoader()->statistics(Aggregate::Strongest, level);
+            QVERIFY2(level > 1, qPrintable(driver.view->note().text()));
             QCOMPARE(driver.view->colorScale().high, fitted(driver.view->colorScale(), shown).high);
         }
     }
@@ -173,10 +175,10 @@ private slots:
         counts[17] = 5;
         inputs.tokenCounts = std::make_shared<const TokenCounts>("counts.csv", std::move(counts));
         workspace.runs()->setInputs(inputs);
-        const auto firstRow = [&driver] { return driver.view->rowAxis().label(0); };
+        const auto firstRow = [&driver] { return driver.view->scene().rows.label(0); };
         driver.choose(QStringLiteral("by count"));
         QTRY_COMPARE_WITH_TIMEOUT(firstRow(), workspace.model()->tokenText(300), patience);
-        QCOMPARE(driver.view->rowAxis().label(1), workspace.model()->tokenText(17));
+        QCOMPARE(driver.view->scene().rows.label(1), workspace.model()->tokenText(17));
         driver.choose(QStringLiteral("by cluster"));
         const auto full = workspace.model()->circuits()->fullOv<float>(workspace.selection()->head(),
                                                                        *workspace.model()->tokens());
@@ -190,31 +192,33 @@ private slots:
         Driver driver;
         driver.showAllTokens();
         driver.choose(QStringLiteral("mean"));
-        QCOMPARE(driver.view->aggregate(), Aggregate::Mean);
+        QCOMPARE(driver.view->scene().aggregate, Aggregate::Mean);
         for (auto* box : driver.page->findChildren<QCheckBox*>())
             if (box->text() == QLatin1String("norms"))
                 box->click();
-        QVERIFY(driver.view->hasNormBars());
+        QVERIFY(driver.view->content()->hasNormBars());
         const QJsonObject state = driver.page->viewState();
         driver.choose(QStringLiteral("strongest"));
         driver.choose(QStringLiteral("tokens of a text"));
         QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix() != nullptr, patience);
         driver.page->setViewState(state);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() != nullptr, patience);
-        QCOMPARE(driver.view->aggregate(), Aggregate::Mean);
-        QVERIFY(driver.view->hasNormBars());
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->scene().tiles != nullptr, patience);
+        QCOMPARE(driver.view->scene().aggregate, Aggregate::Mean);
+        QVERIFY(driver.view->content()->hasNormBars());
     }
 
     void anotherHeadTakesItsPlaceWithoutABlankFrame()
     {
         Driver driver;
         driver.showAllTokens();
-        const auto before = driver.view->tiles();
+        const auto before = driver.view->scene().tiles;
         driver.window.workspace()->selection()->setHead({0, 2});
-        QVERIFY(driver.view->tiles() == before); // Until the new one is there.
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() && driver.view->tiles() != before, patience);
+        QVERIFY(driver.view->scene().tiles == before); // Until the new one is there.
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->scene().tiles && driver.view->scene().tiles != before,
+                                 patience);
         driver.choose(QStringLiteral("full QK"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() && driver.view->tiles() != before, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->scene().tiles && driver.view->scene().tiles != before,
+                                 patience);
     }
 
     void theDirectPathIsShownForTheTokensOfAText()
@@ -238,7 +242,7 @@ private slots:
         for (const auto& [name, value] : driver.page->figures().front()->provenance())
             QVERIFY(name != QLatin1String("head")); // the direct path belongs to no head
         // The cell reached with the keys is read out, and Enter selects its token as a click does.
-        driver.view->setCurrentCell(1, 0);
+        driver.view->zoom()->setCurrentCell(1, 0);
         QSignalSpy readOut(driver.page, &Page::readOutChanged);
         QTest::keyClick(driver.view, Qt::Key_Right);
         QVERIFY(!readOut.isEmpty());
@@ -249,7 +253,7 @@ private slots:
         QTest::keyClick(driver.view, Qt::Key_Return);
         QCOMPARE(
             driver.window.workspace()->model()->tokenText(driver.window.workspace()->selection()->token()),
-            driver.view->rowAxis().label(1));
+            driver.view->scene().rows.label(1));
     }
 
     // The head's attention between four words by their embeddings alone, which includes the scale and b_Q.
@@ -318,23 +322,24 @@ private slots:
     {
         Driver driver;
         driver.showAllTokens();
-        const auto before = driver.view->tiles();
+        const auto before = driver.view->scene().tiles;
         driver.choose(QStringLiteral("by norm"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() && driver.view->tiles() != before, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->scene().tiles && driver.view->scene().tiles != before,
+                                 patience);
         const auto norm = [&](Eigen::Index row) {
             double squares = 0;
-            for (Eigen::Index column = 0; column < driver.view->tiles()->cols(); ++column)
-                squares += std::pow(double{driver.view->tiles()->at(row, column)}, 2);
+            for (Eigen::Index column = 0; column < driver.view->scene().tiles->cols(); ++column)
+                squares += std::pow(double{driver.view->scene().tiles->at(row, column)}, 2);
             return squares;
         };
         QVERIFY(norm(0) >= norm(1) && norm(1) >= norm(50) && norm(50) > norm(1000));
         // Labels follow the new order.
-        const auto inOrder = driver.view->tiles();
+        const auto inOrder = driver.view->scene().tiles;
         driver.choose(QStringLiteral("by letters"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->tiles() != inOrder, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.view->scene().tiles != inOrder, patience);
         QStringList names; // tokens of letters only
         for (int row = 0; row < 400; ++row) {
-            const QString name = driver.view->rowAxis().label(row).remove(QChar(0x2423)).toCaseFolded();
+            const QString name = driver.view->scene().rows.label(row).remove(QChar(0x2423)).toCaseFolded();
             if (std::ranges::all_of(name, [](QChar letter) { return letter.isLetter(); }))
                 names << name;
         }

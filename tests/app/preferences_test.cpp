@@ -236,11 +236,11 @@ private slots:
         openDemoIn(window);
         auto* heads = named<ui::HeatmapView>(&window, QStringLiteral("Heads"));
         const auto cell = [&] {
-            return (heads->cellRect(0, 2).center() * heads->devicePixelRatioF()).toPoint();
+            return (heads->cells().rect(0, 2).center() * heads->devicePixelRatioF()).toPoint();
         };
         const auto color = [&] { return heads->grab().toImage().pixel(cell()); };
         const Rgb normal = color();
-        const ui::FigureSettings paper{.format = ui::FigureFormat::Png};
+        const FigureSettings paper{.format = FigureFormat::Png};
         const QImage exported = ui::figureImage(*heads, paper, 100);
         const auto see = [&](const QString& vision) {
             for (QAction* action : window.findChildren<QAction*>())

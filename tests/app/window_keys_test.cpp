@@ -99,7 +99,7 @@ private slots:
                 pattern = view;
         QVERIFY(pattern);
         QTRY_VERIFY_WITH_TIMEOUT(pattern->matrix(), patience);
-        pattern->setCurrentCell(9, 2);
+        pattern->zoom()->setCurrentCell(9, 2);
         pattern->setFocus();
         Driver::press(Qt::Key_Return);
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Analyses"));
@@ -183,13 +183,13 @@ private slots:
         QCOMPARE(matrix->colorScale().inverted, !inverted);
         Driver::press(Qt::Key_Z);
         QCOMPARE(matrix->colorScale().low, -matrix->colorScale().high);
-        matrix->setCurrentCell(5, 5);
+        matrix->zoom()->setCurrentCell(5, 5);
         Driver::press(Qt::Key_H);
         Driver::press(Qt::Key_J);
         QCOMPARE(matrix->state().column, 4);
         QCOMPARE(matrix->state().row, 6);
         Driver::press(Qt::Key_End);
-        QCOMPARE(matrix->state().column, static_cast<int>(matrix->columnCount()) - 1);
+        QCOMPARE(matrix->state().column, static_cast<int>(matrix->scene().columnCount()) - 1);
         Driver::press(Qt::Key_Home);
         QCOMPARE(matrix->state().column, 0);
         Driver::press(Qt::Key_Plus);
@@ -220,7 +220,7 @@ private slots:
         Driver::press(Qt::Key_I);
         QCOMPARE(driver.grid->colorScale().inverted, !inverted);
         Driver::press(Qt::Key_L, Qt::ShiftModifier);
-        QVERIFY(driver.grid->isLocked());
+        QVERIFY(driver.grid->colors()->isLocked());
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 0}));
         driver.show(QStringLiteral("Matrix"));
         driver.grid->setFocus();

@@ -19,8 +19,8 @@ void prepare(ui::HeatmapView& view, int tokens)
     view.resize(1280, 800);
     view.setRowAxis(ui::labelledAxis(QStringLiteral("query token"), names));
     view.setColumnAxis(ui::labelledAxis(QStringLiteral("key token"), names));
-    view.setColorScale({.fit = ColorFit::Robust});
-    view.setNormBars(true);
+    view.colors()->setScale({.fit = ColorFit::Robust});
+    view.content()->setNormBars(true);
     view.show();
 }
 

@@ -47,7 +47,7 @@ inline void clickRow(QTableView* table, int row)
 
 inline QPoint placeOf(const ui::HeatmapView* view, int row, int column)
 {
-    return view->cellRect(row, column).center().toPoint();
+    return view->cells().rect(row, column).center().toPoint();
 }
 
 } // namespace headwise::test

@@ -152,12 +152,12 @@ private:
         take(QStringLiteral("matrix-all"));
         auto* view = page()->findChild<HeatmapView*>();
         choose(QStringLiteral("mean"));
-        view->setNormBars(true);
+        view->content()->setNormBars(true);
         take(QStringLiteral("matrix-all-norms"));
         choose(QStringLiteral("strongest"));
-        view->setState({.zoomX = 30, .zoomY = 30, .centerX = 0.2, .centerY = 0.3});
+        view->zoom()->setState({.zoomX = 30, .zoomY = 30, .centerX = 0.2, .centerY = 0.3});
         take(QStringLiteral("matrix-all-zoomed"));
-        view->setState({.zoomX = 140, .zoomY = 140, .centerX = 0.2, .centerY = 0.2});
+        view->zoom()->setState({.zoomX = 140, .zoomY = 140, .centerX = 0.2, .centerY = 0.2});
         take(QStringLiteral("matrix-all-values"));
     }
 

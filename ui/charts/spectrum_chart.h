@@ -8,12 +8,13 @@
 #include <QVector>
 #include <QWidget>
 
-#include <optional>
+#include <memory>
 #include <vector>
 
 namespace headwise::ui {
 
 class ChartCanvas;
+class ChartPointer;
 struct ChartFrame;
 
 /// Style of a series. Boxes have five points each: minimum, quartiles, maximum.
@@ -68,6 +69,14 @@ struct ChartBracket {
     bool operator==(const ChartBracket&) const = default;
 };
 
+/// Everything that a chart shows.
+struct ChartContent {
+    ChartLook look;
+    std::vector<ChartSeries> series = {};
+    std::vector<ChartBaseline> baselines = {};
+    std::vector<ChartBracket> brackets = {};
+};
+
 /// Lines and points on one pair of axes: spectra, kernels, eigenvalues, scatter plots. The only user of Qt Charts.
 ///
 /// Wheel zooms x (in the complex plane both axes), Shift+wheel y, drag pans, double-click shows everything. With keyboard
@@ -78,22 +87,25 @@ class LineChart : public QWidget, public FigureSource {
 
 public:
     explicit LineChart(QWidget* parent = nullptr);
+    ~LineChart() override;
 
     void setLook(const ChartLook& look);
-    const ChartLook& look() const { return m_look; }
+    const ChartLook& look() const { return m_content.look; }
     void setSeries(const std::vector<ChartSeries>& series); ///< Replaces all series and shows the full range.
     void setBaselines(const std::vector<ChartBaseline>& baselines);
     void setBrackets(const std::vector<ChartBracket>& brackets);
     void setMessage(const QString& message); ///< Shown while there are no points: a hint or an error.
 
-    const std::vector<ChartSeries>& series() const { return m_series; }
-    const std::vector<ChartBaseline>& baselines() const { return m_baselines; }
-    const std::vector<ChartBracket>& brackets() const { return m_brackets; }
+    const std::vector<ChartSeries>& series() const { return m_content.series; }
+    const std::vector<ChartBaseline>& baselines() const { return m_content.baselines; }
+    const std::vector<ChartBracket>& brackets() const { return m_content.brackets; }
 
     /// The displayed range in data units; the base 10 logarithm on a log axis. top() is the lowest y.
     const QRectF& range() const { return m_range; }
     void setRange(const QRectF& range);
     void resetZoom();
+    void zoomAt(const QPointF& position, double factorX, double factorY); ///< `position` stays in place.
+    ChartFrame frame() const;                                             ///< The axes on the screen.
     int omittedCount() const { return m_omitted; }
     QPointF positionOf(const QPointF& point) const; ///< Position of a data point, in widget coordinates.
 
@@ -120,39 +132,18 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    struct Nearest {
-        int series = -1;
-        int index = -1; ///< In the original series.
-        QPointF point;  ///< In displayed coordinates.
-    };
-
-    void rebuild(); ///< Makes the Qt Charts series from m_series and the palette.
+    void rebuild(); ///< Makes the Qt Charts series from the content and the palette.
     void layOut();  ///< Sets plot area and axes.
     void placeLegend();
-    ChartFrame frame() const;
-    QRectF fullRange() const;
-    double halfBar() const; ///< Half width of the widest bars in displayed units; 0 without bars.
-    QString omittedNote() const;
-    Nearest nearestTo(const QPointF& position) const;
-    void hover(const QPointF& position);
-    void hoverOn(const Nearest& nearest);
-    bool step(int key); ///< Moves to another point; false if the key does nothing.
-    void zoomAt(const QPointF& position, double factorX, double factorY);
     void paintForeground(QPainter& painter) const;
 
-    ChartLook m_look;
-    std::vector<ChartSeries> m_series;
-    std::vector<ChartBaseline> m_baselines;
-    std::vector<ChartBracket> m_brackets;
+    ChartContent m_content;
     QString m_message;
     int m_omitted = 0;
     double m_legend = 0; // height of the names above the plot
     QRectF m_range{0, 0, 1, 1};
     ChartCanvas* m_canvas; // Draws with Qt Charts; child of this widget.
-    Nearest m_hovered;
-    std::optional<QPointF> m_pressed;
-    QPointF m_lastDrag;
-    bool m_dragging = false;
+    std::unique_ptr<ChartPointer> m_pointer;
     bool m_hasRing = false; // keyboard focus is here
 };
 

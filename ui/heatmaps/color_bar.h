@@ -1,15 +1,10 @@
 #pragma once
 
-#include "core/results/color_scale.h"
-#include "ui/base/theme.h"
+#include "ui/heatmaps/color_bar_painter.h"
 
-#include <QFont>
 #include <QWidget>
 
 #include <optional>
-#include <vector>
-
-class QMenu;
 
 namespace headwise::ui {
 
@@ -31,6 +26,7 @@ public:
 
     /// Keeps this bar and `view` at the same scale from now on.
     void follow(HeatmapView* view);
+    HeatmapView* heatmap() const { return m_view; } ///< The heatmap it follows, a sibling; null: none.
     /// Makes the bar as long as the cells of the view it follows, which must be beside it.
     void setAlongCells(bool on);
 
@@ -42,6 +38,7 @@ public:
     void setTransform(ColorTransform transform);
     void centerOnZero();
     void setMap(ColorMap map);
+    void askLimits(); ///< Opens a dialog for exact limits.
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return sizeHint(); }
@@ -63,26 +60,17 @@ private:
     enum class End { Low, High };
 
     void change(const ColorScale& scale);
-    void addMaps(QMenu* menu);
-    void addFits(QMenu* menu);
-    void addPercentiles(QMenu* menu);
-    void askPercentile();
-    void askLimits();
-    void addTransforms(QMenu* menu);
-    void addPixels(QMenu* menu); ///< Aggregate, norms, shared scale.
-    QRectF extent() const;       ///< The area of the bar, its ends and its title.
+    QRectF extent() const; ///< The area of the bar, its ends and its title.
     QRectF bar() const;
-    double
     /// 0 at the low end, 1 at the high end, outside that range beyond them.
-    fractionAt(const QPointF& position) const;
+    double fractionAt(const QPointF& position) const;
     std::optional<End> endAt(const QPointF& position) const;
     ColorScale shownScale() const;
     bool isEdited() const { return m_dragged || m_isAtEnd; }
     void setAtEnd(bool on);
-    void paintHistogram(QPainter& painter, const QRectF& area) const;
 
     Qt::Orientation m_orientation;
-    HeatmapView* m_view = nullptr; // The heatmap it follows, a sibling.
+    HeatmapView* m_view = nullptr;
     ColorScale m_scale;
     QString m_title;
     bool m_isAlongCells = false;
@@ -90,19 +78,5 @@ private:
     bool m_isAtEnd = false; // the mouse is where a drag would begin
     ColorScale m_atPress;   // The scale at the start of a drag.
 };
-
-/// Histogram of a sample along the bar: the fraction of its finite values in each of `parts` equal lengths, from the low
-/// end. Out-of-range values are not counted. [parts]
-std::vector<double> sharesOnBar(const std::vector<float>& sample, const ColorScale& scale, int parts);
-/// Width of a vertical or height of a horizontal bar, with its ticks.
-double colorBarExtent(const ColorScale& scale, Qt::Orientation orientation, const QFont& font,
-                      const QPaintDevice* device);
-/// How far the bar extends past its area at either end.
-double colorBarOverhang(const ColorScale& scale);
-/// Paints the bar, its ticks and the mark at zero within `area`, in the painter's font, with lines as wide as its pen. A
-/// vertical bar has the high end at the top.
-void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scale,
-                   Qt::Orientation orientation, const ThemeColors& colors);
-QString mapTitle(ColorMap map);
 
 } // namespace headwise::ui

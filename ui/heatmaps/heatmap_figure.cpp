@@ -1,10 +1,9 @@
-// A heatmap on paper: the same painters, in the light theme at the paper's size.
+#include "ui/heatmaps/heatmap_figure.h"
 
 #include "ui/base/text.h"
 #include "ui/figures/figure_export_title.h"
-#include "ui/heatmaps/color_bar.h"
+#include "ui/heatmaps/color_bar_painter.h"
 #include "ui/heatmaps/heatmap_groups.h"
-#include "ui/heatmaps/heatmap_view.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
@@ -45,6 +44,15 @@ void fitNames(HeatmapScene& scene, HeatmapFonts& fonts, const QSizeF& size, cons
     }
     scene.rows.label = nullptr;
     scene.columns.label = nullptr;
+}
+
+/// Shows whole cells of a matrix: the picture has a pixel, and the table a number, for each.
+HeatmapScene shownOnPaper(const HeatmapScene& onScreen)
+{
+    HeatmapScene scene = onScreen;
+    if (scene.matrix)
+        scene.visible = QRectF(onScreen.visibleCells());
+    return scene;
 }
 
 QRectF squared(const QRectF& area, const QRectF& visible)
@@ -143,29 +151,44 @@ void paintOverCells(QPainter& painter, const QRectF& cells, const HeatmapScene& 
 
 } // namespace
 
-void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+HeatmapFigure::HeatmapFigure(const HeatmapContent* content, const HeatmapNote& note, HeatmapCellShape shape)
+    : m_content(content)
+    , m_note(note)
+    , m_shape(shape)
 {
-    if (isEmpty())
-        return;
-    HeatmapFonts fonts{figureFont(style), figureTokenFont(style)};
-    HeatmapScene scene = m_scene;
-    if (scene.matrix) // Whole cells: the picture has a pixel, and the table a number, for each.
-        scene.visible = QRectF(m_scene.visibleCells());
-    const ThemeColors& colors = lightColors();
-    const QFontMetricsF metrics(fonts.text, painter.device());
+}
+
+QSize HeatmapFigure::pixels() const
+{
+    return pixelsOf(shownOnPaper(m_content->scene()), std::max(0, m_content->level()));
+}
+
+QRectF HeatmapFigure::paintHead(QPainter& painter, const QSizeF& size, const FigureStyle& style,
+                                const FigureSource& source, const QFont& font) const
+{
     QRectF area(QPointF(), size);
-    area.setTop(paintFigureTitle(painter, *this, size.width(), style));
-    const QSize pixels = pixelsOf(scene, std::max(0, m_level));
-    const QString note = noteOf(pixels);
+    area.setTop(paintFigureTitle(painter, source, size.width(), style));
+    const QString note = m_note.textFor(pixels());
     if (!note.isEmpty()) {
-        painter.setFont(fonts.text);
+        painter.setFont(font);
         paintNoteIn(painter, area, note);
-        area.setTop(area.top() + metrics.height() + heatmapFigureGap);
+        area.setTop(area.top() + QFontMetricsF(font, painter.device()).height() + heatmapFigureGap);
     }
-    const double barWidth = colorBarExtent(m_scene.scale, Qt::Vertical, fonts.text, painter.device());
-    const double titleWidth = m_valueTitle.isEmpty() ? 0 : metrics.height() + 2;
+    return area;
+}
+
+void HeatmapFigure::paint(QPainter& painter, const QSizeF& size, const FigureStyle& style,
+                          const FigureSource& source) const
+{
+    HeatmapFonts fonts{figureFont(style), figureTokenFont(style)};
+    HeatmapScene scene = shownOnPaper(m_content->scene());
+    const ThemeColors& colors = lightColors();
+    QRectF area = paintHead(painter, size, style, source, fonts.text);
+    const QString& title = m_content->valueTitle();
+    const double barWidth = colorBarExtent(scene.scale, Qt::Vertical, fonts.text, painter.device());
+    const double titleWidth = title.isEmpty() ? 0 : QFontMetricsF(fonts.text, painter.device()).height() + 2;
     if (style.colorBar) {
-        const double overhang = colorBarOverhang(m_scene.scale);
+        const double overhang = colorBarOverhang(scene.scale);
         area.setTop(std::max(area.top(), overhang));
         area.setRight(area.right() - barWidth - titleWidth - heatmapFigureGap - 3);
         area.setBottom(area.bottom() - overhang);
@@ -176,15 +199,12 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         room = heatmapRoom(scene, area.size(), fonts, painter.device());
     }
     QRectF cells = area.marginsRemoved(room.margins());
-    if (m_shape == CellShape::Square)
+    if (m_shape == HeatmapCellShape::Square)
         cells = squared(cells, scene.visible);
     if (cells.width() <= 0 || cells.height() <= 0)
         return;
     paintCells(painter, cells, scene, [&] {
-        std::vector<TileKey> visible;
-        const QSize drawn = onDevice(painter, cells, pixels);
-        return scene.tiles ? tiledImage(scene, *m_loader, drawn, visible)
-                           : heatmapImage(scene, *m_pyramid, drawn, picturesColors(scene));
+        return m_content->image(scene, onDevice(painter, cells, pixels()), picturesColors(scene));
     });
     paintOverCells(painter, cells, scene, fonts.text, QPen(colors.muted, 0.5 * style.lineWidth));
     if (style.axes) {
@@ -197,30 +217,31 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
                          cells.height());
         paintColorBar(painter, bar, scene.scale, Qt::Vertical, colors);
         paintValueTitle(painter, QRectF(area.topLeft(), QPointF(bar.right() + titleWidth, area.bottom())),
-                        cells, m_valueTitle);
+                        cells, title);
     }
 }
 
-std::optional<FigureArray> HeatmapView::figureArray() const
+std::optional<FigureArray> heatmapArray(const HeatmapContent& content)
 {
-    if (isEmpty() || m_level > 0)
-        return std::nullopt; // Entries that aggregate many cells have names that say so.
-    const QRect part = m_scene.visibleCells();
+    const HeatmapScene& scene = content.scene();
+    if (scene.isEmpty() || content.level() > 0)
+        return std::nullopt;
+    const QRect part = scene.visibleCells();
     FigureArray array{{static_cast<std::size_t>(part.height()), static_cast<std::size_t>(part.width())}, {}};
     array.values.reserve(array.shape[0] * array.shape[1]);
     for (int row = part.top(); row <= part.bottom(); ++row)
         for (int column = part.left(); column <= part.right(); ++column)
-            array.values.push_back(m_scene.at(row, column));
+            array.values.push_back(scene.at(row, column));
     return array;
 }
 
-// Writes the visible part as in the picture: cells, or entries that aggregate as many cells as a pixel does.
-DataRows HeatmapView::detachedRows() const
+DataRows heatmapRows(const HeatmapContent& content)
 {
-    if (isEmpty())
+    const HeatmapScene& scene = content.scene();
+    if (scene.isEmpty())
         return [](const std::function<void(const QStringList&)>& /*writeRow*/) {};
-    const int level = std::max(0, m_level);
-    const QRect part = m_scene.visibleCells();
+    const int level = std::max(0, content.level());
+    const QRect part = scene.visibleCells();
     const QRect entries(QPoint(part.left() >> level, part.top() >> level),
                         QPoint(part.right() >> level, part.bottom() >> level));
     const auto name = [level](const HeatmapAxis& axis, int entry, Eigen::Index count) {
@@ -228,23 +249,23 @@ DataRows HeatmapView::detachedRows() const
         const int last = std::min(static_cast<int>(count), (entry + 1) << level) - 1;
         return first == last ? axisLabel(axis, first) : QStringLiteral("%1–%2").arg(first).arg(last);
     };
-    QStringList header{m_scene.rows.title};
+    QStringList header{scene.rows.title};
     for (int column = entries.left(); column <= entries.right(); ++column)
-        header << name(m_scene.columns, column, m_scene.columnCount());
+        header << name(scene.columns, column, scene.columnCount());
     QStringList names;
     for (int row = entries.top(); row <= entries.bottom(); ++row)
-        names << name(m_scene.rows, row, m_scene.rowCount());
+        names << name(scene.rows, row, scene.rowCount());
     std::function<float(int, int)> valueAt; // value of an entry; for tiles, only those in memory
     if (level == 0) {
-        valueAt = [matrix = m_scene.matrix, tiles = m_scene.tiles](int row, int column) {
+        valueAt = [matrix = scene.matrix, tiles = scene.tiles](int row, int column) {
             return matrix ? (*matrix)(row, column) : tiles->at(row, column);
         };
     } else {
         Eigen::MatrixXf values(entries.height(), entries.width());
         for (int row = 0; row < entries.height(); ++row)
             for (int column = 0; column < entries.width(); ++column)
-                values(row, column) =
-                    m_loader->best(m_scene.aggregate, level, entries.top() + row, entries.left() + column);
+                values(row, column) = content.loadedTiles()->best(scene.aggregate, level, entries.top() + row,
+                                                                  entries.left() + column);
         valueAt = [values = std::move(values), corner = entries.topLeft()](int row, int column) {
             return values(row - corner.y(), column - corner.x());
         };
@@ -258,11 +279,6 @@ DataRows HeatmapView::detachedRows() const
             writeRow(cells);
         }
     };
-}
-
-void HeatmapView::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
-{
-    detachedRows()(writeRow);
 }
 
 } // namespace headwise::ui

@@ -41,7 +41,8 @@ bool HeatmapPanel::event(QEvent* event)
 
 bool HeatmapPanel::eventFilter(QObject* watched, QEvent* event)
 {
-    if (event->type() == QEvent::Paint && std::exchange(m_cells, m_view->cellsArea()) != m_view->cellsArea())
+    if (event->type() == QEvent::Paint
+        && std::exchange(m_cells, m_view->cells().area()) != m_view->cells().area())
         m_bar->update();
     if (event->type() == QEvent::Show || event->type() == QEvent::Resize)
         limitView();
@@ -53,9 +54,9 @@ void HeatmapPanel::limitView()
     if (!m_view->isVisible()) // would measure hundreds of labels for nothing
         return;
     if (m_isBarBelow)
-        m_view->setMaximumHeight(m_view->usableSize().height());
+        m_view->setMaximumHeight(m_view->cells().usableSize().height());
     else
-        m_view->setMaximumWidth(m_view->usableSize().width());
+        m_view->setMaximumWidth(m_view->cells().usableSize().width());
 }
 
 namespace {
@@ -84,13 +85,13 @@ QJsonObject HeatmapPanel::viewState() const
 {
     const HeatmapState& state = m_view->state();
     return {{QStringLiteral("scale"), ui::text(headwise::text(m_view->colorScale()))},
-            {QStringLiteral("chosen"), text(m_view->scaleChoice())},
+            {QStringLiteral("chosen"), text(m_view->colors()->choice())},
             {QStringLiteral("zoomX"), state.zoomX},
             {QStringLiteral("zoomY"), state.zoomY},
             {QStringLiteral("centerX"), state.centerX},
             {QStringLiteral("centerY"), state.centerY},
-            {QStringLiteral("mean"), m_view->aggregate() == Aggregate::Mean},
-            {QStringLiteral("norms"), m_view->hasNormBars()}};
+            {QStringLiteral("mean"), m_view->scene().aggregate == Aggregate::Mean},
+            {QStringLiteral("norms"), m_view->content()->hasNormBars()}};
 }
 
 void HeatmapPanel::setViewState(const QJsonObject& state)
@@ -101,17 +102,18 @@ void HeatmapPanel::setViewState(const QJsonObject& state)
         const QJsonArray names = state[QStringLiteral("chosen")].toArray();
         for (const auto& [name, chosen] : choiceNames)
             choice.*chosen = names.contains(QString(name));
-        m_view->setColorScale(*scale);
-        m_view->setScaleChoice(choice);
+        m_view->colors()->setScale(*scale);
+        m_view->colors()->setChoice(choice);
     }
     HeatmapState viewed = m_view->state();
     viewed.zoomX = state[QStringLiteral("zoomX")].toDouble(1);
     viewed.zoomY = state[QStringLiteral("zoomY")].toDouble(1);
     viewed.centerX = state[QStringLiteral("centerX")].toDouble(0.5);
     viewed.centerY = state[QStringLiteral("centerY")].toDouble(0.5);
-    m_view->setState(viewed);
-    m_view->setAggregate(state[QStringLiteral("mean")].toBool() ? Aggregate::Mean : Aggregate::Strongest);
-    m_view->setNormBars(state[QStringLiteral("norms")].toBool());
+    m_view->zoom()->setState(viewed);
+    m_view->content()->setAggregate(state[QStringLiteral("mean")].toBool() ? Aggregate::Mean
+                                                                           : Aggregate::Strongest);
+    m_view->content()->setNormBars(state[QStringLiteral("norms")].toBool());
 }
 
 } // namespace headwise::ui

@@ -1,41 +1,20 @@
 #pragma once
 
 #include "ui/figures/figure_recording.h"
-#include "ui/heatmaps/heatmap_painter.h"
+#include "ui/heatmaps/heatmap_colors.h"
+#include "ui/heatmaps/heatmap_content.h"
+#include "ui/heatmaps/heatmap_layout.h"
+#include "ui/heatmaps/heatmap_note.h"
+#include "ui/heatmaps/heatmap_pointer.h"
+#include "ui/heatmaps/heatmap_screen.h"
+#include "ui/heatmaps/heatmap_zoom.h"
 
-#include <QImage>
-#include <QTimer>
 #include <QWidget>
 
 #include <memory>
 #include <optional>
 
 namespace headwise::ui {
-
-class SharedScale;
-struct ColorChoice;
-
-/// The visible part of a heatmap, in fractions of the matrix, so that it fits a matrix of another size as well.
-struct HeatmapState {
-    double zoomX = 1; ///< 1: all columns are visible.
-    double zoomY = 1;
-    double centerX = 0.5; ///< Centre of the visible part, 0 … 1.
-    double centerY = 0.5;
-    int row = -1; ///< The current cell; −1: none.
-    int column = -1;
-
-    bool operator==(const HeatmapState&) const = default;
-};
-
-/// The parts of a scale that the user chose. The page decides the rest for every matrix.
-struct ScaleChoice {
-    bool map = false;
-    bool inverted = false;
-    bool transform = false;
-    bool fit = false; ///< Includes its percentile, and for ColorFit::Fixed the limits, which are then locked.
-
-    bool operator==(const ScaleChoice&) const = default;
-};
 
 /// Shows a matrix as coloured cells that can be zoomed, read and chosen. It owns the appearance, never the content.
 ///
@@ -47,87 +26,43 @@ class HeatmapView : public QWidget, public FigureSource, public DetachableRows {
 
 public:
     using Matrix = std::shared_ptr<const Eigen::MatrixXf>;
-    enum class CellShape { Stretched, Square };
+    using CellShape = HeatmapCellShape;
 
     explicit HeatmapView(QWidget* parent = nullptr);
     ~HeatmapView() override;
 
-    void setMatrix(
-        /// Null: an empty view. Keeps scale and zoom, and refits the limits if they follow the data.
-        Matrix matrix);
-    const Matrix& matrix() const { return m_scene.matrix; }
+    HeatmapContent* content() const { return m_content; }  ///< The numbers and axes shown.
+    HeatmapZoom* zoom() const { return m_zoom; }           ///< The visible part and the current cell.
+    HeatmapColors* colors() const { return m_colors; }     ///< The colour scale.
+    const HeatmapLayout& cells() const { return m_cells; } ///< Where the cells are.
+    HeatmapPointer& pointer() { return m_pointer; }        ///< Mouse and keyboard.
+    const HeatmapNote& note() const { return m_note; }     ///< The note in the corner.
+    const HeatmapScene& scene() const { return m_content->scene(); }
+
+    /// Null: an empty view. Keeps scale and zoom, and refits the limits if they follow the data.
+    void setMatrix(Matrix matrix) { m_content->setMatrix(std::move(matrix)); }
+    const Matrix& matrix() const { return scene().matrix; }
     /// Shows a circuit too large for a matrix, from tiles that are computed when they become visible; null: an empty
     /// view.
-    void setTiles(std::shared_ptr<const TiledCircuit> circuit);
-    const std::shared_ptr<const TiledCircuit>& tiles() const { return m_scene.tiles; }
-    bool isEmpty() const { return m_scene.isEmpty(); }
-    TileLoader* tileLoader(); ///< Its scan reports progress and can be cancelled.
-
-    void setAggregate(Aggregate aggregate); ///< Value shown by a pixel that covers several cells.
-    Aggregate aggregate() const { return m_scene.aggregate; }
-    /// Shows the norms of rows and columns as bars at the right and bottom edge.
-    void setNormBars(bool shown);
-    bool hasNormBars() const { return m_normBars; }
-    /// For a grid of heads: h, j, k, l move the current cell, so only Shift+L locks; PgUp and PgDn move by one row, a
-    /// layer.
-    void setLettersMove(bool move);
-    void setRowAxis(const HeatmapAxis& axis);
-    void setColumnAxis(const HeatmapAxis& axis);
+    void setTiles(std::shared_ptr<const TiledCircuit> circuit) { m_content->setTiles(std::move(circuit)); }
+    bool isEmpty() const { return scene().isEmpty(); }
+    void setRowAxis(const HeatmapAxis& axis) { m_content->setRowAxis(axis); }
+    void setColumnAxis(const HeatmapAxis& axis) { m_content->setColumnAxis(axis); }
     void setCellShape(CellShape shape);
-    /// Name and unit of the numbers, beside the colour bar of a figure.
-    void setValueTitle(const QString& title) { m_valueTitle = title; }
-    void setNanIsAbsent(
-        bool absent); ///< Cells that are not finite are nothing rather than a finding: no hatch, no count.
-
-    /// Fits the scale to the matrix unless it is fixed. Differences from the previous scale count as the user's choice.
-    void setColorScale(const ColorScale& scale);
-    /// Proposes the page's scale for the next numbers. Affects only what the user has not chosen, and nothing while the
-    /// scale is shared.
-    void proposeScale(const ColorScale& scale);
-    const ScaleChoice& scaleChoice() const { return m_choice; }
-    void setScaleChoice(const ScaleChoice& choice);
-    bool isLocked() const; ///< True if the user fixed the limits.
-    const ColorScale& colorScale() const { return m_scene.scale; }
-    const HeatmapAxis& rowAxis() const { return m_scene.rows; }
-    const HeatmapAxis& columnAxis() const { return m_scene.columns; }
-    Eigen::Index rowCount() const { return m_scene.rowCount(); }
-    Eigen::Index columnCount() const { return m_scene.columnCount(); }
-    float valueAt(int row, int column) const { return m_scene.at(row, column); } ///< Exact.
-
-    const ValueStatistics& statistics() const { return m_statistics; } ///< Over all finite values.
-    void setSharedScale(SharedScale* shared) { m_shared = shared; }    ///< Called by SharedScale.
-    SharedScale* sharedScale() const { return m_shared; }              ///< Null: a scale of its own.
-    void showScale(const ColorScale& scale);                           ///< Unchanged, for this view alone.
-    void toggleLock(); ///< Switches between fixed limits and limits that follow the data or the page.
-    void invertColors();
-    void centerOnZero();           ///< Makes the limits symmetric about zero, on a map with a neutral middle.
-    ColorScale shownScale() const; ///< The scale with the map of the window's theme.
-
-    void setState(const HeatmapState& state);
-    const HeatmapState& state() const { return m_state; }
-    void setCurrentCell(int row, int column); ///< (−1, −1): none.
+    const ColorScale& colorScale() const { return m_colors->scale(); }
+    const HeatmapState& state() const { return m_zoom->state(); }
     void setReferenceCell(int row, int column);
-    void resetZoom();
-
     /// A new matrix is being computed: dims the old one after 200 ms.
     void setPending(bool pending);
     void setMessage(const QString& message); ///< Shown instead of an empty matrix: a hint or an error.
-
-    QRectF cellsArea() const;                                    ///< Area of the cells in widget coordinates.
-    QRectF cellRect(int row, int column) const;                  ///< In widget coordinates.
-    std::optional<QPoint> cellAt(const QPointF& position) const; ///< (column, row)
-    /// The largest size that square cells can use in each direction; QWIDGETSIZE_MAX for other cells.
-    QSize usableSize() const;
-    qint64 notFiniteCount() const { return m_notFinite; }
-    QString note() const; ///< The note in the corner: aggregate, values out of range, values not finite.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
     DataRows detachedRows() const override;
     std::optional<FigureArray> figureArray() const override;
 
-    QSize sizeHint() const override;
-    QSize minimumSizeHint() const override;
+    QSize sizeHint() const override { return {400, 400}; }
+    QSize minimumSizeHint() const override { return {120, 120}; }
 
 signals:
     void cellHovered(int row, int column, float value); ///< With the mouse, or reached by a key.
@@ -135,83 +70,26 @@ signals:
     void cellClicked(int row, int column);
     void cellReferenced(int row, int column); ///< Shift+click, Shift+Enter or right click, to compare with.
     void cellActivated(int row, int column);  ///< Enter, or double-click at full view.
-    void currentCellChanged(int row, int column);
-    void stateChanged(const headwise::ui::HeatmapState& state); ///< Zoom, pan or current cell changed.
-    void aggregateChanged(headwise::Aggregate aggregate);
-    void normBarsChanged(bool shown);
-    void colorScaleChanged(const headwise::ColorScale& scale); ///< Set, or refitted to a new matrix.
-    void scaleChoiceChanged(const headwise::ui::ScaleChoice& choice);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
-    void mouseMoveEvent(QMouseEvent* event) override;
-    void mousePressEvent(QMouseEvent* event) override;
-    void mouseReleaseEvent(QMouseEvent* event) override;
-    void mouseDoubleClickEvent(QMouseEvent* event) override;
-    void wheelEvent(QWheelEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
-    void leaveEvent(QEvent* event) override;
     bool event(QEvent* event) override;
 
 private:
-    void followColorChoice(const ColorChoice& before);
-    void contentChanged();
-    void fitScale(const ColorScale& scale);
-    void updateNorms();
-    void fitToLevel(); ///< For tiles: refits the limits to the level shown, whose numbers differ.
-    QImage picture(const HeatmapScene& scene, const QSize& size);
-    QString normAt(const QPointF& position) const;
-    QString noteOf(const QSize& pixels) const; ///< For a picture with this many device pixels.
-    QString aggregateNote(const QSize& pixels) const;
-    QString beyondNote() const;
-    QRectF noteArea() const; ///< Area of the chip in the corner; empty without one.
-    void paintNote(QPainter& painter) const;
-    void lookUnderNote(const QEvent& event);     ///< Handles the mouse moving or leaving.
-    bool takesKey(const QKeyEvent& event) const; ///< Before the window's shortcuts see it.
-    bool handleScaleKey(const QKeyEvent& event);
-    HeatmapFonts fonts() const;
-    const HeatmapRoom& room() const;
-    void forgetRoom();    ///< Its inputs have changed.
-    void updateVisible(); ///< Sets m_scene.visible from m_state and asks for a repaint.
-    void zoomAt(const QPointF& position, double factorX, double factorY);
-    void moveCurrent(int rows, int columns);
-    void showCurrent(); ///< Pans just enough to make the current cell visible.
-    void centerCurrent();
-    bool handleZoomKey(int key);
-    bool handleMoveKey(QKeyEvent* event);
-    void copyCurrent() const;
-    void paintOverlays(QPainter& painter, const QRectF& cells) const;
-    void paintNothing(QPainter& painter) const;
+    void takeNumbers();   ///< Shows another matrix or circuit.
+    void remeasure();     ///< The space of the labels has changed.
+    void updateVisible(); ///< Fits the visible part to the matrix and paints again.
+    void fitToLevel();    ///< For tiles: refits the limits to the level shown, whose numbers differ.
 
-    QString m_valueTitle;
-    HeatmapScene m_scene; // Its scale's map is the one that was set; painting uses shownScale().
-    HeatmapState m_state;
-    mutable std::optional<HeatmapRoom> m_room; // From hundreds of measured labels; null when out of date.
-    CellShape m_shape = CellShape::Stretched;
-    std::unique_ptr<MatrixPyramid> m_pyramid;
-    TileLoader* m_loader = nullptr; // Made on first request.
-    int m_level = -1;               // Level of the tiles shown; −1: unknown yet.
-    QPoint m_reference{-1, -1};     // (column, row)
-    QImage m_image;                 // The visible cells in device pixels; null when out of date.
-    qint64 m_notFinite = 0;
-    bool m_normBars = false;
-    bool m_lettersMove = false;
-    ColorFit m_unlockedFit = ColorFit::Full; // The fit that toggleLock() restores.
-    bool m_unlockedFitChosen = false;
-    // The proposed scale that toggleLock() restores if the user chose no fit.
-    std::optional<ColorScale> m_proposed;
-    ScaleChoice m_choice;
-    ValueStatistics m_statistics;
-    SharedScale* m_shared = nullptr; // The views with the same scale.
-    QString m_message;
-    QTimer m_dimTimer;
-    bool m_dimmed = false;
-    bool m_looksUnderNote = false;    // the mouse is at the note's place
-    std::optional<QPointF> m_pressed; // Where the left button went down.
-    QPointF m_lastDrag;
-    bool m_dragging = false;
+    HeatmapContent* m_content;
+    HeatmapZoom* m_zoom;
+    HeatmapColors* m_colors;
+    HeatmapLayout m_cells;
+    HeatmapNote m_note;
+    HeatmapPointer m_pointer;
+    HeatmapScreen m_screen;
 };
 
 } // namespace headwise::ui

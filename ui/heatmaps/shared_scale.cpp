@@ -12,18 +12,18 @@ SharedScale::SharedScale(QObject* parent)
 SharedScale::~SharedScale()
 {
     for (HeatmapView* view : std::as_const(m_views))
-        view->setSharedScale(nullptr);
+        view->colors()->setSharedScale(nullptr);
 }
 
 void SharedScale::add(HeatmapView* view)
 {
     if (contains(view))
         return;
-    if (SharedScale* old = view->sharedScale())
+    if (SharedScale* old = view->colors()->sharedScale())
         old->remove(view);
     const ColorScale scale = m_views.isEmpty() ? view->colorScale() : m_views.first()->colorScale();
     m_views << view;
-    view->setSharedScale(this);
+    view->colors()->setSharedScale(this);
     setScale(scale);
 }
 
@@ -31,7 +31,7 @@ void SharedScale::remove(HeatmapView* view)
 {
     if (!m_views.removeOne(view))
         return;
-    view->setSharedScale(nullptr);
+    view->colors()->setSharedScale(nullptr);
     if (!m_views.isEmpty())
         setScale(m_views.first()->colorScale());
 }
@@ -45,12 +45,12 @@ void SharedScale::setScale(const ColorScale& scale)
 {
     ValueStatistics all;
     for (const HeatmapView* view : std::as_const(m_views))
-        all.add(view->statistics());
+        all.add(view->content()->statistics());
     const ColorScale fit = all.count > 0 ? fitted(scale, all) : scale;
     const QList<HeatmapView*> views = m_views; // A slot may remove a view.
     for (HeatmapView* view : views)
         if (contains(view)) {
-            view->showScale(fit);
+            view->colors()->showScale(fit);
             view->update(); // Its corner shows how many views share the scale.
         }
 }
@@ -69,11 +69,11 @@ SharedScale* scaleOfWindow(const QWidget* widget)
 
 void linkHeatmaps(HeatmapView* first, HeatmapView* second)
 {
-    second->setState(first->state());
-    QObject::connect(first, &HeatmapView::stateChanged, second, &HeatmapView::setState);
-    QObject::connect(second, &HeatmapView::stateChanged, first, &HeatmapView::setState);
+    second->zoom()->setState(first->state());
+    QObject::connect(first->zoom(), &HeatmapZoom::stateChanged, second->zoom(), &HeatmapZoom::setState);
+    QObject::connect(second->zoom(), &HeatmapZoom::stateChanged, first->zoom(), &HeatmapZoom::setState);
     // A window's shared scale may hold other views too, which is what the user asked for.
-    auto* scale = first->sharedScale() ? first->sharedScale() : new SharedScale(first);
+    auto* scale = first->colors()->sharedScale() ? first->colors()->sharedScale() : new SharedScale(first);
     scale->add(first);
     scale->add(second);
 }

@@ -24,15 +24,16 @@ SplitBar::SplitBar(HeatmapView* view)
     setFocusPolicy(Qt::StrongFocus);
     setCursor(Qt::SplitHCursor);
     view->installEventFilter(this);
-    connect(view, &HeatmapView::stateChanged, this, &SplitBar::place);
+    connect(view->zoom(), &HeatmapZoom::stateChanged, this, &SplitBar::place);
 }
 
 QRectF SplitBar::allCells() const
 {
     if (m_view->isEmpty())
         return {};
-    return m_view->cellRect(0, 0).united(m_view->cellRect(static_cast<int>(m_view->rowCount()) - 1,
-                                                          static_cast<int>(m_view->columnCount()) - 1));
+    return m_view->cells().rect(0, 0).united(
+        m_view->cells().rect(static_cast<int>(m_view->scene().rowCount()) - 1,
+                             static_cast<int>(m_view->scene().columnCount()) - 1));
 }
 
 void SplitBar::place()
@@ -45,7 +46,8 @@ void SplitBar::place()
     const QRectF visible(all.left() + (state.centerX - 0.5 / state.zoomX) * all.width(),
                          all.top() + (state.centerY - 0.5 / state.zoomY) * all.height(),
                          all.width() / state.zoomX, all.height() / state.zoomY);
-    const double wanted = all.left() + value() * all.width() / static_cast<double>(m_view->columnCount());
+    const double wanted =
+        all.left() + value() * all.width() / static_cast<double>(m_view->scene().columnCount());
     const int x = qRound(std::clamp(wanted, visible.left(), visible.right()));
     const int left = std::min(x - splitBarReach / 2,
                               m_view->width() - splitBarReach); // keeps its whole width inside the right edge
@@ -87,7 +89,7 @@ void SplitBar::mouseMoveEvent(QMouseEvent* event)
         return;
     const double x = mapTo(m_view, event->position().toPoint()).x();
     setValue(static_cast<int>(
-        std::lround((x - all.left()) / all.width() * static_cast<double>(m_view->columnCount()))));
+        std::lround((x - all.left()) / all.width() * static_cast<double>(m_view->scene().columnCount()))));
 }
 
 void SplitBar::mouseReleaseEvent(QMouseEvent*)

@@ -48,7 +48,7 @@ public:
         createOrders();
         HeatmapView* view = m_panel->view();
         view->setCellShape(HeatmapView::CellShape::Square);
-        view->setNanIsAbsent(true);
+        view->content()->setNanIsAbsent(true);
         connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
         connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
             emit readOutChanged(
@@ -100,12 +100,12 @@ public:
         const QSignalBlocker quiet(m_panel->view());
         const Eigen::MatrixXf& cells = *m_panel->view()->matrix();
         if (!m_ofPairs)
-            return m_panel->view()->setCurrentCell(indexOf(context().head),
-                                                   std::max(0, m_panel->view()->state().column));
+            return m_panel->view()->zoom()->setCurrentCell(indexOf(context().head),
+                                                           std::max(0, m_panel->view()->state().column));
         const int row = placeOf(context().reference.value_or(context().head));
         const int column = placeOf(context().head) - m_firstColumn;
         const bool isThere = row >= 0 && row < cells.rows() && column >= 0;
-        m_panel->view()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
+        m_panel->view()->zoom()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
     }
 
     std::vector<std::pair<QWidget*, QString>> figures() override
@@ -191,7 +191,8 @@ private:
         m_multiples->setFixedHeight(rows * tile + 2 * QFontMetrics(m_multiples->font()).height());
         m_multiples->setAccessibleName(tr("%1, head by head").arg(text(m_data.picture.title)));
         m_multiples->setCells(scaleOf(m_data.picture, array, values),
-                              {text(array.axes[2].name()), text(array.axes[3].name())}, std::move(heads), columns);
+                              {text(array.axes[2].name()), text(array.axes[3].name())}, std::move(heads),
+                              columns);
         m_multiples->setCurrent(now);
     }
 
@@ -276,8 +277,8 @@ private:
             const QSignalBlocker quiet(choice);
             choice->clear();
             for (int i = 0; i < count; ++i)
-                choice->addItem(
-                    QStringLiteral("%1 %2").arg(text(part.axis(0).name()), names ? names(i) : QString::number(i)));
+                choice->addItem(QStringLiteral("%1 %2").arg(text(part.axis(0).name()),
+                                                            names ? names(i) : QString::number(i)));
             choice->setCurrentIndex(std::clamp(before, 0, std::max(0, count - 1)));
             choice->setAccessibleName(text(part.axis(0).name()));
             choice->show();
@@ -301,8 +302,9 @@ private:
     void showPart(const ArrayPart& part)
     {
         const std::size_t last = part.shape.size() - 1;
-        m_rows = part.shape.size() > 1 ? HeatmapAxis{text(part.axis(0).name()), namesAlong(part, 0, context())}
-                                       : HeatmapAxis{};
+        m_rows = part.shape.size() > 1
+            ? HeatmapAxis{text(part.axis(0).name()), namesAlong(part, 0, context())}
+            : HeatmapAxis{};
         m_columns = part.shape.empty()
             ? HeatmapAxis{}
             : HeatmapAxis{text(part.axis(last).name()), namesAlong(part, last, context())};
@@ -316,12 +318,12 @@ private:
         HeatmapView* view = m_panel->view();
         view->setRowAxis(m_rows);
         view->setColumnAxis(m_columns);
-        view->setValueTitle(axisTitle(array));
+        view->content()->setValueTitle(axisTitle(array));
         // Long thin matrices would be a line of square cells.
         const Eigen::Index shorter = std::max<Eigen::Index>(1, std::min(cells->rows(), cells->cols()));
         const bool thin = std::max(cells->rows(), cells->cols()) > 4 * shorter;
         view->setCellShape(thin ? HeatmapView::CellShape::Stretched : HeatmapView::CellShape::Square);
-        view->proposeScale(scaleOf(m_data.picture, array, *cells));
+        view->colors()->proposeScale(scaleOf(m_data.picture, array, *cells));
         view->setMatrix(cells);
         m_panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 26 + 110, 220, 480));
     }

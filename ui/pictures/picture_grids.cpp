@@ -53,7 +53,7 @@ public:
         for (std::size_t i = 0; i < std::min(m_panels.size(), m_data.arrays.size()); ++i) {
             HeatmapView* view = m_panels[i].panel->view();
             const QSignalBlocker quiet(view);
-            view->setCurrentCell(head.layer, head.head);
+            view->zoom()->setCurrentCell(head.layer, head.head);
             const HeadId reference = context().reference.value_or(HeadId{-1, -1});
             view->setReferenceCell(reference.layer, reference.head);
         }
@@ -92,7 +92,7 @@ private:
         view->setColumnAxis({tr("head"), {}});
         m_panels.push_back(made);
         m_grid.add(made.title, made.panel);
-        connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
+        connect(view->zoom(), &HeatmapZoom::currentCellChanged, this, [this](int row, int column) {
             if (row >= 0)
                 emit headChosen({row, column});
         });
@@ -127,11 +127,11 @@ private:
         panel.title->setToolTip(text(array.definition));
         HeatmapView* view = panel.panel->view();
         view->setAccessibleName(metricTitle(array));
-        view->setValueTitle(axisTitle(array));
+        view->content()->setValueTitle(axisTitle(array));
         ColorScale scale = scaleOf(m_data.picture, array, comparable(array));
         if (m_data.arrays.size() > 1)
             scale.fit = ColorFit::Fixed; // by all of them, not by this one
-        view->proposeScale(scale);
+        view->colors()->proposeScale(scale);
         view->setMatrix(cells);
         panel.panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 24 + aroundCells, 160, 420));
     }

@@ -52,7 +52,7 @@ private slots:
         journey.begin();
         journey.openTab(QStringLiteral("Composition"));
         auto* map = journey.named<HeatmapView>(QStringLiteral("Composition of all pairs"));
-        journey.waitFor([&] { return map->rowCount() > 0; }, QStringLiteral("the scores"));
+        journey.waitFor([&] { return map->scene().rowCount() > 0; }, QStringLiteral("the scores"));
         QVERIFY(journey.tookGestures(2, 8s));
         const QString link = QStringLiteral("L0H2 → L1H5");
         const QString words = readOut(journey, map, 2, 5);
@@ -63,11 +63,11 @@ private slots:
         QVERIFY(reads(numberAfter(words, link), expected));
         // Lines separate the layers.
         const int heads = which == JourneyModel::Demo ? 8 : 12;
-        if (map->rowCount() > heads) {
-            const QRectF next = map->cellRect(heads, heads);
+        if (map->scene().rowCount() > heads) {
+            const QRectF next = map->cells().rect(heads, heads);
             const QImage drawn = map->grab().toImage();
             const QPoint onLine(static_cast<int>(next.left()),
-                                static_cast<int>(map->cellRect(2, 5).center().y()));
+                                static_cast<int>(map->cells().rect(2, 5).center().y()));
             const QPoint around(3, 0);
             const auto fromLine =
                 [&](int x) { // how far a pixel is from a line's colour, which fades where lines are dense
@@ -80,9 +80,9 @@ private slots:
         }
         // B: with and without subtracting the score of random heads.
         const double baseline = 1 / std::sqrt(static_cast<double>(writes.rows()));
-        QVERIFY(reads(static_cast<double>(map->valueAt(2, 5)), expected - baseline));
+        QVERIFY(reads(static_cast<double>(map->scene().at(2, 5)), expected - baseline));
         journey.click(QStringLiteral("minus the baseline"));
-        QVERIFY(reads(static_cast<double>(map->valueAt(2, 5)), expected));
+        QVERIFY(reads(static_cast<double>(map->scene().at(2, 5)), expected));
         QTest::keyClick(journey.named<QSlider>(QStringLiteral("Percentile of pairs left out")), Qt::Key_End);
         QVERIFY(journey.shows(QStringLiteral("the strongest 1 %")));
         QTest::keyClick(journey.named<QSlider>(QStringLiteral("Percentile of pairs left out")), Qt::Key_Home);
@@ -203,7 +203,7 @@ private:
         QVERIFY2(words.contains(QStringLiteral("K-composition")), qPrintable(words));
         QVERIFY2(words.contains(QStringLiteral("earlier head, writes")), qPrintable(words));
         // Few cells are exported as rectangles, many as one picture with a pixel for each.
-        QCOMPARE(svg.images.size(), map->rowCount() * map->columnCount() > 1600 ? 1 : 0);
+        QCOMPARE(svg.images.size(), map->scene().rowCount() * map->scene().columnCount() > 1600 ? 1 : 0);
         for (const auto& image : svg.images)
             QVERIFY(image.value(QStringLiteral("style")).contains(u"pixelated")
                     || image.value(QStringLiteral("image-rendering")) == u"pixelated");
@@ -216,11 +216,11 @@ private:
             journey, journey.named<QTableView>(QStringLiteral("Heads by how much they changed")),
             QStringLiteral("OV, written directions, new and old"));
         QVERIFY(matrix);
-        journey.waitFor([&] { return matrix->rowCount() > 0; }, QStringLiteral("the cosines"));
+        journey.waitFor([&] { return matrix->scene().rowCount() > 0; }, QStringLiteral("the cosines"));
         const auto a = singularDirections(older, CircuitKind::Ov, changed);
         const auto b = singularDirections(newer, CircuitKind::Ov, changed);
         QVERIFY(isOk(a) && isOk(b));
-        QCOMPARE(matrix->columnCount(), a->V.cols());
+        QCOMPARE(matrix->scene().columnCount(), a->V.cols());
         const auto blocksOf = [&](const auto& svd) {
             const std::vector<double> sigma(svd.S.begin(), svd.S.end());
             return degenerateBlocks(sigma, numericalRank(sigma, static_cast<int>(svd.V.rows())));

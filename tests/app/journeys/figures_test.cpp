@@ -103,7 +103,7 @@ private slots:
         openModel(journey, folderOf(which));
         journey.openTab(QStringLiteral("Matrix"));
         auto* matrix = journey.named<HeatmapView>(QStringLiteral("Matrix of the circuit"));
-        journey.waitFor([&] { return matrix->rowCount() > 0; }, QStringLiteral("the matrix"));
+        journey.waitFor([&] { return matrix->scene().rowCount() > 0; }, QStringLiteral("the matrix"));
         const Eigen::MatrixXf ov = dense(coreModel(which).circuits->ov({0, 0})).cast<float>();
         const QString said = readOut(journey, matrix, 5, 2);
         QVERIFY2(said.contains(QStringLiteral("row")) && said.contains(QStringLiteral("col")),

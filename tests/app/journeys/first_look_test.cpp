@@ -72,18 +72,19 @@ private:
                 grid = one;
         int layers = 0;
         bool isInOrder = true;
-        for (int layer = 0; layer < grid->rowCount(); ++layer) {
+        for (int layer = 0; layer < grid->scene().rowCount(); ++layer) {
             int known = 0;
-            for (int head = 0; head < grid->columnCount(); ++head)
-                known += std::isfinite(grid->valueAt(layer, head)) ? 1 : 0;
-            isInOrder = isInOrder && (known == 0 || (known == grid->columnCount() && layers == layer));
+            for (int head = 0; head < grid->scene().columnCount(); ++head)
+                known += std::isfinite(grid->scene().at(layer, head)) ? 1 : 0;
+            isInOrder =
+                isInOrder && (known == 0 || (known == grid->scene().columnCount() && layers == layer));
             layers += known > 0 ? 1 : 0;
         }
         QString score;
         for (const auto* box : m_journey.window()->findChildren<QComboBox*>())
             if (box->accessibleName() == QStringLiteral("Score of the heads"))
                 score = box->currentText();
-        seen.push_back({isInOrder ? layers : -1, static_cast<double>(grid->valueAt(0, 0)), score});
+        seen.push_back({isInOrder ? layers : -1, static_cast<double>(grid->scene().at(0, 0)), score});
     }
 
     Journey& m_journey;
@@ -131,7 +132,7 @@ private slots:
         // The grid is coloured, and the card describes the files.
         auto* grid = journey.named<ui::HeatmapView>(QStringLiteral("Heads"));
         QVERIFY(grid && !grid->isEmpty());
-        QCOMPARE(grid->notFiniteCount(), 0);
+        QCOMPARE(grid->content()->notFiniteCount(), 0);
         // Before the first analysis the grid was coloured layer by layer.
         QVERIFY(which == JourneyModel::Demo || !colours.seen.empty());
         for (std::size_t i = 0; i < colours.seen.size(); ++i)

@@ -101,7 +101,7 @@ private slots:
         QVERIFY(journey.tookGestures(1, 500ms));
         journey.waitForRest();
         QTest::mouseClick(map, Qt::LeftButton, {},
-                          map->cellRect(wanted.layer, wanted.head).center().toPoint());
+                          map->cells().rect(wanted.layer, wanted.head).center().toPoint());
         QVERIFY(journey.shows(text(wanted)));
         auto* table = journey.named<QTableView>(QStringLiteral("largest"));
         QVERIFY(table);
@@ -134,8 +134,8 @@ private slots:
         QVERIFY(grid);
         journey.waitForRest();
         journey.begin();
-        QTest::mouseClick(grid, Qt::LeftButton, {}, grid->cellRect(1, 5).center().toPoint());
-        QTest::mouseClick(grid, Qt::RightButton, {}, grid->cellRect(1, 7).center().toPoint());
+        QTest::mouseClick(grid, Qt::LeftButton, {}, grid->cells().rect(1, 5).center().toPoint());
+        QTest::mouseClick(grid, Qt::RightButton, {}, grid->cells().rect(1, 7).center().toPoint());
         journey.keys(QStringLiteral("Alt+9"));
         journey.waitFor([&] { return journey.shows(QStringLiteral("cosine")); },
                         QStringLiteral("the numbers"));

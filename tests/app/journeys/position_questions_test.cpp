@@ -57,7 +57,7 @@ void readPrefixesAndWords(Journey& journey, const Circuits& circuits, const Toke
     const auto ids = tokenizer.encode("the king of the sea", Tokenizer::SpecialTokens::None);
     QVERIFY(isOk(ids));
     auto* map = journey.named<HeatmapView>(QStringLiteral("Term of every pair of tokens"));
-    journey.waitFor([&] { return map->rowCount() == std::ssize(*ids); }, QStringLiteral("the map"));
+    journey.waitFor([&] { return map->scene().rowCount() == std::ssize(*ids); }, QStringLiteral("the map"));
     const Matrix<double> ee =
         scoreTerms(circuits.weights(), {0, 0}, promptParts(circuits.weights(), *ids)).pairs[0];
     QVERIFY(reads(numberAfter(readOut(journey, map, 3, 1), QStringLiteral("   ")), ee(3, 1)));
@@ -88,7 +88,8 @@ private slots:
         const Tokenizer tokenizer = tokenizerIn(folderOf(which));
         const auto ids = tokenizer.encode("the king of the sea");
         QVERIFY(isOk(ids));
-        journey.waitFor([&] { return terms->rowCount() == std::ssize(*ids); }, QStringLiteral("the terms"));
+        journey.waitFor([&] { return terms->scene().rowCount() == std::ssize(*ids); },
+                        QStringLiteral("the terms"));
         journey.waitForRest();
         const Circuits circuits = circuitsIn(folderOf(which));
         const Matrix<double> ee =

@@ -111,7 +111,7 @@ private slots:
         driver.openDemo();
         auto* grid =
             driver.window.findChild<QDockWidget*>(QStringLiteral("heads"))->findChild<HeatmapView*>();
-        QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier, grid->cellRect(1, 3).center().toPoint());
+        QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier, grid->cells().rect(1, 3).center().toPoint());
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 3}));
     }
 

@@ -257,9 +257,9 @@ private slots:
         auto* page = window->findChild<ui::HeatmapPage*>();
         auto* view = page->findChild<ui::HeatmapView*>();
         QTRY_VERIFY_WITH_TIMEOUT(view->matrix() && view->matrix()->rows() == 2, patience);
-        view->setCurrentCell(-1, -1);
+        view->zoom()->setCurrentCell(-1, -1);
         QCOMPARE(copy(), QStringLiteral("L1H5/full-OV"));
-        view->setCurrentCell(0, 1);
+        view->zoom()->setCurrentCell(0, 1);
         QCOMPARE(copy(), QStringLiteral("L1H5/full-OV?row=%E2%90%A3king&column=%E2%90%A3of"));
     }
 

@@ -75,9 +75,9 @@ private slots:
             panel.show();
             QVERIFY(QTest::qWaitForWindowExposed(&panel));
             const auto* bar = panel.findChild<ColorBar*>();
-            const QRectF cells(panel.view()->cellRect(0, 0).topLeft(),
-                               upright ? panel.view()->cellRect(3, 7).bottomRight()
-                                       : panel.view()->cellRect(7, 3).bottomRight());
+            const QRectF cells(panel.view()->cells().rect(0, 0).topLeft(),
+                               upright ? panel.view()->cells().rect(3, 7).bottomRight()
+                                       : panel.view()->cells().rect(7, 3).bottomRight());
             const QImage image = panel.grab().toImage();
             const auto isColored = [&](double along) {
                 const QPoint at =
@@ -170,7 +170,7 @@ private slots:
         QCOMPARE(view.colorScale().low, -1e-3F);
         QCOMPARE(view.colorScale().high, 1.5F);
         QCOMPARE(view.colorScale().fit, ColorFit::Fixed);
-        QVERIFY(view.isLocked());
+        QVERIFY(view.colors()->isLocked());
     }
 
     void keysInvertAndLock()
@@ -226,7 +226,7 @@ private slots:
         for (int i = 0; i < 1000; ++i)
             (*matrix)(0, i) = std::exp(0.02F * static_cast<float>(i)); // most of them small
         HeatmapView view;
-        view.setColorScale({.map = ColorMap::Viridis, .fit = ColorFit::DataRange});
+        view.colors()->setScale({.map = ColorMap::Viridis, .fit = ColorFit::DataRange});
         view.setMatrix(matrix);
         ColorBar bar(Qt::Vertical);
         bar.follow(&view);
@@ -236,7 +236,7 @@ private slots:
         bar.setTransform(ColorTransform::Rank);
         QVERIFY(std::abs(position(middle, view.colorScale()) - 0.5F) < 0.01F);
         QVERIFY(bar.scale() == view.colorScale());
-        view.toggleLock(); // The limits stay, the ranks are of what is shown.
+        view.colors()->toggleLock(); // The limits stay, the ranks are of what is shown.
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(matrix->rightCols(500)));
         QVERIFY(std::abs(position((*matrix)(0, 750), view.colorScale()) - 0.5F) < 0.01F);
     }

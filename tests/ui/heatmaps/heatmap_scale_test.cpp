@@ -30,7 +30,7 @@ std::shared_ptr<Eigen::MatrixXf> zeros(int rows, int columns)
 void prepare(HeatmapView& view, std::shared_ptr<const Eigen::MatrixXf> matrix)
 {
     view.resize(360, 300);
-    view.proposeScale(unitScale);
+    view.colors()->proposeScale(unitScale);
     view.setMatrix(std::move(matrix));
     view.show();
     QVERIFY(QTest::qWaitForWindowExposed(&view));
@@ -74,13 +74,13 @@ private slots:
         prepare(view, matrix);
         const QImage image = view.grab().toImage();
         const auto corner = [&](int row, int column) {
-            const QRect cell = view.cellRect(row, column).toRect();
+            const QRect cell = view.cells().rect(row, column).toRect();
             return QRect(cell.right() - 8, cell.top() + 1, 7, 8);
         };
         const QRgb full = colorOf(1, unitScale);
         QVERIFY(countOf(image, corner(0, 1), full) < 7 * 8 - 10); // The triangle.
         QCOMPARE(countOf(image, corner(1, 2), full), 7 * 8);
-        QCOMPARE(view.note(), QStringLiteral("1 value beyond the limits"));
+        QCOMPARE(view.note().text(), QStringLiteral("1 value beyond the limits"));
     }
 
     /// The bar is next to square cells and as long as they are, however much space there is.
@@ -102,7 +102,8 @@ private slots:
         panel.resize(isBelow ? size : size.transposed());
         panel.show();
         const auto distance = [&] {
-            return isBelow ? bar->y() - view->cellsArea().bottom() : bar->x() - view->cellsArea().right();
+            return isBelow ? bar->y() - view->cells().area().bottom()
+                           : bar->x() - view->cells().area().right();
         };
         for (const int lines : {2, 20}) {
             view->setMatrix(isBelow ? zeros(lines, 8) : zeros(8, lines));
@@ -128,24 +129,24 @@ private slots:
         prepare(view, matrix);
         const QImage image = view.grab().toImage();
         const auto at = [&](int row, int column) {
-            return image.pixel(view.cellRect(row, column).center().toPoint());
+            return image.pixel(view.cells().rect(row, column).center().toPoint());
         };
         QCOMPARE(at(90, 90), beyondColors(unitScale).high);
         QCOMPARE(at(20, 20), beyondColors(unitScale).low);
         QCOMPARE(at(60, 60), colorOf(1, unitScale));
-        QVERIFY(view.note().contains(QStringLiteral("2 values beyond the limits")));
-        view.setColorScale({.fit = ColorFit::Full}); // The positive control: nothing lies beyond these.
-        QVERIFY(!view.note().contains(QStringLiteral("beyond")));
+        QVERIFY(view.note().text().contains(QStringLiteral("2 values beyond the limits")));
+        view.colors()->setScale({.fit = ColorFit::Full}); // The positive control: nothing lies beyond these.
+        QVERIFY(!view.note().text().contains(QStringLiteral("beyond")));
     }
 
     void keysLockInvertAndCentre()
     {
         HeatmapView view;
         prepare(view, std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(30, 30)));
-        view.setColorScale({.map = ColorMap::Viridis, .fit = ColorFit::Percentiles, .percentile = 90});
+        view.colors()->setScale({.map = ColorMap::Viridis, .fit = ColorFit::Percentiles, .percentile = 90});
         const float high = view.colorScale().high;
         QTest::keyClick(&view, Qt::Key_L);
-        QVERIFY(view.note().contains(QStringLiteral("limits locked")));
+        QVERIFY(view.note().text().contains(QStringLiteral("limits locked")));
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(30, 30) * 100));
         QCOMPARE(view.colorScale().high, high);
         QTest::keyClick(&view, Qt::Key_L);
@@ -156,8 +157,8 @@ private slots:
         QTest::keyClick(&view, Qt::Key_Z);
         QCOMPARE(view.colorScale().map, ColorMap::Signed);
         QCOMPARE(view.colorScale().low, -view.colorScale().high);
-        view.setCurrentCell(3, 3);
-        view.setLettersMove(true); // A grid of heads is walked through with them.
+        view.zoom()->setCurrentCell(3, 3);
+        view.pointer().setLettersMove(true); // A grid of heads is walked through with them.
         QTest::keyClick(&view, Qt::Key_L);
         QCOMPARE(view.state().column, 4);
         QCOMPARE(view.colorScale().fit, ColorFit::Percentiles);
@@ -170,10 +171,11 @@ private slots:
         matrix->col(512).setConstant(64);
         prepare(view, matrix);
         const QImage strongest = view.grab().toImage();
-        view.setAggregate(Aggregate::Mean);
-        QVERIFY2(view.note().startsWith(QStringLiteral("each pixel: mean of ")), qPrintable(view.note()));
+        view.content()->setAggregate(Aggregate::Mean);
+        QVERIFY2(view.note().text().startsWith(QStringLiteral("each pixel: mean of ")),
+                 qPrintable(view.note().text()));
         const QImage mean = view.grab().toImage();
-        const QPoint at = view.cellRect(300, 512).center().toPoint();
+        const QPoint at = view.cells().rect(300, 512).center().toPoint();
         QCOMPARE(strongest.pixel(at), beyondColors(unitScale).high);
         MatrixPyramid pyramid(matrix, Aggregate::Mean);
         QCOMPARE(pyramid.level(3)(17, 64), 8.0F); // One of eight columns.
@@ -190,17 +192,17 @@ private slots:
         const auto matrix = zeros(2, 2);
         *matrix << 3, 0, 4, 0; // Norms of columns 5 and 0, of rows 3 and 4.
         prepare(view, matrix);
-        const QRectF before = view.cellRect(0, 0);
-        view.setNormBars(true);
-        QVERIFY(view.cellRect(0, 0).width() < before.width()); // They need room.
+        const QRectF before = view.cells().rect(0, 0);
+        view.content()->setNormBars(true);
+        QVERIFY(view.cells().rect(0, 0).width() < before.width()); // They need room.
         const QImage image = view.grab().toImage();
         const QRgb ink = lightColors().muted.rgb();
         const auto across = [&](int row) {
-            const QRect cell = view.cellRect(row, 1).toRect();
+            const QRect cell = view.cells().rect(row, 1).toRect();
             return countOf(image, {cell.right() + 3, cell.center().y(), 26, 1}, ink);
         };
         const auto down = [&](int column) {
-            const QRect cell = view.cellRect(1, column).toRect();
+            const QRect cell = view.cells().rect(1, column).toRect();
             return countOf(image, {cell.center().x(), cell.bottom() + 3, 1, 26}, ink);
         };
         QVERIFY(across(1) >= 20);
@@ -225,7 +227,7 @@ private slots:
         QCOMPARE(first->colorScale().high, 3.0F);
         entry(secondBar, share)->trigger();
         QCOMPARE(first->colorScale().high, 8.0F);
-        QVERIFY(first->note().contains(QStringLiteral("scale shared by 2")));
+        QVERIFY(first->note().text().contains(QStringLiteral("scale shared by 2")));
         entry(secondBar, share)->trigger();
         QCOMPARE(first->colorScale().high, 3.0F);
     }
@@ -272,7 +274,7 @@ private slots:
         QCOMPARE(place->columnHeaderCells().first()->text(QAccessible::Name), QStringLiteral("z"));
         QVERIFY(!place->isSelected());
         QVERIFY(!found->focusChild());
-        view.setCurrentCell(1, 2);
+        view.zoom()->setCurrentCell(1, 2);
         QCOMPARE(found->focusChild(), cell);
         QVERIFY(place->isSelected());
         QVERIFY(!table->cellAt(2, 0) && !table->cellAt(0, 3) && !table->cellAt(-1, 0));

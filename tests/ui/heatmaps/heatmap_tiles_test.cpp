@@ -54,7 +54,7 @@ float strongestOf(const Matrix<float>& cells)
 /// Returns the cells of the pixel at `at`: the block of its level under its centre.
 Matrix<float> cellsUnder(const HeatmapView& view, QPoint at, int level)
 {
-    const QRectF origin = view.cellRect(0, 0);
+    const QRectF origin = view.cells().rect(0, 0);
     const int row = static_cast<int>((at.y() + 0.5 - origin.top()) / origin.height()) >> level;
     const int column = static_cast<int>((at.x() + 0.5 - origin.left()) / origin.width()) >> level;
     const int side = 1 << level;
@@ -68,7 +68,8 @@ Matrix<float> cellsUnder(const HeatmapView& view, QPoint at, int level)
 
 bool isSettled(HeatmapView& view)
 {
-    return !view.note().contains(QStringLiteral("estimated")) && !view.tileLoader()->scan()->isRunning();
+    return !view.note().text().contains(QStringLiteral("estimated"))
+        && !view.content()->tileLoader()->scan()->isRunning();
 }
 
 } // namespace
@@ -84,13 +85,13 @@ private slots:
         HeatmapView view;
         prepare(view);
         const ColorScale fixed{.low = -3, .high = 3, .fit = ColorFit::Fixed};
-        view.setColorScale(fixed);
+        view.colors()->setScale(fixed);
         (void)view.grab();
-        QVERIFY2(view.note().contains(QStringLiteral("each pixel: strongest of 32 × 32, estimated")),
-                 qPrintable(view.note()));
+        QVERIFY2(view.note().text().contains(QStringLiteral("each pixel: strongest of 32 × 32, estimated")),
+                 qPrintable(view.note().text()));
         QTRY_VERIFY(isSettled(view));
-        QVERIFY(view.tileLoader()->isOverviewExact());
-        QVERIFY(view.note().startsWith(QStringLiteral("each pixel: strongest of 32 × 32")));
+        QVERIFY(view.content()->tileLoader()->isOverviewExact());
+        QVERIFY(view.note().text().startsWith(QStringLiteral("each pixel: strongest of 32 × 32")));
         const QImage image = view.grab().toImage();
         int negative = 0;
         for (int i = 0; i < 20; ++i) {
@@ -107,11 +108,11 @@ private slots:
     {
         HeatmapView view;
         prepare(view);
-        view.setAggregate(Aggregate::Mean);
+        view.content()->setAggregate(Aggregate::Mean);
         const ColorScale fixed{.low = -0.05F, .high = 0.05F, .fit = ColorFit::Fixed};
-        view.setColorScale(fixed);
+        view.colors()->setScale(fixed);
         const QImage image = view.grab().toImage();
-        QVERIFY(view.note().startsWith(QStringLiteral("each pixel: mean of 32 × 32")));
+        QVERIFY(view.note().text().startsWith(QStringLiteral("each pixel: mean of 32 × 32")));
         for (const QPoint at : {QPoint(150, 150), QPoint(300, 200), QPoint(400, 330)}) {
             const float mean = static_cast<float>(cellsUnder(view, at, 5).cast<double>().mean());
             // Rounding may change the colour by one of 256 steps.
@@ -126,11 +127,11 @@ private slots:
         HeatmapView view;
         prepare(view);
         const ColorScale fixed{.low = -10, .high = 10, .fit = ColorFit::Fixed};
-        view.setColorScale(fixed);
-        QSignalSpy arrived(view.tileLoader(), &TileLoader::arrived);
-        view.setState({.zoomX = 3.5, .zoomY = 3.5, .centerX = 0.4, .centerY = 0.5});
+        view.colors()->setScale(fixed);
+        QSignalSpy arrived(view.content()->tileLoader(), &TileLoader::arrived);
+        view.zoom()->setState({.zoomX = 3.5, .zoomY = 3.5, .centerX = 0.4, .centerY = 0.5});
         (void)view.grab();
-        QVERIFY(view.note().startsWith(QStringLiteral("each pixel: strongest of 8 × 8")));
+        QVERIFY(view.note().text().startsWith(QStringLiteral("each pixel: strongest of 8 × 8")));
         const auto right = [&](QPoint at) {
             return view.grab().toImage().pixel(at) == colorOf(strongestOf(cellsUnder(view, at, 3)), fixed);
         };
@@ -143,12 +144,13 @@ private slots:
     {
         HeatmapView view;
         prepare(view);
-        view.setState({.zoomX = columnCount / 6.0, .zoomY = rowCount / 6.0, .row = 4500, .column = 5505});
-        QTRY_VERIFY(view.cellRect(4500, 5505).width() >= 40);
+        view.zoom()->setState(
+            {.zoomX = columnCount / 6.0, .zoomY = rowCount / 6.0, .row = 4500, .column = 5505});
+        QTRY_VERIFY(view.cells().rect(4500, 5505).width() >= 40);
         (void)view.grab();
-        QVERIFY(!view.note().contains(QStringLiteral("each pixel")));
+        QVERIFY(!view.note().text().contains(QStringLiteral("each pixel")));
         QSignalSpy hovered(&view, &HeatmapView::cellHovered);
-        QTest::mouseMove(&view, view.cellRect(4500, 5505).center().toPoint());
+        QTest::mouseMove(&view, view.cells().rect(4500, 5505).center().toPoint());
         QTRY_VERIFY(!hovered.isEmpty());
         const double expected = double{factors(rowCount, columnCount).at(4500, 5505)};
         QCOMPARE(hovered.last().at(0).toInt(), 4500);
@@ -160,16 +162,16 @@ private slots:
     {
         HeatmapView view;
         prepare(view);
-        view.setColorScale({.fit = ColorFit::Robust});
+        view.colors()->setScale({.fit = ColorFit::Robust});
         (void)view.grab();
         const float whole = view.colorScale().high;
-        view.setAggregate(Aggregate::Mean);
+        view.content()->setAggregate(Aggregate::Mean);
         QVERIFY(view.colorScale().high < whole / 4); // Means of 32 × 32 cells are small.
-        view.setAggregate(Aggregate::Strongest);
+        view.content()->setAggregate(Aggregate::Strongest);
         QCOMPARE(view.colorScale().high, whole);
         QTest::keyClick(&view, Qt::Key_L);
         QCOMPARE(view.colorScale().fit, ColorFit::Fixed);
-        view.setState({.zoomX = 30, .zoomY = 30});
+        view.zoom()->setState({.zoomX = 30, .zoomY = 30});
         QCOMPARE(view.colorScale().high, whole);
         QTest::keyClick(&view, Qt::Key_L);
         QCOMPARE(view.colorScale().fit, ColorFit::Robust);
@@ -180,14 +182,14 @@ private slots:
     {
         HeatmapView view;
         prepare(view);
-        view.setColorScale({.fit = ColorFit::Robust});
+        view.colors()->setScale({.fit = ColorFit::Robust});
         (void)view.grab();
         const float before = view.colorScale().high;
         view.resize(300, 250);
         (void)view.grab();
-        QVERIFY2(view.note().contains(QStringLiteral("64 × 64")), qPrintable(view.note()));
+        QVERIFY2(view.note().text().contains(QStringLiteral("64 × 64")), qPrintable(view.note().text()));
         QVERIFY(view.colorScale().high > 1.05F * before);
-        const ValueStatistics shown = view.tileLoader()->statistics(Aggregate::Strongest, 6);
+        const ValueStatistics shown = view.content()->tileLoader()->statistics(Aggregate::Strongest, 6);
         QCOMPARE(view.colorScale().high, fitted(view.colorScale(), shown).high);
     }
 
@@ -195,15 +197,15 @@ private slots:
     {
         HeatmapView view;
         prepare(view);
-        QSignalSpy started(view.tileLoader()->scan(), &Job::started);
+        QSignalSpy started(view.content()->tileLoader()->scan(), &Job::started);
         (void)view.grab();
         QCOMPARE(started.count(), 1);
-        view.tileLoader()->scan()->cancel();
+        view.content()->tileLoader()->scan()->cancel();
         QVERIFY(waitForJobs(std::chrono::seconds(20)));
         QCoreApplication::processEvents(); // A late answer would be in the queue by now.
         (void)view.grab();
-        QVERIFY(!view.tileLoader()->scan()->isRunning());
-        QVERIFY(view.note().contains(QStringLiteral("estimated; exact in ")));
+        QVERIFY(!view.content()->tileLoader()->scan()->isRunning());
+        QVERIFY(view.note().text().contains(QStringLiteral("estimated; exact in ")));
         view.setTiles(circuit()); // The positive control: a new circuit is scanned again.
         QTRY_VERIFY(isSettled(view));
     }
@@ -217,7 +219,7 @@ private slots:
         (void)view.grab();
         QTRY_VERIFY(isSettled(view));
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Ones(3, 3)));
-        QVERIFY(!view.tiles());
+        QVERIFY(!view.scene().tiles);
         view.setTiles(nullptr);
         QVERIFY(view.isEmpty());
         (void)view.grab();
@@ -227,7 +229,7 @@ private slots:
     {
         HeatmapView view;
         prepare(view);
-        view.setNormBars(true);
+        view.content()->setNormBars(true);
         (void)view.grab();
         QTRY_VERIFY(isSettled(view));
         QTemporaryDir folder;

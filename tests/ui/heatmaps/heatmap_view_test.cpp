@@ -35,7 +35,7 @@ std::shared_ptr<Eigen::MatrixXf> zeros(int rows, int columns)
 void prepare(HeatmapView& view, std::shared_ptr<const Eigen::MatrixXf> matrix)
 {
     view.resize(360, 300);
-    view.setColorScale(unitScale);
+    view.colors()->setScale(unitScale);
     view.setMatrix(std::move(matrix));
     view.show(); // A hidden widget gets no mouse moves, and a test of silence would prove nothing.
     QVERIFY(QTest::qWaitForWindowExposed(&view));
@@ -44,12 +44,12 @@ void prepare(HeatmapView& view, std::shared_ptr<const Eigen::MatrixXf> matrix)
 // Returns a point just inside the cell's corner, because its centre may show a number.
 QPoint insideOf(const HeatmapView& view, int row, int column)
 {
-    return view.cellRect(row, column).topLeft().toPoint() + QPoint(4, 4);
+    return view.cells().rect(row, column).topLeft().toPoint() + QPoint(4, 4);
 }
 
 QPoint centerOf(const HeatmapView& view, int row, int column)
 {
-    return view.cellRect(row, column).center().toPoint();
+    return view.cells().rect(row, column).center().toPoint();
 }
 
 void turnWheel(HeatmapView& view, QPoint at, int notches, Qt::KeyboardModifiers modifiers = {})
@@ -97,18 +97,18 @@ private slots:
         ColorScale wide = unitScale;
         wide.low = -10;
         wide.high = 10;
-        view.setColorScale(wide);
+        view.colors()->setScale(wide);
         QCOMPARE(view.grab().toImage().pixel(insideOf(view, 0, 0)), colorOf(1, wide));
     }
 
     void limitsFollowANewMatrixUnlessTheyAreFixed()
     {
         HeatmapView view;
-        QSignalSpy changed(&view, &HeatmapView::colorScaleChanged);
+        QSignalSpy changed(view.colors(), &HeatmapColors::scaleChanged);
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Constant(2, 2, -4)));
         QCOMPARE(view.colorScale().high, 4.0F);
         QCOMPARE(changed.count(), 1);
-        view.setColorScale(unitScale);
+        view.colors()->setScale(unitScale);
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Constant(2, 2, 9)));
         QCOMPARE(view.colorScale().high, 1.0F);
     }
@@ -121,7 +121,7 @@ private slots:
         (*matrix)(778, 1234) = 0.5F;
         prepare(view, matrix);
         const QImage image = view.grab().toImage();
-        const QPointF at = view.cellRect(777, 1234).center();
+        const QPointF at = view.cells().rect(777, 1234).center();
         QCOMPARE(image.pixel(static_cast<int>(at.x()), static_cast<int>(at.y())), colorOf(-1, unitScale));
         int blue = 0; // Only this cell, in the one or two pixels per direction that touch it.
         for (int y = 0; y < image.height(); ++y)
@@ -161,9 +161,9 @@ private slots:
         const auto matrix = std::make_shared<Eigen::MatrixXf>(*twoByThree());
         (*matrix)(0, 1) = notANumber;
         prepare(view, matrix);
-        QCOMPARE(view.notFiniteCount(), 1);
+        QCOMPARE(view.content()->notFiniteCount(), 1);
         const QImage image = view.grab().toImage();
-        const QRect cell = view.cellRect(0, 1).toRect();
+        const QRect cell = view.cells().rect(0, 1).toRect();
         int lines = 0;
         for (int x = cell.left() + 8; x < cell.left() + 24; ++x)
             lines += image.pixel(x, cell.top() + 8) == lightColors().muted.rgb() ? 1 : 0;
@@ -234,10 +234,10 @@ private slots:
         HeatmapView view;
         prepare(view, zeros(100, 100));
         const QPoint at = centerOf(view, 25, 60);
-        const QPointF before = view.cellRect(25, 60).center();
+        const QPointF before = view.cells().rect(25, 60).center();
         turnWheel(view, at, 4);
         QVERIFY(view.state().zoomX > 2.4 && view.state().zoomX < 2.5); // 1.25⁴
-        const QPointF after = view.cellRect(25, 60).center();
+        const QPointF after = view.cells().rect(25, 60).center();
         const QPointF offset = before - QPointF(at);
         QVERIFY((after - QPointF(at) - offset * view.state().zoomX).manhattanLength() < 1e-6);
         turnWheel(view, at, -40);
@@ -260,14 +260,14 @@ private slots:
     {
         HeatmapView view;
         prepare(view, zeros(100, 100));
-        view.setState({.zoomX = 4, .zoomY = 4});
+        view.zoom()->setState({.zoomX = 4, .zoomY = 4});
         QSignalSpy clicked(&view, &HeatmapView::cellClicked);
-        const QRectF before = view.cellRect(50, 50);
+        const QRectF before = view.cells().rect(50, 50);
         QTest::mousePress(&view, Qt::LeftButton, {}, {180, 150});
         QTest::mouseMove(&view, {200, 180});
         QTest::mouseMove(&view, {210, 190});
         QTest::mouseRelease(&view, Qt::LeftButton, {}, {210, 190});
-        const QPointF moved = view.cellRect(50, 50).topLeft() - before.topLeft();
+        const QPointF moved = view.cells().rect(50, 50).topLeft() - before.topLeft();
         QVERIFY((moved - QPointF(30, 40)).manhattanLength() < 1e-6);
         QCOMPARE(clicked.count(), 0);
     }
@@ -277,7 +277,7 @@ private slots:
         HeatmapView view;
         prepare(view, zeros(100, 100));
         QSignalSpy activated(&view, &HeatmapView::cellActivated);
-        view.setState({.zoomX = 4, .zoomY = 2});
+        view.zoom()->setState({.zoomX = 4, .zoomY = 2});
         QTest::mouseDClick(&view, Qt::LeftButton, {}, {180, 150});
         QCOMPARE(view.state().zoomX, 1.0);
         QCOMPARE(view.state().zoomY, 1.0);
@@ -291,14 +291,14 @@ private slots:
     {
         HeatmapView view;
         prepare(view, zeros(100, 100));
-        view.setState({.zoomX = 10, .zoomY = 10, .row = 49, .column = 54});
-        QSignalSpy moved(&view, &HeatmapView::currentCellChanged);
+        view.zoom()->setState({.zoomX = 10, .zoomY = 10, .row = 49, .column = 54});
+        QSignalSpy moved(view.zoom(), &HeatmapZoom::currentCellChanged);
         QSignalSpy read(&view, &HeatmapView::cellHovered);
         QTest::keyClick(&view, Qt::Key_Right);
         QTest::keyClick(&view, Qt::Key_Down);
         QCOMPARE(moved.last(), (QList<QVariant>{50, 55}));
         QCOMPARE(read.last(), (QList<QVariant>{50, 55, 0.F})); // as if it were under the mouse
-        const QRectF cell = view.cellRect(50, 55);
+        const QRectF cell = view.cells().rect(50, 55);
         QVERIFY(QRectF(view.rect()).contains(cell));
         QTest::keyClick(&view, Qt::Key_End);
         QCOMPARE(view.state().column, 99);
@@ -328,7 +328,7 @@ private slots:
         auto matrix = std::make_shared<Eigen::MatrixXf>(*twoByThree());
         (*matrix)(1, 2) = 0.123456789F;
         prepare(view, matrix);
-        view.setCurrentCell(1, 2);
+        view.zoom()->setCurrentCell(1, 2);
         QTest::keySequence(&view, QKeySequence::Copy);
         QCOMPARE(QApplication::clipboard()->text(), QStringLiteral("␣Rome\t2\t0.12345679"));
         QVERIFY(view.accessibleDescription().contains(QStringLiteral("␣Rome")));
@@ -338,8 +338,8 @@ private slots:
     {
         HeatmapView view;
         prepare(view, twoByThree());
-        view.setCurrentCell(0, 1);
-        const QRect cell = view.cellRect(0, 1).toRect();
+        view.zoom()->setCurrentCell(0, 1);
+        const QRect cell = view.cells().rect(0, 1).toRect();
         const QImage image = view.grab().toImage();
         QCOMPARE(image.pixel(cell.left(), cell.center().y()), lightColors().accent.rgb());
         QCOMPARE(image.pixel(cell.left() + 2, cell.center().y() + 20), lightColors().base.rgb());
@@ -349,13 +349,13 @@ private slots:
     {
         HeatmapView view;
         prepare(view, zeros(10, 10));
-        QSignalSpy changed(&view, &HeatmapView::stateChanged);
+        QSignalSpy changed(view.zoom(), &HeatmapZoom::stateChanged);
         const HeatmapState state{
             .zoomX = 2, .zoomY = 2, .centerX = 0.5, .centerY = 0.5, .row = 1, .column = 2};
-        view.setState(state);
+        view.zoom()->setState(state);
         QCOMPARE(changed.count(), 1);
         QVERIFY(view.state() == state);
-        view.setState(state);
+        view.zoom()->setState(state);
         QCOMPARE(changed.count(), 1);
     }
 
@@ -404,9 +404,9 @@ private slots:
         HeatmapView view;
         auto matrix = std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Zero(2, 2));
         (*matrix)(0, 1) = std::numeric_limits<float>::quiet_NaN();
-        view.setNanIsAbsent(true);
+        view.content()->setNanIsAbsent(true);
         prepare(view, matrix);
-        const QRect cell = view.cellRect(0, 1).toAlignedRect().adjusted(2, 2, -2, -2);
+        const QRect cell = view.cells().rect(0, 1).toAlignedRect().adjusted(2, 2, -2, -2);
         const QImage image = view.grab().toImage();
         for (int y = cell.top(); y < cell.bottom(); ++y)
             for (int x = cell.left(); x < cell.right(); ++x)

@@ -50,7 +50,7 @@ private slots:
         fill(left, 2);
         fill(right, -5);
         linkHeatmaps(&left, &right);
-        right.setColorScale({.map = ColorMap::Viridis, .low = 0, .high = 3, .fit = ColorFit::Fixed});
+        right.colors()->setScale({.map = ColorMap::Viridis, .low = 0, .high = 3, .fit = ColorFit::Fixed});
         QCOMPARE(left.colorScale().map, ColorMap::Viridis);
         QCOMPARE(left.colorScale().high, 3.0F);
     }
@@ -60,7 +60,7 @@ private slots:
         HeatmapView left, right;
         fill(left, 2);
         fill(right, -5);
-        left.setState({.zoomX = 2, .zoomY = 4, .row = 3, .column = 7});
+        left.zoom()->setState({.zoomX = 2, .zoomY = 4, .row = 3, .column = 7});
         linkHeatmaps(&left, &right);
         QVERIFY(right.state() == left.state());
         QTest::keyClick(&right, Qt::Key_Right);
@@ -75,7 +75,7 @@ private slots:
         fill(left, 1, 100, 100);
         fill(right, 1, 6, 6);
         linkHeatmaps(&left, &right);
-        left.setState({.zoomX = 40, .zoomY = 40});
+        left.zoom()->setState({.zoomX = 40, .zoomY = 40});
         QCOMPARE(right.state().zoomX, 3.0);
         QVERIFY(left.state() == right.state());
     }
@@ -96,7 +96,7 @@ private slots:
         linkHeatmaps(first.get(), &left);
         QCOMPARE(left.colorScale().high, 9.0F);
         first.reset();
-        QVERIFY(!left.sharedScale());
+        QVERIFY(!left.colors()->sharedScale());
         fill(left, 3);
         QCOMPARE(left.colorScale().high, 3.0F);
     }

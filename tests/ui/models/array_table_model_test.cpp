@@ -273,7 +273,7 @@ private slots:
         const ResultArray whole = arrayOf("analyses/x/cube", {2, 3, 4}, {"a", "b", "c"});
         const ArrayPart row = entryOf(entryOf(wholeArray(whole), 1), 2);
         QCOMPARE(row.shape, (std::vector<std::size_t>{4}));
-        QCOMPARE(row.axis(0), std::string("c"));
+        QCOMPARE(row.axis(0).name(), std::string("c"));
         QCOMPARE(row.at(3), 23.0 - 3.0);
         QVERIFY(std::isnan(wholeArray(whole).at(24)));
         const Eigen::MatrixXf cells = matrixOf(entryOf(wholeArray(whole), 1));

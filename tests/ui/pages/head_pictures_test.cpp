@@ -51,7 +51,7 @@ private slots:
                          static_cast<float>(
                              shares.at(static_cast<std::size_t>(row * map->matrix()->cols() + band))));
         QVERIFY(std::abs(map->matrix()->row(9).sum() - 1) < 1e-5F);
-        QTest::mouseClick(map, Qt::LeftButton, {}, map->cellRect(13, 0).center().toPoint());
+        QTest::mouseClick(map, Qt::LeftButton, {}, map->cells().rect(13, 0).center().toPoint());
         QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 5}));
         QCOMPARE(map->state().row, 13);
     }
@@ -102,7 +102,7 @@ private slots:
                 moved += from != row || to != column;
             }
         QVERIFY(moved > 0);
-        QTest::mouseClick(map, Qt::LeftButton, {}, map->cellRect(2, 13).center().toPoint());
+        QTest::mouseClick(map, Qt::LeftButton, {}, map->cells().rect(2, 13).center().toPoint());
         const auto head = [&](std::size_t place) {
             const int flat = static_cast<int>(leaves.at(place));
             return HeadId{flat / 8, flat % 8};

@@ -61,8 +61,8 @@ ComparePictures::ComparePictures(QWidget* parent)
     layout->addWidget(m_pages);
     m_scale = m_first->view()->colorScale();
     m_scale.fit = ColorFit::Robust;
-    m_between->view()->proposeScale(m_scale);
-    m_ratio->view()->setNanIsAbsent(true);
+    m_between->view()->colors()->proposeScale(m_scale);
+    m_ratio->view()->content()->setNanIsAbsent(true);
     for (HeatmapPanel* panel : panels())
         connectPanel(panel);
     for (HeatmapPanel* panel : alike())
@@ -95,11 +95,11 @@ QWidget* ComparePictures::titled(QLabel* title, HeatmapPanel* panel, const QStri
 void ComparePictures::connectPanel(HeatmapPanel* panel)
 {
     HeatmapView* view = panel->view();
-    connect(view, &HeatmapView::stateChanged, this, [this](const HeatmapState& state) {
+    connect(view->zoom(), &HeatmapZoom::stateChanged, this, [this](const HeatmapState& state) {
         m_state = state;
         for (HeatmapPanel* other : panels())
-            if (!other->view()->isEmpty())      // an empty view has no zoom limits
-                other->view()->setState(state); // setting the same state changes nothing
+            if (!other->view()->isEmpty())              // an empty view has no zoom limits
+                other->view()->zoom()->setState(state); // setting the same state changes nothing
     });
     connect(view, &HeatmapView::hoverLeft, this, &ComparePictures::hoverLeft);
     connect(view, &HeatmapView::cellHovered, this,
@@ -109,20 +109,20 @@ void ComparePictures::connectPanel(HeatmapPanel* panel)
 
 void ComparePictures::shareScale(HeatmapView* view)
 {
-    connect(view, &HeatmapView::scaleChoiceChanged, this, [this](const ScaleChoice& choice) {
+    connect(view->colors(), &HeatmapColors::choiceChanged, this, [this](const ScaleChoice& choice) {
         for (HeatmapPanel* other : alike())
-            other->view()->setScaleChoice(choice);
+            other->view()->colors()->setChoice(choice);
     });
-    connect(view, &HeatmapView::colorScaleChanged, this, [this, view](const ColorScale& scale) {
+    connect(view->colors(), &HeatmapColors::scaleChanged, this, [this, view](const ColorScale& scale) {
         for (HeatmapPanel* other : alike())
-            other->view()->showScale(scale);
+            other->view()->colors()->showScale(scale);
         if (scale.fit == ColorFit::Fixed)
             return;
         // The limits follow both matrices together.
         m_scale = scale;
-        ScaleChoice choice = view->scaleChoice();
+        ScaleChoice choice = view->colors()->choice();
         choice.fit = false;
-        view->setScaleChoice(choice);
+        view->colors()->setChoice(choice);
         fitBoth();
     });
 }
@@ -138,7 +138,7 @@ void ComparePictures::fitBoth()
     scale = fitted(scale, both);
     scale.fit = ColorFit::Fixed;
     for (HeatmapPanel* panel : alike())
-        panel->view()->proposeScale(scale);
+        panel->view()->colors()->proposeScale(scale);
 }
 
 void ComparePictures::setMatrices(const HeatmapView::Matrix& first, const HeatmapView::Matrix& second,
@@ -171,7 +171,7 @@ void ComparePictures::put(HeatmapPanel* panel, const HeatmapView::Matrix& matrix
 {
     const HeatmapState state = m_state;
     panel->view()->setMatrix(matrix);
-    panel->view()->setState(state);
+    panel->view()->zoom()->setState(state);
 }
 
 void ComparePictures::fillSplit()
@@ -207,7 +207,7 @@ void ComparePictures::fillRatio()
     scale.high += 1;
     scale.fit = ColorFit::Fixed;
     put(m_ratio, ratio);
-    m_ratio->view()->proposeScale(scale);
+    m_ratio->view()->colors()->proposeScale(scale);
 }
 
 void ComparePictures::clear()
@@ -261,9 +261,9 @@ void ComparePictures::titlePictures()
         m_isFlashing ? flash
                      : tr("%1 (%2) left of the divider, %3 right of it").arg(second, m_names.role, first));
     m_differenceTitle->setText(tr("%1 − %2 %3").arg(m_names.first, m_names.second, m_names.circuit));
-    m_ratioTitle->setText(
-        tr("%1 / %2 %3, without %4 cells of %2 near 0")
-            .arg(m_names.first, m_names.second, m_names.circuit, count(m_ratio->view()->notFiniteCount())));
+    m_ratioTitle->setText(tr("%1 / %2 %3, without %4 cells of %2 near 0")
+                              .arg(m_names.first, m_names.second, m_names.circuit,
+                                   count(m_ratio->view()->content()->notFiniteCount())));
     m_ratioTitle->setToolTip(tr("Cells are left out where the divisor is at most %1 of its root mean square")
                                  .arg(percent(smallestDivisor)));
 }

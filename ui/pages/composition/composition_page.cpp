@@ -103,7 +103,7 @@ QWidget* CompositionPage::createMap()
     connect(m_pair, &PairPanel::chartedChanged, halves, share);
     halves->setSizes({1000, 20});
     layout->addWidget(halves, 1);
-    m_panel->view()->setNanIsAbsent(true);
+    m_panel->view()->content()->setNanIsAbsent(true);
     m_panel->view()->setCellShape(HeatmapView::CellShape::Square); // a layer is as wide as it is tall
     m_panel->view()->setAccessibleName(tr("Composition of all pairs"));
     return map;
@@ -280,7 +280,7 @@ void CompositionPage::showMap(const ResultArray& all)
                          .groupLabel = [](int group) { return layerLabel(group + 1); }});
     ColorScale fixed = scale; // fitted to all pairs, hidden ones too
     fixed.fit = ColorFit::Fixed;
-    view->proposeScale(fixed);
+    view->colors()->proposeScale(fixed);
     view->setMatrix(matrix);
     markHead();
 }
@@ -344,7 +344,7 @@ void CompositionPage::markHead()
                               : std::max(0, m_panel->view()->state().row);
     const bool isThere = column >= 0 && row < m_panel->view()->matrix()->rows();
     const QSignalBlocker quiet(m_panel->view());
-    m_panel->view()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
+    m_panel->view()->zoom()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
 }
 
 QJsonObject CompositionPage::viewState() const

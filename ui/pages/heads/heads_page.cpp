@@ -64,7 +64,7 @@ void HeadsPage::createLayout()
     }
     m_card->setAccessibleName(tr("Model"));
     HeatmapView* view = m_panel->view();
-    view->setLettersMove(true);
+    view->pointer().setLettersMove(true);
     view->setCellShape(HeatmapView::CellShape::Square);
     view->setRowAxis({tr("layer"), {}});
     view->setColumnAxis({tr("head"), {}});
@@ -128,7 +128,7 @@ void HeadsPage::connectSignals()
         m_metric->setFocus();
         m_metric->lineEdit()->selectAll();
     });
-    connect(view, &HeatmapView::currentCellChanged, this, [this](int row, int column) {
+    connect(view->zoom(), &HeatmapZoom::currentCellChanged, this, [this](int row, int column) {
         if (row >= 0)
             workspace()->selection()->setHead({row, column});
     });
@@ -281,7 +281,7 @@ void HeadsPage::showMetric()
         scale.high = static_cast<float>(shown->range->second);
         scale.fit = ColorFit::Fixed;
     }
-    view->proposeScale(scale);
+    view->colors()->proposeScale(scale);
     view->setMatrix(grid);
     m_definition->setText(text(shown->definition));
     for (QWidget* part : std::initializer_list<QWidget*>{view, m_metric, m_definition, m_table})
@@ -321,7 +321,7 @@ void HeadsPage::markHead()
         return;
     const HeadId head = workspace()->selection()->head();
     const QSignalBlocker quietView(m_panel->view());
-    m_panel->view()->setCurrentCell(head.layer, head.head);
+    m_panel->view()->zoom()->setCurrentCell(head.layer, head.head);
     const HeadId reference = workspace()->selection()->reference().value_or(HeadId{-1, -1});
     m_panel->view()->setReferenceCell(reference.layer, reference.head);
     const int row = m_model->rowOf(head);

@@ -115,7 +115,7 @@ void HeatmapPage::createLayout()
     auto* bottom = new QHBoxLayout;
     bottom->addWidget(m_state, 1);
     bottom->addWidget(new JobBar(&m_job, this));
-    bottom->addWidget(new JobBar(m_panel->view()->tileLoader()->scan(), this));
+    bottom->addWidget(new JobBar(m_panel->view()->content()->tileLoader()->scan(), this));
     bottom->addWidget(m_aggregate);
     bottom->addWidget(m_norms);
     auto* layout = new QVBoxLayout(this);
@@ -129,18 +129,18 @@ void HeatmapPage::createLayout()
     m_panel->view()->setCellShape(HeatmapView::CellShape::Square);
     ColorScale scale;
     scale.fit = ColorFit::Robust; // A few outlying directions would leave the rest colourless.
-    m_panel->view()->setColorScale(scale);
+    m_panel->view()->colors()->setScale(scale);
 }
 
 void HeatmapPage::connectChoices()
 {
     HeatmapView* view = m_panel->view();
     connect(m_aggregate, &QComboBox::currentIndexChanged, view,
-            [view](int index) { view->setAggregate(static_cast<Aggregate>(index)); });
-    connect(view, &HeatmapView::aggregateChanged, m_aggregate,
+            [view](int index) { view->content()->setAggregate(static_cast<Aggregate>(index)); });
+    connect(view->content(), &HeatmapContent::aggregateChanged, m_aggregate,
             [this](Aggregate aggregate) { m_aggregate->setCurrentIndex(static_cast<int>(aggregate)); });
-    connect(m_norms, &QCheckBox::toggled, view, &HeatmapView::setNormBars);
-    connect(view, &HeatmapView::normBarsChanged, m_norms, &QCheckBox::setChecked);
+    connect(m_norms, &QCheckBox::toggled, view->content(), &HeatmapContent::setNormBars);
+    connect(view->content(), &HeatmapContent::normBarsChanged, m_norms, &QCheckBox::setChecked);
     for (QComboBox* choice : {m_circuit, m_which, m_form, m_order})
         connect(choice, &QComboBox::currentIndexChanged, this, [this] {
             setTermsOfSoftmax();

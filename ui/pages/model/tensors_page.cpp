@@ -136,7 +136,7 @@ QWidget* TensorsPage::createDetail()
     m_histogram->setLook({.xTitle = tr("value"), .yTitle = tr("numbers in a bin")});
     ColorScale scale;
     scale.fit = ColorFit::Robust; // A few outliers would leave the rest colourless.
-    m_panel->view()->proposeScale(scale);
+    m_panel->view()->colors()->proposeScale(scale);
     auto* heading = new QHBoxLayout;
     heading->setSpacing(8);
     heading->addWidget(m_name, 1);

@@ -10,14 +10,14 @@ HeadGrid::HeadGrid(Workspace* workspace, const QString& name, QWidget* parent)
     , m_workspace(workspace)
 {
     view()->setCellShape(HeatmapView::CellShape::Square);
-    view()->setLettersMove(true);
+    view()->pointer().setLettersMove(true);
     view()->setAccessibleName(name);
     view()->setRowAxis({tr("layer"), {}});
     view()->setColumnAxis({tr("head"), {}});
     view()->setProperty("rightClickIsReference", true);
     connect(workspace->selection(), &Selection::headChanged, this, &HeadGrid::mark);
     connect(workspace->selection(), &Selection::referenceChanged, this, &HeadGrid::mark);
-    connect(view(), &HeatmapView::currentCellChanged, this, [this](int row, int column) {
+    connect(view()->zoom(), &HeatmapZoom::currentCellChanged, this, [this](int row, int column) {
         if (row >= 0)
             m_workspace->selection()->setHead({row, column});
     });
@@ -61,7 +61,8 @@ void HeadGrid::mark()
     if (!m_workspace->model()->isOpen() || !view()->matrix())
         return;
     const QSignalBlocker quiet(view());
-    view()->setCurrentCell(m_workspace->selection()->head().layer, m_workspace->selection()->head().head);
+    view()->zoom()->setCurrentCell(m_workspace->selection()->head().layer,
+                                   m_workspace->selection()->head().head);
     const HeadId reference = m_workspace->selection()->reference().value_or(HeadId{-1, -1});
     view()->setReferenceCell(reference.layer, reference.head);
 }

@@ -160,7 +160,7 @@ QWidget* PositionPage::createMap()
     layout->addWidget(m_panel, 1);
     HeatmapView* view = m_panel->view();
     view->setCellShape(HeatmapView::CellShape::Square);
-    view->setNanIsAbsent(true); // entries hidden by the mask
+    view->content()->setNanIsAbsent(true); // entries hidden by the mask
     view->setRowAxis({tr("query position"), {}});
     view->setColumnAxis({tr("key position"), {}});
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
@@ -273,7 +273,7 @@ void PositionPage::showMap(const Answer& answer)
         scale.high = 1;
         scale.fit = ColorFit::Fixed;
     }
-    view->proposeScale(scale);
+    view->colors()->proposeScale(scale);
     view->setMatrix(answer.picture);
 }
 

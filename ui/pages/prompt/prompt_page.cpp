@@ -99,13 +99,13 @@ QString PromptPage::placeText(int shown) const
 void PromptPage::connectText()
 {
     HeatmapView* view = m_panel->view();
-    connect(view, &HeatmapView::colorScaleChanged, m_text, &PromptText::setScale);
-    connect(view, &HeatmapView::currentCellChanged, m_text, [this](int row) {
+    connect(view->colors(), &HeatmapColors::scaleChanged, m_text, &PromptText::setScale);
+    connect(view->zoom(), &HeatmapZoom::currentCellChanged, m_text, [this](int row) {
         if (row >= 0)
             m_text->setQuery(row);
     });
     connect(m_text, &PromptText::queryChosen, view,
-            [view](int query) { view->setCurrentCell(query, std::max(0, view->state().column)); });
+            [view](int query) { view->zoom()->setCurrentCell(query, std::max(0, view->state().column)); });
     connect(m_text, &PromptText::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_text, &PromptText::tokenHovered, this, [this](int token) {
         emit readOutChanged(tr("%1 of query %2").arg(measure(), placeText(token)));
@@ -154,13 +154,13 @@ void PromptPage::connectScores()
     view->addAction(m_askForScore);
     connect(m_askForScore, &QAction::triggered, this, &PromptPage::askForScore);
     connect(view, &HeatmapView::cellActivated, this, [this, view](int row, int column) {
-        view->setCurrentCell(row, column);
+        view->zoom()->setCurrentCell(row, column);
         askForScore();
     });
     connect(view, &QWidget::customContextMenuRequested, this, [this, view](const QPoint& at) {
-        const std::optional<QPoint> cell = view->cellAt(at);
+        const std::optional<QPoint> cell = view->cells().at(at);
         if (cell)
-            view->setCurrentCell(cell->y(), cell->x());
+            view->zoom()->setCurrentCell(cell->y(), cell->x());
         // Imported attention does not come from this model's scores.
         m_askForScore->setVisible(cell && cell->x() <= cell->y() && m_answer && !m_answer->imported);
     });
@@ -385,7 +385,7 @@ void PromptPage::attribute()
             auto grid = std::make_shared<Eigen::MatrixXf>(metricGrid(*heads));
             ColorScale scale;
             scale.map = ColorMap::Signed;
-            m_effects->view()->proposeScale(scale);
+            m_effects->view()->colors()->proposeScale(scale);
             m_effects->setValues(std::move(grid));
         });
 }
@@ -402,7 +402,7 @@ void PromptPage::fitColors()
         m_hidesFirst->isChecked() || (m_answer && m_answer->isWeighted) ? ColorFit::Full : ColorFit::Fixed;
     scale.low = 0;
     scale.high = 1;
-    m_panel->view()->setColorScale(scale);
+    m_panel->view()->colors()->setScale(scale);
 }
 
 void PromptPage::showPatterns()

@@ -33,7 +33,7 @@ void PromptPage::createLayout()
     m_heads->setToolTip(tr("Attention of every head; a click shows one large, a right click compares"));
     m_panel->view()->setAccessibleName(tr("Attention of the head"));
     m_panel->view()->setCellShape(HeatmapView::CellShape::Square);
-    m_panel->view()->proposeScale({ColorMap::Attention, 0, 1, ColorFit::Fixed});
+    m_panel->view()->colors()->proposeScale({ColorMap::Attention, 0, 1, ColorFit::Fixed});
     m_hidesFirst->setToolTip(tr(
         "Leaves out position 0, where heads rest that have nothing to do, and fits the colours to the others"));
     m_weighs->setAccessibleName(tr("weigh by values"));

@@ -89,7 +89,7 @@ HeadGrid* RelationsPage::createGrid(const QString& name)
     ColorScale scale = firstScale(false, ColorFit::Fixed);
     scale.low = 0;
     scale.high = 1;
-    grid->view()->proposeScale(scale);
+    grid->view()->colors()->proposeScale(scale);
     return grid;
 }
 

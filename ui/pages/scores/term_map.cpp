@@ -85,7 +85,7 @@ void TermMap::createLayout()
     view->setCellShape(HeatmapView::CellShape::Square);
     ColorScale scale;
     scale.map = ColorMap::Signed;
-    view->proposeScale(scale);
+    view->colors()->proposeScale(scale);
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_term);

@@ -35,7 +35,7 @@ TokenEffectPanel::TokenEffectPanel(Workspace* workspace, QWidget* parent)
     m_explanation->setWordWrap(true);
     m_explanation->setText(tr(
         "Length of the token's row of full OV, ‖e W_V W_O W_U‖: how far attending to it moves the logits. Click a head for its tables."));
-    m_panel->view()->proposeScale(firstScale(false));
+    m_panel->view()->colors()->proposeScale(firstScale(false));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);

@@ -170,9 +170,10 @@ private slots:
         run("spectra");
         HeatmapView* grid = nullptr;
         QTRY_VERIFY(grid = view<HeatmapView>(metricTitle(*array("spectra/qk/frobenius_norm"))));
-        QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier, grid->cellRect(0, 3).center().toPoint());
+        QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier, grid->cells().rect(0, 3).center().toPoint());
         QCOMPARE(m_workspace->selection()->head(), (HeadId{0, 3}));
-        QTest::mouseClick(grid, Qt::LeftButton, Qt::ShiftModifier, grid->cellRect(1, 2).center().toPoint());
+        QTest::mouseClick(grid, Qt::LeftButton, Qt::ShiftModifier,
+                          grid->cells().rect(1, 2).center().toPoint());
         QCOMPARE(m_workspace->selection()->reference(), std::optional(HeadId{1, 2}));
         const ResultArray& values = *array("spectra/qk/singular_values");
         const auto drawsHead = [&](HeadId head) {

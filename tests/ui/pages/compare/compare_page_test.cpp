@@ -91,7 +91,7 @@ private slots:
         QTest::keyClick(selected(opened), Qt::Key_I);
         QVERIFY(other(opened)->colorScale().inverted);
         QTest::keyClick(selected(opened), Qt::Key_L);
-        QVERIFY(other(opened)->isLocked());
+        QVERIFY(other(opened)->colors()->isLocked());
         go({1, 0});
         for (const HeatmapView* view : {selected(opened), other(opened)}) {
             QCOMPARE(view->colorScale().high, first.high);
@@ -99,7 +99,7 @@ private slots:
         }
         QTest::keyClick(other(opened), Qt::Key_L); // either unlocks both
         for (const HeatmapView* view : {selected(opened), other(opened)}) {
-            QVERIFY(!view->isLocked());
+            QVERIFY(!view->colors()->isLocked());
             QVERIFY(view->colorScale().high != first.high);
             QVERIFY(view->colorScale().inverted);
         }
@@ -114,7 +114,7 @@ private slots:
         QCOMPARE(selected(opened)->colorScale(), other(opened)->colorScale());
         ColorScale wider = selected(opened)->colorScale();
         wider.high *= 3;
-        other(opened)->setColorScale(wider);
+        other(opened)->colors()->setScale(wider);
         QCOMPARE(selected(opened)->colorScale().high, wider.high);
         QTest::keyClick(selected(opened), Qt::Key_Plus);
         QVERIFY(selected(opened)->state().zoomX > 1);
@@ -172,7 +172,7 @@ private slots:
         QCOMPARE(divider->value(), middle - 1);
         QTRY_VERIFY(shows(split, parted(middle - 1)));
         // The divider is between two columns and can be dragged.
-        const auto edge = [&](int column) { return qRound(split->cellRect(0, column).left()); };
+        const auto edge = [&](int column) { return qRound(split->cells().rect(0, column).left()); };
         QTRY_VERIFY(std::abs(divider->geometry().center().x() - edge(middle - 1)) <= 1);
         const QPoint grip = divider->rect().center();
         QTest::mousePress(divider, Qt::LeftButton, {}, grip);
@@ -185,7 +185,7 @@ private slots:
         QVERIFY(opened.page.figures().first()->figureTitle().startsWith(
             QStringLiteral("L0H1 OV (reference) left")));
         // If it is out of view, it waits at the edge of the visible part.
-        split->setState({8, 8, 0, 0, -1, -1});
+        split->zoom()->setState({8, 8, 0, 0, -1, -1});
         divider->setValue(static_cast<int>(a.cols()));
         QTRY_VERIFY(divider->geometry().right() <= split->width());
         QVERIFY(divider->isVisible());
@@ -207,7 +207,7 @@ private slots:
             empty += std::isnan(value) ? 1 : 0;
         }
         QVERIFY(empty > 0 && empty < expected.size() / 20);
-        QCOMPARE(ratio->notFiniteCount(), empty);
+        QCOMPARE(ratio->content()->notFiniteCount(), empty);
         QVERIFY(opened.page.figures().first()->figureTitle().contains(count(empty)));
         // Ratio 1 is in the middle of the scale.
         const ColorScale& scale = ratio->colorScale();

@@ -80,7 +80,7 @@ private slots:
         QTest::mouseClick(opened.page.findChild<QCheckBox*>(), Qt::LeftButton, {}, QPoint(8, 8));
         QTRY_VERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - score) < 1e-5);
         opened.find<QSlider>(QStringLiteral("Percentile of pairs left out"))->setValue(75);
-        QTRY_COMPARE(map(opened)->notFiniteCount(), 48);                          // of 64 pairs
+        QTRY_COMPARE(map(opened)->content()->notFiniteCount(), 48);               // of 64 pairs
         QVERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - score) < 1e-5); // one of the remaining ones
         const QJsonObject state = opened.page.viewState();
         opened.find<QSlider>(QStringLiteral("Percentile of pairs left out"))->setValue(0);
@@ -92,11 +92,11 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
-        const QRectF cells = map(opened)->cellsArea();
+        const QRectF cells = map(opened)->cells().area();
         QVERIFY2(std::abs(cells.width() - cells.height()) <= 1, "8 × 8 pairs");
-        QCOMPARE(map(opened)->rowAxis().groupSize, 8);
-        QCOMPARE(map(opened)->rowAxis().groupLabel(0), QStringLiteral("L0"));
-        QCOMPARE(map(opened)->columnAxis().groupLabel(0), QStringLiteral("L1"));
+        QCOMPARE(map(opened)->scene().rows.groupSize, 8);
+        QCOMPARE(map(opened)->scene().rows.groupLabel(0), QStringLiteral("L0"));
+        QCOMPARE(map(opened)->scene().columns.groupLabel(0), QStringLiteral("L1"));
         const int high = map(opened)->height();
         QVERIFY2(high > opened.page.height() - 220, qPrintable(QString::number(high)));
         opened.workspace.selection()->setReference(HeadId{0, 1});
@@ -112,7 +112,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
         ColorScale chosen = map(opened)->colorScale();
         chosen.map = ColorMap::Gray;
-        map(opened)->setColorScale(chosen);
+        map(opened)->colors()->setScale(chosen);
         const QJsonObject state = opened.page.viewState();
         Opened another(HEADWISE_DEMO_MODEL);
         another.page.setViewState(state);
@@ -154,7 +154,8 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
-        QTest::mouseClick(map(opened), Qt::LeftButton, {}, map(opened)->cellRect(1, 7).center().toPoint());
+        QTest::mouseClick(map(opened), Qt::LeftButton, {},
+                          map(opened)->cells().rect(1, 7).center().toPoint());
         QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{0, 1}));
         QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 7}));
         for (QAbstractButton* button : opened.page.findChildren<QAbstractButton*>())
@@ -165,7 +166,7 @@ private slots:
         };
         QTRY_VERIFY_WITH_TIMEOUT(z(), patience);
         QSignalSpy said(&opened.page, &Page::readOutChanged);
-        QTest::mouseMove(map(opened), map(opened)->cellRect(1, 5).center().toPoint());
+        QTest::mouseMove(map(opened), map(opened)->cells().rect(1, 5).center().toPoint());
         QTRY_VERIFY(!said.isEmpty());
         const auto& values = std::get<std::vector<float>>(z()->values);
         const QString words = said.last()[0].toString();

@@ -57,7 +57,7 @@ private slots:
         QTest::keyClick(opened.grid, Qt::Key_I);
         ColorScale grey = opened.grid->colorScale();
         grey.map = ColorMap::Gray;
-        opened.grid->setColorScale(grey);
+        opened.grid->colors()->setScale(grey);
         opened.colourBy("scores/copying");
         QCOMPARE(opened.grid->colorScale().map, ColorMap::Gray);
         QVERIFY(opened.grid->colorScale().inverted);
@@ -100,7 +100,7 @@ private slots:
         opened.grid->setFocus();
         ColorScale chosen = opened.grid->colorScale();
         chosen.map = ColorMap::HighContrast;
-        opened.grid->setColorScale(chosen);
+        opened.grid->colors()->setScale(chosen);
         QTest::keyClick(opened.grid, Qt::Key_L, Qt::ShiftModifier);
         opened.colourBy("spectra/ov/frobenius_norm");
         const QJsonObject state = opened.page.viewState();
@@ -108,7 +108,7 @@ private slots:
         another.page.setViewState(state);
         QCOMPARE(another.grid->colorScale(), opened.grid->colorScale());
         QCOMPARE(another.page.viewState(), state);
-        QVERIFY(another.grid->isLocked());
+        QVERIFY(another.grid->colors()->isLocked());
         another.colourBy("scores/matching");
         QCOMPARE(another.grid->colorScale().map, ColorMap::HighContrast);
         QCOMPARE(another.grid->colorScale().high, 1.0F);
@@ -132,7 +132,7 @@ private slots:
     void shiftAndEnterMarkTheReference()
     {
         Opened opened;
-        opened.grid->setCurrentCell(1, 3);
+        opened.grid->zoom()->setCurrentCell(1, 3);
         QTest::keyClick(opened.grid, Qt::Key_Return, Qt::ShiftModifier);
         QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{1, 3}));
         QTest::keyClick(opened.grid, Qt::Key_Right);

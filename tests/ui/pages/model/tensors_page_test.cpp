@@ -124,7 +124,7 @@ private slots:
         QCOMPARE(cell(0, TensorTableModel::NanColumn), QStringLiteral("1"));
         QCOMPARE(cell(0, TensorTableModel::InfinityColumn), QStringLiteral("1"));
         QVERIFY(cell(0, TensorTableModel::UseColumn).startsWith(QStringLiteral("ignored: causal mask")));
-        QTRY_COMPARE_WITH_TIMEOUT(picture()->notFiniteCount(), 2, patience);
+        QTRY_COMPARE_WITH_TIMEOUT(picture()->content()->notFiniteCount(), 2, patience);
         find(QStringLiteral("h.0.attn.bias"));
         QTRY_VERIFY_WITH_TIMEOUT(!picture()->matrix(), patience);
         QCOMPARE(cell(0, TensorTableModel::MeanColumn), QStringLiteral("–"));

@@ -114,10 +114,10 @@ private slots:
         QCOMPARE(map(opened)->accessibleName(), QStringLiteral("Scores of positions"));
         QVERIFY(says(opened, QStringLiteral("all 331 positions")));
         QSignalSpy readOut(&opened.page, &Page::readOutChanged);
-        emit map(opened)->cellHovered(7, 5, map(opened)->valueAt(7, 5));
+        emit map(opened)->cellHovered(7, 5, map(opened)->scene().at(7, 5));
         QCOMPARE(readOut.last().first().toString(),
                  QStringLiteral("query 7 → key 5   score %1").arg(signedNumber(scores(7, 5))));
-        emit map(opened)->cellHovered(5, 7, map(opened)->valueAt(5, 7));
+        emit map(opened)->cellHovered(5, 7, map(opened)->scene().at(5, 7));
         QVERIFY(readOut.last().first().toString().endsWith(QStringLiteral("not visible to it")));
         QVERIFY(mask(opened)->isChecked());
         mask(opened)->click();

@@ -88,9 +88,9 @@ private slots:
         hide->click();
         QCOMPARE(*large->matrix(), Eigen::MatrixXf(all.bottomRightCorner(n - 1, n - 1)));
         QCOMPARE(large->colorScale().high, all.bottomRightCorner(n - 1, n - 1).maxCoeff());
-        const QString second = axisLabel(large->rowAxis(), 0);
+        const QString second = axisLabel(large->scene().rows, 0);
         QSignalSpy said(&opened.page, &Page::readOutChanged);
-        QTest::mouseMove(large, large->cellRect(0, 0).center().toPoint());
+        QTest::mouseMove(large, large->cells().rect(0, 0).center().toPoint());
         QTRY_VERIFY(!said.isEmpty());
         QVERIFY2(said.last()[0].toString().startsWith(QStringLiteral("query 1 ") + second),
                  qPrintable(said.last()[0].toString()));
@@ -144,16 +144,16 @@ private slots:
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
         QSignalSpy wanted(&opened.page, &PromptPage::scoreWanted);
-        large->setCurrentCell(5, 2);
+        large->zoom()->setCurrentCell(5, 2);
         QTest::keyClick(large, Qt::Key_Return);
         QCOMPARE(wanted.count(), 1);
         QCOMPARE(wanted.last(),
                  (QVariantList{opened.find<QLineEdit>(QStringLiteral("Prompt"))->text(), 5, 2}));
-        large->setCurrentCell(2, 5); // a key that the query does not see
+        large->zoom()->setCurrentCell(2, 5); // a key that the query does not see
         QTest::keyClick(large, Qt::Key_Return);
         QCOMPARE(wanted.count(), 1);
         opened.page.findChild<QCheckBox*>()->click();
-        QTest::mouseDClick(large, Qt::LeftButton, {}, large->cellRect(3, 1).center().toPoint());
+        QTest::mouseDClick(large, Qt::LeftButton, {}, large->cells().rect(3, 1).center().toPoint());
         QCOMPARE(wanted.count(), 2);
         QCOMPARE(wanted.last()[1].toInt(), 4);
         QCOMPARE(wanted.last()[2].toInt(), 2);
@@ -195,7 +195,7 @@ private slots:
         }
         QTest::keyClick(words, Qt::Key_Right);
         QCOMPARE(large->state().row, 5);
-        large->setCurrentCell(2, 1);
+        large->zoom()->setCurrentCell(2, 1);
         QCOMPARE(words->query(), 2);
         // A later token is not attended to, and the row of the matrix is that of the text.
         QCOMPARE(words->attention(2), pattern(2, 2));
@@ -221,7 +221,7 @@ private slots:
         auto* weigh = opened.find<QCheckBox>(QStringLiteral("weigh by values"));
         QVERIFY(!weigh->isEnabled()); // It was imported without values.
         QSignalSpy wanted(&opened.page, &PromptPage::scoreWanted);
-        large->setCurrentCell(5, 2);
+        large->zoom()->setCurrentCell(5, 2);
         QTest::keyClick(large, Qt::Key_Return); // nor does it come from this model's scores
         QVERIFY(wanted.isEmpty());
         for (std::size_t query = 0; query < n; ++query)

@@ -83,7 +83,8 @@ private slots:
         opened.workspace.selection()->setToken(
             opened.workspace.model()->tokenizer()->encode(" king")->back());
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
-        QTest::mouseClick(map(opened), Qt::LeftButton, {}, map(opened)->cellRect(1, 5).center().toPoint());
+        QTest::mouseClick(map(opened), Qt::LeftButton, {},
+                          map(opened)->cells().rect(1, 5).center().toPoint());
         QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 5}));
         const auto line =
             tokenLine(*opened.workspace.model()->circuits(), *opened.workspace.model()->tokens(),
@@ -91,7 +92,8 @@ private slots:
         const int best = ends(*line, 1, opened.workspace.filteredTokens()->unused()).top.front().id;
         auto* table = opened.page.findChildren<QTableView*>().first();
         QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, 2), QString::number(best), patience);
-        QTest::mouseClick(map(opened), Qt::RightButton, {}, map(opened)->cellRect(0, 1).center().toPoint());
+        QTest::mouseClick(map(opened), Qt::RightButton, {},
+                          map(opened)->cells().rect(0, 1).center().toPoint());
         QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{0, 1}));
         QCOMPARE(opened.page.figures().size(), 2);
     }
@@ -390,7 +392,7 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
         QSignalSpy said(&opened.page, &Page::readOutChanged);
-        QTest::mouseMove(map(opened), map(opened)->cellRect(1, 7).center().toPoint());
+        QTest::mouseMove(map(opened), map(opened)->cells().rect(1, 7).center().toPoint());
         const auto line =
             tokenLine(*opened.workspace.model()->circuits(), *opened.workspace.model()->tokens(),
                       {CircuitKind::FullOv, {1, 7}}, TableSide::Row, opened.workspace.selection()->token());

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "ui/figures/figure_recording.h"
+#include "ui/heatmaps/heatmap_note.h"
+
+#include <optional>
+
+namespace headwise::ui {
+
+/// A heatmap on paper: the painters of the screen, in the light theme at the paper's size.
+class HeatmapFigure {
+public:
+    HeatmapFigure(const HeatmapContent* content, const HeatmapNote& note, HeatmapCellShape shape);
+
+    void paint(QPainter& painter, const QSizeF& size, const FigureStyle& style,
+               const FigureSource& source) const;
+
+private:
+    /// Paints the title and the note at the top. \return the area below them
+    QRectF paintHead(QPainter& painter, const QSizeF& size, const FigureStyle& style,
+                     const FigureSource& source, const QFont& font) const;
+    QSize pixels() const;
+
+    const HeatmapContent* m_content;
+    const HeatmapNote& m_note;
+    HeatmapCellShape m_shape;
+};
+
+/// Returns the visible cells as an array; nothing if entries aggregate many cells, whose names say so.
+std::optional<FigureArray> heatmapArray(const HeatmapContent& content);
+/// Returns the visible part as in the picture: cells, or entries that aggregate as many cells as a pixel does.
+DataRows heatmapRows(const HeatmapContent& content);
+
+} // namespace headwise::ui

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <QImage>
+#include <QPoint>
+#include <QString>
+#include <QTimer>
+
+class QPainter;
+
+namespace headwise::ui {
+
+class HeatmapView;
+
+/// Paints a heatmap in its widget: the same painters as on paper, plus the frame, the current cell and the note.
+class HeatmapScreen {
+public:
+    explicit HeatmapScreen(HeatmapView* view);
+
+    void paint();
+    void forgetImage(); ///< The cells have changed.
+    void setPending(bool pending);
+    void setMessage(const QString& message);
+    void setReferenceCell(int row, int column);
+
+private:
+    void paintCells(QPainter& painter);
+    void paintOverlays(QPainter& painter) const;
+    void paintNothing(QPainter& painter) const;
+
+    HeatmapView* m_view;
+    QImage m_image; // The visible cells in device pixels; null when out of date.
+    QString m_message;
+    QPoint m_reference{-1, -1}; // (column, row)
+    QTimer m_dimTimer;
+    bool m_dimmed = false;
+};
+
+} // namespace headwise::ui
