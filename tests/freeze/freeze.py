@@ -33,12 +33,13 @@ REPLACED = [
 class Case:
     """A model and the inputs its analyses need besides the weights."""
 
-    def __init__(self, source, head, inputs, pair=None, tokens="1,2,3,1,2", tokenizer=None):
+    def __init__(self, source, head, inputs, pair=None, tokens="1,2,3,1,2", tokenizer=None, matches=True):
         self.source = source  # a folder, or the function that writes it
         self.head = head  # the head of views and answers that show one
         self.pair = pair  # an earlier and a later head; none in a model of one layer
         self.inputs = inputs + (["--pair", pair] if pair else [])
         self.tokens = tokens
+        self.matches = matches  # whether it has enough tokens to match its heads by
         self.common = ["--tokenizer", str(tokenizer)] if tokenizer else []
 
 
@@ -59,7 +60,7 @@ CASES = {
         tokenizer=MODELS / "stories260k-gguf/stories260K.gguf",
     ),
     "gpt-nano-sort": Case(
-        MODELS / "gpt-nano-sort", "1.2", ["--tokens", "1,2,0,1,2", *BY_ID], pair="0.1,2.2", tokens="1,2,0,1,2"
+        MODELS / "gpt-nano-sort", "1.2", ["--tokens", "1,2,0,1,2", *BY_ID], pair="0.1,2.2", tokens="1,2,0,1,2", matches=False
     ),
     "modadd-1l": Case(MODELS / "modadd-1l", "0.2", ["--tokens", "1,2,113", *BY_ID], tokens="1,2,113"),
     "toy-rotary": Case(toys.write_grouped_rotary, "1.4", ["--tokens", "1,2,3,1,2", *BY_ID], pair="0.1,2.4"),
@@ -208,11 +209,16 @@ def write_arrays(case, program, out):
     program.threaded("run", model, "-o", out / "run.h5", "--tokens", case.tokens, *common)
     program.threaded("process", model, "-o", program.work / "processed", *common)
     program.threaded("process", model, "-o", changed, "--without-component", case.head + ":0", *common)
-    program.threaded("compare", program.work / "processed", changed, "-o", out / "compared.h5", *common)
-    program.threaded("compare", model, changed, "-o", out / "matched.h5", "--match", *common)
+    # Both without a component, because a changed head's keys and values are written once per query head.
+    also = program.work / "also-changed"
+    program.threaded("process", model, "-o", also, "--without-component", case.head + ":1", *common)
+    program.threaded("compare", also, changed, "-o", out / "compared.h5", *common)
+    if case.matches:
+        program.threaded("compare", model, changed, "-o", out / "matched.h5", "--match", *common)
     arrays = {
         name: arrays_of_session(out / name, program.neutral)
         for name in ("session.h5", "other-settings.h5", "run.h5", "compared.h5", "matched.h5")
+        if (out / name).exists()
     }
     for folder in ("processed", "changed"):
         arrays[folder] = {}
