@@ -24,6 +24,7 @@ case "${LC_ALL:-${LC_CTYPE:-${LANG:-}}}" in
 esac
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}" CCACHE_NOHASHDIR=1
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}" # Without it nothing with a precompiled header is kept.
+export CCACHE_DEPEND="${CCACHE_DEPEND:-1}" # Hashes what the compiler says it read, instead of preprocessing every file once more.
 
 say() { printf '%s\n' "headwise: $*" >&2; }
 
