@@ -120,7 +120,7 @@ void addCompareCommand(CLI::App& root, CommandContext& context)
 {
     auto options = std::make_shared<CompareOptions>();
     CLI::App* command =
-        root.add_subcommand("compare", "Compare every head of two checkpoints of one architecture");
+        root.add_subcommand("compare", "Compares every head of two checkpoints of one architecture");
     command->footer(std::string(compareFooter));
     command->add_option("MODEL_A", options->a.path, "The older model")->required()->type_name("");
     command->add_option("MODEL_B", options->b.path, "The newer one")->required()->type_name("");

@@ -154,7 +154,7 @@ void addListAnalysesCommand(CLI::App& root, CommandContext& context)
 {
     auto options = std::make_shared<ListAnalysesOptions>();
     CLI::App* command = root.add_subcommand(
-        "list-analyses", "Name the analyses, what they need and, given a model, what they cost on it");
+        "list-analyses", "Names the analyses, what they need and, given a model, what they cost on it");
     options->model = addModelArguments(*command);
     command->get_option("MODEL")->required(false);
     command->add_flag("--json", options->json, "Prints a JSON list: what each analysis is, needs and gives");

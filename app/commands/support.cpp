@@ -3,16 +3,12 @@
 #include "core/base/log.h"
 #include "core/files/file_write.h"
 #include "core/files/hdf5.h"
-#include "core/files/spreadsheet_cell.h"
 #include "core/tokenizer/token_text.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <iostream>
 
 namespace headwise::app {
@@ -33,16 +29,6 @@ std::string oneLine(std::string_view text)
         line += digits[byte & 15];
     }
     return shownSpecialToken(line); // direction controls
-}
-
-template <typename Number>
-std::string shortestOf(Number value)
-{
-    if (std::isnan(value))
-        return "nan"; // without the sign of some NaNs
-    std::array<char, 64> buffer;
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-    return std::string(buffer.data(), end.ptr);
 }
 
 } // namespace
@@ -100,30 +86,6 @@ Result<Done> checkSessionPath(const std::filesystem::path& path)
 void printJson(const nlohmann::ordered_json& value)
 {
     std::cout << value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
-}
-
-std::string shortest(float value)
-{
-    return shortestOf(value);
-}
-
-std::string shortest(double value)
-{
-    return shortestOf(value);
-}
-
-std::string csvField(std::string_view text)
-{
-    const std::string cell = spreadsheetCell(text);
-    if (cell.find_first_of(",\"\r\n") == std::string::npos)
-        return cell;
-    std::string field = "\"";
-    for (const char c : cell) {
-        if (c == '"')
-            field += '"';
-        field += c;
-    }
-    return field + '"';
 }
 
 std::string shellWord(std::string_view text)

@@ -31,14 +31,6 @@ Result<Done> checkSessionPath(const std::filesystem::path& path);
 /// Prints a value on stdout, indented, with keys in insertion order; NaN and infinities become null.
 void printJson(const nlohmann::ordered_json& value);
 
-/// Returns the shortest decimal that reads back as the same number, or "nan", "inf", "-inf".
-std::string shortest(float value);
-std::string shortest(double value);
-
-/// Returns a field of RFC 4180: quoted if it holds a comma, a quote or a line end, and protected from being a spreadsheet
-/// formula.
-std::string csvField(std::string_view text);
-
 /// Quotes a word for the shell if necessary.
 std::string shellWord(std::string_view text);
 

@@ -1,6 +1,7 @@
 #include "app/commands/table_output.h"
 
 #include "app/commands/support.h"
+#include "core/files/delimited.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -36,18 +37,6 @@ void printRows(std::span<const TableColumn> columns, const std::vector<std::vect
         print([&](std::size_t i) { return std::string_view(row[i]); });
 }
 
-void printCsv(std::span<const TableColumn> columns, const std::vector<std::vector<std::string>>& rows)
-{
-    for (std::size_t i = 0; i < columns.size(); ++i)
-        std::cout << (i == 0 ? "" : ",") << columns[i].name;
-    std::cout << "\r\n";
-    for (const std::vector<std::string>& row : rows) {
-        for (std::size_t i = 0; i < columns.size(); ++i)
-            std::cout << (i == 0 ? "" : ",") << (columns[i].isNumber ? row[i] : csvField(row[i]));
-        std::cout << "\r\n";
-    }
-}
-
 } // namespace
 
 void addTableFormat(CLI::App& command, TableFormat& format, std::string_view header)
@@ -67,8 +56,13 @@ void printTable(std::span<const TableColumn> columns, const std::vector<std::vec
 {
     if (format == TableFormat::Text)
         return printRows(columns, rows);
-    if (format == TableFormat::Csv)
-        return printCsv(columns, rows);
+    if (format == TableFormat::Csv) {
+        Table table{{}, rows};
+        for (const TableColumn& column : columns)
+            table.columns.emplace_back(column.name);
+        std::cout << delimitedText(table, Delimiter::Comma);
+        return;
+    }
     auto list = nlohmann::ordered_json::array();
     for (const std::vector<std::string>& row : rows) {
         nlohmann::ordered_json object;

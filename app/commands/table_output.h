@@ -27,7 +27,7 @@ struct TableColumn {
 /// Adds --csv and --json. \param header names of the columns, with commas
 void addTableFormat(CLI::App& command, TableFormat& format, std::string_view header);
 
-/// \param rows each as long as `columns`; numbers as shortest() writes them
+/// \param rows each as long as `columns`; numbers as shortestText() writes them
 void printTable(std::span<const TableColumn> columns, const std::vector<std::vector<std::string>>& rows,
                 TableFormat format);
 

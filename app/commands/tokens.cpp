@@ -4,6 +4,7 @@
 #include "app/commands/token_arguments.h"
 #include "app/commands/token_source.h"
 #include "core/files/hdf5.h"
+#include "core/results/table_file.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -41,7 +42,7 @@ void printTokens(const TokenEnds& ends, const TokenSource& source, TableFormat f
         for (std::size_t i = 0; i < entries.size(); ++i) {
             const auto [id, value] = entries[i];
             rows.push_back({end, std::to_string(i + 1), std::to_string(id), shownToken(source.tokenizer, id),
-                            source.isDouble ? shortest(value) : shortest(static_cast<float>(value))});
+                            source.isDouble ? shortestText(value) : shortestText(static_cast<float>(value))});
         }
     };
     list("top", ends.top);
@@ -172,8 +173,8 @@ Result<int> tokens(const TokensOptions& options, const Task& task)
 void addTokensCommand(CLI::App& root, CommandContext& context)
 {
     auto options = std::make_shared<TokensOptions>();
-    CLI::App* command =
-        root.add_subcommand("tokens", "The strongest entries of one row or column of a head's full circuit");
+    CLI::App* command = root.add_subcommand(
+        "tokens", "Prints the strongest entries of one row or column of a head's full circuit");
     command->footer(std::string(tokensFooter));
     addCircuitArguments(*command, *options, "end,rank,id,token,value");
     command->get_option("MODEL")->description("A model, or a session (.h5) written by analyze");

@@ -3,6 +3,7 @@
 #include "app/commands/token_arguments.h"
 #include "core/circuits/head_at_offset.h"
 #include "core/circuits/largest_entries.h"
+#include "core/results/table_file.h"
 
 #include <array>
 
@@ -31,7 +32,7 @@ void printTop(const std::vector<MatrixEntry>& entries, const std::optional<Token
     for (const MatrixEntry& entry : entries)
         rows.push_back({std::to_string(rows.size() + 1), std::to_string(entry.row),
                         shownToken(tokenizer, entry.row), std::to_string(entry.col),
-                        shownToken(tokenizer, entry.col), shortest(static_cast<float>(entry.value))});
+                        shownToken(tokenizer, entry.col), shortestText(static_cast<float>(entry.value))});
     printTable(columns, rows, format);
 }
 
@@ -73,7 +74,7 @@ void addTopCommand(CLI::App& root, CommandContext& context)
 {
     auto options = std::make_shared<TopOptions>();
     CLI::App* command =
-        root.add_subcommand("top", "The largest entries of a head's whole full circuit, exactly");
+        root.add_subcommand("top", "Prints the largest entries of a head's whole full circuit, exactly");
     command->footer(std::string(topFooter));
     addCircuitArguments(*command, *options, "rank,row_id,row_token,column_id,column_token,value");
     command->add_option("-n", options->count, "How many entries")

@@ -4,6 +4,7 @@
 #include "core/model/checkpoint_writer.h"
 #include "core/model/forward.h"
 #include "core/model/skipless.h"
+#include "core/results/table_file.h"
 
 #include <nlohmann/json.hpp>
 
@@ -239,8 +240,8 @@ void printVerifyText(const std::vector<VerifiedStep>& steps, const VerifyOptions
     for (const auto& [outcome, difference] : steps)
         std::cout << std::left << std::setw(28) << outcome.name
                   << (outcome.applied ? "applied" : "skipped (" + outcome.reason + ")")
-                  << ", largest |difference of log-softmax| " << shortest(difference) << '\n';
-    std::cout << (ok ? "within" : "above") << " the tolerance of " << shortest(options.tolerance) << '\n';
+                  << ", largest |difference of log-softmax| " << shortestText(difference) << '\n';
+    std::cout << (ok ? "within" : "above") << " the tolerance of " << shortestText(options.tolerance) << '\n';
 }
 
 void printVerifyAsJson(const std::vector<VerifiedStep>& steps, const VerifyOptions& options,

@@ -97,6 +97,13 @@ Result<std::vector<std::string>> delimitedRow(Cursor& cursor)
 
 } // namespace
 
+std::string delimitedLine(const std::vector<std::string>& fields, Delimiter delimiter)
+{
+    std::string text;
+    appendRow(text, fields, delimiter);
+    return text;
+}
+
 std::string delimitedText(const Table& table, Delimiter delimiter)
 {
     std::string text;

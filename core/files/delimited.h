@@ -21,6 +21,8 @@ enum class Delimiter { Comma, Tab };
 /// Writes RFC 4180: lines end with CRLF; a field with a delimiter, quote or line end is quoted. With tabs, lines end with
 /// LF.
 std::string delimitedText(const Table& table, Delimiter delimiter);
+/// Writes one line of that.
+std::string delimitedLine(const std::vector<std::string>& fields, Delimiter delimiter);
 
 /// One row and the number of the line in which it begins, counted from 1.
 struct DelimitedRow {

@@ -1,6 +1,6 @@
 #include "ui/figures/figure_export_formats.h"
 
-#include "core/files/spreadsheet_cell.h"
+#include "core/files/delimited.h"
 #include "core/files/table_formats.h"
 #include "core/results/table_file.h"
 #include "ui/base/text.h"
@@ -27,8 +27,7 @@ QString valueOf(const FigureSource& source, std::initializer_list<QLatin1StringV
     return {};
 }
 
-// Writes RFC 4180: fields with a separator, a quote or a line end are quoted, lines end with CRLF.
-QByteArray delimited(const FigureSource& source, const FigureSettings& settings, QChar separator)
+QByteArray delimited(const FigureSource& source, const FigureSettings& settings, Delimiter delimiter)
 {
     QByteArray bytes;
     if (settings.provenanceInData) {
@@ -38,15 +37,11 @@ QByteArray delimited(const FigureSource& source, const FigureSettings& settings,
             bytes += "# " + name.toUtf8() + ": " + QString(value).replace(u'\n', u' ').toUtf8() + "\r\n";
     }
     source.forEachDataRow([&](const QStringList& row) {
-        for (qsizetype i = 0; i < row.size(); ++i) {
-            QString cell = QString::fromStdString(spreadsheetCell(row[i].toStdString()));
-            const bool quoted = cell.contains(separator) || cell.contains(u'"') || cell.contains(u'\n')
-                || cell.contains(u'\r');
-            if (quoted)
-                cell = u'"' + cell.replace(QStringLiteral("\""), QStringLiteral("\"\"")) + u'"';
-            bytes += (i > 0 ? separator + cell : cell).toUtf8();
-        }
-        bytes += "\r\n";
+        std::vector<std::string> fields;
+        fields.reserve(static_cast<std::size_t>(row.size()));
+        for (const QString& field : row)
+            fields.push_back(field.toStdString());
+        bytes += delimitedLine(fields, delimiter);
     });
     return bytes;
 }
@@ -150,11 +145,11 @@ QString figureCaption(const FigureSource& source)
 Result<QByteArray> dataOf(const FigureSource& source, const FigureSettings& settings)
 {
     switch (settings.format) {
-    case FigureFormat::Tsv: return delimited(source, settings, u'\t');
+    case FigureFormat::Tsv: return delimited(source, settings, Delimiter::Tab);
     case FigureFormat::Npy: return npyOf(source);
     case FigureFormat::Latex:
     case FigureFormat::Markdown: return typesetOf(source, settings.format);
-    default: return delimited(source, settings, u',');
+    default: return delimited(source, settings, Delimiter::Comma);
     }
 }
 

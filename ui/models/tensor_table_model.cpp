@@ -111,8 +111,8 @@ QString TensorTableModel::toolTip(int tensor, int column) const
         return tr("Not read yet");
     const std::optional<double> value = numberAt(tensor, column);
     if (!value)
-        return tr("This version does not decode the numbers of %1").arg(shown(tensor, DtypeColumn));
-    return std::isnan(*value) ? tr("There is no finite number in it") : exactNumber(*value);
+        return tr("Headwise cannot read %1 data yet").arg(shown(tensor, DtypeColumn));
+    return std::isnan(*value) ? tr("All values are NaN or infinite") : exactNumber(*value);
 }
 
 QVariant TensorTableModel::data(const QModelIndex& index, int role) const

@@ -79,7 +79,7 @@ QVariant TokenTableModel::data(const QModelIndex& index, int role) const
         if (!line.quoted.isEmpty())
             words += u'\n' + line.quoted;
         if (line.isGlitch)
-            words += u'\n' + tr("Hardly trained: its embedding stayed near where all of them began.");
+            words += u'\n' + tr("Untrained token: its embedding is still close to the mean.");
         return words;
     }
     case IsMutedRole: return isToken && line.isGlitch;

@@ -93,8 +93,7 @@ struct DetokenizationNumbers {
 class Detokenization {
 public:
     Detokenization(const AnalysisContext& context, const MeanDivided& tokens)
-        : m_context(context)
-        , m_weights(context.circuits.weights())
+        : m_weights(context.circuits.weights())
         , m_options(context.options)
         , m_tokens(tokens)
         , m_bigrams(m_options.inputs.bigramCounts.get())
@@ -213,7 +212,6 @@ private:
             results.arrays()[i].attributes["bigram_counts"] = m_bigrams->source();
     }
 
-    const AnalysisContext& m_context;
     const ProcessedWeights& m_weights;
     const AnalysisOptions& m_options;
     const MeanDivided& m_tokens;

@@ -159,7 +159,6 @@ AnalysisCost eigenvaluesCost(const ModelConfig& config, const AnalysisOptions& o
     return {4 * one.flops, 4 * one.bytes * config.dHead};
 }
 
-using Kind = Picture::Kind;
 constexpr const char* positivityNote =
     "Positive eigenvalues are evidence, not proof: a matrix far from normal does more than they tell. By chance 0, as far off as Gaussian weights between this model's own tokens get: the null.";
 
@@ -170,7 +169,7 @@ std::vector<Picture> eigenvaluePictures()
          {CircuitKind::FullOv, CircuitKind::FullQk, CircuitKind::Ov, CircuitKind::Qk}) {
         const std::string name(circuitName(kind));
         pictures.push_back(
-            {.kind = Kind::Points,
+            {.kind = Picture::Kind::Points,
              .title = "Eigenvalues of " + std::string(circuitFormula(kind)) + ", selected head",
              .arrays = {"eigenvalues/" + name},
              .note =
@@ -181,32 +180,37 @@ std::vector<Picture> eigenvaluePictures()
 
 std::vector<Picture> copyingPictures()
 {
-    return {
-        {.kind = Kind::HeadGrid, .title = "Copying", .arrays = {"scores/copying"}, .note = positivityNote},
-        {.kind = Kind::Points,
-         .title = "Eigenvalues of full OV, selected head",
-         .arrays = {"eigenvalues/full_ov"},
-         .note = "1: all eigenvalues are positive; −1: all are negative."},
-        {.kind = Kind::HeadPlane,
-         .title = "Copying by the weights alone and with the tokens",
-         .arrays = {"scores/copying_weights", "scores/copying"},
-         .note = "A point per head. Far from the diagonal the embeddings decide what the head copies."},
-        {.kind = Kind::Histogram, .title = "Heads by copying", .arrays = {"scores/copying"}, .note = {}}};
+    return {{.kind = Picture::Kind::HeadGrid,
+             .title = "Copying",
+             .arrays = {"scores/copying"},
+             .note = positivityNote},
+            {.kind = Picture::Kind::Points,
+             .title = "Eigenvalues of full OV, selected head",
+             .arrays = {"eigenvalues/full_ov"},
+             .note = "1: all eigenvalues are positive; −1: all are negative."},
+            {.kind = Picture::Kind::HeadPlane,
+             .title = "Copying by the weights alone and with the tokens",
+             .arrays = {"scores/copying_weights", "scores/copying"},
+             .note = "A point per head. Far from the diagonal the embeddings decide what the head copies."},
+            {.kind = Picture::Kind::Histogram,
+             .title = "Heads by copying",
+             .arrays = {"scores/copying"},
+             .note = {}}};
 }
 
 std::vector<Picture> matchingPictures()
 {
     return {
-        {.kind = Kind::HeadPlane,
+        {.kind = Picture::Kind::HeadPlane,
          .title = "QK and OV positivity",
          .arrays = {"scores/matching", "scores/copying"},
          .note =
              "A point per head. Heads that attend to the same token and copy it stand in the right upper corner; of induction heads it is their K-composed QK that does."},
-        {.kind = Kind::HeadGrid,
+        {.kind = Picture::Kind::HeadGrid,
          .title = "Matching and copying",
          .arrays = {"scores/matching", "scores/copying"},
          .note = positivityNote},
-        {.kind = Kind::Histogram,
+        {.kind = Picture::Kind::Histogram,
          .title = "Heads by matching and copying",
          .arrays = {"scores/matching", "scores/copying"},
          .note = {}}};

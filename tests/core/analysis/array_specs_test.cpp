@@ -117,8 +117,10 @@ private slots:
         for (const Analysis& analysis : catalogue()) {
             for (const ArraySpec& spec : analysis.arrays) {
                 int there = 0, absent = 0;
-                for (const auto& [circuits, results] : test::everyArray()) {
-                    const auto has = [&](const ArraySpec& each) { return results.find(each.path) != nullptr; };
+                for (const auto& model : test::everyArray()) {
+                    const auto has = [&](const ArraySpec& each) {
+                        return model.second.find(each.path) != nullptr;
+                    };
                     if (has(spec))
                         ++there;
                     else if (std::ranges::any_of(analysis.arrays, has))

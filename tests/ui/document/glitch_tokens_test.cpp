@@ -92,7 +92,7 @@ private slots:
             const QModelIndex cell = table->model()->index(row, TokenTableModel::TokenColumn);
             const bool isMuted = cell.data(TokenTableModel::IsMutedRole).toBool();
             QCOMPARE(isMuted, expected.contains(cell.data(TokenTableModel::IdRole).toInt()));
-            QCOMPARE(cell.data(Qt::ToolTipRole).toString().contains(QStringLiteral("Hardly trained")),
+            QCOMPARE(cell.data(Qt::ToolTipRole).toString().contains(QStringLiteral("Untrained token")),
                      isMuted);
             muted += isMuted ? 1 : 0;
         }

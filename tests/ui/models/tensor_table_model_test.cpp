@@ -88,7 +88,7 @@ private slots:
         QVERIFY(model.isKnown(0));
         QCOMPARE(cell(model, 0, TensorTableModel::NanColumn), QStringLiteral("–"));
         QVERIFY(cell(model, 0, TensorTableModel::NanColumn, Qt::ToolTipRole)
-                    .contains(QStringLiteral("does not decode")));
+                    .contains(QStringLiteral("cannot read")));
     }
 };
 

@@ -178,11 +178,10 @@ void AnalysisForm::createPositions()
     }
     m_query->setSpecialValueText(tr("the last"));
     m_query->setAccessibleName(tr("Position of the query"));
-    m_query->setToolTip(tr("Where in the prompt, from 0, the token is whose score is taken apart"));
+    m_query->setToolTip(tr("Query position in the prompt, from 0. Default: the last token"));
     m_key->setSpecialValueText(tr("the strongest"));
     m_key->setAccessibleName(tr("Position of the key"));
-    m_key->setToolTip(
-        tr("Where the token is that it attends to; else the one that each head attends to most"));
+    m_key->setToolTip(tr("Key position. Default: the key each head attends to most"));
     makeSecondary(m_positionTokens);
     m_positionTokens->setFont(tokenFont());
     row->addWidget(m_positionTokens);
@@ -206,8 +205,8 @@ void AnalysisForm::createMetric()
     m_metric->setAccessibleName(tr("Lengths in the residual stream"));
     m_metric->setToolTip(tr("How norms in the residual stream are measured"));
     m_metric->setWhatsThis(tr(
-        "Norms take every direction of the residual stream for as important as any other. By the covariance of the embedding in use they count in units of how much tokens vary along it: the "
-        "weights are taken in the basis in which the embedding varies alike in all directions, which changes norms, angles and composition scores, and no circuit with tokens on both sides."));
+        "A norm treats all residual directions as equally important. With the embedding covariance, a direction counts by how much the embeddings of tokens vary along it. "
+        "This changes norms, angles and composition scores, but no circuit with tokens on both sides."));
 }
 
 void AnalysisForm::showHeads()

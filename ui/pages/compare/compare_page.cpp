@@ -408,8 +408,8 @@ void ComparePage::compareTables(const CompareSides& sides)
     const QString token = workspace()->model()->tokenText(workspace()->selection()->token());
     m_tableTitle->setText(
         fullOf(kind()) == CircuitKind::FullOv
-            ? tr("writes: source %1 → the %2 strongest output tokens").arg(token).arg(tableSize)
-            : tr("reads: query %1 → the %2 strongest key tokens").arg(token).arg(tableSize));
+            ? tr("The %2 strongest outputs when attending to %1").arg(token).arg(tableSize)
+            : tr("The %2 keys that the query %1 attends to most").arg(token).arg(tableSize));
     m_tableJob.start(
         tr("Tables of %1").arg(token),
         aboutModel(workspace()->model()->circuits(),

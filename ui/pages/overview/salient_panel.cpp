@@ -180,8 +180,8 @@ bool SalientPanel::showTokens(const ResultSet& results, HeadId head)
                             outputsCell(*workspace(), entryOf(*outputs, i),
                                         values ? std::optional(entryOf(*values, i)) : std::nullopt)});
     const auto null = partOf(results, "null_norm", head);
-    m_caption->setText(null ? tr("norm (by chance %1), raised most").arg(number(null->at(0)))
-                            : tr("norm, raised most"));
+    m_caption->setText(null ? tr("norm (random baseline %1), most promoted tokens").arg(number(null->at(0)))
+                            : tr("norm, most promoted tokens"));
     m_message->hide();
     m_caption->show();
     m_table->show();

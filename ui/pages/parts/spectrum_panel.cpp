@@ -155,7 +155,7 @@ void SpectrumPanel::show(const std::map<CircuitKind, std::vector<double>>& sigma
     }
     if (!brackets.empty())
         measures << tr(
-            "Bracketed: singular values within 1\u00a0% of their neighbours, which mean something only together");
+            "Brackets group singular values within 1\u00a0% of each other; only their joint subspace is meaningful.");
     m_look.yTitle = m_normalized ? tr("σ / σ₁") : tr("singular value σ");
     m_chart->setLook(m_look);
     m_chart->setMessage(workspace()->model()->circuits()

@@ -272,14 +272,14 @@ QString TokensPanel::heading() const
 {
     const QString token = workspace()->model()->tokenText(workspace()->selection()->token());
     if (m_isDirect)
-        return m_side == TableSide::Row ? tr("direct path: %1 → tokens said next").arg(token)
-                                        : tr("direct path: said next %1 ← tokens read").arg(token);
+        return m_side == TableSide::Row ? tr("Next tokens after %1, direct path").arg(token)
+                                        : tr("Tokens before %1, direct path").arg(token);
     if (m_kind == CircuitKind::FullQk)
-        return (m_side == TableSide::Row ? tr("reads: query %1 → key tokens").arg(token)
-                                         : tr("is read: key %1 ← query tokens").arg(token))
+        return (m_side == TableSide::Row ? tr("Keys that the query %1 attends to").arg(token)
+                                         : tr("Queries that attend to the key %1").arg(token))
             + offsetText(m_terms.offset);
-    return m_side == TableSide::Row ? tr("writes: source %1 → output tokens").arg(token)
-                                    : tr("is written: output %1 ← source tokens").arg(token);
+    return m_side == TableSide::Row ? tr("Outputs when attending to %1").arg(token)
+                                    : tr("Sources that promote the output %1").arg(token);
 }
 
 void TokensPanel::clear(const QString& message)

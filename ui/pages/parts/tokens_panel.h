@@ -55,7 +55,7 @@ private:
     void keep(const Question& question, const Answer& answer);
     void show(const Answer& answer);
     void clear(const QString& message);
-    QString heading() const; ///< "writes: ␣the → output tokens"
+    QString heading() const; ///< "Outputs when attending to ␣the"
     static Result<RowVector<double>> lineOf(const Question& question, const CircuitTerms& terms,
                                             const Circuits& circuits, const TokenSide& tokens);
     bool hasScores() const; ///< True if rows are judged by z-scores.

@@ -77,7 +77,7 @@ void OffsetTable::setOffset(int offset)
 
 QString OffsetTable::heading() const
 {
-    return tr("reads: query %1 → key tokens Δ = %2 places before it")
+    return tr("Keys that the query %1 attends to, Δ = %2 positions before it")
         .arg(workspace()->model()->tokenText(workspace()->selection()->token()))
         .arg(offset());
 }

@@ -34,8 +34,8 @@ void PromptPage::createLayout()
     m_panel->view()->setAccessibleName(tr("Attention of the head"));
     m_panel->view()->setCellShape(HeatmapView::CellShape::Square);
     m_panel->view()->colors()->proposeScale({ColorMap::Attention, 0, 1, ColorFit::Fixed});
-    m_hidesFirst->setToolTip(tr(
-        "Leaves out position 0, where heads rest that have nothing to do, and fits the colours to the others"));
+    m_hidesFirst->setToolTip(
+        tr("Hides position 0 (the attention sink) and rescales the colours to the rest"));
     m_weighs->setAccessibleName(tr("weigh by values"));
     m_weighs->setToolTip(tr(
         "Attention times ‖v W_O‖, the length of what the head moves from there: much attention to a position that it moves nothing from is faint"));

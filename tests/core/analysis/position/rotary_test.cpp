@@ -306,7 +306,8 @@ private slots:
         const ResultSet results = test::analysed(circuits, {"rotary"}, exactly());
         const ResultArray* map = results.find(folder + "energy_of_heads");
         QCOMPARE(map->shape, (std::vector<std::size_t>{12, 2})); // 2 layers of 6 heads, 4 / 2 frequencies
-        const auto& names = std::get<std::vector<std::string>>(map->attributes.at(map->axes[0].name() + " labels"));
+        const auto& names =
+            std::get<std::vector<std::string>>(map->attributes.at(map->axes[0].name() + " labels"));
         QCOMPARE(names.at(8), std::string("1.2"));
         const auto rows = test::numbers(results, folder + "energy_of_heads");
         const HeadWeights<double> w = circuits.weights().head<double>({1, 2});
