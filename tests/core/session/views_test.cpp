@@ -162,7 +162,8 @@ private slots:
         Session forged = m_session;
         for (ResultArray& array : forged.results.arrays)
             if (array.path == "tables/full_ov/ids")
-                array.axes = {Axis::Layer, Axis::Head, Axis::Rank}; // [1, 11, 2], and the head asked for is L1H2
+                array.axes = {Axis::Layer, Axis::Head,
+                              Axis::Rank}; // [1, 11, 2], and the head asked for is L1H2
         QVERIFY(failsWith(viewOf(forged, "tables/full_ov/ids", HeadId{1, 2}), ErrorCode::InvalidArgument,
                           "every head"));
         QVERIFY(isOk(viewOf(forged, "tables/full_ov/ids", std::nullopt)));
