@@ -88,7 +88,8 @@ std::vector<std::optional<ArrayPart>> cutSideBySide(const std::vector<const Resu
     for (const ResultArray* array : arrays) {
         const bool isNumbers =
             headAxes(*array, context.card) == HeadAxes::None && isPerLayer(*array, context.card);
-        parts.push_back(isAtLayer && isNumbers ? cutAtLayer(*array, context.head.layer) : cutAtHeads(*array, context));
+        parts.push_back(isAtLayer && isNumbers ? cutAtLayer(*array, context.head.layer)
+                                               : cutAtHeads(*array, context));
     }
     return parts;
 }
@@ -124,7 +125,8 @@ bool isTokenIds(const ResultArray& array)
 std::function<int(int)> tokensAlong(const ArrayPart& part, std::size_t dimension,
                                     const PictureContext& context)
 {
-    if (countsTokens(part.axis(dimension).axis()) && part.shape[dimension] == static_cast<std::size_t>(context.card.dVocab))
+    if (countsTokens(part.axis(dimension).axis())
+        && part.shape[dimension] == static_cast<std::size_t>(context.card.dVocab))
         return [](int index) { return index; };
     const auto results = context.results;
     const ResultArray* ids = idsBeside(part, dimension, *results);

@@ -182,9 +182,10 @@ private:
             shown[i] = rows <= chartContentsMostLines ? i : i * (rows - 1) / (chartContentsMostLines - 1);
         const HeadId head = m_context.head;
         const Axis axis = part.axis(0).axis();
-        const int selected = axis == Axis::Head || axis == Axis::Member ? head.head // members: of the selected layer
-            : axis == Axis::Layer                                       ? head.layer
-                                                                        : -1;
+        const int selected = axis == Axis::Head || axis == Axis::Member
+            ? head.head // members: of the selected layer
+            : axis == Axis::Layer ? head.layer
+                                  : -1;
         if (rows > chartContentsMostLines && selected >= 0 && static_cast<std::size_t>(selected) < rows) {
             const auto row = static_cast<std::size_t>(selected);
             const auto after = std::ranges::lower_bound(shown, row); // the last row is shown: there is one
@@ -197,7 +198,8 @@ private:
     /// Where the entries of one dimension stand on the x axis, and what they are called.
     std::vector<double> places(const ArrayPart& part, std::size_t dimension)
     {
-        const double first = part.axis(dimension) == Axis::SingularValue ? 1 : 0; // σ₁, as everybody counts them
+        const double first =
+            part.axis(dimension) == Axis::SingularValue ? 1 : 0; // σ₁, as everybody counts them
         std::vector<double> x(part.shape[dimension]);
         for (std::size_t i = 0; i < x.size(); ++i)
             x[i] = first + static_cast<double>(i);
