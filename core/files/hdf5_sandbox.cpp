@@ -1,4 +1,5 @@
 #include "core/files/hdf5_sandbox.h"
+#include "core/base/sanitized.h"
 
 #include <array>
 #include <cerrno>
@@ -11,14 +12,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <vector>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HEADWISE_SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HEADWISE_SANITIZED
-#endif
 
 namespace headwise::hdf5 {
 namespace {

@@ -1,3 +1,4 @@
+#include "core/base/sanitized.h"
 #include "core/checkpoint/weight_map.h"
 
 #include "tests/support/loaded.h"
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // All 12 769 take minutes under a sanitizer.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef HEADWISE_SANITIZED
 constexpr int everyNthSum = 25;
 #else
 constexpr int everyNthSum = 1;

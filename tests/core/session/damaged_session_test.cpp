@@ -1,3 +1,4 @@
+#include "core/base/sanitized.h"
 #include "core/files/hdf5.h"
 
 #include "core/session/session_file.h"
@@ -300,7 +301,7 @@ private slots:
         std::stringstream lines;
         lines << status.rdbuf();
         QVERIFY2(lines.str().find("NoNewPrivs:\t1") != std::string::npos, lines.str().c_str());
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(HEADWISE_SANITIZED)
         QVERIFY2(lines.str().find("Seccomp:\t2") != std::string::npos, lines.str().c_str());
 #endif
     }
