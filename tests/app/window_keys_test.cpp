@@ -374,7 +374,7 @@ private slots:
     void headingsOfTheOverviewOpenTheirPages()
     {
         Driver driver;
-        for (const auto& [begins, page] : {std::pair("reads:", "Tokens"),
+        for (const auto& [begins, page] : {std::pair("Keys that", "Tokens"),
                                            {"Singular values", "Spectrum"},
                                            {"Composition", "Composition"}}) {
             driver.show(QStringLiteral("Overview"));

@@ -31,10 +31,11 @@ QByteArray delimited(const FigureSource& source, const FigureSettings& settings,
 {
     QByteArray bytes;
     if (settings.provenanceInData) {
-        bytes += "# creator: " + figureCreator().toUtf8() + "\r\n# figure: " + source.figureTitle().toUtf8()
-            + "\r\n";
+        const QByteArray end = delimiter == Delimiter::Comma ? "\r\n" : "\n";
+        bytes += "# creator: " + figureCreator().toUtf8() + end + "# figure: " + source.figureTitle().toUtf8()
+            + end;
         for (const auto& [name, value] : source.provenance())
-            bytes += "# " + name.toUtf8() + ": " + QString(value).replace(u'\n', u' ').toUtf8() + "\r\n";
+            bytes += "# " + name.toUtf8() + ": " + QString(value).replace(u'\n', u' ').toUtf8() + end;
     }
     source.forEachDataRow([&](const QStringList& row) {
         std::vector<std::string> fields;

@@ -174,8 +174,8 @@ private slots:
         commented.provenanceInData = true;
         const QByteArray tsv = exported(*view(2, 3), commented, FigureFormat::Tsv, QStringLiteral("a.tsv"));
         QVERIFY(tsv.startsWith("# creator: Headwise "));
-        QVERIFY(tsv.contains("# head: L1H2\r\n"));
-        QVERIFY(tsv.contains("\t0\t0\t-1\r\n"));
+        QVERIFY(tsv.contains("# head: L1H2\n"));
+        QVERIFY(tsv.contains("\t0\t0\t-1\n"));
     }
 
     void theNumbersCanLieBesideThePicture()

@@ -63,6 +63,7 @@ SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
     , m_table(new TableFigure(this))
 {
     makeSecondary(m_caption);
+    m_caption->setWordWrap(true);
     makeSecondary(m_message);
     m_message->setWordWrap(true);
     m_message->setAlignment(Qt::AlignCenter);

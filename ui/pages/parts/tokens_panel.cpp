@@ -272,8 +272,8 @@ QString TokensPanel::heading() const
 {
     const QString token = workspace()->model()->tokenText(workspace()->selection()->token());
     if (m_isDirect)
-        return m_side == TableSide::Row ? tr("Next tokens after %1, direct path").arg(token)
-                                        : tr("Tokens before %1, direct path").arg(token);
+        return m_side == TableSide::Row ? tr("direct path: next tokens after %1").arg(token)
+                                        : tr("direct path: tokens before %1").arg(token);
     if (m_kind == CircuitKind::FullQk)
         return (m_side == TableSide::Row ? tr("Keys that the query %1 attends to").arg(token)
                                          : tr("Queries that attend to the key %1").arg(token))

@@ -125,7 +125,7 @@ private slots:
             all += wanted.size();
         }
         QVERIFY(all > 0);
-        QVERIFY(!said(opened, QStringLiteral("mean something only together")).isEmpty()
+        QVERIFY(!said(opened, QStringLiteral("only their joint subspace")).isEmpty()
                 || chart->brackets().empty());
     }
 
