@@ -207,7 +207,7 @@ private slots:
         auto* keys = journey.named<QTableView>(QStringLiteral("Keys at the offset"));
         for (int i = 0; i < 3; ++i)
             QTest::keyClick(slider, Qt::Key_Right);
-        const QString heading = QStringLiteral("Δ = 3 places before it");
+        const QString heading = QStringLiteral("Δ = 3 positions before it");
         journey.waitFor([&] { return journey.shows(heading) && keys->model()->rowCount() > 0; }, heading);
         const QString query = journey.labelWith(heading)
                                   .section(QStringLiteral("query "), 1)
