@@ -3,7 +3,6 @@
 #include "app/commands/support.h"
 #include "core/files/delimited.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <spdlog/fmt/fmt.h>
 

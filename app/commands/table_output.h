@@ -1,13 +1,11 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
+
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace headwise::app {
 

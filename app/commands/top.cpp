@@ -29,6 +29,7 @@ void printTop(const std::vector<MatrixEntry>& entries, const std::optional<Token
                                  TableColumn{"row_token", -20},    TableColumn{"column_id", 9, true},
                                  TableColumn{"column_token", -20}, TableColumn{"value", 13, true}};
     std::vector<std::vector<std::string>> rows;
+    rows.reserve(entries.size());
     for (const MatrixEntry& entry : entries)
         rows.push_back({std::to_string(rows.size() + 1), std::to_string(entry.row),
                         shownToken(tokenizer, entry.row), std::to_string(entry.col),

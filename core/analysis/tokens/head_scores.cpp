@@ -15,6 +15,7 @@ std::string eigenvaluesPath(CircuitKind kind)
 std::vector<ArraySpec> eigenvaluesArrays()
 {
     std::vector<ArraySpec> all;
+    all.reserve(circuitKinds.size());
     for (const CircuitKind kind : circuitKinds)
         all.push_back(
             {.path = eigenvaluesPath(kind),
