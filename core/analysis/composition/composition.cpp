@@ -249,7 +249,7 @@ Result<ResultSet> runComposition(const AnalysisContext& context, const Task& tas
         results.warn(
             "No two of the heads asked for are in different layers, so that no pair was composed; --one-end takes every pair with one end among them.");
     for (std::size_t mode = 0; mode < scores->size(); ++mode) {
-        ResultArray& array = results.put(compositionPath(mode), std::move((*scores)[mode]));
+        ResultArray& array = results.put(compositionPath(mode), (*scores)[mode]);
         array.nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));
         array.attributes["baseline"] = *array.nullMean;
     }

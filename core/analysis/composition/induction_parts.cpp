@@ -112,7 +112,7 @@ Result<RealNumbers> inductionPartsScoresOf(const Analysis& analysis, const Analy
         return results.error();
     warnings.insert(warnings.end(), results->warnings.begin(), results->warnings.end());
     RealNumbers scores = RealNumbers::perHead(context.circuits.config());
-    scores.values() = std::get<std::vector<double>>(std::move(results->arrays.front().values));
+    scores.values() = std::get<std::vector<double>>(results->arrays.front().values);
     return scores;
 }
 
