@@ -90,10 +90,12 @@ std::vector<ArraySpec> similarityArrays()
 }
 
 /// Puts the heads in cluster order, similar ones next to each other, as layer · n_heads + head. Skips heads without numbers.
-/// \param largest bound of the values \param isDistance if false, a larger value means more similar
+/// \param largest bound of the values
 void putLeaves(Results& results, const AnalysisContext& context, const Matrix<double>& values,
-               const std::string& name, double largest, bool isDistance)
+               const std::string& name, double largest)
 {
+    const bool isDistance =
+        name.starts_with("spectrum_distance"); // elsewhere a larger value means more similar
     const ModelConfig& config = context.circuits.config();
     const std::vector<HeadId> heads = selectedHeads(config, context.options);
     std::vector<Eigen::Index> rows;
@@ -119,14 +121,21 @@ void putLeaves(Results& results, const AnalysisContext& context, const Matrix<do
     array.attributes["heads"] = std::move(labels);
 }
 
+/// Null and definition that depend on the run.
+struct PairsOfTheRun {
+    Moments null;
+    std::string definition = {};
+};
+
 /// Puts the values of all pairs and the order of the heads by them.
-/// \param null NaN: unknown \param definition empty: that of the contract
+/// \param about null: NaN, unknown; definition: empty, that of the contract
 void putPairs(Results& results, const AnalysisContext& context, const Matrix<double>& values,
-              const std::string& name, const Moments& null, const std::string& definition = {})
+              const std::string& name, const PairsOfTheRun& about)
 {
+    const Moments& null = about.null;
     ResultArray& array = results.put(similarityFolder + name, allPairs(context, values));
-    if (!definition.empty())
-        array.definition = definition;
+    if (!about.definition.empty())
+        array.definition = about.definition;
     if (!std::isnan(null.mean))
         array.nullMean = null.mean;
     if (!std::isnan(null.deviation))
@@ -134,7 +143,7 @@ void putPairs(Results& results, const AnalysisContext& context, const Matrix<dou
     const ModelConfig& config = context.circuits.config();
     if (!array.range) // of the projection kernels
         array.range = std::pair(0.0, static_cast<double>(std::min(config.dModel, config.dHead)));
-    putLeaves(results, context, values, name, array.range->second, name.starts_with("spectrum_distance"));
+    putLeaves(results, context, values, name, array.range->second);
 }
 
 /// Returns σ/‖σ‖₂ of one circuit of every selected head, [singular value, heads].
@@ -244,13 +253,13 @@ Result<Done> putCircuits(Results& results, const AnalysisContext& context, const
         const auto cosines = circuitCosines(context, kind, task);
         if (!cosines)
             return cosines.error();
-        putPairs(results, context, *cosines, "cosine_" + name, {0, 1 / d});
+        putPairs(results, context, *cosines, "cosine_" + name, {{0, 1 / d}});
         putNearest(results, context, *cosines, name);
         const auto sigma = spectra(context, kind, task);
         if (!sigma)
             return sigma.error();
         putPairs(results, context, similarityDistances(*sigma), "spectrum_distance_" + name,
-                 {chance.mean(), chance.deviation()});
+                 {{chance.mean(), chance.deviation()}});
     }
     return Done{};
 }
@@ -265,7 +274,7 @@ Result<Done> putSubspaces(Results& results, const AnalysisContext& context, cons
         if (!kernels)
             return kernels.error();
         putPairs(results, context, *kernels, similarityParts[i].first,
-                 {width * width * share.mean, width * width * share.deviation});
+                 {{width * width * share.mean, width * width * share.deviation}});
     }
     return Done{};
 }
@@ -276,12 +285,13 @@ Result<Done> putTokens(Results& results, const AnalysisContext& context, const T
     if (!overlap)
         return overlap.error();
     putPairs(
-        results, context, overlap->jaccard, "token_jaccard", {overlap->jaccardOfChance, notComputed},
-        fmt::format(
-            "mean over {} tokens of |A ∩ B| / |A ∪ B|, A and B = the {} largest entries of the token's row of E W_OV W_U of both heads",
-            overlapTokens, context.options.tableSize));
+        results, context, overlap->jaccard, "token_jaccard",
+        {{overlap->jaccardOfChance, notComputed},
+         fmt::format(
+             "mean over {} tokens of |A ∩ B| / |A ∪ B|, A and B = the {} largest entries of the token's row of E W_OV W_U of both heads",
+             overlapTokens, context.options.tableSize)});
     putPairs(results, context, overlap->cka, "cka_ov",
-             {overlap->ckaOfChance.mean(), overlap->ckaOfChance.deviation()});
+             {{overlap->ckaOfChance.mean(), overlap->ckaOfChance.deviation()}});
     return Done{};
 }
 
