@@ -13,16 +13,12 @@ constexpr Eigen::Index selfContainedTokensPerBlock = 1024;
 template <typename Scalar>
 using RowMajor = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-ResultArray described(std::string path, std::vector<std::size_t> shape, ResultArray::Values values,
-                      std::vector<ArrayAxis> axes, std::string definition, std::string title)
+ResultArray named(std::string path, std::string title, std::string definition)
 {
     ResultArray array;
     array.path = std::move(path);
-    array.shape = std::move(shape);
-    array.values = std::move(values);
-    array.axes = std::move(axes);
-    array.definition = std::move(definition);
     array.title = std::move(title);
+    array.definition = std::move(definition);
     return array;
 }
 
@@ -104,24 +100,27 @@ Result<ResultSet> copied(const Circuits& circuits, const Task& task)
         return U.error();
     const ModelConfig& config = circuits.config();
     const std::size_t L = config.nLayers, H = config.nHeads, d = config.dModel, r = config.dHead;
+    const auto V = static_cast<std::size_t>(config.dVocab),
+               outputs = static_cast<std::size_t>(config.dVocabOut);
     const std::vector<ArrayAxis> down{Axis::Layer, Axis::Head, Axis::Residual, Axis::HeadDimension};
     const std::vector<ArrayAxis> up{Axis::Layer, Axis::Head, Axis::HeadDimension, Axis::Residual};
     Factors<Scalar> factors = std::move(read).value();
     ResultSet results;
-    results.arrays.push_back(
-        described("factors/qk/a", {L, H, d, r}, std::move(factors.qkA), down, "W_Q; QK = a b", "W_Q"));
-    results.arrays.push_back(described("factors/qk/b", {L, H, r, d}, std::move(factors.qkB), up,
-                                       "W_Kᵀ; QK = a b", "W_K transposed"));
-    results.arrays.push_back(
-        described("factors/ov/a", {L, H, d, r}, std::move(factors.ovA), down, "W_V; OV = a b", "W_V"));
-    results.arrays.push_back(
-        described("factors/ov/b", {L, H, r, d}, std::move(factors.ovB), up, "W_O; OV = a b", "W_O"));
-    results.arrays.push_back(described("embedding", {static_cast<std::size_t>(config.dVocab), d},
-                                       std::move(E).value(), {Axis::Token, Axis::Residual},
-                                       "W_E of the weights in use", "Embedding"));
-    results.arrays.push_back(described("unembedding", {d, static_cast<std::size_t>(config.dVocabOut)},
-                                       std::move(U).value(), {Axis::Residual, Axis::Token},
-                                       "W_U of the weights in use", "Unembedding"));
+    const auto add = [&results](ResultArray array, std::vector<std::size_t> shape,
+                                std::vector<ArrayAxis> axes, ResultArray::Values values) {
+        array.shape = std::move(shape);
+        array.axes = std::move(axes);
+        array.values = std::move(values);
+        results.arrays.push_back(std::move(array));
+    };
+    add(named("factors/qk/a", "W_Q", "W_Q; QK = a b"), {L, H, d, r}, down, std::move(factors.qkA));
+    add(named("factors/qk/b", "W_K transposed", "W_Kᵀ; QK = a b"), {L, H, r, d}, up, std::move(factors.qkB));
+    add(named("factors/ov/a", "W_V", "W_V; OV = a b"), {L, H, d, r}, down, std::move(factors.ovA));
+    add(named("factors/ov/b", "W_O", "W_O; OV = a b"), {L, H, r, d}, up, std::move(factors.ovB));
+    add(named("embedding", "Embedding", "W_E of the weights in use"), {V, d}, {Axis::Token, Axis::Residual},
+        std::move(E).value());
+    add(named("unembedding", "Unembedding", "W_U of the weights in use"), {d, outputs},
+        {Axis::Residual, Axis::Token}, std::move(U).value());
     return results;
 }
 

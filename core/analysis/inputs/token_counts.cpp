@@ -257,7 +257,7 @@ Result<ReadCounts<TokenCounts>> readVector(const std::filesystem::path& path, co
             return wrongCounts(path, fmt::format("token {} has {}", id, fault));
     }
     return ReadCounts<TokenCounts>{
-        std::make_shared<const TokenCounts>(path.filename().string(), std::move(*numbers)), {}};
+        std::make_shared<const TokenCounts>(path.filename().string(), std::move(numbers).value()), {}};
 }
 
 } // namespace

@@ -318,16 +318,17 @@ Result<ResultSet> runFolding(const AnalysisContext& context, const Task& task)
     auto stages = stagesOf(weights, withoutProgress(task));
     if (!stages)
         return stages.error();
-    auto means = writingMeans(stages->front(), weights, task);
-    if (!means)
-        return means.error();
+    auto found = writingMeans(stages->front(), weights, task);
+    if (!found)
+        return found.error();
+    auto means = std::move(found).value();
     const auto rows = FoldingReport(context, std::move(stages).value()).run(task);
     if (!rows)
         return rows.error();
     Results results = resultsOf(context, foldingArrays());
     putNorms(results, *rows);
-    results.put(foldingAt("mean"), std::move(means->after)).attributes["labels"] = means->labels;
-    results.put(foldingAt("mean_raw"), std::move(means->before)).attributes["labels"] = means->labels;
+    results.put(foldingAt("mean"), std::move(means.after)).attributes["labels"] = means.labels;
+    results.put(foldingAt("mean_raw"), std::move(means.before)).attributes["labels"] = means.labels;
     putSteps(results, weights.plan());
     if (weights.config().nExperts > 0)
         results.warn(

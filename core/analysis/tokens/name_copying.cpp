@@ -181,18 +181,24 @@ struct NameScores {
     }
 };
 
+/// Scores of the two signs of OV.
+struct SignedScores {
+    NameScores raised, lowered;
+};
+
 /// \param outputs number of tokens that a name is ranked among
-void putNameCopying(Results& results, const NameScores& raised, const NameScores& lowered,
-                    const NameTokens& names, const AnalysisContext& context, double outputs)
+void putNameCopying(Results& results, const SignedScores& scores, const NameTokens& names,
+                    const AnalysisContext& context, double outputs)
 {
+    const auto& [raised, lowered] = scores;
     const double p = std::min(1.0, top / outputs);
-    for (const auto& [name, scores] : {std::pair("score", &raised), std::pair("negative_score", &lowered)}) {
-        ResultArray& array = results.put(nameCopyingAt(name), scores->score);
+    for (const auto& [name, side] : {std::pair("score", &raised), std::pair("negative_score", &lowered)}) {
+        ResultArray& array = results.put(nameCopyingAt(name), side->score);
         array.nullMean = p;
         array.nullDeviation = std::sqrt(p * (1 - p) / static_cast<double>(names.ids.size()));
     }
-    for (const auto& [name, scores] : {std::pair("ranks", &raised), std::pair("negative_ranks", &lowered)}) {
-        ResultArray& array = results.put(nameCopyingAt(name), scores->ranks);
+    for (const auto& [name, side] : {std::pair("ranks", &raised), std::pair("negative_ranks", &lowered)}) {
+        ResultArray& array = results.put(nameCopyingAt(name), side->ranks);
         array.nullMean = (outputs - 1) / 2;
         array.nullDeviation = outputs / std::sqrt(12.0);
         array.attributes["labels"] = names.names;
@@ -214,8 +220,8 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
     const Matrix<double> x = afterFirstMlp(context.circuits.weights(), names.ids);
     const Matrix<double> ofBias = logitsOfNormBias(context);
     const std::vector<bool> unused = sizedMarks(context.options.unusedTokens, context.tokens->W_U.cols());
-    NameScores up(context.circuits.config(), names.ids.size());
-    NameScores down = up;
+    const NameScores none(context.circuits.config(), names.ids.size());
+    SignedScores scores{none, none};
     const auto done = forEachHead(context, task, "name copying", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
         const Readout read = readout(context, x * weights.W_V, weights.W_O, ofBias);
@@ -228,8 +234,8 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
             return lowered.error();
         if (weights.W_V.isZero(0) || weights.W_O.isZero(0))
             return Done{}; // scores of a zero circuit are NaN
-        up.set(head, *raised);
-        down.set(head, *lowered);
+        scores.raised.set(head, *raised);
+        scores.lowered.set(head, *lowered);
         return Done{};
     });
     if (!done)
@@ -242,7 +248,7 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
     }
     const double outputs =
         static_cast<double>(context.tokens->W_U.cols() - std::count(unused.begin(), unused.end(), true));
-    putNameCopying(results, up, down, names, context, outputs);
+    putNameCopying(results, scores, names, context, outputs);
     return std::move(results).finish();
 }
 

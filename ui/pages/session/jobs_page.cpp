@@ -8,7 +8,6 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QListWidget>
-#include <QPointer>
 #include <QScrollArea>
 #include <QTimer>
 #include <QToolButton>
@@ -58,10 +57,9 @@ JobsPage::JobsPage(Workspace* workspace, QWidget* parent)
 
     const JobBoard& board = JobBoard::instance();
     connect(&board, &JobBoard::started, this, [this](Job* job) {
-        const QPointer<Job> alive(job);
-        QTimer::singleShot(shortest, this, [this, alive] {
-            if (alive && alive->isRunning())
-                showJob(alive);
+        QTimer::singleShot(shortest, this, [this, job] {
+            if (JobBoard::instance().running().contains(job))
+                showJob(job);
         });
     });
     connect(&board, &JobBoard::ended, this, &JobsPage::noteEnd);
