@@ -14,11 +14,6 @@ Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, co
     return tokenizer.error();
 }
 
-std::string shownToken(const std::optional<Tokenizer>& tokenizer, int id)
-{
-    return tokenizer ? tokenizer->shown(id) : "#" + std::to_string(id);
-}
-
 std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dVocab)
 {
     std::vector<bool> unused;

@@ -15,9 +15,6 @@ namespace headwise::app {
 /// Errors: the others of openTokenizer().
 Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, const ModelWeights& weights);
 
-/// Returns the token as shown; "#ID" without a tokenizer.
-std::string shownToken(const std::optional<Tokenizer>& tokenizer, int id);
-
 /// True for an id without a token; empty without a tokenizer.
 std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dVocab);
 

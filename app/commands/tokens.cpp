@@ -37,11 +37,12 @@ void printTokens(const TokenEnds& ends, const TokenSource& source, TableFormat f
     constexpr std::array columns{TableColumn{"end", -7}, TableColumn{"rank", 4, true},
                                  TableColumn{"id", 7, true}, TableColumn{"token", -20},
                                  TableColumn{"value", 13, true}};
+    const Tokenizer* tokenizer = source.tokenizer ? &*source.tokenizer : nullptr;
     std::vector<std::vector<std::string>> rows;
     const auto list = [&](const char* end, const std::vector<TokenEntry>& entries) {
         for (std::size_t i = 0; i < entries.size(); ++i) {
             const auto [id, value] = entries[i];
-            rows.push_back({end, std::to_string(i + 1), std::to_string(id), shownToken(source.tokenizer, id),
+            rows.push_back({end, std::to_string(i + 1), std::to_string(id), shownToken(tokenizer, id),
                             source.isDouble ? shortestText(value) : shortestText(static_cast<float>(value))});
         }
     };

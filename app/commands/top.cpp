@@ -22,8 +22,7 @@ struct TopOptions : CircuitArguments {
     std::size_t count = 0;
 };
 
-void printTop(const std::vector<MatrixEntry>& entries, const std::optional<Tokenizer>& tokenizer,
-              TableFormat format)
+void printTop(const std::vector<MatrixEntry>& entries, const Tokenizer* tokenizer, TableFormat format)
 {
     constexpr std::array columns{TableColumn{"rank", 6, true},     TableColumn{"row_id", 7, true},
                                  TableColumn{"row_token", -20},    TableColumn{"column_id", 9, true},
@@ -65,7 +64,7 @@ Result<int> top(const TopOptions& options, const Task& task)
                                        (*weights)->original().file());
     if (!entries)
         return entries.error();
-    printTop(*entries, *tokenizer, options.format);
+    printTop(*entries, *tokenizer ? &**tokenizer : nullptr, options.format);
     return 0;
 }
 

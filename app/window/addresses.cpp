@@ -3,6 +3,7 @@
 #include "app/window/opening.h"
 #include "app/window/pages.h"
 #include "core/analysis/catalogue.h"
+#include "core/tokenizer/token_text.h"
 #include "ui/base/text.h"
 #include "ui/pages/matrix/heatmap_page.h"
 
@@ -145,7 +146,7 @@ std::string Addresses::tokenReference(int token) const
     const auto tokenizer = m_workspace->model()->tokenizer();
     const std::string shown = m_workspace->model()->tokenText(token).toStdString();
     const Result<int> found = tokenizer ? tokenizer->find(shown) : Result<int>(token);
-    return found && *found == token ? shown : '#' + std::to_string(token); // Several may read the same.
+    return found && *found == token ? shown : shownId(token); // Several may read the same.
 }
 
 void Addresses::copyReference()

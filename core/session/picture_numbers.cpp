@@ -2,6 +2,7 @@
 
 #include "core/results/array_cut.h"
 #include "core/results/table_file.h"
+#include "core/tokenizer/token_text.h"
 
 #include <algorithm>
 #include <array>
@@ -237,7 +238,7 @@ std::string tokenText(const Session& session, int id)
 {
     return id >= 0 && static_cast<std::size_t>(id) < session.tokens.size()
         ? session.tokens[static_cast<std::size_t>(id)]
-        : "#" + std::to_string(id);
+        : shownId(id);
 }
 
 } // namespace headwise

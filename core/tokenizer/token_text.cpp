@@ -73,6 +73,11 @@ std::string shownSpecialToken(std::string_view content)
     return tokenTextShown(content, Spaces::Verbatim);
 }
 
+std::string shownId(int id)
+{
+    return "#" + std::to_string(id);
+}
+
 std::string shownUnused(int id)
 {
     return "[unused " + std::to_string(id) + "]";

@@ -17,6 +17,9 @@ std::string shownToken(std::string_view rawBytes);
 /// Returns a special token's own text, with controls written as in shownToken.
 std::string shownSpecialToken(std::string_view content);
 
+/// Returns "#17", the text of any token without a tokenizer.
+std::string shownId(int id);
+
 /// Returns "[unused 50300]", the text of an id without a token.
 std::string shownUnused(int id);
 

@@ -331,4 +331,9 @@ Result<int> Tokenizer::find(std::string_view query) const
                  "There is no token '" + shownSpecialToken(query) + "'." + m_tables->suggestion(query)};
 }
 
+std::string shownToken(const Tokenizer* tokenizer, int id)
+{
+    return tokenizer ? tokenizer->shown(id) : shownId(id);
+}
+
 } // namespace headwise

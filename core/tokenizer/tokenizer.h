@@ -75,4 +75,7 @@ private:
     std::shared_ptr<const Tables> m_tables;
 };
 
+/// Returns the token as shown; without a tokenizer (null), "#17".
+std::string shownToken(const Tokenizer* tokenizer, int id);
+
 } // namespace headwise

@@ -57,9 +57,7 @@ QString bannerText(const OpenModel& model)
 
 QString OpenModel::tokenText(int token) const
 {
-    if (!m_tokenizer)
-        return QStringLiteral("#%1").arg(token);
-    return text(m_tokenizer->shown(token));
+    return text(shownToken(m_tokenizer.get(), token));
 }
 
 Processing OpenModel::processing() const

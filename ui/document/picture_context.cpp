@@ -9,7 +9,7 @@ PictureContext pictureContext(const Workspace& workspace)
 {
     // Shares the tokenizer: figures that a job writes outlive the selection they were recorded at.
     const auto tokenText = [tokenizer = workspace.model()->tokenizer()](int id) {
-        return tokenizer ? text(tokenizer->shown(id)) : QStringLiteral("#%1").arg(id);
+        return text(shownToken(tokenizer.get(), id));
     };
     return {.results = workspace.model()->results(),
             .card = workspace.model()->isOpen() ? workspace.model()->card() : ModelCard{},

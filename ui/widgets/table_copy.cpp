@@ -1,5 +1,6 @@
 #include "ui/widgets/table_copy.h"
 
+#include "core/tokenizer/token_text.h"
 #include "core/tokenizer/tokenizer.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
@@ -95,8 +96,7 @@ void addTokenCopies(QMenu* menu, QWidget* view, const QPoint& position, const To
     const bool isText = !bytes.isEmpty() && bytes.isValidUtf8();
     add(QCoreApplication::translate("Tables", "Copy token"),
         isText ? QString::fromUtf8(bytes) : cell.data().toString());
-    add(QCoreApplication::translate("Tables", "Copy token #%1").arg(id.toInt()),
-        QStringLiteral("#%1").arg(id.toInt()));
+    add(QCoreApplication::translate("Tables", "Copy token #%1").arg(id.toInt()), text(shownId(id.toInt())));
     menu->addSeparator();
 }
 

@@ -4,6 +4,7 @@
 #include "core/analysis/prompt/residual_parts.h"
 #include "core/analysis/selected_heads.h"
 #include "core/circuits/token_table.h"
+#include "core/tokenizer/tokenizer.h"
 #include "core/model/families/attention_parts.h"
 #include "core/model/families/layer_parts.h"
 #include "core/model/merges.h"
@@ -298,10 +299,12 @@ Result<ResultSet> runLogitAttributionAs(const AnalysisContext& context, const Ta
     Attribution<Scalar> attribution(context, *run);
     if (const auto done = attribution.split(task); !done)
         return done.error();
-    std::vector<Target> targets{{{token}, tokenLabel(inputs, token), ""}};
+    std::vector<Target> targets{{{token}, shownToken(inputs.tokenizer.get(), token), ""}};
     if (token != top)
         targets.push_back(
-            {{token, top}, tokenLabel(inputs, token) + " − " + tokenLabel(inputs, top), "_difference"});
+            {{token, top},
+             shownToken(inputs.tokenizer.get(), token) + " − " + shownToken(inputs.tokenizer.get(), top),
+             "_difference"});
     Results results = resultsOf(context, logitAttributionArrays());
     for (const Target& target : targets) {
         attribution.add(target, results);
@@ -312,7 +315,7 @@ Result<ResultSet> runLogitAttributionAs(const AnalysisContext& context, const Ta
     addLens(context, *lens, token, results);
     results.put(logitAttributionFolder + "target", std::vector<std::int32_t>{token, top});
     for (ResultArray& array : results.arrays())
-        array.attributes["token"] = tokenLabel(inputs, token);
+        array.attributes["token"] = shownToken(inputs.tokenizer.get(), token);
     return std::move(results).finish();
 }
 

@@ -13,17 +13,12 @@ int promptLength(const ModelConfig& config, const AnalysisOptions& options)
                                          : static_cast<int>(options.inputs.prompt.size());
 }
 
-std::string tokenLabel(const AnalysisInputs& inputs, int id)
-{
-    return inputs.tokenizer ? inputs.tokenizer->shown(id) : "#" + std::to_string(id);
-}
-
 std::vector<std::string> promptLabels(const AnalysisInputs& inputs)
 {
     std::vector<std::string> labels;
     labels.reserve(inputs.prompt.size());
     for (const int id : inputs.prompt)
-        labels.push_back(tokenLabel(inputs, id));
+        labels.push_back(shownToken(inputs.tokenizer.get(), id));
     return labels;
 }
 

@@ -12,8 +12,6 @@ namespace headwise {
 /// Returns the number of prompt tokens. Without a prompt, returns the length that cost estimates assume: min(64, n_ctx).
 int promptLength(const ModelConfig& config, const AnalysisOptions& options);
 
-/// Returns the shown form of a token, "#ID" without a tokenizer.
-std::string tokenLabel(const AnalysisInputs& inputs, int id);
 /// Returns the labels of the prompt tokens, for the axes.
 std::vector<std::string> promptLabels(const AnalysisInputs& inputs);
 

@@ -1,6 +1,7 @@
 #include "ui/pages/analyses/direction_input.h"
 
 #include "core/analysis/inputs/direction_source.h"
+#include "core/tokenizer/token_text.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 
@@ -72,7 +73,7 @@ void DirectionInput::suggest()
         return;
     const auto tokenizer = m_workspace->model()->tokenizer();
     m_suggested = tokenizer ? text(tokenizer->decode(std::vector<int>{m_workspace->selection()->token()}))
-                            : QStringLiteral("#%1").arg(m_workspace->selection()->token());
+                            : text(shownId(m_workspace->selection()->token()));
     m_to->setText(m_suggested);
 }
 
