@@ -28,7 +28,7 @@ using namespace headwise::ui;
 
 namespace {
 
-constexpr int patience = 60000; // ms, on a loaded machine
+using test::patience;
 
 template <typename... Kinds>
 bool isOneOf(const QObject* object)

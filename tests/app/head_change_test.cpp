@@ -13,7 +13,7 @@ using test::WindowDriver;
 
 namespace {
 
-struct Driver : WindowDriver {
+struct HeadChangeDriver : WindowDriver {
     QAction* starting(const QString& words)
     {
         for (QAction* action : window.findChildren<QAction*>())
@@ -50,7 +50,7 @@ private slots:
 
     void aComponentIsTakenOutAndComesBack()
     {
-        Driver driver;
+        HeadChangeDriver driver;
         driver.openDemo();
         driver.workspace().selection()->setHead({1, 5});
         driver.workspace().selection()->setDirection({CircuitKind::Ov, 2, 1});
@@ -74,14 +74,14 @@ private slots:
         QVERIFY(std::abs(values[at + 2] - after[2]) < 1e-5 * after[0]);
 
         emit driver.banner()->linkActivated(QStringLiteral("undo-head-changes"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.banner()->isHidden(), WindowDriver::patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.banner()->isHidden(), test::patience);
         driver.waitForAnalyses();
         QCOMPARE(driver.spectrum({1, 5}), before);
     }
 
     void aVirtualHeadStandsInTheLaterOnesPlace()
     {
-        Driver driver;
+        HeadChangeDriver driver;
         driver.openDemo();
         driver.workspace().selection()->setHead({1, 5});
         QAction* chain = driver.starting(QStringLiteral("As virtual head"));

@@ -25,7 +25,7 @@ using test::WindowDriver;
 
 namespace {
 
-constexpr int patience = 60000; // ms, on a loaded machine
+using test::patience;
 
 /// Presses a button of the window's next question and records its text.
 class Answer {

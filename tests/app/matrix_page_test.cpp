@@ -32,13 +32,13 @@ using namespace headwise::ui;
 
 namespace {
 
-constexpr int patience = 20000; // ms, on a loaded machine
+using test::patience;
 
-class Driver {
+class MatrixDriver {
 public:
     app::MainWindow window;
 
-    Driver()
+    MatrixDriver()
     {
         window.resize(1360, 860);
         window.show();
@@ -90,7 +90,7 @@ private slots:
 
     void allTokensAreShownAndReadExactly()
     {
-        Driver driver;
+        MatrixDriver driver;
         driver.showAllTokens();
         const int V = driver.window.workspace()->model()->card().dVocab;
         QCOMPARE(driver.view->scene().tiles->rows(), Eigen::Index{V});
@@ -123,7 +123,7 @@ private slots:
     void theLimitsFitWhatIsShownInAnyWindow()
     {
         for (const QSize size : {QSize(1360, 860), QSize(1200, 700)}) {
-            Driver driver;
+            MatrixDriver driver;
             driver.window.resize(size);
             driver.showAllTokens();
             (void)driver.window.grab();
@@ -138,7 +138,7 @@ private slots:
 
     void theLineUnderThePictureHasTheNumbersOfAllEntries()
     {
-        Driver driver;
+        MatrixDriver driver;
         QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix() != nullptr, patience);
         const Circuits& circuits = *driver.window.workspace()->model()->circuits();
         const HeadId head = driver.window.workspace()->selection()->head();
@@ -166,7 +166,7 @@ private slots:
 
     void allTokensStandByClusterAndByCount()
     {
-        Driver driver;
+        MatrixDriver driver;
         driver.showAllTokens();
         Workspace& workspace = *driver.window.workspace();
         AnalysisInputs inputs = workspace.runs()->inputs();
@@ -189,7 +189,7 @@ private slots:
 
     void theChoicesOfThePageAreThoseOfThePicture()
     {
-        Driver driver;
+        MatrixDriver driver;
         driver.showAllTokens();
         driver.choose(QStringLiteral("mean"));
         QCOMPARE(driver.view->scene().aggregate, Aggregate::Mean);
@@ -209,7 +209,7 @@ private slots:
 
     void anotherHeadTakesItsPlaceWithoutABlankFrame()
     {
-        Driver driver;
+        MatrixDriver driver;
         driver.showAllTokens();
         const auto before = driver.view->scene().tiles;
         driver.window.workspace()->selection()->setHead({0, 2});
@@ -223,7 +223,7 @@ private slots:
 
     void theDirectPathIsShownForTheTokensOfAText()
     {
-        Driver driver;
+        MatrixDriver driver;
         driver.choose(QStringLiteral("direct path"));
         QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix() != nullptr, patience);
         const auto tokens = driver.window.workspace()->model()->tokens();
@@ -259,7 +259,7 @@ private slots:
     // The head's attention between four words by their embeddings alone, which includes the scale and b_Q.
     void aSoftmaxOfFullQkIsThatOfTheScores()
     {
-        Driver driver;
+        MatrixDriver driver;
         const Workspace& workspace = *driver.window.workspace();
         auto* text = driver.page->findChild<QLineEdit*>();
         driver.choose(QStringLiteral("full QK"));
@@ -320,7 +320,7 @@ private slots:
 
     void allTokensCanStandInAnotherOrder()
     {
-        Driver driver;
+        MatrixDriver driver;
         driver.showAllTokens();
         const auto before = driver.view->scene().tiles;
         driver.choose(QStringLiteral("by norm"));

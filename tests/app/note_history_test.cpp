@@ -15,8 +15,8 @@ using test::WindowDriver;
 
 namespace {
 
-struct Driver : WindowDriver {
-    Driver()
+struct NoteDriver : WindowDriver {
+    NoteDriver()
     {
         activate();
         openDemo();
@@ -39,25 +39,25 @@ private slots:
 
     void notesAndBookmarksAreTakenBack()
     {
-        Driver driver;
+        NoteDriver driver;
         Workspace& workspace = driver.workspace();
         const auto bookmarks = [&] { return workspace.notebook()->bookmarks(); };
         for (const HeadId head : {HeadId{0, 1}, HeadId{1, 5}, HeadId{1, 2}}) {
             workspace.selection()->setHead(head);
-            Driver::press(Qt::Key_D, Qt::ControlModifier);
+            NoteDriver::press(Qt::Key_D, Qt::ControlModifier);
         }
         const QList<HeadId> all = bookmarks();
         QCOMPARE(all, (QList<HeadId>{{0, 1}, {1, 5}, {1, 2}}));
         workspace.selection()->setHead({0, 1});
-        Driver::press(Qt::Key_D, Qt::ControlModifier);
+        NoteDriver::press(Qt::Key_D, Qt::ControlModifier);
         QCOMPARE(bookmarks(), (QList<HeadId>{{1, 5}, {1, 2}}));
         workspace.selection()->setHead({1, 0});
-        Driver::press(Qt::Key_Z, Qt::ControlModifier);
+        NoteDriver::press(Qt::Key_Z, Qt::ControlModifier);
         QCOMPARE(bookmarks(), all); // in the old order
         QCOMPARE(workspace.selection()->head(), (HeadId{0, 1}));
-        Driver::press(Qt::Key_Z, Qt::ControlModifier);
+        NoteDriver::press(Qt::Key_Z, Qt::ControlModifier);
         QCOMPARE(bookmarks(), (QList<HeadId>{{0, 1}, {1, 5}}));
-        Driver::press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+        NoteDriver::press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
         QCOMPARE(bookmarks(), all);
 
         workspace.selection()->setHead({0, 4});
@@ -66,29 +66,29 @@ private slots:
         workspace.selection()->setHead({0, 5});
         QTest::keyClicks(driver.note, QStringLiteral("copies"));
         workspace.selection()->setHead({0, 4}); // the field forgets what was typed; the window does not
-        Driver::press(Qt::Key_Z, Qt::ControlModifier);
+        NoteDriver::press(Qt::Key_Z, Qt::ControlModifier);
         QCOMPARE(workspace.notebook()->note({0, 5}), QString());
         QCOMPARE(workspace.notebook()->note({0, 4}), QStringLiteral("looks back"));
-        Driver::press(Qt::Key_Z, Qt::ControlModifier);
+        NoteDriver::press(Qt::Key_Z, Qt::ControlModifier);
         QCOMPARE(workspace.notebook()->note({0, 4}), QString());
         QCOMPARE(driver.note->toPlainText(), QString());
-        Driver::press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+        NoteDriver::press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
         QCOMPARE(driver.note->toPlainText(), QStringLiteral("looks back"));
         QCOMPARE(bookmarks(), all);
 
         QSignalSpy opened(workspace.model(), &OpenModel::opened);
         workspace.opener()->openModel(
             {HEADWISE_DEMO_MODEL, std::nullopt, {}}); // another model has other notes
-        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, WindowDriver::patience);
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, test::patience);
         QVERIFY(!workspace.notebook()->history()->canUndo());
         QVERIFY(bookmarks().isEmpty());
-        Driver::press(Qt::Key_Z, Qt::ControlModifier);
+        NoteDriver::press(Qt::Key_Z, Qt::ControlModifier);
         QVERIFY(bookmarks().isEmpty());
     }
 
     void bookmarksAreOpenedByKeys()
     {
-        Driver driver;
+        NoteDriver driver;
         auto* list = driver.window.findChild<QListWidget*>();
         const auto* star = driver.note->parentWidget()->findChild<QToolButton*>();
         const auto drawn = [star] { return star->icon().pixmap(24, 24).toImage(); };
@@ -102,11 +102,11 @@ private slots:
         driver.workspace().selection()->setHead({0, 0});
         QCOMPARE(drawn(), empty);
         list->setFocus();
-        Driver::press(Qt::Key_Home);
-        Driver::press(Qt::Key_Return);
+        NoteDriver::press(Qt::Key_Home);
+        NoteDriver::press(Qt::Key_Return);
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 1}));
-        Driver::press(Qt::Key_Down);
-        Driver::press(Qt::Key_Return);
+        NoteDriver::press(Qt::Key_Down);
+        NoteDriver::press(Qt::Key_Return);
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
         test::discardNotes(driver.window);
     }

@@ -24,7 +24,7 @@ using test::WindowDriver;
 
 namespace {
 
-constexpr int patience = WindowDriver::patience;
+using test::patience;
 
 QStringList shownTokens(const QTableView* table)
 {

@@ -31,7 +31,7 @@ private slots:
         driver.waitForAnalyses();
         for (int i = 0; i < driver.tabs()->count(); ++i) {
             driver.tabs()->setCurrentIndex(i);
-            QVERIFY(QTest::qWaitFor([&] { return isSettled(driver.window); }, WindowDriver::patience));
+            QVERIFY(QTest::qWaitFor([&] { return isSettled(driver.window); }, test::patience));
             const QString page = driver.tabs()->tabText(i) + QStringLiteral(": ");
             // A label gets its height one layout after its width.
             QTRY_VERIFY2(cutLabels(driver.window).isEmpty(),

@@ -24,7 +24,7 @@ using test::WindowDriver;
 
 namespace {
 
-constexpr int patience = 60000; // ms, on a loaded machine
+using test::patience;
 
 /// Counts how often a picture named in markup is opened.
 class Bait {

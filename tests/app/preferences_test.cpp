@@ -23,7 +23,7 @@ using namespace headwise::app;
 
 namespace {
 
-constexpr int patience = 60000; // ms, on a loaded machine
+using test::patience;
 
 /// The control with this accessible name, as a screen reader finds it.
 template <typename Control>

@@ -15,7 +15,7 @@ using namespace headwise::test;
 
 namespace {
 
-constexpr int patience = 300'000; // ms, on a loaded machine
+constexpr int resumePatience = 300'000; // ms, on a loaded machine
 
 bool haveSameValues(const ResultArray& a, const ResultArray& b)
 {
@@ -175,7 +175,7 @@ private:
         QProcess process;
         process.setProcessEnvironment(quietEnvironment(m_folder.path()));
         process.start(QStringLiteral(HEADWISE_BINARY), command(output));
-        QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(output + ".partial"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(output + ".partial"), resumePatience);
         process.kill();
         QVERIFY(process.waitForFinished());
         QCOMPARE(process.exitStatus(), QProcess::CrashExit); // it had not ended

@@ -20,7 +20,7 @@ using test::WindowDriver;
 
 namespace {
 
-constexpr int patience = 60000; // ms, on a loaded machine
+using test::patience;
 
 /// Keeps all job threads busy during its lifetime, so that a save takes as long.
 class SlowDisk {

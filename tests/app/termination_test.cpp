@@ -20,7 +20,7 @@ using namespace headwise;
 
 namespace {
 
-constexpr int patience = 60000; // ms, on a loaded machine
+using test::patience;
 
 /// The program to be ended: a note is typed and, if requested, the disk does not answer.
 int runChild(int argc, char** argv)
@@ -193,5 +193,5 @@ int runTermination(int argc, char** argv)
 }
 } // namespace
 
-HEADWISE_TEST_MAIN(runTermination)
+HEADWISE_TEST_MAIN(TerminationTest, runTermination)
 #include "termination_test.moc"

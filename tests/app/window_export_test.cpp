@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int patience = 20000; // ms, on a loaded machine
+using test::patience;
 
 QByteArray contents(const QString& path)
 {

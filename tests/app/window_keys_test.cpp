@@ -33,10 +33,10 @@ using test::WindowDriver;
 
 namespace {
 
-constexpr int patience = WindowDriver::patience;
+using test::patience;
 
-struct Driver : WindowDriver {
-    Driver()
+struct KeysDriver : WindowDriver {
+    KeysDriver()
     {
         activate();
         openDemo();
@@ -77,7 +77,7 @@ private slots:
 
     void theKeysAreReadBesideTheWindow()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.trigger(QStringLiteral("Keys and views"));
         const QPointer<QDialog> dialog = driver.window.findChild<QDialog*>(QStringLiteral("help"));
         QVERIFY(dialog && dialog->isVisible() && !dialog->isModal());
@@ -90,7 +90,7 @@ private slots:
 
     void aCellOfTheAttentionLeadsToWhatMadeItsScore()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.workspace().selection()->setHead({1, 5});
         driver.show(QStringLiteral("Prompt"));
         HeatmapView* pattern = nullptr;
@@ -101,7 +101,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(pattern->matrix(), patience);
         pattern->zoom()->setCurrentCell(9, 2);
         pattern->setFocus();
-        Driver::press(Qt::Key_Return);
+        KeysDriver::press(Qt::Key_Return);
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Analyses"));
         QTRY_VERIFY_WITH_TIMEOUT(
             driver.workspace().model()->results()->find("analyses/score_sources/components"), patience);
@@ -113,7 +113,7 @@ private slots:
 
     void theHeadIsForgottenWithTheModel()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.workspace().selection()->setHead({0, 7});
         QLineEdit* head = nullptr;
         for (auto* field : driver.window.findChildren<QLineEdit*>())
@@ -127,7 +127,7 @@ private slots:
 
     void theReferenceIsMarkedAndClearedInTheMenu()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.workspace().selection()->setHead({1, 3});
         driver.trigger(QStringLiteral("Use as reference head"));
         QCOMPARE(driver.workspace().selection()->reference(), std::optional(HeadId{1, 3}));
@@ -142,95 +142,95 @@ private slots:
 
     void digitsOpenPagesButZeroInAPictureShowsAllOfIt()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.grid->setFocus();
-        Driver::press(Qt::Key_3);
+        KeysDriver::press(Qt::Key_3);
         QCOMPARE(driver.tabs()->currentIndex(), 2);
         auto* matrix = driver.shown<HeatmapView>();
         QTRY_VERIFY_WITH_TIMEOUT(!matrix->isEmpty(), patience);
         matrix->setFocus();
-        Driver::press(Qt::Key_Plus);
+        KeysDriver::press(Qt::Key_Plus);
         QVERIFY(matrix->state().zoomX > 1);
-        Driver::press(Qt::Key_Minus);
+        KeysDriver::press(Qt::Key_Minus);
         QCOMPARE(matrix->state().zoomX, 1.0);
-        Driver::press(Qt::Key_Plus);
-        Driver::press(Qt::Key_0);
+        KeysDriver::press(Qt::Key_Plus);
+        KeysDriver::press(Qt::Key_0);
         QCOMPARE(matrix->state().zoomX, 1.0);
         QCOMPARE(driver.tabs()->currentIndex(), 2);
         driver.grid->setFocus();
-        Driver::press(Qt::Key_Plus);
-        Driver::press(Qt::Key_0);
+        KeysDriver::press(Qt::Key_Plus);
+        KeysDriver::press(Qt::Key_0);
         QCOMPARE(driver.grid->state().zoomX, 1.0);
         QCOMPARE(driver.tabs()->currentIndex(), 2);
         driver.heads->findChild<QTableView*>()->setFocus(); // no picture: the digit is the window's
-        Driver::press(Qt::Key_0);
+        KeysDriver::press(Qt::Key_0);
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Analyses"));
     }
 
     void lettersOfAMatrixAreItsOwn()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.show(QStringLiteral("Matrix"));
         auto* matrix = driver.shown<HeatmapView>();
         QTRY_VERIFY_WITH_TIMEOUT(!matrix->isEmpty(), patience);
         matrix->setFocus();
-        Driver::press(Qt::Key_L);
+        KeysDriver::press(Qt::Key_L);
         QCOMPARE(matrix->colorScale().fit, ColorFit::Fixed);
-        Driver::press(Qt::Key_L);
+        KeysDriver::press(Qt::Key_L);
         QVERIFY(matrix->colorScale().fit != ColorFit::Fixed);
         const bool inverted = matrix->colorScale().inverted;
-        Driver::press(Qt::Key_I);
+        KeysDriver::press(Qt::Key_I);
         QCOMPARE(matrix->colorScale().inverted, !inverted);
-        Driver::press(Qt::Key_Z);
+        KeysDriver::press(Qt::Key_Z);
         QCOMPARE(matrix->colorScale().low, -matrix->colorScale().high);
         matrix->zoom()->setCurrentCell(5, 5);
-        Driver::press(Qt::Key_H);
-        Driver::press(Qt::Key_J);
+        KeysDriver::press(Qt::Key_H);
+        KeysDriver::press(Qt::Key_J);
         QCOMPARE(matrix->state().column, 4);
         QCOMPARE(matrix->state().row, 6);
-        Driver::press(Qt::Key_End);
+        KeysDriver::press(Qt::Key_End);
         QCOMPARE(matrix->state().column, static_cast<int>(matrix->scene().columnCount()) - 1);
-        Driver::press(Qt::Key_Home);
+        KeysDriver::press(Qt::Key_Home);
         QCOMPARE(matrix->state().column, 0);
-        Driver::press(Qt::Key_Plus);
-        Driver::press(Qt::Key_F);
+        KeysDriver::press(Qt::Key_Plus);
+        KeysDriver::press(Qt::Key_F);
         QVERIFY(matrix->state().zoomX > 1);
     }
 
     void theGridOfHeadsIsWalkedThrough()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.workspace().selection()->setHead({0, 3});
         driver.grid->setFocus();
-        Driver::press(Qt::Key_PageDown);
+        KeysDriver::press(Qt::Key_PageDown);
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 3}));
-        Driver::press(Qt::Key_PageUp);
+        KeysDriver::press(Qt::Key_PageUp);
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 3}));
-        Driver::press(Qt::Key_L);
-        Driver::press(Qt::Key_J);
+        KeysDriver::press(Qt::Key_L);
+        KeysDriver::press(Qt::Key_J);
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 4}));
-        Driver::press(Qt::Key_K);
-        Driver::press(Qt::Key_H);
+        KeysDriver::press(Qt::Key_K);
+        KeysDriver::press(Qt::Key_H);
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 3}));
-        Driver::press(Qt::Key_End);
+        KeysDriver::press(Qt::Key_End);
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 7}));
-        Driver::press(Qt::Key_Home);
+        KeysDriver::press(Qt::Key_Home);
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 0}));
         const bool inverted = driver.grid->colorScale().inverted;
-        Driver::press(Qt::Key_I);
+        KeysDriver::press(Qt::Key_I);
         QCOMPARE(driver.grid->colorScale().inverted, !inverted);
-        Driver::press(Qt::Key_L, Qt::ShiftModifier);
+        KeysDriver::press(Qt::Key_L, Qt::ShiftModifier);
         QVERIFY(driver.grid->colors()->isLocked());
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 0}));
         driver.show(QStringLiteral("Matrix"));
         driver.grid->setFocus();
-        Driver::press(Qt::Key_Return);
+        KeysDriver::press(Qt::Key_Return);
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Overview"));
     }
 
     void pagesHaveTheirLetters()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.workspace().selection()->setReference(HeadId{0, 1});
         driver.show(QStringLiteral("Composition"));
         driver.grid->setFocus();
@@ -240,7 +240,7 @@ private slots:
                 subtract = box;
         QVERIFY(subtract && subtract->isVisible());
         const bool was = subtract->isChecked();
-        Driver::press(Qt::Key_B);
+        KeysDriver::press(Qt::Key_B);
         QTRY_COMPARE(subtract->isChecked(), !was); // a button shows its click for a moment
         driver.show(QStringLiteral("Compare"));
         QComboBox* way = nullptr;
@@ -249,23 +249,23 @@ private slots:
                 way = box;
         QVERIFY(way && way->currentText() != QLatin1String("Difference"));
         const QString before = way->currentText();
-        Driver::press(Qt::Key_D);
+        KeysDriver::press(Qt::Key_D);
         QTRY_COMPARE(way->currentText(), QStringLiteral("Difference"));
-        Driver::press(Qt::Key_D);
+        KeysDriver::press(Qt::Key_D);
         QTRY_COMPARE(way->currentText(), before);
         driver.show(QStringLiteral("Vectors"));
         QTRY_VERIFY_WITH_TIMEOUT(!driver.shown<LineChart>()->series().empty(), patience);
         const int sign = driver.workspace().selection()->direction().sign;
         QTRY_COMPARE_WITH_TIMEOUT(
-            (Driver::press(Qt::Key_Space), driver.workspace().selection()->direction().sign), -sign,
+            (KeysDriver::press(Qt::Key_Space), driver.workspace().selection()->direction().sign), -sign,
             patience);
     }
 
     void nWritesANoteUnlessALetterIsTyped()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.grid->setFocus();
-        Driver::press(Qt::Key_N);
+        KeysDriver::press(Qt::Key_N);
         QVERIFY(driver.note->hasFocus());
         QVERIFY(driver.note->toPlainText().isEmpty());
         QTest::keyClicks(driver.note, QStringLiteral("no name"));
@@ -281,12 +281,12 @@ private slots:
 
     void escapeClearsAFilterThenReturnsFromAJump()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.workspace().selection()->setHead({0, 2});
         driver.show(QStringLiteral("Tokens"));
-        Driver::press(Qt::Key_L, Qt::ControlModifier);
+        KeysDriver::press(Qt::Key_L, Qt::ControlModifier);
         QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("1.5"));
-        Driver::press(Qt::Key_Return);
+        KeysDriver::press(Qt::Key_Return);
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
         QLineEdit* filter = nullptr;
         for (auto* field : driver.page()->findChildren<QLineEdit*>())
@@ -295,20 +295,20 @@ private slots:
         QVERIFY(filter);
         filter->setFocus();
         QTest::keyClicks(filter, QStringLiteral("king"));
-        Driver::press(Qt::Key_Escape);
+        KeysDriver::press(Qt::Key_Escape);
         QVERIFY(filter->text().isEmpty());
         filter->setText(QStringLiteral("queen"));
         driver.grid->setFocus(); // also from elsewhere
-        Driver::press(Qt::Key_Escape);
+        KeysDriver::press(Qt::Key_Escape);
         QVERIFY(filter->text().isEmpty());
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
-        Driver::press(Qt::Key_Escape);
+        KeysDriver::press(Qt::Key_Escape);
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 2}));
     }
 
     void escapeStopsTheJobOfThePage()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.show(QStringLiteral("Composition"));
         driver.grid->setFocus();
         for (Job* job :
@@ -322,14 +322,14 @@ private slots:
                 },
                 [](const Result<int>&) {});
             QVERIFY(job->isRunning());
-            Driver::press(Qt::Key_Escape);
+            KeysDriver::press(Qt::Key_Escape);
             QVERIFY(!job->isRunning());
         }
     }
 
     void escapeStopsAnAnalysisThatWasAskedForOnAnyPage()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.show(QStringLiteral("Overview"));
         driver.grid->setFocus();
         Workspace& workspace = driver.workspace();
@@ -342,7 +342,7 @@ private slots:
         };
         workspace.runs()->runAnalysis("degeneracy");
         QVERIFY(workspace.runs()->isUnderWay("degeneracy"));
-        Driver::press(Qt::Key_Escape);
+        KeysDriver::press(Qt::Key_Escape);
         QVERIFY(!workspace.runs()->isUnderWay("degeneracy"));
         QVERIFY(!workspace.runs()->job()->isRunning());
         QVERIFY(waitForJobs(std::chrono::seconds(20)));
@@ -350,7 +350,7 @@ private slots:
         QVERIFY(!isThere());
         workspace.runs()->runAnalysis("copying"); // runs by itself on every model: nothing to stop
         QVERIFY(workspace.runs()->isUnderWay("copying"));
-        Driver::press(Qt::Key_Escape);
+        KeysDriver::press(Qt::Key_Escape);
         QVERIFY(workspace.runs()->isUnderWay("copying"));
         workspace.runs()->runAnalysis("degeneracy");
         QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
@@ -362,18 +362,18 @@ private slots:
                 != workspace.runs()->waiting().end();
         };
         QVERIFY(waits("normality") && waits("symmetry"));
-        Driver::press(Qt::Key_Escape);
+        KeysDriver::press(Qt::Key_Escape);
         QVERIFY(!workspace.runs()->job()->isRunning() && waits("normality") && waits("symmetry"));
-        Driver::press(Qt::Key_Escape);
+        KeysDriver::press(Qt::Key_Escape);
         QVERIFY(waits("normality") && !waits("symmetry"));
-        Driver::press(Qt::Key_Escape);
+        KeysDriver::press(Qt::Key_Escape);
         QVERIFY(!waits("normality"));
         test::discardNotes(driver.window);
     }
 
     void headingsOfTheOverviewOpenTheirPages()
     {
-        Driver driver;
+        KeysDriver driver;
         for (const auto& [begins, page] : {std::pair("Keys that", "Tokens"),
                                            {"Singular values", "Spectrum"},
                                            {"Composition", "Composition"}}) {
@@ -396,13 +396,13 @@ private slots:
 
     void controlCTakesThePictureAndItsNumbers()
     {
-        Driver driver;
+        KeysDriver driver;
         driver.show(QStringLiteral("Spectrum"));
         auto* chart = driver.shown<LineChart>();
         QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
         QGuiApplication::clipboard()->setText(QStringLiteral("something else"));
         chart->setFocus();
-        Driver::press(Qt::Key_C, Qt::ControlModifier);
+        KeysDriver::press(Qt::Key_C, Qt::ControlModifier);
         const auto* taken = QGuiApplication::clipboard();
         QTRY_VERIFY_WITH_TIMEOUT(taken->mimeData()->hasImage(), patience);
         QVERIFY(!taken->image().isNull());
@@ -417,14 +417,14 @@ private slots:
 
     void tabGoesThroughAllPanesAndComesBack()
     {
-        Driver driver;
+        KeysDriver driver;
         for (const char* name : {"Overview", "Tokens", "Tensors"}) {
             driver.show(QString::fromLatin1(name));
             driver.grid->setFocus();
             bool wasOnPage = false, wasAtNotes = false;
             int steps = 0;
             do {
-                Driver::press(Qt::Key_Tab);
+                KeysDriver::press(Qt::Key_Tab);
                 const QWidget* focus = QApplication::focusWidget();
                 wasOnPage = wasOnPage || driver.page()->isAncestorOf(focus);
                 wasAtNotes = wasAtNotes || focus == driver.note;
@@ -440,10 +440,10 @@ private slots:
         };
         QString way;
         for (int i = 0; i < 3; ++i) {
-            Driver::press(Qt::Key_F6);
+            KeysDriver::press(Qt::Key_F6);
             way += pane();
         }
-        Driver::press(Qt::Key_F6, Qt::ShiftModifier);
+        KeysDriver::press(Qt::Key_F6, Qt::ShiftModifier);
         QCOMPARE(way + pane(), QStringLiteral("pnhn"));
     }
 

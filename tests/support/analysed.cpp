@@ -75,6 +75,13 @@ std::vector<double> numbers(const ResultSet& results, std::string_view path)
     return {ids.begin(), ids.end()};
 }
 
+AnalysisOptions inDouble()
+{
+    AnalysisOptions options;
+    options.precision = Precision::F64;
+    return options;
+}
+
 ResultSet analysed(const Circuits& circuits, const std::vector<std::string>& names,
                    const AnalysisOptions& options, const Task& task)
 {

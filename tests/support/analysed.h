@@ -29,6 +29,9 @@ Matrix<double> denseCircuit(const Circuits& circuits, CircuitKind kind, HeadId h
 /// Returns the numbers of an array in any precision; qFatal names a missing one.
 std::vector<double> numbers(const ResultSet& results, std::string_view path);
 
+/// Returns options for results in double precision.
+AnalysisOptions inDouble();
+
 ResultSet analysed(const Circuits& circuits, const std::vector<std::string>& names,
                    const AnalysisOptions& options = {}, const Task& task = {});
 

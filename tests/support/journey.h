@@ -19,8 +19,6 @@ namespace headwise::test {
 
 using namespace std::chrono_literals;
 
-inline constexpr int patience = 120000; // ms, on a loaded machine
-
 /// Records every event that holds up the GUI thread noticeably: clock time minus the time the thread waited for a
 /// processor, relative to the core's speed at that moment. A loaded machine does not count, but a disk, a lock or another
 /// thread does. Time in a nested event loop belongs to that loop's events.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tests/support/program.h"
 #include "ui/base/theme.h"
 #include "ui/document/workspace.h"
 #include "ui/figures/figure_export.h"
@@ -11,8 +12,6 @@
 #include <vector>
 
 namespace headwise::test {
-
-inline constexpr int patience = 60000; // ms, on a loaded machine
 
 /// A page on the screen with an open model.
 template <typename PageType>

@@ -25,6 +25,9 @@ public:
     RegisteredTest(std::string_view file, TestMain main);
 };
 
+/// The longest wait for something that should happen at once, in ms, on a loaded machine.
+inline constexpr int patience = 60000;
+
 /// The arguments of the program, the test's name after the program's, with the null at their end.
 char** programArguments();
 
@@ -48,10 +51,10 @@ int runTest(int argc, char** argv)
 
 } // namespace headwise::test
 
-#define HEADWISE_TEST(Class) HEADWISE_TEST_MAIN(headwise::test::runTest<Class>)
+#define HEADWISE_TEST(Class) HEADWISE_TEST_MAIN(Class, headwise::test::runTest<Class>)
 
 /// For tests that set up their process themselves.
-#define HEADWISE_TEST_MAIN(function)                                                                         \
+#define HEADWISE_TEST_MAIN(Class, function)                                                                  \
     namespace {                                                                                              \
-    const headwise::test::RegisteredTest registeredTest(__FILE__, function);                                 \
+    const headwise::test::RegisteredTest registered##Class(__FILE__, function);                              \
     }

@@ -2,6 +2,7 @@
 
 #include "app/window/main_window.h"
 #include "core/results/result_set.h"
+#include "tests/support/program.h"
 #include "ui/base/theme.h"
 #include "ui/pages/parts/page.h"
 
@@ -40,8 +41,6 @@ inline void discardNotes(app::MainWindow& window)
 /// Drives the window as a user does, by what is shown.
 class WindowDriver {
 public:
-    static constexpr int patience = 20000; // ms, on a loaded machine
-
     app::MainWindow window;
 
     WindowDriver()

@@ -233,5 +233,5 @@ private:
     }
 };
 
-HEADWISE_TEST_MAIN(runJourneys<CircuitQuestionsTest>)
+HEADWISE_TEST_MAIN(CircuitQuestionsTest, runJourneys<CircuitQuestionsTest>)
 #include "circuit_questions_test.moc"

@@ -285,5 +285,5 @@ private:
     }
 };
 
-HEADWISE_TEST_MAIN(runJourneys<FiguresTest>)
+HEADWISE_TEST_MAIN(FiguresTest, runJourneys<FiguresTest>)
 #include "figures_test.moc"

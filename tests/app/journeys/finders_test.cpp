@@ -372,5 +372,5 @@ private:
     }
 };
 
-HEADWISE_TEST_MAIN(runJourneys<FindersTest>)
+HEADWISE_TEST_MAIN(FindersTest, runJourneys<FindersTest>)
 #include "finders_test.moc"

@@ -194,5 +194,5 @@ private slots:
     }
 };
 
-HEADWISE_TEST_MAIN(runJourneys<FirstLookTest>)
+HEADWISE_TEST_MAIN(FirstLookTest, runJourneys<FirstLookTest>)
 #include "first_look_test.moc"

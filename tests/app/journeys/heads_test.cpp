@@ -209,5 +209,5 @@ private:
     }
 };
 
-HEADWISE_TEST_MAIN(runJourneys<HeadsTest>)
+HEADWISE_TEST_MAIN(HeadsTest, runJourneys<HeadsTest>)
 #include "heads_test.moc"

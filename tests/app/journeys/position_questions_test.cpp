@@ -249,5 +249,5 @@ private slots:
     }
 };
 
-HEADWISE_TEST_MAIN(runJourneys<PositionQuestionsTest>)
+HEADWISE_TEST_MAIN(PositionQuestionsTest, runJourneys<PositionQuestionsTest>)
 #include "position_questions_test.moc"

@@ -119,5 +119,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-HEADWISE_TEST_MAIN(runJourneys<SessionsTest>)
+HEADWISE_TEST_MAIN(SessionsTest, runJourneys<SessionsTest>)
 #include "sessions_test.moc"

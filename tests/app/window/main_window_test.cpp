@@ -26,7 +26,7 @@ using test::WindowDriver;
 
 namespace {
 
-constexpr int patience = WindowDriver::patience;
+using test::patience;
 
 } // namespace
 

@@ -23,7 +23,7 @@ using namespace headwise::ui;
 
 namespace {
 
-constexpr int patience = 60000; // ms, on a loaded machine
+using test::patience;
 
 QJsonObject pagesIn(const MainWindow& window)
 {

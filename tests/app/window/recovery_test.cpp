@@ -20,7 +20,7 @@ using headwise::app::Recovery;
 
 namespace {
 
-constexpr int patience = 30000; // ms, on a loaded machine
+using test::patience;
 const QString words = QStringLiteral("induction, see fig. 3");
 
 QPlainTextEdit* notesOf(MainWindow& window)
@@ -36,7 +36,7 @@ void useSettingsIn(const QString& folder)
 }
 
 /// The window to be killed: it opens the demo and has a note typed into it.
-int runChild(int argc, char** argv)
+int runRecoveryChild(int argc, char** argv)
 {
     QApplication application(argc, argv);
     const QString folder = QString::fromLocal8Bit(argv[2]);
@@ -260,7 +260,7 @@ namespace {
 int runRecovery(int argc, char** argv)
 {
     if (argc > 2 && std::string_view(argv[1]) == "--child")
-        return runChild(argc, argv);
+        return runRecoveryChild(argc, argv);
     QApplication application(argc, argv);
     RecoveryTest test;
     return QTest::qExec(&test, argc, argv);
@@ -268,5 +268,5 @@ int runRecovery(int argc, char** argv)
 
 } // namespace
 
-HEADWISE_TEST_MAIN(runRecovery)
+HEADWISE_TEST_MAIN(RecoveryTest, runRecovery)
 #include "recovery_test.moc"

@@ -23,7 +23,7 @@ using namespace headwise::app;
 
 namespace {
 
-constexpr int patience = 20000; // ms, on a loaded machine
+using test::patience;
 const QString demo = QStringLiteral(HEADWISE_DEMO_MODEL);
 
 QList<MainWindow*> windows()

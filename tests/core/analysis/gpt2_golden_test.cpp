@@ -111,7 +111,7 @@ private slots:
     void whatTheBiasSaysLeast()
     {
         const int V = m_circuits->config().dVocabOut;
-        const TokenEnds both = ends(m_circuits->weights().b_U<double>(0, V), 20, {});
+        const TokenEnds both = headwise::ends(m_circuits->weights().b_U<double>(0, V), 20, {});
         QVERIFY(std::any_of(both.bottom.begin(), both.bottom.end(), [&](const TokenEntry& entry) {
             return m_tokenizer->bytes(entry.id) == " RandomRedditor";
         }));

@@ -13,13 +13,6 @@ using test::PlantedModel;
 
 namespace {
 
-AnalysisOptions exactly()
-{
-    AnalysisOptions options;
-    options.precision = Precision::F64;
-    return options;
-}
-
 /// Returns one entry of an array [n_layers, n_heads, n_layers, n_heads].
 double ofPair(const Circuits& circuits, const ResultSet& results, const std::string& path, HeadId earlier,
               HeadId later)
@@ -32,7 +25,7 @@ double ofPair(const Circuits& circuits, const ResultSet& results, const std::str
 
 double score(const Circuits& circuits, const char* mode, HeadId earlier, HeadId later)
 {
-    const auto results = test::analysed(circuits, {"composition"}, exactly());
+    const auto results = test::analysed(circuits, {"composition"}, test::inDouble());
     return ofPair(circuits, results, std::string("composition/") + mode, earlier, later);
 }
 
@@ -61,7 +54,7 @@ private slots:
         model.set("W_O", {0, 1}, -U.transpose());
         model.set("W_O", {1, 0}, quarterTurn * U.transpose());
         model.set("W_O", {1, 1}, Matrix<double>::Zero(r, d));
-        const auto results = test::analysed(model.circuits(), {"copying", "eigenvalues"}, exactly());
+        const auto results = test::analysed(model.circuits(), {"copying", "eigenvalues"}, test::inDouble());
         const auto copying = test::numbers(results, "scores/copying");
         QVERIFY(std::abs(copying[0] - 1) < 1e-12);
         QVERIFY(std::abs(copying[1] + 1) < 1e-12);
@@ -144,7 +137,7 @@ private slots:
         const HeadId earlier{0, 1}, later{1, 2};
         model.set("W_O", earlier, orthonormalColumns(d, r, 10 * 6 + 2).transpose()); // W_K of head 6, L1H2
         const Circuits circuits = model.circuits();
-        const auto results = test::analysed(circuits, {"composition", "projection_kernel"}, exactly());
+        const auto results = test::analysed(circuits, {"composition", "projection_kernel"}, test::inDouble());
         const double bound = 1 / std::sqrt(static_cast<double>(r));
         QVERIFY(std::abs(ofPair(circuits, results, "composition/k", earlier, later) - bound) < 1e-12);
         QVERIFY(std::abs(ofPair(circuits, results, "analyses/projection_kernel/o_k", earlier, later) - r)
@@ -174,7 +167,7 @@ private slots:
         PlantedModel model(test::plantedSizes(24, 5, 11));
         model.set("W_O", {0, 0}, Matrix<double>::Zero(5, 24));
         const Circuits circuits = model.circuits();
-        const AnalysisOptions options = exactly();
+        const AnalysisOptions options = test::inDouble();
         const auto results = test::analysed(circuits, {"spectra", "copying", "composition"}, options);
         for (const char* kind : {"ov", "full_ov"}) {
             const std::string folder = std::string("spectra/") + kind + "/";
@@ -198,7 +191,7 @@ private slots:
         model.set("W_V", {1, 1}, basis.leftCols(5) * sigma.asDiagonal());
         model.set("W_O", {1, 1}, basis.rightCols(5).transpose());
         const Circuits circuits = model.circuits();
-        const AnalysisOptions options = exactly();
+        const AnalysisOptions options = test::inDouble();
         const auto all =
             test::numbers(test::analysed(circuits, {"spectra"}, options), "spectra/ov/singular_values");
         const Eigen::Map<const Eigen::VectorXd> found(all.data() + 3 * 5, 5);
@@ -220,7 +213,7 @@ private slots:
         model.set("W_V", {0, 1}, left);
         model.set("W_O", {0, 1}, right);
         const Circuits circuits = model.circuits();
-        const AnalysisOptions options = exactly();
+        const AnalysisOptions options = test::inDouble();
         const auto all =
             test::numbers(test::analysed(circuits, {"spectra"}, options), "spectra/ov/singular_values");
         const Eigen::VectorXd expected = (Eigen::VectorXd(5) << 0.1, 0.01, 0.01, 0.01, 0.01).finished();

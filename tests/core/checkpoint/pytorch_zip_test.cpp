@@ -33,7 +33,7 @@ const QByteArray goldenPickle = QByteArray::fromHex(
     "58020000007774710e6803282868046805680668074b0674710f514b004b034b028671104b014b0386711189680029527112747113527114"
     "580100000062711568032828680463746f7263680a42466c6f6174313653746f726167650a7116580100000031711768074b02747118514b004b028571194b0185711a8968002952711b74711c52711d752e");
 
-std::string floats(std::initializer_list<float> numbers)
+std::string floatBytes(std::initializer_list<float> numbers)
 {
     return {reinterpret_cast<const char*>(std::data(numbers)), numbers.size() * sizeof(float)};
 }
@@ -43,7 +43,7 @@ std::string global(const std::string& module, const std::string& name)
     return "c" + module + "\n" + name + "\n";
 }
 
-std::string text(const std::string& value)
+std::string pickledText(const std::string& value)
 {
     return "X" + littleEndian(value.size(), 4) + value;
 }
@@ -57,18 +57,19 @@ std::string tuple(const std::vector<int>& numbers)
 }
 
 /// _rebuild_tensor_v2 on storage "0".
-std::string tensor(int offset, const std::vector<int>& sizes, const std::vector<int>& strides,
-                   const std::string& storage = "FloatStorage")
+std::string pickledTensor(int offset, const std::vector<int>& sizes, const std::vector<int>& strides,
+                          const std::string& storage = "FloatStorage")
 {
-    return global("torch._utils", "_rebuild_tensor_v2") + "((" + text("storage") + global("torch", storage)
-        + text("0") + text("cpu") + "K\6tQJ" + littleEndian(static_cast<std::uint64_t>(offset), 4)
-        + tuple(sizes) + tuple(strides) + "\x89" + global("collections", "OrderedDict") + ")RtR";
+    return global("torch._utils", "_rebuild_tensor_v2") + "((" + pickledText("storage")
+        + global("torch", storage) + pickledText("0") + pickledText("cpu") + "K\6tQJ"
+        + littleEndian(static_cast<std::uint64_t>(offset), 4) + tuple(sizes) + tuple(strides) + "\x89"
+        + global("collections", "OrderedDict") + ")RtR";
 }
 
 /// {"w": value}
 std::string named(const std::string& value, const std::string& name = "w")
 {
-    return "}" + text(name) + value + "s";
+    return "}" + pickledText(name) + value + "s";
 }
 
 std::string pickle(const std::string& value)
@@ -76,7 +77,7 @@ std::string pickle(const std::string& value)
     return "\x80\2" + value + ".";
 }
 
-const std::string sixNumbers = floats({1, 2, 3, 4, 5, 6});
+const std::string sixNumbers = floatBytes({1, 2, 3, 4, 5, 6});
 
 std::string checkpoint(const std::string& names)
 {
@@ -135,27 +136,28 @@ private slots:
             return map ? matrix(*map, "w", {.rowStride = count, .colStride = 1, .rows = 1, .cols = count})
                        : Matrix<double>();
         };
-        QVERIFY(numbers(tensor(2, {3}, {1}), 3) == Eigen::RowVector3d(3, 4, 5));
-        QVERIFY(numbers(tensor(1, {2}, {3}), 2) == Eigen::RowVector2d(2, 5));
-        QVERIFY(numbers(tensor(3, {2, 2}, {0, 1}), 4) == Eigen::RowVector4d(4, 5, 4, 5));
-        QVERIFY(numbers(tensor(5, {}, {}), 1)(0, 0) == 6.0);
+        QVERIFY(numbers(pickledTensor(2, {3}, {1}), 3) == Eigen::RowVector3d(3, 4, 5));
+        QVERIFY(numbers(pickledTensor(1, {2}, {3}), 2) == Eigen::RowVector2d(2, 5));
+        QVERIFY(numbers(pickledTensor(3, {2, 2}, {0, 1}), 4) == Eigen::RowVector4d(4, 5, 4, 5));
+        QVERIFY(numbers(pickledTensor(5, {}, {}), 1)(0, 0) == 6.0);
         // [2, 1, 3] of strides [1, 9, 2]: the middle axis has one entry, and its stride does not matter.
         Eigen::RowVectorXd woven(6);
         woven << 1, 3, 5, 2, 4, 6;
-        QVERIFY(numbers(tensor(0, {2, 1, 3}, {1, 9, 2}), 6) == woven);
-        QVERIFY(opened(checkpoint(pickle(named(tensor(0, {2, 0}, {0, 1})))))->bytes(0).empty());
+        QVERIFY(numbers(pickledTensor(0, {2, 1, 3}, {1, 9, 2}), 6) == woven);
+        QVERIFY(opened(checkpoint(pickle(named(pickledTensor(0, {2, 0}, {0, 1})))))->bytes(0).empty());
     }
 
     void findsTheWeightsInsideATrainingCheckpoint()
     {
-        const std::string weights = named(tensor(0, {6}, {1}), "_orig_mod.w");
-        const auto map = opened(checkpoint(pickle("}(" + text("model") + weights + text("iter_num") + "K\7"
-                                                  + text("optimizer") + "}" + "u")));
+        const std::string weights = named(pickledTensor(0, {6}, {1}), "_orig_mod.w");
+        const auto map =
+            opened(checkpoint(pickle("}(" + pickledText("model") + weights + pickledText("iter_num") + "K\7"
+                                     + pickledText("optimizer") + "}" + "u")));
         QVERIFY(test::isOk(map));
         QCOMPARE(map->find("w"), 0);
-        QVERIFY(test::failsWith(
-            opened(checkpoint(pickle("}(" + text("model") + weights + text("weights") + weights + "u"))),
-            ErrorCode::Unsupported, "several models, 'model' and 'weights'"));
+        QVERIFY(test::failsWith(opened(checkpoint(pickle("}(" + pickledText("model") + weights
+                                                         + pickledText("weights") + weights + "u"))),
+                                ErrorCode::Unsupported, "several models, 'model' and 'weights'"));
     }
 
     void readsShardsByTheirIndex()
@@ -163,9 +165,9 @@ private slots:
         const fs::path folder = m_file.parent_path() / "sharded";
         fs::create_directory(folder);
         std::ofstream(folder / "a.bin", std::ios::binary)
-            << checkpoint(pickle(named(tensor(0, {6}, {1}), "a")));
+            << checkpoint(pickle(named(pickledTensor(0, {6}, {1}), "a")));
         std::ofstream(folder / "b.bin", std::ios::binary)
-            << checkpoint(pickle(named(tensor(0, {2}, {1}), "b")));
+            << checkpoint(pickle(named(pickledTensor(0, {2}, {1}), "b")));
         std::ofstream(folder / "pytorch_model.bin.index.json")
             << R"({"weight_map": {"a": "a.bin", "b": "b.bin"}})";
         const auto map = WeightMap::open(folder);
@@ -182,16 +184,18 @@ private slots:
             QTest::newRow(name) << QByteArray::fromStdString(names) << int(code) << QByteArray(part);
         };
         const auto refused = ErrorCode::Unsupported, corrupt = ErrorCode::Corrupt;
-        const std::string good = pickle(named(tensor(0, {6}, {1})));
-        row("system", pickle(global("os", "system") + "(" + text("touch /tmp/ran") + "tR"), refused,
+        const std::string good = pickle(named(pickledTensor(0, {6}, {1})));
+        row("system", pickle(global("os", "system") + "(" + pickledText("touch /tmp/ran") + "tR"), refused,
             "'os.system'");
-        row("eval", pickle(text("builtins") + text("eval") + "\x93"), refused, "'builtins.eval'");
+        row("eval", pickle(pickledText("builtins") + pickledText("eval") + "\x93"), refused,
+            "'builtins.eval'");
         row("namespace", pickle(named(global("argparse", "Namespace") + ")\x81")), refused,
             "'argparse.Namespace'");
-        row("quantised", pickle(named(tensor(0, {6}, {1}, "QInt8Storage"))), refused, "'torch.QInt8Storage'");
+        row("quantised", pickle(named(pickledTensor(0, {6}, {1}, "QInt8Storage"))), refused,
+            "'torch.QInt8Storage'");
         row("opcode INST", pickle("(ios\nsystem\n"), refused, "instruction 0x69");
-        row("no tensors", pickle("}" + text("a") + "K\1s"), refused, "holds no tensors by name");
-        row("one tensor", pickle(tensor(0, {6}, {1})), refused, "holds no tensors by name");
+        row("no tensors", pickle("}" + pickledText("a") + "K\1s"), refused, "holds no tensors by name");
+        row("one tensor", pickle(pickledTensor(0, {6}, {1})), refused, "holds no tensors by name");
         row("protocol 0", "(dp0\n.", refused, "instruction 0x64");
         row("protocol 9", "\x80\x09N.", corrupt, "its protocol 9");
         for (const std::size_t cut : {0u, 1u, 3u, 20u, 60u, 100u})
@@ -202,7 +206,7 @@ private slots:
         row("no memo", pickle("h\1"), corrupt, "never kept");
         row("item of a list", pickle("]NNs"), corrupt, "no dictionary");
         row("append to a dictionary", pickle("}Na"), corrupt, "no list");
-        row("calls a text", pickle(text("x") + ")R"), corrupt, "no builder");
+        row("calls a text", pickle(pickledText("x") + ")R"), corrupt, "no builder");
         row("calls a storage type", pickle(global("torch", "FloatStorage") + ")R"), corrupt,
             "'torch.FloatStorage' is applied");
         row("long text", pickle("X\xff\xff\xff\x7f"), corrupt, "longer than the rest");
@@ -210,17 +214,21 @@ private slots:
         row("not UTF-8", pickle("X\1" + std::string(3, '\0') + "\xff"), corrupt, "not UTF-8");
         row("deep", pickle(std::string(2000, '(')), corrupt, "a thousand deep");
         row("bad storage", pickle("NQ"), corrupt, "a reference to a tensor's numbers");
-        row("one past the end", pickle(named(tensor(1, {6}, {1}))), corrupt, "Tensor 'w'");
-        row("stride past the end", pickle(named(tensor(0, {2}, {6}))), corrupt,
+        row("one past the end", pickle(named(pickledTensor(1, {6}, {1}))), corrupt, "Tensor 'w'");
+        row("stride past the end", pickle(named(pickledTensor(0, {2}, {6}))), corrupt,
             "reaches behind the 24 bytes");
-        row("wider numbers", pickle(named(tensor(0, {4}, {1}, "DoubleStorage"))), corrupt, "reaches behind");
-        row("negative offset", pickle(named(tensor(-1, {2}, {1}))), corrupt, "reaches behind");
-        row("negative stride", pickle(named(tensor(5, {2}, {-1}))), corrupt, "reaches behind");
-        row("negative size", pickle(named(tensor(0, {-2}, {1}))), corrupt, "has shape [-2]");
-        row("without end", pickle(named(tensor(0, {1 << 30, 1 << 30, 1 << 30}, {0, 0, 0}))), corrupt,
+        row("wider numbers", pickle(named(pickledTensor(0, {4}, {1}, "DoubleStorage"))), corrupt,
+            "reaches behind");
+        row("negative offset", pickle(named(pickledTensor(-1, {2}, {1}))), corrupt, "reaches behind");
+        row("negative stride", pickle(named(pickledTensor(5, {2}, {-1}))), corrupt, "reaches behind");
+        row("negative size", pickle(named(pickledTensor(0, {-2}, {1}))), corrupt, "has shape [-2]");
+        row("without end", pickle(named(pickledTensor(0, {1 << 30, 1 << 30, 1 << 30}, {0, 0, 0}))), corrupt,
             "has shape");
-        row("sizes and strides", pickle(named(tensor(0, {2, 3}, {1}))), corrupt, "2 sizes and 1 strides");
-        row("twice", pickle("}(" + text("w") + tensor(0, {1}, {1}) + text("w") + tensor(0, {1}, {1}) + "u"),
+        row("sizes and strides", pickle(named(pickledTensor(0, {2, 3}, {1}))), corrupt,
+            "2 sizes and 1 strides");
+        row("twice",
+            pickle("}(" + pickledText("w") + pickledTensor(0, {1}, {1}) + pickledText("w")
+                   + pickledTensor(0, {1}, {1}) + "u"),
             corrupt, "is there twice");
     }
 
@@ -229,7 +237,7 @@ private slots:
         QFETCH(QByteArray, names);
         QFETCH(int, code);
         QFETCH(QByteArray, part);
-        QVERIFY(test::isOk(opened(checkpoint(pickle(named(tensor(0, {6}, {1})))))));
+        QVERIFY(test::isOk(opened(checkpoint(pickle(named(pickledTensor(0, {6}, {1})))))));
         const auto map = opened(checkpoint(names.toStdString()));
         QVERIFY(test::failsWith(map, static_cast<ErrorCode>(code), part.toStdString()));
         QVERIFY(test::failsWith(map, static_cast<ErrorCode>(code), m_file.string()));
@@ -256,7 +264,7 @@ private slots:
             QTest::newRow(name) << QByteArray::fromStdString(bytes) << int(code) << QByteArray(part);
         };
         const auto refused = ErrorCode::Unsupported, corrupt = ErrorCode::Corrupt;
-        const std::string names = pickle(named(tensor(0, {6}, {1})));
+        const std::string names = pickle(named(pickledTensor(0, {6}, {1})));
         const test::ZipMember first{"m/data.pkl", names}, data{"m/data/0", sixNumbers};
         const std::string good = zipArchive({first, data});
         row("no end", good.substr(0, good.size() - 22), corrupt, "its end is missing");
@@ -301,7 +309,7 @@ private slots:
 
     void readsZip64()
     {
-        const std::string small = checkpoint(pickle(named(tensor(0, {6}, {1}))));
+        const std::string small = checkpoint(pickle(named(pickledTensor(0, {6}, {1}))));
         const std::string end = small.substr(small.size() - 22);
         const std::string body = small.substr(0, small.size() - 22);
         const std::string wide = end.substr(12, 4) + std::string(4, '\0');

@@ -25,7 +25,7 @@ QByteArray file(const QByteArray& header, qsizetype dataBytes = 0)
 }
 
 /// A header of one tensor 'a'.
-QByteArray tensor(const char* dtype, const char* shape, const char* offsets)
+QByteArray tensorHeader(const char* dtype, const char* shape, const char* offsets)
 {
     return QByteArray("{\"a\":{\"dtype\":\"") + dtype + "\",\"shape\":" + shape + R"(,"data_offsets":)"
         + offsets + "}}";
@@ -95,15 +95,16 @@ private slots:
         QTest::newRow("no tensor") << file("{}") << 0;
         QTest::newRow("only metadata") << file(R"({"__metadata__":{"format":"pt"}})") << 0;
         QTest::newRow("metadata null") << file(R"({"__metadata__":null})") << 0;
-        QTest::newRow("rank 0") << file(tensor("F32", "[]", "[0,4]"), 4) << 1;
-        QTest::newRow("size 0") << file(tensor("F32", "[2,0]", "[0,0]")) << 1;
-        QTest::newRow("size 0 beside a huge one") << file(tensor("F32", "[1099511627776,0]", "[0,0]")) << 1;
+        QTest::newRow("rank 0") << file(tensorHeader("F32", "[]", "[0,4]"), 4) << 1;
+        QTest::newRow("size 0") << file(tensorHeader("F32", "[2,0]", "[0,0]")) << 1;
+        QTest::newRow("size 0 beside a huge one")
+            << file(tensorHeader("F32", "[1099511627776,0]", "[0,0]")) << 1;
         QTest::newRow("trailing spaces") << file("{}      ") << 0;
         QTest::newRow("leading white space") << file("\t\r\n {}") << 0;
         QTest::newRow("extra field") << file(
             R"({"a":{"dtype":"F32","x":{"dtype":[1.5,null,true]},"shape":[0],"data_offsets":[0,0]}})")
                                      << 1;
-        QTest::newRow("F4, two in a byte") << file(tensor("F4", "[2]", "[0,1]"), 1) << 1;
+        QTest::newRow("F4, two in a byte") << file(tensorHeader("F4", "[2]", "[0,1]"), 1) << 1;
         QTest::newRow("two tensors in the other order") << file(twoTensors(1, "[4,8]", 1, "[0,4]"), 8) << 2;
         QTest::newRow("two of size 0 at one place") << file(twoTensors(0, "[0,0]", 0, "[0,0]")) << 2;
         QTest::newRow("name in UTF-8")
@@ -147,20 +148,21 @@ private slots:
         json("two objects", "{}{}", "not valid JSON");
         json("byte order mark", "\xef\xbb\xbf{}", "byte order mark");
         json("bare NaN", R"({"a":NaN})", "not valid JSON");
-        json("dtype F128", tensor("F128", "[2]", "[0,8]"), "tensor 'a' has the unknown dtype 'F128'");
-        json("dtype f32", tensor("f32", "[2]", "[0,8]"), "unknown dtype 'f32'");
-        json("negative size", tensor("F32", "[-2]", "[0,8]"), "tensor 'a' has a size in its shape");
-        json("minus zero", tensor("F32", "[-0]", "[0,8]"), "size in its shape");
-        json("size 2.0", tensor("F32", "[2.0]", "[0,8]"), "size in its shape");
-        json("size 2e0", tensor("F32", "[2e0]", "[0,8]"), "size in its shape");
-        json("size past 64 bits", tensor("F32", "[18446744073709551616]", "[0,8]"), "size in its shape");
-        json("nested shape", tensor("F32", "[[2]]", "[0,8]"), "size in its shape");
-        json("shape no array", tensor("F32", "2", "[0,8]"), "'shape' of the wrong type");
-        json("offset -0", tensor("F32", "[2]", "[-0,8]"), "data offset that is not");
-        json("offset 8.0", tensor("F32", "[2]", "[0,8.0]"), "data offset that is not");
-        json("offset 8e0", tensor("F32", "[2]", "[0,8e0]"), "data offset that is not");
-        json("one offset", tensor("F32", "[2]", "[8]"), "has 1 data_offsets");
-        json("three offsets", tensor("F32", "[2]", "[0,8,8]"), "has 3 data_offsets");
+        json("dtype F128", tensorHeader("F128", "[2]", "[0,8]"), "tensor 'a' has the unknown dtype 'F128'");
+        json("dtype f32", tensorHeader("f32", "[2]", "[0,8]"), "unknown dtype 'f32'");
+        json("negative size", tensorHeader("F32", "[-2]", "[0,8]"), "tensor 'a' has a size in its shape");
+        json("minus zero", tensorHeader("F32", "[-0]", "[0,8]"), "size in its shape");
+        json("size 2.0", tensorHeader("F32", "[2.0]", "[0,8]"), "size in its shape");
+        json("size 2e0", tensorHeader("F32", "[2e0]", "[0,8]"), "size in its shape");
+        json("size past 64 bits", tensorHeader("F32", "[18446744073709551616]", "[0,8]"),
+             "size in its shape");
+        json("nested shape", tensorHeader("F32", "[[2]]", "[0,8]"), "size in its shape");
+        json("shape no array", tensorHeader("F32", "2", "[0,8]"), "'shape' of the wrong type");
+        json("offset -0", tensorHeader("F32", "[2]", "[-0,8]"), "data offset that is not");
+        json("offset 8.0", tensorHeader("F32", "[2]", "[0,8.0]"), "data offset that is not");
+        json("offset 8e0", tensorHeader("F32", "[2]", "[0,8e0]"), "data offset that is not");
+        json("one offset", tensorHeader("F32", "[2]", "[8]"), "has 1 data_offsets");
+        json("three offsets", tensorHeader("F32", "[2]", "[0,8,8]"), "has 3 data_offsets");
         json("no dtype", R"({"a":{"shape":[2],"data_offsets":[0,8]}})", "tensor 'a' has no dtype");
         json("no shape", R"({"a":{"dtype":"F32","data_offsets":[0,8]}})", "tensor 'a' has no shape");
         json("no offsets", R"({"a":{"dtype":"F32","shape":[2]}})", "tensor 'a' has no data_offsets");
@@ -172,7 +174,7 @@ private slots:
         json("metadata object", R"({"__metadata__":{"k":{}}})", "'k' in __metadata__ is not a string");
         json("metadata array", R"({"__metadata__":[]})", "__metadata__");
         json("too deep", nested(127), "deeper than 128");
-        json("rank 17", tensor("F32", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", "[0,4]"),
+        json("rank 17", tensorHeader("F32", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", "[0,4]"),
              "more than 16 dimensions");
         json("long name", "{\"" + QByteArray(4097, 'n') + "\":1}", "longer than 4096");
 
@@ -191,30 +193,31 @@ private slots:
             "'dtype' occurs twice in tensor 'a'");
         row("DuplicateKey: metadata", file(R"({"__metadata__":{"k":"1","k":"2"}})"),
             "'k' occurs twice in __metadata__");
-        row("InvalidOffset: backwards", file(tensor("F32", "[2]", "[8,0]"), 8), "end before they begin");
+        row("InvalidOffset: backwards", file(tensorHeader("F32", "[2]", "[8,0]"), 8),
+            "end before they begin");
         row("InvalidOffset: backwards behind another", file(twoTensors(2, "[0,8]", 2, "[8,0]"), 8),
             "end before they begin");
-        row("InvalidOffset: late start", file(tensor("F32", "[1]", "[4,8]"), 8),
+        row("InvalidOffset: late start", file(tensorHeader("F32", "[1]", "[4,8]"), 8),
             "leave a hole behind byte 0");
         row("InvalidOffset: hole", file(twoTensors(1, "[0,4]", 1, "[8,12]"), 12),
             "'b' (bytes 8 to 12) leave a hole behind byte 4");
         row("InvalidOffset: overlap", file(twoTensors(2, "[0,8]", 1, "[4,8]"), 8),
             "'b' (bytes 4 to 8) overlap");
         row("InvalidOffset: shared", file(twoTensors(2, "[0,8]", 2, "[0,8]"), 8), "overlap");
-        row("TensorInvalidInfo", file(tensor("F32", "[3]", "[0,8]"), 8),
+        row("TensorInvalidInfo", file(tensorHeader("F32", "[3]", "[0,8]"), 8),
             "tensor 'a' has 8 bytes of data where its dtype and shape need 12");
-        row("ValidationOverflow: elements", file(tensor("F32", "[2,9223372036854775808]", "[0,8]"), 8),
+        row("ValidationOverflow: elements", file(tensorHeader("F32", "[2,9223372036854775808]", "[0,8]"), 8),
             "more elements than can be counted");
-        row("ValidationOverflow: bits", file(tensor("F32", "[1152921504606846976]", "[0,8]"), 8),
+        row("ValidationOverflow: bits", file(tensorHeader("F32", "[1152921504606846976]", "[0,8]"), 8),
             "more elements than can be counted");
-        row("ValidationOverflow: hidden by 0", file(tensor("F32", "[9223372036854775808,0]", "[0,0]")),
+        row("ValidationOverflow: hidden by 0", file(tensorHeader("F32", "[9223372036854775808,0]", "[0,0]")),
             "more elements than can be counted");
-        row("MisalignedSlice", file(tensor("F4", "[3]", "[0,2]"), 2), "12 bits");
-        row("MetadataIncompleteBuffer: short", file(tensor("F32", "[2]", "[0,8]"), 7),
+        row("MisalignedSlice", file(tensorHeader("F4", "[3]", "[0,2]"), 2), "12 bits");
+        row("MetadataIncompleteBuffer: short", file(tensorHeader("F32", "[2]", "[0,8]"), 7),
             "the last 1 bytes are missing");
-        row("MetadataIncompleteBuffer: long", file(tensor("F32", "[2]", "[0,8]"), 9),
+        row("MetadataIncompleteBuffer: long", file(tensorHeader("F32", "[2]", "[0,8]"), 9),
             "1 bytes follow behind the last tensor");
-        row("MetadataIncompleteBuffer: far", file(tensor("F32", "[2000]", "[0,8000]"), 8),
+        row("MetadataIncompleteBuffer: far", file(tensorHeader("F32", "[2000]", "[0,8000]"), 8),
             "the last 7992 bytes are missing");
         row("MetadataIncompleteBuffer: none", file("{}", 3), "3 bytes follow");
     }

@@ -12,7 +12,7 @@ using namespace headwise;
 
 namespace {
 
-const std::vector<int> tokens{3, 1, 4, 1, 5, 0, 2, 6};
+const std::vector<int> goldenPrompt{3, 1, 4, 1, 5, 0, 2, 6};
 
 double activation(Activation kind, double x)
 {
@@ -90,8 +90,8 @@ private slots:
         const auto loaded = test::loaded(path);
         ProcessingWish wish;
         wish.centerUnembed = StepWish::Off; // shifts the logits
-        const Matrix<double> before = test::ran<double>(test::raw(loaded), tokens).logits;
-        const Matrix<double> after = test::ran<double>(test::processed(loaded, wish), tokens).logits;
+        const Matrix<double> before = test::ran<double>(test::raw(loaded), goldenPrompt).logits;
+        const Matrix<double> after = test::ran<double>(test::processed(loaded, wish), goldenPrompt).logits;
         QCOMPARE_LT((after - before).cwiseAbs().maxCoeff(), 1e-10);
     }
 };

@@ -12,7 +12,7 @@ using namespace headwise;
 
 namespace {
 
-const std::vector<int> tokens{3, 1, 4, 1, 5, 0, 2, 6};
+const std::vector<int> inferredPrompt{3, 1, 4, 1, 5, 0, 2, 6};
 
 } // namespace
 
@@ -33,12 +33,12 @@ private slots:
     {
         QFETCH(QString, family);
         const auto folder = test::writeFamily(root() / "with", test::familyModel(family.toStdString()));
-        const auto expected = test::matrixOf(test::referenceForward(folder, tokens).logits);
+        const auto expected = test::matrixOf(test::referenceForward(folder, inferredPrompt).logits);
         const auto bare = withoutConfig(folder);
         QVERIFY(test::failsWith(open(bare), ErrorCode::NotFound, "--set n_head=…"));
         const auto weights = open(bare, {{"n_head", "3"}});
         QVERIFY(test::isOk(weights));
-        const auto run = test::ran<double>(test::raw(*weights), tokens);
+        const auto run = test::ran<double>(test::raw(*weights), inferredPrompt);
         QCOMPARE_LT((run.logits - expected).cwiseAbs().maxCoeff(), 1e-10);
         QVERIFY((*weights)->warnings().front().find("activation") != std::string::npos);
     }
@@ -65,7 +65,7 @@ private slots:
         test::ToyOptions options = isLlama ? test::llamaOptions() : test::gpt2Options();
         options.float64 = true;
         const auto folder = test::writeToyModel(root() / "with", options).folder;
-        const auto expected = test::matrixOf(test::referenceForward(folder, tokens).logits);
+        const auto expected = test::matrixOf(test::referenceForward(folder, inferredPrompt).logits);
         const auto bare = withoutConfig(folder);
         QVERIFY(test::failsWith(open(bare), ErrorCode::NotFound, listed.toStdString()));
         std::map<std::string, std::string> overrides;
@@ -81,7 +81,7 @@ private slots:
         }
         const auto weights = open(bare, overrides);
         QVERIFY(test::isOk(weights));
-        const auto run = test::ran<double>(test::raw(*weights), tokens);
+        const auto run = test::ran<double>(test::raw(*weights), inferredPrompt);
         QCOMPARE_LT((run.logits - expected).cwiseAbs().maxCoeff(), 1e-10);
     }
 
@@ -106,12 +106,12 @@ private slots:
         options.gatedMlp = gated;
         options.float64 = true;
         const auto folder = test::writeToyModel(root() / "with", options).folder;
-        const auto expected = test::matrixOf(test::referenceForward(folder, tokens).logits);
+        const auto expected = test::matrixOf(test::referenceForward(folder, inferredPrompt).logits);
         const auto bare = withoutConfig(folder);
         QVERIFY(test::failsWith(open(bare), ErrorCode::NotFound, "--set act_fn=…"));
         const auto weights = open(bare, {{"act_fn", "gelu_new"}});
         QVERIFY(test::isOk(weights));
-        const auto run = test::ran<double>(test::raw(*weights), tokens);
+        const auto run = test::ran<double>(test::raw(*weights), inferredPrompt);
         QCOMPARE_LT((run.logits - expected).cwiseAbs().maxCoeff(), 1e-10);
     }
 

@@ -17,7 +17,7 @@ using Kind = TensorKind;
 
 namespace {
 
-const std::vector<int> tokens{3, 1, 4, 1, 5, 0, 2, 6, 5};
+const std::vector<int> pitfallsPrompt{3, 1, 4, 1, 5, 0, 2, 6, 5};
 
 double difference(const Matrix<double>& a, const Matrix<double>& b)
 {
@@ -143,9 +143,9 @@ private slots:
                 QCOMPARE(weights->config().rotary.adjacentPairs, name == "gptj");
         }
         const auto folder = write(test::familyModel("gptj"));
-        const auto right = test::ran<double>(test::raw(test::loaded(folder)), tokens).logits;
+        const auto right = test::ran<double>(test::raw(test::loaded(folder)), pitfallsPrompt).logits;
         const auto wrong =
-            test::matrixOf(test::referenceForward(folder, tokens, Fault::WrongRotaryPairing).logits);
+            test::matrixOf(test::referenceForward(folder, pitfallsPrompt, Fault::WrongRotaryPairing).logits);
         QVERIFY(difference(right.topRows(1), wrong.topRows(1)) < 1e-10);
         QVERIFY(difference(right.bottomRows(1), wrong.bottomRows(1)) > 1e-3);
     }
@@ -449,10 +449,11 @@ private slots:
             options.dMlp = options.dVocab = options.dModel;
             options.float64 = true;
             const auto folder = test::writeToyModel(root() / std::to_string(int(layout)), options).folder;
-            const auto reference = test::matrixOf(test::referenceForward(folder, tokens).logits);
+            const auto reference = test::matrixOf(test::referenceForward(folder, pitfallsPrompt).logits);
             const auto loaded = test::loaded(folder);
-            QCOMPARE_LT(difference(test::ran<double>(test::raw(loaded), tokens).logits, reference), 1e-10);
-            const auto folded = test::ran<double>(test::processed(loaded), tokens).logits;
+            QCOMPARE_LT(difference(test::ran<double>(test::raw(loaded), pitfallsPrompt).logits, reference),
+                        1e-10);
+            const auto folded = test::ran<double>(test::processed(loaded), pitfallsPrompt).logits;
             QCOMPARE_LT(difference(test::logSoftmax(folded), test::logSoftmax(reference)), 1e-9);
         }
     }

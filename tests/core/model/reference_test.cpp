@@ -19,7 +19,7 @@ using test::Fault;
 
 namespace {
 
-const std::vector<int> tokens{3, 1, 4, 1, 5, 9, 2, 6};
+const std::vector<int> referencePrompt{3, 1, 4, 1, 5, 9, 2, 6};
 
 double largestDifference(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b)
 {
@@ -191,8 +191,8 @@ private slots:
         QFETCH(std::function<test::ToyOptions()>, options);
         const QTemporaryDir folder;
         const test::ToyModel toy = test::writeToyModel(folder.path().toStdString(), options());
-        const test::ReferenceRun right = test::referenceForward(toy.folder, tokens);
-        const test::ReferenceRun wrong = test::referenceForward(toy.folder, tokens, Fault(fault));
+        const test::ReferenceRun right = test::referenceForward(toy.folder, referencePrompt);
+        const test::ReferenceRun wrong = test::referenceForward(toy.folder, referencePrompt, Fault(fault));
         QCOMPARE_GT(largestDifference(wrong.logits, right.logits), 0.05);
     }
 
@@ -237,8 +237,9 @@ private slots:
         const test::ToyModel after = test::writeToyModel(root / "after", changed);
         if (!changed.attnOnly)
             QCOMPARE(after.tensors.size(), before.tensors.size());
-        const auto expected = test::referenceForward(before.folder, tokens).logits;
-        QCOMPARE_GT(largestDifference(test::referenceForward(after.folder, tokens).logits, expected), 0.01);
+        const auto expected = test::referenceForward(before.folder, referencePrompt).logits;
+        QCOMPARE_GT(largestDifference(test::referenceForward(after.folder, referencePrompt).logits, expected),
+                    0.01);
     }
 
     /// gelu and gelu_new differ by less than 5e-4 everywhere: a bound of their own.
@@ -249,8 +250,8 @@ private slots:
         const auto exact = test::writeToyModel(root / "exact", {.activation = "gelu"});
         const auto approximate = test::writeToyModel(root / "approximate", {.activation = "gelu_new"});
         const double difference =
-            largestDifference(test::referenceForward(exact.folder, tokens).logits,
-                              test::referenceForward(approximate.folder, tokens).logits);
+            largestDifference(test::referenceForward(exact.folder, referencePrompt).logits,
+                              test::referenceForward(approximate.folder, referencePrompt).logits);
         QCOMPARE_GT(difference, 1e-5);
         QCOMPARE_LT(difference, 1e-2);
     }
@@ -278,14 +279,14 @@ private slots:
         QFETCH(std::function<test::ToyOptions()>, options);
         const QTemporaryDir folder;
         const test::ToyModel toy = test::writeToyModel(folder.path().toStdString(), options());
-        const auto expected = test::referenceForward(toy.folder, tokens).logits;
+        const auto expected = test::referenceForward(toy.folder, referencePrompt).logits;
         for (const auto& [name, tensor] : toy.tensors) {
             auto changed = toy.tensors;
             for (std::size_t i = 0; i < tensor.values.size(); i += 2)
                 changed[name].values[i] += 0.5;
             test::writeSafetensors(toy.folder / "model.safetensors", changed, false);
             const double difference =
-                largestDifference(test::referenceForward(toy.folder, tokens).logits, expected);
+                largestDifference(test::referenceForward(toy.folder, referencePrompt).logits, expected);
             // A key bias moves all scores of a query alike, unless keys are rotated: softmax does not see it.
             const bool unseen = name.ends_with("b_K");
             QVERIFY2(unseen ? difference < 1e-12 : difference > 1e-3, name.c_str());

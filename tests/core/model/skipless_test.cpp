@@ -13,7 +13,7 @@ using namespace headwise;
 
 namespace {
 
-const std::vector<int> tokens{3, 1, 4, 1, 5, 0, 2, 6, 5};
+const std::vector<int> skiplessPrompt{3, 1, 4, 1, 5, 0, 2, 6, 5};
 constexpr std::array pairs{MergePair::QP, MergePair::KP, MergePair::VP};
 
 /// Heads side by side make the residual stream: 15 = 3 · 5.
@@ -67,8 +67,9 @@ std::vector<ToyClass> mergeableClasses()
     return classes;
 }
 
-Matrix<double> tensor(const std::map<std::string, test::StoredTensor>& stored, const std::string& name,
-                      Eigen::Index rows, Eigen::Index cols, Eigen::Index first = 0)
+Matrix<double> skiplessTensor(const std::map<std::string, test::StoredTensor>& stored,
+                              const std::string& name, Eigen::Index rows, Eigen::Index cols,
+                              Eigen::Index first = 0)
 {
     Matrix<double> m(rows, cols);
     for (Eigen::Index i = 0; i < rows; ++i)
@@ -87,22 +88,22 @@ Matrix<double> denseLogits(const test::ToyModel& toy)
 {
     const auto& o = toy.options;
     const auto& s = toy.tensors;
-    const auto n = static_cast<Eigen::Index>(tokens.size());
+    const auto n = static_cast<Eigen::Index>(skiplessPrompt.size());
     const Eigen::Index d = o.dModel, r = o.dHead, f = o.dMlp, V = o.dVocab;
     Matrix<double> x(n, d);
     for (Eigen::Index i = 0; i < n; ++i)
-        x.row(i) = tensor(s, "embed.W_E", 1, d, tokens[static_cast<std::size_t>(i)] * d)
-            + tensor(s, "pos_embed.W_pos", 1, d, i * d);
+        x.row(i) = skiplessTensor(s, "embed.W_E", 1, d, skiplessPrompt[static_cast<std::size_t>(i)] * d)
+            + skiplessTensor(s, "pos_embed.W_pos", 1, d, i * d);
     for (int layer = 0; layer < o.nLayers; ++layer) {
         const std::string block = "blocks." + std::to_string(layer) + ".";
-        Matrix<double> written = tensor(s, block + "attn.b_O", 1, d).replicate(n, 1);
+        Matrix<double> written = skiplessTensor(s, block + "attn.b_O", 1, d).replicate(n, 1);
         for (Eigen::Index h = 0; h < o.nHeads; ++h) {
             const auto read = [&](const std::string& letter) -> Matrix<double> {
-                return (x * tensor(s, block + "attn.W_" + letter, d, r, h * d * r)).rowwise()
-                    + RowVector<double>(tensor(s, block + "attn.b_" + letter, 1, r, h * r));
+                return (x * skiplessTensor(s, block + "attn.W_" + letter, d, r, h * d * r)).rowwise()
+                    + RowVector<double>(skiplessTensor(s, block + "attn.b_" + letter, 1, r, h * r));
             };
             const Matrix<double> q = read("Q"), k = read("K"), v = read("V");
-            const Matrix<double> W_O = tensor(s, block + "attn.W_O", r, d, h * r * d);
+            const Matrix<double> W_O = skiplessTensor(s, block + "attn.W_O", r, d, h * r * d);
             for (Eigen::Index i = 0; i < n; ++i) {
                 Eigen::VectorXd weights =
                     (k.topRows(i + 1) * q.row(i).transpose() / std::sqrt(static_cast<double>(r)))
@@ -112,10 +113,10 @@ Matrix<double> denseLogits(const test::ToyModel& toy)
             }
         }
         const auto mlp = [&](const Matrix<double>& in) -> Matrix<double> {
-            const Matrix<double> inside = (in * tensor(s, block + "mlp.W_in", d, f)).rowwise()
-                + RowVector<double>(tensor(s, block + "mlp.b_in", 1, f));
-            return (inside.unaryExpr(&geluNew) * tensor(s, block + "mlp.W_out", f, d)).rowwise()
-                + RowVector<double>(tensor(s, block + "mlp.b_out", 1, d));
+            const Matrix<double> inside = (in * skiplessTensor(s, block + "mlp.W_in", d, f)).rowwise()
+                + RowVector<double>(skiplessTensor(s, block + "mlp.b_in", 1, f));
+            return (inside.unaryExpr(&geluNew) * skiplessTensor(s, block + "mlp.W_out", f, d)).rowwise()
+                + RowVector<double>(skiplessTensor(s, block + "mlp.b_out", 1, d));
         };
         if (o.attnOnly)
             x = written;
@@ -124,7 +125,8 @@ Matrix<double> denseLogits(const test::ToyModel& toy)
         else
             x = mlp(written);
     }
-    return (x * tensor(s, "unembed.W_U", d, V)).rowwise() + RowVector<double>(tensor(s, "unembed.b_U", 1, V));
+    return (x * skiplessTensor(s, "unembed.W_U", d, V)).rowwise()
+        + RowVector<double>(skiplessTensor(s, "unembed.b_U", 1, V));
 }
 
 double relative(const Matrix<double>& logits, const Matrix<double>& expected)
@@ -148,10 +150,11 @@ private slots:
             const test::ToyModel toy = write(options);
             const ProcessedWeights counterpart = skipless(toy.folder);
             QCOMPARE(counterpart.config().norm, NormKind::None);
-            const Matrix<double> logits = test::ran<double>(counterpart, tokens).logits;
+            const Matrix<double> logits = test::ran<double>(counterpart, skiplessPrompt).logits;
             QVERIFY(relative(logits, denseLogits(toy)) < 1e-12);
             // The function differs.
-            QVERIFY(relative(logits, test::ran<double>(test::raw(test::loaded(toy.folder)), tokens).logits)
+            QVERIFY(relative(logits,
+                             test::ran<double>(test::raw(test::loaded(toy.folder)), skiplessPrompt).logits)
                     > 0.1);
         }
     }
@@ -167,7 +170,8 @@ private slots:
         QVERIFY(again->config().skipless && !again->config().merged);
         QVERIFY(again->warnings().empty());
         QCOMPARE(normalizationName(again->config()), std::string_view("none"));
-        QVERIFY(relative(test::ran<double>(test::raw(again), tokens).logits, denseLogits(toy)) < 1e-12);
+        QVERIFY(relative(test::ran<double>(test::raw(again), skiplessPrompt).logits, denseLogits(toy))
+                < 1e-12);
         const auto merges = mergesOf(*again, Task{});
         for (const Merge& merge : *merges)
             QVERIFY(merge.reason.find("skip connections") == std::string::npos);
@@ -187,7 +191,7 @@ private slots:
         const test::ToyModel toy = write(toyClass.options);
         for (const bool isProcessed : {false, true}) {
             const ProcessedWeights counterpart = skipless(toy.folder, isProcessed);
-            const auto expected = test::ran<double>(counterpart, tokens);
+            const auto expected = test::ran<double>(counterpart, skiplessPrompt);
             for (const MergePair pair : pairs) {
                 const auto merged = mergePair(counterpart, pair, Task{});
                 if (std::ranges::find(toyClass.possible, pair) == toyClass.possible.end()) {
@@ -195,7 +199,7 @@ private slots:
                     continue;
                 }
                 QVERIFY(test::isOk(merged));
-                const auto run = test::ran<double>(*merged, tokens);
+                const auto run = test::ran<double>(*merged, skiplessPrompt);
                 const double difference = relative(run.logits, expected.logits);
                 QVERIFY2(difference < 1e-10, QByteArray::number(difference));
                 for (std::size_t layer = 0; layer < run.patterns.size(); ++layer)
@@ -235,7 +239,7 @@ private slots:
             options.rotaryDim = kind == 3 ? 4 : 0;
             const test::ToyModel toy = write(options);
             const ProcessedWeights counterpart = skipless(toy.folder, kind % 2 == 0);
-            const auto expected = test::ran<double>(counterpart, tokens);
+            const auto expected = test::ran<double>(counterpart, skiplessPrompt);
             for (const MergePair pair : pairs) {
                 QVERIFY(!whyNotMerge(counterpart, pair, Task{})->empty());
                 const auto merged = mergePair(counterpart, pair, Task{});
@@ -244,7 +248,7 @@ private slots:
                     continue;
                 }
                 QVERIFY(test::isOk(merged) && !merged->config().merged);
-                const auto run = test::ran<double>(*merged, tokens);
+                const auto run = test::ran<double>(*merged, skiplessPrompt);
                 const double difference = relative(run.logits, expected.logits);
                 QVERIFY2(difference < 1e-10, QByteArray::number(difference));
                 QVERIFY((run.patterns[1][2] - expected.patterns[1][2]).cwiseAbs().maxCoeff() < 1e-10);
@@ -262,11 +266,11 @@ private slots:
     {
         const test::ToyModel toy = write(squareOptions());
         const ProcessedWeights counterpart = skipless(toy.folder);
-        const auto rounding = roundingErrors(counterpart, tokens, Task{});
+        const auto rounding = roundingErrors(counterpart, skiplessPrompt, Task{});
         QVERIFY(test::isOk(rounding));
         for (const MergePair pair : pairs) {
             const auto errors =
-                outputErrors(*mergePair(counterpart, pair, Task{}), counterpart, tokens, Task{});
+                outputErrors(*mergePair(counterpart, pair, Task{}), counterpart, skiplessPrompt, Task{});
             QVERIFY(test::isOk(errors));
             QVERIFY(errors->f64 > 0 && errors->f64 < 1e-10);
             QVERIFY(errors->f32 > 10 * errors->f64 && errors->f32 < 1e-3);
@@ -376,8 +380,8 @@ private:
         for (const StoredTensor& stored : again->file().tensors())
             for (const std::string& part : {"W_" + gone, "b_" + gone, std::string("W_O"), std::string("b_O")})
                 QVERIFY2(!stored.name.ends_with(part), stored.name.c_str());
-        const Matrix<double> read = test::ran<double>(test::raw(again), tokens).logits;
-        QVERIFY(relative(read, test::ran<double>(merged.asStored(), tokens).logits) < 1e-12);
+        const Matrix<double> read = test::ran<double>(test::raw(again), skiplessPrompt).logits;
+        QVERIFY(relative(read, test::ran<double>(merged.asStored(), skiplessPrompt).logits) < 1e-12);
         const double difference = relative(read, logits);
         QVERIFY2(difference < (toy.options.float64 ? 1e-10 : 1e-3), QByteArray::number(difference));
         QCOMPARE(countWeights(again->config()).total, countWeights(merged.config()).total);

@@ -2,6 +2,7 @@
 #include "core/tokenizer/model_tokenizer.h"
 #include "core/tokenizer/tokenizer.h"
 
+#include "tests/core/tokenizer/tokenizer_cases.h"
 #include "tests/support/gguf_writer.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
@@ -38,14 +39,6 @@ const QJsonObject& pieces()
 {
     static const QJsonObject object = jsonOf("tokenizers/sentencepiece/reference.json");
     return object;
-}
-
-Ids idsOf(const QJsonValue& array)
-{
-    Ids ids;
-    for (const QJsonValue& id : array.toArray())
-        ids.push_back(id.toInt());
-    return ids;
 }
 
 /// A folder of a test's own.
@@ -117,7 +110,7 @@ bool isGpt2(const Tokenizer& tokenizer)
         const QJsonArray text = reference["texts"][i].toArray();
         const std::string whole = text[0].toString().repeated(text[1].toInt()).toStdString();
         const auto found = tokenizer.encode(whole, SpecialTokens::None);
-        if (!test::isOk(found) || *found != idsOf(ids[i])) {
+        if (!test::isOk(found) || *found != test::idsOf(ids[i])) {
             qWarning("%s", whole.substr(0, 80).c_str());
             return false;
         }
@@ -173,7 +166,7 @@ void TokenizerSourcesTest::givesTheIdsOfSentencePiece()
         if (expected[i].isNull())
             continue;
         const auto ids = tokenizer->encode(text, SpecialTokens::None);
-        QVERIFY2(test::isOk(ids) && *ids == idsOf(expected[i]), text.c_str());
+        QVERIFY2(test::isOk(ids) && *ids == test::idsOf(expected[i]), text.c_str());
         ++compared;
     }
     QVERIFY(compared > 400);
@@ -186,7 +179,7 @@ void TokenizerSourcesTest::decodesAsSentencePiece()
     const QJsonArray ids = pieces()["models"][name]["ids"].toArray();
     int compared = 0;
     for (qsizetype i = 0; i < ids.size(); ++i) {
-        const Ids given = idsOf(ids[i]);
+        const Ids given = test::idsOf(ids[i]);
         // SentencePiece writes " ⁇ " for an unknown token, which is in no vocabulary.
         if (ids[i].isNull() || std::find(given.begin(), given.end(), 0) != given.end())
             continue;
@@ -309,9 +302,9 @@ void TokenizerSourcesTest::aVocabTxtIsBerts()
         const QJsonValue expected = reference["tokenizers"][lowercase ? "bert" : "bert-cased"];
         for (qsizetype i = 0; i < expected["ids"].toArray().size(); ++i) {
             const std::string text = reference["texts"][i][0].toString().toStdString();
-            QCOMPARE(tokenizer->encode(text, SpecialTokens::None).value(), idsOf(expected["ids"][i]));
+            QCOMPARE(tokenizer->encode(text, SpecialTokens::None).value(), test::idsOf(expected["ids"][i]));
         }
-        QCOMPARE(tokenizer->encode("the").value(), idsOf(QJsonArray{2, shape["the"], 3}));
+        QCOMPARE(tokenizer->encode("the").value(), test::idsOf(QJsonArray{2, shape["the"], 3}));
     }
     QVERIFY(test::failsWith(openedAs("vocab.txt", "a\n[UNK]\n\xFF\n"), ErrorCode::Corrupt, "UTF-8"));
 }

@@ -29,7 +29,7 @@ ChartSeries line(const QString& name, const QVector<QPointF>& points)
     return {name, points, SeriesStyle::Line};
 }
 
-void prepare(LineChart& chart)
+void showChart(LineChart& chart)
 {
     chart.resize(400, 300);
     chart.show();
@@ -41,7 +41,7 @@ QWidget* canvasOf(LineChart& chart)
     return chart.findChild<QChartView*>()->viewport();
 }
 
-void turnWheel(LineChart& chart, QPointF at, Qt::KeyboardModifiers modifiers = {})
+void turnWheelOverChart(LineChart& chart, QPointF at, Qt::KeyboardModifiers modifiers = {})
 {
     QWheelEvent event(at, at, {}, {0, 120}, Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
     QApplication::sendEvent(canvasOf(chart), &event);
@@ -63,7 +63,7 @@ private slots:
     void theLegendStandsWhereItHidesNothing()
     {
         LineChart chart;
-        prepare(chart);
+        showChart(chart);
         const QRgb color = seriesColor(0, lightColors()).rgb();
         const auto coloredAtTop = [&](double from, double to) { // of the picture's width
             const QImage drawn = chart.grab().toImage();
@@ -85,7 +85,7 @@ private slots:
         for (int i = 0; i <= 40; ++i)
             everywhere << QPointF(i, i % 2);
         LineChart chart;
-        prepare(chart);
+        showChart(chart);
         const auto seen = [](const QImage& image, int series) { // first and last row with its colour
             std::pair rows(image.height(), -1);
             for (int y = 0; y < image.height(); ++y)
@@ -131,7 +131,7 @@ private slots:
         for (int i = 0; i <= 40; ++i)
             everywhere << QPointF(i, i % 2);
         LineChart chart;
-        prepare(chart);
+        showChart(chart);
         chart.resize(300, 190);
         const auto plot = [&chart] {
             return chart.positionOf({0, chart.range().top()}).y()
@@ -161,7 +161,7 @@ private slots:
     void barsStayInThePlot()
     {
         LineChart chart;
-        prepare(chart);
+        showChart(chart);
         chart.setSeries({{{}, {{0, 2}, {1, 1}, {2, 1}, {3, 2}}, SeriesStyle::Bars}});
         QVERIFY(chart.range().left() <= -0.4 && chart.range().right() >= 3.4); // a bar is 0.8 wide
         const auto blueBeside = [&chart](double x) {
@@ -184,7 +184,7 @@ private slots:
     void drawsTheLineWhereItSaysThePointIs()
     {
         LineChart chart;
-        prepare(chart);
+        showChart(chart);
         chart.setSeries({line(QStringLiteral("QK"), {{0, 1}, {10, 1}, {20, 3}})});
         const QImage image = chart.grab().toImage();
         const QPointF at = chart.positionOf({5, 1}); // On the flat part.
@@ -198,7 +198,7 @@ private slots:
     void aLogAxisLeavesOutWhatItCannotShowAndCountsIt()
     {
         LineChart chart;
-        prepare(chart);
+        showChart(chart);
         const double nan = std::numeric_limits<double>::quiet_NaN();
         const std::vector<ChartSeries> series{
             line(QStringLiteral("QK"), {{0, 100}, {1, 0}, {2, -5}, {3, 1}, {4, nan}})};
@@ -215,16 +215,16 @@ private slots:
     void theWheelZoomsXAndWithShiftY()
     {
         LineChart chart;
-        prepare(chart);
+        showChart(chart);
         chart.setSeries({line(QStringLiteral("QK"), {{0, 0}, {100, 10}})});
         const QRectF full = chart.range();
         const QPointF at = chart.positionOf({25, 5});
-        turnWheel(chart, at);
+        turnWheelOverChart(chart, at);
         QCOMPARE(chart.range().width(), full.width() / 1.25);
         QCOMPARE(chart.range().height(), full.height());
         QVERIFY((chart.positionOf({25, 5}) - at).manhattanLength()
                 < 1e-6); // The point under the mouse stays in place.
-        turnWheel(chart, at, Qt::ShiftModifier);
+        turnWheelOverChart(chart, at, Qt::ShiftModifier);
         QCOMPARE(chart.range().height(), full.height() / 1.25);
         QTest::mouseDClick(canvasOf(chart), Qt::LeftButton, {}, at.toPoint());
         QTest::mouseRelease(canvasOf(chart), Qt::LeftButton, {},
@@ -235,7 +235,7 @@ private slots:
     void readsTheNearestPoint()
     {
         LineChart chart;
-        prepare(chart);
+        showChart(chart);
         chart.setLook(logLook);
         chart.setSeries({line(QStringLiteral("QK"), {{0, 0}, {1, 100}, {2, 1}}),
                          line(QStringLiteral("OV"), {{0, 3}, {2, 50}})});
@@ -287,7 +287,7 @@ private slots:
     void unitsOfTheComplexPlaneAreEqual()
     {
         LineChart chart;
-        prepare(chart);
+        showChart(chart);
         chart.setLook({.xTitle = {}, .yTitle = {}, .plane = ChartLook::Plane::Complex});
         chart.setSeries({{QStringLiteral("OV"), {{0.1, 3}}, SeriesStyle::Points}});
         const QPointF unit = chart.positionOf({1, 1}) - chart.positionOf({0, 0});
@@ -298,7 +298,7 @@ private slots:
     void theLogPolarPlaneHasTheAngleAndTheLogarithmOfTheModulus()
     {
         LineChart chart;
-        prepare(chart);
+        showChart(chart);
         chart.setLook({.xTitle = {}, .yTitle = {}, .plane = ChartLook::Plane::LogPolar, .innerRadius = 0.01});
         chart.setSeries(
             {{QStringLiteral("λ"), {{1, 0}, {0, 0.1}, {-0.01, 0}, {0.001, 0}}, SeriesStyle::Points}});
@@ -324,7 +324,7 @@ private slots:
     void errorsAreBarsAndAColumnOfTheData()
     {
         LineChart chart;
-        prepare(chart);
+        showChart(chart);
         ChartSeries series = line(QStringLiteral("σ"), {{0, 4}, {1, 2}, {2, 0}});
         chart.setSeries({series});
         const auto inked = [&chart](const QPointF& point) {
@@ -351,7 +351,7 @@ private slots:
     void aBandIsAnAreaAroundItsLine()
     {
         LineChart chart;
-        prepare(chart);
+        showChart(chart);
         ChartSeries series = line(QStringLiteral("k"), {{0, 4}, {1, 2}, {2, 0}});
         series.errors = {2, 1, 1};
         series.hasBand = true;

@@ -32,12 +32,12 @@ using namespace headwise::ui;
 
 namespace {
 
-constexpr int patience = 60000; // ms, on a loaded machine
+using test::patience;
 
 const QStringList tokens{QStringLiteral("␣Paris"), QStringLiteral("a,\"b\""), QStringLiteral("日本"),
                          QStringLiteral("שלום"),   QStringLiteral("é<&>"),    QStringLiteral("<0xE2>")};
 
-QByteArray contents(const QString& fileName)
+QByteArray writtenContents(const QString& fileName)
 {
     QFile file(fileName);
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
@@ -50,7 +50,7 @@ double cpuOfThisThread() // ms
     return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
 }
 
-std::unique_ptr<HeatmapView> heatmap(int size)
+std::unique_ptr<HeatmapView> writtenHeatmap(int size)
 {
     auto view = std::make_unique<HeatmapView>();
     auto matrix = std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(size, size));
@@ -64,7 +64,7 @@ std::unique_ptr<HeatmapView> heatmap(int size)
     return view;
 }
 
-std::unique_ptr<LineChart> chart()
+std::unique_ptr<LineChart> writtenChart()
 {
     auto view = std::make_unique<LineChart>();
     view->setLook({.xTitle = QStringLiteral("k"), .yTitle = QStringLiteral("σ")});
@@ -176,15 +176,15 @@ private slots:
 
     void aRecordingIsThePicture()
     {
-        compareInEveryFormat(*heatmap(6));  // cells as rectangles, marks, values
-        compareInEveryFormat(*heatmap(60)); // one image
-        compareInEveryFormat(*chart());
+        compareInEveryFormat(*writtenHeatmap(6));  // cells as rectangles, marks, values
+        compareInEveryFormat(*writtenHeatmap(60)); // one image
+        compareInEveryFormat(*writtenChart());
         compareInEveryFormat(*table(40));
     }
 
     void aRecordingDoesNotNeedItsView()
     {
-        auto view = heatmap(6);
+        auto view = writtenHeatmap(6);
         const FigureSettings settings{.format = FigureFormat::Svg, .dataBeside = true};
         const auto direct = renderFigure(*view, settings);
         const RecordedFigure recording(*view, settings);
@@ -242,7 +242,7 @@ private slots:
 
     void writesWhatTheWindowWouldHaveWritten()
     {
-        const auto view = heatmap(60);
+        const auto view = writtenHeatmap(60);
         FigureWriter writer;
         const QSignalSpy written(&writer, &FigureWriter::written);
         for (const char* name : {"a.png", "a.svg", "a.csv"}) {
@@ -253,17 +253,17 @@ private slots:
             const auto before = written.count();
             writer.write(*view, m_folder.filePath(QLatin1StringView(name)), settings);
             QTRY_COMPARE_WITH_TIMEOUT(written.count(), before + 1, patience);
-            const QByteArray file = contents(m_folder.filePath(QLatin1StringView(name)));
+            const QByteArray file = writtenContents(m_folder.filePath(QLatin1StringView(name)));
             if (settings.format == FigureFormat::Svg)
-                compareSvg(file, contents(direct));
+                compareSvg(file, writtenContents(direct));
             else
-                QCOMPARE(file, contents(direct));
+                QCOMPARE(file, writtenContents(direct));
         }
     }
 
     void oneAfterAnotherUnderTheNextFreeName()
     {
-        const auto view = heatmap(6);
+        const auto view = writtenHeatmap(6);
         const QString name = m_folder.filePath(QStringLiteral("again.svg"));
         FigureWriter writer;
         const QSignalSpy written(&writer, &FigureWriter::written);
@@ -283,7 +283,8 @@ private slots:
         const QSignalSpy written(&writer, &FigureWriter::written);
         const QSignalSpy failed(&writer, &FigureWriter::failed);
         writer.write(slow, folder.filePath(QStringLiteral("slow.csv")), {.format = FigureFormat::Csv});
-        writer.write(*heatmap(6), folder.filePath(QStringLiteral("next.csv")), {.format = FigureFormat::Csv});
+        writer.write(*writtenHeatmap(6), folder.filePath(QStringLiteral("next.csv")),
+                     {.format = FigureFormat::Csv});
         QVERIFY(writer.job()->isRunning());
         QCOMPARE(writer.job()->title(), QStringLiteral("Export of slow.csv"));
         writer.job()->cancel();
@@ -296,7 +297,7 @@ private slots:
 
     void anErrorIsOneSentenceAndAnOldFileStays()
     {
-        const auto view = heatmap(6);
+        const auto view = writtenHeatmap(6);
         FigureWriter writer;
         QSignalSpy failed(&writer, &FigureWriter::failed);
         const QString nowhere = m_folder.filePath(QStringLiteral("no/such/fig.pdf"));
@@ -328,7 +329,7 @@ private slots:
         writer.write(*rows, file, settings);
         QTRY_COMPARE_WITH_TIMEOUT(written.count(), 1, patience);
         QVERIFY(turns >= 2);
-        QCOMPARE(contents(file), contents(direct));
+        QCOMPARE(writtenContents(file), writtenContents(direct));
         // A table that changes during the export is not written.
         const QString changing = m_folder.filePath(QStringLiteral("changing.csv"));
         writer.write(*rows, changing, settings);
@@ -347,7 +348,7 @@ private slots:
 
     void copiesThePictureAndTheNumbers()
     {
-        const auto view = heatmap(6);
+        const auto view = writtenHeatmap(6);
         FigureWriter writer;
         const QSignalSpy copied(&writer, &FigureWriter::copied);
         writer.copy(*view, {});
@@ -363,7 +364,7 @@ private slots:
 
     void theWindowsThreadDoesLittleOfTheWork()
     {
-        const auto view = heatmap(768);
+        const auto view = writtenHeatmap(768);
         const auto rows = table(4000);
         FigureWriter writer;
         const QSignalSpy written(&writer, &FigureWriter::written);

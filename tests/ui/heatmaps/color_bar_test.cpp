@@ -32,7 +32,7 @@ void drag(ColorBar& bar, QPoint from, QPoint to)
     QTest::mouseRelease(&bar, Qt::LeftButton, {}, to);
 }
 
-void prepare(ColorBar& bar)
+void showBar(ColorBar& bar)
 {
     bar.resize(60, 200);
     bar.show();
@@ -50,7 +50,7 @@ private slots:
     void showsTheColorsOfItsScale()
     {
         ColorBar bar(Qt::Vertical);
-        prepare(bar);
+        showBar(bar);
         const ColorScale scale{.map = ColorMap::Viridis, .low = 0, .high = 1};
         bar.setScale(scale);
         const QImage image = bar.grab().toImage();
@@ -96,7 +96,7 @@ private slots:
     void draggingAnEndOfASignedScaleKeepsItSymmetric()
     {
         ColorBar bar(Qt::Vertical);
-        prepare(bar);
+        showBar(bar);
         QSignalSpy changed(&bar, &ColorBar::scaleChanged);
         drag(bar, {6, top}, {6, top + 46}); // A quarter of 184 px down from +1 to +0.5.
         QVERIFY(!changed.isEmpty());
@@ -108,7 +108,7 @@ private slots:
     void draggingAnEndOfAnUnsignedScaleMovesOnlyIt()
     {
         ColorBar bar(Qt::Vertical);
-        prepare(bar);
+        showBar(bar);
         bar.setScale({.map = ColorMap::Viridis, .low = 0, .high = 4});
         drag(bar, {6, bottom}, {6, bottom - 46});
         QCOMPARE(bar.scale().low, 1.0F);
@@ -120,7 +120,7 @@ private slots:
     void aDragFromTheMiddleChangesNothing()
     {
         ColorBar bar(Qt::Vertical);
-        prepare(bar);
+        showBar(bar);
         QSignalSpy changed(&bar, &ColorBar::scaleChanged);
         drag(bar, {6, 100}, {6, 150});
         QCOMPARE(changed.count(), 0);
@@ -131,7 +131,7 @@ private slots:
         HeatmapView view;
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Constant(2, 2, 3)));
         ColorBar bar(Qt::Vertical);
-        prepare(bar);
+        showBar(bar);
         bar.follow(&view);
         QCOMPARE(bar.scale().high, 3.0F);
         drag(bar, {6, top}, {6, top + 46});
@@ -146,7 +146,7 @@ private slots:
         HeatmapView view;
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Constant(2, 2, 3)));
         ColorBar bar(Qt::Vertical);
-        prepare(bar);
+        showBar(bar);
         bar.follow(&view);
         QTest::keyClick(&bar, Qt::Key_Return);
         auto* dialog = bar.findChild<LimitsDialog*>();
@@ -176,7 +176,7 @@ private slots:
     void keysInvertAndLock()
     {
         ColorBar bar(Qt::Vertical);
-        prepare(bar);
+        showBar(bar);
         QTest::keyClick(&bar, Qt::Key_I);
         QVERIFY(bar.scale().inverted);
         QTest::keyClick(&bar, Qt::Key_L);
@@ -188,7 +188,7 @@ private slots:
     void theMenuOffersEveryMapAndFit()
     {
         ColorBar bar(Qt::Vertical);
-        prepare(bar);
+        showBar(bar);
         QContextMenuEvent event(QContextMenuEvent::Mouse, {6, 100}, bar.mapToGlobal(QPoint(6, 100)));
         QApplication::sendEvent(&bar, &event);
         auto* menu = bar.findChild<QMenu*>();
@@ -230,7 +230,7 @@ private slots:
         view.setMatrix(matrix);
         ColorBar bar(Qt::Vertical);
         bar.follow(&view);
-        prepare(bar);
+        showBar(bar);
         const float middle = (*matrix)(0, 500);
         QVERIFY(position(middle, view.colorScale()) < 0.01F);
         bar.setTransform(ColorTransform::Rank);
@@ -262,7 +262,7 @@ private slots:
         view.setMatrix(std::make_shared<const Eigen::MatrixXf>(matrix));
         ColorBar bar(Qt::Vertical);
         bar.follow(&view);
-        prepare(bar);
+        showBar(bar);
         const auto shown = [&] {
             return bar.grab().toImage().pixelColor(22, bottom - (bottom - top) * 4 / 5);
         };

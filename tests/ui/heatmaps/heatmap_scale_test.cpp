@@ -20,17 +20,17 @@ using namespace headwise::ui;
 
 namespace {
 
-const ColorScale unitScale{.low = -1, .high = 1, .fit = ColorFit::Fixed};
+const ColorScale fixedScale{.low = -1, .high = 1, .fit = ColorFit::Fixed};
 
-std::shared_ptr<Eigen::MatrixXf> zeros(int rows, int columns)
+std::shared_ptr<Eigen::MatrixXf> zeroMatrix(int rows, int columns)
 {
     return std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Zero(rows, columns));
 }
 
-void prepare(HeatmapView& view, std::shared_ptr<const Eigen::MatrixXf> matrix)
+void showScaled(HeatmapView& view, std::shared_ptr<const Eigen::MatrixXf> matrix)
 {
     view.resize(360, 300);
-    view.colors()->proposeScale(unitScale);
+    view.colors()->proposeScale(fixedScale);
     view.setMatrix(std::move(matrix));
     view.show();
     QVERIFY(QTest::qWaitForWindowExposed(&view));
@@ -68,16 +68,16 @@ private slots:
     void aLargeCellBeyondTheLimitsIsMarkedAndCounted()
     {
         HeatmapView view;
-        const auto matrix = zeros(2, 3);
+        const auto matrix = zeroMatrix(2, 3);
         (*matrix)(0, 1) = 5;
         (*matrix)(1, 2) = 1; // At the limit, not beyond it.
-        prepare(view, matrix);
+        showScaled(view, matrix);
         const QImage image = view.grab().toImage();
         const auto corner = [&](int row, int column) {
             const QRect cell = view.cells().rect(row, column).toRect();
             return QRect(cell.right() - 8, cell.top() + 1, 7, 8);
         };
-        const QRgb full = colorOf(1, unitScale);
+        const QRgb full = colorOf(1, fixedScale);
         QVERIFY(countOf(image, corner(0, 1), full) < 7 * 8 - 10); // The triangle.
         QCOMPARE(countOf(image, corner(1, 2), full), 7 * 8);
         QCOMPARE(view.note().text(), QStringLiteral("1 value beyond the limits"));
@@ -106,7 +106,7 @@ private slots:
                            : bar->x() - view->cells().area().right();
         };
         for (const int lines : {2, 20}) {
-            view->setMatrix(isBelow ? zeros(lines, 8) : zeros(8, lines));
+            view->setMatrix(isBelow ? zeroMatrix(lines, 8) : zeroMatrix(8, lines));
             QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest); // before anything is painted
             QVERIFY(distance() >= 0 && distance() < 24);
             QVERIFY(panel.rect().contains(bar->geometry()));
@@ -122,18 +122,18 @@ private slots:
     void aSmallCellBeyondTheLimitsHasAColourOfItsOwn()
     {
         HeatmapView view;
-        const auto matrix = zeros(100, 100);
+        const auto matrix = zeroMatrix(100, 100);
         (*matrix)(90, 90) = 5;
         (*matrix)(20, 20) = -5;
         (*matrix)(60, 60) = 1;
-        prepare(view, matrix);
+        showScaled(view, matrix);
         const QImage image = view.grab().toImage();
         const auto at = [&](int row, int column) {
             return image.pixel(view.cells().rect(row, column).center().toPoint());
         };
-        QCOMPARE(at(90, 90), beyondColors(unitScale).high);
-        QCOMPARE(at(20, 20), beyondColors(unitScale).low);
-        QCOMPARE(at(60, 60), colorOf(1, unitScale));
+        QCOMPARE(at(90, 90), beyondColors(fixedScale).high);
+        QCOMPARE(at(20, 20), beyondColors(fixedScale).low);
+        QCOMPARE(at(60, 60), colorOf(1, fixedScale));
         QVERIFY(view.note().text().contains(QStringLiteral("2 values beyond the limits")));
         view.colors()->setScale({.fit = ColorFit::Full}); // The positive control: nothing lies beyond these.
         QVERIFY(!view.note().text().contains(QStringLiteral("beyond")));
@@ -142,7 +142,7 @@ private slots:
     void keysLockInvertAndCentre()
     {
         HeatmapView view;
-        prepare(view, std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(30, 30)));
+        showScaled(view, std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(30, 30)));
         view.colors()->setScale({.map = ColorMap::Viridis, .fit = ColorFit::Percentiles, .percentile = 90});
         const float high = view.colorScale().high;
         QTest::keyClick(&view, Qt::Key_L);
@@ -167,20 +167,20 @@ private slots:
     void theMeanOfAMatrixIsWhatItSays()
     {
         HeatmapView view;
-        const auto matrix = zeros(1024, 1024);
+        const auto matrix = zeroMatrix(1024, 1024);
         matrix->col(512).setConstant(64);
-        prepare(view, matrix);
+        showScaled(view, matrix);
         const QImage strongest = view.grab().toImage();
         view.content()->setAggregate(Aggregate::Mean);
         QVERIFY2(view.note().text().startsWith(QStringLiteral("each pixel: mean of ")),
                  qPrintable(view.note().text()));
         const QImage mean = view.grab().toImage();
         const QPoint at = view.cells().rect(300, 512).center().toPoint();
-        QCOMPARE(strongest.pixel(at), beyondColors(unitScale).high);
+        QCOMPARE(strongest.pixel(at), beyondColors(fixedScale).high);
         MatrixPyramid pyramid(matrix, Aggregate::Mean);
         QCOMPARE(pyramid.level(3)(17, 64), 8.0F); // One of eight columns.
         QCOMPARE(pyramid.level(10)(0, 0), 64.0F / 1024);
-        QVERIFY(mean.pixel(at) != colorOf(0, unitScale));
+        QVERIFY(mean.pixel(at) != colorOf(0, fixedScale));
         const auto odd = std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(37, 53));
         MatrixPyramid ofOdd(odd, Aggregate::Mean);
         QVERIFY(std::abs(ofOdd.level(6)(0, 0) - odd->mean()) < 1e-6F);
@@ -189,9 +189,9 @@ private slots:
     void normsStandAtTheEdges()
     {
         HeatmapView view;
-        const auto matrix = zeros(2, 2);
+        const auto matrix = zeroMatrix(2, 2);
         *matrix << 3, 0, 4, 0; // Norms of columns 5 and 0, of rows 3 and 4.
-        prepare(view, matrix);
+        showScaled(view, matrix);
         const QRectF before = view.cells().rect(0, 0);
         view.content()->setNormBars(true);
         QVERIFY(view.cells().rect(0, 0).width() < before.width()); // They need room.
@@ -249,9 +249,9 @@ private slots:
         view.setRowAxis(labelledAxis(QStringLiteral("query"), {QStringLiteral("␣a"), QStringLiteral("␣b")}));
         view.setColumnAxis(labelledAxis(QStringLiteral("key"),
                                         {QStringLiteral("x"), QStringLiteral("y"), QStringLiteral("z")}));
-        const auto matrix = zeros(2, 3);
+        const auto matrix = zeroMatrix(2, 3);
         (*matrix)(1, 2) = 0.123456789F;
-        prepare(view, matrix);
+        showScaled(view, matrix);
         QAccessibleInterface* found = QAccessible::queryAccessibleInterface(&view);
         QVERIFY(found);
         QCOMPARE(found->role(), QAccessible::Table);
@@ -278,7 +278,7 @@ private slots:
         QCOMPARE(found->focusChild(), cell);
         QVERIFY(place->isSelected());
         QVERIFY(!table->cellAt(2, 0) && !table->cellAt(0, 3) && !table->cellAt(-1, 0));
-        view.setMatrix(zeros(1, 1)); // A reader may still hold the cell.
+        view.setMatrix(zeroMatrix(1, 1)); // A reader may still hold the cell.
         QVERIFY(!cell->isValid());
         QVERIFY(cell->text(QAccessible::Name).isEmpty());
     }
@@ -286,7 +286,7 @@ private slots:
     void aReaderOfManyCellsHoldsAFew()
     {
         HeatmapView view;
-        prepare(view, zeros(100, 100));
+        showScaled(view, zeroMatrix(100, 100));
         QAccessibleTableInterface* table = QAccessible::queryAccessibleInterface(&view)->tableInterface();
         for (int i = 0; i < 100 * 100; ++i)
             QCOMPARE(table->cellAt(i / 100, i % 100)->tableCellInterface()->columnIndex(), i % 100);

@@ -36,7 +36,7 @@ const std::shared_ptr<const TiledCircuit>& circuit()
     return made;
 }
 
-void prepare(HeatmapView& view)
+void showTiled(HeatmapView& view)
 {
     view.resize(560, 460);
     view.show();
@@ -83,7 +83,7 @@ private slots:
     void theWholeIsThereAtOnceAndBecomesExact()
     {
         HeatmapView view;
-        prepare(view);
+        showTiled(view);
         const ColorScale fixed{.low = -3, .high = 3, .fit = ColorFit::Fixed};
         view.colors()->setScale(fixed);
         (void)view.grab();
@@ -107,7 +107,7 @@ private slots:
     void theMeanIsTheMeanOfAllCellsUnderThePixel()
     {
         HeatmapView view;
-        prepare(view);
+        showTiled(view);
         view.content()->setAggregate(Aggregate::Mean);
         const ColorScale fixed{.low = -0.05F, .high = 0.05F, .fit = ColorFit::Fixed};
         view.colors()->setScale(fixed);
@@ -125,7 +125,7 @@ private slots:
     void zoomedInTilesArriveAndAreExact()
     {
         HeatmapView view;
-        prepare(view);
+        showTiled(view);
         const ColorScale fixed{.low = -10, .high = 10, .fit = ColorFit::Fixed};
         view.colors()->setScale(fixed);
         QSignalSpy arrived(view.content()->tileLoader(), &TileLoader::arrived);
@@ -143,7 +143,7 @@ private slots:
     void singleCellsAreReadExactlyAndPrinted()
     {
         HeatmapView view;
-        prepare(view);
+        showTiled(view);
         view.zoom()->setState(
             {.zoomX = columnCount / 6.0, .zoomY = rowCount / 6.0, .row = 4500, .column = 5505});
         QTRY_VERIFY(view.cells().rect(4500, 5505).width() >= 40);
@@ -161,7 +161,7 @@ private slots:
     void limitsFollowWhatIsShownUnlessTheyAreLocked()
     {
         HeatmapView view;
-        prepare(view);
+        showTiled(view);
         view.colors()->setScale({.fit = ColorFit::Robust});
         (void)view.grab();
         const float whole = view.colorScale().high;
@@ -181,7 +181,7 @@ private slots:
     void limitsFollowTheSizeOfTheWindow()
     {
         HeatmapView view;
-        prepare(view);
+        showTiled(view);
         view.colors()->setScale({.fit = ColorFit::Robust});
         (void)view.grab();
         const float before = view.colorScale().high;
@@ -196,7 +196,7 @@ private slots:
     void aCancelledScanStopsAndSaysSo()
     {
         HeatmapView view;
-        prepare(view);
+        showTiled(view);
         QSignalSpy started(view.content()->tileLoader()->scan(), &Job::started);
         (void)view.grab();
         QCOMPARE(started.count(), 1);
@@ -213,7 +213,7 @@ private slots:
     void anotherCircuitTakesThePlaceOfOneThatIsBeingScanned()
     {
         HeatmapView view;
-        prepare(view);
+        showTiled(view);
         (void)view.grab();
         view.setTiles(*TiledCircuit::create(factors(5000, 5000), Task{}));
         (void)view.grab();
@@ -228,7 +228,7 @@ private slots:
     void aFigureSaysWhatItsPixelsStandFor()
     {
         HeatmapView view;
-        prepare(view);
+        showTiled(view);
         view.content()->setNormBars(true);
         (void)view.grab();
         QTRY_VERIFY(isSettled(view));
@@ -247,7 +247,7 @@ private slots:
     void theDataOfThePictureIsWhatItsPixelsShow()
     {
         HeatmapView view;
-        prepare(view);
+        showTiled(view);
         (void)view.grab();
         QTRY_VERIFY(isSettled(view));
         QList<QStringList> rows;

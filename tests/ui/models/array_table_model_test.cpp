@@ -17,7 +17,7 @@ using Kind = Picture::Kind;
 
 namespace {
 
-constexpr int patience = 60000; // ms, on a loaded machine
+using test::patience;
 
 /// −3, −2, …
 ResultArray arrayOf(std::string path, std::vector<std::size_t> shape, const std::vector<std::string>& axes)

@@ -38,7 +38,7 @@ ResultSet compared(const Circuits& a, const Circuits& b, const ComparisonOptions
     return std::move(results).value();
 }
 
-std::vector<double> numbers(const ResultSet& results, const std::string& name)
+std::vector<double> changes(const ResultSet& results, const std::string& name)
 {
     return test::numbers(results, "comparison/" + name);
 }
@@ -96,17 +96,17 @@ private slots:
             const Circuits circuits = test::toyCircuits(options);
             const ResultSet results = compared(circuits, test::toyCircuits(options));
             for (const std::string kind : {"qk", "ov"}) {
-                QVERIFY2(isEverywhere(numbers(results, kind + "/relative_change"), 0), name);
-                QVERIFY2(isEverywhere(numbers(results, kind + "/cosine"), 1), name);
-                QVERIFY2(isEverywhere(numbers(results, kind + "/singular_value_change"), 0), name);
+                QVERIFY2(isEverywhere(changes(results, kind + "/relative_change"), 0), name);
+                QVERIFY2(isEverywhere(changes(results, kind + "/cosine"), 1), name);
+                QVERIFY2(isEverywhere(changes(results, kind + "/singular_value_change"), 0), name);
                 for (const char* path : {"/left_max_cosine", "/right_max_cosine"})
-                    QVERIFY2(isEverywhere(numbers(results, kind + path), 1), name);
+                    QVERIFY2(isEverywhere(changes(results, kind + path), 1), name);
                 for (const char* path : {"/left_intruders", "/right_intruders"})
-                    QVERIFY2(isEverywhere(numbers(results, kind + path), 0), name);
+                    QVERIFY2(isEverywhere(changes(results, kind + path), 0), name);
             }
             for (const std::string matrix : {"q", "k", "v", "o"})
-                QVERIFY2(isEverywhere(numbers(results, "projection_kernel/" + matrix), 1), name);
-            QVERIFY2(isEverywhere(numbers(results, "full_ov/table_change"), 0), name);
+                QVERIFY2(isEverywhere(changes(results, "projection_kernel/" + matrix), 1), name);
+            QVERIFY2(isEverywhere(changes(results, "full_ov/table_change"), 0), name);
         }
     }
 
@@ -125,15 +125,15 @@ private slots:
                 const std::string root(circuitName(kind));
                 const Matrix<double> A = test::denseCircuit(a, kind, head),
                                      B = test::denseCircuit(b, kind, head);
-                QVERIFY(std::abs(numbers(results, root + "/relative_change")[i] - (B - A).norm() / A.norm())
+                QVERIFY(std::abs(changes(results, root + "/relative_change")[i] - (B - A).norm() / A.norm())
                         < 1e-12);
                 const double cosine = A.cwiseProduct(B).sum() / A.norm() / B.norm();
-                QVERIFY(std::abs(numbers(results, root + "/cosine")[i] - cosine) < 1e-12);
+                QVERIFY(std::abs(changes(results, root + "/cosine")[i] - cosine) < 1e-12);
                 const test::DenseSvd svdA(A), svdB(B);
                 double intruders = 0;
                 for (Eigen::Index k = 0; k < 5; ++k) {
                     const auto at = i * 5 + static_cast<std::size_t>(k);
-                    QVERIFY(std::abs(numbers(results, root + "/singular_value_change")[at]
+                    QVERIFY(std::abs(changes(results, root + "/singular_value_change")[at]
                                      - (svdB.singularValues()[k] - svdA.singularValues()[k]))
                             < 1e-10);
                     const double u =
@@ -146,22 +146,22 @@ private slots:
                         return (second.col(k).transpose() * first.leftCols(5)).cwiseAbs().maxCoeff();
                     };
                     plain += std::abs(u - largest(svdB.matrixU(), svdA.matrixU())) < 1e-12;
-                    QVERIFY(std::abs(numbers(results, root + "/left_max_cosine")[at] - u) < 1e-8);
-                    QVERIFY(std::abs(numbers(results, root + "/right_max_cosine")[at] - v) < 1e-8);
-                    const std::vector<double> all = numbers(results, root + "/left_cosines");
-                    const std::size_t width = all.size() / numbers(results, root + "/left_max_cosine").size();
+                    QVERIFY(std::abs(changes(results, root + "/left_max_cosine")[at] - u) < 1e-8);
+                    QVERIFY(std::abs(changes(results, root + "/right_max_cosine")[at] - v) < 1e-8);
+                    const std::vector<double> all = changes(results, root + "/left_cosines");
+                    const std::size_t width = all.size() / changes(results, root + "/left_max_cosine").size();
                     const auto first = all.begin() + static_cast<std::ptrdiff_t>(at * width);
                     QVERIFY(std::abs(*std::max_element(first, first + static_cast<std::ptrdiff_t>(width)) - u)
                             < 1e-8);
                     intruders += u < 0.5;
                 }
-                QCOMPARE(numbers(results, root + "/left_intruders")[i], intruders);
+                QCOMPARE(changes(results, root + "/left_intruders")[i], intruders);
             }
             const auto wa = a.weights().head<double>(head), wb = b.weights().head<double>(head);
             const double kernel =
                 (test::orthonormalBasis(wa.W_V).transpose() * test::orthonormalBasis(wb.W_V)).squaredNorm()
                 / 5;
-            QVERIFY(std::abs(numbers(results, "projection_kernel/v")[i] - kernel) < 1e-12);
+            QVERIFY(std::abs(changes(results, "projection_kernel/v")[i] - kernel) < 1e-12);
         }
         QVERIFY(plain > 40 && plain < 60); // of 60, most directions stand alone
     }
@@ -188,7 +188,7 @@ private slots:
                 comparison.unusedTokens[id] = true;
         }
         const ResultSet results = compared(a, b, comparison);
-        const auto sample = numbers(results, "full_ov/sampled_tokens");
+        const auto sample = changes(results, "full_ov/sampled_tokens");
         QCOMPARE(sample.size(), std::size_t{32});
         const auto top = [&](const Circuits& circuits, HeadId head, double token) {
             const RowVector<double> row =
@@ -209,11 +209,11 @@ private slots:
                 for (std::size_t k = 0; k < 4; ++k) {
                     left += std::ranges::find(after, before[k]) == after.end();
                     QCOMPARE(
-                        numbers(results, "full_ov/ids_a")[(static_cast<std::size_t>(index) * 32 + i) * 4 + k],
+                        changes(results, "full_ov/ids_a")[(static_cast<std::size_t>(index) * 32 + i) * 4 + k],
                         double(before[k]));
                 }
             }
-            QVERIFY(std::abs(numbers(results, "full_ov/table_change")[static_cast<std::size_t>(index)]
+            QVERIFY(std::abs(changes(results, "full_ov/table_change")[static_cast<std::size_t>(index)]
                              - left / (4 * 32))
                     < 1e-12);
         }
@@ -240,16 +240,16 @@ private slots:
         const ResultSet results = compared(before, after);
         for (std::size_t i = 0; i < 6; ++i) {
             const double expected = i == 5 ? 1 : 0;
-            QCOMPARE(numbers(results, "ov/left_intruders")[i], expected);
-            QCOMPARE(numbers(results, "ov/right_intruders")[i], expected);
-            QCOMPARE(numbers(results, "qk/left_intruders")[i], 0.0);
-            QVERIFY(i == 5 ? numbers(results, "ov/relative_change")[i] > 1
-                           : numbers(results, "ov/relative_change")[i] == 0);
-            QCOMPARE(numbers(results, "qk/relative_change")[i], 0.0);
+            QCOMPARE(changes(results, "ov/left_intruders")[i], expected);
+            QCOMPARE(changes(results, "ov/right_intruders")[i], expected);
+            QCOMPARE(changes(results, "qk/left_intruders")[i], 0.0);
+            QVERIFY(i == 5 ? changes(results, "ov/relative_change")[i] > 1
+                           : changes(results, "ov/relative_change")[i] == 0);
+            QCOMPARE(changes(results, "qk/relative_change")[i], 0.0);
         }
-        QVERIFY(numbers(results, "ov/left_max_cosine")[25] < 1e-6); // the strongest direction of head 1.2
-        QVERIFY(numbers(results, "ov/left_max_cosine")[26] > 0.5);
-        QVERIFY(std::abs(numbers(results, "projection_kernel/v")[5] - 0.8) < 0.2);
+        QVERIFY(changes(results, "ov/left_max_cosine")[25] < 1e-6); // the strongest direction of head 1.2
+        QVERIFY(changes(results, "ov/left_max_cosine")[26] > 0.5);
+        QVERIFY(std::abs(changes(results, "projection_kernel/v")[5] - 0.8) < 0.2);
     }
 
     // For a flat spectrum any basis of the span consists of singular vectors, and noise chooses another one.
@@ -286,19 +286,19 @@ private slots:
         const ResultSet one = compared(before, changed.circuits(test::noProcessing()));
         for (std::size_t head = 0; head < 3; ++head) {
             for (const std::string side : {"left", "right"}) {
-                QCOMPARE(numbers(noise, "ov/" + side + "_intruders")[head], 0.0);
+                QCOMPARE(changes(noise, "ov/" + side + "_intruders")[head], 0.0);
                 for (std::size_t i = 0; i < 10; ++i)
-                    QVERIFY(numbers(noise, "ov/" + side + "_max_cosine")[head * 10 + i] > 1 - 1e-5);
+                    QVERIFY(changes(noise, "ov/" + side + "_max_cosine")[head * 10 + i] > 1 - 1e-5);
             }
-            QVERIFY(numbers(noise, "projection_kernel/v")[head] > 1 - 1e-5);
+            QVERIFY(changes(noise, "projection_kernel/v")[head] > 1 - 1e-5);
             // In the block of ten a new direction cannot be separated: nine tenths of the span are old.
-            const auto best = numbers(one, "ov/left_max_cosine");
+            const auto best = changes(one, "ov/left_max_cosine");
             for (std::size_t i = 0; head < 2 && i < 10; ++i)
                 QVERIFY(std::abs(best[head * 10 + i] - std::sqrt(0.9)) < 1e-4);
         }
-        QCOMPARE(numbers(one, "ov/left_intruders")[2], 1.0);
-        QCOMPARE(numbers(one, "ov/right_intruders")[2], 0.0);
-        QVERIFY(numbers(one, "ov/left_max_cosine")[20] < 1e-3);
+        QCOMPARE(changes(one, "ov/left_intruders")[2], 1.0);
+        QCOMPARE(changes(one, "ov/right_intruders")[2], 0.0);
+        QVERIFY(changes(one, "ov/left_max_cosine")[20] < 1e-3);
     }
 
     void theBasisOfAHeadDoesNotMatter()
@@ -313,12 +313,12 @@ private slots:
         W_O = (test::inverseOf(T) * W_O).eval();
         test::writeSafetensors(toy.folder / "model.safetensors", toy.tensors, true);
         const ResultSet results = compared(before, test::circuitsOf(toy.folder, test::noProcessing()));
-        QVERIFY(numbers(results, "ov/relative_change")[1] > 0); // the factors did change
-        QVERIFY(numbers(results, "ov/relative_change")[1] < 1e-13);
-        QVERIFY(std::abs(numbers(results, "ov/cosine")[1] - 1) < 1e-13);
-        QVERIFY(std::abs(numbers(results, "projection_kernel/v")[1] - 1) < 1e-12);
-        QVERIFY(std::abs(numbers(results, "ov/left_max_cosine")[5] - 1) < 1e-8);
-        QCOMPARE(numbers(results, "full_ov/table_change")[1], 0.0);
+        QVERIFY(changes(results, "ov/relative_change")[1] > 0); // the factors did change
+        QVERIFY(changes(results, "ov/relative_change")[1] < 1e-13);
+        QVERIFY(std::abs(changes(results, "ov/cosine")[1] - 1) < 1e-13);
+        QVERIFY(std::abs(changes(results, "projection_kernel/v")[1] - 1) < 1e-12);
+        QVERIFY(std::abs(changes(results, "ov/left_max_cosine")[5] - 1) < 1e-8);
+        QCOMPARE(changes(results, "full_ov/table_change")[1], 0.0);
     }
 
     void unrelatedHeadsAreAsTheNullsSay()
@@ -331,7 +331,7 @@ private slots:
         for (const std::string name : {"ov/cosine", "ov/right_max_cosine", "projection_kernel/q",
                                        "projection_kernel/o", "full_ov/table_change"}) {
             const ResultArray& array = *results.find("comparison/" + name);
-            const auto values = numbers(results, name);
+            const auto values = changes(results, name);
             const Eigen::Map<const Eigen::VectorXd> v(values.data(),
                                                       static_cast<Eigen::Index>(values.size()));
             const double error = *array.nullDeviation / std::sqrt(static_cast<double>(values.size()));
@@ -383,9 +383,9 @@ private slots:
         toy.tensors.at("blocks.0.attn.W_V").values[31 * 5 + 3] = NAN;
         test::writeSafetensors(toy.folder / "model.safetensors", toy.tensors, true);
         const ResultSet results = compared(before, test::circuitsOf(toy.folder));
-        QVERIFY(std::isnan(numbers(results, "ov/relative_change")[1]));
-        QVERIFY(std::isnan(numbers(results, "full_ov/table_change")[1]));
-        QCOMPARE(numbers(results, "full_ov/table_change")[2], 0.0);
+        QVERIFY(std::isnan(changes(results, "ov/relative_change")[1]));
+        QVERIFY(std::isnan(changes(results, "full_ov/table_change")[1]));
+        QCOMPARE(changes(results, "full_ov/table_change")[2], 0.0);
         QVERIFY(results.warnings.size() >= 1);
         QVERIFY(results.warnings[0].find("L0H1") != std::string::npos);
     }

@@ -15,14 +15,8 @@ using namespace headwise;
 
 namespace {
 
-AnalysisOptions inDouble()
-{
-    AnalysisOptions options;
-    options.precision = Precision::F64;
-    return options;
-}
-
-double at(const Circuits& circuits, const ResultSet& results, const std::string& name, HeadId a, HeadId b)
+double similarityAt(const Circuits& circuits, const ResultSet& results, const std::string& name, HeadId a,
+                    HeadId b)
 {
     const ModelConfig& config = circuits.config();
     const auto flat = [&](HeadId head) {
@@ -114,7 +108,7 @@ private slots:
         for (const auto& [name, options] : test::toyClasses()) {
             const Circuits circuits = test::toyCircuits(options);
             const ModelConfig& config = circuits.config();
-            AnalysisOptions asked = inDouble();
+            AnalysisOptions asked = test::inDouble();
             asked.tableSize = 3;
             const auto results = test::analysed(circuits, {"similarity"}, asked);
             const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
@@ -125,8 +119,9 @@ private slots:
             const Matrix<double> qk[]{wa.W_Q * wa.W_K.transpose(), wb.W_Q * wb.W_K.transpose()};
             const Matrix<double> ov[]{wa.W_V * wa.W_O, wb.W_V * wb.W_O};
             const auto isNear = [&](const char* array, double expected, double tolerance) {
-                return std::abs(at(circuits, results, array, a, b) - expected) < tolerance
-                    && at(circuits, results, array, a, b) == at(circuits, results, array, b, a);
+                return std::abs(similarityAt(circuits, results, array, a, b) - expected) < tolerance
+                    && similarityAt(circuits, results, array, a, b)
+                    == similarityAt(circuits, results, array, b, a);
             };
             QVERIFY2(isNear("cosine_qk", cosine(qk[0], qk[1]), 1e-12), name);
             QVERIFY2(isNear("cosine_ov", cosine(ov[0], ov[1]), 1e-12), name);
@@ -140,8 +135,8 @@ private slots:
                      name);
             QVERIFY2(isNear("token_jaccard", jaccard(E * ov[0] * U, E * ov[1] * U, 3), 1e-12), name);
             QVERIFY2(isNear("cka_ov", cka(E * ov[0], E * ov[1]), 1e-5), name); // kept in float
-            QVERIFY2(std::abs(at(circuits, results, "cosine_ov", a, a) - 1) < 1e-12, name);
-            QVERIFY2(std::abs(at(circuits, results, "token_jaccard", b, b) - 1) < 1e-12, name);
+            QVERIFY2(std::abs(similarityAt(circuits, results, "cosine_ov", a, a) - 1) < 1e-12, name);
+            QVERIFY2(std::abs(similarityAt(circuits, results, "token_jaccard", b, b) - 1) < 1e-12, name);
         }
     }
 
@@ -157,12 +152,12 @@ private slots:
         model.set("W_V", {1, 2}, w.W_V * T);
         model.set("W_O", {1, 2}, -2 * test::inverseOf(T) * w.W_O);
         const Circuits circuits = model.circuits();
-        const auto results = test::analysed(circuits, {"similarity"}, inDouble());
-        QVERIFY(std::abs(at(circuits, results, "cosine_qk", {0, 1}, {1, 2}) - 1) < 1e-10);
-        QVERIFY(std::abs(at(circuits, results, "cosine_ov", {0, 1}, {1, 2}) + 1) < 1e-10);
-        QVERIFY(std::abs(at(circuits, results, "kernel_o", {0, 1}, {1, 2}) - 5) < 1e-10);
-        QVERIFY(at(circuits, results, "spectrum_distance_ov", {0, 1}, {1, 2}) < 1e-10);
-        QVERIFY(std::abs(at(circuits, results, "cka_ov", {0, 1}, {1, 2}) - 1) < 1e-5);
+        const auto results = test::analysed(circuits, {"similarity"}, test::inDouble());
+        QVERIFY(std::abs(similarityAt(circuits, results, "cosine_qk", {0, 1}, {1, 2}) - 1) < 1e-10);
+        QVERIFY(std::abs(similarityAt(circuits, results, "cosine_ov", {0, 1}, {1, 2}) + 1) < 1e-10);
+        QVERIFY(std::abs(similarityAt(circuits, results, "kernel_o", {0, 1}, {1, 2}) - 5) < 1e-10);
+        QVERIFY(similarityAt(circuits, results, "spectrum_distance_ov", {0, 1}, {1, 2}) < 1e-10);
+        QVERIFY(std::abs(similarityAt(circuits, results, "cka_ov", {0, 1}, {1, 2}) - 1) < 1e-5);
         const auto nearest = test::numbers(results, "analyses/similarity/nearest_qk");
         QCOMPARE(nearest[1 * 5], 5.0); // of 0.1: 1.2
         QCOMPARE(nearest[5 * 5], 1.0);
@@ -184,8 +179,9 @@ private slots:
         Matrix<double> distances(6, 6);
         for (int i = 0; i < 6; ++i)
             for (int j = 0; j < 6; ++j)
-                distances(i, j) =
-                    i == j ? 0 : 1 - at(circuits, results, "cosine_ov", {i / 3, i % 3}, {j / 3, j % 3});
+                distances(i, j) = i == j
+                    ? 0
+                    : 1 - similarityAt(circuits, results, "cosine_ov", {i / 3, i % 3}, {j / 3, j % 3});
         const Clustering expected = averageLinkage(distances);
         QCOMPARE(test::numbers(results, "analyses/similarity/cosine_ov_leaves"),
                  std::vector<double>(expected.leaves.begin(), expected.leaves.end()));
@@ -196,13 +192,13 @@ private slots:
         test::ToyOptions options = wideOptions();
         options.nHeads = 8;
         const Circuits circuits = test::toyCircuits(options, test::noProcessing());
-        const auto results = test::analysed(circuits, {"similarity"}, inDouble());
+        const auto results = test::analysed(circuits, {"similarity"}, test::inDouble());
         for (const char* name : {"cosine_qk", "cosine_ov", "kernel_q", "kernel_o", "spectrum_distance_qk"}) {
             const ResultArray& array = *results.find(std::string("analyses/similarity/") + name);
             std::vector<double> others;
             for (int i = 0; i < 16; ++i) {
                 for (int j = 0; j < i; ++j)
-                    others.push_back(at(circuits, results, name, {i / 8, i % 8}, {j / 8, j % 8}));
+                    others.push_back(similarityAt(circuits, results, name, {i / 8, i % 8}, {j / 8, j % 8}));
             }
             const Sample found(others);
             QVERIFY2(std::abs(found.mean() - *array.nullMean) < *array.nullDeviation, name);
@@ -214,15 +210,15 @@ private slots:
     {
         test::PlantedModel model(wideOptions());
         model.set("W_O", {0, 0}, Matrix<double>::Zero(5, 24));
-        AnalysisOptions options = inDouble();
+        AnalysisOptions options = test::inDouble();
         options.heads = {{0, 0}, {0, 2}, {1, 1}};
         const Circuits circuits = model.circuits();
         const auto results = test::analysed(circuits, {"similarity", "head_map"}, options);
         for (const char* name : {"cosine_ov", "kernel_o", "spectrum_distance_ov", "token_jaccard", "cka_ov"})
-            QVERIFY2(std::isnan(at(circuits, results, name, {0, 0}, {1, 1})), name);
-        QVERIFY(!std::isnan(at(circuits, results, "kernel_q", {0, 0}, {1, 1})));
-        QVERIFY(!std::isnan(at(circuits, results, "cka_ov", {0, 2}, {1, 1})));
-        QVERIFY(std::isnan(at(circuits, results, "cosine_qk", {0, 1}, {1, 1})));
+            QVERIFY2(std::isnan(similarityAt(circuits, results, name, {0, 0}, {1, 1})), name);
+        QVERIFY(!std::isnan(similarityAt(circuits, results, "kernel_q", {0, 0}, {1, 1})));
+        QVERIFY(!std::isnan(similarityAt(circuits, results, "cka_ov", {0, 2}, {1, 1})));
+        QVERIFY(std::isnan(similarityAt(circuits, results, "cosine_qk", {0, 1}, {1, 1})));
         const auto nearest = test::numbers(results, "analyses/similarity/nearest_ov");
         QCOMPARE(nearest[2 * 5], 4.0);
         QCOMPARE(nearest[2 * 5 + 1], -1.0);
@@ -340,7 +336,7 @@ private slots:
         };
         family({0, 0}, {1, 1}, 0.1); // 0.0 with 1.1, and 0.2 with 1.0
         family({0, 2}, {1, 0}, 0.1);
-        const auto results = test::analysed(model.circuits(), {"head_map", "similarity"}, inDouble());
+        const auto results = test::analysed(model.circuits(), {"head_map", "similarity"}, test::inDouble());
         const auto order = test::numbers(results, "analyses/head_map/leaf_order");
         QCOMPARE(std::abs(order[0] - order[4]), 1.0);
         QCOMPARE(std::abs(order[2] - order[3]), 1.0);

@@ -15,13 +15,6 @@ using namespace headwise;
 
 namespace {
 
-AnalysisOptions inDouble()
-{
-    AnalysisOptions options;
-    options.precision = Precision::F64;
-    return options;
-}
-
 double at(const Circuits& circuits, const ResultSet& results, const std::string& path, HeadId earlier,
           HeadId later)
 {
@@ -41,7 +34,7 @@ Eigen::VectorXd shares(const Matrix<double>& dense)
 }
 
 /// Attention only, d_model 48, d_head 5, six random heads a layer.
-test::ToyOptions wideOptions()
+test::ToyOptions compositionOptions()
 {
     test::ToyOptions options = test::plantedOptions();
     options.dModel = 48;
@@ -86,7 +79,7 @@ private slots:
     {
         for (const auto& [name, options] : test::toyClasses()) {
             const Circuits circuits = test::toyCircuits(options);
-            const auto results = test::analysed(circuits, {"composition_nulls"}, inDouble());
+            const auto results = test::analysed(circuits, {"composition_nulls"}, test::inDouble());
             const double chance =
                 Sample(test::numbers(results, "analyses/composition_nulls/gaussian_null")).mean();
             const Sample spectrum(test::numbers(results, "analyses/composition_nulls/spectrum_null"));
@@ -121,8 +114,8 @@ private slots:
 
     void gaussianHeadsGetOneOverTheRootOfTheModelsWidth()
     {
-        const Circuits circuits = test::toyCircuits(wideOptions(), test::noProcessing());
-        const auto results = test::analysed(circuits, {"composition_nulls"}, inDouble());
+        const Circuits circuits = test::toyCircuits(compositionOptions(), test::noProcessing());
+        const auto results = test::analysed(circuits, {"composition_nulls"}, test::inDouble());
         const Sample gaussian(test::numbers(results, "analyses/composition_nulls/gaussian_null"));
         QVERIFY(std::abs(gaussian.mean() * std::sqrt(48.0) - 1) < 0.05);
         const Sample spectrum(test::numbers(results, "analyses/composition_nulls/spectrum_null"));
@@ -139,14 +132,14 @@ private slots:
 
     void thePlantedPairStandsOutAndOrthogonalHeadsAreBelowChance()
     {
-        test::PlantedModel model(wideOptions());
+        test::PlantedModel model(compositionOptions());
         const Matrix<double> basis = test::orthonormalColumns(48, 20, 2);
         const Matrix<double> shared = basis.middleCols(5, 5);
         model.set("W_O", {0, 1}, shared.transpose());
         model.set("W_K", {1, 0}, shared);
         model.set("W_Q", {1, 0}, basis.middleCols(10, 5));
         const Circuits circuits = model.circuits();
-        const auto results = test::analysed(circuits, {"composition_nulls", "composition"}, inDouble());
+        const auto results = test::analysed(circuits, {"composition_nulls", "composition"}, test::inDouble());
         QVERIFY(at(circuits, results, "analyses/composition_nulls/k_z", {0, 1}, {1, 0}) > 10);
         QVERIFY(at(circuits, results, "analyses/composition_nulls/k_percentile", {0, 1}, {1, 0}) > 0.99);
         QVERIFY(at(circuits, results, "composition/q", {0, 1}, {1, 0}) < 1e-12);
@@ -156,14 +149,14 @@ private slots:
     // Under a cyclic permutation ‖A Bᵀ B Cᵀ‖ would become ‖B Cᵀ A Bᵀ‖, which is 0 for C orthogonal to A.
     void theNormIsNotPermutedCyclically()
     {
-        test::PlantedModel model(wideOptions());
+        test::PlantedModel model(compositionOptions());
         const Matrix<double> basis = test::orthonormalColumns(48, 15, 3);
         model.set("W_V", {0, 1}, basis.leftCols(5));
         model.set("W_O", {0, 1}, basis.middleCols(5, 5).transpose());
         model.set("W_V", {1, 2}, basis.middleCols(5, 5));
         model.set("W_O", {1, 2}, basis.rightCols(5).transpose());
         const Circuits circuits = model.circuits();
-        const auto results = test::analysed(circuits, {"composition"}, inDouble());
+        const auto results = test::analysed(circuits, {"composition"}, test::inDouble());
         QVERIFY(std::abs(at(circuits, results, "composition/v", {0, 1}, {1, 2}) - 1 / std::sqrt(5.0))
                 < 1e-12);
     }
@@ -171,7 +164,7 @@ private slots:
     void mediansOfTwoLayers()
     {
         const Circuits circuits = test::toyCircuits({});
-        const auto results = test::analysed(circuits, {"composition_nulls", "composition"}, inDouble());
+        const auto results = test::analysed(circuits, {"composition_nulls", "composition"}, test::inDouble());
         std::vector<double> scores;
         for (int p = 0; p < 3; ++p) {
             for (int i = 0; i < 3; ++i)
@@ -185,10 +178,10 @@ private slots:
 
     void threadsAndHeadsAskedFor()
     {
-        const Circuits circuits = test::toyCircuits(wideOptions());
+        const Circuits circuits = test::toyCircuits(compositionOptions());
         Task alone;
         alone.threads = 1;
-        AnalysisOptions options = inDouble();
+        AnalysisOptions options = test::inDouble();
         options.heads = {{0, 0}, {1, 0}};
         const auto results = test::analysed(circuits, {"composition_nulls"}, options);
         const auto again = test::analysed(circuits, {"composition_nulls"}, options, alone);
@@ -202,8 +195,8 @@ private slots:
 
     void oneEndAskedForIsEnoughIfOneSaysSo()
     {
-        const Circuits circuits = test::toyCircuits(wideOptions());
-        AnalysisOptions options = inDouble();
+        const Circuits circuits = test::toyCircuits(compositionOptions());
+        AnalysisOptions options = test::inDouble();
         const auto all = test::analysed(circuits, {"composition_nulls", "projection_kernel"}, options);
         options.heads = {{1, 0}};
         options.oneEndIsEnough = true;

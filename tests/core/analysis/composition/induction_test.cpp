@@ -21,14 +21,7 @@ constexpr int dHead = 8;
 constexpr int dModel = 96;
 constexpr int nPositions = 24;
 
-AnalysisOptions inDouble()
-{
-    AnalysisOptions options;
-    options.precision = Precision::F64;
-    return options;
-}
-
-double at(const ResultSet& results, const std::string& name, HeadId earlier, HeadId later)
+double inductionAt(const ResultSet& results, const std::string& name, HeadId earlier, HeadId later)
 {
     const ResultArray& array = *results.find("analyses/induction/" + name);
     const std::size_t heads = array.shape[1];
@@ -204,16 +197,18 @@ private slots:
     {
         using Planted = PlantedInduction;
         const PlantedInduction planted(0);
-        const auto results = test::analysed(planted.model.circuits(), {"induction"}, inDouble());
-        QVERIFY(
-            std::abs(at(results, "k_composition", Planted::previous, Planted::induction) - 1 / std::sqrt(8.0))
-            < 1e-12);
-        QVERIFY(at(results, "k_composition", Planted::previous, Planted::afterNotPrevious) < 1e-12);
-        QVERIFY(std::abs(at(results, "matching", Planted::previous, Planted::induction) - 1) < 1e-12);
-        QVERIFY(std::abs(at(results, "matching", Planted::previous, Planted::noMatching)) < 1e-12);
-        QVERIFY(std::abs(at(results, "matching", Planted::notPrevious, Planted::afterNotPrevious) - 1)
+        const auto results = test::analysed(planted.model.circuits(), {"induction"}, test::inDouble());
+        QVERIFY(std::abs(inductionAt(results, "k_composition", Planted::previous, Planted::induction)
+                         - 1 / std::sqrt(8.0))
                 < 1e-12);
-        QVERIFY(std::isnan(at(results, "combined", Planted::induction, Planted::previous)));
+        QVERIFY(inductionAt(results, "k_composition", Planted::previous, Planted::afterNotPrevious) < 1e-12);
+        QVERIFY(std::abs(inductionAt(results, "matching", Planted::previous, Planted::induction) - 1)
+                < 1e-12);
+        QVERIFY(std::abs(inductionAt(results, "matching", Planted::previous, Planted::noMatching)) < 1e-12);
+        QVERIFY(
+            std::abs(inductionAt(results, "matching", Planted::notPrevious, Planted::afterNotPrevious) - 1)
+            < 1e-12);
+        QVERIFY(std::isnan(inductionAt(results, "combined", Planted::induction, Planted::previous)));
         QCOMPARE(candidates(results).front(), std::string("0.3 1.2"));
     }
 
@@ -222,15 +217,16 @@ private slots:
         for (unsigned seed = 1; seed <= 5; ++seed) {
             using Planted = PlantedInduction;
             const PlantedInduction planted(0.1, seed);
-            const auto results = test::analysed(planted.model.circuits(), {"induction"}, inDouble());
+            const auto results = test::analysed(planted.model.circuits(), {"induction"}, test::inDouble());
             QCOMPARE(candidates(results).front(), std::string("0.3 1.2"));
             QCOMPARE(ordered(results, "as_induction_head", 1, nHeads).front(), std::string("1.2"));
             QCOMPARE(ordered(results, "as_previous_token_head", 0, nHeads).front(), std::string("0.3"));
-            QVERIFY(at(results, "null_percentile", Planted::previous, Planted::induction) > 0.99);
-            QVERIFY(at(results, "null_percentile", Planted::previous, Planted::noMatching) <= 0.99);
+            QVERIFY(inductionAt(results, "null_percentile", Planted::previous, Planted::induction) > 0.99);
+            QVERIFY(inductionAt(results, "null_percentile", Planted::previous, Planted::noMatching) <= 0.99);
             // Each decoy has the property it was planted with.
-            QVERIFY(at(results, "k_composition", Planted::previous, Planted::noCopying) > 0.3);
-            QVERIFY(at(results, "k_composition", Planted::notPrevious, Planted::afterNotPrevious) > 0.3);
+            QVERIFY(inductionAt(results, "k_composition", Planted::previous, Planted::noCopying) > 0.3);
+            QVERIFY(inductionAt(results, "k_composition", Planted::notPrevious, Planted::afterNotPrevious)
+                    > 0.3);
             const auto copying = test::numbers(results, "analyses/induction/copying");
             QVERIFY(copying[nHeads + 6] > 0.9 && copying[nHeads + 1] > 0.9
                     && std::abs(copying[nHeads + 4]) < 0.5);
@@ -243,7 +239,7 @@ private slots:
     {
         using Planted = PlantedInduction;
         const PlantedInduction planted(0.1, 1);
-        AnalysisOptions options = inDouble();
+        AnalysisOptions options = test::inDouble();
         const auto before = test::analysed(planted.model.circuits(), {"induction"}, options);
         options.inputs.previousTokenHeads = {Planted::notPrevious};
         const auto after = test::analysed(planted.model.circuits(), {"induction"}, options);
@@ -251,13 +247,14 @@ private slots:
         const auto rank = percentiles({previous.begin(), previous.begin() + nHeads});
         const double share = rank[std::size_t(Planted::notPrevious.head)];
         QVERIFY(share < 0.9);
-        QVERIFY(std::abs(at(after, "combined", Planted::notPrevious, Planted::afterNotPrevious) * share
-                         - at(before, "combined", Planted::notPrevious, Planted::afterNotPrevious))
-                < 1e-12);
-        QCOMPARE(at(after, "combined", Planted::previous, Planted::induction),
-                 at(before, "combined", Planted::previous, Planted::induction));
-        QCOMPARE(at(after, "null_product", Planted::notPrevious, Planted::afterNotPrevious),
-                 at(before, "null_product", Planted::notPrevious, Planted::afterNotPrevious));
+        QVERIFY(
+            std::abs(inductionAt(after, "combined", Planted::notPrevious, Planted::afterNotPrevious) * share
+                     - inductionAt(before, "combined", Planted::notPrevious, Planted::afterNotPrevious))
+            < 1e-12);
+        QCOMPARE(inductionAt(after, "combined", Planted::previous, Planted::induction),
+                 inductionAt(before, "combined", Planted::previous, Planted::induction));
+        QCOMPARE(inductionAt(after, "null_product", Planted::notPrevious, Planted::afterNotPrevious),
+                 inductionAt(before, "null_product", Planted::notPrevious, Planted::afterNotPrevious));
         QCOMPARE(std::get<std::vector<std::string>>(
                      after.find("analyses/induction/combined")->attributes.at("previous_token_heads")),
                  std::vector<std::string>{"0." + std::to_string(Planted::notPrevious.head)});
@@ -284,10 +281,10 @@ private slots:
         QCOMPARE(pairs.size(), std::size_t(50));
         QCOMPARE(pairs.front(), std::string("0.1 1.5"));
         for (const int head : {0, 5, 7})
-            QVERIFY(at(results, "null_percentile", {0, 1}, {1, head}) > 0.99);
+            QVERIFY(inductionAt(results, "null_percentile", {0, 1}, {1, head}) > 0.99);
         // The numbers in the demo's own notes.
-        QVERIFY(std::abs(at(results, "k_composition", {0, 1}, {1, 5}) - 0.15) < 0.005);
-        QVERIFY(std::abs(at(results, "k_composition", {0, 1}, {1, 0}) - 0.13) < 0.005);
+        QVERIFY(std::abs(inductionAt(results, "k_composition", {0, 1}, {1, 5}) - 0.15) < 0.005);
+        QVERIFY(std::abs(inductionAt(results, "k_composition", {0, 1}, {1, 0}) - 0.13) < 0.005);
         QVERIFY(test::numbers(results, "analyses/induction/candidate_previous_token")[0] > 0.99);
         QVERIFY(std::abs(test::numbers(results, "analyses/induction/candidate_copying")[0] - 0.93) < 0.005);
         QCOMPARE(test::numbers(results, "analyses/induction/candidate_later_head")[0], 5.0);
@@ -315,7 +312,7 @@ private slots:
         for (const auto& [name, options] : test::toyClasses()) {
             const Circuits circuits = test::toyCircuits(options);
             const ModelConfig& config = circuits.config();
-            const auto results = test::analysed(circuits, {"induction"}, inDouble());
+            const auto results = test::analysed(circuits, {"induction"}, test::inDouble());
             const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
             for (int p = 0; p < config.nHeads; ++p) {
                 for (int i = 0; i < config.nHeads; ++i) {
@@ -324,9 +321,11 @@ private slots:
                     const double composition = (ov * qk.transpose()).norm() / ov.norm() / qk.norm();
                     const auto lambda = test::eigenvaluesOf(E * qk * ov.transpose() * E.transpose());
                     const double matching = lambda.sum().real() / lambda.cwiseAbs().sum();
-                    QVERIFY2(std::abs(at(results, "k_composition", {0, p}, {1, i}) - composition) < 1e-12,
+                    QVERIFY2(std::abs(inductionAt(results, "k_composition", {0, p}, {1, i}) - composition)
+                                 < 1e-12,
                              name);
-                    QVERIFY2(std::abs(at(results, "matching", {0, p}, {1, i}) - matching) < 1e-5, name);
+                    QVERIFY2(std::abs(inductionAt(results, "matching", {0, p}, {1, i}) - matching) < 1e-5,
+                             name);
                 }
             }
         }
@@ -344,14 +343,15 @@ private slots:
                 planted.model.set("W_O", head, w.W_O / scale);
             }
             const Circuits circuits = planted.model.circuits();
-            const auto exact = test::analysed(circuits, {"induction"}, inDouble());
+            const auto exact = test::analysed(circuits, {"induction"}, test::inDouble());
             const auto single = test::analysed(circuits, {"induction"});
             QCOMPARE(candidates(single).front(), candidates(exact).front());
             for (int p = 0; p < nHeads; ++p) {
                 for (int i = 0; i < nHeads; ++i) {
                     for (const auto& [name, tolerance] :
                          {std::pair("k_composition", 1e-6), std::pair("matching", 1e-5)})
-                        QVERIFY2(std::abs(at(single, name, {0, p}, {1, i}) - at(exact, name, {0, p}, {1, i}))
+                        QVERIFY2(std::abs(inductionAt(single, name, {0, p}, {1, i})
+                                          - inductionAt(exact, name, {0, p}, {1, i}))
                                      < tolerance,
                                  name);
                 }
@@ -365,14 +365,14 @@ private slots:
         test::ToyOptions options;
         options.positional = "none";
         const Circuits circuits = test::toyCircuits(options);
-        const auto results = test::analysed(circuits, {"induction"}, inDouble());
+        const auto results = test::analysed(circuits, {"induction"}, test::inDouble());
         for (const double score : test::numbers(results, "analyses/induction/previous_token"))
             QVERIFY(std::isnan(score));
         std::vector<double> composition, matching, copying;
         for (int p = 0; p < 3; ++p) {
             for (int i = 0; i < 3; ++i) {
-                composition.push_back(at(results, "k_composition", {0, p}, {1, i}));
-                matching.push_back(at(results, "matching", {0, p}, {1, i}));
+                composition.push_back(inductionAt(results, "k_composition", {0, p}, {1, i}));
+                matching.push_back(inductionAt(results, "matching", {0, p}, {1, i}));
             }
         }
         const auto scores = test::numbers(results, "analyses/induction/copying");
@@ -383,7 +383,7 @@ private slots:
         std::size_t pair = 0;
         for (int p = 0; p < 3; ++p) {
             for (int i = 0; i < 3; ++i, ++pair)
-                QCOMPARE(at(results, "combined", {0, p}, {1, i}),
+                QCOMPARE(inductionAt(results, "combined", {0, p}, {1, i}),
                          0.5 * c[pair] * m[pair] * o[static_cast<std::size_t>(i)]);
         }
     }
@@ -392,10 +392,10 @@ private slots:
     {
         const PlantedInduction planted(0.3);
         const Circuits circuits = planted.model.circuits();
-        const auto results = test::analysed(circuits, {"induction"}, inDouble());
+        const auto results = test::analysed(circuits, {"induction"}, test::inDouble());
         Task alone;
         alone.threads = 1;
-        const auto onOne = test::analysed(circuits, {"induction"}, inDouble(), alone);
+        const auto onOne = test::analysed(circuits, {"induction"}, test::inDouble(), alone);
         for (const char* name :
              {"candidate_matching", "candidate_combined", "candidate_null_percentile", "null_maximum"}) {
             const std::string path = std::string("analyses/induction/") + name;
@@ -411,19 +411,21 @@ private slots:
             turned.model.set("W_V", head, w.W_V * T);
             turned.model.set("W_O", head, test::inverseOf(T) * w.W_O);
         }
-        const auto same = test::analysed(turned.model.circuits(), {"induction"}, inDouble());
+        const auto same = test::analysed(turned.model.circuits(), {"induction"}, test::inDouble());
         for (const char* name : {"k_composition", "matching", "combined"})
-            QVERIFY(std::abs(at(same, name, {0, 3}, {1, 2}) - at(results, name, {0, 3}, {1, 2})) < 1e-10);
+            QVERIFY(
+                std::abs(inductionAt(same, name, {0, 3}, {1, 2}) - inductionAt(results, name, {0, 3}, {1, 2}))
+                < 1e-10);
     }
 
     void headsNotAskedForAreLeftOut()
     {
-        AnalysisOptions options = inDouble();
+        AnalysisOptions options = test::inDouble();
         options.heads = {{0, 3}, {1, 2}, {1, 4}};
         const PlantedInduction planted(0.1);
         const auto results = test::analysed(planted.model.circuits(), {"induction"}, options);
         QCOMPARE(candidates(results), (std::vector<std::string>{"0.3 1.2", "0.3 1.4"}));
-        QVERIFY(std::isnan(at(results, "combined", {0, 5}, {1, 2})));
+        QVERIFY(std::isnan(inductionAt(results, "combined", {0, 5}, {1, 2})));
         QVERIFY(std::isnan(test::numbers(results, "analyses/induction/copying")[nHeads]));
     }
 
@@ -433,7 +435,7 @@ private slots:
     {
         test::ToyOptions options;
         options.nHeads = 1;
-        const auto results = test::analysed(test::toyCircuits(options), {"induction"}, inDouble());
+        const auto results = test::analysed(test::toyCircuits(options), {"induction"}, test::inDouble());
         const auto maxima = test::numbers(results, "analyses/induction/null_maximum");
         QCOMPARE(maxima.size(), std::size_t(1000));
         const double unit = std::pow(2.0 * (256 + 1), 4);
@@ -459,10 +461,10 @@ private slots:
         PlantedInduction planted(0.1);
         planted.model.set("W_K", {1, 7}, Matrix<double>::Constant(dModel, dHead, std::nan("")));
         planted.model.set("W_O", {0, 0}, Matrix<double>::Zero(dHead, dModel));
-        const auto results = test::analysed(planted.model.circuits(), {"induction"}, inDouble());
+        const auto results = test::analysed(planted.model.circuits(), {"induction"}, test::inDouble());
         QCOMPARE(candidates(results).front(), std::string("0.3 1.2"));
-        QVERIFY(std::isnan(at(results, "combined", {0, 3}, {1, 7})));
-        QVERIFY(std::isnan(at(results, "combined", {0, 0}, {1, 2})));
+        QVERIFY(std::isnan(inductionAt(results, "combined", {0, 3}, {1, 7})));
+        QVERIFY(std::isnan(inductionAt(results, "combined", {0, 0}, {1, 2})));
     }
 };
 

@@ -18,7 +18,7 @@ const std::string components = "analyses/component_composition/";
 const std::string virtualHead = "analyses/virtual_head/";
 const std::string tokenSides = "analyses/embedding_composition/";
 
-AnalysisOptions inDouble(std::optional<std::pair<HeadId, HeadId>> pair = {})
+AnalysisOptions pairOptions(std::optional<std::pair<HeadId, HeadId>> pair = {})
 {
     AnalysisOptions options;
     options.precision = Precision::F64;
@@ -33,7 +33,7 @@ double headNumber(const Circuits& circuits, const ResultSet& results, const std:
 }
 
 /// σ²/Σσ² of a dense matrix.
-Eigen::VectorXd shares(const Matrix<double>& dense)
+Eigen::VectorXd pairShares(const Matrix<double>& dense)
 {
     const Eigen::VectorXd squares = test::singularValuesOf(dense).array().square();
     return squares / squares.sum();
@@ -59,7 +59,7 @@ private slots:
         model.set("W_K", {1, 0}, key);
         model.set("W_Q", {1, 0}, basis.middleCols(10, 5));
         const auto results =
-            test::analysed(model.circuits(), {"component_composition"}, inDouble({{{0, 1}, {1, 0}}}));
+            test::analysed(model.circuits(), {"component_composition"}, pairOptions({{{0, 1}, {1, 0}}}));
         const auto k = test::numbers(results, components + "k");
         const auto share = test::numbers(results, components + "k_share");
         const double expected[]{0, 1, 0, 0};
@@ -78,7 +78,7 @@ private slots:
             const Circuits circuits = test::toyCircuits(options);
             const HeadId earlier{0, 1}, later{1, 2};
             const auto results = test::analysed(circuits, {"component_composition", "composition"},
-                                                inDouble({{earlier, later}}));
+                                                pairOptions({{earlier, later}}));
             const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::Ov, earlier);
             const Matrix<double> qk2 = test::denseCircuit(circuits, CircuitKind::Qk, later);
             const test::DenseSvd svd(ov);
@@ -105,7 +105,7 @@ private slots:
         for (const auto& [name, options] : test::toyClasses()) {
             const Circuits circuits = test::toyCircuits(options);
             const HeadId earlier{0, 2}, later{1, 1};
-            AnalysisOptions asked = inDouble({{earlier, later}});
+            AnalysisOptions asked = pairOptions({{earlier, later}});
             asked.tableSize = 3;
             const auto results = test::analysed(circuits, {"virtual_head"}, asked);
             const Matrix<double> ov1 = test::denseCircuit(circuits, CircuitKind::Ov, earlier);
@@ -148,7 +148,7 @@ private slots:
     void aVirtualHeadOfTheTokenAskedFor()
     {
         const Circuits circuits = test::toyCircuits({});
-        AnalysisOptions options = inDouble({{{0, 0}, {1, 0}}});
+        AnalysisOptions options = pairOptions({{{0, 0}, {1, 0}}});
         options.inputs.token = 7;
         options.unusedTokens.assign(11, false);
         options.unusedTokens[2] = true;
@@ -166,7 +166,7 @@ private slots:
         test::ToyOptions options = test::widePlantedOptions();
         options.dModel = 60;
         const Circuits circuits = test::toyCircuits(options, test::noProcessing());
-        const auto results = test::analysed(circuits, {"virtual_head"}, inDouble({{{0, 0}, {1, 1}}}));
+        const auto results = test::analysed(circuits, {"virtual_head"}, pairOptions({{{0, 0}, {1, 1}}}));
         const auto found = test::numbers(results, virtualHead + "singular_values");
         const auto chance = test::numbers(results, virtualHead + "singular_values_null");
         QCOMPARE(chance.size(), found.size());
@@ -178,7 +178,7 @@ private slots:
     {
         const Circuits circuits = test::toyCircuits({});
         const auto warningOf = [&](const char* analysis, HeadId earlier, HeadId later) {
-            const auto results = test::analysed(circuits, {analysis}, inDouble({{earlier, later}}));
+            const auto results = test::analysed(circuits, {analysis}, pairOptions({{earlier, later}}));
             return results.arrays.empty() ? results.warnings.at(0) : std::string("it was done");
         };
         for (const char* analysis : {"virtual_head", "component_composition"}) {
@@ -195,7 +195,7 @@ private slots:
         for (const auto& [name, options] : test::toyClasses()) {
             const Circuits circuits = test::toyCircuits(options);
             const ModelConfig& config = circuits.config();
-            const auto results = test::analysed(circuits, {"embedding_composition"}, inDouble());
+            const auto results = test::analysed(circuits, {"embedding_composition"}, pairOptions());
             const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
             const Matrix<double> U = circuits.weights().W_U<double>(0, config.dVocabOut);
             for (const HeadId head : {HeadId{0, 0}, HeadId{1, 2}}) {
@@ -204,8 +204,8 @@ private slots:
                 const auto check = [&](const char* side, const Matrix<double>& A, const Matrix<double>& B,
                                        const Matrix<double>& circuit) {
                     const double score = (A * B).norm() / A.norm() / B.norm();
-                    const Moments null = overlapMoments(shares(&circuit == &A ? B : A).squaredNorm(),
-                                                        shares(circuit).squaredNorm(), config.dModel);
+                    const Moments null = overlapMoments(pairShares(&circuit == &A ? B : A).squaredNorm(),
+                                                        pairShares(circuit).squaredNorm(), config.dModel);
                     const double z = (score * score - null.mean) / null.deviation;
                     QVERIFY2(std::abs(headNumber(circuits, results, tokenSides + side, head) - score) < 1e-9,
                              name);
@@ -234,7 +234,7 @@ private slots:
         model.set("W_O", {0, 1}, basis.middleCols(3, 5).transpose());
         model.set("W_Q", {0, 1}, basis.middleCols(12, 5));
         const Circuits circuits = model.circuits();
-        const auto results = test::analysed(circuits, {"embedding_composition"}, inDouble());
+        const auto results = test::analysed(circuits, {"embedding_composition"}, pairOptions());
         // ‖E W_V W_O‖ = √5 over √10 · √5; the outputs are orthogonal to W_U, the queries to E.
         QVERIFY(
             std::abs(headNumber(circuits, results, tokenSides + "reads_value", {0, 1}) - 1 / std::sqrt(10.0))
@@ -251,7 +251,7 @@ private slots:
         turned.set("unembed.W_U", basis.rightCols(10));
         turned.set("W_Q", {1, 0}, w.W_Q * T);
         turned.set("W_K", {1, 0}, w.W_K * test::inverseOf(T).transpose());
-        const auto same = test::analysed(turned.circuits(), {"embedding_composition"}, inDouble());
+        const auto same = test::analysed(turned.circuits(), {"embedding_composition"}, pairOptions());
         for (const char* side : {"reads_query", "reads_key"})
             QVERIFY(std::abs(headNumber(circuits, same, tokenSides + side, {1, 0})
                              - headNumber(circuits, results, tokenSides + side, {1, 0}))
@@ -263,7 +263,7 @@ private slots:
         test::PlantedModel model(test::widePlantedOptions());
         model.set("W_O", {0, 0}, Matrix<double>::Zero(5, 24));
         const Circuits circuits = model.circuits();
-        AnalysisOptions options = inDouble();
+        AnalysisOptions options = pairOptions();
         options.heads = {{0, 0}, {1, 1}};
         const auto results = test::analysed(circuits, {"embedding_composition"}, options);
         QVERIFY(std::isnan(headNumber(circuits, results, tokenSides + "writes", {0, 0})));

@@ -12,15 +12,8 @@ using namespace headwise;
 
 namespace {
 
-AnalysisOptions inDouble()
-{
-    AnalysisOptions options;
-    options.precision = Precision::F64;
-    return options;
-}
-
-double at(const Circuits& circuits, const ResultSet& results, const std::string& name, HeadId earlier,
-          HeadId later)
+double kernelAt(const Circuits& circuits, const ResultSet& results, const std::string& name, HeadId earlier,
+                HeadId later)
 {
     const ModelConfig& config = circuits.config();
     const auto flat = [&](HeadId head) {
@@ -31,7 +24,7 @@ double at(const Circuits& circuits, const ResultSet& results, const std::string&
 }
 
 /// The projector onto the columns of W, by a decomposition of W Wᵀ.
-Matrix<double> projector(const Matrix<double>& W)
+Matrix<double> kernelProjector(const Matrix<double>& W)
 {
     const test::DenseSvd svd(W * W.transpose());
     Matrix<double> sum = Matrix<double>::Zero(W.rows(), W.rows());
@@ -40,7 +33,7 @@ Matrix<double> projector(const Matrix<double>& W)
     return sum;
 }
 
-test::ToyOptions wideOptions(int dModel = 48, int nHeads = 2)
+test::ToyOptions kernelOptions(int dModel = 48, int nHeads = 2)
 {
     test::ToyOptions options = test::plantedOptions();
     options.dModel = dModel;
@@ -81,18 +74,21 @@ private slots:
                 const auto results = test::analysed(circuits, {"projection_kernel"}, asked);
                 const auto first = circuits.weights().head<double>({0, 1});
                 const auto later = circuits.weights().head<double>({1, 2});
-                const Matrix<double> out = projector(first.W_O.transpose());
+                const Matrix<double> out = kernelProjector(first.W_O.transpose());
                 const double tolerance = precision == Precision::F64 ? 1e-9 : 1e-5;
-                const double expected[]{(out * projector(later.W_Q)).trace(),
-                                        (out * projector(later.W_K)).trace(),
-                                        (out * projector(later.W_V)).trace()};
-                QVERIFY2(std::abs(at(circuits, results, "o_q", {0, 1}, {1, 2}) - expected[0]) < tolerance,
+                const double expected[]{(out * kernelProjector(later.W_Q)).trace(),
+                                        (out * kernelProjector(later.W_K)).trace(),
+                                        (out * kernelProjector(later.W_V)).trace()};
+                QVERIFY2(std::abs(kernelAt(circuits, results, "o_q", {0, 1}, {1, 2}) - expected[0])
+                             < tolerance,
                          name);
-                QVERIFY2(std::abs(at(circuits, results, "o_k", {0, 1}, {1, 2}) - expected[1]) < tolerance,
+                QVERIFY2(std::abs(kernelAt(circuits, results, "o_k", {0, 1}, {1, 2}) - expected[1])
+                             < tolerance,
                          name);
-                QVERIFY2(std::abs(at(circuits, results, "o_v", {0, 1}, {1, 2}) - expected[2]) < tolerance,
+                QVERIFY2(std::abs(kernelAt(circuits, results, "o_v", {0, 1}, {1, 2}) - expected[2])
+                             < tolerance,
                          name);
-                QVERIFY(std::isnan(at(circuits, results, "o_v", {1, 2}, {0, 1})));
+                QVERIFY(std::isnan(kernelAt(circuits, results, "o_v", {1, 2}, {0, 1})));
             }
         }
     }
@@ -100,14 +96,14 @@ private slots:
     /// Three layers: the middle one both writes and reads, but not to itself.
     void onlyEarlierLayersMeetLaterOnes()
     {
-        test::ToyOptions options = wideOptions();
+        test::ToyOptions options = kernelOptions();
         options.nLayers = 3;
         const Circuits circuits = test::toyCircuits(options);
-        const auto results = test::analysed(circuits, {"projection_kernel"}, inDouble());
+        const auto results = test::analysed(circuits, {"projection_kernel"}, test::inDouble());
         for (const char* name : {"o_q", "o_k", "o_v"}) {
             for (int earlier = 0; earlier < 3; ++earlier) {
                 for (int later = 0; later < 3; ++later) {
-                    const double kernel = at(circuits, results, name, {earlier, 0}, {later, 1});
+                    const double kernel = kernelAt(circuits, results, name, {earlier, 0}, {later, 1});
                     QCOMPARE(std::isnan(kernel), earlier >= later);
                 }
             }
@@ -116,7 +112,7 @@ private slots:
 
     void thePlantedPairSharesItsWholeSpace()
     {
-        test::PlantedModel model(wideOptions());
+        test::PlantedModel model(kernelOptions());
         const Matrix<double> basis = test::orthonormalColumns(48, 20, 2);
         const Matrix<double> shared = basis.middleCols(5, 5);
         Matrix<double> half = shared; // two of its directions, and three unused ones
@@ -127,14 +123,14 @@ private slots:
         model.set("W_Q", {1, 0}, basis.leftCols(5));
         model.set("W_V", {1, 0}, half);
         const Circuits circuits = model.circuits();
-        AnalysisOptions options = inDouble();
+        AnalysisOptions options = test::inDouble();
         options.inputs.pair = {{0, 1}, {1, 0}};
         const auto results = test::analysed(circuits, {"projection_kernel"}, options);
-        QVERIFY(std::abs(at(circuits, results, "o_k", {0, 1}, {1, 0}) - 5) < 1e-12);
-        QVERIFY(at(circuits, results, "o_q", {0, 1}, {1, 0}) < 1e-12);
-        QVERIFY(std::abs(at(circuits, results, "o_v", {0, 1}, {1, 0}) - 2) < 1e-12);
-        QVERIFY(at(circuits, results, "o_k_z", {0, 1}, {1, 0}) > 10);
-        QVERIFY(at(circuits, results, "o_q_z", {0, 1}, {1, 0}) < -1);
+        QVERIFY(std::abs(kernelAt(circuits, results, "o_k", {0, 1}, {1, 0}) - 5) < 1e-12);
+        QVERIFY(kernelAt(circuits, results, "o_q", {0, 1}, {1, 0}) < 1e-12);
+        QVERIFY(std::abs(kernelAt(circuits, results, "o_v", {0, 1}, {1, 0}) - 2) < 1e-12);
+        QVERIFY(kernelAt(circuits, results, "o_k_z", {0, 1}, {1, 0}) > 10);
+        QVERIFY(kernelAt(circuits, results, "o_q_z", {0, 1}, {1, 0}) < -1);
         const auto q = test::numbers(results, "analyses/projection_kernel/angles_q");
         const auto v = test::numbers(results, "analyses/projection_kernel/angles_v");
         QCOMPARE(q.size(), std::size_t(5));
@@ -146,23 +142,23 @@ private slots:
 
     void anAngleOfThirtyDegrees()
     {
-        test::PlantedModel model(wideOptions());
+        test::PlantedModel model(kernelOptions());
         const Matrix<double> basis = test::orthonormalColumns(48, 10, 4);
         model.set("W_O", {0, 0}, basis.leftCols(5).transpose());
         model.set("W_Q", {1, 1}, std::sqrt(0.75) * basis.leftCols(5) + 0.5 * basis.rightCols(5));
-        AnalysisOptions options = inDouble();
+        AnalysisOptions options = test::inDouble();
         options.inputs.pair = {{0, 0}, {1, 1}};
         const Circuits circuits = model.circuits();
         const auto results = test::analysed(circuits, {"projection_kernel"}, options);
         for (const double angle : test::numbers(results, "analyses/projection_kernel/angles_q"))
             QVERIFY(std::abs(angle - 30) < 1e-9);
-        QVERIFY(std::abs(at(circuits, results, "o_q", {0, 0}, {1, 1}) - 3.75) < 1e-12);
+        QVERIFY(std::abs(kernelAt(circuits, results, "o_q", {0, 0}, {1, 1}) - 3.75) < 1e-12);
     }
 
     void randomSubspacesGetTheirShare()
     {
-        const Circuits circuits = test::toyCircuits(wideOptions(48, 12), test::noProcessing());
-        const auto results = test::analysed(circuits, {"projection_kernel"}, inDouble());
+        const Circuits circuits = test::toyCircuits(kernelOptions(48, 12), test::noProcessing());
+        const auto results = test::analysed(circuits, {"projection_kernel"}, test::inDouble());
         for (const char* name : {"o_q", "o_k", "o_v"}) {
             const std::string path = std::string("analyses/projection_kernel/") + name;
             const ResultArray& array = *results.find(path);
@@ -184,7 +180,7 @@ private slots:
 
     void coordinatesInsideAHeadAndThreadsDoNotMatter()
     {
-        test::PlantedModel model(wideOptions()), turned(wideOptions());
+        test::PlantedModel model(kernelOptions()), turned(kernelOptions());
         const Circuits circuits = model.circuits();
         Matrix<double> T = test::orthonormalColumns(5, 5, 8);
         T.row(2) *= 4;
@@ -197,27 +193,27 @@ private slots:
         }
         Task alone;
         alone.threads = 1;
-        const auto results = test::analysed(circuits, {"projection_kernel"}, inDouble());
+        const auto results = test::analysed(circuits, {"projection_kernel"}, test::inDouble());
         const Circuits other = turned.circuits();
-        const auto same = test::analysed(other, {"projection_kernel"}, inDouble(), alone);
+        const auto same = test::analysed(other, {"projection_kernel"}, test::inDouble(), alone);
         for (const char* name : {"o_q", "o_k", "o_v", "o_q_z"})
-            QVERIFY(
-                std::abs(at(circuits, results, name, {0, 0}, {1, 1}) - at(other, same, name, {0, 0}, {1, 1}))
-                < 1e-10);
+            QVERIFY(std::abs(kernelAt(circuits, results, name, {0, 0}, {1, 1})
+                             - kernelAt(other, same, name, {0, 0}, {1, 1}))
+                    < 1e-10);
     }
 
     void headsWithoutASpaceAreLeftOut()
     {
-        test::PlantedModel model(wideOptions());
+        test::PlantedModel model(kernelOptions());
         model.set("W_O", {0, 0}, Matrix<double>::Zero(5, 48));
         model.set("W_K", {1, 1}, Matrix<double>::Constant(48, 5, std::nan("")));
         const Circuits circuits = model.circuits();
-        AnalysisOptions options = inDouble();
+        AnalysisOptions options = test::inDouble();
         options.inputs.pair = {{0, 1}, {1, 1}};
         const auto results = test::analysed(circuits, {"projection_kernel"}, options);
-        QVERIFY(std::isnan(at(circuits, results, "o_q", {0, 0}, {1, 0})));
-        QVERIFY(std::isnan(at(circuits, results, "o_k", {0, 1}, {1, 1})));
-        QVERIFY(!std::isnan(at(circuits, results, "o_q", {0, 1}, {1, 1})));
+        QVERIFY(std::isnan(kernelAt(circuits, results, "o_q", {0, 0}, {1, 0})));
+        QVERIFY(std::isnan(kernelAt(circuits, results, "o_k", {0, 1}, {1, 1})));
+        QVERIFY(!std::isnan(kernelAt(circuits, results, "o_q", {0, 1}, {1, 1})));
         QVERIFY(results.warnings.at(0).find("not a finite number") != std::string::npos);
     }
 };

@@ -18,13 +18,6 @@ namespace {
 
 const std::string geometry = "analyses/position_geometry/", spread = "analyses/norm_spread/";
 
-AnalysisOptions exactly()
-{
-    AnalysisOptions options;
-    options.precision = Precision::F64;
-    return options;
-}
-
 Matrix<double> asMatrix(const ResultSet& results, const std::string& path)
 {
     const ResultArray* array = results.find(path);
@@ -46,7 +39,8 @@ ResultSet geometryOf(const std::function<void(std::vector<double>&)>& plant)
     std::fill(values.begin(), values.end(), 0.0);
     plant(values);
     test::writeSafetensors(path / "model.safetensors", tensors, true);
-    return test::analysed(test::circuitsOf(path, test::noProcessing()), {"position_geometry"}, exactly());
+    return test::analysed(test::circuitsOf(path, test::noProcessing()), {"position_geometry"},
+                          test::inDouble());
 }
 
 double sigmaOf(const Circuits& circuits, int position, int token)
@@ -71,7 +65,7 @@ private slots:
         ToyOptions toy;
         toy.dModel = 13, toy.nCtx = 29, toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
-        const ResultSet results = test::analysed(circuits, {"position_geometry"}, exactly());
+        const ResultSet results = test::analysed(circuits, {"position_geometry"}, test::inDouble());
         const Matrix<double> p = circuits.weights().W_pos<double>(0, 29);
         const Matrix<double> centred = p.rowwise() - p.colwise().mean();
         const test::DenseSvd svd(centred);
@@ -108,7 +102,7 @@ private slots:
         ToyOptions toy;
         toy.nLayers = 1, toy.nCtx = 1030, toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
-        const ResultSet results = test::analysed(circuits, {"position_geometry"}, exactly());
+        const ResultSet results = test::analysed(circuits, {"position_geometry"}, test::inDouble());
         const Matrix<double> p = circuits.weights().W_pos<double>(0, 1030);
         const Matrix<double> cosines = asMatrix(results, geometry + "cosines");
         QCOMPARE(cosines.rows(), Eigen::Index(1024));
@@ -180,7 +174,7 @@ private slots:
         toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
         const ModelConfig& config = circuits.config();
-        AnalysisOptions options = exactly();
+        AnalysisOptions options = test::inDouble();
         options.unusedTokens.assign(static_cast<std::size_t>(config.dVocab), false);
         options.unusedTokens[3] = true;
         const ResultSet results = test::analysed(circuits, {"norm_spread"}, options);
@@ -220,7 +214,7 @@ private slots:
         const Matrix<double> sigma = divisors(norm, seenPositions(weights, 0, toy.nCtx),
                                               seenRows(norm, weights.W_E<double>(0, toy.dVocab)));
         const Matrix<double> shown =
-            asMatrix(test::analysed(circuits, {"norm_spread"}, exactly()), spread + "sigma");
+            asMatrix(test::analysed(circuits, {"norm_spread"}, test::inDouble()), spread + "sigma");
         double lost = 0; // what eleven bits would cost
         for (int position = 0; position < toy.nCtx; ++position)
             for (int token = 0; token < toy.dVocab; ++token) {
@@ -241,8 +235,8 @@ private slots:
         const Circuits circuits = test::toyCircuits(toy);
         Task one, many;
         one.threads = 1, many.threads = 4;
-        const ResultSet results = test::analysed(circuits, {"norm_spread"}, exactly(), one);
-        QVERIFY(results == test::analysed(circuits, {"norm_spread"}, exactly(), many));
+        const ResultSet results = test::analysed(circuits, {"norm_spread"}, test::inDouble(), one);
+        QVERIFY(results == test::analysed(circuits, {"norm_spread"}, test::inDouble(), many));
         double sum = 0;
         for (int token = 0; token < 1201; ++token)
             sum += sigmaOf(circuits, 4, token) / 1201;
@@ -265,7 +259,7 @@ private slots:
             QVERIFY(!analysis->whyNot(test::toyCircuits(test::llamaOptions()).config(), {}).empty());
             const Circuits circuits = test::toyCircuits({});
             QVERIFY(analysis->whyNot(circuits.config(), {}).empty());
-            const ResultSet results = test::analysed(circuits, {name}, exactly());
+            const ResultSet results = test::analysed(circuits, {name}, test::inDouble());
             for (const Picture& picture : analysis->pictures)
                 for (const std::string& path : picture.arrays)
                     QVERIFY2(results.find(path), path.c_str());
@@ -273,7 +267,7 @@ private slots:
             stop.request_stop();
             Task task;
             task.stop = stop.get_token();
-            QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, exactly(), task),
+            QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, test::inDouble(), task),
                                     ErrorCode::Cancelled, "cancelled"));
         }
         ToyOptions bare;

@@ -14,13 +14,6 @@ using test::ToyOptions;
 
 namespace {
 
-AnalysisOptions exactly()
-{
-    AnalysisOptions options;
-    options.precision = Precision::F64;
-    return options;
-}
-
 /// One head's part of an array [L, H, …], as rows of `width`.
 Matrix<double> ofHead(const Circuits& circuits, const ResultSet& results, const std::string& path,
                       HeadId head)
@@ -98,7 +91,7 @@ private slots:
         const Circuits circuits = test::toyCircuits(learnedClasses()[static_cast<std::size_t>(index)].second);
         const ModelConfig& config = circuits.config();
         const ResultSet results =
-            test::analysed(circuits, {"positional_circuit", "position_kernel"}, exactly());
+            test::analysed(circuits, {"positional_circuit", "position_kernel"}, test::inDouble());
         const std::string circuit = "analyses/positional_circuit/", kernel = "analyses/position_kernel/";
         const std::vector<int> queries = shownQueries(config.nCtx);
         for (const HeadId head : {HeadId{0, 0}, HeadId{config.nLayers - 1, config.nHeads - 1}}) {
@@ -133,7 +126,7 @@ private slots:
         ToyOptions toy;
         toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
-        const ResultSet results = test::analysed(circuits, {"positional_circuit"}, exactly());
+        const ResultSet results = test::analysed(circuits, {"positional_circuit"}, test::inDouble());
         const auto h = circuits.weights().head<double>({1, 2});
         const Matrix<double> x = positionVectors(circuits.weights(), 1, toy.nCtx);
         const auto bias = ofHead(circuits, results, "analyses/positional_circuit/key_bias", {1, 2});
@@ -151,7 +144,7 @@ private slots:
         const std::string path = "analyses/positional_circuit/key_bias";
         const auto values = [&](const ProcessingWish& wish) {
             const Circuits circuits = test::toyCircuits(toy, wish);
-            return ofHead(circuits, test::analysed(circuits, {"positional_circuit"}, exactly()), path,
+            return ofHead(circuits, test::analysed(circuits, {"positional_circuit"}, test::inDouble()), path,
                           {0, 1});
         };
         QVERIFY((values({}) - values(unfolded)).cwiseAbs().maxCoeff() < 1e-12);
@@ -189,7 +182,7 @@ private slots:
         }
         test::writeSafetensors(path / "model.safetensors", tensors, true);
         const Circuits circuits = test::circuitsOf(path, test::noProcessing());
-        const ResultSet results = test::analysed(circuits, {"position_kernel"}, exactly());
+        const ResultSet results = test::analysed(circuits, {"position_kernel"}, test::inDouble());
         const auto kernel = ofHead(circuits, results, "analyses/position_kernel/mean_score", {0, 0});
         Eigen::Index peak = 0;
         kernel.row(0).maxCoeff(&peak);
@@ -216,7 +209,7 @@ private slots:
         test::writeSafetensors(path / "model.safetensors", tensors, true);
         const Circuits circuits = test::circuitsOf(path);
         const ResultSet results =
-            test::analysed(circuits, {"position_kernel", "positional_circuit"}, exactly());
+            test::analysed(circuits, {"position_kernel", "positional_circuit"}, test::inDouble());
         for (const char* name : {"current_token", "previous_token", "second_previous_token", "first_token"}) {
             const ResultArray* array = results.find(std::string("analyses/position_kernel/") + name);
             QVERIFY(std::abs(test::numbers(results, array->path)[1] - *array->nullMean) < 1e-13);
@@ -239,7 +232,7 @@ private slots:
         toy.dModel = 61, toy.dHead = 7, toy.nHeads = 40, toy.nLayers = 1, toy.qkvBias = false;
         toy.normalization = "LNPre";
         const Circuits circuits = test::toyCircuits(toy);
-        const ResultSet results = test::analysed(circuits, {"positional_circuit"}, exactly());
+        const ResultSet results = test::analysed(circuits, {"positional_circuit"}, test::inDouble());
         const auto null = test::numbers(results, "analyses/positional_circuit/score_null_deviation");
         double found = 0, expected = 0;
         for (int head = 0; head < 40; ++head) {
@@ -272,7 +265,7 @@ private slots:
         ToyOptions toy;
         toy.nCtx = 331, toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
-        const ResultSet results = test::analysed(circuits, {"positional_circuit"}, exactly());
+        const ResultSet results = test::analysed(circuits, {"positional_circuit"}, test::inDouble());
         const Matrix<double> scores = denseScores(circuits, {1, 0});
         const std::string path = "analyses/positional_circuit/scores";
         QVERIFY(
@@ -296,10 +289,11 @@ private slots:
         QVERIFY(reason(test::toyCircuits(test::llamaOptions()).config()).find("rotary") != std::string::npos);
         const Circuits circuits = test::toyCircuits({});
         QVERIFY(reason(circuits.config()).empty());
-        AnalysisOptions options = exactly();
+        AnalysisOptions options = test::inDouble();
         options.heads = {{1, 1}};
         const ResultSet some = test::analysed(circuits, {"positional_circuit", "position_kernel"}, options);
-        const ResultSet all = test::analysed(circuits, {"positional_circuit", "position_kernel"}, exactly());
+        const ResultSet all =
+            test::analysed(circuits, {"positional_circuit", "position_kernel"}, test::inDouble());
         for (const ResultArray& array : some.arrays) {
             if (array.axes[0] != Axis::Layer || array.axes[1] != Axis::Head)
                 continue;
@@ -312,14 +306,14 @@ private slots:
         Task task;
         task.stop = stop.get_token();
         QVERIFY(test::failsWith(
-            runAnalyses(circuits, std::vector{findAnalysis("positional_circuit")}, exactly(), task),
+            runAnalyses(circuits, std::vector{findAnalysis("positional_circuit")}, test::inDouble(), task),
             ErrorCode::Cancelled, "cancelled"));
     }
 
     void everyPictureHasItsArrays()
     {
-        const ResultSet results =
-            test::analysed(test::toyCircuits({}), {"positional_circuit", "position_kernel"}, exactly());
+        const ResultSet results = test::analysed(test::toyCircuits({}),
+                                                 {"positional_circuit", "position_kernel"}, test::inDouble());
         for (const char* name : {"positional_circuit", "position_kernel"})
             for (const Picture& picture : findAnalysis(name)->pictures)
                 if (picture.kind != Picture::Kind::HeadPlane) // its other side is measured on tokens

@@ -18,9 +18,9 @@ using test::ToyOptions;
 
 namespace {
 
-const std::string folder = "analyses/rotary/";
+const std::string rotaryFolder = "analyses/rotary/";
 
-AnalysisOptions exactly(std::optional<int> token = std::nullopt)
+AnalysisOptions rotaryOptions(std::optional<int> token = std::nullopt)
 {
     AnalysisOptions options;
     options.precision = Precision::F64;
@@ -40,10 +40,10 @@ std::vector<std::pair<const char*, ToyOptions>> rotaryClasses()
 }
 
 /// Numbers of one head in [L, H, width].
-std::vector<double> ofHead(const Circuits& circuits, const ResultSet& results, const std::string& name,
-                           HeadId head)
+std::vector<double> rotaryOfHead(const Circuits& circuits, const ResultSet& results, const std::string& name,
+                                 HeadId head)
 {
-    const auto all = test::numbers(results, folder + name);
+    const auto all = test::numbers(results, rotaryFolder + name);
     const ModelConfig& config = circuits.config();
     const std::size_t width = all.size() / (static_cast<std::size_t>(config.nLayers) * config.nHeads);
     const auto at = static_cast<std::ptrdiff_t>(
@@ -119,11 +119,12 @@ private slots:
         QFETCH(int, index);
         const Circuits circuits = test::toyCircuits(rotaryClasses()[static_cast<std::size_t>(index)].second);
         const ModelConfig& config = circuits.config();
-        AnalysisOptions options = exactly(3);
+        AnalysisOptions options = rotaryOptions(3);
         options.inputs.keyToken = 7;
         const ResultSet results = test::analysed(circuits, {"rotary"}, options);
-        QCOMPARE(std::get<double>(results.find(folder + "token_to_key_score")->attributes.at("key_token")),
-                 7.0);
+        QCOMPARE(
+            std::get<double>(results.find(rotaryFolder + "token_to_key_score")->attributes.at("key_token")),
+            7.0);
         const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
         const RowVector<double> mean = E.colwise().mean();
         for (const HeadId head : {HeadId{0, 1}, HeadId{config.nLayers - 1, config.nHeads - 1}}) {
@@ -134,10 +135,10 @@ private slots:
             const RowVector<double> other = unitNormed(circuits, head.layer, E.row(7)) * h.W_K + h.b_K;
             const RowVector<double> qMean = average * h.W_Q + h.b_Q, kMean = average * h.W_K + h.b_K;
             const Rotary& rotary = config.rotaryOf(head.layer);
-            const auto self = ofHead(circuits, results, "token_score", head);
-            const auto toMean = ofHead(circuits, results, "token_to_mean_score", head);
-            const auto ofMean = ofHead(circuits, results, "mean_token_score", head);
-            const auto toKey = ofHead(circuits, results, "token_to_key_score", head);
+            const auto self = rotaryOfHead(circuits, results, "token_score", head);
+            const auto toMean = rotaryOfHead(circuits, results, "token_to_mean_score", head);
+            const auto ofMean = rotaryOfHead(circuits, results, "mean_token_score", head);
+            const auto toKey = rotaryOfHead(circuits, results, "token_to_key_score", head);
             QCOMPARE(self.size(), static_cast<std::size_t>(config.nCtx));
             const auto isScore = [&](double found, const RowVector<double>& q, const RowVector<double>& k,
                                      int offset) {
@@ -153,8 +154,9 @@ private slots:
                 QVERIFY(isScore(toMean[at], qToken, kMean, offset));
                 QVERIFY(isScore(ofMean[at], qMean, kMean, offset));
                 QVERIFY(isScore(toKey[at], qToken, other, offset));
-                if (results.find(folder + "bias_score"))
-                    QVERIFY(isScore(ofHead(circuits, results, "bias_score", head)[at], h.b_Q, h.b_K, offset));
+                if (results.find(rotaryFolder + "bias_score"))
+                    QVERIFY(isScore(rotaryOfHead(circuits, results, "bias_score", head)[at], h.b_Q, h.b_K,
+                                    offset));
             }
             const RowVector<double> known = offsetScores(circuits.weights(), head, mean, config.nCtx);
             for (int offset = 0; offset < config.nCtx; ++offset)
@@ -168,11 +170,11 @@ private slots:
         ToyOptions toy = test::llamaOptions();
         toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
-        const ResultSet results = test::analysed(circuits, {"rotary"}, exactly(5));
+        const ResultSet results = test::analysed(circuits, {"rotary"}, rotaryOptions(5));
         const std::vector<int> prompt(static_cast<std::size_t>(circuits.config().nCtx), 5);
         const auto run = forward<double>(circuits.weights(), prompt, Task{});
         QVERIFY(test::isOk(run));
-        const auto scores = ofHead(circuits, results, "token_score", {0, 4});
+        const auto scores = rotaryOfHead(circuits, results, "token_score", {0, 4});
         const Eigen::Index last = circuits.config().nCtx - 1;
         double total = 0;
         for (const double score : scores)
@@ -192,21 +194,21 @@ private slots:
         QFETCH(int, index);
         const Circuits circuits = test::toyCircuits(rotaryClasses()[static_cast<std::size_t>(index)].second);
         const ModelConfig& config = circuits.config();
-        AnalysisOptions options = exactly(2);
+        AnalysisOptions options = rotaryOptions(2);
         options.tableSize = 4;
         options.unusedTokens.assign(static_cast<std::size_t>(config.dVocab), false);
         options.unusedTokens[6] = true;
         const ResultSet results = test::analysed(circuits, {"rotary"}, options);
         const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
-        const auto offsets = test::numbers(results, folder + "key_offsets");
+        const auto offsets = test::numbers(results, rotaryFolder + "key_offsets");
         QVERIFY(offsets[0] == 0.0 && offsets.size() >= 5);
         for (int layer = 0; layer < config.nLayers; ++layer) {
             const HeadId head{layer, layer % config.nHeads};
             const auto h = circuits.weights().head<double>(head);
-            const auto ids = ofHead(circuits, results, "key_ids", head);
-            const auto values = ofHead(circuits, results, "key_values", head);
-            const auto lowest = ofHead(circuits, results, "lowest_key_ids", head);
-            const auto means = ofHead(circuits, results, "key_score_null_mean", head);
+            const auto ids = rotaryOfHead(circuits, results, "key_ids", head);
+            const auto values = rotaryOfHead(circuits, results, "key_values", head);
+            const auto lowest = rotaryOfHead(circuits, results, "lowest_key_ids", head);
+            const auto means = rotaryOfHead(circuits, results, "key_score_null_mean", head);
             for (std::size_t i = 0; i < offsets.size(); ++i) {
                 const RowVector<double> row = E.row(2) * h.W_Q
                     * test::rotation(config.rotaryOf(layer), config.dHead, offsets[i]) * h.W_K.transpose()
@@ -283,16 +285,16 @@ private slots:
         toy.normalization = "LNPre"; // a norm's factor would weight some components more
         toy.dModel = 211, toy.dHead = 8, toy.nHeads = 20, toy.nLayers = 1;
         const Circuits circuits = test::toyCircuits(toy);
-        const ResultSet results = test::analysed(circuits, {"rotary"}, exactly());
-        const auto energy = test::numbers(results, folder + "energy");
-        const auto null = test::numbers(results, folder + "energy_null");
+        const ResultSet results = test::analysed(circuits, {"rotary"}, rotaryOptions());
+        const auto energy = test::numbers(results, rotaryFolder + "energy");
+        const auto null = test::numbers(results, rotaryFolder + "energy_null");
         double ratio = 0;
         for (std::size_t i = 0; i < energy.size(); ++i)
             ratio += energy[i] / null[i] / static_cast<double>(energy.size());
         QVERIFY2(std::abs(ratio - 1) < 0.03, QByteArray::number(ratio));
-        const ResultArray* cosine = results.find(folder + "query_pair_cosine");
+        const ResultArray* cosine = results.find(rotaryFolder + "query_pair_cosine");
         double squares = 0;
-        for (const double value : test::numbers(results, folder + "query_pair_cosine"))
+        for (const double value : test::numbers(results, rotaryFolder + "query_pair_cosine"))
             squares += value * value / static_cast<double>(energy.size());
         const double spread = std::sqrt(squares) / *cosine->nullDeviation;
         QVERIFY2(std::abs(spread - 1) < 0.25, QByteArray::number(spread));
@@ -303,13 +305,13 @@ private slots:
     void theMapOfEnergiesHasARowForEveryHead()
     {
         const Circuits circuits = test::toyCircuits(test::llamaOptions());
-        const ResultSet results = test::analysed(circuits, {"rotary"}, exactly());
-        const ResultArray* map = results.find(folder + "energy_of_heads");
+        const ResultSet results = test::analysed(circuits, {"rotary"}, rotaryOptions());
+        const ResultArray* map = results.find(rotaryFolder + "energy_of_heads");
         QCOMPARE(map->shape, (std::vector<std::size_t>{12, 2})); // 2 layers of 6 heads, 4 / 2 frequencies
         const auto& names =
             std::get<std::vector<std::string>>(map->attributes.at(map->axes[0].name() + " labels"));
         QCOMPARE(names.at(8), std::string("1.2"));
-        const auto rows = test::numbers(results, folder + "energy_of_heads");
+        const auto rows = test::numbers(results, rotaryFolder + "energy_of_heads");
         const HeadWeights<double> w = circuits.weights().head<double>({1, 2});
         for (int m = 0; m < 2; ++m) { // halves: columns m and m + 2
             const Matrix<double> Q = w.W_Q(Eigen::all, std::array{m, m + 2});
@@ -334,13 +336,13 @@ private slots:
     {
         const Circuits circuits = test::toyCircuits(test::llamaOptions());
         for (const Embedding embedding : {Embedding::Effective, Embedding::Mlp0, Embedding::Unembed}) {
-            AnalysisOptions options = exactly(1);
+            AnalysisOptions options = rotaryOptions(1);
             options.embedding = embedding;
             const auto tokens = test::tokensOf(circuits, embedding, Precision::F64);
             const ResultSet results = test::analysed(circuits, {"rotary"}, options);
             for (const HeadId head : {HeadId{0, 2}, HeadId{1, 3}}) {
                 const Matrix<double> dense = circuits.fullQk<double>(head, *tokens).dense();
-                const auto top = ofHead(circuits, results, "key_values", head);
+                const auto top = rotaryOfHead(circuits, results, "key_values", head);
                 QVERIFY(std::abs(top[0] - dense.row(1).maxCoeff()) < 1e-9 * dense.cwiseAbs().maxCoeff());
             }
         }
@@ -352,9 +354,9 @@ private slots:
         QVERIFY(analysis->whyNot(test::toyCircuits({}).config(), {}).find("rotary") != std::string::npos);
         const Circuits circuits = test::toyCircuits(test::llamaOptions());
         QVERIFY(analysis->whyNot(circuits.config(), {}).empty());
-        QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, exactly(11), Task{}),
+        QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, rotaryOptions(11), Task{}),
                                 ErrorCode::InvalidArgument, "no token 11"));
-        AnalysisOptions keyOnly = exactly();
+        AnalysisOptions keyOnly = rotaryOptions();
         keyOnly.inputs.keyToken = 1;
         QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, keyOnly, Task{}),
                                 ErrorCode::InvalidArgument, "no token whose query"));
@@ -365,14 +367,14 @@ private slots:
         stop.request_stop();
         Task task;
         task.stop = stop.get_token();
-        QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, exactly(1), task),
+        QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, rotaryOptions(1), task),
                                 ErrorCode::Cancelled, "cancelled"));
     }
 
     void headsNotAskedForAreEmptyAndThreadsChangeNothing()
     {
         const Circuits circuits = test::toyCircuits(test::llamaOptions());
-        AnalysisOptions options = exactly(1);
+        AnalysisOptions options = rotaryOptions(1);
         Task one, many;
         one.threads = 1, many.threads = 4;
         const ResultSet all = test::analysed(circuits, {"rotary"}, options, one);
@@ -380,10 +382,10 @@ private slots:
         options.heads = {{1, 2}};
         const ResultSet some = test::analysed(circuits, {"rotary"}, options);
         for (const char* name : {"energy", "token_score", "key_values"}) {
-            QVERIFY(std::isnan(ofHead(circuits, some, name, {1, 1})[0]));
-            QVERIFY(ofHead(circuits, some, name, {1, 2}) == ofHead(circuits, all, name, {1, 2}));
+            QVERIFY(std::isnan(rotaryOfHead(circuits, some, name, {1, 1})[0]));
+            QVERIFY(rotaryOfHead(circuits, some, name, {1, 2}) == rotaryOfHead(circuits, all, name, {1, 2}));
         }
-        QCOMPARE(ofHead(circuits, some, "key_ids", {0, 0})[0], -1.0);
+        QCOMPARE(rotaryOfHead(circuits, some, "key_ids", {0, 0})[0], -1.0);
     }
 };
 

@@ -18,9 +18,9 @@ using test::ToyOptions;
 
 namespace {
 
-const std::string folder = "analyses/six_terms/";
+const std::string sixTermsFolder = "analyses/six_terms/";
 
-AnalysisOptions exactly(std::vector<int> prompt = {})
+AnalysisOptions sixTermsOptions(std::vector<int> prompt = {})
 {
     AnalysisOptions options;
     options.precision = Precision::F64;
@@ -39,10 +39,10 @@ std::vector<int> randomPrompt(const ModelConfig& config, unsigned seed)
 }
 
 /// [n, width] of one head out of an array [L, H, n, width]; width 1 for [L, H, n].
-Matrix<double> ofHead(const ResultSet& results, const std::string& name, int head)
+Matrix<double> termsOfHead(const ResultSet& results, const std::string& name, int head)
 {
-    const ResultArray* array = results.find(folder + name);
-    const std::vector<double> all = test::numbers(results, folder + name);
+    const ResultArray* array = results.find(sixTermsFolder + name);
+    const std::vector<double> all = test::numbers(results, sixTermsFolder + name);
     const auto rows = static_cast<Eigen::Index>(array->shape[2]);
     const Eigen::Index cols = array->shape.size() > 3 ? static_cast<Eigen::Index>(array->shape[3]) : 1;
     Matrix<double> out(rows, cols);
@@ -116,27 +116,28 @@ private slots:
         for (const Circuits& circuits : {folded, raw}) {
             for (const unsigned seed : {1u, 2u}) {
                 const std::vector<int> ids = randomPrompt(circuits.config(), seed);
-                const ResultSet results = test::analysed(circuits, {"six_terms"}, exactly(ids));
+                const ResultSet results = test::analysed(circuits, {"six_terms"}, sixTermsOptions(ids));
                 const auto run = forward<double>(circuits.weights(), ids, Task{});
                 QVERIFY(test::isOk(run));
                 for (int head = 0; head < circuits.config().nHeads; ++head) {
                     Matrix<double> sum = Matrix<double>::Zero(static_cast<Eigen::Index>(ids.size()),
                                                               static_cast<Eigen::Index>(ids.size()));
                     for (const char* name : {"ee", "ep", "pe", "pp"})
-                        sum += ofHead(results, name, head);
+                        sum += termsOfHead(results, name, head);
                     for (const char* name : {"e", "p"})
-                        sum.rowwise() += ofHead(results, name, head).col(0).transpose();
+                        sum.rowwise() += termsOfHead(results, name, head).col(0).transpose();
                     const Matrix<double> pattern =
                         maskedSoftmax(sum * circuits.config().attentionScaleOf(0), 0);
                     const Matrix<double>& expected = run->patterns[0][static_cast<std::size_t>(head)];
                     QVERIFY(largest(pattern - expected) < 1e-10);
-                    QVERIFY(largest(ofHead(results, "pattern", head) - expected) < 1e-10);
-                    sum.colwise() += ofHead(results, "query_constant", head).col(0);
+                    QVERIFY(largest(termsOfHead(results, "pattern", head) - expected) < 1e-10);
+                    sum.colwise() += termsOfHead(results, "query_constant", head).col(0);
                     const Matrix<double> score = plainScores(raw, ids, head);
                     QVERIFY(largest(sum - score) < 1e-10 * largest(score));
-                    QVERIFY(largest(ofHead(results, "score", head) - score) < 1e-10 * largest(score));
-                    QVERIFY(test::numbers(results, folder + "residual")[static_cast<std::size_t>(head)]
-                            < 1e-10);
+                    QVERIFY(largest(termsOfHead(results, "score", head) - score) < 1e-10 * largest(score));
+                    QVERIFY(
+                        test::numbers(results, sixTermsFolder + "residual")[static_cast<std::size_t>(head)]
+                        < 1e-10);
                 }
             }
         }
@@ -146,14 +147,14 @@ private slots:
     {
         const Circuits circuits = test::toyCircuits(test::gpt2Options());
         const std::vector<int> ids = randomPrompt(circuits.config(), 3);
-        AnalysisOptions options = exactly(ids);
+        AnalysisOptions options = sixTermsOptions(ids);
         options.precision = Precision::F32;
         const ResultSet results = test::analysed(circuits, {"six_terms"}, options);
         const Circuits raw = test::toyCircuits(test::gpt2Options(), test::noProcessing());
-        Matrix<double> sum = ofHead(results, "ee", 1) + ofHead(results, "ep", 1) + ofHead(results, "pe", 1)
-            + ofHead(results, "pp", 1);
-        sum.rowwise() += (ofHead(results, "e", 1) + ofHead(results, "p", 1)).col(0).transpose();
-        sum.colwise() += ofHead(results, "query_constant", 1).col(0);
+        Matrix<double> sum = termsOfHead(results, "ee", 1) + termsOfHead(results, "ep", 1)
+            + termsOfHead(results, "pe", 1) + termsOfHead(results, "pp", 1);
+        sum.rowwise() += (termsOfHead(results, "e", 1) + termsOfHead(results, "p", 1)).col(0).transpose();
+        sum.colwise() += termsOfHead(results, "query_constant", 1).col(0);
         const Matrix<double> score = plainScores(raw, ids, 1);
         QVERIFY(largest(sum - score) < 1e-5 * largest(score));
     }
@@ -179,10 +180,10 @@ private slots:
         set("blocks.0.attn.b_K", {3});
         test::writeSafetensors(path / "model.safetensors", tensors, true);
         const Circuits circuits = test::circuitsOf(path);
-        const ResultSet results = test::analysed(circuits, {"six_terms"}, exactly({0, 1}));
+        const ResultSet results = test::analysed(circuits, {"six_terms"}, sixTermsOptions({0, 1}));
         // Sums: (2, −2) with σ = √(4 + ε), and (0, 0) with σ = √ε.
         const double eps = 1e-5, s0 = std::sqrt(4 + eps), s1 = std::sqrt(eps);
-        const auto at = [&](const char* name, int i, int j) { return ofHead(results, name, 0)(i, j); };
+        const auto at = [&](const char* name, int i, int j) { return termsOfHead(results, name, 0)(i, j); };
         const auto isNear = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); };
         // q of (a, −a) is a, k of it −2a.
         QVERIFY(isNear(at("ee", 0, 0), 1 / s0 * -2 / s0));
@@ -205,7 +206,7 @@ private slots:
         toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
         const ModelConfig& config = circuits.config();
-        AnalysisOptions options = exactly();
+        AnalysisOptions options = sixTermsOptions();
         options.unusedTokens.assign(static_cast<std::size_t>(config.dVocab), false);
         options.unusedTokens[4] = true;
         const ResultSet results = test::analysed(circuits, {"six_terms"}, options);
@@ -231,7 +232,8 @@ private slots:
             const double mean = sum / count;
             const double deviation = std::sqrt(squares / count - mean * mean);
             const auto is = [&](const char* name, double expected) {
-                return std::abs(ofHead(results, name, 1)(j, 0) - expected) < 1e-9 * (1 + std::abs(expected));
+                return std::abs(termsOfHead(results, name, 1)(j, 0) - expected)
+                    < 1e-9 * (1 + std::abs(expected));
             };
             QVERIFY(is("p_by_position", bare * mean));
             QVERIFY(is("p_by_position_low", bare * mean - 1.96 * std::abs(bare) * deviation));
@@ -243,7 +245,7 @@ private slots:
                 sigmaOfQuery += token == 4 ? 0 : sigma(queries[1], token) / count;
             const double pair = p.row(queries[1]) * h.W_Q * h.W_K.transpose() * p.row(j).transpose();
             const auto isPair = [&](const char* name, double expected) {
-                return std::abs(ofHead(results, name, 1)(1, j) - expected) < 1e-9 * (1 + std::abs(pair));
+                return std::abs(termsOfHead(results, name, 1)(1, j) - expected) < 1e-9 * (1 + std::abs(pair));
             };
             const double width = 1.96 * std::abs(pair) / sigmaOfQuery * deviation;
             QVERIFY(width > 1e-6 * std::abs(pair));
@@ -348,9 +350,9 @@ private slots:
         toy.dModel = 61, toy.dHead = 7, toy.nHeads = 40, toy.dVocab = 53, toy.nLayers = 1;
         toy.attnOnly = true;
         const Circuits circuits = test::toyCircuits(toy);
-        const ResultSet results = test::analysed(circuits, {"six_terms"}, exactly());
-        const std::vector<double> sizes = test::numbers(results, folder + "size");
-        const std::vector<double> random = test::numbers(results, folder + "size_null");
+        const ResultSet results = test::analysed(circuits, {"six_terms"}, sixTermsOptions());
+        const std::vector<double> sizes = test::numbers(results, sixTermsFolder + "size");
+        const std::vector<double> random = test::numbers(results, sixTermsFolder + "size_null");
         for (std::size_t term = 0; term < 6; ++term) {
             double found = 0, expected = 0;
             for (std::size_t head = 0; head < 40; ++head) {
@@ -366,12 +368,12 @@ private slots:
         ToyOptions toy;
         toy.dVocab = 211, toy.nCtx = 113;
         const Circuits circuits = test::toyCircuits(toy);
-        AnalysisOptions options = exactly();
+        AnalysisOptions options = sixTermsOptions();
         options.unusedTokens.assign(211, false);
         options.unusedTokens[7] = true;
         const auto tokens = [&](std::uint64_t seed) {
             options.inputs.seed = seed;
-            return test::numbers(test::analysed(circuits, {"six_terms"}, options), folder + "tokens");
+            return test::numbers(test::analysed(circuits, {"six_terms"}, options), sixTermsFolder + "tokens");
         };
         const auto first = tokens(0);
         QCOMPARE(first.size(), std::size_t(100));
@@ -386,13 +388,13 @@ private slots:
     void laterLayersAndHeadsNotAskedForAreNotANumber()
     {
         const Circuits circuits = test::toyCircuits({});
-        AnalysisOptions options = exactly({1, 2, 3});
+        AnalysisOptions options = sixTermsOptions({1, 2, 3});
         options.heads = {{0, 1}, {1, 0}};
         const ResultSet results = test::analysed(circuits, {"six_terms"}, options);
-        const auto residual = test::numbers(results, folder + "residual"); // [2, 3]
+        const auto residual = test::numbers(results, sixTermsFolder + "residual"); // [2, 3]
         for (std::size_t head = 0; head < residual.size(); ++head)
             QCOMPARE(std::isnan(residual[head]), head != 1);
-        const auto ee = test::numbers(results, folder + "ee");
+        const auto ee = test::numbers(results, sixTermsFolder + "ee");
         QVERIFY(std::isnan(ee[0]) && !std::isnan(ee[9]) && std::isnan(ee[27]));
     }
 
@@ -403,8 +405,8 @@ private slots:
         const Circuits circuits = test::toyCircuits(toy);
         Task one, many;
         one.threads = 1, many.threads = 4;
-        QVERIFY(test::analysed(circuits, {"six_terms"}, exactly(), one)
-                == test::analysed(circuits, {"six_terms"}, exactly(), many));
+        QVERIFY(test::analysed(circuits, {"six_terms"}, sixTermsOptions(), one)
+                == test::analysed(circuits, {"six_terms"}, sixTermsOptions(), many));
     }
 
     void aGaugeOfTheHeadChangesNothing()
@@ -414,15 +416,18 @@ private slots:
         toy.float64 = true, toy.normalization = "LNPre", toy.qkvBias = false;
         const auto path = std::filesystem::path(temporary.path().toStdString()) / "toy";
         auto tensors = test::writeToyModel(path, toy).tensors;
-        const ResultSet before = test::analysed(test::circuitsOf(path), {"six_terms"}, exactly({3, 1, 4}));
+        const ResultSet before =
+            test::analysed(test::circuitsOf(path), {"six_terms"}, sixTermsOptions({3, 1, 4}));
         for (double& value : tensors.at("blocks.0.attn.W_Q").values)
             value *= 4;
         for (double& value : tensors.at("blocks.0.attn.W_K").values)
             value /= 4;
         test::writeSafetensors(path / "model.safetensors", tensors, true);
-        const ResultSet after = test::analysed(test::circuitsOf(path), {"six_terms"}, exactly({3, 1, 4}));
+        const ResultSet after =
+            test::analysed(test::circuitsOf(path), {"six_terms"}, sixTermsOptions({3, 1, 4}));
         for (const char* name : {"ee", "ep", "pe", "pp"})
-            QVERIFY(test::numbers(before, folder + name)[4] == test::numbers(after, folder + name)[4]);
+            QVERIFY(test::numbers(before, sixTermsFolder + name)[4]
+                    == test::numbers(after, sixTermsFolder + name)[4]);
     }
 
     void otherModelsAreLeftOutSayingWhy()
@@ -449,10 +454,11 @@ private slots:
     {
         const Circuits circuits = test::toyCircuits({});
         const Analysis* analysis = findAnalysis("six_terms");
-        const auto refused = runAnalyses(circuits, std::vector{analysis}, exactly({1, 11}), Task{});
+        const auto refused = runAnalyses(circuits, std::vector{analysis}, sixTermsOptions({1, 11}), Task{});
         QVERIFY(test::failsWith(refused, ErrorCode::InvalidArgument, "11"));
-        const ResultSet cut = test::analysed(circuits, {"six_terms"}, exactly(std::vector<int>(30, 2)));
-        QCOMPARE(test::numbers(cut, folder + "tokens").size(), std::size_t(17));
+        const ResultSet cut =
+            test::analysed(circuits, {"six_terms"}, sixTermsOptions(std::vector<int>(30, 2)));
+        QCOMPARE(test::numbers(cut, sixTermsFolder + "tokens").size(), std::size_t(17));
         QVERIFY(std::any_of(cut.warnings.begin(), cut.warnings.end(), [](const std::string& warning) {
             return warning.find("first 17") != std::string::npos;
         }));
@@ -460,13 +466,13 @@ private slots:
         stop.request_stop();
         Task task;
         task.stop = stop.get_token();
-        QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, exactly(), task),
+        QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, sixTermsOptions(), task),
                                 ErrorCode::Cancelled, "cancelled"));
     }
 
     void everyPictureHasItsArrays()
     {
-        const ResultSet results = test::analysed(test::toyCircuits({}), {"six_terms"}, exactly());
+        const ResultSet results = test::analysed(test::toyCircuits({}), {"six_terms"}, sixTermsOptions());
         for (const Picture& picture : findAnalysis("six_terms")->pictures)
             for (const std::string& path : picture.arrays)
                 QVERIFY2(results.find(path), path.c_str());

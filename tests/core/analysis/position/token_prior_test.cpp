@@ -22,7 +22,7 @@ namespace {
 const std::string priorFolder = "analyses/token_prior/", pairFolder = "analyses/detokenization/";
 const std::vector<std::string> texts{"a", "b", "c", "ab", "bc", "abc", "ca", "cab", "x", "xa", "zzz"};
 
-AnalysisOptions exactly(int k = 4)
+AnalysisOptions tokenPriorOptions(int k = 4)
 {
     AnalysisOptions options;
     options.precision = Precision::F64;
@@ -124,7 +124,7 @@ private slots:
         ToyOptions toy = test::toyClasses()[static_cast<std::size_t>(index)].second;
         toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
-        AnalysisOptions options = exactly();
+        AnalysisOptions options = tokenPriorOptions();
         options.inputs.token = 2;
         const ResultSet results = test::analysed(circuits, {"token_prior", "detokenization"}, options);
         const Matrix<double> E = meanDivided(circuits);
@@ -159,7 +159,7 @@ private slots:
         ToyOptions toy;
         toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
-        const ResultSet results = test::analysed(circuits, {"token_prior"}, exactly());
+        const ResultSet results = test::analysed(circuits, {"token_prior"}, tokenPriorOptions());
         const auto found = test::numbers(results, priorFolder + "rank_correlation");
         const auto h = circuits.weights().head<double>({0, 1});
         const RowVector<double> prior = h.b_Q * h.W_K.transpose() * meanDivided(circuits).transpose();
@@ -182,7 +182,7 @@ private slots:
         ToyOptions toy;
         toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
-        AnalysisOptions options = exactly();
+        AnalysisOptions options = tokenPriorOptions();
         QVERIFY(!test::analysed(circuits, {"token_prior"}, options).find(priorFolder + "count_correlation"));
         options.inputs.tokenCounts = std::make_shared<const TokenCounts>("c.csv", occurrences);
         const ResultSet results = test::analysed(circuits, {"token_prior"}, options);
@@ -227,7 +227,7 @@ private slots:
             std::vector<double> counts;
             for (const double value : prior)
                 counts.push_back(std::exp(sign * value / prior.cwiseAbs().maxCoeff()));
-            AnalysisOptions options = exactly();
+            AnalysisOptions options = tokenPriorOptions();
             options.inputs.tokenCounts = std::make_shared<const TokenCounts>("c.csv", counts);
             const ResultSet results = test::analysed(circuits, {"token_prior"}, options);
             QVERIFY(std::abs(test::numbers(results, priorFolder + "count_correlation")[1] - sign) < 1e-12);
@@ -321,7 +321,7 @@ private slots:
         ToyOptions toy;
         toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
-        AnalysisOptions options = exactly();
+        AnalysisOptions options = tokenPriorOptions();
         options.inputs.tokenizer = std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary(texts, texts));
         options.inputs.token = 1;
         options.inputs.bigramCounts = plantedBigrams();
@@ -372,7 +372,7 @@ private slots:
         const Matrix<double> E = meanDivided(circuits);
         const auto h = circuits.weights().head<double>({0, 2});
         const std::vector<int> ranked = order(E.row(5) * h.W_Q * h.W_K.transpose() * E.transpose());
-        AnalysisOptions options = exactly();
+        AnalysisOptions options = tokenPriorOptions();
         for (const bool areHighest : {true, false}) {
             std::vector<BigramCounts::Pair> pairs;
             for (std::size_t i = 0; i < 3; ++i)
@@ -388,7 +388,7 @@ private slots:
         ToyOptions toy;
         toy.float64 = true;
         const Circuits circuits = test::toyCircuits(toy);
-        AnalysisOptions options = exactly();
+        AnalysisOptions options = tokenPriorOptions();
         options.inputs.tokenizer = std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary(texts, texts));
         options.inputs.token = 1;
         const ResultSet results = test::analysed(circuits, {"detokenization"}, options);
@@ -441,7 +441,7 @@ private slots:
         QVERIFY(reason("detokenization", test::llamaOptions(), 1).find("rotary") != std::string::npos);
         QVERIFY(reason("detokenization", {}, {}).find("--token") != std::string::npos);
         QVERIFY(reason("detokenization", {}, 3).empty() && reason("token_prior", {}, {}).empty());
-        AnalysisOptions options = exactly();
+        AnalysisOptions options = tokenPriorOptions();
         options.inputs.token = 11;
         const Circuits circuits = test::toyCircuits({});
         QVERIFY(test::failsWith(
@@ -451,9 +451,9 @@ private slots:
         stop.request_stop();
         Task task;
         task.stop = stop.get_token();
-        QVERIFY(
-            test::failsWith(runAnalyses(circuits, std::vector{findAnalysis("token_prior")}, exactly(), task),
-                            ErrorCode::Cancelled, "cancelled"));
+        QVERIFY(test::failsWith(
+            runAnalyses(circuits, std::vector{findAnalysis("token_prior")}, tokenPriorOptions(), task),
+            ErrorCode::Cancelled, "cancelled"));
     }
 };
 

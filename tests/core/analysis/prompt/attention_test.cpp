@@ -11,10 +11,10 @@ using namespace headwise::test;
 
 namespace {
 
-const std::string folder = "analyses/attention/";
-const std::size_t n = toyPrompt.size();
+const std::string attentionFolder = "analyses/attention/";
+const std::size_t attentionLength = toyPrompt.size();
 
-bool isNear(double found, double expected, double tolerance = 1e-10)
+bool isNearlyEqual(double found, double expected, double tolerance = 1e-10)
 {
     return std::abs(found - expected) <= tolerance * (1 + std::abs(expected));
 }
@@ -34,9 +34,9 @@ private slots:
             const ReferenceRun reference = referenceForward(path, toyPrompt);
             const Circuits circuits = circuitsOf(path, noProcessing());
             const ResultSet results = analysed(circuits, {"attention"}, askedInDouble());
-            const auto pattern = numbers(results, folder + "pattern");
-            const auto weighted = numbers(results, folder + "value_weighted");
-            const auto outputs = numbers(results, folder + "output_norm");
+            const auto pattern = numbers(results, attentionFolder + "pattern");
+            const auto weighted = numbers(results, attentionFolder + "value_weighted");
+            const auto outputs = numbers(results, attentionFolder + "output_norm");
             const ModelConfig& config = circuits.config();
             const auto r = static_cast<std::size_t>(config.dHead);
             const auto heads = static_cast<std::size_t>(config.nHeads);
@@ -45,16 +45,21 @@ private slots:
                 const std::string step = std::to_string(layer) + ".";
                 const auto matrices = referenceHead(path, layer, head);
                 const std::size_t kv = head / (heads / static_cast<std::size_t>(config.nKvHeads));
-                for (std::size_t q = 0; q < n; ++q) {
+                for (std::size_t q = 0; q < attentionLength; ++q) {
                     const auto mixed = part(reference.steps.at(step + "attention")[q], head * r, r);
                     const auto written = times(mixed, matrices.W_O);
-                    QVERIFY2(isNear(outputs[at * n + q], std::sqrt(dot(written, written))), name);
-                    for (std::size_t k = 0; k < n; ++k) {
+                    QVERIFY2(
+                        isNearlyEqual(outputs[at * attentionLength + q], std::sqrt(dot(written, written))),
+                        name);
+                    for (std::size_t k = 0; k < attentionLength; ++k) {
                         const double alpha = reference.patterns[layer][head][q][k];
                         const auto moved =
                             times(part(reference.steps.at(step + "v")[k], kv * r, r), matrices.W_O);
-                        QVERIFY2(isNear(pattern[(at * n + q) * n + k], alpha), name);
-                        QVERIFY2(isNear(weighted[(at * n + q) * n + k], alpha * std::sqrt(dot(moved, moved))),
+                        QVERIFY2(
+                            isNearlyEqual(pattern[(at * attentionLength + q) * attentionLength + k], alpha),
+                            name);
+                        QVERIFY2(isNearlyEqual(weighted[(at * attentionLength + q) * attentionLength + k],
+                                               alpha * std::sqrt(dot(moved, moved))),
                                  name);
                     }
                 }
@@ -72,9 +77,10 @@ private slots:
         const ResultSet raw = analysed(circuitsOf(path, noProcessing()), {"attention"}, askedInDouble());
         const ResultSet folded = analysed(circuitsOf(path, norms), {"attention"}, askedInDouble());
         for (const char* name : {"pattern", "value_weighted", "output_norm"}) {
-            const auto before = numbers(raw, folder + name), after = numbers(folded, folder + name);
+            const auto before = numbers(raw, attentionFolder + name),
+                       after = numbers(folded, attentionFolder + name);
             for (std::size_t i = 0; i < before.size(); ++i)
-                QVERIFY(isNear(after[i], before[i]));
+                QVERIFY(isNearlyEqual(after[i], before[i]));
         }
     }
 
@@ -87,23 +93,23 @@ private slots:
         const ResultSet plain = analysed(circuits, {"attention"}, ask);
         const auto labels = [](const ResultSet& results) {
             return std::get<std::vector<std::string>>(
-                results.find(folder + "pattern")->attributes.at("labels"));
+                results.find(attentionFolder + "pattern")->attributes.at("labels"));
         };
         QCOMPARE(labels(plain), (std::vector<std::string>{"#0", "#5", "#9"}));
         ask.inputs.tokenizer = std::make_shared<const Tokenizer>(
             Tokenizer::fromVocabulary({"a", "b", "c", "d", "e", "␣f", "g", "h", "i", "j"},
                                       {"a", "b", "c", "d", "e", " f", "g", "h", "i", "j"}));
         QCOMPARE(labels(analysed(circuits, {"attention"}, ask)), (std::vector<std::string>{"a", "␣f", "j"}));
-        QCOMPARE(plain.find(folder + "tokens")->unit, std::string("token"));
-        QCOMPARE(numbers(plain, folder + "tokens"), (std::vector<double>{0, 5, 9}));
+        QCOMPARE(plain.find(attentionFolder + "tokens")->unit, std::string("token"));
+        QCOMPARE(numbers(plain, attentionFolder + "tokens"), (std::vector<double>{0, 5, 9}));
 
-        const auto pattern = numbers(plain, folder + "pattern");
+        const auto pattern = numbers(plain, attentionFolder + "pattern");
         for (std::size_t i = 0; i < pattern.size(); ++i)
             QCOMPARE(std::isnan(pattern[i]), i / 9 != 8 + 5);
-        const auto even = numbers(plain, folder + "null_pattern");
+        const auto even = numbers(plain, attentionFolder + "null_pattern");
         QCOMPARE(even[1], 0.5);
         QCOMPARE(even[3 + 2], double(1.0f / 3));
-        QCOMPARE(*plain.find(folder + "first")->nullMean, (1.0 + 1.0 / 2 + 1.0 / 3) / 3);
+        QCOMPARE(*plain.find(attentionFolder + "first")->nullMean, (1.0 + 1.0 / 2 + 1.0 / 3) / 3);
     }
 
     void aWindowMakesTheNullOfItsLayer()
@@ -114,14 +120,17 @@ private slots:
         const Circuits circuits = circuitsOf(path);
         AnalysisOptions ask = askedInDouble();
         const ResultSet results = analysed(circuits, {"attention"}, ask);
-        const auto even = numbers(results, folder + "null_pattern");
-        const auto pattern = numbers(results, folder + "pattern");
+        const auto even = numbers(results, attentionFolder + "null_pattern");
+        const auto pattern = numbers(results, attentionFolder + "pattern");
         const auto heads = static_cast<std::size_t>(circuits.config().nHeads);
         for (std::size_t i = 0; i < even.size(); ++i) { // as many keys as the pattern lets the query see
             double seen = 0;
-            for (std::size_t k = 0; k < n; ++k)
-                seen += pattern[((i / n * heads) * n + i % n) * n + k] > 0;
-            QVERIFY(isNear(even[i], 1 / seen));
+            for (std::size_t k = 0; k < attentionLength; ++k)
+                seen += pattern[((i / attentionLength * heads) * attentionLength + i % attentionLength)
+                                    * attentionLength
+                                + k]
+                    > 0;
+            QVERIFY(isNearlyEqual(even[i], 1 / seen));
         }
     }
 

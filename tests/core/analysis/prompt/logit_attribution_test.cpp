@@ -12,15 +12,15 @@ using namespace headwise::test;
 
 namespace {
 
-const std::string folder = "analyses/logit_attribution/";
-const std::size_t n = toyPrompt.size();
+const std::string attributionFolder = "analyses/logit_attribution/";
+const std::size_t attributionLength = toyPrompt.size();
 
-bool isNear(double found, double expected, double tolerance = 1e-9)
+bool isNearLogit(double found, double expected, double tolerance = 1e-9)
 {
     return std::abs(found - expected) <= tolerance * (1 + std::abs(expected));
 }
 
-double sumOf(const std::vector<double>& values)
+double sumOfParts(const std::vector<double>& values)
 {
     return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -31,7 +31,7 @@ double uncapped(double cap, double logit)
     return cap > 0 ? cap * std::atanh(logit / cap) : logit;
 }
 
-std::size_t largest(const std::vector<double>& logits)
+std::size_t likeliest(const std::vector<double>& logits)
 {
     return static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
@@ -52,7 +52,7 @@ struct FinalNorm {
     }
     static void centre(std::vector<double>& x)
     {
-        const double mean = sumOf(x) / static_cast<double>(x.size());
+        const double mean = sumOfParts(x) / static_cast<double>(x.size());
         for (double& entry : x)
             entry -= mean;
     }
@@ -88,7 +88,7 @@ private slots:
                 const Circuits circuits =
                     isProcessed ? circuitsOf(toy.path) : circuitsOf(toy.path, noProcessing());
                 AnalysisOptions ask = askedInDouble();
-                const std::size_t top = largest(logits), other = (top + 1) % logits.size();
+                const std::size_t top = likeliest(logits), other = (top + 1) % logits.size();
                 ask.inputs.token = static_cast<int>(other);
                 const ResultSet results = analysed(circuits, {"logit_attribution"}, ask);
                 if (circuits.config().hasHeadTransform) {
@@ -97,13 +97,13 @@ private slots:
                 }
                 const double cap = circuits.config().outputSoftCap;
                 const double expected = uncapped(cap, logits[other]) - uncapped(cap, logits[top]);
-                const auto parts = numbers(results, folder + "component_difference");
-                QVERIFY2(isNear(sumOf(parts), expected), toy.name.c_str());
-                QVERIFY2(isNear(numbers(results, folder + "logit_difference")[0], expected),
+                const auto parts = numbers(results, attributionFolder + "component_difference");
+                QVERIFY2(isNearLogit(sumOfParts(parts), expected), toy.name.c_str());
+                QVERIFY2(isNearLogit(numbers(results, attributionFolder + "logit_difference")[0], expected),
                          toy.name.c_str());
                 if (!isProcessed || !circuits.weights().plan().applied.centerUnembed) {
-                    const auto alone = numbers(results, folder + "component");
-                    QVERIFY2(isNear(sumOf(alone), uncapped(cap, logits[other])), toy.name.c_str());
+                    const auto alone = numbers(results, attributionFolder + "component");
+                    QVERIFY2(isNearLogit(sumOfParts(alone), uncapped(cap, logits[other])), toy.name.c_str());
                 }
                 ++checked;
             }
@@ -121,13 +121,14 @@ private slots:
             const Circuits circuits = circuitsOf(path, noProcessing());
             const ModelConfig& config = circuits.config();
             const ResultSet results = analysed(circuits, {"logit_attribution"}, askedInDouble());
-            const std::size_t token = largest(reference.logits.back());
+            const std::size_t token = likeliest(reference.logits.back());
             const std::string last = std::to_string(config.nLayers - 1) + ".resid_post";
-            const FinalNorm norm(circuits.weights().lnFinal<double>(), reference.steps.at(last)[n - 1]);
+            const FinalNorm norm(circuits.weights().lnFinal<double>(),
+                                 reference.steps.at(last)[attributionLength - 1]);
             const auto u = column(circuits, token);
-            const auto heads = numbers(results, folder + "head");
-            const auto byKey = numbers(results, folder + "head_by_key");
-            const auto layers = numbers(results, folder + "layer");
+            const auto heads = numbers(results, attributionFolder + "head");
+            const auto byKey = numbers(results, attributionFolder + "head_by_key");
+            const auto layers = numbers(results, attributionFolder + "layer");
             const auto r = static_cast<std::size_t>(config.dHead),
                        H = static_cast<std::size_t>(config.nHeads);
             for (std::size_t at = 0; at < H * static_cast<std::size_t>(config.nLayers); ++at) {
@@ -136,17 +137,18 @@ private slots:
                 const auto effect = [&](const std::vector<double>& mixed) {
                     return dot(norm.through(times(mixed, W_O)), u);
                 };
-                const auto mixed = part(reference.steps.at(step + "attention")[n - 1], at % H * r, r);
-                QVERIFY2(isNear(heads[at], effect(mixed)), name);
+                const auto mixed =
+                    part(reference.steps.at(step + "attention")[attributionLength - 1], at % H * r, r);
+                QVERIFY2(isNearLogit(heads[at], effect(mixed)), name);
                 const std::size_t kv = at % H / (H / static_cast<std::size_t>(config.nKvHeads));
-                for (std::size_t j = 0; j < n; ++j) {
-                    const double alpha = reference.patterns[at / H][at % H][n - 1][j];
+                for (std::size_t j = 0; j < attributionLength; ++j) {
+                    const double alpha = reference.patterns[at / H][at % H][attributionLength - 1][j];
                     const auto v = part(reference.steps.at(step + "v")[j], kv * r, r);
-                    QVERIFY2(isNear(byKey[at * n + j], alpha * effect(v)), name);
+                    QVERIFY2(isNearLogit(byKey[at * attributionLength + j], alpha * effect(v)), name);
                 }
                 if (!config.attentionOnly) {
-                    const auto mlp = reference.steps.at(step + "mlp_out")[n - 1];
-                    QVERIFY2(isNear(layers[at / H * 2 + 1], dot(norm.through(mlp), u)), name);
+                    const auto mlp = reference.steps.at(step + "mlp_out")[attributionLength - 1];
+                    QVERIFY2(isNearLogit(layers[at / H * 2 + 1], dot(norm.through(mlp), u)), name);
                 }
             }
         }
@@ -159,13 +161,15 @@ private slots:
             const ResultSet results = analysed(circuits, {"logit_attribution"}, askedInDouble());
             const ModelConfig& config = circuits.config();
             const bool isTold = !config.hasSumNorms && !config.residualFromNorm && !config.hasHeadTransform;
-            QCOMPARE(results.find(folder + "head_by_key") != nullptr, isTold);
+            QCOMPARE(results.find(attributionFolder + "head_by_key") != nullptr, isTold);
             if (!isTold)
                 return;
-            const auto heads = numbers(results, folder + "head");
-            const auto keys = numbers(results, folder + "head_by_key");
+            const auto heads = numbers(results, attributionFolder + "head");
+            const auto keys = numbers(results, attributionFolder + "head_by_key");
             for (std::size_t at = 0; at < heads.size(); ++at)
-                QVERIFY2(isNear(sumOf(part(keys, at * n, n)), heads[at]), toy.name.c_str());
+                QVERIFY2(
+                    isNearLogit(sumOfParts(part(keys, at * attributionLength, attributionLength)), heads[at]),
+                    toy.name.c_str());
         });
     }
 
@@ -173,13 +177,14 @@ private slots:
     {
         const Circuits circuits = toyCircuits({});
         const ResultSet results = analysed(circuits, {"logit_attribution"}, askedInDouble());
-        const auto mean = numbers(results, folder + "null_head_mean");
-        const auto deviation = numbers(results, folder + "null_head_deviation");
+        const auto mean = numbers(results, attributionFolder + "null_head_mean");
+        const auto deviation = numbers(results, attributionFolder + "null_head_deviation");
         std::vector<std::vector<double>> byToken;
         for (int token = 0; token < 11; ++token) {
             AnalysisOptions ask = askedInDouble();
             ask.inputs.token = token;
-            byToken.push_back(numbers(analysed(circuits, {"logit_attribution"}, ask), folder + "head"));
+            byToken.push_back(
+                numbers(analysed(circuits, {"logit_attribution"}, ask), attributionFolder + "head"));
         }
         for (std::size_t head = 0; head < mean.size(); ++head) {
             double sum = 0, squares = 0;
@@ -188,21 +193,21 @@ private slots:
                 squares += effects[head] * effects[head] / 11;
             }
             QVERIFY(std::abs(mean[head] - sum) < 1e-9);
-            QVERIFY(isNear(deviation[head], std::sqrt(squares - sum * sum), 1e-7));
+            QVERIFY(isNearLogit(deviation[head], std::sqrt(squares - sum * sum), 1e-7));
         }
         // The effects on token 3 in deviations of those on all tokens, and the same for the difference of token 3 and the
         // most likely one.
         AnalysisOptions ask = askedInDouble();
         ask.inputs.token = 3;
         const ResultSet ofThree = analysed(circuits, {"logit_attribution"}, ask);
-        const auto likeliest = static_cast<std::size_t>(numbers(ofThree, folder + "target")[1]);
+        const auto likeliest = static_cast<std::size_t>(numbers(ofThree, attributionFolder + "target")[1]);
         QVERIFY(likeliest != 3);
-        const auto z = numbers(ofThree, folder + "head_z"),
-                   apart = numbers(ofThree, folder + "head_z_difference");
+        const auto z = numbers(ofThree, attributionFolder + "head_z"),
+                   apart = numbers(ofThree, attributionFolder + "head_z_difference");
         for (std::size_t head = 0; head < mean.size(); ++head) {
-            QVERIFY(isNear(z[head], (byToken[3][head] - mean[head]) / deviation[head], 1e-7));
+            QVERIFY(isNearLogit(z[head], (byToken[3][head] - mean[head]) / deviation[head], 1e-7));
             const double difference = byToken[3][head] - byToken[likeliest][head];
-            QVERIFY(isNear(apart[head], difference / (std::sqrt(2.0) * deviation[head]), 1e-7));
+            QVERIFY(isNearLogit(apart[head], difference / (std::sqrt(2.0) * deviation[head]), 1e-7));
         }
     }
 
@@ -216,12 +221,12 @@ private slots:
             AnalysisOptions ask = askedInDouble();
             ask.tableSize = 3;
             const ResultSet results = analysed(circuits, {"logit_attribution"}, ask);
-            const auto ids = numbers(results, folder + "lens_tokens");
-            const auto ranks = numbers(results, folder + "lens_rank");
-            const auto shares = numbers(results, folder + "lens_probability");
-            const std::size_t token = largest(toy.reference.logits.back());
+            const auto ids = numbers(results, attributionFolder + "lens_tokens");
+            const auto ranks = numbers(results, attributionFolder + "lens_rank");
+            const auto shares = numbers(results, attributionFolder + "lens_probability");
+            const std::size_t token = likeliest(toy.reference.logits.back());
             for (int layer = 0; layer < config.nLayers; ++layer) {
-                const auto& stream = toy.step(layer, "resid_post")[n - 1];
+                const auto& stream = toy.step(layer, "resid_post")[attributionLength - 1];
                 const auto norm = circuits.weights().lnFinal<double>();
                 auto x = FinalNorm(norm, stream).through(stream);
                 for (std::size_t i = 0; i < x.size() && norm.b.size() > 0; ++i)
@@ -235,14 +240,14 @@ private slots:
                             config.outputSoftCap * std::tanh(logits.back() / config.outputSoftCap);
                 }
                 const auto depth = static_cast<std::size_t>(layer) + 1;
-                QVERIFY2(static_cast<std::size_t>(ids[depth * 3]) == largest(logits), toy.name.c_str());
+                QVERIFY2(static_cast<std::size_t>(ids[depth * 3]) == likeliest(logits), toy.name.c_str());
                 double better = 0, total = 0;
                 for (const double logit : logits) {
                     better += logit > logits[token];
                     total += std::exp(logit);
                 }
                 QCOMPARE(ranks[depth], better + 1);
-                QVERIFY(isNear(shares[depth], std::exp(logits[token]) / total));
+                QVERIFY(isNearLogit(shares[depth], std::exp(logits[token]) / total));
             }
             QCOMPARE(ranks.back(), 1.0);
         });
@@ -258,9 +263,10 @@ private slots:
         const ResultSet plain = analysed(circuitsOf(path), {"logit_attribution"}, askedInDouble());
         const ResultSet turned =
             analysed(circuitsOf(path, refactored), {"logit_attribution"}, askedInDouble());
-        const auto a = numbers(plain, folder + "head"), b = numbers(turned, folder + "head");
+        const auto a = numbers(plain, attributionFolder + "head"),
+                   b = numbers(turned, attributionFolder + "head");
         for (std::size_t i = 0; i < a.size(); ++i)
-            QVERIFY(isNear(a[i], b[i], 1e-8));
+            QVERIFY(isNearLogit(a[i], b[i], 1e-8));
     }
 
     void floatIsCloseToDouble()
@@ -271,12 +277,13 @@ private slots:
         const ResultSet rough = analysed(circuits, {"logit_attribution"}, ask);
         ask.precision = Precision::F64;
         const ResultSet fine = analysed(circuits, {"logit_attribution"}, ask);
-        const auto a = numbers(rough, folder + "component"), b = numbers(fine, folder + "component");
+        const auto a = numbers(rough, attributionFolder + "component"),
+                   b = numbers(fine, attributionFolder + "component");
         for (std::size_t i = 0; i < a.size(); ++i)
-            QVERIFY(isNear(a[i], b[i], 1e-4));
-        QVERIFY(isNear(sumOf(a), numbers(fine, folder + "lens_logit").back(), 1e-5));
-        const auto labels =
-            std::get<std::vector<std::string>>(rough.find(folder + "component")->attributes.at("labels"));
+            QVERIFY(isNearLogit(a[i], b[i], 1e-4));
+        QVERIFY(isNearLogit(sumOfParts(a), numbers(fine, attributionFolder + "lens_logit").back(), 1e-5));
+        const auto labels = std::get<std::vector<std::string>>(
+            rough.find(attributionFolder + "component")->attributes.at("labels"));
         QCOMPARE(labels.size(), a.size());
         QCOMPARE(labels[1], std::string("positions"));
         QCOMPARE(labels[3 + 8 + 5], std::string("L1H5"));
@@ -291,7 +298,8 @@ private slots:
         QVERIFY(failsWith(runAnalyses(circuits, rows, ask, Task{}), ErrorCode::InvalidArgument, "token 11"));
         ask.inputs.token.reset();
         ask.heads = {{1, 2}};
-        const auto heads = numbers(analysed(circuits, {"logit_attribution"}, ask), folder + "head");
+        const auto heads =
+            numbers(analysed(circuits, {"logit_attribution"}, ask), attributionFolder + "head");
         for (std::size_t i = 0; i < heads.size(); ++i)
             QCOMPARE(std::isnan(heads[i]), i != 5);
         std::stop_source source;

@@ -15,7 +15,7 @@ using namespace headwise;
 
 namespace {
 
-const std::string folder = "analyses/pattern_scores/";
+const std::string patternScoresFolder = "analyses/pattern_scores/";
 
 /// A head with all attention on key q + shift, or on key 0 if that does not exist.
 Matrix<double> shifted(int n, int shift)
@@ -29,7 +29,7 @@ Matrix<double> shifted(int n, int shift)
 /// The heads of a model, the highest score first.
 std::vector<std::string> ranked(const ResultSet& results, const std::string& name, int heads)
 {
-    const auto scores = test::numbers(results, folder + name);
+    const auto scores = test::numbers(results, patternScoresFolder + name);
     std::vector<int> order(scores.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
@@ -150,8 +150,8 @@ private slots:
         const ResultSet results = test::analysed(circuits, {"pattern_scores"}, ask);
         const auto reference =
             test::referenceForward(toy.path, {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-        const auto induction = test::numbers(results, folder + "induction");
-        const auto entropy = test::numbers(results, folder + "entropy");
+        const auto induction = test::numbers(results, patternScoresFolder + "induction");
+        const auto entropy = test::numbers(results, patternScoresFolder + "entropy");
         for (std::size_t head = 0; head < 6; ++head) {
             const auto& pattern = reference.patterns[head / 3][head % 3];
             double followed = 0, disorder = 0;
@@ -163,7 +163,7 @@ private slots:
             QVERIFY(std::abs(induction[head] - followed) < 1e-12);
             QVERIFY(std::abs(entropy[head] - disorder) < 1e-11);
         }
-        const ResultArray* array = results.find(folder + "induction");
+        const ResultArray* array = results.find(patternScoresFolder + "induction");
         double null = 0;
         for (int seen = 10; seen <= 18; ++seen)
             null += 1.0 / seen / 9;
@@ -180,11 +180,11 @@ private slots:
         AnalysisOptions ask;
         ask.unusedTokens.assign(11, false);
         std::fill_n(ask.unusedTokens.begin() + 3, 6, true);
-        for (const double score :
-             test::numbers(test::analysed(circuits, {"pattern_scores"}, ask), folder + "induction"))
+        for (const double score : test::numbers(test::analysed(circuits, {"pattern_scores"}, ask),
+                                                patternScoresFolder + "induction"))
             QVERIFY(score >= 0 && score <= 1);
         for (const double score :
-             test::numbers(test::analysed(circuits, {"pattern_scores"}), folder + "induction"))
+             test::numbers(test::analysed(circuits, {"pattern_scores"}), patternScoresFolder + "induction"))
             QVERIFY(std::isnan(score)); // the control: otherwise they are
         ask.unusedTokens.assign(11, true);
         ask.unusedTokens[4] = false;
@@ -197,7 +197,7 @@ private slots:
     {
         const Circuits circuits = test::circuitsOf(HEADWISE_DEMO_MODEL);
         const ResultSet results = test::analysed(circuits, {"pattern_scores"});
-        const ResultArray* array = results.find(folder + "induction");
+        const ResultArray* array = results.find(patternScoresFolder + "induction");
         QCOMPARE(std::get<double>(array->attributes.at("sequences")), 50.0);
         QCOMPARE(std::get<double>(array->attributes.at("copy_length")), 50.0);
         QCOMPARE(std::get<bool>(array->attributes.at("begins_with_bos")), true);
@@ -206,7 +206,7 @@ private slots:
         QCOMPARE(induction[0], std::string("1.5"));
         QCOMPARE(induction[1], std::string("1.0"));
         QCOMPARE(induction[2], std::string("1.7"));
-        const auto scores = test::numbers(results, folder + "induction");
+        const auto scores = test::numbers(results, patternScoresFolder + "induction");
         QVERIFY(scores[8 + 7] > 5 * *array->nullMean);
     }
 
@@ -219,8 +219,9 @@ private slots:
         other.inputs.seed = 1;
         const ResultSet first = test::analysed(circuits, {"pattern_scores"});
         QCOMPARE(first, test::analysed(circuits, {"pattern_scores"}, {}, oneThread));
-        QVERIFY(test::numbers(first, folder + "induction")
-                != test::numbers(test::analysed(circuits, {"pattern_scores"}, other), folder + "induction"));
+        QVERIFY(test::numbers(first, patternScoresFolder + "induction")
+                != test::numbers(test::analysed(circuits, {"pattern_scores"}, other),
+                                 patternScoresFolder + "induction"));
     }
 
     void processingChangesNothing()
@@ -235,8 +236,8 @@ private slots:
             const auto raw =
                 test::analysed(test::circuitsOf(path, test::noProcessing()), {"pattern_scores"}, ask);
             const auto folded = test::analysed(test::circuitsOf(path), {"pattern_scores"}, ask);
-            const auto before = test::numbers(raw, folder + "previous");
-            const auto after = test::numbers(folded, folder + "previous");
+            const auto before = test::numbers(raw, patternScoresFolder + "previous");
+            const auto after = test::numbers(folded, patternScoresFolder + "previous");
             const auto asked = static_cast<std::size_t>(options.nHeads + 2);
             for (std::size_t i = 0; i < before.size(); ++i) {
                 QCOMPARE(std::isnan(after[i]), i != asked);

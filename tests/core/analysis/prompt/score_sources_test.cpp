@@ -14,16 +14,16 @@ using namespace headwise::test;
 
 namespace {
 
-const std::string folder = "analyses/score_sources/";
-const std::size_t n = toyPrompt.size();
+const std::string scoreSourcesFolder = "analyses/score_sources/";
+const std::size_t scoreLength = toyPrompt.size();
 
-bool isNear(double found, double expected, double tolerance = 1e-9)
+bool isNearScore(double found, double expected, double tolerance = 1e-9)
 {
     return std::abs(found - expected) <= tolerance * (1 + std::abs(expected));
 }
 
 /// Sums the finite values.
-double sumOf(const std::vector<double>& values)
+double sumOfSources(const std::vector<double>& values)
 {
     double sum = 0;
     for (const double value : values)
@@ -78,18 +78,18 @@ private slots:
                 QVERIFY(results.arrays.empty() && !results.warnings.empty());
                 return;
             }
-            const auto scores = numbers(results, folder + "score");
-            const auto sources = numbers(results, folder + "components");
-            const auto ofQuery = numbers(results, folder + "query_component");
-            const auto ofKey = numbers(results, folder + "key_component");
-            const auto keys = numbers(results, folder + "key");
-            const auto means = numbers(results, folder + "null_score_mean");
+            const auto scores = numbers(results, scoreSourcesFolder + "score");
+            const auto sources = numbers(results, scoreSourcesFolder + "components");
+            const auto ofQuery = numbers(results, scoreSourcesFolder + "query_component");
+            const auto ofKey = numbers(results, scoreSourcesFolder + "key_component");
+            const auto keys = numbers(results, scoreSourcesFolder + "key");
+            const auto means = numbers(results, scoreSourcesFolder + "null_score_mean");
             const auto H = static_cast<std::size_t>(config.nHeads),
                        r = static_cast<std::size_t>(config.dHead);
             const std::size_t width = ofQuery.size() / scores.size();
             for (std::size_t at = 0; at < scores.size(); ++at) {
                 const int layer = static_cast<int>(at / H);
-                const auto& pattern = toy.reference.patterns[at / H][at % H][n - 1];
+                const auto& pattern = toy.reference.patterns[at / H][at % H][scoreLength - 1];
                 // Keys of one token tie where there are no positions: either will do.
                 const auto key = static_cast<std::size_t>(keys[at]);
                 QVERIFY2(pattern.at(key) >= *std::max_element(pattern.begin(), pattern.end()) - 1e-12,
@@ -97,23 +97,24 @@ private slots:
                 const std::size_t kv = at % H / (H / static_cast<std::size_t>(config.nKvHeads));
                 const auto score = [&](std::size_t j) {
                     return config.attentionScaleOf(layer)
-                        * dot(part(toy.step(layer, "q")[n - 1], at % H * r, r),
+                        * dot(part(toy.step(layer, "q")[scoreLength - 1], at % H * r, r),
                               part(toy.step(layer, "k")[j], kv * r, r))
-                        - slope(config, at % H) * static_cast<double>(n - 1 - j);
+                        - slope(config, at % H) * static_cast<double>(scoreLength - 1 - j);
                 };
-                const double distance = slope(config, at % H) * static_cast<double>(n - 1 - key);
-                QVERIFY2(isNear(scores[at], score(key)), toy.name.c_str());
+                const double distance = slope(config, at % H) * static_cast<double>(scoreLength - 1 - key);
+                QVERIFY2(isNearScore(scores[at], score(key)), toy.name.c_str());
                 QVERIFY2(
-                    isNear(sumOf(part(sources, at * width * width, width * width)) - distance, score(key)),
+                    isNearScore(sumOfSources(part(sources, at * width * width, width * width)) - distance,
+                                score(key)),
                     toy.name.c_str());
-                QVERIFY(isNear(sumOf(part(ofQuery, at * width, width)) - distance, score(key)));
-                QVERIFY(isNear(sumOf(part(ofKey, at * width, width)) - distance, score(key)));
+                QVERIFY(isNearScore(sumOfSources(part(ofQuery, at * width, width)) - distance, score(key)));
+                QVERIFY(isNearScore(sumOfSources(part(ofKey, at * width, width)) - distance, score(key)));
                 double mean = 0, seen = 0;
-                for (std::size_t j = 0; j < n; ++j) {
+                for (std::size_t j = 0; j < scoreLength; ++j) {
                     mean += pattern[j] > 0 ? score(j) : 0;
                     seen += pattern[j] > 0;
                 }
-                QVERIFY2(isNear(means[at], mean / seen), toy.name.c_str());
+                QVERIFY2(isNearScore(means[at], mean / seen), toy.name.c_str());
             }
             ++checked;
         });
@@ -133,8 +134,8 @@ private slots:
             ask.inputs.queryPosition = static_cast<int>(query);
             ask.inputs.keyPosition = static_cast<int>(key);
             const ResultSet results = analysed(circuits, {"score_sources"}, ask);
-            const auto scores = numbers(results, folder + "score");
-            const auto sources = numbers(results, folder + "components");
+            const auto scores = numbers(results, scoreSourcesFolder + "score");
+            const auto sources = numbers(results, scoreSourcesFolder + "components");
             const auto H = static_cast<std::size_t>(config.nHeads),
                        r = static_cast<std::size_t>(config.dHead);
             const std::size_t cells = sources.size() / scores.size();
@@ -153,8 +154,8 @@ private slots:
                         * dot(part(toy.step(layer, "q")[query], at % H * r, r),
                               part(toy.step(layer, "k")[key], kv * r, r))
                     - distance;
-                QVERIFY2(isNear(scores[at], expected), toy.name.c_str());
-                QVERIFY2(isNear(sumOf(part(sources, at * cells, cells)) - distance, expected),
+                QVERIFY2(isNearScore(scores[at], expected), toy.name.c_str());
+                QVERIFY2(isNearScore(sumOfSources(part(sources, at * cells, cells)) - distance, expected),
                          toy.name.c_str());
                 ++checked;
             }
@@ -163,9 +164,10 @@ private slots:
                 return warning.find("behind the window of query 6") != std::string::npos;
             };
             QCOMPARE(std::any_of(results.warnings.begin(), results.warnings.end(), saysWindow), left > 0);
-            const ResultArray& whole = *results.find(folder + "components");
+            const ResultArray& whole = *results.find(scoreSourcesFolder + "components");
             QVERIFY(whole.attributes.at("query_position") == AttributeValue(static_cast<double>(query)));
-            QCOMPARE(numbers(results, folder + "key_token")[0], static_cast<double>(toyPrompt[key]));
+            QCOMPARE(numbers(results, scoreSourcesFolder + "key_token")[0],
+                     static_cast<double>(toyPrompt[key]));
         });
         QVERIFY(checked > 100);
         QVERIFY(behind > 0);
@@ -193,11 +195,12 @@ private slots:
             const ResultSet results = analysed(circuits, {"score_sources"}, askedInDouble());
             if (circuits.config().qkvLimit > 0 || circuits.config().positional == Positional::Alibi)
                 return;
-            const auto scores = numbers(results, folder + "score");
-            const auto sources = numbers(results, folder + "components");
+            const auto scores = numbers(results, scoreSourcesFolder + "score");
+            const auto sources = numbers(results, scoreSourcesFolder + "components");
             const std::size_t cells = sources.size() / scores.size();
             for (std::size_t at = 0; at < scores.size(); ++at)
-                QVERIFY2(isNear(sumOf(part(sources, at * cells, cells)), scores[at]), toy.name.c_str());
+                QVERIFY2(isNearScore(sumOfSources(part(sources, at * cells, cells)), scores[at]),
+                         toy.name.c_str());
         });
     }
 
@@ -215,7 +218,7 @@ private slots:
             const ModelConfig& config = circuits.config();
             const ResultSet results = analysed(circuits, {"score_sources"}, askedInDouble());
             const auto& labels = std::get<std::vector<std::string>>(
-                results.find(folder + "components")->attributes.at("labels"));
+                results.find(scoreSourcesFolder + "components")->attributes.at("labels"));
             const auto place = [&](const char* label) {
                 return static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label)
                                                 - labels.begin());
@@ -223,19 +226,20 @@ private slots:
             const auto r = static_cast<std::size_t>(config.dHead),
                        H = static_cast<std::size_t>(config.nHeads);
             const std::size_t head = 2; // L1H2
-            const auto key = static_cast<std::size_t>(numbers(results, folder + "key")[H + head]);
+            const auto key = static_cast<std::size_t>(numbers(results, scoreSourcesFolder + "key")[H + head]);
             const auto norm = circuits.weights().ln1<double>(1);
             const auto& streams = reference.steps.at("0.resid_post");
             const auto asking = referenceHead(path, 1, head), writing = referenceHead(path, 0, 1);
-            const auto written = times(part(reference.steps.at("0.attention")[n - 1], r, r), writing.W_O);
+            const auto written =
+                times(part(reference.steps.at("0.attention")[scoreLength - 1], r, r), writing.W_O);
             const auto embedded = rowOf(circuits.weights().W_E<double>(toyPrompt[key], 1));
             const double expected = config.attentionScaleOf(1)
-                * dot(times(frozen(norm, streams[n - 1], written), asking.W_Q),
+                * dot(times(frozen(norm, streams[scoreLength - 1], written), asking.W_Q),
                       times(frozen(norm, streams[key], embedded), asking.W_K));
-            const auto cells = numbers(results, folder + "components");
+            const auto cells = numbers(results, scoreSourcesFolder + "components");
             const std::size_t width = labels.size();
             const double found = cells[((H + head) * width + place("L0H1")) * width + place("embedding")];
-            QVERIFY2(isNear(found, expected), name);
+            QVERIFY2(isNearScore(found, expected), name);
             QVERIFY(std::isnan(cells[((H + head) * width + place("L1H0")) * width + place("embedding")]));
         }
     }
@@ -248,28 +252,28 @@ private slots:
             const ResultSet results = analysed(circuits, {"score_sources"}, askedInDouble());
             const bool isPlain = config.positional != Positional::Rotary && config.qkNorm == NormKind::None
                 && config.qkvLimit == 0;
-            QCOMPARE(results.find(folder + "directions") != nullptr, isPlain);
+            QCOMPARE(results.find(scoreSourcesFolder + "directions") != nullptr, isPlain);
             if (!isPlain || config.positionsInQueriesAndKeys)
                 return;
-            const auto terms = numbers(results, folder + "directions");
-            const auto whole = numbers(results, folder + "bilinear");
-            const auto keys = numbers(results, folder + "key");
+            const auto terms = numbers(results, scoreSourcesFolder + "directions");
+            const auto whole = numbers(results, scoreSourcesFolder + "bilinear");
+            const auto keys = numbers(results, scoreSourcesFolder + "key");
             const auto H = static_cast<std::size_t>(config.nHeads),
                        r = static_cast<std::size_t>(config.dHead);
             for (std::size_t at = 0; at < whole.size(); ++at) {
                 const HeadId id{static_cast<int>(at / H), static_cast<int>(at % H)};
                 const auto& read = toy.step(id.layer, "ln1");
                 const Matrix<double> W_QK = denseCircuit(circuits, CircuitKind::Qk, id);
-                const Eigen::Map<const Eigen::VectorXd> x(read[n - 1].data(), W_QK.rows());
+                const Eigen::Map<const Eigen::VectorXd> x(read[scoreLength - 1].data(), W_QK.rows());
                 const Eigen::Map<const Eigen::VectorXd> y(read[static_cast<std::size_t>(keys[at])].data(),
                                                           W_QK.rows());
                 const double scale = config.attentionScaleOf(id.layer);
-                QVERIFY2(isNear(whole[at], scale * x.dot(W_QK * y)), toy.name.c_str());
-                QVERIFY2(isNear(sumOf(part(terms, at * r, r)), whole[at]), toy.name.c_str());
+                QVERIFY2(isNearScore(whole[at], scale * x.dot(W_QK * y)), toy.name.c_str());
+                QVERIFY2(isNearScore(sumOfSources(part(terms, at * r, r)), whole[at]), toy.name.c_str());
                 const DenseSvd svd(W_QK);
                 const double first = scale * x.dot(svd.matrixU().col(0)) * svd.singularValues()(0)
                     * y.dot(svd.matrixV().col(0));
-                QVERIFY2(isNear(terms[at * r], first, 1e-7), toy.name.c_str());
+                QVERIFY2(isNearScore(terms[at * r], first, 1e-7), toy.name.c_str());
             }
         });
     }
@@ -310,16 +314,17 @@ private slots:
         const ResultSet rough = analysed(circuits, {"score_sources"}, ask);
         ask.precision = Precision::F64;
         const ResultSet fine = analysed(circuits, {"score_sources"}, ask);
-        const auto a = numbers(rough, folder + "components"), b = numbers(fine, folder + "components");
-        const double score = numbers(fine, folder + "score")[13];
+        const auto a = numbers(rough, scoreSourcesFolder + "components"),
+                   b = numbers(fine, scoreSourcesFolder + "components");
+        const double score = numbers(fine, scoreSourcesFolder + "score")[13];
         for (std::size_t i = 0; i < a.size(); ++i)
             QVERIFY((std::isnan(a[i]) && std::isnan(b[i])) || std::abs(a[i] - b[i]) < 1e-4 * std::abs(score));
         const std::size_t cells = a.size() / 16;
-        QVERIFY(isNear(sumOf(part(a, 13 * cells, cells)), score, 1e-5));
-        QVERIFY(std::isnan(numbers(rough, folder + "score")[0]));
-        QCOMPARE(numbers(rough, folder + "key")[0], -1.0);
+        QVERIFY(isNearScore(sumOfSources(part(a, 13 * cells, cells)), score, 1e-5));
+        QVERIFY(std::isnan(numbers(rough, scoreSourcesFolder + "score")[0]));
+        QCOMPARE(numbers(rough, scoreSourcesFolder + "key")[0], -1.0);
         // The induction head attends to 33, after the earlier 400, because the previous-token head wrote 400 there.
-        QCOMPARE(numbers(rough, folder + "key_token")[13], 33.0);
+        QCOMPARE(numbers(rough, scoreSourcesFolder + "key_token")[13], 33.0);
         const auto ofEmbedding = part(b, 13 * cells, 3 + 8); // what layer 1 can read
         QCOMPARE(std::max_element(ofEmbedding.begin(), ofEmbedding.end()) - ofEmbedding.begin(),
                  std::ptrdiff_t(3 + 1)); // L0H1
@@ -334,7 +339,7 @@ private slots:
         writeSafetensors(path / "model.safetensors", toy.tensors, false);
         const ResultSet results =
             analysed(circuitsOf(path, noProcessing()), {"score_sources"}, askedInDouble());
-        const auto scores = numbers(results, folder + "score");
+        const auto scores = numbers(results, scoreSourcesFolder + "score");
         for (std::size_t head = 0; head < 6; ++head)
             QCOMPARE(std::isnan(scores[head]), head == 3);
         QVERIFY(results.warnings.at(0).find("L1H0") != std::string::npos);

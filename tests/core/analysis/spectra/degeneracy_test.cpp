@@ -15,9 +15,9 @@ using test::ChangedToy;
 
 namespace {
 
-constexpr const char* folder = "analyses/degeneracy/";
+constexpr const char* degeneracyFolder = "analyses/degeneracy/";
 
-AnalysisOptions exactOptions()
+AnalysisOptions degeneracyOptions()
 {
     AnalysisOptions options;
     options.precision = Precision::F64;
@@ -25,9 +25,9 @@ AnalysisOptions exactOptions()
     return options;
 }
 
-std::vector<double> found(const ResultSet& results, const char* array)
+std::vector<double> degeneracyNumbers(const ResultSet& results, const char* array)
 {
-    return test::numbers(results, std::string(folder) + array);
+    return test::numbers(results, std::string(degeneracyFolder) + array);
 }
 
 /// Head 0.0 of a bare model gets W_V W_O = U diag(σ) Vᵀ.
@@ -99,14 +99,14 @@ private slots:
         const Eigen::VectorXd sigma = (Eigen::VectorXd(5) << 4, 2, 2, 1, 0.5).finished();
         const Matrix<double> none = Matrix<double>::Identity(5, 5);
         const Circuits circuits = model.circuits(sigma, none, none);
-        const auto before = test::analysed(circuits, {"degeneracy"}, exactOptions());
-        const std::vector<double> blocks = found(before, "ov_block");
+        const auto before = test::analysed(circuits, {"degeneracy"}, degeneracyOptions());
+        const std::vector<double> blocks = degeneracyNumbers(before, "ov_block");
         QCOMPARE(std::vector<double>(blocks.begin(), blocks.begin() + 5),
                  (std::vector<double>{0, 1, 1, 2, 3}));
-        const std::vector<double> sizes = found(before, "ov_block_size");
+        const std::vector<double> sizes = degeneracyNumbers(before, "ov_block_size");
         QCOMPARE(std::vector<double>(sizes.begin(), sizes.begin() + 5), (std::vector<double>{1, 2, 2, 1, 1}));
-        QCOMPARE(found(before, "ov_single")[0], 0.6);
-        const auto gap = found(before, "ov_gap");
+        QCOMPARE(degeneracyNumbers(before, "ov_single")[0], 0.6);
+        const auto gap = degeneracyNumbers(before, "ov_gap");
         QVERIFY(std::abs(gap[0] - 0.5) < 1e-12 && gap[1] < 1e-12 && std::abs(gap[4] - 0.5) < 1e-12);
 
         // By hand: the length of each token in the plane of u_1 and u_2.
@@ -114,27 +114,31 @@ private slots:
         const Eigen::VectorXd lengths = (E * model.U.middleCols(1, 2)).rowwise().norm();
         Eigen::Index longest = 0;
         const double length = lengths.maxCoeff(&longest);
-        QCOMPARE(found(before, "ov_in_ids")[1 * 4], static_cast<double>(longest));
-        QVERIFY(std::abs(found(before, "ov_in_values")[1 * 4] - length) < 1e-12 * length);
-        QCOMPARE(found(before, "ov_in_values")[2 * 4], found(before, "ov_in_values")[1 * 4]);
+        QCOMPARE(degeneracyNumbers(before, "ov_in_ids")[1 * 4], static_cast<double>(longest));
+        QVERIFY(std::abs(degeneracyNumbers(before, "ov_in_values")[1 * 4] - length) < 1e-12 * length);
+        QCOMPARE(degeneracyNumbers(before, "ov_in_values")[2 * 4],
+                 degeneracyNumbers(before, "ov_in_values")[1 * 4]);
 
         Matrix<double> turn = none; // u_1, u_2 and v_1, v_2 turned by the same 1 radian: the same matrix
         turn.block(1, 1, 2, 2) << std::cos(1.0), -std::sin(1.0), std::sin(1.0), std::cos(1.0);
-        const auto after = test::analysed(model.circuits(sigma, turn, turn), {"degeneracy"}, exactOptions());
+        const auto after =
+            test::analysed(model.circuits(sigma, turn, turn), {"degeneracy"}, degeneracyOptions());
         for (const char* array : {"ov_in_ids", "ov_out_ids", "ov_block"})
-            QCOMPARE(found(after, array), found(before, array));
+            QCOMPARE(degeneracyNumbers(after, array), degeneracyNumbers(before, array));
         for (const char* array : {"ov_in_values", "ov_out_values"}) {
-            const auto a = found(after, array);
-            const auto b = found(before, array);
+            const auto a = degeneracyNumbers(after, array);
+            const auto b = degeneracyNumbers(before, array);
             for (std::size_t i = 0; i < std::size_t(5) * 4; ++i)
                 QVERIFY(std::abs(a[i] - b[i]) < 1e-9);
         }
         // The reason for blocks: a small change turns the directions of a close pair far.
         const Eigen::VectorXd near = (Eigen::VectorXd(5) << 4, 2.001, 2, 1, 0.5).finished();
-        const auto close = test::analysed(model.circuits(near, none, none), {"degeneracy"}, exactOptions());
-        QCOMPARE(found(close, "ov_block"), blocks);
+        const auto close =
+            test::analysed(model.circuits(near, none, none), {"degeneracy"}, degeneracyOptions());
+        QCOMPARE(degeneracyNumbers(close, "ov_block"), blocks);
         for (std::size_t i = 0; i < 4; ++i)
-            QVERIFY(std::abs(found(close, "ov_in_values")[4 + i] - found(before, "ov_in_values")[4 + i])
+            QVERIFY(std::abs(degeneracyNumbers(close, "ov_in_values")[4 + i]
+                             - degeneracyNumbers(before, "ov_in_values")[4 + i])
                     < 1e-9);
     }
 
@@ -148,8 +152,8 @@ private slots:
             options.dModel = 31;
             options.dHead = 8;
             const Circuits circuits = test::toyCircuits(options, test::noProcessing());
-            const auto results = test::analysed(circuits, {"degeneracy"}, exactOptions());
-            const auto error = found(results, "qk_error");
+            const auto results = test::analysed(circuits, {"degeneracy"}, degeneracyOptions());
+            const auto error = degeneracyNumbers(results, "qk_error");
             const auto w = circuits.weights().head<double>({0, 0});
             const auto moved = [&](const Matrix<double>& m, unsigned part) {
                 Matrix<double> out = m;
@@ -184,12 +188,12 @@ private slots:
         QFETCH(int, at);
         const Circuits circuits = test::toyCircuits(test::toyClasses()[static_cast<std::size_t>(at)].second);
         const ModelConfig& config = circuits.config();
-        const auto results = test::analysed(circuits, {"degeneracy"}, exactOptions());
+        const auto results = test::analysed(circuits, {"degeneracy"}, degeneracyOptions());
         const HeadId head{config.nLayers - 1, config.nHeads - 1};
         const auto first = static_cast<std::size_t>((head.layer * config.nHeads + head.head) * config.dHead);
         const test::DenseSvd svd(test::denseCircuit(circuits, CircuitKind::Qk, head));
         const Eigen::VectorXd& S = svd.singularValues(); // all d of them: those beyond the head's size are 0
-        const auto gap = found(results, "qk_gap");
+        const auto gap = degeneracyNumbers(results, "qk_gap");
         const Eigen::Index k = std::min(config.dHead, config.dModel);
         for (Eigen::Index i = 0; i < k && S(i) > 1e-5 * S(0); ++i) {
             double expected = i > 0 ? (S(i - 1) - S(i)) / S(i - 1) : 1;
@@ -198,7 +202,7 @@ private slots:
             QVERIFY(std::abs(gap[first + static_cast<std::size_t>(i)] - expected) < 1e-8);
         }
         // The spans' longest token, from a dense projector of the first block.
-        const auto block = found(results, "qk_block");
+        const auto block = degeneracyNumbers(results, "qk_block");
         Eigen::Index size = 1;
         while (size < k && block[first + static_cast<std::size_t>(size)] == block[first])
             ++size;
@@ -207,18 +211,19 @@ private slots:
         const Eigen::VectorXd lengths = (E * (span * span.transpose())).rowwise().norm();
         const std::size_t list = first / static_cast<std::size_t>(config.dHead)
             * static_cast<std::size_t>(std::min(10, config.dHead)) * 4;
-        QVERIFY(std::abs(found(results, "qk_query_values")[list] - lengths.maxCoeff()) < 1e-8);
+        QVERIFY(std::abs(degeneracyNumbers(results, "qk_query_values")[list] - lengths.maxCoeff()) < 1e-8);
     }
 
     void otherHeadsAreLeftOutAndTheNullIsThere()
     {
         const Circuits circuits = test::toyCircuits({});
-        AnalysisOptions options = exactOptions();
+        AnalysisOptions options = degeneracyOptions();
         options.heads = {{1, 1}};
         const auto results = test::analysed(circuits, {"degeneracy"}, options);
-        QCOMPARE(found(results, "ov_block")[0], -1.0);
-        QVERIFY(std::isnan(found(results, "ov_single")[0]) && !std::isnan(found(results, "ov_single")[4]));
-        QCOMPARE(found(results, "ov_in_ids")[0], -1.0);
+        QCOMPARE(degeneracyNumbers(results, "ov_block")[0], -1.0);
+        QVERIFY(std::isnan(degeneracyNumbers(results, "ov_single")[0])
+                && !std::isnan(degeneracyNumbers(results, "ov_single")[4]));
+        QCOMPARE(degeneracyNumbers(results, "ov_in_ids")[0], -1.0);
         const ResultArray* single = results.find("analyses/degeneracy/ov_single");
         QVERIFY(single->nullMean && *single->nullMean > 0.5 && single->nullDeviation);
         const auto again = test::analysed(circuits, {"degeneracy"}, options);

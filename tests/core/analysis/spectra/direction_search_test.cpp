@@ -18,7 +18,7 @@ using test::ranked;
 
 namespace {
 
-constexpr const char* folder = "analyses/direction_search/";
+constexpr const char* directionSearchFolder = "analyses/direction_search/";
 
 AnalysisOptions asking(int token)
 {
@@ -30,7 +30,7 @@ AnalysisOptions asking(int token)
 
 std::vector<double> numbers(const ResultSet& results, const char* name)
 {
-    return test::numbers(results, std::string(folder) + name);
+    return test::numbers(results, std::string(directionSearchFolder) + name);
 }
 
 /// How many directions of the hit's circuit have nearly its σ, from neighbour to neighbour.

@@ -14,13 +14,6 @@ using test::ChangedToy;
 
 namespace {
 
-AnalysisOptions exactOptions()
-{
-    AnalysisOptions options;
-    options.precision = Precision::F64;
-    return options;
-}
-
 std::vector<double> found(const ResultSet& results, const char* path)
 {
     return test::numbers(results, std::string("analyses/") + path);
@@ -129,7 +122,7 @@ private slots:
         Matrix<double> loudKey = Matrix<double>::Zero(7, 5); // M = 1 e_2ᵀ: every query meets key direction 2
         loudKey(2, 0) = 1;
         plant(2, Matrix<double>::Ones(7, 5), loudKey);
-        const auto results = test::analysed(toy.circuits(), {"symmetry"}, exactOptions());
+        const auto results = test::analysed(toy.circuits(), {"symmetry"}, test::inDouble());
         const auto symmetry = found(results, "symmetry/symmetry");
         QVERIFY(close(symmetry[0], 1) && close(symmetry[1], 0));
         QVERIFY(close(found(results, "symmetry/positive")[0], 1));
@@ -143,7 +136,7 @@ private slots:
             QVERIFY(close(eigenvalues[i], i < 5 ? 1 : 0));
         const Eigen::VectorXd none = Eigen::VectorXd::Zero(7);
         plant(0, Matrix<double>::Zero(7, 5), U);
-        const auto zero = test::analysed(toy.circuits(), {"symmetry"}, exactOptions());
+        const auto zero = test::analysed(toy.circuits(), {"symmetry"}, test::inDouble());
         QVERIFY(std::isnan(found(zero, "symmetry/symmetry")[0])
                 && std::isnan(found(zero, "symmetry/direction")[0]));
     }
@@ -154,7 +147,7 @@ private slots:
         QFETCH(int, at);
         const Circuits circuits = classNumber(at);
         const ModelConfig& config = circuits.config();
-        const auto results = test::analysed(circuits, {"symmetry"}, exactOptions());
+        const auto results = test::analysed(circuits, {"symmetry"}, test::inDouble());
         for (int layer = 0; layer < config.nLayers; ++layer) {
             Matrix<double> sum = Matrix<double>::Zero(config.dModel, config.dModel);
             for (int head = 0; head < config.nHeads; ++head) {
@@ -193,7 +186,7 @@ private slots:
                     test::normalNumbers(12, 60, static_cast<unsigned>(head) * 4 + 3));
         }
         const auto results =
-            test::analysed(toy.circuits(), {"symmetry", "bands", "conditioning"}, exactOptions());
+            test::analysed(toy.circuits(), {"symmetry", "bands", "conditioning"}, test::inDouble());
         for (const char* path :
              {"analyses/symmetry/symmetry", "analyses/symmetry/positive", "analyses/symmetry/direction",
               "analyses/bands/dark_writing", "analyses/conditioning/W_Q_head"}) {
@@ -227,7 +220,7 @@ private slots:
         toy.set("blocks.0.attn.W_O", 0, mix * basis.leftCols(5).transpose());
         toy.set("blocks.0.attn.W_Q", 0, basis.middleCols(0, 5));
         toy.set("blocks.0.attn.W_K", 0, basis.middleCols(19, 5));
-        const auto results = test::analysed(toy.circuits(), {"bands"}, exactOptions());
+        const auto results = test::analysed(toy.circuits(), {"bands"}, test::inDouble());
         // 24 vectors in 20 bands: band b ends at ⌊24 (b + 1)/20⌋.
         double written = 0;
         double read = 0;
@@ -258,7 +251,7 @@ private slots:
         QFETCH(int, at);
         const Circuits circuits = classNumber(at);
         const ModelConfig& config = circuits.config();
-        const auto results = test::analysed(circuits, {"bands"}, exactOptions());
+        const auto results = test::analysed(circuits, {"bands"}, test::inDouble());
         const int bands = std::min(20, config.dModel); // one vector each in models this small
         const auto projectors = [&](const Matrix<double>& gram, int band) {
             const test::DenseEigen eigen(gram);
@@ -293,7 +286,7 @@ private slots:
     {
         test::ToyOptions options = test::gpt2Options(); // 3 heads of 5: square
         const Circuits circuits = test::toyCircuits(options);
-        const auto results = test::analysed(circuits, {"conditioning"}, exactOptions());
+        const auto results = test::analysed(circuits, {"conditioning"}, test::inDouble());
         const ModelWeights& weights = circuits.weights().original();
         for (int layer = 0; layer < 2; ++layer) {
             Matrix<double> Q(15, 15);
@@ -316,7 +309,7 @@ private slots:
         }
         // Grouped: K and V are not square, and Q is not either in this toy.
         const Circuits grouped = test::toyCircuits(test::llamaOptions());
-        const auto none = test::analysed(grouped, {"conditioning"}, exactOptions());
+        const auto none = test::analysed(grouped, {"conditioning"}, test::inDouble());
         QVERIFY(std::isnan(found(none, "conditioning/W_K_layer")[0]));
         QCOMPARE(found(none, "conditioning/W_K_invertible_fp32")[1], -1.0);
         // Query head 4 of 6 reads key/value head 1 of 2.
@@ -333,7 +326,7 @@ private slots:
         options.dHead = 4;
         options.nKvHeads = 1;
         const Circuits circuits = test::toyCircuits(options);
-        const auto results = test::analysed(circuits, {"conditioning"}, exactOptions());
+        const auto results = test::analysed(circuits, {"conditioning"}, test::inDouble());
         const ModelWeights& weights = circuits.weights().original();
         Matrix<double> Q(12, 12), O(12, 12);
         for (int head = 0; head < 3; ++head) {
@@ -354,7 +347,7 @@ private slots:
         Matrix<double> Q = toy.matrix("blocks.1.attn.W_Q", 2);
         Q.col(4).setZero();
         toy.set("blocks.1.attn.W_Q", 2, Q);
-        const auto results = test::analysed(toy.circuits(), {"conditioning"}, exactOptions());
+        const auto results = test::analysed(toy.circuits(), {"conditioning"}, test::inDouble());
         QVERIFY(found(results, "conditioning/W_Q_head")[5] > 15);
         QVERIFY(found(results, "conditioning/W_Q_layer")[1] > 15);
         QCOMPARE(found(results, "conditioning/W_Q_invertible_fp32")[1], 0.0);
@@ -364,7 +357,7 @@ private slots:
     void doNotSeeTheGauge()
     {
         ChangedToy toy(test::bareAttention());
-        const auto before = test::analysed(toy.circuits(), {"symmetry", "bands"}, exactOptions());
+        const auto before = test::analysed(toy.circuits(), {"symmetry", "bands"}, test::inDouble());
         const Matrix<double> T = test::normalNumbers(5, 5, 3) + 3 * Matrix<double>::Identity(5, 5);
         toy.set("blocks.0.attn.W_Q", 1, toy.matrix("blocks.0.attn.W_Q", 1) * T);
         toy.set("blocks.0.attn.W_K", 1, toy.matrix("blocks.0.attn.W_K", 1) * test::inverseOf(T).transpose());
@@ -372,7 +365,7 @@ private slots:
         toy.set("blocks.0.attn.W_O", 1, test::inverseOf(T) * toy.matrix("blocks.0.attn.W_O", 1));
         Task one;
         one.threads = 1;
-        const auto after = test::analysed(toy.circuits(), {"symmetry", "bands"}, exactOptions(), one);
+        const auto after = test::analysed(toy.circuits(), {"symmetry", "bands"}, test::inDouble(), one);
         for (const ResultArray& array : before.arrays) {
             const auto a = test::numbers(after, array.path);
             const auto b = test::numbers(before, array.path);
@@ -383,7 +376,7 @@ private slots:
 
     void otherHeadsAreLeftOut()
     {
-        AnalysisOptions options = exactOptions();
+        AnalysisOptions options = test::inDouble();
         options.heads = {{1, 1}};
         const auto results =
             test::analysed(test::toyCircuits({}), {"symmetry", "bands", "conditioning"}, options);

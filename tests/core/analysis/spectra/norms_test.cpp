@@ -17,9 +17,9 @@ using test::numbers;
 
 namespace {
 
-const std::string folder = "analyses/norms/";
+const std::string normsFolder = "analyses/norms/";
 
-AnalysisOptions exactly(std::uint64_t seed = 0)
+AnalysisOptions normsOptions(std::uint64_t seed = 0)
 {
     AnalysisOptions options;
     options.precision = Precision::F64;
@@ -27,7 +27,8 @@ AnalysisOptions exactly(std::uint64_t seed = 0)
     return options;
 }
 
-Matrix<double> gaussian(Eigen::Index rows, Eigen::Index cols, double deviation, std::mt19937& random)
+Matrix<double> gaussianWithDeviation(Eigen::Index rows, Eigen::Index cols, double deviation,
+                                     std::mt19937& random)
 {
     std::normal_distribution<double> normal(0, deviation);
     return Matrix<double>::NullaryExpr(rows, cols, [&] { return normal(random); });
@@ -48,18 +49,18 @@ Circuits randomHeadsOf(const char* positional)
     std::mt19937 random(7);
     for (int i = 0; i < heads * layers; ++i) {
         const HeadId head{i / heads, i % heads};
-        model.set("W_Q", head, gaussian(d, r, 0.3, random));
-        model.set("W_K", head, gaussian(d, r, 0.05, random));
-        model.set("W_V", head, gaussian(d, r, 0.7, random));
-        model.set("W_O", head, gaussian(r, d, 0.2, random));
-        model.set("b_Q", head, gaussian(1, r, 0.4, random));
-        model.set("b_K", head, gaussian(1, r, 0.1, random));
-        model.set("b_V", head, gaussian(1, r, 0.6, random));
+        model.set("W_Q", head, gaussianWithDeviation(d, r, 0.3, random));
+        model.set("W_K", head, gaussianWithDeviation(d, r, 0.05, random));
+        model.set("W_V", head, gaussianWithDeviation(d, r, 0.7, random));
+        model.set("W_O", head, gaussianWithDeviation(r, d, 0.2, random));
+        model.set("b_Q", head, gaussianWithDeviation(1, r, 0.4, random));
+        model.set("b_K", head, gaussianWithDeviation(1, r, 0.1, random));
+        model.set("b_V", head, gaussianWithDeviation(1, r, 0.6, random));
     }
-    Matrix<double> E = gaussian(V, d, 1, random);
+    Matrix<double> E = gaussianWithDeviation(V, d, 1, random);
     E.leftCols(20) *= 4;
     model.set("embed.W_E", E);
-    model.set("unembed.W_U", gaussian(d, V, 0.5, random));
+    model.set("unembed.W_U", gaussianWithDeviation(d, V, 0.5, random));
     return model.circuits();
 }
 
@@ -98,11 +99,11 @@ private slots:
             test::toyCircuits(test::toyClasses()[static_cast<std::size_t>(index)].second,
                               isRaw ? test::noProcessing() : ProcessingWish{});
         const ModelConfig& config = circuits.config();
-        const ResultSet results = test::analysed(circuits, {"norms"}, exactly());
+        const ResultSet results = test::analysed(circuits, {"norms"}, normsOptions());
         const auto isNumber = [&](const std::string& name, HeadId head, double expected) {
-            if (!results.find(folder + name)) // no head has such a bias
+            if (!results.find(normsFolder + name)) // no head has such a bias
                 return expected == 0;
-            const double found = number(circuits, results, folder + name, head);
+            const double found = number(circuits, results, normsFolder + name, head);
             return std::abs(found - expected) <= 1e-6 * (expected + 1e-9);
         };
         std::map<std::string, std::vector<double>> sums;
@@ -128,17 +129,17 @@ private slots:
             QVERIFY(isNumber("b_V_W_O", head, (w.W_O.transpose() * w.b_V.transpose()).norm()));
         }
         for (const auto& [name, expected] : sums) {
-            const auto found = numbers(results, folder + name);
+            const auto found = numbers(results, normsFolder + name);
             for (std::size_t layer = 0; layer < expected.size(); ++layer)
                 QVERIFY2(std::abs(found[layer] - expected[layer]) < 1e-6 * expected[layer], name.c_str());
         }
         for (int layer = 0; layer < config.nLayers; ++layer) {
             const double expected = circuits.weights().b_O<double>(layer).norm();
-            const ResultArray* b_O = results.find(folder + "b_O");
-            QVERIFY(
-                b_O ? std::abs(numbers(results, folder + "b_O")[static_cast<std::size_t>(layer)] - expected)
-                        < 1e-12
-                    : expected == 0);
+            const ResultArray* b_O = results.find(normsFolder + "b_O");
+            QVERIFY(b_O ? std::abs(numbers(results, normsFolder + "b_O")[static_cast<std::size_t>(layer)]
+                                   - expected)
+                            < 1e-12
+                        : expected == 0);
         }
     }
 
@@ -148,15 +149,15 @@ private slots:
         test::ToyOptions options = test::plantedOptions();
         options.dModel = 24, options.nHeads = 2;
         test::PlantedModel model(options);
-        const ResultSet before = test::analysed(model.circuits(), {"norms"}, exactly());
+        const ResultSet before = test::analysed(model.circuits(), {"norms"}, normsOptions());
         const auto w = model.circuits().weights().head<double>({0, 0});
         std::mt19937 random(1);
-        const Matrix<double> T = gaussian(5, 5, 1, random);
+        const Matrix<double> T = gaussianWithDeviation(5, 5, 1, random);
         model.set("W_Q", {0, 0}, w.W_Q * T);
         model.set("W_K", {0, 0}, w.W_K * test::inverseOf(T).transpose());
         model.set("W_V", {0, 0}, w.W_V * T);
         model.set("W_O", {0, 0}, test::inverseOf(T) * w.W_O);
-        const ResultSet after = test::analysed(model.circuits(), {"norms"}, exactly());
+        const ResultSet after = test::analysed(model.circuits(), {"norms"}, normsOptions());
         for (const ResultArray& array : before.arrays) {
             const double one = numbers(before, array.path)[0], other = numbers(after, array.path)[0];
             if (array.attributes.contains("warning"))
@@ -164,8 +165,8 @@ private slots:
             else
                 QVERIFY2(std::abs(one - other) < 1e-9 * one, array.path.c_str());
         }
-        QVERIFY(before.find(folder + "W_O")->attributes.contains("warning"));
-        QVERIFY(!before.find(folder + "qk_spectral")->attributes.contains("warning"));
+        QVERIFY(before.find(normsFolder + "W_O")->attributes.contains("warning"));
+        QVERIFY(!before.find(normsFolder + "qk_spectral")->attributes.contains("warning"));
     }
 
     void randomHeadsMeetTheirNulls_data()
@@ -190,7 +191,7 @@ private slots:
         QFETCH(QString, path);
         static const ResultSet results =
             test::analysed(randomHeadsOf("standard"),
-                           {"spectra", "ranks", "symmetry", "norms", "previous_token"}, exactly(3));
+                           {"spectra", "ranks", "symmetry", "norms", "previous_token"}, normsOptions(3));
         const ResultArray* array = results.find(path.toStdString());
         QVERIFY(array && array->nullMean && array->nullDeviation);
         const Spread found = spreadOf(numbers(results, path.toStdString()));
@@ -205,7 +206,7 @@ private slots:
     void theNullsOfNormsAreTheClosedForms()
     {
         const Circuits circuits = randomHeadsOf("standard");
-        const ResultSet results = test::analysed(circuits, {"spectra"}, exactly());
+        const ResultSet results = test::analysed(circuits, {"spectra"}, normsOptions());
         double squares[4]{};
         for (const HeadId head : allHeads(circuits)) {
             const auto w = circuits.weights().head<double>(head);
@@ -231,7 +232,8 @@ private slots:
     // The chance of the offset 1 among what a query sees, over random weights: heads of the same kind meet it.
     void rotaryHeadsMeetTheNullOfThePreviousToken()
     {
-        const ResultSet results = test::analysed(randomHeadsOf("rotary"), {"previous_token"}, exactly(5));
+        const ResultSet results =
+            test::analysed(randomHeadsOf("rotary"), {"previous_token"}, normsOptions(5));
         const ResultArray* array = results.find("scores/previous_token");
         QVERIFY(array->nullMean && array->nullDeviation);
         const Spread found = spreadOf(numbers(results, "scores/previous_token"));
@@ -246,9 +248,9 @@ private slots:
         Task one, many;
         one.threads = 1, many.threads = 4;
         const std::vector<std::string> names{"spectra", "previous_token", "norms"};
-        const ResultSet first = test::analysed(circuits, names, exactly(1), one);
-        QVERIFY(first == test::analysed(circuits, names, exactly(1), many));
-        const ResultSet other = test::analysed(circuits, names, exactly(2), many);
+        const ResultSet first = test::analysed(circuits, names, normsOptions(1), one);
+        QVERIFY(first == test::analysed(circuits, names, normsOptions(1), many));
+        const ResultSet other = test::analysed(circuits, names, normsOptions(2), many);
         for (const char* path :
              {"spectra/full_qk/stable_rank", "scores/previous_token", "analyses/norms/qk_spectral"}) {
             QVERIFY2(first.find(path)->nullMean != other.find(path)->nullMean, path);

@@ -17,9 +17,9 @@ using test::ranked;
 
 namespace {
 
-constexpr const char* folder = "analyses/singular_tokens/";
+constexpr const char* singularTokensFolder = "analyses/singular_tokens/";
 
-AnalysisOptions exactOptions(int k = 5)
+AnalysisOptions singularTokensOptions(int k = 5)
 {
     AnalysisOptions options;
     options.precision = Precision::F64;
@@ -28,13 +28,13 @@ AnalysisOptions exactOptions(int k = 5)
 }
 
 /// Tells whether list k of a head is the head of the ranking of `scores`, at the end that `sign` names.
-bool agrees(const ResultSet& results, const std::string& side, std::size_t list,
-            const Eigen::VectorXd& scores, double sign)
+bool listAgrees(const ResultSet& results, const std::string& side, std::size_t list,
+                const Eigen::VectorXd& scores, double sign)
 {
     const std::string end = sign > 0 ? "" : "_lowest";
-    const auto ids = test::numbers(results, folder + side + end + "_ids");
-    const auto values = test::numbers(results, folder + side + end + "_values");
-    const std::size_t k = results.find(folder + side + "_ids")->shape.back();
+    const auto ids = test::numbers(results, singularTokensFolder + side + end + "_ids");
+    const auto values = test::numbers(results, singularTokensFolder + side + end + "_values");
+    const std::size_t k = results.find(singularTokensFolder + side + "_ids")->shape.back();
     const std::vector<int> expected = ranked(sign * scores);
     const double size = scores.cwiseAbs().maxCoeff();
     for (std::size_t i = 0; i < k; ++i) {
@@ -67,7 +67,7 @@ std::vector<std::string> everyList()
     std::vector<std::string> paths;
     for (const DirectionSide& side : directionSides) {
         for (const char* array : {"_ids", "_values", "_lowest_ids", "_lowest_values"})
-            paths.push_back(folder + std::string(side.name) + array);
+            paths.push_back(singularTokensFolder + std::string(side.name) + array);
     }
     return paths;
 }
@@ -93,7 +93,7 @@ private slots:
         toy.set("blocks.0.attn.W_Q", 1, single(0, 0, 2));
         toy.set("blocks.0.attn.W_K", 1, single(4, 0, -1));
         const Circuits circuits = toy.circuits();
-        const auto results = test::analysed(circuits, {"singular_tokens"}, exactOptions());
+        const auto results = test::analysed(circuits, {"singular_tokens"}, singularTokensOptions());
         const Matrix<double> E = toy.matrix("embed.W_E");
         const Matrix<double> W_U = toy.matrix("unembed.W_U");
         const auto signOf = [](const Eigen::VectorXd& column) {
@@ -101,13 +101,13 @@ private slots:
         };
         constexpr std::size_t list = 1 * 5; // head 0.1, direction 0
         const double ov = signOf(E.col(1));
-        QVERIFY(agrees(results, "ov_in", list, ov * E.col(1), 1));
-        QVERIFY(agrees(results, "ov_in", list, ov * E.col(1), -1));
-        QVERIFY(agrees(results, "ov_out", list, ov * W_U.row(2).transpose(), 1));
-        QVERIFY(agrees(results, "ov_out", list, ov * W_U.row(2).transpose(), -1));
+        QVERIFY(listAgrees(results, "ov_in", list, ov * E.col(1), 1));
+        QVERIFY(listAgrees(results, "ov_in", list, ov * E.col(1), -1));
+        QVERIFY(listAgrees(results, "ov_out", list, ov * W_U.row(2).transpose(), 1));
+        QVERIFY(listAgrees(results, "ov_out", list, ov * W_U.row(2).transpose(), -1));
         const double qk = signOf(E.col(0));
-        QVERIFY(agrees(results, "qk_query", list, qk * E.col(0), 1));
-        QVERIFY(agrees(results, "qk_key", list, -qk * E.col(4), 1));
+        QVERIFY(listAgrees(results, "qk_query", list, qk * E.col(0), 1));
+        QVERIFY(listAgrees(results, "qk_key", list, -qk * E.col(4), 1));
         QCOMPARE(test::numbers(results, "analyses/singular_tokens/ov_sigma")[list], 3.0);
         QCOMPARE(test::numbers(results, "analyses/singular_tokens/qk_sigma")[list], 2.0);
         QVERIFY(std::abs(test::numbers(results, "analyses/singular_tokens/qk_cosine")[list]) < 1e-14);
@@ -121,13 +121,14 @@ private slots:
     void membersOfBlocksAreMarked()
     {
         const Circuits circuits = test::circuitsOf(test::testData("models/stories260k"));
-        const auto results = test::analysed(circuits, {"singular_tokens", "degeneracy"}, exactOptions());
+        const auto results =
+            test::analysed(circuits, {"singular_tokens", "degeneracy"}, singularTokensOptions());
         const auto count = static_cast<std::size_t>(circuits.config().dHead);
         const std::size_t listed = std::min<std::size_t>(10, count);
         int shared = 0;
         for (const std::string circuit : {"ov", "qk"}) {
             for (const std::string& name : {circuit + "_block", circuit + "_block_size"}) {
-                const auto few = test::numbers(results, folder + name);
+                const auto few = test::numbers(results, singularTokensFolder + name);
                 const auto all = test::numbers(results, "analyses/degeneracy/" + name);
                 QCOMPARE(few.size() * count, all.size() * listed);
                 for (std::size_t i = 0; i < few.size(); ++i)
@@ -147,7 +148,7 @@ private slots:
         Matrix<double> W_in = Matrix<double>::Zero(7, 13);
         W_in(0, 4) = 3, W_in(5, 2) = 2.99, W_in(3, 0) = 1;
         toy.set("blocks.1.mlp.W_in", 0, W_in);
-        const auto results = test::analysed(toy.circuits(), {"mlp_directions"}, exactOptions());
+        const auto results = test::analysed(toy.circuits(), {"mlp_directions"}, singularTokensOptions());
         const auto ofLayer1 = [&](const char* name) {
             const auto all = test::numbers(results, std::string("analyses/mlp_directions/in_") + name);
             return std::vector<double>(all.begin() + 7, all.end());
@@ -168,7 +169,7 @@ private slots:
         QFETCH(int, at);
         const Circuits circuits = test::toyCircuits(test::toyClasses()[static_cast<std::size_t>(at)].second);
         const ModelConfig& config = circuits.config();
-        const auto results = test::analysed(circuits, {"singular_tokens"}, exactOptions(4));
+        const auto results = test::analysed(circuits, {"singular_tokens"}, singularTokensOptions(4));
         const auto cosine = test::numbers(results, "analyses/singular_tokens/qk_cosine");
         const int width = std::min(10, config.dHead);
         const int count = std::min({width, config.dModel, config.dHead});
@@ -180,8 +181,10 @@ private slots:
                 for (int k = 0; k < count && dense.S(k) > 1e-4 * dense.S(0); ++k) {
                     for (const double sign : {1.0, -1.0}) {
                         const std::size_t one = list + static_cast<std::size_t>(k);
-                        QVERIFY(agrees(results, isOv ? "ov_in" : "qk_query", one, dense.first.col(k), sign));
-                        QVERIFY(agrees(results, isOv ? "ov_out" : "qk_key", one, dense.second.col(k), sign));
+                        QVERIFY(
+                            listAgrees(results, isOv ? "ov_in" : "qk_query", one, dense.first.col(k), sign));
+                        QVERIFY(
+                            listAgrees(results, isOv ? "ov_out" : "qk_key", one, dense.second.col(k), sign));
                     }
                 }
             }
@@ -195,13 +198,13 @@ private slots:
     void turningTheOutputSwapsItsEnds()
     {
         ChangedToy toy(test::bareAttention());
-        const auto before = test::analysed(toy.circuits(), {"singular_tokens"}, exactOptions());
+        const auto before = test::analysed(toy.circuits(), {"singular_tokens"}, singularTokensOptions());
         for (int layer = 0; layer < 2; ++layer) {
             for (int head = 0; head < 3; ++head)
                 toy.set(ChangedToy::attn(layer, "W_O"), head,
                         -toy.matrix(ChangedToy::attn(layer, "W_O"), head));
         }
-        const auto after = test::analysed(toy.circuits(), {"singular_tokens"}, exactOptions());
+        const auto after = test::analysed(toy.circuits(), {"singular_tokens"}, singularTokensOptions());
         QCOMPARE(test::numbers(after, "analyses/singular_tokens/ov_in_ids"),
                  test::numbers(before, "analyses/singular_tokens/ov_in_ids"));
         QCOMPARE(test::numbers(after, "analyses/singular_tokens/ov_out_ids"),
@@ -212,7 +215,7 @@ private slots:
     void doesNotSeeTheGauge()
     {
         ChangedToy toy(test::bareAttention());
-        const auto before = test::analysed(toy.circuits(), {"singular_tokens"}, exactOptions());
+        const auto before = test::analysed(toy.circuits(), {"singular_tokens"}, singularTokensOptions());
         const Matrix<double> T = test::normalNumbers(5, 5, 3) + 3 * Matrix<double>::Identity(5, 5);
         for (int layer = 0; layer < 2; ++layer) {
             for (int head = 0; head < 3; ++head) {
@@ -229,7 +232,7 @@ private slots:
                 turn("W_O", [&](const Matrix<double>& m) { return Matrix<double>(test::inverseOf(T) * m); });
             }
         }
-        const auto after = test::analysed(toy.circuits(), {"singular_tokens"}, exactOptions());
+        const auto after = test::analysed(toy.circuits(), {"singular_tokens"}, singularTokensOptions());
         for (const std::string& path : everyList())
             QVERIFY(sameNumbers(after, before, path, 1e-9));
     }
@@ -251,7 +254,7 @@ private slots:
     void leavesOutOtherHeadsAndUnusedTokens()
     {
         const Circuits circuits = test::toyCircuits({});
-        AnalysisOptions options = exactOptions(11);
+        AnalysisOptions options = singularTokensOptions(11);
         options.heads = {{1, 2}};
         options.unusedTokens.assign(11, false);
         options.unusedTokens[4] = true;
@@ -268,7 +271,7 @@ private slots:
     void standsBesideWhatRandomDirectionsRead()
     {
         const Circuits circuits = test::toyCircuits({});
-        const auto results = test::analysed(circuits, {"singular_tokens"}, exactOptions());
+        const auto results = test::analysed(circuits, {"singular_tokens"}, singularTokensOptions());
         const auto null = test::numbers(results, "analyses/singular_tokens/ov_in_null");
         QCOMPARE(null.size(), std::size_t(5));
         QVERIFY(std::is_sorted(null.rbegin(), null.rend()) && null[0] > 0);

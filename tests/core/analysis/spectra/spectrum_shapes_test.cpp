@@ -15,7 +15,7 @@ using test::ranked;
 
 namespace {
 
-AnalysisOptions exactOptions(int k = 5)
+AnalysisOptions shapesOptions(int k = 5)
 {
     AnalysisOptions options;
     options.precision = Precision::F64;
@@ -28,7 +28,7 @@ std::vector<double> shapes(const ResultSet& results, const std::string& name)
     return numbers(results, "analyses/spectrum_shapes/" + name);
 }
 
-bool areNear(std::vector<double> found, const std::vector<double>& expected, double tolerance)
+bool areNearNumbers(std::vector<double> found, const std::vector<double>& expected, double tolerance)
 {
     for (std::size_t i = 0; i < expected.size(); ++i) {
         if (found.size() != expected.size() || !(std::abs(found[i] - expected[i]) <= tolerance)) {
@@ -70,23 +70,23 @@ private slots:
         setOv(toy, 0, 0, {4, 2, 2, 1, 0});
         setOv(toy, 0, 1, {3, 3, 0, 0, 0});
         setOv(toy, 0, 2, {0, 0, 0, 0, 0});
-        const auto results = test::analysed(toy.circuits(), {"spectrum_shapes"}, exactOptions());
+        const auto results = test::analysed(toy.circuits(), {"spectrum_shapes"}, shapesOptions());
         const auto normalised = shapes(results, "ov_normalised");
-        QVERIFY(areNear(part(normalised, 0, 5), {1, 0.5, 0.5, 0.25, 0}, 1e-14));
-        QVERIFY(areNear(part(normalised, 5, 5), {1, 1, 0, 0, 0}, 1e-14));
+        QVERIFY(areNearNumbers(part(normalised, 0, 5), {1, 0.5, 0.5, 0.25, 0}, 1e-14));
+        QVERIFY(areNearNumbers(part(normalised, 5, 5), {1, 1, 0, 0, 0}, 1e-14));
         QVERIFY(std::isnan(normalised[10])); // a zero circuit has no shape
         const auto energy = shapes(results, "ov_cumulative");
-        QVERIFY(areNear(part(energy, 0, 5), {16 / 25.0, 20 / 25.0, 24 / 25.0, 1, 1}, 1e-14));
-        QVERIFY(areNear(part(energy, 5, 5), {0.5, 1, 1, 1, 1}, 1e-14));
+        QVERIFY(areNearNumbers(part(energy, 0, 5), {16 / 25.0, 20 / 25.0, 24 / 25.0, 1, 1}, 1e-14));
+        QVERIFY(areNearNumbers(part(energy, 5, 5), {0.5, 1, 1, 1, 1}, 1e-14));
         // All heads of the layer stand at each of them, and their mean leaves the zero circuit out.
         const auto layer = shapes(results, "ov_of_layer");
         for (std::size_t head = 0; head < 3; ++head) {
-            QVERIFY(areNear(part(layer, head * 15, 10), part(normalised, 0, 10), 0));
+            QVERIFY(areNearNumbers(part(layer, head * 15, 10), part(normalised, 0, 10), 0));
             QVERIFY(std::isnan(layer[head * 15 + 10]));
         }
         QCOMPARE(results.find("analyses/spectrum_shapes/ov_of_layer")->axes,
                  (std::vector<ArrayAxis>{Axis::Layer, Axis::Head, Axis::Member, Axis::SingularValue}));
-        QVERIFY(areNear(part(shapes(results, "ov_by_layer"), 0, 5), {1, 0.75, 0.25, 0.125, 0}, 1e-14));
+        QVERIFY(areNearNumbers(part(shapes(results, "ov_by_layer"), 0, 5), {1, 0.75, 0.25, 0.125, 0}, 1e-14));
     }
 
     void shapesFollowFromTheSingularValues()
@@ -94,7 +94,7 @@ private slots:
         const std::vector<std::string> kinds{"qk", "ov", "full_qk", "full_ov"};
         for (const std::size_t at : {0, 2, 9}) {
             const Circuits circuits = test::toyCircuits(test::toyClasses().at(at).second);
-            const auto results = test::analysed(circuits, {"spectra", "spectrum_shapes"}, exactOptions());
+            const auto results = test::analysed(circuits, {"spectra", "spectrum_shapes"}, shapesOptions());
             const auto width = static_cast<std::size_t>(circuits.config().dHead);
             for (const std::string& kind : kinds) {
                 const auto sigma = numbers(results, "spectra/" + kind + "/singular_values");
@@ -124,7 +124,7 @@ private slots:
         options.dHead = 64;
         options.nHeads = 1;
         options.nLayers = 1;
-        AnalysisOptions wish = exactOptions();
+        AnalysisOptions wish = shapesOptions();
         const Circuits circuits = test::toyCircuits(options);
         const auto results = test::analysed(circuits, {"spectrum_shapes"}, wish);
         const auto energy = shapes(results, "cumulative_null");
@@ -157,7 +157,7 @@ private slots:
         const Matrix<double> W_U = test::normalNumbers(29, 47, 2);
         toy.set("embed.W_E", 0, E);
         toy.set("unembed.W_U", 0, W_U);
-        const auto results = test::analysed(toy.circuits(), {"spectrum_shapes"}, exactOptions());
+        const auto results = test::analysed(toy.circuits(), {"spectrum_shapes"}, shapesOptions());
         constexpr int draws = 200, shown = 8; // at least so many random heads are the mean of
         Matrix<double> normalised(5, draws), energy(5, draws);
         for (int i = 0; i < draws; ++i) {
@@ -202,7 +202,7 @@ private slots:
         QFETCH(int, at);
         const Circuits circuits = test::toyCircuits(test::toyClasses()[static_cast<std::size_t>(at)].second);
         const ModelConfig& config = circuits.config();
-        const auto results = test::analysed(circuits, {"mlp_directions"}, exactOptions(4));
+        const auto results = test::analysed(circuits, {"mlp_directions"}, shapesOptions(4));
         const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
         const Matrix<double> U = circuits.weights().W_U<double>(0, config.dVocabOut).transpose();
         const auto count = static_cast<std::size_t>(std::min({10, config.dModel, config.dMlp}));
@@ -225,7 +225,7 @@ private slots:
         Matrix<double> W_in = Matrix<double>::Zero(7, 13);
         W_in(3, 0) = 2;
         toy.set("blocks.1.mlp.W_in", 0, W_in);
-        const auto results = test::analysed(toy.circuits(), {"mlp_directions"}, exactOptions());
+        const auto results = test::analysed(toy.circuits(), {"mlp_directions"}, shapesOptions());
         const Eigen::VectorXd column = toy.matrix("embed.W_E").col(3);
         const double sign = std::abs(column.minCoeff()) > column.maxCoeff() ? -1 : 1;
         const auto top = ranked(sign * column), bottom = ranked(-sign * column);
@@ -244,7 +244,7 @@ private slots:
     void mlpDirectionsKeepToTheLayersAsked()
     {
         const Circuits circuits = test::toyCircuits({});
-        AnalysisOptions options = exactOptions();
+        AnalysisOptions options = shapesOptions();
         options.heads = {{1, 0}};
         const auto ids =
             numbers(test::analysed(circuits, {"mlp_directions"}, options), "analyses/mlp_directions/in_ids");

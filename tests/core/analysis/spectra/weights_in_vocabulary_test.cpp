@@ -15,7 +15,7 @@ using test::ChangedToy;
 
 namespace {
 
-AnalysisOptions exactOptions()
+AnalysisOptions vocabularyOptions()
 {
     AnalysisOptions options;
     options.precision = Precision::F64;
@@ -23,12 +23,12 @@ AnalysisOptions exactOptions()
     return options;
 }
 
-std::vector<double> found(const ResultSet& results, const std::string& array)
+std::vector<double> vocabularyNumbers(const ResultSet& results, const std::string& array)
 {
     return test::numbers(results, "analyses/weights_in_vocabulary/" + array);
 }
 
-std::vector<int> ranked(const Eigen::VectorXd& scores)
+std::vector<int> rankedIds(const Eigen::VectorXd& scores)
 {
     std::vector<int> ids(static_cast<std::size_t>(scores.size()));
     std::iota(ids.begin(), ids.end(), 0);
@@ -37,22 +37,24 @@ std::vector<int> ranked(const Eigen::VectorXd& scores)
 }
 
 /// Tells whether the lists from `first` on belong to the longest columns. \param scores [tokens, columns]
-bool agrees(const ResultSet& results, const std::string& part, std::size_t first,
-            const Matrix<double>& columns, const Matrix<double>& scores)
+bool partAgrees(const ResultSet& results, const std::string& part, std::size_t first,
+                const Matrix<double>& columns, const Matrix<double>& scores)
 {
-    const std::vector<int> order = ranked(columns.colwise().norm().transpose());
+    const std::vector<int> order = rankedIds(columns.colwise().norm().transpose());
     for (std::size_t i = 0; i < std::min<std::size_t>(5, order.size()); ++i) {
         const Eigen::VectorXd line = scores.col(order[i]);
         const std::size_t list = first + i;
-        if (found(results, part + "_column")[list] != order[i])
+        if (vocabularyNumbers(results, part + "_column")[list] != order[i])
             return false;
         for (std::size_t rank = 0; rank < 4; ++rank) {
-            const int top = ranked(line)[rank];
-            const int bottom = ranked(-line)[rank];
-            if (found(results, part + "_ids")[list * 4 + rank] != top
-                || found(results, part + "_lowest_ids")[list * 4 + rank] != bottom
-                || std::abs(found(results, part + "_values")[list * 4 + rank] - line(top)) > 1e-9
-                || std::abs(found(results, part + "_lowest_values")[list * 4 + rank] - line(bottom)) > 1e-9) {
+            const int top = rankedIds(line)[rank];
+            const int bottom = rankedIds(-line)[rank];
+            if (vocabularyNumbers(results, part + "_ids")[list * 4 + rank] != top
+                || vocabularyNumbers(results, part + "_lowest_ids")[list * 4 + rank] != bottom
+                || std::abs(vocabularyNumbers(results, part + "_values")[list * 4 + rank] - line(top)) > 1e-9
+                || std::abs(vocabularyNumbers(results, part + "_lowest_values")[list * 4 + rank]
+                            - line(bottom))
+                    > 1e-9) {
                 qWarning("%s, list %d, rank %d", part.c_str(), int(list), int(rank));
                 return false;
             }
@@ -61,7 +63,7 @@ bool agrees(const ResultSet& results, const std::string& part, std::size_t first
     return true;
 }
 
-double jaccard(const std::vector<int>& a, const std::vector<int>& b, int n)
+double jaccardOfLists(const std::vector<int>& a, const std::vector<int>& b, int n)
 {
     const std::set<int> left(a.begin(), a.begin() + n);
     std::set<int> all(b.begin(), b.begin() + n);
@@ -88,36 +90,37 @@ private slots:
         QFETCH(int, at);
         const Circuits circuits = test::toyCircuits(test::toyClasses()[static_cast<std::size_t>(at)].second);
         const ModelConfig& config = circuits.config();
-        const auto results = test::analysed(circuits, {"weights_in_vocabulary"}, exactOptions());
+        const auto results = test::analysed(circuits, {"weights_in_vocabulary"}, vocabularyOptions());
         const Matrix<double> E = circuits.weights().W_E<double>(0, config.dVocab);
         const Matrix<double> W_U = circuits.weights().W_U<double>(0, config.dVocabOut);
         const int listed = std::min(5, config.dHead);
         const HeadId head{config.nLayers - 1, config.nHeads - 1};
         const auto first = static_cast<std::size_t>((head.layer * config.nHeads + head.head) * listed);
         const auto w = circuits.weights().head<double>(head);
-        QVERIFY(agrees(results, "W_V", first, w.W_V, E * w.W_V));
-        QVERIFY(agrees(results, "W_Q", first, w.W_Q, E * w.W_Q));
-        QVERIFY(agrees(results, "W_K", first, w.W_K, E * w.W_K));
-        QVERIFY(agrees(results, "W_O", first, w.W_O.transpose(), (w.W_O * W_U).transpose()));
+        QVERIFY(partAgrees(results, "W_V", first, w.W_V, E * w.W_V));
+        QVERIFY(partAgrees(results, "W_Q", first, w.W_Q, E * w.W_Q));
+        QVERIFY(partAgrees(results, "W_K", first, w.W_K, E * w.W_K));
+        QVERIFY(partAgrees(results, "W_O", first, w.W_O.transpose(), (w.W_O * W_U).transpose()));
         // The shortest weights of tokens that add up to a column, as Eigen's own pseudoinverse has them.
         const Matrix<double> inverseE = test::pseudoInverseOf(E.transpose());
         const Matrix<double> inverseU = test::pseudoInverseOf(W_U); // [tokens, d]
-        QVERIFY(agrees(results, "W_V_pinv", first, w.W_V, inverseE * w.W_V));
-        QVERIFY(agrees(results, "W_K_pinv", first, w.W_K, inverseE * w.W_K));
-        QVERIFY(agrees(results, "W_O_pinv", first, w.W_O.transpose(), inverseU * w.W_O.transpose()));
+        QVERIFY(partAgrees(results, "W_V_pinv", first, w.W_V, inverseE * w.W_V));
+        QVERIFY(partAgrees(results, "W_K_pinv", first, w.W_K, inverseE * w.W_K));
+        QVERIFY(partAgrees(results, "W_O_pinv", first, w.W_O.transpose(), inverseU * w.W_O.transpose()));
         if (config.attentionOnly) {
             QVERIFY(!results.find("analyses/weights_in_vocabulary/W_in_ids"));
         } else {
             const auto mlp = circuits.weights().mlp<double>(1);
-            QVERIFY(agrees(results, "W_in", 5, mlp.W_in, E * mlp.W_in));
-            QVERIFY(
-                agrees(results, "W_out_pinv", 5, mlp.W_out.transpose(), inverseU * mlp.W_out.transpose()));
-            QVERIFY(agrees(results, "W_out", 5, mlp.W_out.transpose(), (mlp.W_out * W_U).transpose()));
+            QVERIFY(partAgrees(results, "W_in", 5, mlp.W_in, E * mlp.W_in));
+            QVERIFY(partAgrees(results, "W_out_pinv", 5, mlp.W_out.transpose(),
+                               inverseU * mlp.W_out.transpose()));
+            QVERIFY(partAgrees(results, "W_out", 5, mlp.W_out.transpose(), (mlp.W_out * W_U).transpose()));
             QCOMPARE(results.find("analyses/weights_in_vocabulary/W_gate_ids") != nullptr, config.gatedMlp);
             if (config.gatedMlp) {
-                QVERIFY(agrees(results, "W_gate", 5, mlp.W_gate, E * mlp.W_gate));
-                QVERIFY(agrees(results, "W_gate_pinv", 5, mlp.W_gate, inverseE * mlp.W_gate));
-                QVERIFY(found(results, "W_gate_values") != found(results, "W_in_values"));
+                QVERIFY(partAgrees(results, "W_gate", 5, mlp.W_gate, E * mlp.W_gate));
+                QVERIFY(partAgrees(results, "W_gate_pinv", 5, mlp.W_gate, inverseE * mlp.W_gate));
+                QVERIFY(vocabularyNumbers(results, "W_gate_values")
+                        != vocabularyNumbers(results, "W_in_values"));
             }
         }
     }
@@ -135,7 +138,7 @@ private slots:
         test::ToyOptions toy;
         toy.gatedMlp = true;
         const Circuits circuits = test::toyCircuits(toy);
-        AnalysisOptions options = exactOptions();
+        AnalysisOptions options = vocabularyOptions();
         options.embedding = effective ? Embedding::Effective : Embedding::Raw;
         options.inputs.seed = 3;
         options.unusedTokens.assign(11, false);
@@ -157,9 +160,10 @@ private slots:
         const auto agreesWith = [&](const std::string& part, std::size_t first, const Matrix<double>& columns,
                                     const Matrix<double>& rows) {
             for (std::size_t i = 0; i < 5; ++i) {
-                const auto column = static_cast<Eigen::Index>(found(results, part + "_column")[first + i]);
+                const auto column =
+                    static_cast<Eigen::Index>(vocabularyNumbers(results, part + "_column")[first + i]);
                 for (std::size_t rank = 0; rank < 4; ++rank) {
-                    const double null = found(results, part + "_null")[(first + i) * 4 + rank];
+                    const double null = vocabularyNumbers(results, part + "_null")[(first + i) * 4 + rank];
                     if (std::abs(null - expected(rows, columns.col(column).norm(), rank)) > 1e-5)
                         return false;
                 }
@@ -191,10 +195,10 @@ private slots:
         toy.set("unembed.W_U", 0, toy.matrix("embed.W_E").transpose());
         toy.set("blocks.0.attn.W_O", 1, toy.matrix("blocks.0.attn.W_V", 1).transpose());
         const Circuits circuits = toy.circuits();
-        const auto results = test::analysed(circuits, {"weights_in_vocabulary"}, exactOptions());
-        QCOMPARE(found(results, "overlap")[1], 1.0);
-        QVERIFY(found(results, "overlap_null")[1] < 0.3);
-        QVERIFY(found(results, "overlap")[0] < 0.3);
+        const auto results = test::analysed(circuits, {"weights_in_vocabulary"}, vocabularyOptions());
+        QCOMPARE(vocabularyNumbers(results, "overlap")[1], 1.0);
+        QVERIFY(vocabularyNumbers(results, "overlap_null")[1] < 0.3);
+        QVERIFY(vocabularyNumbers(results, "overlap")[0] < 0.3);
         // Another head, counted by hand: the first 30 of 300 tokens, 5 columns.
         const Matrix<double> E = toy.matrix("embed.W_E");
         const Matrix<double> read = E * toy.matrix("blocks.0.attn.W_V", 0);
@@ -203,36 +207,38 @@ private slots:
         double shuffled = 0;
         for (int k = 0; k < 5; ++k) {
             for (int l = 0; l < 5; ++l)
-                (k == l ? pairs : shuffled) += jaccard(ranked(read.col(k)), ranked(written.col(l)), 30);
+                (k == l ? pairs : shuffled) +=
+                    jaccardOfLists(rankedIds(read.col(k)), rankedIds(written.col(l)), 30);
         }
-        QVERIFY(std::abs(found(results, "overlap")[0] - pairs / 5) < 1e-12);
-        QVERIFY(std::abs(found(results, "overlap_null")[0] - shuffled / 20) < 1e-12);
+        QVERIFY(std::abs(vocabularyNumbers(results, "overlap")[0] - pairs / 5) < 1e-12);
+        QVERIFY(std::abs(vocabularyNumbers(results, "overlap_null")[0] - shuffled / 20) < 1e-12);
         const ResultArray& overlap = *results.find("analyses/weights_in_vocabulary/overlap");
         QVERIFY(std::abs(*overlap.nullMean - 0.1 / 1.9) < 1e-12);
     }
 
     void saysThatColumnsOfHeadsDependOnTheBasis()
     {
-        const auto results = test::analysed(test::toyCircuits({}), {"weights_in_vocabulary"}, exactOptions());
+        const auto results =
+            test::analysed(test::toyCircuits({}), {"weights_in_vocabulary"}, vocabularyOptions());
         const auto warned = [&](const char* array) {
             const auto& attributes =
                 results.find(std::string("analyses/weights_in_vocabulary/") + array)->attributes;
-            const auto found = attributes.find("warning");
-            return found != attributes.end()
-                && std::get<std::string>(found->second) == "basis-dependent (gauge)";
+            const auto vocabularyNumbers = attributes.find("warning");
+            return vocabularyNumbers != attributes.end()
+                && std::get<std::string>(vocabularyNumbers->second) == "basis-dependent (gauge)";
         };
         QVERIFY(warned("W_V_ids") && warned("W_O_values") && warned("overlap"));
         QVERIFY(!warned("W_in_ids") && !warned("W_out_values"));
         // … as they do: another basis inside the head, the same circuits, other columns.
         ChangedToy toy(test::bareAttention());
         const auto before =
-            test::analysed(toy.circuits(), {"weights_in_vocabulary", "singular_tokens"}, exactOptions());
+            test::analysed(toy.circuits(), {"weights_in_vocabulary", "singular_tokens"}, vocabularyOptions());
         const Matrix<double> T = test::orthonormalColumns(5, 5, 3);
         toy.set("blocks.0.attn.W_V", 0, toy.matrix("blocks.0.attn.W_V", 0) * T);
         toy.set("blocks.0.attn.W_O", 0, T.transpose() * toy.matrix("blocks.0.attn.W_O", 0));
         const auto after =
-            test::analysed(toy.circuits(), {"weights_in_vocabulary", "singular_tokens"}, exactOptions());
-        QVERIFY(found(after, "W_V_ids") != found(before, "W_V_ids"));
+            test::analysed(toy.circuits(), {"weights_in_vocabulary", "singular_tokens"}, vocabularyOptions());
+        QVERIFY(vocabularyNumbers(after, "W_V_ids") != vocabularyNumbers(before, "W_V_ids"));
         QCOMPARE(test::numbers(after, "analyses/singular_tokens/ov_in_ids"),
                  test::numbers(before, "analyses/singular_tokens/ov_in_ids"));
     }
@@ -277,18 +283,19 @@ private slots:
 
     void otherHeadsAndUnusedTokensAreLeftOut()
     {
-        AnalysisOptions options = exactOptions();
+        AnalysisOptions options = vocabularyOptions();
         options.tableSize = 11;
         options.heads = {{1, 0}};
         options.unusedTokens.assign(11, false);
         options.unusedTokens[7] = true;
         const auto results = test::analysed(test::toyCircuits({}), {"weights_in_vocabulary"}, options);
-        QCOMPARE(found(results, "W_Q_ids")[0], -1.0);
-        QCOMPARE(found(results, "W_in_ids")[0], -1.0);
-        const auto ids = found(results, "W_Q_ids");
+        QCOMPARE(vocabularyNumbers(results, "W_Q_ids")[0], -1.0);
+        QCOMPARE(vocabularyNumbers(results, "W_in_ids")[0], -1.0);
+        const auto ids = vocabularyNumbers(results, "W_Q_ids");
         QVERIFY(ids[std::size_t(3) * 5 * 11] >= 0);
         QCOMPARE(std::count(ids.begin(), ids.end(), 7.0), 0);
-        QVERIFY(std::isnan(found(results, "overlap")[0]) && !std::isnan(found(results, "overlap")[3]));
+        QVERIFY(std::isnan(vocabularyNumbers(results, "overlap")[0])
+                && !std::isnan(vocabularyNumbers(results, "overlap")[3]));
     }
 };
 

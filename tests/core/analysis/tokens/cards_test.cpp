@@ -17,7 +17,7 @@ using namespace headwise::test;
 namespace {
 
 /// Places of the `count` largest numbers, ties to the lower.
-std::vector<int> largestOf(const RowVector<double>& line, std::size_t count, int unused = -1)
+std::vector<int> largestOfLine(const RowVector<double>& line, std::size_t count, int unused = -1)
 {
     std::vector<int> ids;
     for (int id = 0; id < line.size(); ++id) {
@@ -43,7 +43,7 @@ struct HeadOf {
     }
     bool lists(const std::string& path, const RowVector<double>& line, std::size_t k, int unused = -1) const
     {
-        const auto expected = largestOf(line, k, unused);
+        const auto expected = largestOfLine(line, k, unused);
         const auto ids = row(path + "_ids", k);
         const auto values = row(path + "_values", k);
         for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -59,7 +59,7 @@ struct HeadOf {
     }
 };
 
-bool isNear(double found, double expected, double scale, const char* what)
+bool isNearOnScale(double found, double expected, double scale, const char* what)
 {
     if (std::isnan(found) && std::isnan(expected))
         return true;
@@ -69,7 +69,7 @@ bool isNear(double found, double expected, double scale, const char* what)
     return false;
 }
 
-AnalysisOptions exactly(int token)
+AnalysisOptions cardOptions(int token)
 {
     AnalysisOptions options;
     options.precision = Precision::F64;
@@ -110,7 +110,7 @@ private slots:
         for (const auto& [name, toy] : toyClasses()) {
             for (const bool isRaw : {false, true}) {
                 const Circuits circuits = isRaw ? toyCircuits(toy, noProcessing()) : toyCircuits(toy);
-                AnalysisOptions options = exactly(3);
+                AnalysisOptions options = cardOptions(3);
                 options.heads = {{1, 2}};
                 options.unusedTokens.assign(std::size_t(toy.dVocab), false);
                 options.unusedTokens[1] = true;
@@ -126,7 +126,7 @@ private slots:
     {
         for (const bool isRaw : {false, true}) {
             const Circuits circuits = isRaw ? toyCircuits({}, noProcessing()) : toyCircuits({});
-            AnalysisOptions options = exactly(3);
+            AnalysisOptions options = cardOptions(3);
             options.tableSize = circuits.config().dVocab;
             options.embedding = Embedding::Effective; // T^e is of raw tokens all the same
             const ResultSet results = analysed(circuits, {"token_card", "token_prior"}, options);
@@ -136,8 +136,8 @@ private slots:
                 const auto ids = found.row("analyses/token_prior/ids", width);
                 const auto values = found.row("analyses/token_prior/values", width);
                 const auto at = std::find(ids.begin(), ids.end(), 3.0) - ids.begin();
-                QVERIFY(isNear(found.one("analyses/token_card/prior"), values[static_cast<std::size_t>(at)],
-                               1, "prior"));
+                QVERIFY(isNearOnScale(found.one("analyses/token_card/prior"),
+                                      values[static_cast<std::size_t>(at)], 1, "prior"));
             }
         }
     }
@@ -146,7 +146,7 @@ private slots:
     void theBestRelationOfTheToken()
     {
         const Circuits circuits = toyCircuits({});
-        AnalysisOptions options = exactly(3);
+        AnalysisOptions options = cardOptions(3);
         QVERIFY(!analysed(circuits, {"token_card"}, options).find("analyses/token_card/relation_rank"));
         std::vector<std::string> shown, bytes;
         for (int i = 0; i < 11; ++i) {
@@ -186,7 +186,7 @@ private slots:
     {
         for (const auto& [name, toy] : toyClasses()) {
             const Circuits circuits = toyCircuits(toy);
-            const ResultSet results = analysed(circuits, {"skip_trigrams"}, exactly(5));
+            const ResultSet results = analysed(circuits, {"skip_trigrams"}, cardOptions(5));
             const HeadOf head{results, circuits.config().nHeads, {1, 0}};
             const RowVector<double> column =
                 denseCircuit(circuits, CircuitKind::FullQk, head.head).col(5).transpose();
@@ -194,8 +194,8 @@ private slots:
             QVERIFY2(head.lists("analyses/skip_trigrams/destination", column, 4), name);
             QVERIFY2(head.lists("analyses/skip_trigrams/output", row, 4), name);
             const double z = head.row("analyses/skip_trigrams/output_z", 4)[1];
-            const double expected = (row(largestOf(row, 2)[1]) - row.mean()) / deviationOf(row);
-            QVERIFY2(isNear(z, expected, 1, "z"), name);
+            const double expected = (row(largestOfLine(row, 2)[1]) - row.mean()) / deviationOf(row);
+            QVERIFY2(isNearOnScale(z, expected, 1, "z"), name);
             QCOMPARE(numbers(results, "analyses/skip_trigrams/source_ids"), std::vector<double>(4, 5));
         }
     }
@@ -204,7 +204,7 @@ private slots:
     void skipTrigramsOfTokensInUse()
     {
         const Circuits circuits = toyCircuits({});
-        AnalysisOptions options = exactly(5);
+        AnalysisOptions options = cardOptions(5);
         options.unusedTokens.assign(11, false);
         for (const std::size_t id : {1, 2, 8})
             options.unusedTokens[id] = true;
@@ -217,7 +217,7 @@ private slots:
             return (line.maxCoeff() - line.mean()) / deviationOf(line);
         };
         const RowVector<double> row = ov.row(5)(used);
-        QVERIFY(isNear(head.row("analyses/skip_trigrams/output_z", 4)[0], z(row), 1, "z"));
+        QVERIFY(isNearOnScale(head.row("analyses/skip_trigrams/output_z", 4)[0], z(row), 1, "z"));
         const auto places = numbers(results, "analyses/skip_trigrams/output_z_null");
         for (std::size_t rank = 0; rank < places.size(); ++rank)
             QVERIFY(std::abs(places[rank] - expectedPlace(double(rank), 8)) < 1e-12);
@@ -226,8 +226,8 @@ private slots:
             const RowVector<double> column = qk.col(s)(used).transpose();
             largest = std::max(largest, z(column) * z(ov.row(s)(used)));
         }
-        QVERIFY(
-            isNear(head.row("analyses/skip_trigrams/ranked_source_values", 11)[0], largest, 1, "strength"));
+        QVERIFY(isNearOnScale(head.row("analyses/skip_trigrams/ranked_source_values", 11)[0], largest, 1,
+                              "strength"));
         const auto null = numbers(results, "analyses/skip_trigrams/ranked_null");
         // A place for each of the eight tokens in use, falling; none behind them.
         for (std::size_t rank = 0; rank < null.size(); ++rank)
@@ -240,7 +240,7 @@ private slots:
     void skipTrigramsThatNoTextHas()
     {
         const Circuits circuits = toyCircuits({});
-        AnalysisOptions options = exactly(5);
+        AnalysisOptions options = cardOptions(5);
         std::vector<BigramCounts::Pair> pairs;
         for (int first = 0; first < 11; ++first)
             for (int second = 0; second < 11; ++second)
@@ -248,7 +248,7 @@ private slots:
                     pairs.push_back({first, second, 1.0 + first + 20 * second});
         options.inputs.bigramCounts = std::make_shared<const BigramCounts>("b.csv", pairs);
         const std::string folder = "analyses/skip_trigrams/";
-        QVERIFY(!analysed(circuits, {"skip_trigrams"}, exactly(5)).find(folder + "absent_share"));
+        QVERIFY(!analysed(circuits, {"skip_trigrams"}, cardOptions(5)).find(folder + "absent_share"));
         const ResultSet results = analysed(circuits, {"skip_trigrams"}, options);
         double any = 0;
         for (const HeadId id : {HeadId{0, 0}, HeadId{1, 2}}) {
@@ -262,8 +262,8 @@ private slots:
             };
             std::vector<Crossing> absent;
             double raised = 0;
-            for (const int first : largestOf(column, 4))
-                for (const int second : largestOf(row, 4)) {
+            for (const int first : largestOfLine(column, 4))
+                for (const int second : largestOfLine(row, 4)) {
                     const double a = (column(first) - column.mean()) / deviationOf(column);
                     const double b = (row(second) - row.mean()) / deviationOf(row);
                     raised += a > 0 && b > 0 ? 1 : 0;
@@ -272,7 +272,8 @@ private slots:
                 }
             std::sort(absent.begin(), absent.end(),
                       [](const Crossing& a, const Crossing& b) { return a.strength > b.strength; });
-            QVERIFY(isNear(head.one(folder + "absent_share"), double(absent.size()) / raised, 1, "share"));
+            QVERIFY(
+                isNearOnScale(head.one(folder + "absent_share"), double(absent.size()) / raised, 1, "share"));
             const auto k = static_cast<std::size_t>(options.tableSize);
             const auto firsts = head.row(folder + "absent_destination_ids", k);
             const auto seconds = head.row(folder + "absent_output_ids", k);
@@ -281,7 +282,7 @@ private slots:
                 const bool isThere = i < absent.size();
                 QCOMPARE(int(firsts[i]), isThere ? absent[i].first : -1);
                 QCOMPARE(int(seconds[i]), isThere ? absent[i].second : -1);
-                QVERIFY(isThere ? isNear(strengths[i], absent[i].strength, 1, "strength")
+                QVERIFY(isThere ? isNearOnScale(strengths[i], absent[i].strength, 1, "strength")
                                 : std::isnan(strengths[i]));
             }
             any += static_cast<double>(absent.size());
@@ -319,12 +320,12 @@ private slots:
             const auto destinations = head.row("analyses/skip_trigrams/ranked_destination_ids", width);
             const auto outputs = head.row("analyses/skip_trigrams/ranked_output_ids", width);
             const auto scores = head.row("analyses/skip_trigrams/ranked_destination_values", width);
-            const auto sources = largestOf(strength, width);
+            const auto sources = largestOfLine(strength, width);
             for (std::size_t i = 0; i < width; ++i) {
                 const RowVector<double> column = qk.col(sources[i]).transpose();
-                QCOMPARE(int(destinations[i]), largestOf(column, 1)[0]);
-                QCOMPARE(int(outputs[i]), largestOf(ov.row(sources[i]), 1)[0]);
-                QVERIFY(isNear(scores[i], column.maxCoeff(), qk.cwiseAbs().maxCoeff(), "score"));
+                QCOMPARE(int(destinations[i]), largestOfLine(column, 1)[0]);
+                QCOMPARE(int(outputs[i]), largestOfLine(ov.row(sources[i]), 1)[0]);
+                QVERIFY(isNearOnScale(scores[i], column.maxCoeff(), qk.cwiseAbs().maxCoeff(), "score"));
             }
         }
     }
@@ -355,7 +356,7 @@ private slots:
             RowVector<double> x(d);
             for (int i = 0; i < d; ++i)
                 x(i) = std::sin(i + 1.0);
-            AnalysisOptions options = exactly(0);
+            AnalysisOptions options = cardOptions(0);
             options.inputs.direction.assign(x.begin(), x.end());
             const ResultSet results = analysed(circuits, {"direction_card"}, options);
             const HeadOf head{results, circuits.config().nHeads, {1, 1}};
@@ -364,8 +365,10 @@ private slots:
             const Matrix<double> E = circuits.weights().W_E<double>(0, circuits.config().dVocab);
             const Matrix<double> W_U = circuits.weights().W_U<double>(0, circuits.config().dVocabOut);
             const std::string at = "analyses/direction_card/";
-            QVERIFY2(isNear(head.one(at + "gain"), (x * ov).norm() / x.norm(), ov.norm(), "gain"), name);
-            QVERIFY2(isNear(head.one(at + "gain_null"), ov.norm() / std::sqrt(d), ov.norm(), "null"), name);
+            QVERIFY2(isNearOnScale(head.one(at + "gain"), (x * ov).norm() / x.norm(), ov.norm(), "gain"),
+                     name);
+            QVERIFY2(isNearOnScale(head.one(at + "gain_null"), ov.norm() / std::sqrt(d), ov.norm(), "null"),
+                     name);
             QVERIFY2(head.lists(at + "output", x * ov * W_U, 4), name);
             QVERIFY2(head.lists(at + "key", x * qk * E.transpose(), 4), name);
             QVERIFY2(head.lists(at + "query", x * qk.transpose() * E.transpose(), 4), name);
@@ -376,7 +379,7 @@ private slots:
     void theDirectionOfATokenGivesTheCardOfTheToken()
     {
         const Circuits circuits = toyCircuits({});
-        AnalysisOptions options = exactly(7);
+        AnalysisOptions options = cardOptions(7);
         const RowVector<double> e = circuits.weights().W_E<double>(7, 1);
         options.inputs.direction.assign(e.begin(), e.end());
         const ResultSet results = analysed(circuits, {"token_card", "direction_card"}, options);
@@ -392,8 +395,8 @@ private slots:
             return QString::fromStdString(whyLeftOut(*findAnalysis(name), circuits.config(), options));
         };
         QVERIFY(reason("token_card", {}).contains("--token"));
-        QVERIFY(reason("token_card", exactly(11)).contains("0 to 10"));
-        QVERIFY(reason("skip_trigrams", exactly(-1)).contains("0 to 10"));
+        QVERIFY(reason("token_card", cardOptions(11)).contains("0 to 10"));
+        QVERIFY(reason("skip_trigrams", cardOptions(-1)).contains("0 to 10"));
         QVERIFY(reason("direction_card", {}).contains("--direction"));
         AnalysisOptions wrong;
         wrong.inputs.direction = {1, 2, 3};
@@ -409,7 +412,7 @@ private slots:
         std::stop_source stop;
         stop.request_stop();
         const Task cancelled{stop.get_token(), {}, 0};
-        AnalysisOptions options = exactly(1);
+        AnalysisOptions options = cardOptions(1);
         options.inputs.direction.assign(7, 1.0);
         for (const char* name : {"token_card", "skip_trigrams", "direction_card"}) {
             const std::vector<const Analysis*> chosen{findAnalysis(name)};
@@ -432,11 +435,11 @@ private:
                 larger += i != 1 && line(i) > line(3) ? 1 : 0;
             return larger;
         };
-        return isNear(head.one(at + "row_norm"), row.norm(), row.norm(), "row_norm")
-            && isNear(head.one(at + "row_norm_null"), ov.norm() / std::sqrt(double(ov.rows())), ov.norm(),
-                      "row_norm_null")
-            && isNear(head.one(at + "ov_rank"), rank(row), 1, "ov_rank")
-            && isNear(head.one(at + "qk_rank"), rank(keys), 1, "qk_rank")
+        return isNearOnScale(head.one(at + "row_norm"), row.norm(), row.norm(), "row_norm")
+            && isNearOnScale(head.one(at + "row_norm_null"), ov.norm() / std::sqrt(double(ov.rows())),
+                             ov.norm(), "row_norm_null")
+            && isNearOnScale(head.one(at + "ov_rank"), rank(row), 1, "ov_rank")
+            && isNearOnScale(head.one(at + "qk_rank"), rank(keys), 1, "qk_rank")
             && head.lists(at + "output", row, 4, 1) && head.lists(at + "key", keys, 4, 1)
             && isPriorRight(circuits, head);
     }
@@ -461,9 +464,10 @@ private:
             if (i != 1)
                 used.push_back(i);
         const RowVector<double> others = prior(used);
-        return isNear(head.one(at), prior(3), scale, "prior")
-            && isNear(head.one(at + "_null_mean"), others.mean(), scale, "mean of priors")
-            && isNear(head.one(at + "_null_deviation"), deviationOf(others), scale, "deviation of priors");
+        return isNearOnScale(head.one(at), prior(3), scale, "prior")
+            && isNearOnScale(head.one(at + "_null_mean"), others.mean(), scale, "mean of priors")
+            && isNearOnScale(head.one(at + "_null_deviation"), deviationOf(others), scale,
+                             "deviation of priors");
     }
 
     /// e/σ̄, σ̄ the mean of σ(p + e) over positions, from the definition of layer 0's norm.

@@ -82,7 +82,7 @@ std::vector<std::pair<int, int>> somePairs(int count, int vocabulary, unsigned s
     return {pairs.begin(), pairs.end()};
 }
 
-std::size_t at(const Circuits& circuits, HeadId head)
+std::size_t headIndex(const Circuits& circuits, HeadId head)
 {
     return static_cast<std::size_t>(head.layer) * circuits.config().nHeads + head.head;
 }
@@ -183,24 +183,24 @@ private slots:
             optionsWith({relation("planted", pairs), relation("other", somePairs(60, V, 1))}, V));
         const auto scores = numbers(results, "analyses/relations/by_head");
         const auto suppression = numbers(results, "analyses/relations/suppression");
-        QCOMPARE(scores[at(circuits, {1, 0}) * 2], 1.0);
-        QCOMPARE(suppression[at(circuits, {1, 0}) * 2], 0.0);
-        QCOMPARE(scores[at(circuits, {0, 1}) * 2], 0.0);
-        QCOMPARE(suppression[at(circuits, {0, 1}) * 2], 1.0);
+        QCOMPARE(scores[headIndex(circuits, {1, 0}) * 2], 1.0);
+        QCOMPARE(suppression[headIndex(circuits, {1, 0}) * 2], 0.0);
+        QCOMPARE(scores[headIndex(circuits, {0, 1}) * 2], 0.0);
+        QCOMPARE(suppression[headIndex(circuits, {0, 1}) * 2], 1.0);
         QVERIFY(std::isnan(scores[0]) && std::isnan(suppression[0])); // a zero circuit
         const double chance = 10.0 / V;
         QCOMPARE(numbers(results, "analyses/relations/null"), (std::vector<double>{chance, chance}));
         const double spread = numbers(results, "analyses/relations/null_deviation")[0];
         QCOMPARE(spread, std::sqrt(chance * (1 - chance) / pairCount));
-        QVERIFY(std::abs(scores[at(circuits, {1, 1}) * 2] - chance) < 4 * spread);
+        QVERIFY(std::abs(scores[headIndex(circuits, {1, 1}) * 2] - chance) < 4 * spread);
         QCOMPARE(numbers(results, "analyses/relations/best_layer")[0], 1.0);
         QCOMPARE(numbers(results, "analyses/relations/best_head")[0], 0.0);
         QCOMPARE(numbers(results, "analyses/relations/best_score")[0], 1.0);
-        QCOMPARE(numbers(results, "analyses/relations/best")[at(circuits, {1, 0})], 1.0);
-        QCOMPARE(numbers(results, "analyses/relations/best_relation")[at(circuits, {1, 0})], 0.0);
+        QCOMPARE(numbers(results, "analyses/relations/best")[headIndex(circuits, {1, 0})], 1.0);
+        QCOMPARE(numbers(results, "analyses/relations/best_relation")[headIndex(circuits, {1, 0})], 0.0);
         QCOMPARE(numbers(results, "analyses/relations/best_relation")[0], -1.0);
-        QCOMPARE(numbers(results, "analyses/relations/hits")[at(circuits, {1, 0}) * 2], 33.0);
-        QCOMPARE(numbers(results, "analyses/relations/misses")[at(circuits, {1, 0}) * 2], 0.0);
+        QCOMPARE(numbers(results, "analyses/relations/hits")[headIndex(circuits, {1, 0}) * 2], 33.0);
+        QCOMPARE(numbers(results, "analyses/relations/misses")[headIndex(circuits, {1, 0}) * 2], 0.0);
         QCOMPARE(numbers(results, "analyses/relations/valid"), (std::vector<double>{1, 1}));
     }
 
@@ -233,7 +233,7 @@ private slots:
         for (int layer = 0; layer < circuits.config().nLayers; ++layer) {
             for (int head = 0; head < circuits.config().nHeads; ++head) {
                 const Matrix<double> dense = test::denseCircuit(circuits, CircuitKind::FullOv, {layer, head});
-                const std::size_t place = at(circuits, {layer, head});
+                const std::size_t place = headIndex(circuits, {layer, head});
                 QCOMPARE(byHead[place * 2], denseScore(dense, pairs, 10, 1));
                 QCOMPARE(byHead[place * 2 + 1], denseScore(dense, same, 1, 1));
                 QCOMPARE(suppression[place * 2], denseScore(dense, pairs, 10, -1));
@@ -296,8 +296,8 @@ private slots:
             QVERIFY(lowered[i] == bothLowered[2 * i]
                     || (std::isnan(lowered[i]) && std::isnan(bothLowered[2 * i])));
         }
-        QCOMPARE(one[at(circuits, {0, 1})], -1.0);
-        QCOMPARE(one[at(circuits, {1, 0})], -1.0);
+        QCOMPARE(one[headIndex(circuits, {0, 1})], -1.0);
+        QCOMPARE(one[headIndex(circuits, {1, 0})], -1.0);
         QVERIFY(std::any_of(one.begin(), one.end(), [](double hits) { return hits > 0; }));
         QCOMPARE(few.warnings.front(), many.warnings.front());
         QVERIFY(few.warnings.front().find("L0H1") != std::string::npos);

@@ -13,7 +13,7 @@ using test::Fault;
 
 namespace {
 
-const std::vector<int> tokens{3, 1, 4, 1, 5, 0, 2, 6, 5};
+const std::vector<int> familiesPrompt{3, 1, 4, 1, 5, 0, 2, 6, 5};
 
 void addFamilies()
 {
@@ -77,12 +77,12 @@ private slots:
     void forwardPassIsTheReferences()
     {
         const auto folder = write(model());
-        const test::ReferenceRun reference = test::referenceForward(folder, tokens);
+        const test::ReferenceRun reference = test::referenceForward(folder, familiesPrompt);
         const ProcessedWeights weights = test::raw(test::loaded(folder));
-        const double exact = largestDifference(reference, test::ran<double>(weights, tokens));
+        const double exact = largestDifference(reference, test::ran<double>(weights, familiesPrompt));
         qInfo("largest difference in double: %.1e", exact);
         QCOMPARE_LT(exact, 1e-10);
-        QCOMPARE_LT(largestDifference(reference, test::ran<float>(weights, tokens)), 2e-4);
+        QCOMPARE_LT(largestDifference(reference, test::ran<float>(weights, familiesPrompt)), 2e-4);
     }
 
     /// A tensor read from the wrong place, or not at all, does not follow the reference when it changes.
@@ -90,7 +90,7 @@ private slots:
     void everyTensorReachesTheOutputAsInTheReference()
     {
         const test::FamilyModel original = model();
-        const auto before = test::matrixOf(test::referenceForward(write(original), tokens).logits);
+        const auto before = test::matrixOf(test::referenceForward(write(original), familiesPrompt).logits);
         const ModelConfig config = test::loaded(root() / "model")->config();
         for (const auto& [name, tensor] : original.tensors) {
             test::FamilyModel changed = original;
@@ -98,10 +98,10 @@ private slots:
             for (std::size_t i = 0; i < values.size(); i += 5)
                 values[i] += 0.5;
             const auto folder = write(changed);
-            const auto reference = test::referenceForward(folder, tokens);
+            const auto reference = test::referenceForward(folder, familiesPrompt);
             const double moved = difference(test::matrixOf(reference.logits), before);
             QVERIFY2(isUnseen(name, tensor, config) ? moved < 1e-10 : moved > 1e-3, name.c_str());
-            const auto run = test::ran<double>(test::raw(test::loaded(folder)), tokens);
+            const auto run = test::ran<double>(test::raw(test::loaded(folder)), familiesPrompt);
             QVERIFY2(logitDifference(reference, run) < 1e-10, name.c_str());
         }
     }
@@ -110,7 +110,7 @@ private slots:
     void foldsKeepTheFunction()
     {
         const auto folder = write(model());
-        const auto reference = test::matrixOf(test::referenceForward(folder, tokens).logits);
+        const auto reference = test::matrixOf(test::referenceForward(folder, familiesPrompt).logits);
         const auto loaded = test::loaded(folder);
         ProcessingWish wish;
         wish.refactorAttention = StepWish::Default;
@@ -118,7 +118,7 @@ private slots:
             const ProcessedWeights weights = test::processed(loaded, one);
             for (const StepOutcome& step : weights.plan().steps)
                 qInfo("%s: %s", step.name.c_str(), step.applied ? "applied" : step.reason.c_str());
-            const auto logits = test::ran<double>(weights, tokens).logits;
+            const auto logits = test::ran<double>(weights, familiesPrompt).logits;
             QCOMPARE_LT(difference(test::logSoftmax(logits), test::logSoftmax(reference)), 1e-9);
         }
     }
@@ -129,7 +129,7 @@ private slots:
         const auto folder = write(model());
         const auto loaded = test::loaded(folder);
         const ModelConfig& config = loaded->config();
-        const auto run = test::ran<double>(test::raw(loaded), tokens);
+        const auto run = test::ran<double>(test::raw(loaded), familiesPrompt);
         std::vector<Fault> faults{Fault::TransposedProjection};
         if (config.attentionScale != 1)
             faults.push_back(Fault::ScaleOne);
@@ -142,7 +142,7 @@ private slots:
         if (config.rmsUsesOffset)
             faults.push_back(Fault::MissingOnePlusW);
         for (const Fault fault : faults)
-            QVERIFY2(logitDifference(test::referenceForward(folder, tokens, fault), run) > 1e-3,
+            QVERIFY2(logitDifference(test::referenceForward(folder, familiesPrompt, fault), run) > 1e-3,
                      std::to_string(static_cast<int>(fault)).c_str());
     }
 
@@ -167,7 +167,7 @@ private slots:
     void writtenFoldersKeepTheFunctionOrAreRefused()
     {
         const auto folder = write(model());
-        const auto reference = test::matrixOf(test::referenceForward(folder, tokens).logits);
+        const auto reference = test::matrixOf(test::referenceForward(folder, familiesPrompt).logits);
         const auto loaded = test::loaded(folder);
         for (const ProcessedWeights& weights : {test::raw(loaded), test::processed(loaded)}) {
             const auto target = root() / (weights.plan().steps.empty() ? "raw" : "processed");
@@ -179,9 +179,9 @@ private slots:
                 continue;
             }
             QVERIFY(test::isOk(done));
-            const auto again = test::matrixOf(test::referenceForward(target, tokens).logits);
+            const auto again = test::matrixOf(test::referenceForward(target, familiesPrompt).logits);
             QCOMPARE_LT(difference(test::logSoftmax(again), test::logSoftmax(reference)), 1e-9);
-            const auto ours = test::ran<double>(test::raw(test::loaded(target)), tokens).logits;
+            const auto ours = test::ran<double>(test::raw(test::loaded(target)), familiesPrompt).logits;
             QCOMPARE_LT(difference(ours, again), 1e-10);
         }
     }

@@ -21,7 +21,7 @@ using namespace headwise;
 using namespace headwise::ui;
 
 namespace {
-constexpr int patience = 20000; // ms, on a loaded machine
+using test::patience;
 }
 
 class TensorsPageTest : public QObject {
