@@ -4,10 +4,10 @@
 #include "core/analysis/prompt/residual_parts.h"
 #include "core/analysis/selected_heads.h"
 #include "core/circuits/token_table.h"
-#include "core/tokenizer/tokenizer.h"
 #include "core/model/families/attention_parts.h"
 #include "core/model/families/layer_parts.h"
 #include "core/model/merges.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <spdlog/fmt/fmt.h>
 
