@@ -205,7 +205,7 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
 {
     auto options = std::make_shared<AnalyzeOptions>();
     CLI::App* command =
-        root.add_subcommand("analyze", "Computes analyses of a model and save them as a session");
+        root.add_subcommand("analyze", "Computes analyses of a model and saves them as a session");
     command->footer(std::string(analyzeFooter));
     options->model = addModelArguments(*command);
     command->add_option("-o,--output", options->output, "The session file to write (HDF5)")
