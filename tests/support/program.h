@@ -26,7 +26,7 @@ public:
 };
 
 /// The longest wait for something that should happen at once, in ms, on a loaded machine.
-inline constexpr int patience = 60000;
+inline constexpr int patience = 120000;
 
 /// The arguments of the program, the test's name after the program's, with the null at their end.
 char** programArguments();

@@ -17,7 +17,7 @@ test::ToyOptions squareOptions()
     return options;
 }
 
-std::vector<double> numbers(const ResultSet& results, const char* name)
+std::vector<double> skiplessNumbers(const ResultSet& results, const char* name)
 {
     return test::numbers(results, std::string("analyses/skipless/") + name);
 }
@@ -34,12 +34,12 @@ private slots:
         // 11 · 15 each way, two layers of 4 · 15² and 2 · 15 · 13; a pair is 2 · 15² per layer.
         const double total = 2 * 11 * 15 + 2 * (4 * 225 + 2 * 15 * 13);
         for (std::size_t pair = 0; pair < 3; ++pair) {
-            QCOMPARE(numbers(results, "possible")[pair], 1.0);
-            QCOMPARE(numbers(results, "equivalent")[pair], 1.0);
-            QCOMPARE(numbers(results, "weights_total")[pair], total);
-            QCOMPARE(numbers(results, "weights_removed")[pair], 900.0);
-            QCOMPARE(numbers(results, "saving")[pair], 900 / total);
-            QCOMPARE(numbers(results, "speedup")[pair], total / (total - 900));
+            QCOMPARE(skiplessNumbers(results, "possible")[pair], 1.0);
+            QCOMPARE(skiplessNumbers(results, "equivalent")[pair], 1.0);
+            QCOMPARE(skiplessNumbers(results, "weights_total")[pair], total);
+            QCOMPARE(skiplessNumbers(results, "weights_removed")[pair], 900.0);
+            QCOMPARE(skiplessNumbers(results, "saving")[pair], 900 / total);
+            QCOMPARE(skiplessNumbers(results, "speedup")[pair], total / (total - 900));
         }
     }
 
@@ -51,7 +51,7 @@ private slots:
         AnalysisOptions f64;
         f64.precision = Precision::F64;
         const ResultSet results = test::analysed(circuits, {"skipless"}, f64);
-        const auto found = numbers(results, "log10_condition");
+        const auto found = skiplessNumbers(results, "log10_condition");
         QCOMPARE(found.size(), std::size_t{6});
         for (int layer = 0; layer < 2; ++layer) {
             const Matrix<double> Q = sideBySide(circuits.weights().original(), TensorKind::W_Q, layer, 3);
@@ -72,12 +72,12 @@ private slots:
         for (const auto& [name, options] : classes) {
             const Circuits circuits = test::toyCircuits(options);
             const ResultSet results = test::analysed(circuits, {"skipless"});
-            const auto errors = numbers(results, "error");
-            const auto rounding = numbers(results, "error_null");
+            const auto errors = skiplessNumbers(results, "error");
+            const auto rounding = skiplessNumbers(results, "error_null");
             QVERIFY2(rounding[0] == 0 && rounding[1] > 0 && rounding[2] > rounding[1], name);
             for (std::size_t pair = 0; pair < 3; ++pair) {
-                const bool isExact =
-                    numbers(results, "possible")[pair] == 1 && numbers(results, "equivalent")[pair] == 1;
+                const bool isExact = skiplessNumbers(results, "possible")[pair] == 1
+                    && skiplessNumbers(results, "equivalent")[pair] == 1;
                 if (!isExact) {
                     QVERIFY2(std::isnan(errors[pair * 3]), name);
                     continue;
@@ -97,15 +97,15 @@ private slots:
             options.parallel = isParallel;
             options.attnOnly = !isParallel;
             const ResultSet results = test::analysed(test::toyCircuits(options), {"skipless"});
-            const auto errors = numbers(results, "single_error");
-            const double total = numbers(results, "weights_total")[0];
-            QCOMPARE(numbers(results, "single_removed"), std::vector<double>(3, 2 * 225.0));
+            const auto errors = skiplessNumbers(results, "single_error");
+            const double total = skiplessNumbers(results, "weights_total")[0];
+            QCOMPARE(skiplessNumbers(results, "single_removed"), std::vector<double>(3, 2 * 225.0));
             for (std::size_t matrix = 0; matrix < 3; ++matrix) {
                 QVERIFY(errors[matrix * 3] < 1e-10);
                 QVERIFY(errors[matrix * 3] < errors[matrix * 3 + 1]
                         && errors[matrix * 3 + 1] < errors[matrix * 3 + 2]);
-                QCOMPARE(numbers(results, "single_saving")[matrix], 450 / total);
-                QCOMPARE(numbers(results, "single_speedup")[matrix], total / (total - 450));
+                QCOMPARE(skiplessNumbers(results, "single_saving")[matrix], 450 / total);
+                QCOMPARE(skiplessNumbers(results, "single_speedup")[matrix], total / (total - 450));
             }
         }
         QVERIFY(!test::analysed(test::toyCircuits(squareOptions()), {"skipless"})
@@ -117,13 +117,13 @@ private slots:
         test::ToyOptions options = squareOptions();
         options.parallel = true;
         const ResultSet results = test::analysed(test::toyCircuits(options), {"skipless"});
-        QCOMPARE(numbers(results, "possible"), std::vector<double>(3, 1.0));
-        QCOMPARE(numbers(results, "equivalent"), std::vector<double>(3, 0.0));
-        QCOMPARE(numbers(results, "weights_removed"), std::vector<double>(3, 900.0));
+        QCOMPARE(skiplessNumbers(results, "possible"), std::vector<double>(3, 1.0));
+        QCOMPARE(skiplessNumbers(results, "equivalent"), std::vector<double>(3, 0.0));
+        QCOMPARE(skiplessNumbers(results, "weights_removed"), std::vector<double>(3, 900.0));
         const auto reasons = std::get<std::vector<std::string>>(
             results.find("analyses/skipless/equivalent")->attributes.at("reasons"));
         QVERIFY(reasons[0].find("one of Q, K, V or P") != std::string::npos);
-        for (const double error : numbers(results, "error"))
+        for (const double error : skiplessNumbers(results, "error"))
             QVERIFY(std::isnan(error));
     }
 
@@ -136,8 +136,8 @@ private slots:
         QVERIFY(one == four);
         AnalysisOptions otherSeed;
         otherSeed.inputs.seed = 5;
-        QVERIFY(numbers(test::analysed(test::toyCircuits(options), {"skipless"}, otherSeed), "error")
-                != numbers(one, "error"));
+        QVERIFY(skiplessNumbers(test::analysed(test::toyCircuits(options), {"skipless"}, otherSeed), "error")
+                != skiplessNumbers(one, "error"));
     }
 
     void doesNotApplyToAMergedModel()

@@ -28,7 +28,7 @@ AnalysisOptions asking(int token)
     return options;
 }
 
-std::vector<double> numbers(const ResultSet& results, const char* name)
+std::vector<double> directionSearchNumbers(const ResultSet& results, const char* name)
 {
     return test::numbers(results, std::string(directionSearchFolder) + name);
 }
@@ -198,29 +198,32 @@ private slots:
         toy.set("blocks.1.attn.W_O", 2, write);
         const auto results = test::analysed(toy.circuits(), {"direction_search"}, asking(6));
         // All 11 tokens are among the first 20 at both ends, of both sides.
-        QCOMPARE(numbers(results, "hit_layer"), std::vector<double>(4, 1));
-        QCOMPARE(numbers(results, "hit_head"), std::vector<double>(4, 2));
-        QCOMPARE(numbers(results, "direction"), std::vector<double>(4, 0));
+        QCOMPARE(directionSearchNumbers(results, "hit_layer"), std::vector<double>(4, 1));
+        QCOMPARE(directionSearchNumbers(results, "hit_head"), std::vector<double>(4, 2));
+        QCOMPARE(directionSearchNumbers(results, "direction"), std::vector<double>(4, 0));
         const Eigen::VectorXd E = toy.matrix("embed.W_E").col(1);
         const Eigen::VectorXd U = toy.matrix("unembed.W_U").row(2).transpose();
         const double sign = std::abs(E.minCoeff()) > E.maxCoeff() ? -1 : 1;
         for (std::size_t i = 0; i < 4; ++i) {
-            QCOMPARE(numbers(results, "sigma")[i], 3.0);
-            const bool isOut = numbers(results, "side")[i] == 1;
-            const double end = numbers(results, "end")[i];
+            QCOMPARE(directionSearchNumbers(results, "sigma")[i], 3.0);
+            const bool isOut = directionSearchNumbers(results, "side")[i] == 1;
+            const double end = directionSearchNumbers(results, "end")[i];
             const Eigen::VectorXd& column = isOut ? U : E;
             const auto order = ranked(end * sign * column);
             const auto at = std::find(order.begin(), order.end(), 6) - order.begin();
-            QCOMPARE(numbers(results, "rank")[i], static_cast<double>(at));
-            QVERIFY(std::abs(numbers(results, "score")[i] - sign * column(6)) < 1e-14);
+            QCOMPARE(directionSearchNumbers(results, "rank")[i], static_cast<double>(at));
+            QVERIFY(std::abs(directionSearchNumbers(results, "score")[i] - sign * column(6)) < 1e-14);
             const Eigen::VectorXd token = isOut ? Eigen::VectorXd(toy.matrix("unembed.W_U").col(6))
                                                 : Eigen::VectorXd(toy.matrix("embed.W_E").row(6).transpose());
-            QVERIFY(std::abs(numbers(results, "score_null")[i] - token.norm() / std::sqrt(7.0)) < 1e-14);
+            QVERIFY(std::abs(directionSearchNumbers(results, "score_null")[i] - token.norm() / std::sqrt(7.0))
+                    < 1e-14);
         }
         const auto labels = std::get<std::vector<std::string>>(
             results.find("analyses/direction_search/score")->attributes.at("labels"));
-        QCOMPARE(labels[0], std::string(numbers(results, "side")[0] == 1 ? "written by OV" : "read by OV"));
-        QCOMPARE(numbers(results, "hits"), (std::vector<double>{0, 0, 0, 0, 0, 4}));
+        QCOMPARE(
+            labels[0],
+            std::string(directionSearchNumbers(results, "side")[0] == 1 ? "written by OV" : "read by OV"));
+        QCOMPARE(directionSearchNumbers(results, "hits"), (std::vector<double>{0, 0, 0, 0, 0, 4}));
     }
 
     void listsWhatTheSearchFinds()
@@ -236,22 +239,22 @@ private slots:
             return hit.head != HeadId{0, 1} && hit.head != HeadId{1, 2};
         });
         QVERIFY(expected.size() > 4);
-        QCOMPARE(numbers(results, "rank").size(), expected.size());
+        QCOMPARE(directionSearchNumbers(results, "rank").size(), expected.size());
         std::vector<double> perHead(6, std::numeric_limits<double>::quiet_NaN());
         perHead[1] = perHead[5] = 0;
         for (std::size_t i = 0; i < expected.size(); ++i) {
             const DirectionHit& hit = expected[i];
-            QCOMPARE(numbers(results, "hit_layer")[i], double(hit.head.layer));
-            QCOMPARE(numbers(results, "hit_head")[i], double(hit.head.head));
-            QCOMPARE(numbers(results, "direction")[i], double(hit.direction));
-            QCOMPARE(numbers(results, "rank")[i], double(hit.rank));
-            QCOMPARE(numbers(results, "end")[i], double(hit.sign));
-            QVERIFY(std::abs(numbers(results, "score")[i] - hit.score) < 1e-9);
-            QVERIFY(std::abs(numbers(results, "sigma")[i] - hit.sigma) < 1e-9);
-            QCOMPARE(numbers(results, "block_size")[i], double(sharers(circuits, hit)));
+            QCOMPARE(directionSearchNumbers(results, "hit_layer")[i], double(hit.head.layer));
+            QCOMPARE(directionSearchNumbers(results, "hit_head")[i], double(hit.head.head));
+            QCOMPARE(directionSearchNumbers(results, "direction")[i], double(hit.direction));
+            QCOMPARE(directionSearchNumbers(results, "rank")[i], double(hit.rank));
+            QCOMPARE(directionSearchNumbers(results, "end")[i], double(hit.sign));
+            QVERIFY(std::abs(directionSearchNumbers(results, "score")[i] - hit.score) < 1e-9);
+            QVERIFY(std::abs(directionSearchNumbers(results, "sigma")[i] - hit.sigma) < 1e-9);
+            QCOMPARE(directionSearchNumbers(results, "block_size")[i], double(sharers(circuits, hit)));
             ++perHead[static_cast<std::size_t>(hit.head.layer * 3 + hit.head.head)];
         }
-        const auto hits = numbers(results, "hits");
+        const auto hits = directionSearchNumbers(results, "hits");
         for (std::size_t i = 0; i < hits.size(); ++i)
             QVERIFY(hits[i] == perHead[i] || (std::isnan(hits[i]) && std::isnan(perHead[i])));
         // Four sides of five directions with two ends each, 20 tokens of 120 at each end.
