@@ -44,15 +44,13 @@ std::string tokenTextShown(std::string_view bytes, Spaces spaces)
     for (std::size_t position = 0; position < bytes.size();) {
         const Utf8Step step = utf8StepAt(bytes, position);
         const std::string_view part = bytes.substr(position, step.length);
-        if (!step.valid)
-            appendBytesInHex(text, part);
-        else if (step.codePoint == ' ')
+        if (step.valid && step.codePoint == ' ')
             text += spaces == Spaces::Marked && isMarkedSpace(bytes, position) ? "␣" : " ";
-        else if (step.codePoint == '\n')
+        else if (step.valid && step.codePoint == '\n')
             text += "⏎";
-        else if (step.codePoint == '\t')
+        else if (step.valid && step.codePoint == '\t')
             text += "⇥";
-        else if (isControl(step.codePoint) || isBidiControl(step.codePoint))
+        else if (!step.valid || isControl(step.codePoint) || isBidiControl(step.codePoint))
             appendBytesInHex(text, part);
         else
             text += part;
