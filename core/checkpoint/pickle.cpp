@@ -398,7 +398,7 @@ bool Machine::skipFrame(std::uint8_t op)
 
 Result<Pickle> Machine::run()
 {
-    make({}); // placeholder for a failed step
+    make({}); // value 0, which steps return after an error
     while (!m_error) {
         const auto op = operand<std::uint8_t>();
         if (m_error)

@@ -44,13 +44,15 @@ std::string tokenTextShown(std::string_view bytes, Spaces spaces)
     for (std::size_t position = 0; position < bytes.size();) {
         const Utf8Step step = utf8StepAt(bytes, position);
         const std::string_view part = bytes.substr(position, step.length);
-        if (step.valid && step.codePoint == ' ')
+        const char32_t codePoint =
+            step.valid ? step.codePoint : 0; // a control, like the other bytes in hexadecimal
+        if (codePoint == ' ')
             text += spaces == Spaces::Marked && isMarkedSpace(bytes, position) ? "␣" : " ";
-        else if (step.valid && step.codePoint == '\n')
+        else if (codePoint == '\n')
             text += "⏎";
-        else if (step.valid && step.codePoint == '\t')
+        else if (codePoint == '\t')
             text += "⇥";
-        else if (!step.valid || isControl(step.codePoint) || isBidiControl(step.codePoint))
+        else if (isControl(codePoint) || isBidiControl(codePoint))
             appendBytesInHex(text, part);
         else
             text += part;
