@@ -25,8 +25,9 @@ public:
     RegisteredTest(std::string_view file, TestMain main);
 };
 
-/// The longest wait for something that should happen at once, in ms, on a loaded machine.
-inline constexpr int patience = 120000;
+/// The longest wait for something that should happen at once, in ms, on a loaded machine. Less than the time that CTest gives a
+/// test, so that the test says what did not happen.
+inline constexpr int patience = 60000;
 
 /// The arguments of the program, the test's name after the program's, with the null at their end.
 char** programArguments();
