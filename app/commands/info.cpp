@@ -193,6 +193,10 @@ void printCard(const ModelFacts& facts)
         std::cout << "  " << note << '\n';
     if (facts.weights)
         printReport(*facts.weights);
+    if (!facts.assumed.empty())
+        std::cout << "\nAssumed, because no file says it\n";
+    for (const AssumedKey& key : facts.assumed)
+        std::cout << "  " << key.key << " = " << key.value << '\n';
     if (!facts.warnings.empty())
         std::cout << "\nWarnings\n";
     for (const std::string& warning : facts.warnings)

@@ -95,4 +95,11 @@ std::string appliesAlways(const ModelConfig&, const AnalysisOptions&)
     return {};
 }
 
+std::string whyNoCausalMask(const ModelConfig& config)
+{
+    return config.bidirectional
+        ? "It needs a causal mask, and the attention of this model is bidirectional (attention_dir)."
+        : "";
+}
+
 } // namespace headwise

@@ -37,5 +37,7 @@ Task withoutProgress(const Task& task);
 
 /// Accepts every model: for catalogue rows that apply to all of them.
 std::string appliesAlways(const ModelConfig& config, const AnalysisOptions& options);
+/// Refuses bidirectional models: for what is defined over the keys j ≤ i alone.
+std::string whyNoCausalMask(const ModelConfig& config);
 
 } // namespace headwise

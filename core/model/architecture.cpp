@@ -10,6 +10,7 @@
 #include "core/model/config_reader.h"
 #include "core/model/families/family.h"
 #include "core/model/families/inferred_config.h"
+#include "core/model/families/stored_mask.h"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
@@ -28,7 +29,8 @@ namespace fs = std::filesystem;
 struct ConfigText {
     json values;
     std::string file;
-    std::string warning = {}; ///< Warning if the config comes from no file.
+    bool isInferred = false;     ///< The tensors tell it, and no file.
+    std::string recognised = {}; ///< Names of the tensors, if they do not tell enough for a config.
 };
 
 bool isFolder(const fs::path& path)
@@ -118,16 +120,28 @@ Error noConfig(const ModelSource& source, const fs::path& folder)
                 + "; name one with --config FILE or say what the model is with --set KEY=VALUE,…."};
 }
 
-Error notInferred(const ModelSource& source, const std::vector<std::string>& keys)
+/// \param recognised of recognisedNames
+Error noConfigFor(const ModelSource& source, const std::string& recognised)
 {
-    std::string list, flags;
+    return {ErrorCode::NotFound,
+            "'" + source.path.string() + "' has no config beside it, and " + recognised
+                + "; name a config with --config FILE, or say what the model is with --set KEY=VALUE,…."};
+}
+
+Error notInferred(const ModelSource& source, const std::vector<std::string>& keys, const WeightMap& weights)
+{
+    std::string list, flags, answers;
     for (const std::string& key : keys) {
         list += (list.empty() ? "'" : ", '") + key + "'";
         flags += (flags.empty() ? "" : ",") + key + "=…";
+        if (key == "normalization_type")
+            answers =
+                " (normalization_type: null for a model without norms, LNPre or RMSPre if its norms were folded)";
     }
     return {ErrorCode::NotFound,
-            "'" + source.path.string() + "' has no config beside it, and its tensors do not tell " + list
-                + "; say it with --set " + flags + ", or name a config with --config FILE."};
+            "'" + source.path.string() + "' has no config beside it; " + recognisedNames(weights)
+                + " and do not tell " + list + "; say it with --set " + flags + answers
+                + ", or name a config with --config FILE."};
 }
 
 /// Checks a single file before its config is looked for. This gives a better error for a file that is no model.
@@ -169,22 +183,21 @@ Result<ConfigText> configOfWeights(const ModelSource& source, const fs::path& fo
     }
     const Result<WeightMap> weights = WeightMap::open(source.path);
     const InferredConfig inferred = weights ? inferConfig(*weights) : InferredConfig{};
+    const std::string recognised = weights && inferred.text.empty() ? recognisedNames(*weights) : "";
     if (source.overrides.empty() && inferred.text.empty())
-        return noConfig(source, folder);
+        return recognised.empty() ? noConfig(source, folder) : noConfigFor(source, recognised);
     std::vector<std::string> unknown;
     for (const std::string& key : inferred.unknown)
         if (!source.overrides.contains(key))
             unknown.push_back(key);
     if (!unknown.empty())
-        return notInferred(source, unknown);
+        return notInferred(source, unknown, *weights);
     if (inferred.text.empty())
-        return ConfigText{json::object(), "--set"};
+        return ConfigText{json::object(), "--set", true, recognised};
     Result<json> values = parseJson(inferred.text, source.path.string());
     if (!values)
         return values.error();
-    return ConfigText{*std::move(values), source.path.string(),
-                      "There is no config.json: the sizes are those of the tensors in '"
-                          + source.path.string() + "', and the rest is as usual for their names."};
+    return ConfigText{*std::move(values), source.path.string(), true};
 }
 
 Result<ConfigText> readConfigText(const ModelSource& source)
@@ -223,7 +236,18 @@ struct Understood {
     const Family* family;
     ModelDescription description;
     std::string text; ///< The config as JSON.
+    bool isInferred = false;
 };
+
+/// Adds to an error what the tensors' names tell, if the config consists of the user's own values alone.
+Error withRecognised(Error error, const ConfigText& config)
+{
+    if (config.recognised.empty() || error.message.empty())
+        return error;
+    error.message.pop_back(); // the full stop
+    error.message += "; " + config.recognised + ".";
+    return error;
+}
 
 Result<Understood> understand(const ModelSource& source)
 {
@@ -232,18 +256,51 @@ Result<Understood> understand(const ModelSource& source)
         return config.error();
     const Result<const Family*> family = findFamily(config->values, config->file);
     if (!family)
-        return family.error();
+        return withRecognised(family.error(), *config);
     Result<ModelDescription> description = readFamilyConfig(**family, config->values, config->file);
     if (!description)
-        return description.error();
-    Understood understood{*family, *std::move(description), config->values.dump()};
-    if (!config->warning.empty())
-        understood.description.warnings.push_back(config->warning);
+        return withRecognised(description.error(), *config);
+    Understood understood{*family, *std::move(description), config->values.dump(), config->isInferred};
+    const auto direction = config->values.find("attention_dir");
+    const bool isSaid = direction != config->values.end() && !direction->is_null();
+    // Other families imply the direction; TransformerLens' names and a bare state dict do not.
+    std::vector<AssumedKey>& assumed = understood.description.assumed;
+    if (!isSaid && (understood.isInferred || (*family)->code.matches))
+        assumed.insert(assumed.begin(), {"attention_dir", "causal"});
     if (understood.description.config.name.empty())
         understood.description.config.name = modelName(source.path);
     if (const Result<Done> sizes = checkSizes(understood.description.config, config->file); !sizes)
         return sizes.error();
     return understood;
+}
+
+/// Follows masks that let every position see every other, unless the config says otherwise.
+void settleDirection(Understood& understood, const WeightMap& file)
+{
+    ModelDescription& description = understood.description;
+    if (description.config.bidirectional || storedDirection(file) != StoredDirection::Bidirectional)
+        return;
+    const bool isAssumed = !description.assumed.empty() && description.assumed[0].key == "attention_dir";
+    if (!isAssumed) {
+        description.warnings.emplace_back(
+            "The stored masks let every position see every other, but the attention is causal by the config, which is followed; --set attention_dir=bidirectional follows the masks.");
+        return;
+    }
+    description.config.bidirectional = true;
+    description.assumed.erase(description.assumed.begin());
+}
+
+/// Appends a warning on what no file says. Without one a config file means its format's own defaults, which `info` lists.
+void warnOfAssumed(Understood& understood, const std::string& path)
+{
+    if (!understood.isInferred)
+        return;
+    std::string list;
+    for (const AssumedKey& key : understood.description.assumed)
+        list.append(list.empty() ? "" : ", ").append(key.key).append("=").append(key.value);
+    understood.description.warnings.push_back(
+        "There is no config.json: the sizes are those of the tensors in '" + path + "'"
+        + (list.empty() ? "." : ", and no file says what is assumed: " + list + "; --set changes it."));
 }
 
 } // namespace
@@ -262,10 +319,12 @@ MissingConfig missingConfig(const ModelSource& source)
 
 Result<ModelDescription> readModelConfig(const ModelSource& source)
 {
-    Result<Understood> understood = understand(source);
-    if (!understood)
-        return understood.error();
-    return std::move((*std::move(understood)).description);
+    const Result<Understood> read = understand(source);
+    if (!read)
+        return read.error();
+    Understood understood = *read;
+    warnOfAssumed(understood, source.path.string());
+    return std::move(understood.description);
 }
 
 Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source, const Task& task)
@@ -274,20 +333,24 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
         return stopped();
     if (const Result<Done> reserved = reserveBlasBuffers(task.threads); !reserved)
         return reserved.error();
-    const Result<Understood> understood = understand(source);
-    if (!understood)
-        return understood.error();
+    const Result<Understood> read = understand(source);
+    if (!read)
+        return read.error();
+    Understood understood = *read;
     Result<WeightMap> file = WeightMap::open(source.path);
     if (!file)
         return file.error();
-    const ModelConfig& config = understood->description.config;
+    settleDirection(understood, *file);
+    warnOfAssumed(understood, source.path.string());
+    const ModelConfig& config = understood.description.config;
     Result<ModelWeights> loaded =
-        loadFamily(*understood->family, config, std::make_shared<const WeightMap>(*std::move(file)));
+        loadFamily(*understood.family, config, std::make_shared<const WeightMap>(*std::move(file)));
     if (!loaded)
         return loaded.error();
     auto weights = std::make_shared<ModelWeights>(*std::move(loaded));
-    weights->setConfigText(understood->text);
-    for (const std::string& warning : understood->description.warnings)
+    weights->setConfigText(understood.text);
+    weights->setAssumed(understood.description.assumed);
+    for (const std::string& warning : understood.description.warnings)
         weights->addWarning(warning);
     logger().info("opened {} ({}, {} layers)", config.name, config.architecture, config.nLayers);
     return std::shared_ptr<const ModelWeights>(std::move(weights));

@@ -31,6 +31,7 @@ struct ModelDescription {
     ModelConfig config;
     std::vector<std::string> warnings; ///< Unknown keys, in one sentence.
     BiasPresence biases;
+    std::vector<AssumedKey> assumed = {}; ///< Keys that no file gives, with the values taken for them.
 };
 
 /// Where a model is and what the user said about it.

@@ -82,7 +82,7 @@ void addFunction(ordered_json& keys, const ModelConfig& config, bool isGrouped)
     keys["rmsnorm_uses_offset"] = config.rmsUsesOffset;
     keys["uses_rms_norm"] = config.norm == NormKind::Rms;
     keys["layer_norm_folding"] = false;
-    keys["attention_dir"] = "causal";
+    keys["attention_dir"] = config.bidirectional ? "bidirectional" : "causal";
     keys["attn_only"] = config.attentionOnly;
     keys["gated_mlp"] = config.gatedMlp;
     keys["parallel_attn_mlp"] = config.parallelBlocks;
@@ -194,8 +194,6 @@ std::string whyNotTransformerLens(const ModelConfig& config)
         what = "a mixture of experts";
     else if (config.qkvLimit > 0)
         what = "queries, keys and values that are cut off";
-    else if (config.bidirectional)
-        what = "attention to later positions";
     else if (config.positionsInQueriesAndKeys)
         what = "positions that only queries and keys read";
     else if (config.qkNorm == NormKind::LayerNorm || config.qkNormOverAllHeads)

@@ -154,6 +154,13 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     bool operator==(const ModelConfig&) const = default;
 };
 
+/// A config key that no file gives, with the value that is taken for it.
+struct AssumedKey {
+    std::string key, value;
+
+    bool operator==(const AssumedKey&) const = default;
+};
+
 /// Returns a sentence for each step between this model's scores or outputs and its bare matrix products; empty for most.
 std::vector<std::string> circuitNotes(const ModelConfig& config);
 

@@ -89,8 +89,8 @@ bool ConfigReader::isAbsent(std::string_view name) const
 
 std::optional<bool> ConfigReader::optionalFlag(std::string_view name)
 {
-    const bool value = flag({name}, false);
-    return isGiven(name) ? std::optional<bool>(value) : std::nullopt;
+    m_known.emplace(name);
+    return isGiven(name) ? std::optional<bool>(flag({name}, false)) : std::nullopt;
 }
 
 const json* ConfigReader::find(const Names& names, std::string_view& used)
@@ -118,7 +118,9 @@ int ConfigReader::size(const Names& names, std::optional<int> standard)
     std::string_view used;
     const json* value = find(names, used);
     if (!value) {
-        if (!standard)
+        if (standard)
+            assume(names[0], shownValue(*standard));
+        else
             m_missing.push_back("'" + std::string(names[0]) + "'");
         return standard.value_or(1);
     }
@@ -144,8 +146,10 @@ int ConfigReader::count(std::string_view name, int standard)
 {
     std::string_view used;
     const json* value = find({name}, used);
-    if (!value)
+    if (!value) {
+        assume(name, shownValue(standard));
         return standard;
+    }
     const std::optional<int> number = wholeNumberOf(*value);
     if (!number || *number < 0)
         wrongKind(used, *value, "a whole number from 0 on");
@@ -169,6 +173,8 @@ double ConfigReader::number(const Names& names, std::optional<double> standard)
     if (!value) {
         if (!standard)
             m_missing.push_back("'" + std::string(names[0]) + "'");
+        else if (!names.empty())
+            assume(names[0], shownValue(*standard));
         return standard.value_or(1);
     }
     const std::optional<double> number = numberOf(*value);
@@ -181,8 +187,10 @@ bool ConfigReader::flag(const Names& names, bool standard)
 {
     std::string_view used;
     const json* value = find(names, used);
-    if (!value)
+    if (!value) {
+        assume(names[0], shownValue(standard));
         return standard;
+    }
     const std::optional<bool> flag = flagOf(*value);
     if (!flag)
         wrongKind(used, *value, "true or false");
@@ -193,8 +201,11 @@ std::string ConfigReader::text(const Names& names, std::string_view standard)
 {
     std::string_view used;
     const json* value = find(names, used);
-    if (!value)
+    if (!value) {
+        if (!names.empty() && !standard.empty())
+            assume(names[0], std::string(standard));
         return std::string(standard);
+    }
     if (!value->is_string()) {
         wrongKind(used, *value, "a string");
         return std::string(standard);
@@ -238,6 +249,20 @@ void ConfigReader::ignore(std::span<const std::string_view> names)
     m_known.insert(names.begin(), names.end());
 }
 
+void ConfigReader::assume(std::string_view key, std::string value)
+{
+    for (AssumedKey& known : m_assumed)
+        if (known.key == key)
+            return void(known.value = std::move(value));
+    m_assumed.push_back({std::string(key), std::move(value)});
+}
+
+void ConfigReader::forget(const Names& keys)
+{
+    for (const std::string_view key : keys)
+        std::erase_if(m_assumed, [&](const AssumedKey& known) { return known.key == key; });
+}
+
 Activation ConfigReader::activation(const Names& names, std::string_view standard)
 {
     struct Row {
@@ -270,13 +295,14 @@ Activation ConfigReader::activation(const Names& names, std::string_view standar
 Result<std::vector<std::string>> ConfigReader::finish() const
 {
     const std::string file = "'" + m_file + "'";
-    if (!m_contradictions.empty())
-        return Error{ErrorCode::Corrupt, "In " + file + ", " + listed(m_contradictions, "; ") + "."};
+    // A missing key comes first: other values are compared with its placeholder.
     if (!m_missing.empty())
         return Error{ErrorCode::Corrupt,
                      "In " + file + (m_missing.size() == 1 ? " the key " : " the keys ") + listed(m_missing)
                          + (m_missing.size() == 1 ? " is" : " are") + " missing; give "
                          + (m_missing.size() == 1 ? "it" : "them") + " with --set KEY=VALUE."};
+    if (!m_contradictions.empty())
+        return Error{ErrorCode::Corrupt, "In " + file + ", " + listed(m_contradictions, "; ") + "."};
     if (!m_refusals.empty())
         return Error{ErrorCode::Unsupported,
                      "In " + file + ", " + listed(m_refusals)

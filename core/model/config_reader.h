@@ -65,6 +65,12 @@ public:
     void contradiction(std::string sentence); ///< A fault in the values themselves.
     void note(std::string sentence) { m_notes.push_back(std::move(sentence)); } ///< A warning.
     void ignore(std::span<const std::string_view> names); ///< Keys that cannot change the function.
+    /// Records a default that no getter knows of.
+    void assume(std::string_view key, std::string value);
+    /// Drops recorded defaults: of a part that the model lacks, or that the tensors themselves tell.
+    void forget(const Names& keys);
+    /// Returns the defaults that were taken for absent keys, in the order of reading.
+    const std::vector<AssumedKey>& assumed() const { return m_assumed; }
 
     /// The model's activation by its name in Hugging Face's and TransformerLens' tables.
     Activation activation(const Names& names, std::string_view standard);
@@ -84,6 +90,7 @@ private:
     std::vector<std::string> m_contradictions;
     std::vector<std::string> m_refusals;
     std::vector<std::string> m_notes;
+    std::vector<AssumedKey> m_assumed;
 };
 
 /// As a config.json writes it, with NaN and Infinity, and cut off where it is long.

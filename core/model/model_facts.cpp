@@ -79,6 +79,7 @@ Result<ModelFacts> modelFacts(const ModelSource& source, const Task& task)
         facts.parameters = facts.weights->parameterCount();
         facts.merges = *std::move(merges);
         facts.warnings = facts.weights->warnings();
+        facts.assumed = facts.weights->assumed();
     } else {
         Result<ModelDescription> read = readModelConfig(source);
         if (!read)
@@ -88,6 +89,7 @@ Result<ModelFacts> modelFacts(const ModelSource& source, const Task& task)
         facts.config = std::move(description.config);
         facts.merges = mergesOf(facts.config);
         facts.warnings = std::move(description.warnings);
+        facts.assumed = std::move(description.assumed);
     }
     facts.count = countWeights(facts.config);
     facts.flops = countFlops(facts.config);

@@ -20,6 +20,7 @@ struct ModelFacts {
     std::array<Merge, 3> merges;
     std::vector<std::string> notes; ///< circuitNotes
     std::vector<std::string> warnings;
+    std::vector<AssumedKey> assumed;             ///< Keys that no file gives, with the values taken for them.
     std::shared_ptr<const ModelWeights> weights; ///< Null on a folder with config.json alone.
 };
 

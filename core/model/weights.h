@@ -80,6 +80,10 @@ public:
     const std::vector<std::string>& warnings() const { return m_warnings; }
     void addWarning(std::string sentence) { m_warnings.push_back(std::move(sentence)); }
 
+    /// Keys that no file gives, with the values taken for them.
+    const std::vector<AssumedKey>& assumed() const { return m_assumed; }
+    void setAssumed(std::vector<AssumedKey> assumed) { m_assumed = std::move(assumed); }
+
     /// The same recipes under a config that the file corrected.
     ModelWeights withConfig(ModelConfig config) const;
 
@@ -132,6 +136,7 @@ private:
     std::map<Key, TensorView> m_views;
     EmbeddingNames m_embeddingNames;
     std::string m_configText;
+    std::vector<AssumedKey> m_assumed;
     std::vector<std::string> m_warnings;
 };
 

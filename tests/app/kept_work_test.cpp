@@ -76,7 +76,8 @@ class KeptWorkTest : public QObject {
     static void saveOpenedWithRelu(const QString& weights, const QString& file)
     {
         WindowDriver driver;
-        driver.workspace().opener()->openModel({weights.toStdString(), std::nullopt, {{"act_fn", "relu"}}});
+        driver.workspace().opener()->openModel(
+            {weights.toStdString(), std::nullopt, {{"act_fn", "relu"}, {"normalization_type", "null"}}});
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
         QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         driver.window.saveTo(file);
@@ -280,7 +281,7 @@ private slots:
         auto stored = readSession(file.toStdString(), {});
         QVERIFY(test::isOk(stored));
         Session session = std::move(stored).value();
-        QCOMPARE(session.overrides, std::vector<std::string>{"act_fn=relu"});
+        QCOMPARE(session.overrides, (std::vector<std::string>{"act_fn=relu", "normalization_type=null"}));
         session.overrides.clear(); // as in files of older versions
         QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
         WindowDriver driver;
@@ -288,6 +289,8 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<ConfigDialog*>(), patience);
         auto* dialog = driver.window.findChild<ConfigDialog*>();
         QTest::keyClicks(dialog->findChild<QLineEdit*>(QStringLiteral("act_fn")), QStringLiteral("relu"));
+        QTest::keyClicks(dialog->findChild<QLineEdit*>(QStringLiteral("normalization_type")),
+                         QStringLiteral("null"));
         dialog->accept();
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
         QVERIFY(!driver.workspace().session()->path().empty()); // the session, not the model alone

@@ -75,6 +75,10 @@ private slots:
                 open = button;
         QVERIFY(open && !open->isEnabled());
         QTest::keyClicks(answer, QStringLiteral("relu"));
+        QVERIFY(!open->isEnabled()); // No tensor tells folded norms from none.
+        auto* norms = dialog->findChild<QLineEdit*>(QStringLiteral("normalization_type"));
+        QVERIFY(norms && norms->placeholderText().contains(QStringLiteral("LNPre")));
+        QTest::keyClicks(norms, QStringLiteral("null"));
         QVERIFY(open->isEnabled());
         if (const QByteArray folder = qgetenv("HEADWISE_SCREENSHOTS"); !folder.isEmpty())
             dialog->grab().save(QString::fromLocal8Bit(folder) + QStringLiteral("/config-dialog.png"));
@@ -82,6 +86,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
         QCOMPARE(driver.workspace().model()->card().nHeads, 4);
         QCOMPARE(driver.workspace().model()->weights()->config().activation, Activation::Relu);
+        QCOMPARE(driver.workspace().model()->weights()->config().norm, NormKind::None);
     }
 
     void whatCannotBeOpenedIsSaidOnTheStartPage_data()

@@ -135,6 +135,7 @@ Model readTransformerLens(const Source& source)
                                 source.number("NTK_by_parts_high_freq_factor", 4),
                                 source.number("NTK_original_ctx_len", 8192));
     model.parallel = source.flag("parallel_attn_mlp");
+    model.bidirectional = source.text("attention_dir", "causal") == "bidirectional";
     model.normsSums = source.text("norm_placement", "pre") != "pre";
     model.scoreCap = std::max(0.0, source.number("attn_scores_soft_cap", 0));
     model.logitCap = std::max(0.0, source.number("output_logits_soft_cap", 0));

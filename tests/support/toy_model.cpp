@@ -147,7 +147,7 @@ QJsonObject transformerLensConfig(const ToyOptions& o)
                        {"d_vocab", o.dVocab},
                        {"n_ctx", o.nCtx},
                        {"eps", o.eps},
-                       {"attention_dir", "causal"},
+                       {"attention_dir", o.bidirectional ? "bidirectional" : "causal"},
                        {"positional_embedding_type", QString::fromStdString(o.positional)},
                        {"final_rms", o.finalRms},
                        {"rmsnorm_uses_offset", o.normOffset},

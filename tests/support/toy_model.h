@@ -43,6 +43,7 @@ struct ToyOptions {
     bool parallel = false;   ///< parallel_attn_mlp
     bool sharedNorm = false; ///< no ln2: a parallel block's MLP reads ln1
     bool attnOnly = false;
+    bool bidirectional = false;          ///< attention_dir, TransformerLens alone
     std::string positional = "standard"; ///< standard, rotary, none
     int rotaryDim = 0;                   ///< 0: d_head
     double rotaryBase = 10000;

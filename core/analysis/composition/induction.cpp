@@ -228,7 +228,8 @@ Result<ResultSet> runInduction(const AnalysisContext& context, const Task& task)
 
 std::string inductionNeedsTwoLayers(const ModelConfig& config, const AnalysisOptions&)
 {
-    return config.nLayers > 1 ? "" : "An induction circuit needs two layers, and this model has one.";
+    return config.nLayers > 1 ? whyNoCausalMask(config)
+                              : "An induction circuit needs two layers, and this model has one.";
 }
 
 AnalysisCost inductionCost(const ModelConfig& config, const AnalysisOptions& options)

@@ -172,7 +172,7 @@ Result<ResultSet> runPositionalCircuit(const AnalysisContext& context, const Tas
 std::string whyNotPositionalCircuit(const ModelConfig& config, const AnalysisOptions&)
 {
     return config.positional == Positional::Learned
-        ? ""
+        ? whyNoCausalMask(config)
         : "It needs learned positions; for rotary ones see the analysis 'rotary'.";
 }
 

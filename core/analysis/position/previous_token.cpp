@@ -167,7 +167,13 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
 
 std::string onlyLearned(const ModelConfig& config, const AnalysisOptions&)
 {
-    return config.positional == Positional::Learned ? "" : "The position kernel needs learned positions.";
+    return config.positional == Positional::Learned ? whyNoCausalMask(config)
+                                                    : "The position kernel needs learned positions.";
+}
+
+std::string onlyCausal(const ModelConfig& config, const AnalysisOptions&)
+{
+    return whyNoCausalMask(config);
 }
 
 const std::string positionKernelFolder = "analyses/position_kernel/";
@@ -382,7 +388,7 @@ Analysis previousTokenAnalysis()
             .formula = previousTokenFormula,
             .citation = "Kamoda et al. 2025, arXiv 2501.15754",
             .isDefault = true,
-            .whyNot = appliesAlways,
+            .whyNot = onlyCausal,
             .cost = previousTokenCost,
             .run = runPreviousToken,
             .arrays = previousTokenArrays(),

@@ -256,6 +256,8 @@ std::string whyNotSixTerms(const ModelConfig& config, const AnalysisOptions& opt
         return "The scores of this model go through a soft cap, so they are no sum of terms.";
     if (config.qkNorm != NormKind::None || config.qkvLimit > 0)
         return "Queries and keys of this model are normalised or cut off, so its scores are no sum of terms.";
+    if (std::string reason = whyNoCausalMask(config); !reason.empty())
+        return reason;
     return whyNoHeadOfLayer0(options);
 }
 

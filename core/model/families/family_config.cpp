@@ -168,6 +168,7 @@ void readFamilyWindows(const Family& family, const json& own, FamilyReading& rea
         return;
     const int standard = reader.isAbsent("sliding_window") ? rule.absent : rule.null;
     const int window = reader.optionalSize({"sliding_window"}).value_or(standard);
+    const bool isAssumed = reader.isAbsent("sliding_window") && window > 0;
     const int first = rule.firstKey.empty() ? 0 : reader.count(rule.firstKey, 28);
     const int pattern = rule.patternKeys.empty() ? rule.pattern : reader.size(rule.patternKeys, rule.pattern);
     std::vector<bool> slides = rule.listed ? readSlidingLayers(reading) : std::vector<bool>();
@@ -180,6 +181,8 @@ void readFamilyWindows(const Family& family, const json& own, FamilyReading& rea
     }
     if (rule.switchKey.empty() || reader.flag({rule.switchKey}, false))
         c.windows = windowsOf(slides, window);
+    if (isAssumed && !c.windows.empty())
+        reader.assume("sliding_window", std::to_string(window));
     if (!family.positions.apartWhereSliding)
         return;
     const std::string_view baseKey = family.positions.slidingBaseKey;
@@ -224,6 +227,16 @@ void readOtherKeys(const Family& family, FamilyReading& reading)
 
 } // namespace
 
+void readDirection(ModelConfig& config, ConfigReader& reader)
+{
+    if (!reader.isGiven("attention_dir"))
+        return;
+    const std::string direction = reader.text({"attention_dir"}, "");
+    if (direction != "causal" && direction != "bidirectional")
+        reader.refuse("attention_dir", "causal or bidirectional");
+    config.bidirectional = direction == "bidirectional";
+}
+
 std::size_t believedLayers(const ModelConfig& config)
 {
     return static_cast<std::size_t>(std::min(config.nLayers, mostLayers));
@@ -260,6 +273,7 @@ Result<ModelDescription> readFamilyConfig(const Family& family, const json& oute
     if (family.code.read)
         family.code.read(reading);
     readFamilyWindows(family, own, reading);
+    readDirection(c, reader);
     description.biases.oneNorm = family.norms.oneIfParallel && c.parallelBlocks && !reading.hasSecondNorm;
     if (family.hasTextConfig && outer.contains("text_config"))
         reader.note("Only the language model of this multimodal one is read.");
@@ -267,6 +281,7 @@ Result<ModelDescription> readFamilyConfig(const Family& family, const json& oute
     if (!warnings)
         return warnings.error();
     description.warnings = *std::move(warnings);
+    description.assumed = reader.assumed();
     return description;
 }
 

@@ -9,6 +9,9 @@ namespace headwise {
 /// n_layers, for allocations made before the sizes are checked.
 std::size_t believedLayers(const ModelConfig& config);
 
+/// Reads attention_dir, TransformerLens' key that every family understands: causal or bidirectional.
+void readDirection(ModelConfig& config, ConfigReader& reader);
+
 /// [n_layers]: `window` where a layer slides, else 0; empty if none does.
 std::vector<int> windowsOf(const std::vector<bool>& slides, int window);
 

@@ -1,5 +1,8 @@
 #include "core/model/families/inferred_config.h"
 
+#include "core/model/config_reader.h"
+#include "core/model/families/stored_mask.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -106,7 +109,8 @@ InferredConfig inferMinGpt(const WeightMap& file)
     return {values.dump(), {"n_head"}};
 }
 
-/// Norms with a bias are LayerNorms, with a weight alone RMSNorms, without either LayerNorms that were folded.
+/// Norms with a bias are LayerNorms, with a weight alone RMSNorms. Empty without either: the model has no norms, or those of
+/// either kind were folded.
 std::string normalizationOf(const WeightMap& file)
 {
     for (const char* name : {"blocks.0.ln1", "ln_final"}) {
@@ -115,7 +119,35 @@ std::string normalizationOf(const WeightMap& file)
         if (isStored(file, std::string(name) + ".w"))
             return "RMS";
     }
-    return "LNPre";
+    return {};
+}
+
+/// Adds the windows that the stored masks have, as TransformerLens does for GPT-Neo. Windows of several sizes have no key.
+void addWindows(const WeightMap& file, json& values)
+{
+    int window = 0;
+    json types = json::array();
+    for (int layer = 0; layer < values["n_layers"].get<int>(); ++layer) {
+        const auto mask = storedMask(file, "blocks." + std::to_string(layer) + ".attn.mask");
+        const bool isLocal = mask && mask->kind == StoredMask::Kind::Window;
+        types.push_back(isLocal ? "local" : "global");
+        window = isLocal ? mask->window : window;
+    }
+    if (window > 0)
+        values.update({{"use_local_attn", true}, {"window_size", window}, {"attn_types", types}});
+}
+
+/// Adds the direction of attention where the stored masks tell it, and asks for it where they are of no known kind.
+void addDirection(const WeightMap& file, InferredConfig& inferred)
+{
+    const StoredDirection direction = storedDirection(file);
+    if (direction == StoredDirection::Unclear)
+        inferred.unknown.emplace_back("attention_dir");
+    if (direction != StoredDirection::Bidirectional)
+        return;
+    json values = json::parse(inferred.text);
+    values["attention_dir"] = "bidirectional";
+    inferred.text = values.dump();
 }
 
 InferredConfig inferTransformerLens(const WeightMap& file)
@@ -134,9 +166,12 @@ InferredConfig inferTransformerLens(const WeightMap& file)
                    {"n_heads", queries[0]},
                    {"d_head", queries[2]},
                    {"d_vocab", embedding[0]},
-                   {"normalization_type", normalizationOf(file)},
                    {"attn_only", inside.empty()},
                    {"gated_mlp", isStored(file, "blocks.0.mlp.W_gate")}};
+    if (const std::string normalization = normalizationOf(file); !normalization.empty())
+        values["normalization_type"] = normalization;
+    else
+        inferred.unknown.emplace_back("normalization_type");
     if (output.size() == 2)
         values["d_vocab_out"] = output[1];
     if (grouped.size() == 3)
@@ -156,13 +191,12 @@ InferredConfig inferTransformerLens(const WeightMap& file)
         inferred.unknown.emplace_back("n_ctx");
         inferred.unknown.emplace_back("positional_embedding_type");
     }
+    addWindows(file, values);
     inferred.text = values.dump();
     return inferred;
 }
 
-} // namespace
-
-InferredConfig inferConfig(const WeightMap& file)
+InferredConfig inferByNames(const WeightMap& file)
 {
     for (const char* prefix : {"transformer.", ""})
         for (const auto infer : {inferNanoGpt, inferGpt2})
@@ -173,6 +207,57 @@ InferredConfig inferConfig(const WeightMap& file)
     if (InferredConfig inferred = inferMinGpt(file); !inferred.text.empty())
         return inferred;
     return inferTransformerLens(file);
+}
+
+/// The tensors whose shapes tell the sizes of a kind of state dict; the first also tells its kind.
+struct Naming {
+    std::string_view kind;
+    Names prefixes, tensors;
+};
+
+constexpr Naming namings[] = {
+    {"GPT-2 and nanoGPT",
+     {"transformer.", ""},
+     {"h.0.attn.c_attn.weight", "wte.weight", "wpe.weight", "h.0.mlp.c_fc.weight"}},
+    {"Llama",
+     {""},
+     {"model.layers.0.self_attn.q_proj.weight", "model.embed_tokens.weight",
+      "model.layers.0.mlp.gate_proj.weight"}},
+    {"minGPT", {""}, {"blocks.0.attn.query.weight", "tok_emb.weight", "pos_emb", "blocks.0.mlp.0.weight"}},
+    {"TransformerLens", {""}, {"blocks.0.attn.W_Q", "embed.W_E"}},
+};
+
+} // namespace
+
+InferredConfig inferConfig(const WeightMap& file)
+{
+    InferredConfig inferred = inferByNames(file);
+    if (!inferred.text.empty())
+        addDirection(file, inferred);
+    return inferred;
+}
+
+std::string recognisedNames(const WeightMap& file)
+{
+    for (const Naming& naming : namings)
+        for (const std::string_view prefix : naming.prefixes) {
+            std::vector<std::string> missing;
+            for (const std::string_view name : naming.tensors)
+                if (const std::string whole = std::string(prefix) + std::string(name); !isStored(file, whole))
+                    missing.push_back("'" + whole + "'");
+            if (missing.size() == naming.tensors.size())
+                continue;
+            const std::string named = "its tensors are named as in " + std::string(naming.kind);
+            return missing.empty()
+                ? named
+                : named + ", but " + listed(missing) + (missing.size() == 1 ? " is missing" : " are missing");
+        }
+    const auto& tensors = file.tensors();
+    if (tensors.empty())
+        return "it holds no tensors";
+    return "its " + std::to_string(tensors.size()) + " tensors, such as '" + tensors.front().name + "' "
+        + shapeText(tensors.front().shape)
+        + ", have names that tell no architecture (`info --tensors` shows all of them)";
 }
 
 } // namespace headwise

@@ -17,4 +17,7 @@ struct InferredConfig {
 /// are those of several families.
 InferredConfig inferConfig(const WeightMap& file);
 
+/// Says in half a sentence which names a file's tensors have, and which tensors of their kind are missing.
+std::string recognisedNames(const WeightMap& file);
+
 } // namespace headwise

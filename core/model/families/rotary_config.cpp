@@ -179,6 +179,10 @@ Rotary readRotary(ModelConfig& config, const json& file, ConfigReader& reader, c
         RopeObject object(value, name, reader);
         rotary.base = object.number("rope_theta", rotary.base);
         part = object.number("partial_rotary_factor", part);
+        if (object.has("rope_theta"))
+            reader.forget({"rope_theta"});
+        if (object.has("partial_rotary_factor"))
+            reader.forget({"partial_rotary_factor"});
         scaled = name;
         if (std::any_of(value.begin(), value.end(), [](const json& entry) { return entry.is_object(); }))
             reader.refuse(name, "one rotary embedding for all layers only");
@@ -187,8 +191,10 @@ Rotary readRotary(ModelConfig& config, const json& file, ConfigReader& reader, c
         reader.contradiction("the rotated part of a head is " + std::to_string(part)
                              + ", expected more than 0 and at most 1");
     rotary.dim = static_cast<int>(config.dHead * std::clamp(part, 0.0, 1.0));
-    if (scaled.empty())
+    if (scaled.empty()) {
+        reader.assume("rope_scaling", "null");
         return rotary;
+    }
     RopeObject object(*file.find(scaled), scaled, reader);
     rotary.scaling = readScaling(config, rotary.dim, object, context, reader);
     return rotary;

@@ -53,6 +53,12 @@ void readNorms(ModelConfig& c, const json& config, ConfigReader& reader)
     c.finalNorm = finalRms && c.norm != NormKind::None ? NormKind::Rms : c.norm;
     c.rmsUsesOffset = reader.flag({"rmsnorm_uses_offset"}, false);
     c.normEps = reader.number({"eps"}, 1e-5);
+    if (c.norm == NormKind::None)
+        reader.forget({"eps"});
+    if (c.norm == NormKind::None || c.normHasParameters)
+        reader.forget({"final_rms"}); // the tensors tell
+    if (c.norm != NormKind::Rms)
+        reader.forget({"rmsnorm_uses_offset"});
 }
 
 void readPositions(ModelConfig& c, ConfigReader& reader)
@@ -86,8 +92,13 @@ void readPositions(ModelConfig& c, ConfigReader& reader)
                                 .divisors = {}};
     if (isScaled)
         c.rotary.scaling = scaling;
-    if (c.positional != Positional::Rotary)
-        c.rotary = {};
+    else
+        reader.forget({"NTK_by_parts_factor", "NTK_by_parts_low_freq_factor", "NTK_by_parts_high_freq_factor",
+                       "NTK_original_ctx_len"});
+    if (c.positional == Positional::Rotary)
+        return;
+    c.rotary = {};
+    reader.forget({"rotary_base", "rotary_adjacent_pairs", "use_NTK_by_parts_rope"});
 }
 
 /// attn_types names the layers that look back no further than window_size.
@@ -127,6 +138,8 @@ void readScores(ModelConfig& c, ConfigReader& reader)
         reader.refuse("norm_placement", "pre, post or both");
     c.hasSumNorms = placement != "pre";
     c.hasPreNorms = placement != "post";
+    if (c.norm == NormKind::None || c.normHasParameters)
+        reader.forget({"norm_placement", "use_normalization_before_and_after"}); // the tensors tell
     c.attentionSoftCap = std::max(0.0, reader.number({"attn_scores_soft_cap"}, 0));
     c.outputSoftCap = std::max(0.0, reader.number({"output_logits_soft_cap"}, 0));
 }
@@ -137,10 +150,16 @@ void readMlp(ModelConfig& c, ConfigReader& reader)
                parallel = reader.flag({"parallel_attn_mlp"}, false);
     c.gatedMlp = gated && !c.attentionOnly;
     c.parallelBlocks = parallel && !c.attentionOnly;
-    if (c.attentionOnly)
+    reader.forget({"gated_mlp"}); // its matrix tells
+    if (c.attentionOnly) {
         reader.ignore(Names{"act_fn"});
-    else
+        reader.forget({"parallel_attn_mlp"});
+    } else {
         c.activation = reader.activation({"act_fn"}, "relu");
+        if (!reader.isGiven("act_fn"))
+            reader.note(
+                "The activation is taken as relu, which the config does not say; --set act_fn=gelu_new changes it.");
+    }
     if (c.activation == Activation::SoluLn && c.gatedMlp)
         reader.refuse("act_fn", "not in a gated MLP");
 }
@@ -174,7 +193,6 @@ void readTheRest(ConfigReader& reader)
 {
     for (const std::string_view off : {"post_embedding_ln", "use_yarn_rope", "load_in_4bit", "load_in_8bit"})
         reader.onlySupports(off, {"false"});
-    reader.onlySupports("attention_dir", {"\"causal\""});
     reader.onlySupports("num_experts", {"0"});
     reader.onlySupports("rotary_base_local", {});
     reader.onlySupports("rotary_scaling_factor", {"1"});
@@ -216,14 +234,18 @@ Result<ModelDescription> readTransformerLens(const json& config, std::string_vie
     readMlp(c, reader);
     c.tiedEmbeddings = reader.flag({"tie_word_embeddings"}, false);
     c.bosTokenId = reader.optionalId({"bos_token_id"});
+    reader.forget({"tie_word_embeddings", "attn_only", "use_qk_norm"}); // the tensors tell
+    readDirection(c, reader);
     readTransformerLensWindows(c, config, reader);
     readSkipless(c, reader);
     readTheRest(reader);
     Result<std::vector<std::string>> warnings = reader.finish();
     if (!warnings)
         return warnings.error();
-    return ModelDescription{
-        std::move(c), *std::move(warnings), {.attention = true, .mlp = true, .unembed = true, .gate = false}};
+    return ModelDescription{std::move(c),
+                            *std::move(warnings),
+                            {.attention = true, .mlp = true, .unembed = true, .gate = false},
+                            reader.assumed()};
 }
 
 namespace {

@@ -46,11 +46,15 @@ private slots:
         const auto classes = test::toyClasses();
         for (int i = 0; i < static_cast<int>(classes.size()); ++i)
             QTest::newRow(classes[static_cast<std::size_t>(i)].first) << i;
+        QTest::newRow("bidirectional") << -1;
     }
     void whatIsWrittenHasTheFunctionOfTheOriginal()
     {
         QFETCH(int, index);
-        const test::ToyModel toy = write(test::toyClasses()[static_cast<std::size_t>(index)].second);
+        test::ToyOptions bidirectional;
+        bidirectional.bidirectional = true;
+        const test::ToyModel toy =
+            write(index < 0 ? bidirectional : test::toyClasses()[static_cast<std::size_t>(index)].second);
         const auto model = test::loaded(toy.folder);
         const double tolerance = toy.options.float64 ? 1e-10 : 1e-4;
         ProcessingWish refactoring;

@@ -40,6 +40,58 @@ private slots:
         QCOMPARE(c.positional, Positional::Learned);
         QCOMPARE(normalizationName(c), std::string_view("LN"));
         QCOMPARE(description->warnings, std::vector<std::string>());
+        QCOMPARE(description->assumed.front(), (AssumedKey{"attention_dir", "causal"}));
+    }
+
+    void readsTheDirectionOfAttentionInEveryFamily()
+    {
+        write(minimalTransformerLens);
+        QVERIFY(!read()->config.bidirectional);
+        QVERIFY(read({{"attention_dir", "bidirectional"}})->config.bidirectional);
+        write(R"({"model_type": "gpt2"})");
+        QVERIFY(!read()->config.bidirectional);
+        QVERIFY(read({{"attention_dir", "bidirectional"}})->config.bidirectional);
+        write(R"({"model_type": "bert"})");
+        QVERIFY(read()->config.bidirectional);
+        QVERIFY(!read({{"attention_dir", "causal"}})->config.bidirectional);
+    }
+
+    void listsTheDefaultsThatChangeTheFunction()
+    {
+        const auto assumed = [&](const std::string& key) {
+            for (const AssumedKey& one : read()->assumed)
+                if (one.key == key)
+                    return one.value;
+            return std::string();
+        };
+        write(minimalTransformerLens);
+        QCOMPARE(assumed("normalization_type"), std::string("LN"));
+        QCOMPARE(assumed("eps"), std::string("1e-05"));
+        QCOMPARE(assumed("parallel_attn_mlp"), std::string("false"));
+        QCOMPARE(assumed("rotary_base"), std::string()); // of positions that the model does not have
+        QCOMPARE(assumed("act_fn"), std::string()); // given
+        write(R"({"model_type": "mistral"})");
+        QCOMPARE(assumed("sliding_window"), std::string("4096"));
+        QCOMPARE(assumed("rope_theta"), std::string("10000.0"));
+        QCOMPARE(assumed("rope_scaling"), std::string("null"));
+        QCOMPARE(assumed("hidden_activation"), std::string("silu"));
+    }
+
+    void saysThatAnActivationIsAssumed()
+    {
+        write(R"({"n_layers": 2, "d_model": 12, "n_heads": 3, "d_head": 5, "n_ctx": 7, "d_vocab": 11})");
+        const auto description = read();
+        QVERIFY(test::isOk(description));
+        QCOMPARE(description->warnings.size(), std::size_t{1});
+        QVERIFY(description->warnings.front().find("--set act_fn=") != std::string::npos);
+    }
+
+    /// Sizes are compared with the placeholders of missing ones.
+    void aMissingSizeIsNamedBeforeWhatFollowsFromIt()
+    {
+        write(R"({"model_type": "nanogpt", "n_head": 4})");
+        QVERIFY(test::failsWith(read(), ErrorCode::Corrupt, "'n_embd'"));
+        QVERIFY(read().error().message.find("do not split") == std::string::npos);
     }
 
     void readsEveryKeyOfTransformerLensThatItSupports()
@@ -110,7 +162,8 @@ private slots:
         row("tl", "use_normalization_before_and_after", "true");
         row("tl", "post_embedding_ln", "true");
         row("tl", "num_experts", "8");
-        row("tl", "attention_dir", "\"bidirectional\"");
+        row("tl", "attention_dir", "\"backwards\"");
+        row("gpt2", "attention_dir", "\"backwards\"");
         row("tl", "use_yarn_rope", "true");
         row("tl", "rotary_scaling_factor", "8.0");
         row("tl", "rotary_base_local", "10000");

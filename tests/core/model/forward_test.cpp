@@ -188,6 +188,18 @@ private slots:
                                 "18 tokens"));
     }
 
+    void doesNotContinueATextWithoutACausalMask()
+    {
+        const QTemporaryDir folder;
+        test::ToyOptions options;
+        options.bidirectional = true;
+        const auto weights =
+            test::raw(test::loaded(test::writeToyModel(folder.path().toStdString(), options).folder));
+        QVERIFY(test::isOk(forward<float>(weights, std::vector<int>{1, 2}, Task{})));
+        QVERIFY(test::failsWith(greedyDecode<float>(weights, {1}, 2, Task{}), ErrorCode::InvalidArgument,
+                                "attention_dir"));
+    }
+
     void stopsWhenItIsTold()
     {
         const QTemporaryDir folder;

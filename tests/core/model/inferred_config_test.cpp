@@ -8,6 +8,9 @@
 #include <QJsonObject>
 #include <QTemporaryDir>
 
+#include <algorithm>
+#include <functional>
+
 using namespace headwise;
 
 namespace {
@@ -108,8 +111,13 @@ private slots:
         const auto folder = test::writeToyModel(root() / "with", options).folder;
         const auto expected = test::matrixOf(test::referenceForward(folder, inferredPrompt).logits);
         const auto bare = withoutConfig(folder);
-        QVERIFY(test::failsWith(open(bare), ErrorCode::NotFound, "--set act_fn=…"));
-        const auto weights = open(bare, {{"act_fn", "gelu_new"}});
+        const bool isFolded = normalization == QStringLiteral("LNPre");
+        QVERIFY(test::failsWith(open(bare), ErrorCode::NotFound,
+                                isFolded ? "--set normalization_type=…,act_fn=…" : "--set act_fn=…"));
+        std::map<std::string, std::string> said{{"act_fn", "gelu_new"}};
+        if (isFolded)
+            said["normalization_type"] = "LNPre";
+        const auto weights = open(bare, said);
         QVERIFY(test::isOk(weights));
         const auto run = test::ran<double>(test::raw(*weights), inferredPrompt);
         QCOMPARE_LT((run.logits - expected).cwiseAbs().maxCoeff(), 1e-10);
@@ -124,6 +132,103 @@ private slots:
         QVERIFY(test::isOk(weights));
         QVERIFY((*weights)->config().attentionOnly);
         QCOMPARE((*weights)->config().nCtx, 17);
+    }
+
+    /// The sums of a model of modular addition: its state dict has no norms, and nothing but its author says so.
+    void normsThatNoTensorTellsAreAskedFor()
+    {
+        const std::filesystem::path bare = root() / "bare.pt";
+        std::filesystem::copy_file(HEADWISE_TEST_DATA "/models/modadd-1l/modadd_seed0.pt", bare);
+        QVERIFY(test::failsWith(open(bare, {{"act_fn", "relu"}}), ErrorCode::NotFound,
+                                "--set normalization_type=… (normalization_type: null"));
+        const auto weights = open(bare, {{"act_fn", "relu"}, {"normalization_type", "null"}});
+        QVERIFY(test::isOk(weights));
+        ModelConfig expected = openedWithItsConfig()->config();
+        expected.name = (*weights)->config().name;
+        QVERIFY((*weights)->config() == expected);
+        const ProcessedWeights processed = test::processed(*weights);
+        for (int pair = 0; pair < 60; ++pair) {
+            const int a = pair * 37 % 113, b = pair * 59 % 113;
+            const Matrix<double> logits = test::ran<double>(processed, {a, b, 113}).logits;
+            Eigen::Index sum = 0;
+            logits.row(2).maxCoeff(&sum);
+            QCOMPARE(sum, (a + b) % 113);
+        }
+    }
+
+    void whatNoFileSaysIsListed()
+    {
+        test::ToyOptions options;
+        options.attnOnly = true;
+        const auto weights = open(withoutConfig(test::writeToyModel(root() / "with", options).folder));
+        QVERIFY(test::isOk(weights));
+        QVERIFY(speaksOf(**weights, "attention_dir=causal"));
+        QVERIFY(speaksOf(**weights, "eps=1e-05"));
+        QVERIFY(speaksOf(**weights, "scale_attn_by_inverse_layer_idx=false"));
+    }
+
+    void aMaskThatHidesNothingMakesAModelBidirectional_data()
+    {
+        QTest::addColumn<bool>("attnOnly");
+        QTest::newRow("attention only") << true;
+        QTest::newRow("with MLPs") << false;
+    }
+    void aMaskThatHidesNothingMakesAModelBidirectional()
+    {
+        QFETCH(bool, attnOnly);
+        test::ToyOptions options;
+        options.attnOnly = attnOnly;
+        options.bidirectional = true;
+        options.float64 = true;
+        const auto folder = test::writeToyModel(root() / "with", options).folder;
+        const auto expected = test::matrixOf(test::referenceForward(folder, inferredPrompt).logits);
+        std::map<std::string, std::string> said;
+        if (!attnOnly)
+            said["act_fn"] = "gelu_new";
+        const auto masked = withMasks(folder, [](int, int) { return 1.0; });
+        const auto weights = open(masked, said);
+        QVERIFY(test::isOk(weights));
+        QVERIFY((*weights)->config().bidirectional);
+        QVERIFY(!speaksOf(**weights, "attention_dir"));
+        const auto run = test::ran<double>(test::raw(*weights), inferredPrompt);
+        QCOMPARE_LT((run.logits - expected).cwiseAbs().maxCoeff(), 1e-10);
+        said["attention_dir"] = "bidirectional";
+        QVERIFY((*open(withoutConfig(folder), said))->config().bidirectional);
+    }
+
+    void aCausalMaskTellsTheWindowAndAnotherMaskIsAskedAbout()
+    {
+        test::ToyOptions options;
+        options.attnOnly = true;
+        const auto folder = test::writeToyModel(root() / "with", options).folder;
+        const auto causal = open(withMasks(folder, [](int i, int j) { return j <= i ? 1.0 : 0.0; }));
+        QVERIFY(test::isOk(causal));
+        QVERIFY(!(*causal)->config().bidirectional && (*causal)->config().windows.empty());
+        QVERIFY(speaksOf(**causal, "attention_dir=causal")); // TransformerLens stores it either way
+        const auto local =
+            open(withMasks(folder, [](int i, int j) { return j <= i && i - j < 4 ? 1.0 : 0.0; }));
+        QVERIFY(test::isOk(local));
+        QCOMPARE((*local)->config().windows, (std::vector<int>{4, 4}));
+        const auto prefix = withMasks(folder, [](int i, int j) { return j <= i || j < 3 ? 1.0 : 0.0; });
+        QVERIFY(test::failsWith(open(prefix), ErrorCode::NotFound, "--set attention_dir=…"));
+        QVERIFY(test::isOk(open(prefix, {{"attention_dir", "causal"}})));
+    }
+
+    void whatIsRecognisedAndWhatIsMissingIsSaid()
+    {
+        const auto folder = test::writeFamily(root() / "with", test::familyModel("nanogpt"));
+        auto tensors = test::readStoredTensors(folder);
+        tensors.erase("transformer.wpe.weight");
+        const std::filesystem::path file = root() / "part.safetensors";
+        test::writeSafetensors(file, tensors, false);
+        QVERIFY(test::failsWith(open(file), ErrorCode::NotFound,
+                                "named as in GPT-2 and nanoGPT, but 'transformer.wpe.weight' is missing"));
+        const auto said = open(file, {{"model_type", "nanogpt"}, {"n_head", "3"}});
+        QVERIFY(test::failsWith(said, ErrorCode::Corrupt, "'n_embd'"));
+        QVERIFY(test::failsWith(said, ErrorCode::Corrupt, "'transformer.wpe.weight' is missing"));
+        const std::filesystem::path strange = root() / "strange.safetensors";
+        test::writeSafetensors(strange, {{"first.of.all", {{2, 3}, {1, 2, 3, 4, 5, 6}}}}, false);
+        QVERIFY(test::failsWith(open(strange), ErrorCode::NotFound, "'first.of.all' [2, 3]"));
     }
 
     void positionsThatNoTensorTellsAreAskedFor()
@@ -143,6 +248,31 @@ private:
         std::filesystem::create_directories(root() / "bare");
         std::filesystem::copy_file(folder / "model.safetensors", root() / "bare" / "model.safetensors");
         return root() / "bare" / "model.safetensors";
+    }
+    /// The same with a mask [n_ctx, n_ctx] in each of two layers.
+    std::filesystem::path withMasks(const std::filesystem::path& folder,
+                                    const std::function<double(int query, int key)>& entry) const
+    {
+        constexpr int n = 17;
+        test::StoredTensor mask{{n, n}, {}};
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < n; ++j)
+                mask.values.push_back(entry(i, j));
+        auto tensors = test::readStoredTensors(folder);
+        tensors["blocks.0.attn.mask"] = tensors["blocks.1.attn.mask"] = mask;
+        const std::filesystem::path file = root() / "masked.safetensors";
+        test::writeSafetensors(file, tensors, true);
+        return file;
+    }
+    static bool speaksOf(const ModelWeights& weights, std::string_view words)
+    {
+        return std::ranges::any_of(weights.warnings(), [&](const std::string& sentence) {
+            return sentence.find(words) != std::string::npos;
+        });
+    }
+    static std::shared_ptr<const ModelWeights> openedWithItsConfig()
+    {
+        return *loadModel({HEADWISE_TEST_DATA "/models/modadd-1l", {}, {}}, Task{});
     }
     static Result<std::shared_ptr<const ModelWeights>>
     open(const std::filesystem::path& path, const std::map<std::string, std::string>& overrides = {})

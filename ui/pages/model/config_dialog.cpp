@@ -16,16 +16,22 @@ namespace headwise::ui {
 
 namespace {
 
-/// Returns an example value for such a key.
-QString example(const QString& key)
+/// Returns the choices for such a key, or an example.
+QString hint(const QString& key)
 {
+    static const QHash<QString, QString> choices{
+        {QStringLiteral("normalization_type"),
+         ConfigDialog::tr("null: no norms; LNPre, RMSPre: they were folded")},
+        {QStringLiteral("attention_dir"), ConfigDialog::tr("causal or bidirectional")}};
     static const QHash<QString, QString> examples{
         {QStringLiteral("act_fn"), QStringLiteral("gelu_new")},
         {QStringLiteral("n_ctx"), QStringLiteral("1024")},
         {QStringLiteral("n_head"), QStringLiteral("12")},
         {QStringLiteral("n_heads"), QStringLiteral("12")},
         {QStringLiteral("positional_embedding_type"), QStringLiteral("rotary")}};
-    return examples.value(key);
+    if (choices.contains(key))
+        return choices.value(key);
+    return examples.contains(key) ? ConfigDialog::tr("for example %1").arg(examples.value(key)) : QString();
 }
 
 } // namespace
@@ -52,8 +58,7 @@ ConfigDialog::ConfigDialog(const ModelSource& source, const QStringList& keys, c
         auto* answer = new QLineEdit(this);
         answer->setObjectName(key);
         answer->setAccessibleName(key);
-        if (const QString shown = example(key); !shown.isEmpty())
-            answer->setPlaceholderText(tr("for example %1").arg(shown));
+        answer->setPlaceholderText(hint(key));
         if (const auto said = source.overrides.find(key.toStdString()); said != source.overrides.end())
             answer->setText(text(said->second));
         connect(answer, &QLineEdit::textChanged, this, &ConfigDialog::updateState);

@@ -281,6 +281,20 @@ private slots:
         QCOMPARE(positions[127], 127);
     }
 
+    void whatNeedsACausalMaskIsRefusedByNameWithoutOne()
+    {
+        test::ToyOptions toy;
+        toy.bidirectional = true;
+        const Circuits circuits = test::toyCircuits(toy);
+        for (const char* id :
+             {"previous_token", "position_kernel", "positional_circuit", "six_terms", "induction"}) {
+            const Analysis* analysis = findAnalysis(id);
+            QVERIFY2(analysis->whyNot(circuits.config(), {}).find("causal mask") != std::string::npos, id);
+            QVERIFY2(analysis->whyNot(test::toyCircuits({}).config(), {}).empty(), id);
+        }
+        QVERIFY(findAnalysis("spectra")->whyNot(circuits.config(), {}).empty());
+    }
+
     void otherPositionsAreLeftOutAndHeadsNotAskedForAreEmpty()
     {
         const auto reason = [](const ModelConfig& config) {
