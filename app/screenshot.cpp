@@ -27,11 +27,12 @@ Screenshot::Screenshot(MainWindow* window, const QString& file)
         printError(message.toStdString());
         QCoreApplication::exit(exitCode(ErrorCode::NotFound));
     });
-    connect(window->workspace()->opener(), &ui::Opener::configMissing, this,
-            [](const ModelSource&, const QStringList&, const QString& message) {
-                printError(message.toStdString());
-                QCoreApplication::exit(exitCode(ErrorCode::NotFound));
-            });
+    for (const auto question : {&ui::Opener::configMissing, &ui::Opener::tensorsUnknown})
+        connect(window->workspace()->opener(), question, this,
+                [](const ModelSource&, const QStringList&, const QString& message) {
+                    printError(message.toStdString());
+                    QCoreApplication::exit(exitCode(ErrorCode::NotFound));
+                });
     connect(&m_timer, &QTimer::timeout, this, &Screenshot::look);
     m_timer.start(interval);
 }

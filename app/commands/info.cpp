@@ -32,7 +32,8 @@ constexpr std::string_view infoFooter =
     "file and prints for each tensor its name as stored, dtype, shape, bytes, smallest and largest number, mean,\n"
     "standard deviation (divisor: the count; all four over the finite numbers) and how many are NaN or infinite;\n"
     "with --json also how many are zero and a histogram of 64 equal bins from min to max, the norms' factors,\n"
-    "what the family's circuits leave out, and the load report.\n"
+    "what the family's circuits leave out, and the load report. Where no model can be opened, for want of a config or\n"
+    "because of other tensors, --tensors lists the file all the same, and says why.\n"
     "Without it only the files' headers are read, and the matrices whose condition numbers the merges need.\n"
     "Load report: which tensors are used or ignored and why, and what the config says against the tensors.";
 
@@ -203,12 +204,33 @@ void printCard(const ModelFacts& facts)
         std::cout << "  " << warning << '\n';
 }
 
+/// Lists the tensors of a file of which no model can be opened, and says why not.
+Result<int> tensorsAlone(const InfoOptions& options, const Error& why, const Task& task)
+{
+    const Result<WeightMap> file = WeightMap::open(options.model->path, ForeignFiles::Shown);
+    if (!file || why.code == ErrorCode::Cancelled || why.code == ErrorCode::OutOfMemory)
+        return why;
+    const Result<StatisticsOfAll> statistics =
+        checkedAnswer(statisticsOfAll(*file, options.json ? histogramBins : 0, task), *file);
+    if (!statistics)
+        return statistics.error();
+    if (options.json) {
+        printJson({{"warnings", {why.message}}, {"tensors", tensorsJson(*file, nullptr, *statistics)}});
+        return 0;
+    }
+    printWarnings({why.message});
+    printTensors(*file, *statistics);
+    return 0;
+}
+
 Result<int> info(const InfoOptions& options, const Task& task)
 {
     const Result<ModelSource> source = options.model->source();
     if (!source)
         return source.error();
     const Result<ModelFacts> facts = modelFacts(*source, task);
+    if (!facts && options.tensors)
+        return tensorsAlone(options, facts.error(), task);
     if (!facts)
         return facts.error();
     if (options.tensors && !facts->weights)
@@ -230,8 +252,12 @@ Result<int> info(const InfoOptions& options, const Task& task)
         ordered_json json = jsonOf(*facts);
         if (options.tensors) {
             json["circuit_notes"] = facts->notes;
+            json["assumed"] = ordered_json::object();
+            for (const AssumedKey& key : facts->assumed)
+                json["assumed"][key.key] = key.value;
             json["load_report"] = reportJson(*facts->weights);
-            json["tensors"] = tensorsJson(*facts->weights, statistics);
+            const LoadReport report = loadReport(*facts->weights);
+            json["tensors"] = tensorsJson(facts->weights->file(), &report, statistics);
             json["norm_factors"] = normsJson(norms);
         }
         printJson(json);
@@ -240,7 +266,7 @@ Result<int> info(const InfoOptions& options, const Task& task)
     printCard(*facts);
     if (options.tensors) {
         printNorms(norms);
-        printTensors(*facts->weights, statistics);
+        printTensors(facts->weights->file(), statistics);
     }
     return 0;
 }

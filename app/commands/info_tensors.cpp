@@ -71,10 +71,8 @@ Result<StatisticsOfAll> statisticsOfAll(const WeightMap& file, int bins, const T
     return all;
 }
 
-ordered_json tensorsJson(const ModelWeights& weights, const StatisticsOfAll& statistics)
+ordered_json tensorsJson(const WeightMap& file, const LoadReport* report, const StatisticsOfAll& statistics)
 {
-    const WeightMap& file = weights.file();
-    const LoadReport report = loadReport(weights);
     ordered_json list = ordered_json::array();
     for (std::size_t i = 0; i < file.tensors().size(); ++i) {
         const StoredTensor& tensor = file.tensors()[i];
@@ -83,10 +81,10 @@ ordered_json tensorsJson(const ModelWeights& weights, const StatisticsOfAll& sta
                            {"shape", tensor.shape},
                            {"bytes", tensor.byteCount},
                            {"file", file.fileOf(static_cast<int>(i)).filename().string()}};
-        if (report.uses[i].use.empty())
-            entry["ignored"] = report.uses[i].whyIgnored;
-        else
-            entry["used_as"] = report.uses[i].use;
+        if (report && report->uses[i].use.empty())
+            entry["ignored"] = report->uses[i].whyIgnored;
+        else if (report)
+            entry["used_as"] = report->uses[i].use;
         if (const auto& s = statistics[i]) {
             entry.update({{"min", s->minimum},
                           {"max", s->maximum},
@@ -135,9 +133,8 @@ ordered_json normsJson(const std::vector<NormFactors>& norms)
     return list;
 }
 
-void printTensors(const ModelWeights& weights, const StatisticsOfAll& statistics)
+void printTensors(const WeightMap& file, const StatisticsOfAll& statistics)
 {
-    const WeightMap& file = weights.file();
     std::cout << "\nTensors\n";
     printInfoTensorsRow("", "dtype", "shape", "bytes", {"min", "max", "mean", "std", "NaN", "Inf"});
     for (std::size_t i = 0; i < file.tensors().size(); ++i) {

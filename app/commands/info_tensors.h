@@ -17,12 +17,14 @@ using StatisticsOfAll = std::vector<std::optional<TensorStatistics>>;
 /// Reads every stored number once, or twice with histograms. Errors: Io, Cancelled.
 Result<StatisticsOfAll> statisticsOfAll(const WeightMap& file, int bins, const Task& task);
 
-nlohmann::ordered_json tensorsJson(const ModelWeights& weights, const StatisticsOfAll& statistics);
+/// \param report null: nothing is known of the tensors' use
+nlohmann::ordered_json tensorsJson(const WeightMap& file, const LoadReport* report,
+                                   const StatisticsOfAll& statistics);
 nlohmann::ordered_json reportJson(const ModelWeights& weights);
 nlohmann::ordered_json normsJson(const std::vector<NormFactors>& norms);
 
 /// Prints two lines per tensor, 80 columns wide if the numbers allow it: the name, then its properties.
-void printTensors(const ModelWeights& weights, const StatisticsOfAll& statistics);
+void printTensors(const WeightMap& file, const StatisticsOfAll& statistics);
 void printReport(const ModelWeights& weights);
 void printNorms(const std::vector<NormFactors>& norms);
 

@@ -80,6 +80,10 @@ Result<ModelSource> ModelArguments::source() const
             source.overrides[assignment.substr(0, equals)] = assignment.substr(equals + 1);
         }
     }
+    for (const std::string& list : ignored)
+        for (std::string& pattern : splitAssignments(list))
+            if (!pattern.empty())
+                source.ignored.push_back(std::move(pattern));
     return source;
 }
 
@@ -109,6 +113,13 @@ void addModelFiles(CLI::App& command, ModelArguments& arguments)
             "--set", arguments.sets,
             "Config keys that are missing or wrong in the file, as in n_heads=12,eps=1e-5; may be repeated")
         ->type_name("KEY=VALUE,...")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    command
+        .add_option(
+            "--ignore", arguments.ignored,
+            "Tensors to leave out that belong to no part of the model, as in visual.*,score.weight (* stands for any text); may be repeated")
+        ->type_name("NAME,PATTERN")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }

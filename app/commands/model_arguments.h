@@ -14,12 +14,13 @@
 
 namespace headwise::app {
 
-/// MODEL, --config, --tokenizer and --set, the same for every sub-command that reads a model.
+/// MODEL, --config, --tokenizer, --set and --ignore, the same for every sub-command that reads a model.
 struct ModelArguments {
     std::string path;
     std::string configFile;
     std::string tokenizerFile;
     std::vector<std::string> sets;
+    std::vector<std::string> ignored; ///< Each a list, as given.
 
     /// Errors: InvalidArgument if a --set is not KEY=VALUE.
     Result<ModelSource> source() const;

@@ -46,6 +46,8 @@ std::string remakingOptions(const Session& session, const Processing& applied, s
         options += " --config " + shellWord(session.configFile);
     for (const std::string& said : session.overrides)
         options += " --set " + shellWord(said);
+    for (const std::string& pattern : session.ignoredTensors)
+        options += " --ignore " + shellWord(pattern);
     if (hasForeignTokens(session))
         options += " --tokenizer FILE";
     if (embedding != "raw")

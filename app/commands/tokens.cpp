@@ -134,9 +134,10 @@ Result<int> answerOfSession(const TokensOptions& options, const Task& task)
             fmt::format(
                 "{} cannot leave tokens out of the tables of a session, which are as they were computed; name the model, or make a session with headwise analyze MODEL -o SESSION.h5 {}.",
                 filterName(*options.filter), filterName(*options.filter))};
-    if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty())
+    if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty()
+        || !model.ignored.empty())
         return Error{ErrorCode::InvalidArgument,
-                     "--config, --set and --tokenizer say how to read a model, and '" + model.path
+                     "--config, --set, --ignore and --tokenizer say how to read a model, and '" + model.path
                          + "' is a session; name the model, or leave them out."};
     const auto session = readSession(model.path, task);
     if (!session)

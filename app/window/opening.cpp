@@ -5,11 +5,16 @@
 #include "app/window/window_settings.h"
 #include "core/base/log.h"
 #include "core/session/session_file.h"
+#include "ui/base/text.h"
 #include "ui/document/compared_model.h"
 #include "ui/pages/model/config_dialog.h"
+#include "ui/pages/model/tensors_page.h"
 
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QVBoxLayout>
 
 #include <spdlog/logger.h>
 
@@ -34,6 +39,7 @@ Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* sett
     connect(m_workspace->opener(), &Opener::openFailed, this, &Opening::takeViewState);
     connect(m_workspace->opener(), &Opener::configMissing, this, &Opening::askForConfig);
     connect(m_workspace->opener(), &Opener::locatedConfigMissing, this, &Opening::askForLocatedConfig);
+    connect(m_workspace->opener(), &Opener::tensorsUnknown, this, &Opening::askToLeaveOut);
 }
 
 void Opening::openPath(const QString& path)
@@ -156,6 +162,8 @@ void Opening::askForConfig(const ModelSource& source, const QStringList& keys, c
 {
     auto* dialog = new ConfigDialog(source, keys, message, m_window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &ConfigDialog::tensorsWanted, this,
+            [this, dialog] { showTensors(dialog->source().path, dialog); });
     connect(dialog, &QDialog::accepted, this,
             [this, dialog] { m_workspace->opener()->openModel(dialog->source()); });
     connect(dialog, &QDialog::rejected, this, [this, message] { showFailure(message); });
@@ -166,9 +174,55 @@ void Opening::askForLocatedConfig(const ModelSource& source, const QStringList& 
 {
     auto* dialog = new ConfigDialog(source, keys, message, m_window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &ConfigDialog::tensorsWanted, this,
+            [this, dialog] { showTensors(dialog->source().path, dialog); });
     connect(dialog, &QDialog::accepted, this,
             [this, dialog] { m_workspace->opener()->locateModel(dialog->source()); });
     dialog->open();
+}
+
+void Opening::askToLeaveOut(const ModelSource& source, const QStringList& tensors, const QString& message)
+{
+    constexpr int shown = 6;
+    QString names = tensors.mid(0, shown).join(QStringLiteral(", "));
+    if (tensors.size() > shown)
+        names = tr("%1 and %2 more").arg(names).arg(tensors.size() - shown);
+    auto* box = new QMessageBox(
+        QMessageBox::Question, tr("Unknown tensors"),
+        tr("%1 holds tensors that belong to no part of the model: %2. Leave them out if its function does not need them.")
+            .arg(text(source.path.filename().string()), names),
+        QMessageBox::Cancel, m_window);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setTextFormat(Qt::PlainText);
+    const QPushButton* leave = box->addButton(tr("Leave out"), QMessageBox::AcceptRole);
+    QPushButton* look = box->addButton(tr("Show tensors…"), QMessageBox::ActionRole);
+    QObject::disconnect(look, nullptr, box, nullptr); // looking answers nothing
+    connect(look, &QAbstractButton::clicked, this,
+            [this, box, path = source.path] { showTensors(path, box); });
+    connect(box, &QMessageBox::buttonClicked, this, [=, this](const QAbstractButton* pressed) {
+        if (pressed != leave)
+            return showFailure(message);
+        ModelSource without = source;
+        for (const QString& name : tensors)
+            without.ignored.push_back(name.toStdString());
+        m_workspace->opener()->openModel(without);
+    });
+    box->open();
+}
+
+void Opening::showTensors(const std::filesystem::path& path, QWidget* over)
+{
+    auto* dialog = new QDialog(over); // A window of the question's own is not blocked by it.
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setWindowTitle(tr("Tensors of %1").arg(text(path.filename().string())));
+    dialog->setWindowModality(Qt::NonModal);
+    dialog->resize(960, 720);
+    auto* layout = new QVBoxLayout(dialog);
+    layout->setContentsMargins(0, 0, 0, 0);
+    auto* page = new TensorsPage(m_workspace, dialog);
+    layout->addWidget(page);
+    page->showLoneFile(path);
+    dialog->show();
 }
 
 void Opening::showFailure(const QString& message)

@@ -51,6 +51,9 @@ private:
     QString askForModelFile(const QString& title);
     void askForConfig(const ModelSource& source, const QStringList& keys, const QString& message);
     void askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message);
+    void askToLeaveOut(const ModelSource& source, const QStringList& tensors, const QString& message);
+    /// Shows the tensors of a file that is not open. \param over dialog that asks about it
+    void showTensors(const std::filesystem::path& path, QWidget* over);
     void showFailure(const QString& message);
 
     WindowSettings* m_settings;

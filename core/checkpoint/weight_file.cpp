@@ -53,7 +53,7 @@ Result<WeightFile> readZip(const MappedFile& file)
     return WeightFile{.tensors = std::move(tensors).value(), .identity = firstMebibyte(file.bytes())};
 }
 
-Result<WeightFile> readGgufWeightFile(const MappedFile& file)
+Result<WeightFile> readGgufWeightFile(const MappedFile& file, ForeignFiles foreign)
 {
     const std::string name = file.path().string();
     const Result<GgufHeader> header = readGgufHeader(file.bytes(), name);
@@ -66,6 +66,8 @@ Result<WeightFile> readGgufWeightFile(const MappedFile& file)
             "File '" + name + "' is one of the " + std::to_string(std::get<0>(parts->second))
                 + " parts of a split GGUF model; put them together with llama.cpp's 'llama-gguf-split --merge' and open the result."};
     Result<GgufModel> model = huggingFaceModel(*header, name);
+    if (!model && foreign == ForeignFiles::Shown)
+        return WeightFile{.tensors = header->tensors, .identity = firstMebibyte(file.bytes())};
     if (!model)
         return model.error();
     WeightFile content{.identity = firstMebibyte(file.bytes())};
@@ -115,11 +117,11 @@ Result<OwnConfig> ownConfig(const std::filesystem::path& path)
 
 namespace {
 
-Result<WeightFile> readByKind(const MappedFile& file)
+Result<WeightFile> readByKind(const MappedFile& file, ForeignFiles foreign)
 {
     switch (fileKind(file.bytes())) {
     case FileKind::Zip: return readZip(file);
-    case FileKind::Gguf: return readGgufWeightFile(file);
+    case FileKind::Gguf: return readGgufWeightFile(file, foreign);
     case FileKind::Llama2c: return readLlama2cFile(file);
     default: return readSafetensors(file); // reports any other kind of file
     }
@@ -127,13 +129,13 @@ Result<WeightFile> readByKind(const MappedFile& file)
 
 } // namespace
 
-Result<WeightFile> readWeightFile(const MappedFile& file)
+Result<WeightFile> readWeightFile(const MappedFile& file, ForeignFiles foreign)
 {
-    Result<WeightFile> content = readByKind(file);
-    if (!content)
+    Result<WeightFile> content = readByKind(file, foreign);
+    if (!content || foreign == ForeignFiles::Shown)
         return content;
-    if (const std::optional<Error> foreign = foreignWeights(content->tensors, file.path().string()))
-        return *foreign;
+    if (const std::optional<Error> refused = foreignWeights(content->tensors, file.path().string()))
+        return *refused;
     return content;
 }
 

@@ -23,10 +23,16 @@ struct WeightFile {
         {}; ///< If it is not empty, the tensors' offsets refer to it and not to the file.
 };
 
+/// Files of which no model can be opened: adapters, quantised weights, other architectures of GGUF.
+enum class ForeignFiles {
+    Refused,
+    Shown, ///< Their tensors are listed as they are stored.
+};
+
 /// Reads the header of a file, without touching any weight. The first bytes decide the format, not the name.
 ///
 /// Errors: Corrupt; Unsupported with what to do (a format we do not read, quantised weights, an adapter).
-Result<WeightFile> readWeightFile(const MappedFile& file);
+Result<WeightFile> readWeightFile(const MappedFile& file, ForeignFiles foreign = ForeignFiles::Refused);
 
 /// The config inside a file of weights, and that file; empty if there is none.
 struct OwnConfig {

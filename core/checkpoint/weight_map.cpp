@@ -5,7 +5,6 @@
 #include "core/checkpoint/file_change.h"
 #include "core/checkpoint/number_formats.h"
 #include "core/checkpoint/scattered.h"
-#include "core/checkpoint/weight_file.h"
 #include "core/checkpoint/weight_folder.h"
 #include "core/files/json.h"
 
@@ -153,7 +152,7 @@ Result<std::string> digest(const fs::path& folder, const std::vector<MappedFile>
 
 } // namespace
 
-Result<WeightMap> WeightMap::open(const fs::path& path)
+Result<WeightMap> WeightMap::open(const fs::path& path, ForeignFiles foreign)
 {
     Result<WeightFiles> found = filesOf(path);
     if (!found)
@@ -170,7 +169,7 @@ Result<WeightMap> WeightMap::open(const fs::path& path)
         Result<MappedFile> mapped = MappedFile::open(file);
         if (!mapped)
             return mapped.error();
-        Result<WeightFile> content = readWeightFile(*mapped);
+        Result<WeightFile> content = readWeightFile(*mapped, foreign);
         if (!mapped->isIntact()) // even if its content looked like something else
             return changedWhileRead(file);
         if (!content)

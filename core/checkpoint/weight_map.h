@@ -3,6 +3,7 @@
 #include "core/base/matrix.h"
 #include "core/base/result.h"
 #include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/weight_file.h"
 #include "core/files/mapped_file.h"
 
 #include <cstdint>
@@ -48,7 +49,8 @@ public:
     /// training are removed.
     /// Errors: NotFound (no such path, no weights, shards missing, several files and no index); Corrupt; Unsupported
     /// (another format, a LoRA adapter); Io.
-    static Result<WeightMap> open(const std::filesystem::path& path);
+    static Result<WeightMap> open(const std::filesystem::path& path,
+                                  ForeignFiles foreign = ForeignFiles::Refused);
 
     const std::filesystem::path& path() const { return m_path; } ///< The path that was opened.
     const std::filesystem::path& folder() const

@@ -182,6 +182,8 @@ Result<ConfigText> configOfWeights(const ModelSource& source, const fs::path& fo
         return ConfigText{*std::move(values), own->file};
     }
     const Result<WeightMap> weights = WeightMap::open(source.path);
+    if (!weights && weights.error().code == ErrorCode::Unsupported)
+        return weights.error(); // an adapter or quantised weights: no config would help
     const InferredConfig inferred = weights ? inferConfig(*weights) : InferredConfig{};
     const std::string recognised = weights && inferred.text.empty() ? recognisedNames(*weights) : "";
     if (source.overrides.empty() && inferred.text.empty())
@@ -267,6 +269,8 @@ Result<Understood> understand(const ModelSource& source)
     std::vector<AssumedKey>& assumed = understood.description.assumed;
     if (!isSaid && (understood.isInferred || (*family)->code.matches))
         assumed.insert(assumed.begin(), {"attention_dir", "causal"});
+    for (std::string& warning : understood.description.warnings)
+        warning = withShortQuotations(std::move(warning));
     if (understood.description.config.name.empty())
         understood.description.config.name = modelName(source.path);
     if (const Result<Done> sizes = checkSizes(understood.description.config, config->file); !sizes)
@@ -317,6 +321,14 @@ MissingConfig missingConfig(const ModelSource& source)
     return {true, inferConfig(*weights).unknown};
 }
 
+std::vector<std::string> unknownTensors(const ModelSource& source)
+{
+    ModelSource without = source;
+    without.ignored = {"*"};
+    const auto weights = loadModel(without, Task{});
+    return weights ? (*weights)->leftOut() : std::vector<std::string>();
+}
+
 Result<ModelDescription> readModelConfig(const ModelSource& source)
 {
     const Result<Understood> read = understand(source);
@@ -343,8 +355,8 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
     settleDirection(understood, *file);
     warnOfAssumed(understood, source.path.string());
     const ModelConfig& config = understood.description.config;
-    Result<ModelWeights> loaded =
-        loadFamily(*understood.family, config, std::make_shared<const WeightMap>(*std::move(file)));
+    Result<ModelWeights> loaded = loadFamily(
+        *understood.family, config, std::make_shared<const WeightMap>(*std::move(file)), source.ignored);
     if (!loaded)
         return loaded.error();
     auto weights = std::make_shared<ModelWeights>(*std::move(loaded));

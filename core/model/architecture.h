@@ -39,6 +39,7 @@ struct ModelSource {
     std::filesystem::path path;                      ///< A folder or one weights file.
     std::optional<std::filesystem::path> configFile; ///< --config
     std::map<std::string, std::string> overrides;    ///< --set key=value, in the config file's own keys
+    std::vector<std::string> ignored = {};           ///< --ignore: names or patterns of tensors to leave out.
 };
 
 /// The keys that a model's files leave to its user to say.
@@ -49,6 +50,10 @@ struct MissingConfig {
 
 /// Reads headers only.
 MissingConfig missingConfig(const ModelSource& source);
+
+/// Returns the stored tensors that belong to no part of the model, if it would open without them; else nothing. Reads headers
+/// only.
+std::vector<std::string> unknownTensors(const ModelSource& source);
 
 /// The config alone: enough for `info` on a folder without weights.
 Result<ModelDescription> readModelConfig(const ModelSource& source);

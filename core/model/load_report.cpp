@@ -214,6 +214,7 @@ LoadReport loadReport(const ModelWeights& weights)
     const std::vector<Readers> readers = readersOf(weights);
     const std::vector<StoredTensor>& tensors = weights.file().tensors();
     std::map<std::string, IgnoredTensors> ignored;
+    const std::set<std::string> leftOut(weights.leftOut().begin(), weights.leftOut().end());
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         const auto bytes = static_cast<std::int64_t>(tensors[i].byteCount);
         if (!readers[i].kinds.empty()) {
@@ -222,7 +223,8 @@ LoadReport loadReport(const ModelWeights& weights)
             ++report.usedCount;
             continue;
         }
-        const std::string why = reasonToIgnore(tensors[i].name);
+        const std::string why = leftOut.contains(tensors[i].name) ? "unknown, left out on request"
+                                                                  : reasonToIgnore(tensors[i].name);
         report.uses.push_back({{}, why});
         report.ignoredBytes += bytes;
         IgnoredTensors& group = ignored[why];

@@ -32,6 +32,26 @@ Slice part(Eigen::Index first, Eigen::Index size)
 
 } // namespace layout
 
+bool matchesPattern(std::string_view name, std::string_view pattern)
+{
+    // Greedy matching that goes back to the last star.
+    std::size_t at = 0, in = 0, star = std::string_view::npos, afterStar = 0;
+    while (at < name.size()) {
+        if (in < pattern.size() && pattern[in] == '*') {
+            star = in++;
+            afterStar = at;
+        } else if (in < pattern.size() && pattern[in] == name[at]) {
+            ++in, ++at;
+        } else if (star != std::string_view::npos) {
+            in = star + 1;
+            at = ++afterStar;
+        } else {
+            return false;
+        }
+    }
+    return pattern.find_first_not_of('*', in) == std::string_view::npos;
+}
+
 RecipeBook::RecipeBook(ModelConfig config, std::shared_ptr<const WeightMap> file)
     : m_config(std::move(config))
     , m_file(std::move(file))
@@ -166,6 +186,58 @@ void RecipeBook::checkTie(const std::string& embedding, const std::string& outpu
          + " in the rows compared; the file's own matrix is used.");
 }
 
+std::vector<std::string> RecipeBook::unexpected()
+{
+    std::vector<std::string> extra, leftOut;
+    std::set<std::string> idle(m_patterns.begin(), m_patterns.end());
+    for (const StoredTensor& tensor : m_file->tensors()) {
+        if (m_used.contains(tensor.name))
+            continue;
+        const auto pattern = std::find_if(m_patterns.begin(), m_patterns.end(), [&](const std::string& one) {
+            return matchesPattern(tensor.name, one);
+        });
+        if (pattern == m_patterns.end()) {
+            extra.push_back(tensor.name);
+            continue;
+        }
+        idle.erase(*pattern);
+        leftOut.push_back(tensor.name);
+    }
+    if (!leftOut.empty())
+        warn(std::to_string(leftOut.size())
+             + " tensors of the file were left out on request: " + listed(leftOut) + ".");
+    for (const std::string& pattern : idle)
+        warn(
+            "--ignore '" + pattern
+            + "' leaves nothing out: no tensor of that name is unknown, and those of the model are always read.");
+    m_weights.setLeftOut(std::move(leftOut));
+    return extra;
+}
+
+Error RecipeBook::unexpectedError(const std::vector<std::string>& names) const
+{
+    constexpr std::size_t mostInPatterns = 3;
+    std::string patterns = "NAME,PATTERN";
+    if (names.size() <= mostInPatterns)
+        patterns = listed(names, ",");
+    else if (const auto dot = names.front().find('.');
+             dot != std::string::npos
+             && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+                    return name.starts_with(std::string_view(names.front()).substr(0, dot + 1));
+                }))
+        patterns = names.front().substr(0, dot + 1) + "*";
+    std::vector<std::string> shown;
+    for (const std::string& name : names)
+        shown.push_back("'" + name + "'");
+    const bool isOne = names.size() == 1;
+    return {ErrorCode::Unsupported,
+            (isOne ? "Tensor " : "Tensors ") + listed(shown) + " of '" + m_file->path().string() + "' "
+                + (isOne ? "belongs" : "belong") + " to no part of a " + m_config.architecture + " model of "
+                + std::to_string(m_config.nLayers)
+                + " layers as its config describes it; if the function does not need "
+                + (isOne ? "it, leave it" : "them, leave them") + " out with --ignore '" + patterns + "'."};
+}
+
 Result<ModelWeights> RecipeBook::finish()
 {
     const std::string several = m_missing.size() == 1 ? "Tensor " : "Tensors ";
@@ -180,22 +252,13 @@ Result<ModelWeights> RecipeBook::finish()
                      "In '" + m_file->path().string() + "', tensor " + listed(m_misshapen, "; ") + "."};
     if (m_unreadable)
         return *m_unreadable;
-    std::vector<std::string> extra;
-    for (const StoredTensor& tensor : m_file->tensors())
-        if (!m_used.contains(tensor.name))
-            extra.push_back("'" + tensor.name + "'");
-    if (!extra.empty())
-        return Error{ErrorCode::Unsupported,
-                     (extra.size() == 1 ? "Tensor " : "Tensors ") + listed(extra) + " of '"
-                         + m_file->path().string() + "' " + (extra.size() == 1 ? "belongs" : "belong")
-                         + " to no part of a " + m_config.architecture + " model of "
-                         + std::to_string(m_config.nLayers) + " layers as its config describes it; leaving "
-                         + (extra.size() == 1 ? "it" : "them") + " out would change the function."};
+    if (const std::vector<std::string> extra = unexpected(); !extra.empty())
+        return unexpectedError(extra);
     ModelWeights weights = m_weights.withConfig(m_config);
     for (const std::string& warning : m_file->warnings())
-        weights.addWarning(warning);
+        weights.addWarning(withShortQuotations(warning));
     for (std::string& warning : m_warnings)
-        weights.addWarning(std::move(warning));
+        weights.addWarning(withShortQuotations(std::move(warning)));
     return weights;
 }
 

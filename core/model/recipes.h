@@ -33,6 +33,9 @@ Slice stacked(Eigen::Index index, Eigen::Index rows, Eigen::Index cols);
 Slice part(Eigen::Index first, Eigen::Index size);
 } // namespace layout
 
+/// Whether a name matches a pattern in which `*` stands for any text, also none.
+bool matchesPattern(std::string_view name, std::string_view pattern);
+
 /// Collects the recipes of one model; remembers what was missing, misshapen or left over and says all of a kind in
 /// one sentence.
 class RecipeBook {
@@ -66,6 +69,9 @@ public:
     /// Tensors that carry no weight of the model: masks, rotary tables, other heads.
     void ignore(const std::function<bool(std::string_view name, std::size_t rank)>& isBuffer);
 
+    /// Lets finish() leave out the unexpected tensors with these names. \param patterns `*` stands for any text
+    void leaveOut(std::vector<std::string> patterns) { m_patterns = std::move(patterns); }
+
     /// W_U from `output` [V, d] if it is stored, else from `embedding` if the config says they are tied; the
     /// embedding from `output` if it alone is stored. With dEmbed that is their width.
     void addTiedEmbeddings(const std::string& embedding, const std::string& output);
@@ -79,6 +85,9 @@ public:
 
 private:
     void checkTie(const std::string& embedding, const std::string& output);
+    /// Returns the tensors that no recipe uses and no pattern leaves out, and warns of those that are left out.
+    std::vector<std::string> unexpected();
+    Error unexpectedError(const std::vector<std::string>& names) const;
 
     ModelConfig m_config;
     std::shared_ptr<const WeightMap> m_file;
@@ -88,6 +97,7 @@ private:
     std::vector<std::string> m_missing;
     std::vector<std::string> m_misshapen;
     std::vector<std::string> m_warnings;
+    std::vector<std::string> m_patterns;
 };
 
 } // namespace headwise

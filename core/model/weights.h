@@ -84,6 +84,10 @@ public:
     const std::vector<AssumedKey>& assumed() const { return m_assumed; }
     void setAssumed(std::vector<AssumedKey> assumed) { m_assumed = std::move(assumed); }
 
+    /// Stored tensors that belong to no part of the model and that the user left out, in the file's order.
+    const std::vector<std::string>& leftOut() const { return m_leftOut; }
+    void setLeftOut(std::vector<std::string> names) { m_leftOut = std::move(names); }
+
     /// The same recipes under a config that the file corrected.
     ModelWeights withConfig(ModelConfig config) const;
 
@@ -137,6 +141,7 @@ private:
     EmbeddingNames m_embeddingNames;
     std::string m_configText;
     std::vector<AssumedKey> m_assumed;
+    std::vector<std::string> m_leftOut;
     std::vector<std::string> m_warnings;
 };
 

@@ -23,6 +23,7 @@ void setConfigSource(Session& session, const ModelSource& source)
         const std::filesystem::path whole = std::filesystem::absolute(*source.configFile, code);
         session.configFile = (code ? *source.configFile : whole).lexically_normal().string();
     }
+    session.ignoredTensors = source.ignored;
     session.overrides.clear();
     for (const auto& [key, value] : source.overrides) {
         std::string& said = session.overrides.emplace_back(key);
@@ -33,7 +34,7 @@ void setConfigSource(Session& session, const ModelSource& source)
 
 ModelSource modelSource(const Session& session)
 {
-    ModelSource source{session.model.source, std::nullopt, {}};
+    ModelSource source{session.model.source, std::nullopt, {}, session.ignoredTensors};
     std::error_code code;
     if (!session.configFile.empty() && std::filesystem::exists(session.configFile, code))
         source.configFile = session.configFile;

@@ -22,6 +22,7 @@ struct Session {
     ModelCard model;
     std::string configFile;                     ///< The full path, if it was not beside the weights.
     std::vector<std::string> overrides;         ///< Config values that the user gave: "n_heads=12".
+    std::vector<std::string> ignoredTensors;    ///< Names and patterns that the user left out.
     Processing processing = Processing::none(); ///< The processing that was applied.
     std::string embedding = "raw";
     std::vector<std::string> warnings;

@@ -12,6 +12,7 @@ namespace headwise::layout {
 inline constexpr const char* format = "headwise-session";
 inline constexpr const char* configFile = "config_file"; // attributes of /model
 inline constexpr const char* overrides = "overrides";    // "key=value"
+inline constexpr const char* ignoredTensors = "ignored_tensors";
 
 /// Groups that hold results; anything else in the root group is ignored.
 inline constexpr std::array<std::string_view, 11> resultRoots = {

@@ -141,6 +141,7 @@ Result<Done> readModel(Reading& reading)
         return believed;
     reading.session.configFile = textOf(*attributes, layout::configFile);
     reading.session.overrides = textsOf(*attributes, layout::overrides);
+    reading.session.ignoredTensors = textsOf(*attributes, layout::ignoredTensors);
     return Done{};
 }
 

@@ -58,6 +58,8 @@ Result<Done> writeModel(Hdf5Writer& file, const Session& session)
         attributes[layout::configFile] = session.configFile;
     if (!session.overrides.empty())
         attributes[layout::overrides] = session.overrides;
+    if (!session.ignoredTensors.empty())
+        attributes[layout::ignoredTensors] = session.ignoredTensors;
     if (const Result<Done> made = file.createGroup("model"); !made)
         return made;
     return setAttributes(file, "model", attributes);

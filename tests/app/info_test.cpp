@@ -327,6 +327,57 @@ private slots:
         QVERIFY(!demo.out.contains("attention_dir"));
     }
 
+    void listsTheTensorsOfAnyReadableFile()
+    {
+        const QTemporaryDir folder;
+        const QString alone = folder.filePath("alone.pt");
+        QVERIFY(QFile::copy(HEADWISE_TEST_DATA "/models/modadd-1l/modadd_seed0.pt", alone));
+        const test::CommandRun asked = run({"info", alone});
+        QCOMPARE(asked.exitCode, 3);
+        QVERIFY2(asked.err.contains("normalization_type"), asked.err);
+        const test::CommandRun listed = run({"info", alone, "--tensors"});
+        QCOMPARE(listed.exitCode, 0);
+        QVERIFY(listed.out.contains("blocks.0.attn.W_Q\n") && listed.out.contains("[4, 128, 32]"));
+        QVERIFY(listed.err.contains("normalization_type"));
+        const test::CommandRun inJson = run({"info", alone, "--tensors", "--json"});
+        QCOMPARE(inJson.exitCode, 0);
+        const json content = json::parse(inJson.out.toStdString());
+        QVERIFY(content["tensors"].size() > 10 && content["tensors"][0].contains("mean"));
+        QVERIFY(content["warnings"][0].get<std::string>().find("act_fn") != std::string::npos);
+        // An adapter is no model, and its tensors can be looked at.
+        const QString adapter = folder.filePath("adapter.safetensors");
+        test::writeSafetensors(adapter.toStdString(), {{"q_proj.lora_A.weight", {{1, 2}, {1, 2}}}}, false);
+        const test::CommandRun foreign = run({"info", adapter, "--tensors"});
+        QCOMPARE(foreign.exitCode, 0);
+        QVERIFY(foreign.out.contains("q_proj.lora_A.weight") && foreign.err.contains("LoRA"));
+    }
+
+    void leavesOutWhatIgnoreNames()
+    {
+        const QTemporaryDir folder;
+        test::ToyModel toy = test::writeToyModel(folder.path().toStdString());
+        toy.tensors["extra.one"] = toy.tensors["extra.two"] = {{1}, {1}};
+        test::writeSafetensors(toy.folder / "model.safetensors", toy.tensors, false);
+        const test::CommandRun refused = run({"info", folder.path()});
+        QCOMPARE(refused.exitCode, 3);
+        QVERIFY2(refused.err.contains("--ignore 'extra.one,extra.two'"), refused.err);
+        for (const char* names : {"extra.one,extra.two", "extra.*"}) {
+            const test::CommandRun taken = run({"info", folder.path(), "--ignore", names});
+            QCOMPARE(taken.exitCode, 0);
+            QVERIFY(taken.out.contains("unknown, left out on request"));
+        }
+    }
+
+    void quotesLittleOfAFile()
+    {
+        const QTemporaryDir folder;
+        std::ofstream(folder.filePath("config.json").toStdString())
+            << "{\"model_type\": \"" << std::string(4'750'000, 'x') << "\"}";
+        const test::CommandRun info = run({"info", folder.path()});
+        QCOMPARE(info.exitCode, 3);
+        QVERIFY(info.err.contains("xxx") && info.err.count('x') < 300);
+    }
+
     void saysWhatItCountsInItsHelp()
     {
         const test::CommandRun help = run({"info", "--help"});

@@ -1,10 +1,12 @@
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
+#include "tests/support/toy_model.h"
 #include "tests/support/window_driver.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/model/config_dialog.h"
 #include "ui/pages/model/start_page.h"
+#include "ui/pages/model/tensors_page.h"
 
 #include <QAbstractButton>
 #include <QDir>
@@ -87,6 +89,41 @@ private slots:
         QCOMPARE(driver.workspace().model()->card().nHeads, 4);
         QCOMPARE(driver.workspace().model()->weights()->config().activation, Activation::Relu);
         QCOMPARE(driver.workspace().model()->weights()->config().norm, NormKind::None);
+    }
+
+    void tensorsCanBeSeenBeforeTheConfigIsKnown()
+    {
+        const QString model = m_folder.filePath(QStringLiteral("seen.pt"));
+        QVERIFY(QFile::copy(QStringLiteral(HEADWISE_TEST_DATA "/models/modadd-1l/modadd_seed0.pt"), model));
+        WindowDriver driver;
+        driver.window.show();
+        driver.window.openPath(model);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<ConfigDialog*>(), patience);
+        auto* dialog = driver.window.findChild<ConfigDialog*>();
+        emit dialog->tensorsWanted();
+        auto* page = dialog->findChild<TensorsPage*>();
+        QVERIFY(page);
+        QTRY_VERIFY_WITH_TIMEOUT(page->findChild<QTableView*>()->model()->rowCount() > 10, patience);
+        QVERIFY(page->window()->isVisible());
+    }
+
+    void unknownTensorsCanBeLeftOut()
+    {
+        const QString folder = demoFiles("with more", {"config.json", "model.safetensors"});
+        auto tensors = test::readStoredTensors(folder.toStdString());
+        tensors["visual.patch"] = {{2}, {1, 2}};
+        test::writeSafetensors((folder + QStringLiteral("/model.safetensors")).toStdString(), tensors, false);
+        WindowDriver driver;
+        driver.window.show();
+        driver.window.openPath(folder);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QMessageBox*>(), patience);
+        auto* box = driver.window.findChild<QMessageBox*>();
+        QVERIFY(box->text().contains(QStringLiteral("visual.patch")));
+        for (QAbstractButton* button : box->buttons())
+            if (box->buttonRole(button) == QMessageBox::AcceptRole)
+                button->click();
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QCOMPARE(driver.workspace().model()->source().ignored, std::vector<std::string>{"visual.patch"});
     }
 
     void whatCannotBeOpenedIsSaidOnTheStartPage_data()

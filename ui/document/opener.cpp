@@ -24,14 +24,23 @@ QStringList texts(const std::vector<std::string>& words)
     return all;
 }
 
-/// \param missing  told if the reading failed for want of a config
+/// Answers of the user with which a model would open that did not.
+struct Wanted {
+    MissingConfig config;
+    std::vector<std::string> unknownTensors;
+};
+
+/// \param wanted  told if the reading failed
 Result<SharedModel> read(const ModelSource& source, const ProcessingWish& wish, const Task& task,
-                         MissingConfig& missing)
+                         Wanted& wanted)
 {
     auto model = readModel(source, wish, task);
     if (!model) {
-        if (model.error().code != ErrorCode::Cancelled)
-            missing = missingConfig(source);
+        const ErrorCode code = model.error().code;
+        if (code == ErrorCode::Unsupported)
+            wanted.unknownTensors = unknownTensors(source);
+        if (code != ErrorCode::Cancelled && wanted.unknownTensors.empty())
+            wanted.config = missingConfig(source);
         return model.error();
     }
     return std::make_shared<const OpenedModel>(std::move(model).value());
@@ -75,14 +84,16 @@ void Opener::reload()
 
 void Opener::startOpening(const ModelSource& source, bool again)
 {
-    const auto missing = std::make_shared<MissingConfig>();
+    const auto wanted = std::make_shared<Wanted>();
     m_job.start(
         tr("Opening %1").arg(text(source.path.filename().string())),
-        [source, missing, wish = again ? m_workspace->model()->processingWish() : ProcessingWish()](
-            const Task& task) { return read(source, wish, task, *missing); },
-        [this, source, missing, again](const Result<SharedModel>& result) {
-            if (!result && missing->isMissing)
-                return emit configMissing(source, texts(missing->keys), text(result.error()));
+        [source, wanted, wish = again ? m_workspace->model()->processingWish() : ProcessingWish()](
+            const Task& task) { return read(source, wish, task, *wanted); },
+        [this, source, wanted, again](const Result<SharedModel>& result) {
+            if (!result && wanted->config.isMissing)
+                return emit configMissing(source, texts(wanted->config.keys), text(result.error()));
+            if (!result && !wanted->unknownTensors.empty())
+                return emit tensorsUnknown(source, texts(wanted->unknownTensors), text(result.error()));
             if (!result)
                 return emit openFailed(text(result.error()));
             m_workspace->model()->forgetSession();
@@ -222,21 +233,22 @@ void Opener::locateModel(ModelSource source)
     if (!source.configFile)
         source.configFile = std::move(known.configFile);
     source.overrides.merge(std::move(known.overrides)); // The new answers win.
-    const auto missing = std::make_shared<MissingConfig>();
+    source.ignored.insert(source.ignored.end(), known.ignored.begin(), known.ignored.end());
+    const auto wanted = std::make_shared<Wanted>();
     m_job.start(
         tr("Looking for the session's model"),
-        [source, missing, wish = model->processingWish(),
+        [source, wanted, wish = model->processingWish(),
          expected = session->model.sha256](const Task& task) -> Result<SharedModel> {
-            auto opened = read(source, wish, task, *missing);
+            auto opened = read(source, wish, task, *wanted);
             if (opened && (*opened)->weights->file().sha256() != expected)
                 return Error{ErrorCode::InvalidArgument,
                              "'" + source.path.string()
                                  + "' is not the model this session was made from; open it on its own."};
             return opened;
         },
-        [this, source, missing, model](const Result<SharedModel>& result) {
-            if (!result && missing->isMissing)
-                return emit locatedConfigMissing(source, texts(missing->keys), text(result.error()));
+        [this, source, wanted, model](const Result<SharedModel>& result) {
+            if (!result && wanted->config.isMissing)
+                return emit locatedConfigMissing(source, texts(wanted->config.keys), text(result.error()));
             if (!result)
                 return emit failed(text(result.error()));
             const auto ofSession = model->tokenizer();

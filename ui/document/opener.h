@@ -49,6 +49,8 @@ signals:
     void configMissing(const ModelSource& source, const QStringList& keys, const QString& message);
     /// The same for a model that was to be located.
     void locatedConfigMissing(const ModelSource& source, const QStringList& keys, const QString& message);
+    /// The model would open without these tensors; opened with them as ModelSource::ignored, it does.
+    void tensorsUnknown(const ModelSource& source, const QStringList& names, const QString& message);
     void failed(const QString& message);
 
 private:

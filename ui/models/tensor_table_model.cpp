@@ -42,10 +42,23 @@ TensorTableModel::TensorTableModel(QObject* parent)
 
 void TensorTableModel::setWeights(std::shared_ptr<const ModelWeights> weights)
 {
+    if (!weights)
+        return reset(nullptr, {});
+    LoadReport report = loadReport(*weights);
+    reset({weights, &weights->file()}, std::move(report));
+}
+
+void TensorTableModel::setFile(std::shared_ptr<const WeightMap> file)
+{
+    reset(std::move(file), {});
+}
+
+void TensorTableModel::reset(std::shared_ptr<const WeightMap> file, LoadReport report)
+{
     beginResetModel();
-    m_weights = std::move(weights);
-    m_report = m_weights ? loadReport(*m_weights) : LoadReport();
-    m_rows.assign(m_weights ? m_weights->file().tensors().size() : 0, {});
+    m_file = std::move(file);
+    m_report = std::move(report);
+    m_rows.assign(m_file ? m_file->tensors().size() : 0, {});
     endResetModel();
 }
 
@@ -57,6 +70,8 @@ void TensorTableModel::setStatistics(int tensor, const std::optional<TensorStati
 
 QString TensorTableModel::useText(int tensor) const
 {
+    if (m_report.uses.empty())
+        return tr("unknown: no model was opened");
     const TensorUse& use = m_report.uses[static_cast<std::size_t>(tensor)];
     return use.use.empty() ? tr("ignored: %1").arg(text(use.whyIgnored)) : text(use.use);
 }
@@ -73,7 +88,7 @@ int TensorTableModel::columnCount(const QModelIndex& parent) const
 
 std::optional<double> TensorTableModel::numberAt(int tensor, int column) const
 {
-    const StoredTensor& stored = m_weights->file().tensors()[static_cast<std::size_t>(tensor)];
+    const StoredTensor& stored = m_file->tensors()[static_cast<std::size_t>(tensor)];
     if (column == BytesColumn)
         return static_cast<double>(stored.byteCount);
     if (column == ShapeColumn)
@@ -86,7 +101,7 @@ std::optional<double> TensorTableModel::numberAt(int tensor, int column) const
 
 QString TensorTableModel::shown(int tensor, int column) const
 {
-    const StoredTensor& stored = m_weights->file().tensors()[static_cast<std::size_t>(tensor)];
+    const StoredTensor& stored = m_file->tensors()[static_cast<std::size_t>(tensor)];
     switch (column) {
     case NameColumn: return text(stored.name);
     case ShapeColumn: return text(shapeText(stored.shape));

@@ -38,6 +38,7 @@ public:
 
     void
     setWeights(std::shared_ptr<const ModelWeights> weights); ///< Null means empty. Forgets the statistics.
+    void setFile(std::shared_ptr<const WeightMap> file);     ///< The same without a model: no use is known.
     /// \param statistics nothing: the dtype cannot be decoded
     void setStatistics(int tensor, const std::optional<TensorStatistics>& statistics);
     bool isKnown(int tensor) const { return m_rows[static_cast<std::size_t>(tensor)].isKnown; }
@@ -58,11 +59,12 @@ private:
         std::optional<TensorStatistics> statistics;
     };
 
+    void reset(std::shared_ptr<const WeightMap> file, LoadReport report);
     std::optional<double> numberAt(int tensor, int column) const; ///< Nothing if unknown or not a number.
     QString shown(int tensor, int column) const;
     QString toolTip(int tensor, int column) const;
 
-    std::shared_ptr<const ModelWeights> m_weights; // Null when empty.
+    std::shared_ptr<const WeightMap> m_file; // Null when empty.
     LoadReport m_report;
     std::vector<Row> m_rows;
 };

@@ -171,8 +171,7 @@ struct FamilyCode {
     // For a format without a row in the table: TransformerLens' own.
     bool (*matches)(const nlohmann::json& config) = nullptr;
     Result<ModelDescription> (*readAll)(const nlohmann::json& config, std::string_view file) = nullptr;
-    Result<ModelWeights> (*loadAll)(const ModelConfig& config,
-                                    std::shared_ptr<const WeightMap> file) = nullptr;
+    Result<ModelWeights> (*loadAll)(RecipeBook book) = nullptr;
 };
 
 struct Family {
@@ -215,8 +214,10 @@ Result<ModelDescription> readFamilyConfig(const Family& family, const nlohmann::
                                           std::string_view file);
 
 /// A recipe for every canonical tensor, each shape checked against the config; reads no numbers.
+/// \param ignored names or patterns of unexpected tensors to leave out
 /// Errors: NotFound (missing tensors), Corrupt (misshapen ones), Unsupported (unexpected ones), all of a kind in one sentence.
 Result<ModelWeights> loadFamily(const Family& family, const ModelConfig& config,
-                                std::shared_ptr<const WeightMap> file);
+                                std::shared_ptr<const WeightMap> file,
+                                const std::vector<std::string>& ignored = {});
 
 } // namespace headwise

@@ -42,6 +42,6 @@ void addMixtralExperts(RecipeBook& book, const std::string& block, int layer);
 
 bool matchesTransformerLens(const nlohmann::json& config);
 Result<ModelDescription> readTransformerLens(const nlohmann::json& config, std::string_view file);
-Result<ModelWeights> loadTransformerLens(const ModelConfig& config, std::shared_ptr<const WeightMap> file);
+Result<ModelWeights> loadTransformerLens(RecipeBook book);
 
 } // namespace headwise

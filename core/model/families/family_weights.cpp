@@ -235,11 +235,13 @@ bool isBuffer(std::string_view pattern, std::string_view name, std::size_t rank)
 } // namespace
 
 Result<ModelWeights> loadFamily(const Family& family, const ModelConfig& config,
-                                std::shared_ptr<const WeightMap> file)
+                                std::shared_ptr<const WeightMap> file,
+                                const std::vector<std::string>& ignored)
 {
-    if (family.code.loadAll)
-        return family.code.loadAll(config, std::move(file));
     RecipeBook book(config, std::move(file));
+    book.leaveOut(ignored);
+    if (family.code.loadAll)
+        return family.code.loadAll(std::move(book));
     if (const std::string obstacle = FamilyRecipes(family, book).add(); !obstacle.empty())
         return Error{ErrorCode::Unsupported, obstacle};
     book.ignore([&](std::string_view name, std::size_t rank) {

@@ -386,9 +386,9 @@ void addTransformerLensLayer(RecipeBook& book, const std::string& block, int lay
 
 } // namespace
 
-Result<ModelWeights> loadTransformerLens(const ModelConfig& config, std::shared_ptr<const WeightMap> file)
+Result<ModelWeights> loadTransformerLens(RecipeBook book)
 {
-    RecipeBook book(config, std::move(file));
+    const ModelConfig config = book.config();
     const Eigen::Index m = config.dModel;
     addMatrix(book, "embed.W_E", TensorKind::W_E, config.dVocab, m);
     if (config.positional == Positional::Learned || config.positionsInQueriesAndKeys)

@@ -1,4 +1,6 @@
 #include "core/model/architecture.h"
+#include "core/model/load_report.h"
+#include "core/model/recipes.h"
 
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
@@ -292,6 +294,44 @@ private slots:
         QVERIFY(test::failsWith(weights, ErrorCode::Unsupported, "'model.layers.0.self_attn.q_norm.weight'"));
         QVERIFY(test::failsWith(weights, ErrorCode::Unsupported, "'model.layers.0.input_layernorm.bias'"));
         QVERIFY(weights.error().message.find("inv_freq") == std::string::npos);
+    }
+
+    void leavesOutTensorsThatTheUserNames()
+    {
+        test::ToyModel toy = write(test::llamaOptions());
+        toy.tensors["visual.patch.weight"] = {{2}, {1, 0.5}};
+        toy.tensors["visual.merger.bias"] = {{2}, {1, 0.5}};
+        rewrite(toy);
+        QVERIFY(test::failsWith(load(), ErrorCode::Unsupported,
+                                "--ignore 'visual.merger.bias,visual.patch.weight'"));
+        const auto with = [&](std::vector<std::string> patterns) {
+            return loadModel({folder(), {}, {}, std::move(patterns)}, Task{});
+        };
+        QVERIFY(test::failsWith(with({"visual.patch.weight"}), ErrorCode::Unsupported,
+                                "Tensor 'visual.merger.bias'"));
+        QCOMPARE(unknownTensors({folder(), {}, {}}),
+                 (std::vector<std::string>{"visual.merger.bias", "visual.patch.weight"}));
+        const auto weights = with({"visual.*", "model.norm.weight"});
+        QVERIFY(test::isOk(weights));
+        QCOMPARE((*weights)->leftOut().size(), std::size_t(2));
+        QVERIFY((*weights)->has(Kind::ln_final_w)); // A tensor of the model is read whatever is named.
+        const std::vector<std::string>& warnings = (*weights)->warnings();
+        QCOMPARE(warnings.size(), std::size_t(2));
+        QVERIFY(warnings[0].find("visual.patch.weight") != std::string::npos);
+        QVERIFY(warnings[1].find("'model.norm.weight' leaves nothing out") != std::string::npos);
+        const LoadReport report = loadReport(**weights);
+        QCOMPARE(report.ignored.size(), std::size_t(1));
+        QVERIFY(report.ignored[0].why.find("on request") != std::string::npos);
+        toy.tensors["visual.a"] = toy.tensors["visual.b"] = {{2}, {1, 0.5}};
+        rewrite(toy);
+        QVERIFY(test::failsWith(load(), ErrorCode::Unsupported, "--ignore 'visual.*'"));
+    }
+
+    void matchesNamesAgainstPatterns()
+    {
+        QVERIFY(matchesPattern("a.b", "a.b") && !matchesPattern("a.b", "a") && !matchesPattern("a", "a.b"));
+        QVERIFY(matchesPattern("a.b.c", "a.*") && matchesPattern("a.b.c", "*.c") && matchesPattern("", "*"));
+        QVERIFY(matchesPattern("a.bb.bc", "a*b*c") && !matchesPattern("a.bb.bd", "a*b*c"));
     }
 
     void refusesTheLayoutOfNanoGpt()

@@ -69,7 +69,7 @@ private slots:
         QCOMPARE(assumed("eps"), std::string("1e-05"));
         QCOMPARE(assumed("parallel_attn_mlp"), std::string("false"));
         QCOMPARE(assumed("rotary_base"), std::string()); // of positions that the model does not have
-        QCOMPARE(assumed("act_fn"), std::string()); // given
+        QCOMPARE(assumed("act_fn"), std::string());      // given
         write(R"({"model_type": "mistral"})");
         QCOMPARE(assumed("sliding_window"), std::string("4096"));
         QCOMPARE(assumed("rope_theta"), std::string("10000.0"));
@@ -257,6 +257,8 @@ private slots:
         QVERIFY(test::isOk(description));
         QCOMPARE(description->warnings.size(), std::size_t{1});
         QVERIFY(description->warnings.front().find("the key 'novelty' is not known") != std::string::npos);
+        write("{\"model_type\": \"gpt2\", \"" + std::string(100'000, 'x') + "\": 3}");
+        QCOMPARE_LT(read()->warnings.front().size(), std::size_t(600));
     }
 
     void listsEveryMissingKey()

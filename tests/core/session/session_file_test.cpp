@@ -82,6 +82,7 @@ Session fullSession()
     session.bookmarks = {"1.2", "0.0"};
     session.configFile = "/models/config of another.json";
     session.overrides = {"act_fn=relu", "n_heads=12"};
+    session.ignoredTensors = {"visual.*", "score.weight"};
     session.view = "{\"head\": \"0.1\"}";
     return session;
 }

@@ -84,6 +84,9 @@ ConfigDialog::ConfigDialog(const ModelSource& source, const QStringList& keys, c
     QPushButton* file = buttons->addButton(tr("Choose a &config file…"), QDialogButtonBox::ActionRole);
     file->setAutoDefault(false);
     connect(file, &QPushButton::clicked, this, &ConfigDialog::chooseFile);
+    QPushButton* tensors = buttons->addButton(tr("Show &tensors…"), QDialogButtonBox::ActionRole);
+    tensors->setAutoDefault(false);
+    connect(tensors, &QPushButton::clicked, this, &ConfigDialog::tensorsWanted);
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
 

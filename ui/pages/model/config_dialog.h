@@ -22,6 +22,9 @@ public:
 
     ModelSource source() const; ///< The source with the user's answers.
 
+signals:
+    void tensorsWanted(); ///< The user asks to see the file before answering.
+
 private:
     void chooseFile();
     void updateState();

@@ -181,25 +181,60 @@ void TensorsPage::connectSignals()
 
 void TensorsPage::recompute()
 {
+    if (m_isLone)
+        return;
     const auto weights = workspace()->model()->weights();
-    if (weights == m_weights && weights)
+    if (weights && m_file.get() == &weights->file())
         return; // another processing of the same file
+    forgetFile();
+    m_model->setWeights(weights);
+    if (!weights) {
+        m_read->setVisible(false);
+        return clearDetail(tr("The tensors need the model's files; use File → Locate model…"));
+    }
+    showFile({weights, &weights->file()});
+}
+
+void TensorsPage::showLoneFile(const std::filesystem::path& path)
+{
+    m_isLone = true;
+    forgetFile();
+    clearDetail(QString());
+    m_openJob.start(
+        tr("Reading %1").arg(text(path.filename().string())),
+        [path](const Task&) -> Result<std::shared_ptr<const WeightMap>> {
+            Result<WeightMap> file = WeightMap::open(path, ForeignFiles::Shown);
+            if (!file)
+                return file.error();
+            return std::make_shared<const WeightMap>(*std::move(file));
+        },
+        [this](const Result<std::shared_ptr<const WeightMap>>& file) {
+            if (!file)
+                return clearDetail(text(file.error()));
+            m_model->setFile(*file);
+            showFile(*file);
+        });
+}
+
+void TensorsPage::forgetFile()
+{
     m_allJob.cancel();
     m_mailbox.reset();
-    m_weights = weights;
-    m_model->setWeights(weights);
-    fitColumns();
-    m_read->setVisible(weights != nullptr);
+    m_file = nullptr;
     m_summary->clear();
     m_state->clear();
-    if (!weights)
-        return clearDetail(tr("The tensors need the model's files; use File → Locate model…"));
-    const WeightMap& file = weights->file();
+}
+
+void TensorsPage::showFile(std::shared_ptr<const WeightMap> file)
+{
+    m_file = std::move(file);
+    fitColumns();
+    m_read->setVisible(true);
     std::size_t bytes = 0;
-    for (const StoredTensor& tensor : file.tensors())
+    for (const StoredTensor& tensor : m_file->tensors())
         bytes += tensor.byteCount;
     m_summary->setText(
-        tr("%1 tensors, %2 bytes").arg(file.tensors().size()).arg(count(static_cast<qint64>(bytes))));
+        tr("%1 tensors, %2 bytes").arg(m_file->tensors().size()).arg(count(static_cast<qint64>(bytes))));
     select(m_wanted);
     if (bytes <= readUnasked)
         readAll();
@@ -217,7 +252,7 @@ void TensorsPage::fitColumns()
 
 void TensorsPage::readAll()
 {
-    if (!m_weights)
+    if (!m_file)
         return;
     std::vector<int> tensors;
     for (int tensor = 0; tensor < m_model->rowCount(); ++tensor)
@@ -229,9 +264,9 @@ void TensorsPage::readAll()
     m_mailbox = std::make_shared<Mailbox>();
     m_allJob.start(
         tr("Reading %1 tensors").arg(tensors.size()),
-        [weights = m_weights, mailbox = m_mailbox, tensors](const Task& task) {
+        [file = m_file, mailbox = m_mailbox, tensors](const Task& task) {
             return tensorStatistics(
-                weights->file(), tensors, histogramBins,
+                *file, tensors, histogramBins,
                 [&mailbox](int tensor, const std::optional<TensorStatistics>& found) {
                     const std::lock_guard lock(mailbox->mutex);
                     mailbox->fresh.emplace_back(tensor, found);
@@ -271,12 +306,12 @@ int TensorsPage::currentTensor() const
 
 QString TensorsPage::tensorName(int tensor) const
 {
-    return text(m_weights->file().tensors()[static_cast<std::size_t>(tensor)].name);
+    return text(m_file->tensors()[static_cast<std::size_t>(tensor)].name);
 }
 
 void TensorsPage::select(const QString& name)
 {
-    const int tensor = name.isEmpty() ? -1 : m_weights->file().find(name.toStdString());
+    const int tensor = name.isEmpty() ? -1 : m_file->find(name.toStdString());
     const QModelIndex index =
         tensor < 0 ? m_sorted->index(0, 0) : m_sorted->mapFromSource(m_model->index(tensor, 0));
     if (!index.isValid())
@@ -288,16 +323,16 @@ void TensorsPage::select(const QString& name)
 void TensorsPage::showTensor()
 {
     const int tensor = currentTensor();
-    if (tensor < 0 || !m_weights)
+    if (tensor < 0 || !m_file)
         return;
     m_wanted = tensorName(tensor);
-    const StoredTensor& stored = m_weights->file().tensors()[static_cast<std::size_t>(tensor)];
+    const StoredTensor& stored = m_file->tensors()[static_cast<std::size_t>(tensor)];
     m_name->setText(m_wanted);
     m_name->setToolTip(m_wanted);
     m_numbers->setText(
         tr("%1 · %2 · %3")
             .arg(text(shapeText(stored.shape)), text(dtypeName(stored.dtype)), m_model->useText(tensor)));
-    m_save->setEnabled(m_weights->file().holdsNumbers(tensor));
+    m_save->setEnabled(m_file->holdsNumbers(tensor));
     readTensor(tensor);
 }
 
@@ -309,16 +344,16 @@ void TensorsPage::readTensor(int tensor)
         known = m_model->statistics(tensor);
     m_detailJob.start(
         tr("Reading %1").arg(tensorName(tensor)),
-        [weights = m_weights, tensor, known](const Task& task) -> Result<Detail> {
+        [file = m_file, tensor, known](const Task& task) -> Result<Detail> {
             Detail detail{known, {}};
             if (!known) {
                 Result<std::optional<TensorStatistics>> found =
-                    tensorStatistics(weights->file(), tensor, histogramBins, task);
+                    tensorStatistics(*file, tensor, histogramBins, task);
                 if (!found)
                     return found.error();
                 detail.statistics = *std::move(found);
             }
-            Result<TensorPicture> picture = tensorPicture(weights->file(), tensor, pictureLimit, task);
+            Result<TensorPicture> picture = tensorPicture(*file, tensor, pictureLimit, task);
             if (!picture)
                 return picture.error();
             detail.picture = *std::move(picture);
@@ -338,7 +373,7 @@ void TensorsPage::showDetail(int tensor, const Detail& detail)
 {
     if (!m_model->isKnown(tensor))
         m_model->setStatistics(tensor, detail.statistics);
-    const StoredTensor& stored = m_weights->file().tensors()[static_cast<std::size_t>(tensor)];
+    const StoredTensor& stored = m_file->tensors()[static_cast<std::size_t>(tensor)];
     const TensorStatistics s = detail.statistics.value_or(TensorStatistics());
     QStringList parts{text(shapeText(stored.shape)), text(dtypeName(stored.dtype)), m_model->useText(tensor)};
     if (s.finiteCount() > 0)
@@ -418,12 +453,13 @@ void TensorsPage::chooseNpy()
 void TensorsPage::saveAsNpy(const QString& fileName)
 {
     const int tensor = currentTensor();
-    if (tensor < 0 || !m_weights)
+    if (tensor < 0 || !m_file)
         return;
     m_saveJob.start(
         tr("Saving %1").arg(tensorName(tensor)),
-        [weights = m_weights, tensor, path = std::filesystem::path(fileName.toStdString())](
-            const Task& task) { return writeNpy(weights->file(), tensor, path, task); },
+        [file = m_file, tensor, path = std::filesystem::path(fileName.toStdString())](const Task& task) {
+            return writeNpy(*file, tensor, path, task);
+        },
         [this, fileName](const Result<Done>& result) {
             m_state->setText(result ? tr("Saved %1").arg(fileName) : text(result.error()));
         });
@@ -441,7 +477,7 @@ void TensorsPage::setViewState(const QJsonObject& state)
     m_search->setText(state[QStringLiteral("search")].toString());
     m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
     m_wanted = state[QStringLiteral("tensor")].toString();
-    if (m_weights && !m_wanted.isEmpty())
+    if (m_file && !m_wanted.isEmpty())
         select(m_wanted);
 }
 
@@ -459,7 +495,7 @@ Provenance TensorsPage::storedProvenance() const
 
 QList<FigureSource*> TensorsPage::figures()
 {
-    if (!m_weights || m_model->rowCount() == 0)
+    if (!m_file || m_isLone || m_model->rowCount() == 0)
         return {};
     const QString model = text(workspace()->model()->card().name);
     QList<FigureSource*> sources;

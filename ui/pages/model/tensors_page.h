@@ -4,6 +4,7 @@
 #include "core/checkpoint/tensor_statistics.h"
 #include "ui/pages/parts/page.h"
 
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,6 +33,9 @@ class TensorsPage : public Page {
 public:
     explicit TensorsPage(Workspace* workspace, QWidget* parent = nullptr);
 
+    /// Shows a file of which no model is open, whatever the workspace has open.
+    void showLoneFile(const std::filesystem::path& path);
+
     /// Writes the selected tensor as a NumPy file and shows the outcome on the page.
     void saveAsNpy(const QString& fileName);
 
@@ -55,6 +59,8 @@ private:
     QWidget* createDetail();
     void connectSignals();
     void recompute() override;
+    void forgetFile();
+    void showFile(std::shared_ptr<const WeightMap> file);
     void fitColumns();
     void readAll();
     void collect(); ///< Moves the mailbox's contents into the table.
@@ -72,7 +78,8 @@ private:
     QString tensorName(int tensor) const;
     Provenance storedProvenance() const;
 
-    std::shared_ptr<const ModelWeights> m_weights; // weights whose tensors are shown; null without a model
+    std::shared_ptr<const WeightMap> m_file; // file whose tensors are shown; null without one
+    bool m_isLone = false;                   // it is not that of the workspace's model
     std::shared_ptr<Mailbox> m_mailbox;
     TensorTableModel* m_model;
     QLineEdit* m_search;
@@ -88,7 +95,7 @@ private:
     HeatmapPanel* m_panel;
     TensorPicture m_picture; // without its cells, which the view holds
     QString m_wanted;        // name of the tensor to select once it exists
-    Job m_allJob, m_detailJob, m_saveJob;
+    Job m_openJob, m_allJob, m_detailJob, m_saveJob;
 };
 
 } // namespace headwise::ui

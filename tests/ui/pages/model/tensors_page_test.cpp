@@ -76,6 +76,25 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(isFilled(), patience);
     }
 
+    void showsAFileOfWhichNoModelIsOpen()
+    {
+        const auto path = m_toy.folder.parent_path() / "strange.safetensors";
+        test::writeSafetensors(path, {{"first.of.all", {{2, 3}, {1, 2, 3, 4, 5, 6}}}}, false);
+        Workspace empty;
+        TensorsPage lone(&empty);
+        lone.resize(1000, 700);
+        lone.show();
+        lone.showLoneFile(path);
+        QAbstractItemModel* rows = lone.findChild<QTableView*>()->model();
+        const auto shown = [&](int column) { return rows->index(0, column).data().toString(); };
+        QTRY_COMPARE_WITH_TIMEOUT(rows->rowCount(), 1, patience);
+        QCOMPARE(shown(TensorTableModel::NameColumn), QStringLiteral("first.of.all"));
+        QVERIFY(shown(TensorTableModel::UseColumn).contains(QStringLiteral("unknown")));
+        QTRY_VERIFY_WITH_TIMEOUT(shown(TensorTableModel::MeanColumn).startsWith(QStringLiteral("3.5")),
+                                 patience);
+        QVERIFY(lone.figures().isEmpty());
+    }
+
     void cleanupTestCase()
     {
         m_page.reset();
