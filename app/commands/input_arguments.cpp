@@ -5,6 +5,7 @@
 #include "core/analysis/inputs/direction_source.h"
 #include "core/analysis/inputs/relation_file.h"
 #include "core/analysis/inputs/token_counts.h"
+#include "core/analysis/inputs/token_cycle.h"
 #include "core/analysis/prompt/score_positions.h"
 #include "core/analysis/residual_basis.h"
 #include "core/checkpoint/npy.h"
@@ -58,6 +59,20 @@ Result<std::optional<int>> keyTokenId(const InputArguments& arguments,
         return Error{ErrorCode::InvalidArgument,
                      "--key-token is empty; give a token's text, or its id as #ID."};
     return tokenId(arguments.keyToken, tokenizer);
+}
+
+Result<std::vector<int>> cycleOf(const InputArguments& arguments, const ModelConfig& config)
+{
+    if (!arguments.cycle)
+        return std::vector<int>();
+    AnalysisOptions options;
+    auto ids = parseTokenCycle(*arguments.cycle);
+    if (!ids)
+        return ids;
+    options.inputs.cycle = *ids;
+    if (std::string why = whyNoTokenCycle(config, options); !why.empty())
+        return Error{ErrorCode::InvalidArgument, std::move(why)};
+    return ids;
 }
 
 Result<std::vector<Relation>> relationsFrom(const std::vector<std::string>& files)
@@ -156,6 +171,11 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
             "The token whose key meets the query of --token: their score by offset under rotary positions")
         ->type_name("TEXT|#ID");
     command
+        .add_option(
+            "--cycle", arguments->cycle,
+            "The token ids of a cycle in order, for spectra over it: FIRST-LAST, or a list of ids and ranges, as in 0-112 (all ids of a small vocabulary)")
+        ->type_name("IDS");
+    command
         .add_option("--pair", arguments->pair,
                     "The two heads of the analyses of a pair, the earlier and the later, as in 0.1,1.5")
         ->type_name("L.H,L.H");
@@ -219,6 +239,10 @@ Result<AnalysisInputs> analysisInputs(const InputArguments& arguments, const Mod
     if (!keyToken)
         return keyToken.error();
     inputs.keyToken = *keyToken;
+    const auto cycle = cycleOf(arguments, weights.config());
+    if (!cycle)
+        return cycle.error();
+    inputs.cycle = *cycle;
     const auto pair = headPair(arguments.pair, weights.config());
     if (!pair)
         return pair.error();

@@ -12,12 +12,12 @@
 namespace headwise::app {
 
 /// Inputs that some analyses need besides the weights: --prompt or --tokens, --query-position, --key-position, --token,
-/// --key-token,
+/// --key-token, --cycle,
 /// --pair, --previous-token-heads, --relation, --names, --token-counts, --bigram-counts, --direction, --metric, --seed.
 struct InputArguments {
     std::shared_ptr<PromptArguments> prompt;
     std::optional<int> queryPosition, keyPosition;
-    std::optional<std::string> token, keyToken, pair, previousTokenHeads, direction;
+    std::optional<std::string> token, keyToken, cycle, pair, previousTokenHeads, direction;
     std::vector<std::string> relationFiles;
     std::optional<std::string> names, tokenCounts, bigramCounts; ///< paths of files
     std::string metric = "identity";

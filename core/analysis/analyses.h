@@ -23,6 +23,7 @@ Analysis tokenCardAnalysis();
 Analysis directionCardAnalysis();
 Analysis largestEntriesAnalysis();
 Analysis normalityAnalysis();
+Analysis fourierAnalysis();
 Analysis diagonalRanksAnalysis();
 Analysis copySuppressionAnalysis();
 Analysis nameCopyingAnalysis();

@@ -27,6 +27,7 @@ constexpr std::array catalogueRows{
     tokenCardAnalysis,
     directionCardAnalysis,
     normalityAnalysis,
+    fourierAnalysis,
     diagonalRanksAnalysis,
     copySuppressionAnalysis,
     nameCopyingAnalysis,

@@ -37,6 +37,7 @@ struct AnalysisInputs {
     std::vector<double> direction;                 ///< [d], a row vector of the residual stream.
     std::string directionName;       ///< A name for readDirection(); empty: the direction has only numbers.
     std::vector<Relation> relations; ///< Empty: the built-in ones.
+    std::vector<int> cycle;          ///< Token ids in cyclic order; empty: all ids.
     std::vector<HeadId> previousTokenHeads; ///< Known to attend to the previous token, whatever their score.
     std::vector<std::string> names;         ///< Words of name copying; empty: the built-in first names.
     std::shared_ptr<const TokenCounts> tokenCounts;   ///< Token counts of a text; null: unknown.

@@ -76,6 +76,7 @@ constexpr std::array namedAxes = {
     NamedAxis{Axis::Angle, "angle"},
     NamedAxis{Axis::Band, "band"},
     NamedAxis{Axis::Frequency, "frequency"},
+    NamedAxis{Axis::OtherFrequency, "other frequency"},
     NamedAxis{Axis::Depth, "depth"},
     NamedAxis{Axis::Measure, "measure"},
     NamedAxis{Axis::Mass, "mass"},

@@ -82,7 +82,8 @@ enum class Axis : std::uint8_t {
     Angle,
     Band,
     Frequency,
-    Depth, ///< Places in the residual stream: before layer 0, after layer 0, …
+    OtherFrequency, ///< In a pair of frequencies.
+    Depth,          ///< Places in the residual stream: before layer 0, after layer 0, …
 
     // Measures side by side.
     Measure,

@@ -64,6 +64,7 @@ Json inputsOf(const AnalysisInputs& inputs)
             {"key_position", inputs.keyPosition.value_or(-1)},
             {"token", inputs.token.value_or(-1)},
             {"key_token", inputs.keyToken.value_or(-1)},
+            {"cycle", inputs.cycle},
             {"pair",
              inputs.pair ? dotted({inputs.pair->first, inputs.pair->second}) : std::vector<std::string>()},
             {"direction", inputs.direction},

@@ -92,6 +92,27 @@ private slots:
         QCOMPARE(made({"--token", "#300", "--key-token", "#99999"}).exitCode, 2);
     }
 
+    void spectraOverACycleTakeNamedIds()
+    {
+        const QString model = QString::fromStdString(test::testData("models/modadd-1l").string());
+        const QString session = m_folder.filePath("cycle.h5");
+        const auto made = [&](const QStringList& more) {
+            return run(QStringList{"analyze", model, "-o", session, "--analyses", "fourier"} + more);
+        };
+        const auto done = made({"--cycle", "0-112"});
+        QVERIFY2(done.exitCode == 0 && !done.err.contains("--cycle"), done.err);
+        const auto read = readSession(session.toStdString(), Task{});
+        QVERIFY(test::isOk(read));
+        const ResultArray* shares = read->results.find("analyses/fourier/ov_shares");
+        QVERIFY(shares);
+        QCOMPARE(shares->shape, (std::vector<std::size_t>{1, 4, 57}));
+        QVERIFY(shares->definition.ends_with("N = 113, E and W_U of the ids 0-112 alone"));
+        const auto assumed = made({"--replace"});
+        QVERIFY2(assumed.exitCode == 0 && assumed.err.contains("take all 114 ids"), assumed.err);
+        for (const char* wrong : {"0-200", "0-2", "1,2,3,2", "5-1", "a", ""})
+            QCOMPARE(made({"--cycle", wrong}).exitCode, 2);
+    }
+
     void anyScoreOfThePromptCanBeTakenApart()
     {
         const QString model = QString::fromStdString(test::testData("models/stories260k").string());

@@ -2,6 +2,8 @@
 
 #include "tests/support/planted.h"
 
+#include <random>
+
 namespace headwise::test {
 
 /// Numbers spread evenly from −1 to 1, [rows, cols], the same on every machine.

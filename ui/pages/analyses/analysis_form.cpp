@@ -1,6 +1,7 @@
 #include "ui/pages/analyses/analysis_form.h"
 
 #include "core/analysis/inputs/relation_file.h"
+#include "core/analysis/inputs/token_cycle.h"
 #include "core/analysis/prompt/score_positions.h"
 #include "core/tokenizer/token_search.h"
 #include "ui/base/text.h"
@@ -39,6 +40,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     , m_prompt(new QPlainTextEdit(this))
     , m_token(new QLabel(this))
     , m_keyToken(new QLineEdit(this))
+    , m_cycle(new QLineEdit(this))
     , m_positions(new QWidget(this))
     , m_query(new QSpinBox(m_positions))
     , m_key(new QSpinBox(m_positions))
@@ -63,7 +65,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     createMarks();
     createMetric();
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
-    for (QLineEdit* edit : {m_keyToken, m_previousToken})
+    for (QLineEdit* edit : {m_keyToken, m_cycle, m_previousToken})
         connect(edit, &QLineEdit::editingFinished, this, &AnalysisForm::apply);
     connect(m_texts, &TextInputs::loaded, this, &AnalysisForm::apply);
     connect(m_texts, &TextInputs::said, this, [this](const QString& sentence) {
@@ -139,6 +141,7 @@ void AnalysisForm::createRows()
     m_rows->addRow(tr("Query, key"), m_positions);
     m_rows->addRow(tr("Token"), m_token);
     m_rows->addRow(tr("Key token"), m_keyToken);
+    m_rows->addRow(tr("Cycle of ids"), m_cycle);
     m_rows->addRow(tr("Reference, head"), m_pair);
     m_rows->addRow(tr("Direction"), m_direction);
     m_rows->addRow(tr("Previous-token heads"), m_previousToken);
@@ -163,6 +166,10 @@ void AnalysisForm::createKeyToken()
     m_keyToken->setAccessibleName(tr("Key token"));
     m_keyToken->setToolTip(
         tr("A token, or #id: the score of the selected token's query with its key, by offset"));
+    m_cycle->setMaximumWidth(240);
+    m_cycle->setPlaceholderText(tr("all ids; or as 0-112"));
+    m_cycle->setAccessibleName(tr("Cycle of ids"));
+    m_cycle->setToolTip(tr("Token ids in the order of the cycle: a range, or a list of ids and ranges"));
 }
 
 void AnalysisForm::createPositions()
@@ -231,6 +238,7 @@ void AnalysisForm::setNeeds(const Analysis& analysis)
     show(m_positions, asksForPositions(analysis));
     show(m_token, m_needs.token);
     show(m_keyToken, analysis.id == std::string_view("rotary"));
+    show(m_cycle, analysis.id == std::string_view("fourier"));
     show(m_pair, m_needs.pair);
     show(m_direction, m_needs.direction);
     show(m_previousToken, analysis.id == std::string_view("induction"));
@@ -378,6 +386,13 @@ bool AnalysisForm::apply()
         readPositions(inputs, problem);
     if (!m_keyToken->isHidden())
         inputs.keyToken = readKeyToken(problem);
+    if (!m_cycle->isHidden() && !m_cycle->text().isEmpty()) {
+        const auto ids = parseTokenCycle(m_cycle->text().toStdString());
+        if (ids)
+            inputs.cycle = *ids;
+        else
+            problem += text(ids.error());
+    }
     if (!m_previousToken->isHidden())
         inputs.previousTokenHeads = readHeads(problem);
     const AnalysisInputs before = m_workspace->runs()->inputs();

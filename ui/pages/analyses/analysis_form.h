@@ -69,7 +69,7 @@ private:
     QFormLayout* m_rows;
     QPlainTextEdit* m_prompt;
     QLabel* m_token;
-    QLineEdit* m_keyToken;
+    QLineEdit *m_keyToken, *m_cycle;
     QWidget* m_positions;
     QSpinBox *m_query, *m_key;
     QLabel* m_positionTokens;

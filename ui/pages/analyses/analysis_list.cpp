@@ -151,7 +151,8 @@ bool areAboutOthers(const Analysis& analysis, const AnalysisInputs& with, const 
         || (asksForPositions(analysis)
             && (with.queryPosition != now.queryPosition || with.keyPosition != now.keyPosition))
         || (needs.token && !hasAllTokens && (with.token != now.token || with.keyToken != now.keyToken))
-        || (needs.pair && with.pair != now.pair) || (needs.direction && with.direction != now.direction)
+        || (analysis.id == "fourier" && with.cycle != now.cycle) || (needs.pair && with.pair != now.pair)
+        || (needs.direction && with.direction != now.direction)
         || with.previousTokenHeads != now.previousTokenHeads || with.relations != now.relations
         || (texts.names && with.names != now.names)
         || (texts.tokenCounts && with.tokenCounts != now.tokenCounts)

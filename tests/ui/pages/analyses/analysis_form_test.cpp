@@ -5,6 +5,7 @@
 #include "tests/support/opened_page.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_model.h"
+#include "ui/pages/analyses/analysis_list.h"
 
 #include <QComboBox>
 #include <QLabel>
@@ -62,6 +63,45 @@ private slots:
         const auto labels = form.findChildren<QLabel*>();
         QVERIFY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
             return label->isVisible() && label->text().contains(QStringLiteral("'#99' is not one token"));
+        }));
+        form.setNeeds(*findAnalysis("copying"));
+        QVERIFY(!field->isVisible());
+    }
+
+    void theIdsOfACycleAreAskedFor()
+    {
+        OpenedPage<AnalysisForm> opened(toy({}));
+        Workspace& workspace = opened.workspace;
+        AnalysisForm& form = opened.page;
+        const Analysis& fourier = *findAnalysis("fourier");
+        form.setNeeds(fourier);
+        auto* field = opened.find<QLineEdit>(QStringLiteral("Cycle of ids"));
+        QVERIFY(field && field->isVisible());
+        const auto type = [&](const char* ids) {
+            field->selectAll();
+            QTest::keyClicks(field, QLatin1String(ids));
+            QTest::keyClick(field, Qt::Key_Return);
+        };
+        type("2-6, 9");
+        QCOMPARE(workspace.runs()->inputs().cycle, (std::vector<int>{2, 3, 4, 5, 6, 9}));
+        workspace.runs()->runAnalysis("fourier");
+        const auto shares = [&] {
+            return workspace.model()->results()->find("analyses/fourier/embedding_shares");
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(shares(), patience);
+        QCOMPARE(std::get<std::string>(shares()->attributes.at("cycle")), std::string("2-6,9"));
+        const AnalysisInputs with = *workspace.runs()->inputsOf("fourier");
+        QVERIFY(!areAboutOthers(fourier, with, workspace.runs()->inputs(), true));
+        type("0-5");
+        QVERIFY(areAboutOthers(fourier, with, workspace.runs()->inputs(), true));
+        type("0-50");
+        QVERIFY(whyNotNow(fourier, workspace).contains(QStringLiteral("id 50")));
+        type("seven");
+        QVERIFY(workspace.runs()->inputs().cycle.empty());
+        const auto labels = form.findChildren<QLabel*>();
+        QVERIFY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+            return label->isVisible()
+                && label->text().contains(QStringLiteral("has 'seven' in place of an id"));
         }));
         form.setNeeds(*findAnalysis("copying"));
         QVERIFY(!field->isVisible());
