@@ -31,6 +31,7 @@ const std::vector<Known>& knownVocabularies()
 {
     static const std::vector<Known> all{
         {50256, {}, {{"<|endoftext|>", 50256}}, false},
+        {50280, {}, {{"<|endoftext|>", 50256}}, false}, // p50k_base: GPT-2's and runs of spaces
         {100256,
          split_pattern::cl100k,
          {{"<|endoftext|>", 100257},

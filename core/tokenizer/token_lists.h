@@ -14,8 +14,8 @@ bool isTiktoken(std::string_view text);
 /// Reads tiktoken's ranks (the tokenizer.model of Meta's Llama 3, *.tiktoken). The neighbouring pair that makes the token
 /// of the lowest rank is merged first.
 ///
-/// The file has neither the split pattern nor special tokens. Both follow from the number of ranks for GPT-2, cl100k,
-/// o200k and Llama 3; other vocabularies can be shown but not encode.
+/// The file has neither the split pattern nor special tokens. Both follow from the number of ranks for GPT-2, p50k,
+/// cl100k, o200k and Llama 3; other vocabularies can be shown but not encode.
 /// Errors: Corrupt naming the file and the line.
 /// Source: tiktoken `load.py`, `tiktoken_ext/openai_public.py`; llama3 `tokenizer.py`.
 Result<TokenizerFile> readTiktoken(std::string_view text, const std::filesystem::path& path);

@@ -133,6 +133,7 @@ private slots:
     void aGgufWithAnUnknownSplitShowsTokensAndSaysWhichSplit();
     void a25PaddingRowsOfAGgufAreNoTokens();
     void ranksOfTiktokenGiveGpt2sIds();
+    void ranksOfP50kEncode();
     void ranksOfAnUnknownVocabularyShowTokens();
     void aVocabTxtIsBerts();
     void aTokenizerOfLlama2cGivesTheIdsOfItsGguf();
@@ -273,6 +274,22 @@ void TokenizerSourcesTest::ranksOfTiktokenGiveGpt2sIds()
         test::failsWith(openedAs("tokenizer.model", ranks + "YQ== x\n"), ErrorCode::Corrupt, "Line 50257"));
     QVERIFY(
         test::failsWith(openedAs("tokenizer.model", ranks + "!!!! 7\n"), ErrorCode::Corrupt, "Line 50257"));
+}
+
+// p50k_base is GPT-2's vocabulary with runs of spaces after <|endoftext|>, which is not in the file.
+void TokenizerSourcesTest::ranksOfP50kEncode()
+{
+    QByteArray ranks;
+    for (int id = 0; id < 50256; ++id)
+        ranks += QByteArray::fromStdString(gpt2().bytes(id)).toBase64() + ' ' + QByteArray::number(id) + '\n';
+    for (int id = 50257; id <= 50280; ++id)
+        ranks += QByteArray(id - 50254, ' ').toBase64() + ' ' + QByteArray::number(id) + '\n';
+    const auto tokenizer = openedAs("p50k_base.tiktoken", ranks);
+    QVERIFY(test::isOk(tokenizer));
+    QCOMPARE(tokenizer->encode("Hello world").value(), (std::vector<int>{15496, 995}));
+    QCOMPARE(tokenizer->encode("a<|endoftext|>").value(), (std::vector<int>{64, 50256}));
+    // seven spaces before a word: six, and one that begins the word
+    QCOMPARE(tokenizer->encode("a       b").value(), (std::vector<int>{64, 50260, 275}));
 }
 
 void TokenizerSourcesTest::ranksOfAnUnknownVocabularyShowTokens()
