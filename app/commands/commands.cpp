@@ -114,6 +114,33 @@ bool isCommand(const CLI::App& root, std::string_view name)
                        [&](const CLI::App* c) { return c->get_name() == name; });
 }
 
+bool takesValue(const CLI::App& command, const std::string& name)
+{
+    const CLI::Option* option = command.get_option_no_throw(name);
+    return option && option->get_expected_max() > 0;
+}
+
+/// Turns "--prompt=" into "--prompt" and an empty value; CLI11 would take the next argument for the value.
+/// \returns the arguments in CLI11's order, the last first
+std::vector<std::string> withEmptyValues(const CLI::App& root, const std::vector<std::string>& arguments)
+{
+    const auto commands = root.get_subcommands([](const CLI::App*) { return true; });
+    std::vector<std::string> all;
+    for (const std::string& argument : arguments) {
+        const std::string name = argument.substr(0, argument.find('='));
+        const bool isEmpty = name.starts_with("--") && name.size() + 1 == argument.size()
+            && (takesValue(root, name) || std::ranges::any_of(commands, [&](const CLI::App* command) {
+                                 return takesValue(*command, name);
+                             }));
+        if (isEmpty)
+            all.insert(all.end(), {name, ""});
+        else
+            all.push_back(argument);
+    }
+    std::ranges::reverse(all);
+    return all;
+}
+
 std::string sentenceOf(const CLI::ParseError& error, const CLI::App& root)
 {
     std::string command = "headwise";
@@ -189,7 +216,7 @@ int runCommandLine(int argc, char** argv)
         return exitCode(ErrorCode::InvalidArgument);
     }
     try {
-        root.parse(argc, argv);
+        root.parse(withEmptyValues(root, {argv + 1, argv + argc}));
         for (const CLI::Option* option : root.get_options())
             if (option->get_group() == windowGroup && option->count() > 0)
                 throw CLI::ExcludesError(option->get_name() + " belongs to the window, not to a command",

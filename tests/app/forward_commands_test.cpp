@@ -274,6 +274,13 @@ private slots:
         QVERIFY(done.out.startsWith("tokens: "));
     }
 
+    void anOptionWithoutAValueTakesNoOther()
+    {
+        const auto done = run({"run", HEADWISE_DEMO_MODEL, "--tokens=", "-o", path("none.h5")});
+        QVERIFY2(done.exitCode == 2 && done.err.contains("'' is no list of token ids"), done.err);
+        QVERIFY(!QFile::exists("-o"));
+    }
+
     void numbersThatAreNoneAreSaid()
     {
         const QString damaged = path("damaged");
