@@ -5,6 +5,8 @@
 #include "core/files/hdf5.h"
 #include "core/model/finite_weights.h"
 #include "core/model/forward.h"
+#include "core/tokenizer/token_text.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <nlohmann/json.hpp>
 
@@ -107,6 +109,37 @@ void writeDescription(ResultFile& file, const ProcessedWeights& weights, const s
         file.attribute("", "head_change_" + dottedHead(change.head), headChangeName(change));
 }
 
+/// Returns the text of decoded tokens; none without --greedy or without a tokenizer that can be read.
+std::optional<std::string> decoded(const RunOptions& options, const ModelWeights& model,
+                                   const std::vector<int>& tokens)
+{
+    if (options.greedy == 0)
+        return std::nullopt;
+    const Result<Tokenizer> tokenizer = openTokenizer(*options.model, model);
+    if (tokenizer)
+        return tokenizer->decode(tokens);
+    if (tokenizer.error().code != ErrorCode::NotFound)
+        printWarnings({tokenizer.error().message});
+    return std::nullopt;
+}
+
+void printTokens(const RunOptions& options, const std::vector<int>& tokens, std::size_t promptLength,
+                 const std::optional<std::string>& text)
+{
+    if (options.json) {
+        nlohmann::ordered_json answer{{"tokens", tokens}, {"prompt_length", promptLength}};
+        if (text)
+            answer["text"] = *text;
+        printJson(answer);
+        return;
+    }
+    std::cout << "tokens: " << tokenList(tokens) << '\n';
+    if (options.greedy > 0)
+        std::cout << "prompt_length: " << promptLength << '\n';
+    if (text)
+        std::cout << "text: " << shownToken(*text) << '\n';
+}
+
 template <typename Scalar>
 Result<int> runAs(const RunOptions& options, const ProcessedWeights& weights, const std::vector<int>& prompt,
                   Hdf5Writer writer, const Task& task)
@@ -135,13 +168,7 @@ Result<int> runAs(const RunOptions& options, const ProcessedWeights& weights, co
     writeRun(file, weights.config(), *run);
     if (const auto closed = file.close(); !closed)
         return closed.error();
-    if (options.json) {
-        printJson({{"tokens", *tokens}, {"prompt_length", promptLength}});
-        return 0;
-    }
-    std::cout << "tokens: " << tokenList(*tokens) << '\n';
-    if (options.greedy > 0)
-        std::cout << "prompt_length: " << promptLength << '\n';
+    printTokens(options, *tokens, prompt.size(), decoded(options, weights.original(), *tokens));
     return 0;
 }
 
@@ -201,7 +228,8 @@ void addRunCommand(CLI::App& root, CommandContext& context)
     command->footer(
         "OUT.h5 holds /tokens [n], /logits [n, d_vocab], /attention/patterns [n_layers, n_heads, n, n] (row = query) and\n"
         "/attention/output_norms [n_layers, n_heads, n]. With --greedy N, n = prompt + N (attribute prompt_length), ties go\n"
-        "to the lower id and an end token does not stop it. The model runs as it is in the file unless --process is given.");
+        "to the lower id and an end token does not stop it; the text is printed too. The model runs as it is in the file\n"
+        "unless --process is given.");
     auto options = std::make_shared<RunOptions>();
     options->model = addModelArguments(*command);
     options->prompt = addPromptArguments(*command);
@@ -212,7 +240,8 @@ void addRunCommand(CLI::App& root, CommandContext& context)
         ->check(CLI::Range(0, std::numeric_limits<int>::max()).description(""))
         ->type_name("N");
     command->add_flag("--process", options->process, "Runs the processed model");
-    command->add_flag("--json", options->json, "Prints tokens and prompt_length as JSON");
+    command->add_flag("--json", options->json,
+                      "Prints tokens, prompt_length and with --greedy the text as JSON");
     options->precision = addPrecisionOption(*command);
     options->processing = addProcessingArguments(*command);
     addHeadChangeArguments(*command, options->processing);

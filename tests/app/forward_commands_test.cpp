@@ -272,6 +272,25 @@ private slots:
             run({"run", QString(HEADWISE_DEMO_MODEL), "--prompt", "the king", "-o", path("prompt.h5")});
         QCOMPARE(done.exitCode, 0);
         QVERIFY(done.out.startsWith("tokens: "));
+        QVERIFY(!done.out.contains("text: "));
+    }
+
+    // "Once upon a time" by a tokenizer and weights whose continuation is known (../shared's README of the model).
+    void greedyDecodingPrintsTheText()
+    {
+        const QStringList once{"run", models("stories260k-gguf"), "--tokens", "1", "--greedy", "5",
+                               "-o",  path("greedy.h5")};
+        const test::CommandRun done = run(once);
+        QVERIFY2(done.exitCode == 0, done.err);
+        QVERIFY2(done.out.startsWith("tokens: 1,403,407,261,378,432\n"), done.out);
+        QVERIFY2(done.out.contains("text: ") && done.out.contains("Once upon a"), done.out);
+        const QByteArray json = run(once + QStringList{"--json"}).out;
+        QVERIFY2(QJsonDocument::fromJson(json)["text"].toString().contains(QStringLiteral("Once upon a")),
+                 json);
+        // without a tokenizer there are only ids
+        const auto bare =
+            run({"run", models("gpt-nano-sort"), "--tokens", "0", "--greedy", "1", "-o", path("bare.h5")});
+        QVERIFY2(bare.exitCode == 0 && !bare.out.contains("text: "), bare.err);
     }
 
     void anOptionWithoutAValueTakesNoOther()
