@@ -218,6 +218,9 @@ std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command)
                     "Text for the model's own tokenizer, which decides about special tokens")
         ->type_name("TEXT")
         ->excludes(tokens);
+    command.add_flag(
+        "--parse-specials,!--no-parse-specials", arguments->parseSpecials,
+        "Read a special token's name in the text of --prompt, as <|endoftext|>, as that token (the default, like Hugging Face); negated: as plain text, like tiktoken's encode_ordinary and llama.cpp without parse_special");
     return arguments;
 }
 
@@ -268,7 +271,9 @@ Result<std::vector<int>> promptIds(const PromptArguments& arguments, const Model
             tokenizer.error().message
                 + " So --prompt cannot be encoded; name a tokenizer with --tokenizer FILE, or give the ids with --tokens 1,2,3."};
     }
-    return tokenizer->encode(*arguments.prompt);
+    return tokenizer->encode(*arguments.prompt, Tokenizer::SpecialTokens::AsTokenizerSays,
+                             arguments.parseSpecials ? Tokenizer::SpecialText::IsToken
+                                                     : Tokenizer::SpecialText::IsText);
 }
 
 } // namespace headwise::app

@@ -73,6 +73,7 @@ void addThreadsOption(CLI::App& command, CommandContext& context);
 struct PromptArguments {
     std::vector<int> tokens;
     std::optional<std::string> prompt;
+    bool parseSpecials = true;
 };
 std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command);
 

@@ -62,13 +62,16 @@ void AddedTokenMatcher::add(const AddedToken& token, const std::string& content)
     m_tokens.emplace(content, token);
 }
 
-AddedTokenMatcher::Found AddedTokenMatcher::longestAt(std::string_view text, std::size_t position) const
+AddedTokenMatcher::Found AddedTokenMatcher::longestAt(std::string_view text, std::size_t position,
+                                                      Tokenizer::SpecialText specialText) const
 {
     for (const std::size_t length : m_lengths[static_cast<unsigned char>(text[position])]) {
         if (length > text.size() - position)
             continue;
         const auto found = m_tokens.find(text.substr(position, length));
-        if (found != m_tokens.end())
+        const bool isSkipped =
+            found != m_tokens.end() && found->second.special && specialText == Tokenizer::SpecialText::IsText;
+        if (found != m_tokens.end() && !isSkipped)
             return {&found->second, length};
     }
     return {nullptr, 0};
@@ -88,7 +91,8 @@ bool AddedTokenMatcher::touchesWord(std::string_view text, std::size_t begin, st
     return end < text.size() && isWord(text.substr(end, utf8StepAt(text, end).length));
 }
 
-std::vector<AddedTokenMatcher::Part> AddedTokenMatcher::split(std::string_view text) const
+std::vector<AddedTokenMatcher::Part> AddedTokenMatcher::split(std::string_view text,
+                                                              Tokenizer::SpecialText specialText) const
 {
     std::vector<Part> parts;
     std::size_t written = 0;
@@ -97,7 +101,7 @@ std::vector<AddedTokenMatcher::Part> AddedTokenMatcher::split(std::string_view t
             parts.push_back({text.substr(written, end - written), plainText});
     };
     for (std::size_t position = 0; position < text.size();) {
-        const auto [token, length] = longestAt(text, position);
+        const auto [token, length] = longestAt(text, position, specialText);
         if (!token) {
             ++position;
             continue;

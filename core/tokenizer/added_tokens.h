@@ -2,6 +2,7 @@
 
 #include "core/base/result.h"
 #include "core/tokenizer/token_pattern.h"
+#include "core/tokenizer/tokenizer.h"
 #include "core/tokenizer/tokenizer_file.h"
 
 #include <array>
@@ -29,7 +30,7 @@ public:
     void add(const AddedToken& token, const std::string& content);
 
     /// \param text well-formed UTF-8
-    std::vector<Part> split(std::string_view text) const;
+    std::vector<Part> split(std::string_view text, Tokenizer::SpecialText specialText) const;
 
 private:
     struct Hash {
@@ -40,7 +41,7 @@ private:
         const AddedToken* token; ///< null if none begins here
         std::size_t length;      // bytes
     };
-    Found longestAt(std::string_view text, std::size_t position) const;
+    Found longestAt(std::string_view text, std::size_t position, Tokenizer::SpecialText specialText) const;
     bool touchesWord(std::string_view text, std::size_t begin, std::size_t end) const;
 
     std::unordered_map<std::string, AddedToken, Hash, std::equal_to<>> m_tokens; ///< by content

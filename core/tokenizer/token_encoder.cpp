@@ -52,27 +52,28 @@ Result<TokenEncoder> TokenEncoder::create(const TokenizerFile& file, TokenModel 
     return encoder;
 }
 
-Result<std::vector<int>> TokenEncoder::encode(std::string_view text) const
+Result<std::vector<int>> TokenEncoder::encode(std::string_view text, Tokenizer::SpecialText specialText) const
 {
     std::vector<int> ids;
-    for (const AddedTokenMatcher::Part& part : m_addedTokens.split(text)) {
+    for (const AddedTokenMatcher::Part& part : m_addedTokens.split(text, specialText)) {
         if (part.id != AddedTokenMatcher::plainText) {
             ids.push_back(part.id);
             continue;
         }
-        const Result<Done> done = encodePlain(part.text, part.text.data() == text.data(), ids);
+        const Result<Done> done = encodePlain(part.text, part.text.data() == text.data(), specialText, ids);
         if (!done)
             return inFile(m_fileName, done.error());
     }
     return ids;
 }
 
-Result<Done> TokenEncoder::encodePlain(std::string_view text, bool startsText, std::vector<int>& ids) const
+Result<Done> TokenEncoder::encodePlain(std::string_view text, bool startsText,
+                                       Tokenizer::SpecialText specialText, std::vector<int>& ids) const
 {
     const Result<std::string> normalized = m_normalizer.normalized(std::string(text));
     if (!normalized)
         return normalized.error();
-    for (const AddedTokenMatcher::Part& part : m_normalizedAddedTokens.split(*normalized)) {
+    for (const AddedTokenMatcher::Part& part : m_normalizedAddedTokens.split(*normalized, specialText)) {
         if (part.id != AddedTokenMatcher::plainText) {
             ids.push_back(part.id);
             continue;

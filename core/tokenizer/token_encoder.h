@@ -23,12 +23,14 @@ public:
 
     /// \param text well-formed UTF-8
     /// Errors: Corrupt if a pattern exceeds its limits on this text; the sentence names the file.
-    Result<std::vector<int>> encode(std::string_view text) const;
+    Result<std::vector<int>> encode(std::string_view text, Tokenizer::SpecialText specialText) const;
 
 private:
     TokenEncoder(const TokenizerFile& file, TokenModel model, TokenNormalizer normalizer,
                  PreTokenizer preTokenizer);
-    Result<Done> encodePlain(std::string_view text, bool startsText, std::vector<int>& ids) const;
+    /// Appends the ids of `text` to `ids`.
+    Result<Done> encodePlain(std::string_view text, bool startsText, Tokenizer::SpecialText specialText,
+                             std::vector<int>& ids) const;
     Result<Done> encodeNormalized(std::string_view text, bool startsText, std::vector<int>& ids) const;
 
     std::string m_fileName;

@@ -286,7 +286,8 @@ std::string Tokenizer::decode(std::span<const int> ids) const
     return m_tables->decoder->text(std::move(tokens));
 }
 
-Result<std::vector<int>> Tokenizer::encode(std::string_view text, SpecialTokens specialTokens) const
+Result<std::vector<int>> Tokenizer::encode(std::string_view text, SpecialTokens specialTokens,
+                                           SpecialText specialText) const
 {
     if (!m_tables->encoder)
         return m_tables->cannotEncode;
@@ -298,7 +299,7 @@ Result<std::vector<int>> Tokenizer::encode(std::string_view text, SpecialTokens 
         return Error{ErrorCode::InvalidArgument,
                      "The text is not UTF-8: its byte " + std::to_string(*position)
                          + " belongs to no character."};
-    Result<std::vector<int>> encoded = m_tables->encoder->encode(text);
+    Result<std::vector<int>> encoded = m_tables->encoder->encode(text, specialText);
     if (!encoded || specialTokens == SpecialTokens::None)
         return encoded;
     std::vector<int> ids = std::move(encoded).value();

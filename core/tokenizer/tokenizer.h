@@ -23,6 +23,12 @@ public:
         None,
     };
 
+    /// Meaning of a special token's text inside a text, such as "<|endoftext|>".
+    enum class SpecialText {
+        IsToken, ///< It is that token, as in Hugging Face's tokenizers and llama.cpp with parse_special.
+        IsText, ///< It is ordinary text, as in tiktoken's encode_ordinary and llama.cpp without parse_special.
+    };
+
     /// Reads a tokenizer from a file, whose content decides its kind, or from a folder, in which the first of these
     /// counts: tokenizer.json; vocab.json with merges.txt (and added_tokens.json); tokenizer.model, then spiece.model
     /// (SentencePiece, or tiktoken's ranks); vocab.txt (BERT); tokenizer.bin (llama2.c). From a GGUF file it reads the
@@ -56,12 +62,14 @@ public:
     std::string decode(std::span<const int> ids) const;
 
     /// Returns the ids of a text, equal to those of the Hugging Face tokenizers library. Added tokens in the text are
-    /// recognised; a special token that the text already begins (or ends) with is not added again.
+    /// recognised, special ones unless `specialText` says otherwise; a special token that the text already begins (or ends)
+    /// with is not added again.
     /// Errors: InvalidArgument if the text is not UTF-8; Unsupported if the file's encoder is unknown; Corrupt if one of
     /// its patterns does not compile or exceeds its limits on this text.
     /// Cost: O(n log n) in the length of the text.
     Result<std::vector<int>> encode(std::string_view text,
-                                    SpecialTokens specialTokens = SpecialTokens::AsTokenizerSays) const;
+                                    SpecialTokens specialTokens = SpecialTokens::AsTokenizerSays,
+                                    SpecialText specialText = SpecialText::IsToken) const;
 
     /// Returns the id that the user means: #id, a token as shown, its raw text, or its spelling in the file, in this
     /// order. If several tokens read the same: an added one, then an ordinary one, then a byte token; the lowest id.

@@ -300,6 +300,20 @@ private slots:
         QVERIFY(!QFile::exists("-o"));
     }
 
+    void specialTokensInAPromptAreTokensOrText()
+    {
+        const auto ids = [&](const QStringList& more) {
+            const auto done = run(
+                QStringList{"run", models("stories260k-gguf"), "--prompt", "a</s>b", "-o", path("special.h5")}
+                + more);
+            return done.exitCode == 0 ? done.out.trimmed() : done.err;
+        };
+        const QByteArray parsed = ids({}), plain = ids({"--no-parse-specials"});
+        QCOMPARE(ids({"--parse-specials"}), parsed);
+        QVERIFY2(parsed.contains(",2,") && !plain.contains(",2,"), parsed + plain);
+        QVERIFY(plain.count(',') > parsed.count(','));
+    }
+
     void numbersThatAreNoneAreSaid()
     {
         const QString damaged = path("damaged");
