@@ -271,9 +271,13 @@ Result<std::vector<int>> promptIds(const PromptArguments& arguments, const Model
             tokenizer.error().message
                 + " So --prompt cannot be encoded; name a tokenizer with --tokenizer FILE, or give the ids with --tokens 1,2,3."};
     }
-    return tokenizer->encode(*arguments.prompt, Tokenizer::SpecialTokens::AsTokenizerSays,
-                             arguments.parseSpecials ? Tokenizer::SpecialText::IsToken
-                                                     : Tokenizer::SpecialText::IsText);
+    auto ids = tokenizer->encode(*arguments.prompt, Tokenizer::SpecialTokens::AsTokenizerSays,
+                                 arguments.parseSpecials ? Tokenizer::SpecialText::IsToken
+                                                         : Tokenizer::SpecialText::IsText);
+    const std::optional<int> bos = weights.config().bosTokenId;
+    if (ids && ids->empty() && bos && *bos >= 0 && *bos < weights.config().dVocab)
+        return std::vector<int>{*bos};
+    return ids;
 }
 
 } // namespace headwise::app

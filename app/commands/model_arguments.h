@@ -78,6 +78,7 @@ struct PromptArguments {
 std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command);
 
 /// Returns the ids of --tokens unchanged, or those of --prompt from the model's tokenizer; empty if neither was given.
+/// An empty text to which the tokenizer adds nothing is the model's beginning-of-sequence token, if it has one.
 /// Errors: NotFound without a tokenizer; Unsupported, Corrupt, InvalidArgument as Tokenizer::encode.
 Result<std::vector<int>> promptIds(const PromptArguments& arguments, const ModelArguments& model,
                                    const ModelWeights& weights);

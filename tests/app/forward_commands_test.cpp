@@ -293,6 +293,31 @@ private slots:
         QVERIFY2(bare.exitCode == 0 && !bare.out.contains("text: "), bare.err);
     }
 
+    void anEmptyPromptIsTheBeginningOfASequence()
+    {
+        for (const QStringList& empty : {QStringList{"--prompt", ""}, QStringList{"--prompt="}}) {
+            const auto done =
+                run(QStringList{"run", HEADWISE_DEMO_MODEL} + empty + QStringList{"-o", path("empty.h5")});
+            QVERIFY2(done.exitCode == 0, done.err);
+            QCOMPARE(done.out, QByteArray("tokens: 0\n"));
+            QVERIFY(QFile::remove(path("empty.h5")));
+        }
+        // GPT-2's tokenizer adds no token, but its models begin with one.
+        const QString folder = path("begins");
+        test::writeToyModel(folder.toStdString(), {});
+        QFile vocabulary(folder + "/vocab.json"), merges(folder + "/merges.txt");
+        QVERIFY(vocabulary.open(QIODevice::WriteOnly)
+                && vocabulary.write(R"({"a":0,"b":1,"<|endoftext|>":2})") > 0);
+        QVERIFY(merges.open(QIODevice::WriteOnly) && merges.write("#version: 0.2\n") > 0);
+        vocabulary.close();
+        merges.close();
+        const QStringList nothing{"run", folder, "--prompt", "", "-o", path("begins.h5")};
+        const auto without = run(nothing);
+        QVERIFY2(without.exitCode == 2 && without.err.contains("The prompt is empty"), without.err);
+        const auto done = run(nothing + QStringList{"--set", "bos_token_id=2"});
+        QVERIFY2(done.exitCode == 0 && done.out == "tokens: 2\n", done.err + done.out);
+    }
+
     void anOptionWithoutAValueTakesNoOther()
     {
         const auto done = run({"run", HEADWISE_DEMO_MODEL, "--tokens=", "-o", path("none.h5")});
