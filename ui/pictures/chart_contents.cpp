@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <iterator>
 
 // Lines, bars and points of arrays that are cut at the selection.
 
@@ -16,39 +16,16 @@ namespace {
 constexpr std::size_t chartContentsMostLines = 16; // a person tells apart, with a name each
 constexpr std::size_t mostNames = 300;             // along an axis
 
-/// Words that all titles begin with, with the unit of the first: "Singular values" of QK and of OV.
-QString commonTitle(const std::vector<const ResultArray*>& arrays)
+/// Symbol of the quantity along an axis; empty: it has none.
+QString symbolOf(Axis axis)
 {
-    if (arrays.empty())
-        return {};
-    if (arrays.size() == 1)
-        return axisTitle(*arrays.front());
-    QStringList words = metricTitle(*arrays.front()).split(u' ');
-    for (const ResultArray* array : arrays) {
-        const QStringList others = metricTitle(*array).split(u' ');
-        const auto [end, other] = std::ranges::mismatch(words, others);
-        words.erase(end, words.end());
+    switch (axis) {
+    case Axis::Offset: return QStringLiteral("Δ");
+    case Axis::Key: return QStringLiteral("j");
+    case Axis::Query: return QStringLiteral("i");
+    case Axis::Frequency: return QStringLiteral("m");
+    default: return {};
     }
-    while (!words.isEmpty()
-           && QStringList{u"of"_qs, u"in"_qs, u"at"_qs, u"the"_qs, u"by"_qs}.contains(words.last()))
-        words.removeLast();
-    QString title = words.join(u' ');
-    while (title.endsWith(u',') || title.endsWith(u':'))
-        title.chop(1);
-    const QString unit = text(arrays.front()->unit);
-    return title.isEmpty() || unit.isEmpty() ? title + unit : QStringLiteral("%1 (%2)").arg(title, unit);
-}
-
-/// "full QK" for "spectra/full_qk/singular_values"; empty for an array of another kind.
-QString circuitTitle(const ResultArray& array)
-{
-    const QStringList parts = text(array.path).split(u'/');
-    const bool isOfCircuit = parts[0] == u"spectra" || parts[0] == u"eigenvalues";
-    return !isOfCircuit ? QString()
-                        : parts.value(1)
-                              .replace(u'_', u' ')
-                              .replace(QStringLiteral("qk"), QStringLiteral("QK"))
-                              .replace(QStringLiteral("ov"), QStringLiteral("OV"));
 }
 
 class SeriesMaker {
@@ -103,22 +80,26 @@ private:
         if (!all.empty()
             && std::ranges::all_of(all, [](const ArrayPart& part) { return part.shape.empty(); }))
             return addNumbers(all);
+        const auto lines = static_cast<std::size_t>(
+            std::ranges::count_if(all, [&](const ArrayPart& part) { return !isEndOfBand(part, all); }));
         for (const ArrayPart& part : all) {
+            if (isEndOfBand(part, all))
+                continue;
             if (part.shape.empty())
                 m_contents.baselines.push_back({metricTitle(*part.array), part.at(0)});
             else
-                addRows(part, all.size() > 1);
+                addRows(part, lines > 1, bandOf(part, all));
             const double null = part.array->nullMean.value_or(std::nan(""));
             if (std::isfinite(null)
                 && std::ranges::none_of(m_contents.baselines,
                                         [&](const ChartBaseline& line) { return line.y == null; }))
                 m_contents.baselines.push_back(
-                    {all.size() > 1 ? PictureBody::tr("null of %1").arg(metricTitle(*part.array))
-                                    : PictureBody::tr("null"),
+                    {lines > 1 ? PictureBody::tr("null of %1").arg(metricTitle(*part.array))
+                               : PictureBody::tr("null"),
                      null});
         }
-        if (m_data.arrays.size() == 1 || m_contents.look.yTitle.isEmpty())
-            m_contents.look.yTitle = commonTitle(m_data.arrays);
+        m_contents.look.yTitle =
+            m_data.picture.overFirst ? PictureBody::tr("σ / σ₁") : commonTitle(m_data.arrays);
     }
 
     /// Numbers of the head side by side, each with its name.
@@ -135,13 +116,40 @@ private:
 
     SeriesStyle styleOf(const ResultArray& array) const
     {
-        const bool isEndOfBand = array.path.ends_with("_low") || array.path.ends_with("_high");
-        if (isEndOfBand || array.path.find("null") != std::string::npos)
+        const bool isEnd = array.path.ends_with("_low") || array.path.ends_with("_high");
+        if (isEnd || array.path.find("null") != std::string::npos)
             return SeriesStyle::Dashed;
         return m_data.picture.kind == Picture::Kind::Bars ? SeriesStyle::Bars : SeriesStyle::Line;
     }
 
-    void addRows(const ArrayPart& part, bool several)
+    using Band = std::pair<const ArrayPart*, const ArrayPart*>; // lower and upper ends; null without a band
+
+    static const ArrayPart* companion(const ArrayPart& part, const std::vector<ArrayPart>& all,
+                                      const char* ending)
+    {
+        const std::string& path = part.array->path;
+        const auto found = std::ranges::find_if(all, [&](const ArrayPart& other) {
+            const std::string& name = other.array->path;
+            return name == path + ending && other.shape == part.shape;
+        });
+        return found == all.end() ? nullptr : &*found;
+    }
+
+    static Band bandOf(const ArrayPart& part, const std::vector<ArrayPart>& all)
+    {
+        return {companion(part, all, "_low"), companion(part, all, "_high")};
+    }
+
+    /// Whether another part's band has it as an end.
+    static bool isEndOfBand(const ArrayPart& part, const std::vector<ArrayPart>& all)
+    {
+        return std::ranges::any_of(all, [&](const ArrayPart& other) {
+            const auto [low, high] = bandOf(other, all);
+            return low && high && (&part == low || &part == high);
+        });
+    }
+
+    void addRows(const ArrayPart& part, bool several, const Band& band)
     {
         const std::size_t length = part.shape.back();
         const std::size_t rows = length == 0 ? 0 : part.size() / length;
@@ -159,6 +167,14 @@ private:
             line.points.reserve(static_cast<qsizetype>(length));
             for (std::size_t i = 0; i < length; ++i)
                 line.points << QPointF(x[i], part.at(row * length + i));
+            if (band.first && band.second) {
+                line.hasBand = true;
+                for (std::size_t i = 0; i < length; ++i)
+                    line.errors.push_back(static_cast<float>(
+                        (band.second->at(row * length + i) - band.first->at(row * length + i)) / 2));
+            }
+            if (isOfSingularValues(part))
+                addBrackets(line);
             m_contents.series.push_back(std::move(line));
         }
         if (rows > chartContentsMostLines)
@@ -167,10 +183,34 @@ private:
                                      .arg(rows);
     }
 
-    /// An array among others. On paper, where legends are short, the circuit it belongs to.
-    QString nameOf(const ResultArray& array) const
+    static bool isOfSingularValues(const ArrayPart& part)
     {
-        const QString circuit = m_context.isPaper ? circuitTitle(array) : QString();
+        return part.axis(part.shape.size() - 1) == Axis::SingularValue
+            && part.array->path.find("singular_values") != std::string::npos;
+    }
+
+    /// Brackets singular values that are meaningful only together, and divides by the first where that is asked for.
+    void addBrackets(ChartSeries& line)
+    {
+        m_contents.symbol = QStringLiteral("σ");
+        std::vector<double> sigma;
+        for (const QPointF& point : line.points)
+            if (std::isfinite(point.y()))
+                sigma.push_back(point.y());
+        const double unit = m_data.picture.overFirst && !sigma.empty() && sigma[0] > 0 ? sigma[0] : 1;
+        for (QPointF& point : line.points)
+            point.ry() /= unit;
+        std::ranges::copy(degenerateBrackets(sigma, m_context.card.dModel, unit),
+                          std::back_inserter(m_contents.brackets));
+        if (!m_contents.brackets.empty())
+            m_contents.caption = PictureBody::tr(
+                "Brackets group singular values within 1\u00a0% of each other; only their joint subspace is meaningful.");
+    }
+
+    /// An array among others: the circuit it belongs to, because legends are short.
+    static QString nameOf(const ResultArray& array)
+    {
+        const QString circuit = circuitTitle(array);
         return circuit.isEmpty() ? metricTitle(array) : circuit;
     }
 
@@ -204,6 +244,7 @@ private:
         for (std::size_t i = 0; i < x.size(); ++i)
             x[i] = first + static_cast<double>(i);
         m_contents.look.xTitle = text(part.axis(dimension).name());
+        m_contents.symbol = symbolOf(part.axis(dimension).axis());
         const auto names = namesAlong(part, dimension, m_context);
         if (!names)
             return x;
@@ -252,9 +293,8 @@ private:
     /// A cloud for each part, in the complex plane.
     void addComplexPoints(const std::vector<ArrayPart>& all)
     {
-        m_contents.look.plane = ChartLook::Plane::Complex;
-        m_contents.look.xTitle = PictureBody::tr("real part");
-        m_contents.look.yTitle = PictureBody::tr("imaginary part");
+        m_contents.symbol = QStringLiteral("λ");
+        m_contents.look = complexLook(all, m_data.picture.polar);
         for (const ArrayPart& part : all) {
             ChartSeries cloud{
                 all.size() > 1 ? metricTitle(*part.array) : text(m_context.head), {}, SeriesStyle::Points};
@@ -290,28 +330,6 @@ private:
 };
 
 } // namespace
-
-QString axisTitle(const ResultArray& array)
-{
-    const QString title = metricTitle(array);
-    return array.unit.empty() || array.unit == "token"
-        ? title
-        : QStringLiteral("%1 (%2)").arg(title, text(array.unit));
-}
-
-void shadePoints(ChartContents& contents, ChartSeries& cloud, const ArrayPart& by)
-{
-    double low = std::numeric_limits<double>::infinity();
-    double high = -low;
-    for (std::size_t i = 0; i < by.size(); ++i) {
-        low = std::fmin(low, by.at(i));
-        high = std::fmax(high, by.at(i));
-    }
-    for (std::size_t i = 0; i < by.size(); ++i)
-        cloud.shades.push_back(static_cast<float>(high > low ? (by.at(i) - low) / (high - low) : 0.5));
-    contents.caption = PictureBody::tr("Colour: %1, from %2 (blue) to %3 (orange).")
-                           .arg(metricTitle(*by.array), number(low), number(high));
-}
 
 ChartContents seriesContents(const PictureData& shown, const PictureContext& context)
 {

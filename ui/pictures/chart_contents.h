@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ui/charts/spectrum_chart.h"
+#include "ui/pictures/chart_titles.h"
 #include "ui/pictures/picture_body.h"
 
 namespace headwise::ui {
@@ -10,6 +11,8 @@ struct ChartContents {
     ChartLook look;
     std::vector<ChartSeries> series;
     std::vector<ChartBaseline> baselines;
+    std::vector<ChartBracket> brackets;
+    QString symbol; ///< Symbol of x, "Δ"; of σ and λ, the symbol of the value. Empty: none.
     std::function<QString(int)> names; ///< Names of the points of every series; empty: they have none.
     std::function<int(int)> tokens;    ///< Token id of a point; empty: none.
     QString caption;                   ///< Anything else needed to read the chart.
@@ -23,7 +26,6 @@ ChartContents headContents(const PictureData& shown, const PictureContext& conte
 /// The heads of each layer as a box from the smallest over the quartiles to the largest, for each array.
 ChartContents boxContents(const PictureData& shown, const PictureContext& context);
 
-QString axisTitle(const ResultArray& array); ///< "score (logits)"
 /// Colours the points of `cloud` by a number each and says so.
 void shadePoints(ChartContents& contents, ChartSeries& cloud, const ArrayPart& by);
 

@@ -4,6 +4,7 @@
 #include "ui/document/array_part.h"
 #include "ui/figures/figure_export.h"
 
+#include <QJsonObject>
 #include <QWidget>
 
 #include <map>
@@ -37,7 +38,11 @@ public:
     /// Replaces results and selection; shows them with the next showPicture() or mark.
     void setContext(const PictureContext& context) { m_context = context; }
 
-    virtual void showPicture(const PictureData& shown) = 0; ///< At the selected head.
+    virtual void showPicture(const PictureData& shown) = 0;  ///< At the selected head.
+    virtual void showMessage(const QString& /*message*/) { } ///< Instead of a picture: a hint or an error.
+    virtual void setPending(bool /*pending*/) { }            ///< Another picture is being computed.
+    virtual void fillPlace() {
+    } ///< Takes the size of its place, with the selected head alone; cards have their own size.
     virtual void markHead() { }    ///< Another head is selected; only of bodies that show all heads.
     virtual void markToken() { }   ///< Another token is selected.
     virtual void markClasses() { } ///< The user gave heads other classes.
@@ -47,11 +52,17 @@ public:
     virtual std::vector<std::pair<QWidget*, QString>> figures() = 0;
     virtual QString caption() const { return {}; } ///< Further facts, such as how many entries are left out.
 
+    /// Zoom and colours, for a session.
+    virtual QJsonObject viewState() const { return {}; }
+    virtual void setViewState(const QJsonObject& /*state*/) { }
+
 signals:
     void readOutChanged(const QString& text);
     void captionChanged();
     void headChosen(headwise::HeadId head);
     void referenceChosen(headwise::HeadId head);
+    void pairHovered(headwise::HeadId earlier, headwise::HeadId later);
+    void pairActivated(headwise::HeadId earlier, headwise::HeadId later); ///< By a double click.
     void tokenChosen(int token);
     void ownHeadClassesChosen(const std::map<headwise::HeadId, QString>& classes);
 

@@ -23,6 +23,12 @@ namespace {
 
 using Cells = std::shared_ptr<const Eigen::MatrixXf>;
 
+/// "query 7" where the axis only counts, else the name of the entry.
+QString placeOn(const HeatmapAxis& axis, int index)
+{
+    return axis.label ? axisLabel(axis, index) : QStringLiteral("%1 %2").arg(axis.title).arg(index);
+}
+
 /// One array as cells: cut to two dimensions, or with a row for every head, and for pairs a column for each too.
 class CellsBody : public PictureBody {
 public:
@@ -51,11 +57,18 @@ public:
         view->content()->setNanIsAbsent(true);
         connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
         connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
-            emit readOutChanged(
-                QStringLiteral("%1 · %2   %3")
-                    .arg(axisLabel(m_rows, row), axisLabel(m_columns, column), number(value)));
+            emit readOutChanged(QStringLiteral("%1 · %2   %3")
+                                    .arg(placeOn(m_rows, row), placeOn(m_columns, column),
+                                         std::isfinite(value) ? number(value) : tr("nothing here")));
+            if (m_ofPairs)
+                emit pairHovered(headAt(row), headAt(column + m_firstColumn));
         });
         connect(view, &HeatmapView::cellClicked, this, &CellsBody::choose);
+        connect(view, &HeatmapView::cellActivated, this, [this](int row, int column) {
+            choose(row, column);
+            if (m_ofPairs)
+                emit pairActivated(headAt(row), headAt(column + m_firstColumn));
+        });
     }
 
     bool showsAllHeads() const override { return m_ofHeads; }
@@ -65,7 +78,7 @@ public:
     void showPicture(const PictureData& shown) override
     {
         const bool several = hasMultiples(shown) && m_heads->currentIndex() > 0;
-        m_heads->setVisible(hasMultiples(shown));
+        m_heads->setVisible(hasMultiples(shown) && !m_fillsPlace);
         m_multiples->setVisible(several);
         m_panel->setVisible(!several);
         m_caption.clear();
@@ -107,6 +120,24 @@ public:
         const bool isThere = row >= 0 && row < cells.rows() && column >= 0;
         m_panel->view()->zoom()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
     }
+
+    void setPending(bool pending) override { m_panel->view()->setPending(pending); }
+
+    void showMessage(const QString& message) override
+    {
+        setPending(false);
+        m_panel->view()->setMessage(message);
+        m_panel->view()->setMatrix(nullptr);
+    }
+
+    void fillPlace() override
+    {
+        m_fillsPlace = true;
+        static_cast<QVBoxLayout*>(layout())->setStretchFactor(m_panel, 1);
+    }
+
+    QJsonObject viewState() const override { return m_panel->viewState(); }
+    void setViewState(const QJsonObject& state) override { m_panel->setViewState(state); }
 
     std::vector<std::pair<QWidget*, QString>> figures() override
     {
@@ -325,7 +356,8 @@ private:
         view->setCellShape(thin ? HeatmapView::CellShape::Stretched : HeatmapView::CellShape::Square);
         view->colors()->proposeScale(scaleOf(m_data.picture, array, *cells));
         view->setMatrix(cells);
-        m_panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 26 + 110, 220, 480));
+        if (!m_fillsPlace)
+            m_panel->setFixedHeight(std::clamp(static_cast<int>(cells->rows()) * 26 + 110, 220, 480));
     }
 
     void choose(int row, int column)
@@ -341,9 +373,10 @@ private:
     }
 
     bool m_ofHeads;
-    bool m_ofPairs = false;   // else a column for each number of a head
-    int m_firstColumn = 0;    // of pairs: the heads before it read from none
-    std::vector<int> m_order; // of pairs: the head of each row and column; empty: all, layer after layer
+    bool m_fillsPlace = false; // of a page, instead of the height of a card
+    bool m_ofPairs = false;    // else a column for each number of a head
+    int m_firstColumn = 0;     // of pairs: the heads before it read from none
+    std::vector<int> m_order;  // of pairs: the head of each row and column; empty: all, layer after layer
     HeatmapPanel* m_panel;
     SmallMultiples* m_multiples; // where every head has a matrix
     QComboBox* m_heads;

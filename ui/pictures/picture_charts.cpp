@@ -9,6 +9,8 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 // Pictures on a pair of axes.
 
@@ -63,20 +65,32 @@ public:
     {
         constexpr std::size_t mostBaselines = 4; // The caption has them all.
         m_data = shown;
-        m_heads->setVisible(m_kind == PictureChartsKind::Histogram || isOfEachHead());
+        m_heads->setVisible(m_kind == PictureChartsKind::Histogram || (!m_fillsPlace && isOfEachHead()));
         m_contents = contents();
         if (m_contents.baselines.size() > mostBaselines)
             m_contents.baselines.clear();
         m_chart->setMessage(m_contents.message);
-        m_chart->setLook(m_contents.look);
-        m_chart->setBaselines(m_contents.baselines);
-        m_chart->setSeries(m_contents.series);
+        showContents();
         m_chart->setAccessibleName(text(shown.picture.title));
         const bool several = isOfEachHead() && m_heads->currentIndex() > 0;
         m_chart->setVisible(!several);
         m_multiples->setVisible(several);
         if (several)
             showMultiples();
+    }
+
+    void showMessage(const QString& message) override
+    {
+        m_contents = {};
+        m_chart->setMessage(message);
+        showContents();
+    }
+
+    void fillPlace() override
+    {
+        m_fillsPlace = true;
+        m_chart->setMinimumHeight(0);
+        m_chart->setMaximumHeight(QWIDGETSIZE_MAX);
     }
 
     std::vector<std::pair<QWidget*, QString>> figures() override
@@ -91,6 +105,18 @@ public:
     }
 
 private:
+    /// Shows the contents; the same as before keep the visible range.
+    void showContents()
+    {
+        if (m_chart->look() == m_contents.look && m_chart->baselines() == m_contents.baselines
+            && m_chart->brackets() == m_contents.brackets && m_chart->series() == m_contents.series)
+            return;
+        m_chart->setLook(m_contents.look);
+        m_chart->setBaselines(m_contents.baselines);
+        m_chart->setBrackets(m_contents.brackets);
+        m_chart->setSeries(m_contents.series);
+    }
+
     ChartContents contents()
     {
         if (!showsAllHeads())
@@ -143,6 +169,8 @@ private:
 
     void hover(const QString& series, int index, QPointF point)
     {
+        if (!m_contents.symbol.isEmpty())
+            return emit readOutChanged(readOut(series, index, point));
         QString name = series;
         if (hasPointPerHead())
             name = series.isEmpty() ? text(headOf(index)) : series;
@@ -151,6 +179,27 @@ private:
         const bool isNamed = m_contents.names && m_kind != PictureChartsKind::Points;
         const QString x = isNamed ? QString() : number(point.x()) + QStringLiteral("   ");
         emit readOutChanged(QStringLiteral("%1   %2%3").arg(name, x, number(point.y())));
+    }
+
+    /// A point by the symbol of its axis: "QK   σ3 = 1.2", "Δ = 3   −0.1   ± 0.02".
+    QString readOut(const QString& series, int index, QPointF point) const
+    {
+        QStringList words{series};
+        if (m_contents.symbol == u"λ")
+            words << tr("λ%1 = %2 %3 i").arg(index + 1).arg(exactNumber(point.x()), signedNumber(point.y()))
+                  << tr("|λ| %1, angle %2°")
+                         .arg(number(std::hypot(point.x(), point.y())),
+                              number(std::atan2(point.y(), point.x()) * 180 / std::numbers::pi));
+        else if (m_contents.symbol == u"σ")
+            words << QStringLiteral("σ%1 = %2").arg(index + 1).arg(exactNumber(point.y()));
+        else
+            words << QStringLiteral("%1 = %2").arg(m_contents.symbol, number(point.x()))
+                  << signedNumber(point.y());
+        const auto of = std::ranges::find(m_contents.series, series, &ChartSeries::name);
+        if (of != m_contents.series.end() && static_cast<std::size_t>(index) < of->errors.size())
+            words << QStringLiteral("± %1").arg(number(of->errors[static_cast<std::size_t>(index)]));
+        words.removeAll(QString());
+        return words.join(QStringLiteral("   "));
     }
 
     void choose(const QString& series, int index)
@@ -168,6 +217,7 @@ private:
     SmallMultiples* m_multiples;
     PictureData m_data;
     ChartContents m_contents;
+    bool m_fillsPlace = false; // of a page, instead of the height of a card
 };
 
 } // namespace

@@ -189,7 +189,7 @@ private:
     /// The eigenvalues of the selected head's full OV in the complex plane.
     static void showEigenvalues(Journey& journey, JourneyModel which, HeadId head)
     {
-        auto* plane = journey.named<ui::LineChart>(QStringLiteral("Eigenvalues of the circuit"));
+        auto* plane = journey.named<ui::LineChart>(QStringLiteral("Eigenvalues of full OV"));
         QVERIFY(plane);
         journey.waitForRest();
         const CoreModel& core = coreModel(which);

@@ -56,7 +56,7 @@ void readPrefixesAndWords(Journey& journey, const Circuits& circuits, const Toke
     journey.keys(QStringLiteral("Return"));
     const auto ids = tokenizer.encode("the king of the sea", Tokenizer::SpecialTokens::None);
     QVERIFY(isOk(ids));
-    auto* map = journey.named<HeatmapView>(QStringLiteral("Term of every pair of tokens"));
+    auto* map = journey.named<HeatmapView>(QStringLiteral("T^ee"));
     journey.waitFor([&] { return map->scene().rowCount() == std::ssize(*ids); }, QStringLiteral("the map"));
     const Matrix<double> ee =
         scoreTerms(circuits.weights(), {0, 0}, promptParts(circuits.weights(), *ids)).pairs[0];
@@ -143,7 +143,7 @@ private slots:
         openModel(journey, folderOf(which));
         journey.begin();
         journey.openTab(QStringLiteral("Scores")); // J9: one click
-        auto* pairs = journey.named<LineChart>(QStringLiteral("T^pp of every key position"));
+        auto* pairs = journey.named<LineChart>(QStringLiteral("T^pp"));
         journey.waitFor([&] { return !pairs->series().empty(); }, QStringLiteral("the terms of positions"));
         QVERIFY(journey.tookGestures(1, 200ms));
         journey.waitFor([&] { return !journey.shows(QStringLiteral("so far")); },
@@ -165,8 +165,8 @@ private slots:
                 QTest::keyClick(on, Qt::Key_Right);
             return numberAfter(statusText(journey), QStringLiteral("j = %1").arg(j));
         };
-        QVERIFY(reads(point(QStringLiteral("T^p of every key position"), 0, 20), terms.p(20)));
-        QVERIFY(reads(point(QStringLiteral("T^pp of every key position"), 0, 40), terms.at(50).pp(40)));
+        QVERIFY(reads(point(QStringLiteral("T^p"), 0, 20), terms.p(20)));
+        QVERIFY(reads(point(QStringLiteral("T^pp"), 0, 40), terms.at(50).pp(40)));
         // One step of the token's slider selects the next id and shows its attention to positions.
         const QString suffix = which == JourneyModel::Demo ? QStringLiteral("ness") : QStringLiteral("iens");
         const Tokenizer tokenizer = tokenizerIn(folderOf(which));
@@ -179,7 +179,7 @@ private slots:
         journey.waitFor([&] { return slider->value() == token; }, QStringLiteral("the token"));
         QTest::keyClick(slider, Qt::Key_Right);
         const QueryTokenTerms next = terms.at(50, token + 1);
-        QVERIFY(reads(point(QStringLiteral("T^pp of every key position"), 5, 30), next.ep(30)));
+        QVERIFY(reads(point(QStringLiteral("T^pp"), 3, 30), next.ep(30)));
         QTest::keyClick(slider, Qt::Key_Left);
         journey.waitForRest();
         readPrefixesAndWords(journey, circuits, tokenizer, token);
@@ -200,7 +200,7 @@ private slots:
         openModel(journey, folder);
         journey.begin();
         journey.openTab(QStringLiteral("Position")); // J10: one click
-        auto* energies = journey.named<LineChart>(QStringLiteral("Energy of every frequency"));
+        auto* energies = journey.named<LineChart>(QStringLiteral("Energy by frequency"));
         journey.waitFor([&] { return !energies->series().empty(); }, QStringLiteral("the energies"));
         QVERIFY(journey.tookGestures(1, 200ms));
         auto* slider = journey.named<QSlider>(QStringLiteral("Offset of the key"));
@@ -225,13 +225,13 @@ private slots:
         };
         const RotaryEnergies found = rotaryEnergies(circuits.weights(), {0, 0});
         for (const int m : {0, 2})
-            QVERIFY(reads(numberAfter(point(energies, 0, m), QStringLiteral("energy")), found.energy(m)));
+            QVERIFY(reads(numberAfter(point(energies, 0, m), QStringLiteral(")")), found.energy(m)));
         const RowVector<double> kernel =
             offsetScores(circuits.weights(), {0, 0}, meanToken(tokensOf(circuits)->embeddingOf(0)), 64);
         auto* here = journey.named<LineChart>(QStringLiteral("Mean score by offset"));
         QVERIFY(reads(numberAfter(point(here, 0, 40), QStringLiteral("Δ = 40")), kernel(40)));
         journey.openTab(QStringLiteral("Overview"));
-        auto* small = journey.named<LineChart>(QStringLiteral("Score by offset"));
+        auto* small = journey.named<LineChart>(QStringLiteral("Mean score by offset"));
         journey.waitFor([&] { return !small->series().empty(); }, QStringLiteral("the kernel"));
         QVERIFY(reads(numberAfter(point(small, 0, 40), QStringLiteral("Δ = 40")), kernel(40)));
         // The heads by their previous-token score, once every score is listed.

@@ -1,14 +1,13 @@
 #include "ui/pages/composition/composition_page.h"
 
-#include "ui/base/color_choice.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/array_part.h"
-#include "ui/heatmaps/heatmap_panel.h"
 #include "ui/pages/composition/pair_panel.h"
 #include "ui/pages/composition/pairs_panel.h"
 #include "ui/pages/parts/compute_button.h"
 #include "ui/pages/parts/figure_subject.h"
+#include "ui/pages/parts/picture_panel.h"
 #include "ui/pictures/picture_card.h"
 #include "ui/widgets/job_bar.h"
 
@@ -41,9 +40,29 @@ double pairAt(const ResultArray& array, HeadId earlier, HeadId later)
     return wholeArray(array).at(flat(earlier) * array.shape[2] * array.shape[3] + flat(later));
 }
 
-QString layerLabel(int layer)
+/// The scores less a baseline; NaN for those below the percentile of all.
+ResultArray shownScores(const ResultArray& scores, double baseline, int percentile)
 {
-    return QStringLiteral("L%1").arg(layer);
+    ResultArray shown = copyOf(wholeArray(scores));
+    std::vector<double> values(wholeArray(scores).size()), finite;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = wholeArray(scores).at(i) - baseline;
+        if (std::isfinite(values[i]))
+            finite.push_back(values[i]);
+    }
+    if (finite.empty())
+        return shown;
+    const auto [low, high] = std::ranges::minmax_element(finite);
+    shown.range = {std::min(0.0, *low), *high}; // colours fit all pairs, hidden ones too
+    const auto at = static_cast<std::ptrdiff_t>(finite.size() * static_cast<std::size_t>(percentile) / 100);
+    std::ranges::nth_element(finite, finite.begin() + at);
+    const double least = finite[static_cast<std::size_t>(at)];
+    for (double& value : values)
+        value = value >= least ? value : notComputed;
+    if (baseline > 0)
+        shown.title += " less 1/√d_model";
+    shown.values = std::move(values);
+    return shown;
 }
 
 } // namespace
@@ -57,7 +76,7 @@ CompositionPage::CompositionPage(Workspace* workspace, QWidget* parent)
     , m_chance(new QPushButton(tr("Against chance"), this))
     , m_explanation(new QLabel(this))
     , m_tabs(new QTabWidget(this))
-    , m_panel(new HeatmapPanel(this))
+    , m_map(new PicturePanel(workspace, Picture::Kind::HeadPairs, this))
     , m_pair(new PairPanel(workspace, this))
     , m_wiring(new QWidget(this))
     , m_pairs(new PairsPanel(workspace, this))
@@ -92,7 +111,7 @@ QWidget* CompositionPage::createMap()
     layout->addLayout(controls);
     auto* halves = new QSplitter(Qt::Vertical, map);
     halves->setChildrenCollapsible(false);
-    halves->addWidget(m_panel);
+    halves->addWidget(m_map);
     halves->addWidget(m_pair);
     halves->setStretchFactor(0, 1);
     // The map has all of the space until there is a pair to show.
@@ -103,9 +122,6 @@ QWidget* CompositionPage::createMap()
     connect(m_pair, &PairPanel::chartedChanged, halves, share);
     halves->setSizes({1000, 20});
     layout->addWidget(halves, 1);
-    m_panel->view()->content()->setNanIsAbsent(true);
-    m_panel->view()->setCellShape(HeatmapView::CellShape::Square); // a layer is as wide as it is tall
-    m_panel->view()->setAccessibleName(tr("Composition of all pairs"));
     return map;
 }
 
@@ -163,19 +179,14 @@ void CompositionPage::connectSignals()
 
 void CompositionPage::connectMap()
 {
-    HeatmapView* view = m_panel->view();
-    connect(view, &HeatmapView::cellClicked, this, [this](int row, int column) {
-        workspace()->selection()->setReference(writer(row));
-        workspace()->selection()->setHead(reader(column));
+    connect(m_map, &Page::readOutChanged, this, [this](const QString& words) {
+        if (words.isEmpty())
+            emit readOutChanged(words);
     });
-    connect(view, &HeatmapView::cellActivated, this, [this](int row, int column) {
-        workspace()->selection()->setReference(writer(row));
-        workspace()->selection()->setHead(reader(column));
-        emit pageRequested(QStringLiteral("compare"));
-    });
-    connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
-    connect(view, &HeatmapView::cellHovered, this,
-            [this](int row, int column, float) { emit readOutChanged(readOut(row, column)); });
+    connect(m_map->body(), &PictureBody::pairHovered, this,
+            [this](HeadId earlier, HeadId later) { emit readOutChanged(readOut(earlier, later)); });
+    connect(m_map->body(), &PictureBody::pairActivated, this,
+            [this] { emit pageRequested(QStringLiteral("compare")); });
 }
 
 std::string CompositionPage::kind() const
@@ -188,18 +199,6 @@ QString CompositionPage::kindTitle() const
     return m_kind->currentText().section(u':', 0, 0);
 }
 
-HeadId CompositionPage::writer(int row) const
-{
-    const int heads = workspace()->model()->isOpen() ? workspace()->model()->card().nHeads : 1;
-    return {row / heads, row % heads};
-}
-
-HeadId CompositionPage::reader(int column) const
-{
-    const HeadId head = writer(column);
-    return {head.layer + 1, head.head};
-}
-
 const ResultArray* CompositionPage::scores() const
 {
     const ResultArray* found = workspace()->model()->isOpen()
@@ -208,12 +207,11 @@ const ResultArray* CompositionPage::scores() const
     return found && found->shape.size() == 4 && found->shape[0] > 1 ? found : nullptr;
 }
 
-QString CompositionPage::readOut(int row, int column) const
+QString CompositionPage::readOut(HeadId from, HeadId to) const
 {
     const ResultArray* all = scores();
     if (!all)
         return {};
-    const HeadId from = writer(row), to = reader(column);
     const double score = pairAt(*all, from, to);
     if (!std::isfinite(score))
         return tr("%1 → %2   not earlier").arg(text(from), text(to));
@@ -231,12 +229,10 @@ void CompositionPage::recompute()
                                   : tr("the strongest %1 %").arg(100 - m_percentile->value()));
     if (m_tabs->currentWidget() == m_pairs)
         m_pairs->showKind(kind(), kindTitle());
-    HeatmapView* view = m_panel->view();
     const ResultArray* all = scores();
     m_chance->setEnabled(all && workspace()->model()->hasModel());
     if (!all) {
-        view->setMatrix(nullptr);
-        view->setMessage(
+        m_map->showMessage(
             workspace()->model()->isOpen() && workspace()->model()->card().nLayers < 2
                 ? tr("Composition needs two layers; this model has one.")
                 : workspace()->model()->isOpen() && !workspace()->model()->hasModel()
@@ -256,49 +252,17 @@ void CompositionPage::recompute()
 
 void CompositionPage::showMap(const ResultArray& all)
 {
-    const auto size = static_cast<Eigen::Index>(all.shape[0] * all.shape[1]);
-    const auto ofLayer = static_cast<Eigen::Index>(all.shape[1]);
-    const Eigen::Index shown = size - ofLayer; // The last layer writes to none, the first reads from none.
     const double baseline = m_subtract->isChecked() ? 1 / std::sqrt(workspace()->model()->card().dModel) : 0;
-    const ArrayPart values = wholeArray(all);
-    auto matrix = std::make_shared<Eigen::MatrixXf>(shown, shown);
-    for (Eigen::Index row = 0; row < shown; ++row)
-        for (Eigen::Index column = 0; column < shown; ++column)
-            (*matrix)(row, column) = static_cast<float>(
-                values.at(static_cast<std::size_t>(row * size + column + ofLayer)) - baseline);
-    const ColorScale scale = fitted(firstScale(m_subtract->isChecked()), *matrix);
-    leaveOutWeak(*matrix);
-    HeatmapView* view = m_panel->view();
-    const int inLayer = static_cast<int>(ofLayer);
-    view->setRowAxis({.title = tr("earlier head, writes"),
-                      .label = [this](int index) { return text(writer(index)); },
-                      .groupSize = inLayer,
-                      .groupLabel = layerLabel});
-    view->setColumnAxis({.title = tr("later head, reads"),
-                         .label = [this](int index) { return text(reader(index)); },
-                         .groupSize = inLayer,
-                         .groupLabel = [](int group) { return layerLabel(group + 1); }});
-    ColorScale fixed = scale; // fitted to all pairs, hidden ones too
-    fixed.fit = ColorFit::Fixed;
-    view->colors()->proposeScale(fixed);
-    view->setMatrix(matrix);
-    markHead();
-}
-
-void CompositionPage::leaveOutWeak(Eigen::MatrixXf& cells) const
-{
-    if (m_percentile->value() == 0)
-        return;
-    std::vector<float> finite;
-    std::copy_if(cells.data(), cells.data() + cells.size(), std::back_inserter(finite),
-                 [](float value) { return std::isfinite(value); });
-    if (finite.empty())
-        return;
-    const auto at =
-        static_cast<std::ptrdiff_t>(finite.size() * static_cast<std::size_t>(m_percentile->value()) / 100);
-    std::nth_element(finite.begin(), finite.begin() + at, finite.end());
-    const float least = finite[static_cast<std::size_t>(at)];
-    cells = cells.unaryExpr([least](float value) { return value >= least ? value : NAN; });
+    const Picture picture{.kind = Picture::Kind::HeadPairs,
+                          .title = kindTitle().toStdString(),
+                          .arrays = {all.path},
+                          .signedColors = m_subtract->isChecked(),
+                          .note = {}};
+    m_map->showPicture(picture,
+                       {.arrays = {shownScores(all, baseline, m_percentile->value())},
+                        .groupAttributes = {},
+                        .warnings = {}});
+    showPair();
 }
 
 void CompositionPage::showWiring()
@@ -335,16 +299,8 @@ void CompositionPage::markHead()
         m_card->changeHead();
         m_card->ensureCurrent();
     }
-    if (!workspace()->model()->isOpen() || !m_panel->view()->matrix())
-        return;
-    const HeadId head = workspace()->selection()->head();
-    const int column = (head.layer - 1) * workspace()->model()->card().nHeads + head.head;
-    const auto reference = workspace()->selection()->reference();
-    const int row = reference ? reference->layer * workspace()->model()->card().nHeads + reference->head
-                              : std::max(0, m_panel->view()->state().row);
-    const bool isThere = column >= 0 && row < m_panel->view()->matrix()->rows();
-    const QSignalBlocker quiet(m_panel->view());
-    m_panel->view()->zoom()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
+    if (workspace()->model()->isOpen() && scores())
+        m_map->markHead();
 }
 
 QJsonObject CompositionPage::viewState() const
@@ -353,7 +309,7 @@ QJsonObject CompositionPage::viewState() const
             {QStringLiteral("subtract"), m_subtract->isChecked()},
             {QStringLiteral("percentile"), m_percentile->value()},
             {QStringLiteral("tab"), m_tabs->currentIndex()},
-            {QStringLiteral("heatmap"), m_panel->viewState()}};
+            {QStringLiteral("heatmap"), m_map->viewState()}};
 }
 
 void CompositionPage::setViewState(const QJsonObject& state)
@@ -362,12 +318,12 @@ void CompositionPage::setViewState(const QJsonObject& state)
     m_subtract->setChecked(state[QStringLiteral("subtract")].toBool(true));
     m_percentile->setValue(state[QStringLiteral("percentile")].toInt());
     m_tabs->setCurrentIndex(state[QStringLiteral("tab")].toInt());
-    m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
+    m_map->setViewState(state[QStringLiteral("heatmap")].toObject());
 }
 
 QList<FigureSource*> CompositionPage::figures()
 {
-    if (!m_panel->view()->matrix())
+    if (!workspace()->model()->isOpen() || !scores())
         return {};
     QList<FigureSource*> all;
     if (m_card && m_tabs->currentIndex() == 1)
@@ -378,11 +334,7 @@ QList<FigureSource*> CompositionPage::figures()
         }
     if (m_tabs->currentWidget() == m_pairs)
         all << m_pairs->figures();
-    describe(m_panel->view(),
-             tr("%1, %2").arg(m_kind->currentText(), text(workspace()->model()->card().name)));
-    setSubject(m_panel->view(), std::nullopt);
-    all << m_panel->view();
-    return all + m_pair->figures();
+    return all + m_map->figures() + m_pair->figures();
 }
 
 } // namespace headwise::ui

@@ -11,10 +11,10 @@ class QTabWidget;
 
 namespace headwise::ui {
 
-class HeatmapPanel;
 class PairPanel;
 class PairsPanel;
 class PictureCard;
+class PicturePanel;
 
 /// How much each later head reads of what each earlier head writes, as a map and as a wiring diagram.
 class CompositionPage : public Page {
@@ -39,12 +39,9 @@ private:
     void recompute() override;
     void showMap(const ResultArray& scores);
     void showWiring();
-    void leaveOutWeak(Eigen::MatrixXf& cells) const;
     void markHead();
     void showPair(); ///< Shows the pair beside the map.
-    HeadId writer(int row) const;
-    HeadId reader(int column) const;
-    QString readOut(int row, int column) const;
+    QString readOut(HeadId from, HeadId to) const;
     const ResultArray* scores() const;
     std::string kind() const;  ///< "k", "q", "v"
     QString kindTitle() const; ///< "K-composition"
@@ -56,7 +53,7 @@ private:
     QPushButton* m_chance;
     QLabel* m_explanation;
     QTabWidget* m_tabs;
-    HeatmapPanel* m_panel;
+    PicturePanel* m_map;
     PairPanel* m_pair;
     QWidget* m_wiring;
     PairsPanel* m_pairs;

@@ -6,6 +6,7 @@
 #include "ui/base/theme.h"
 #include "ui/document/array_part.h"
 #include "ui/document/head_metrics.h"
+#include "ui/pages/parts/picture_panel.h"
 #include "ui/pages/parts/spectrum_panel.h"
 
 #include <QLabel>
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 namespace headwise::ui {
 
@@ -44,7 +44,7 @@ std::vector<std::complex<double>> headEigenvalues(const ResultArray* array, Head
 
 EigenvaluePanel::EigenvaluePanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
-    , m_chart(new LineChart(this))
+    , m_picture(new PicturePanel(workspace, Picture::Kind::Points, this))
     , m_score(new QLabel(this))
 {
     makeSecondary(m_score);
@@ -52,20 +52,9 @@ EigenvaluePanel::EigenvaluePanel(Workspace* workspace, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(4);
-    layout->addWidget(m_chart, 1);
+    layout->addWidget(m_picture, 1);
     layout->addWidget(m_score);
-    setLook({});
-    m_chart->setAccessibleName(tr("Eigenvalues of the circuit"));
-    connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
-    connect(m_chart, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
-        emit readOutChanged(tr("%1   λ%2 = %3 %4 i")
-                                .arg(series)
-                                .arg(index + 1)
-                                .arg(exactNumber(point.x()), signedNumber(point.y()))
-                            + tr("   |λ| %1, angle %2°")
-                                  .arg(number(std::hypot(point.x(), point.y())),
-                                       number(std::atan2(point.y(), point.x()) * 180 / std::numbers::pi)));
-    });
+    connect(m_picture, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(workspace->selection(), &Selection::headChanged, this, &EigenvaluePanel::refresh);
     connect(workspace->model(), &OpenModel::resultsChanged, this, &EigenvaluePanel::refresh);
     connect(workspace->model(), &OpenModel::circuitsChanged, this, &EigenvaluePanel::refresh);
@@ -82,25 +71,6 @@ void EigenvaluePanel::setPolar(bool on)
 {
     m_isPolar = on;
     refresh();
-}
-
-void EigenvaluePanel::setLook(const std::vector<std::complex<double>>& values)
-{
-    constexpr double mostDecades = 6; // smaller ones are rounding
-    ChartLook look;
-    look.xTitle = m_isPolar ? tr("λ by its angle, |λ| on a logarithmic radius") : tr("real part");
-    look.yTitle = m_isPolar ? QString() : tr("imaginary part");
-    look.plane = m_isPolar ? ChartLook::Plane::LogPolar : ChartLook::Plane::Complex;
-    double largest = 0;
-    for (const auto& value : values)
-        largest = std::max(largest, std::abs(value));
-    double smallest = largest;
-    for (const auto& value : values)
-        if (std::abs(value) >= largest * std::pow(10, -mostDecades))
-            smallest = std::min(smallest, std::abs(value));
-    if (m_isPolar)
-        look.innerRadius = largest > 0 ? std::pow(10, std::ceil(std::log10(smallest)) - 1) : 1;
-    m_chart->setLook(look);
 }
 
 QString EigenvaluePanel::scoreText(const std::vector<std::complex<double>>& values) const
@@ -156,34 +126,27 @@ void EigenvaluePanel::recompute()
 {
     m_score->clear();
     if (!workspace()->model()->isOpen())
-        return m_chart->setSeries({});
-    const ResultSet& results = *workspace()->model()->results();
-    const ResultArray* array = results.find("eigenvalues/" + std::string(circuitName(m_kind)));
+        return m_picture->showMessage({});
+    const std::string path = "eigenvalues/" + std::string(circuitName(m_kind));
+    const ResultArray* array = workspace()->model()->results()->find(path);
     const auto values = headEigenvalues(array, workspace()->selection()->head());
-    m_chart->setMessage(array ? tr("This circuit has no eigenvalues here.")
-                            : workspace()->model()->circuits()
-                            ? tr("The eigenvalues are being computed.")
-                            : tr("This session has no eigenvalues of this circuit."));
     if (values.empty())
-        return m_chart->setSeries({});
-    ChartSeries series{circuitTitle(m_kind), {}, SeriesStyle::Points};
-    for (const auto& value : values)
-        series.points << QPointF(value.real(), value.imag());
-    setLook(values);
-    m_chart->setSeries({series});
+        return m_picture->showMessage(array ? tr("This circuit has no eigenvalues here.")
+                                          : workspace()->model()->circuits()
+                                          ? tr("The eigenvalues are being computed.")
+                                          : tr("This session has no eigenvalues of this circuit."));
+    m_picture->showPicture({.kind = Picture::Kind::Points,
+                            .title = tr("Eigenvalues of %1").arg(circuitTitle(m_kind)).toStdString(),
+                            .arrays = {path},
+                            .note = {},
+                            .polar = m_isPolar});
     const QString normality = normalityText(values);
     m_score->setText(scoreText(values) + (normality.isEmpty() ? QString() : u'\n' + normality));
 }
 
 QList<FigureSource*> EigenvaluePanel::figures()
 {
-    if (m_score->text().isEmpty())
-        return {};
-    describe(m_chart,
-             tr("%1 eigenvalues of %2, %3")
-                 .arg(text(workspace()->selection()->head()), circuitTitle(m_kind),
-                      text(workspace()->model()->card().name)));
-    return {m_chart};
+    return workspace()->model()->isOpen() ? m_picture->figures() : QList<FigureSource*>();
 }
 
 } // namespace headwise::ui

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/circuits/circuits.h"
-#include "ui/charts/spectrum_chart.h"
 #include "ui/pages/parts/page.h"
 
 #include <complex>
@@ -10,6 +9,8 @@
 class QLabel;
 
 namespace headwise::ui {
+
+class PicturePanel;
 
 /// The eigenvalues of one circuit of the selected head in the complex plane, with the resulting score and how much of the
 /// circuit they describe.
@@ -27,13 +28,12 @@ public:
 
 private:
     void recompute() override;
-    void setLook(const std::vector<std::complex<double>>& values);
     QString scoreText(const std::vector<std::complex<double>>& values) const;
     QString normalityText(const std::vector<std::complex<double>>& values) const;
 
     CircuitKind m_kind = CircuitKind::FullOv;
     bool m_isPolar = false;
-    LineChart* m_chart;
+    PicturePanel* m_picture;
     QLabel* m_score;
 };
 

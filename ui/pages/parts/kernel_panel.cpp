@@ -2,8 +2,8 @@
 
 #include "core/circuits/position_scores.h"
 #include "ui/base/text.h"
-#include "ui/charts/spectrum_chart.h"
 #include "ui/document/about_model.h"
+#include "ui/pages/parts/picture_panel.h"
 
 #include <QVBoxLayout>
 
@@ -34,19 +34,51 @@ QString whyNoKernel(const ModelConfig& config)
             "This model has neither learned nor rotary positions: no score depends on position alone.");
 }
 
+namespace {
+
+const std::string learnedKernel = "analyses/position_kernel/centred_mean_score";
+const std::string rotaryKernel = "analyses/rotary/mean_token_score";
+
+} // namespace
+
+Picture kernelPicture()
+{
+    return {.kind = Picture::Kind::Lines,
+            .title = KernelPanel::tr("Mean score by offset").toStdString(),
+            .arrays = {learnedKernel, learnedKernel + "_low", learnedKernel + "_high", rotaryKernel},
+            .note = {}};
+}
+
+ResultSet kernelResults(const ModelConfig& config, const std::vector<double>& scores,
+                        const std::vector<double>& deviations)
+{
+    const bool isLearned = config.positional == Positional::Learned;
+    const std::string path = isLearned ? learnedKernel : rotaryKernel;
+    const auto array = [&](const std::string& name, std::vector<double> values) {
+        return shownArray(name, Axis::Offset, std::move(values));
+    };
+    ResultSet results{.arrays = {array(path, scores)}, .groupAttributes = {}, .warnings = {}};
+    results.arrays.front().unit = "logits";
+    if (isLearned)
+        results.arrays.front().nullMean = 0.0; // the same at every offset
+    for (const auto& [ending, side] : {std::pair("_low", -1), {"_high", 1}}) {
+        std::vector<double> end(deviations.size());
+        for (std::size_t i = 0; i < end.size(); ++i)
+            end[i] = scores[i] + side * deviations[i];
+        if (!end.empty())
+            results.arrays.push_back(array(path + ending, std::move(end)));
+    }
+    return results;
+}
+
 KernelPanel::KernelPanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
-    , m_chart(new LineChart(this))
+    , m_picture(new PicturePanel(workspace, Picture::Kind::Lines, this))
 {
-    m_chart->setAccessibleName(tr("Score by offset"));
-    m_chart->setLook({.xTitle = tr("offset Δ"), .yTitle = tr("mean score (logits)")});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    layout->addWidget(m_chart, 1);
-    connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
-    connect(m_chart, &LineChart::pointHovered, this, [this](const QString& head, int, QPointF point) {
-        emit readOutChanged(tr("%1   Δ = %2   %3").arg(head).arg(point.x()).arg(signedNumber(point.y())));
-    });
+    layout->addWidget(m_picture, 1);
+    connect(m_picture, &Page::readOutChanged, this, &Page::readOutChanged);
     for (const auto signal :
          {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
         connect(workspace->model(), signal, this, &KernelPanel::refresh);
@@ -56,8 +88,7 @@ KernelPanel::KernelPanel(Workspace* workspace, QWidget* parent)
 void KernelPanel::clear(const QString& message)
 {
     m_job.cancel();
-    m_chart->setSeries({});
-    m_chart->setMessage(message);
+    m_picture->showMessage(message);
 }
 
 void KernelPanel::recompute()
@@ -79,24 +110,17 @@ void KernelPanel::recompute()
                             n](const Task&) -> Result<std::vector<double>> {
                                return scoresByOffset(*circuits, tokens.get(), head, n);
                            }),
-                [this, head = workspace()->selection()->head()](const Result<std::vector<double>>& found) {
+                [this](const Result<std::vector<double>>& found) {
                     if (!found)
                         return clear(text(found.error()));
-                    ChartSeries series{text(head), {}, SeriesStyle::Line};
-                    for (std::size_t i = 0; i < found->size(); ++i)
-                        series.points << QPointF(static_cast<double>(i), (*found)[i]);
-                    m_chart->setSeries({series});
+                    const ModelConfig& config = workspace()->model()->circuits()->config();
+                    m_picture->showPicture(kernelPicture(), kernelResults(config, *found));
                 });
 }
 
 QList<FigureSource*> KernelPanel::figures()
 {
-    if (m_chart->series().empty())
-        return {};
-    describe(m_chart,
-             tr("%1 score by offset, %2")
-                 .arg(text(workspace()->selection()->head()), text(workspace()->model()->card().name)));
-    return {m_chart};
+    return m_picture->figures();
 }
 
 } // namespace headwise::ui

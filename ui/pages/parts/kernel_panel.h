@@ -4,7 +4,7 @@
 
 namespace headwise::ui {
 
-class LineChart;
+class PicturePanel;
 
 /// Effect of distance alone on the selected head's scores: the mean score at every offset.
 class KernelPanel : public Page {
@@ -19,7 +19,7 @@ private:
     void recompute() override;
     void clear(const QString& message);
 
-    LineChart* m_chart;
+    PicturePanel* m_picture;
     Job m_job;
 };
 
@@ -28,6 +28,12 @@ private:
 /// \param tokens may be null for learned positions
 std::vector<double> scoresByOffset(const Circuits& circuits, const TokenSide* tokens, HeadId head,
                                    Eigen::Index n);
+
+/// A line of scores by offset, with the analyses' name; and its arrays.
+/// \param deviations around the scores, drawn as a band; empty: none
+Picture kernelPicture();
+ResultSet kernelResults(const ModelConfig& config, const std::vector<double>& scores,
+                        const std::vector<double>& deviations = {});
 
 /// Explains why no score of this model depends on position alone; empty if some do.
 QString whyNoKernel(const ModelConfig& config);

@@ -1,21 +1,28 @@
 #include "ui/pages/parts/spectrum_panel.h"
 
 #include "core/analysis/residual_basis.h"
-#include "core/circuits/singular_directions.h"
 #include "core/circuits/spectrum.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/about_model.h"
 #include "ui/document/head_metrics.h"
+#include "ui/pages/parts/picture_panel.h"
 
 #include <QLabel>
 #include <QVBoxLayout>
 
-#include <algorithm>
 #include <cmath>
-#include <iterator>
 
 namespace headwise::ui {
+
+namespace {
+
+std::string pathOf(CircuitKind kind)
+{
+    return "spectra/" + std::string(circuitName(kind)) + "/singular_values";
+}
+
+} // namespace
 
 QString circuitTitle(CircuitKind kind)
 {
@@ -28,24 +35,9 @@ QString circuitTitle(CircuitKind kind)
     return {};
 }
 
-std::vector<ChartBracket> degenerateBrackets(std::span<const double> sigma, int dModel, double unit)
-{
-    const std::vector<int> blocks = degenerateBlocks(sigma, numericalRank(sigma, dModel));
-    std::vector<ChartBracket> brackets;
-    for (std::size_t first = 0, last = 0; first < blocks.size(); first = last + 1) {
-        last = first;
-        while (last + 1 < blocks.size() && blocks[last + 1] == blocks[first])
-            ++last;
-        if (last > first)
-            brackets.push_back(
-                {static_cast<double>(first + 1), static_cast<double>(last + 1), sigma[first] / unit});
-    }
-    return brackets;
-}
-
 SpectrumPanel::SpectrumPanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
-    , m_chart(new LineChart(this))
+    , m_picture(new PicturePanel(workspace, Picture::Kind::Lines, this))
     , m_measures(new QLabel(this))
 {
     makeSecondary(m_measures);
@@ -54,14 +46,9 @@ SpectrumPanel::SpectrumPanel(Workspace* workspace, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(4);
-    layout->addWidget(m_chart, 1);
+    layout->addWidget(m_picture, 1);
     layout->addWidget(m_measures);
-    m_chart->setAccessibleName(tr("Singular values of the head"));
-    m_look.xTitle = tr("index");
-    connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
-    connect(m_chart, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
-        emit readOutChanged(tr("%1   σ%2 = %3").arg(series).arg(index + 1).arg(exactNumber(point.y())));
-    });
+    connect(m_picture, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(workspace->selection(), &Selection::headChanged, this, &SpectrumPanel::refresh);
     connect(workspace->model(), &OpenModel::resultsChanged, this, &SpectrumPanel::refresh);
     connect(workspace->model(), &OpenModel::circuitsChanged, this, &SpectrumPanel::refresh);
@@ -74,32 +61,34 @@ void SpectrumPanel::setCircuits(const std::vector<CircuitKind>& kinds)
     refresh();
 }
 
-void SpectrumPanel::setScale(ChartLook::Scale scale)
+void SpectrumPanel::setLogarithmic(bool on)
 {
-    m_look.yScale = scale;
+    m_look.logY = on;
     refresh();
 }
 
 void SpectrumPanel::setNormalized(bool on)
 {
-    m_normalized = on;
+    m_look.overFirst = on;
     refresh();
+}
+
+void SpectrumPanel::clear(const QString& message)
+{
+    m_measures->clear();
+    m_picture->showMessage(message);
 }
 
 void SpectrumPanel::recompute()
 {
     m_job.cancel();
-    if (!workspace()->model()->isOpen()) {
-        m_measures->clear();
-        m_chart->setBrackets({});
-        return m_chart->setSeries({});
-    }
+    if (!workspace()->model()->isOpen())
+        return clear({});
     std::map<CircuitKind, std::vector<double>> sigma;
     std::vector<CircuitKind> missing;
     for (const CircuitKind kind : m_kinds) {
-        const std::string path = "spectra/" + std::string(circuitName(kind)) + "/singular_values";
         std::vector<double> values =
-            headSeries(workspace()->model()->results()->find(path), workspace()->selection()->head());
+            headSeries(workspace()->model()->results()->find(pathOf(kind)), workspace()->selection()->head());
         if (!values.empty() && std::isfinite(values.front()))
             sigma[kind] = std::move(values);
         else if (!isFull(kind) && workspace()->model()->circuits())
@@ -131,38 +120,31 @@ void SpectrumPanel::compute(const std::vector<CircuitKind>& missing)
                            }),
                 [this](const Result<Answer>& sigma) {
                     if (sigma)
-                        return show(*sigma);
-                    m_chart->setSeries({});
-                    m_chart->setBrackets({});
-                    m_chart->setMessage(text(sigma.error()));
+                        show(*sigma);
+                    else
+                        clear(text(sigma.error()));
                 });
 }
 
 void SpectrumPanel::show(const std::map<CircuitKind, std::vector<double>>& sigma)
 {
-    std::vector<ChartSeries> series;
-    std::vector<ChartBracket> brackets;
+    if (sigma.empty())
+        return clear(workspace()->model()->circuits()
+                         ? tr("The singular values are being computed.")
+                         : tr("This session has no singular values of these circuits."));
+    Picture picture = m_look;
+    picture.kind = Picture::Kind::Lines;
+    picture.title = tr("Singular values").toStdString();
+    ResultSet results;
     QStringList measures;
     for (const auto& [kind, values] : sigma) {
-        ChartSeries one{circuitTitle(kind), {}, SeriesStyle::Line};
-        const double unit = m_normalized && values.front() > 0 ? values.front() : 1;
-        for (std::size_t i = 0; i < values.size(); ++i)
-            one.points << QPointF(static_cast<double>(i + 1), values[i] / unit);
-        series.push_back(std::move(one));
-        std::ranges::copy(degenerateBrackets(values, workspace()->model()->card().dModel, unit),
-                          std::back_inserter(brackets));
+        picture.arrays.push_back(pathOf(kind));
+        results.arrays.push_back(shownArray(pathOf(kind), Axis::SingularValue, values));
         measures << measuresOf(kind, values);
     }
-    if (!brackets.empty())
-        measures << tr(
-            "Brackets group singular values within 1\u00a0% of each other; only their joint subspace is meaningful.");
-    m_look.yTitle = m_normalized ? tr("σ / σ₁") : tr("singular value σ");
-    m_chart->setLook(m_look);
-    m_chart->setMessage(workspace()->model()->circuits()
-                            ? tr("The singular values are being computed.")
-                            : tr("This session has no singular values of these circuits."));
-    m_chart->setSeries(series);
-    m_chart->setBrackets(brackets);
+    m_picture->showPicture(picture, std::move(results));
+    measures << m_picture->caption();
+    measures.removeAll(QString());
     m_measures->setText(measures.join(QStringLiteral("\n")));
 }
 
@@ -191,12 +173,7 @@ QString SpectrumPanel::measuresOf(CircuitKind kind, const std::vector<double>& s
 
 QList<FigureSource*> SpectrumPanel::figures()
 {
-    if (!workspace()->model()->isOpen() || m_measures->text().isEmpty())
-        return {};
-    describe(m_chart,
-             tr("%1 singular values, %2")
-                 .arg(text(workspace()->selection()->head()), text(workspace()->model()->card().name)));
-    return {m_chart};
+    return workspace()->model()->isOpen() ? m_picture->figures() : QList<FigureSource*>();
 }
 
 } // namespace headwise::ui

@@ -1,16 +1,17 @@
 #pragma once
 
 #include "core/circuits/circuits.h"
-#include "ui/charts/spectrum_chart.h"
+#include "core/results/picture.h"
 #include "ui/pages/parts/page.h"
 
 #include <map>
-#include <span>
 #include <vector>
 
 class QLabel;
 
 namespace headwise::ui {
+
+class PicturePanel;
 
 /// The singular values of the selected head's circuits in one chart.
 ///
@@ -23,7 +24,7 @@ public:
     explicit SpectrumPanel(Workspace* workspace, QWidget* parent = nullptr);
 
     void setCircuits(const std::vector<CircuitKind>& kinds);
-    void setScale(ChartLook::Scale scale);
+    void setLogarithmic(bool on);
     void setNormalized(bool on); ///< Divides by σ₁, so that circuits of different strength can be compared.
 
     QList<FigureSource*> figures() override;
@@ -31,23 +32,19 @@ public:
 private:
     void recompute() override;
     void compute(const std::vector<CircuitKind>& missing);
+    void clear(const QString& message);
     void show(const std::map<CircuitKind, std::vector<double>>& sigma);
     /// Describes norm and ranks beside those of random weights, and the metric.
     QString measuresOf(CircuitKind kind, const std::vector<double>& sigma) const;
 
     std::vector<CircuitKind> m_kinds{CircuitKind::Qk, CircuitKind::Ov};
-    bool m_normalized = false;
-    ChartLook m_look;
-    LineChart* m_chart;
+    Picture m_look; // the choices of the page
+    PicturePanel* m_picture;
     QLabel* m_measures;
     Job m_job;
 };
 
 /// Returns the display name: "QK", "full OV".
 QString circuitTitle(CircuitKind kind);
-
-/// Returns a bracket over every degenerate block of singular values, for a chart of σ / `unit` over 1, 2, 3, …
-/// \param sigma descending
-std::vector<ChartBracket> degenerateBrackets(std::span<const double> sigma, int dModel, double unit = 1);
 
 } // namespace headwise::ui

@@ -5,10 +5,9 @@
 #include "ui/base/color_choice.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
-#include "ui/charts/spectrum_chart.h"
 #include "ui/document/about_model.h"
-#include "ui/heatmaps/heatmap_panel.h"
 #include "ui/pages/parts/kernel_panel.h"
+#include "ui/pages/parts/picture_panel.h"
 #include "ui/pages/position/offset_table.h"
 
 #include <QCheckBox>
@@ -19,7 +18,6 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 
 namespace headwise::ui {
@@ -45,10 +43,10 @@ QWidget* titled(const QString& title, QWidget* picture)
     return box;
 }
 
-/// Groups the map with its controls and heading, to be shown and hidden together.
-QWidget* mapBox(const HeatmapPanel* panel)
+/// A picture with its controls and heading, to be shown and hidden together.
+QWidget* boxOf(const PicturePanel* panel)
 {
-    return panel->parentWidget()->parentWidget();
+    return panel->parentWidget();
 }
 
 /// Limits the map to 2048: beyond, a map of doubles takes hundreds of megabytes.
@@ -106,9 +104,9 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     , m_explanation(new QLabel(this))
     , m_shown(new QComboBox(this))
     , m_mask(new QCheckBox(tr("Causal mask"), this))
-    , m_chart(new LineChart(this))
-    , m_energies(new LineChart(this))
-    , m_panel(new HeatmapPanel(this))
+    , m_kernel(new PicturePanel(workspace, Picture::Kind::Lines, this))
+    , m_energies(new PicturePanel(workspace, Picture::Kind::Bars, this))
+    , m_map(new PicturePanel(workspace, Picture::Kind::Matrix, this))
     , m_offsets(new OffsetTable(workspace, this))
 {
     makeSecondary(m_explanation);
@@ -119,20 +117,20 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     splitter->addWidget(createMap());
     auto* charts = new QSplitter(Qt::Vertical, this);
     charts->setChildrenCollapsible(false);
-    charts->addWidget(titled(tr("Mean score by offset"), m_chart));
+    charts->addWidget(titled(tr("Mean score by offset"), m_kernel));
     charts->addWidget(titled(tr("Energy of every frequency"), m_energies));
     splitter->addWidget(charts);
     splitter->addWidget(m_offsets);
     m_offsets->hide();
-    connect(m_offsets, &Page::readOutChanged, this, &Page::readOutChanged);
+    boxOf(m_energies)->hide();
+    for (Page* part : std::initializer_list<Page*>{m_kernel, m_energies, m_map, m_offsets})
+        connect(part, &Page::readOutChanged, this, &Page::readOutChanged);
     splitter->setSizes({500, 460, 420});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
     layout->addWidget(splitter, 1);
     layout->addWidget(m_explanation);
-    createKernel();
-    createEnergies();
     for (const auto signal : {&OpenModel::circuitsChanged, &OpenModel::tokensChanged, &OpenModel::closed})
         connect(workspace->model(), signal, this, &PositionPage::refresh);
     connect(workspace->selection(), &Selection::headChanged, this, &PositionPage::refresh);
@@ -143,47 +141,17 @@ QWidget* PositionPage::createMap()
     m_shown->addItem(tr("raw scores"));
     m_shown->addItem(tr("attention (softmax)"));
     m_shown->setAccessibleName(tr("Values of the map of positions"));
-    m_panel->view()->setAccessibleName(tr("Scores of positions")); // until another map is chosen
     m_mask->setChecked(true);
     connect(m_shown, &QComboBox::currentIndexChanged, this, &PositionPage::refresh);
     connect(m_mask, &QCheckBox::toggled, this, &PositionPage::refresh);
-    auto* box = new QWidget(this);
     auto* choices = new QHBoxLayout;
     choices->setSpacing(8);
     choices->addWidget(m_shown);
     choices->addWidget(m_mask);
     choices->addStretch();
-    auto* layout = new QVBoxLayout(box);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(8);
-    layout->addLayout(choices);
-    layout->addWidget(m_panel, 1);
-    HeatmapView* view = m_panel->view();
-    view->setCellShape(HeatmapView::CellShape::Square);
-    view->content()->setNanIsAbsent(true); // entries hidden by the mask
-    view->setRowAxis({tr("query position"), {}});
-    view->setColumnAxis({tr("key position"), {}});
-    connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
-    connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
-        const QString shown = !m_seen.of(row, column) ? tr("not visible to it")
-            : showsAttention()                        ? tr("attention %1").arg(number(value))
-                                                      : tr("score %1").arg(signedNumber(value));
-        emit readOutChanged(tr("query %1 → key %2   %3").arg(row).arg(column).arg(shown));
-    });
-    return titled(tr("Query and key positions"), box);
-}
-
-void PositionPage::createKernel()
-{
-    m_chart->setLook({.xTitle = tr("offset Δ = query − key position"), .yTitle = tr("mean score (logits)")});
-    m_chart->setAccessibleName(tr("Mean score by offset"));
-    connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
-    connect(m_chart, &LineChart::pointHovered, this, [this](const QString&, int index, QPointF point) {
-        QString words = tr("Δ = %1   %2").arg(point.x()).arg(signedNumber(point.y()));
-        if (const auto& errors = m_chart->series().front().errors; !errors.empty())
-            words += tr("   deviation over queries %1").arg(number(errors[static_cast<std::size_t>(index)]));
-        emit readOutChanged(words);
-    });
+    QWidget* box = titled(tr("Query and key positions"), m_map);
+    static_cast<QVBoxLayout*>(box->layout())->insertLayout(1, choices);
+    return box;
 }
 
 bool PositionPage::showsAttention() const
@@ -191,31 +159,15 @@ bool PositionPage::showsAttention() const
     return m_shown->currentIndex() == 1;
 }
 
-void PositionPage::createEnergies()
-{
-    m_energies->setLook({.xTitle = tr("frequency m"), .yTitle = tr("‖Q_m K_mᵀ‖")});
-    m_energies->setAccessibleName(tr("Energy of every frequency"));
-    m_energies->parentWidget()->hide();
-    connect(m_energies, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
-    connect(m_energies, &LineChart::pointHovered, this, [this](const QString&, int m, QPointF) {
-        const std::vector<ChartSeries>& shown = m_energies->series();
-        emit readOutChanged(tr("frequency %1, a turn in %2 places   energy %3   unaligned %4")
-                                .arg(m)
-                                .arg(number(m_turns[static_cast<std::size_t>(m)]),
-                                     number(shown[0].points[m].y()), number(shown[1].points[m].y())));
-    });
-}
-
 void PositionPage::clear(const QString& message)
 {
     m_job.cancel();
-    m_chart->setSeries({});
-    m_chart->setBaselines({});
-    m_chart->setMessage(message);
-    m_panel->view()->setMatrix(nullptr);
-    mapBox(m_panel)->hide();
+    m_kernel->showMessage(message);
+    for (PicturePanel* panel : {m_map, m_energies}) {
+        panel->showMessage({});
+        boxOf(panel)->hide();
+    }
     m_offsets->hide();
-    m_energies->parentWidget()->hide();
     m_explanation->clear();
 }
 
@@ -235,11 +187,11 @@ void PositionPage::recompute()
     m_mask->setToolTip(config.bidirectional
                            ? tr("This model's attention has no mask: every position sees all.")
                            : tr("Only the keys that attention lets each query see"));
-    m_seen = {m_mask->isChecked() && !config.bidirectional,
-              config.windowOf(workspace()->selection()->head().layer)};
+    const KeysSeen seen{m_mask->isChecked() && !config.bidirectional,
+                        config.windowOf(workspace()->selection()->head().layer)};
     const Question question{circuits, workspace()->model()->tokens(), workspace()->selection()->head(),
-                            showsAttention(), m_seen};
-    m_panel->view()->setPending(true);
+                            showsAttention(), seen};
+    m_map->setPending(true);
     m_job.start(tr("Positions of %1").arg(text(workspace()->selection()->head())),
                 aboutModel(workspace()->model()->circuits(),
                            [question](const Task&) -> Result<Answer> { return answerTo(question); }),
@@ -253,43 +205,66 @@ void PositionPage::recompute()
 
 void PositionPage::showAnswer(const Answer& answer)
 {
-    m_panel->view()->setPending(false);
-    mapBox(m_panel)->setVisible(answer.picture != nullptr);
+    boxOf(m_map)->setVisible(answer.picture != nullptr);
+    boxOf(m_energies)->setVisible(!answer.frequencies.empty());
     m_offsets->setVisible(!answer.picture);
-    showMap(answer);
-    showKernel(answer);
-    showEnergies(answer);
+    m_kernel->showPicture(
+        kernelPicture(),
+        kernelResults(workspace()->model()->circuits()->config(), answer.byOffset, answer.deviations));
+    if (answer.picture)
+        showMap(answer);
+    else
+        m_map->showMessage({});
+    if (answer.frequencies.empty())
+        m_energies->showMessage({});
+    else
+        showEnergies(answer);
     m_explanation->setText(words(answer));
 }
 
 void PositionPage::showMap(const Answer& answer)
 {
-    HeatmapView* view = m_panel->view();
-    view->setAccessibleName(answer.isAttention ? tr("Attention of positions") : tr("Scores of positions"));
-    ColorScale scale = firstScale(true, ColorFit::Robust); // the first position is often an outlier
+    const Eigen::MatrixXf& cells = *answer.picture;
+    ResultArray array = shownMatrix(answer.isAttention ? "position/attention" : "position/scores",
+                                    {Axis::Query, Axis::Key}, cells.cast<double>());
+    array.title =
+        (answer.isAttention ? tr("Attention of positions") : tr("Scores of positions")).toStdString();
     if (answer.isAttention) {
-        scale.map = ColorMap::Attention;
-        scale.low = 0;
-        scale.high = 1;
-        scale.fit = ColorFit::Fixed;
+        array.range = {0, 1};
+    } else {
+        const ColorScale scale =
+            fitted(firstScale(true, ColorFit::Robust), cells); // the first position is often an outlier
+        array.range = {scale.low, scale.high};
     }
-    view->colors()->proposeScale(scale);
-    view->setMatrix(answer.picture);
+    const Picture picture{.kind = Picture::Kind::Matrix,
+                          .title = array.title,
+                          .arrays = {array.path},
+                          .signedColors = !answer.isAttention,
+                          .note = {}};
+    m_map->showPicture(picture, {.arrays = {std::move(array)}, .groupAttributes = {}, .warnings = {}});
 }
 
-void PositionPage::showKernel(const Answer& answer)
+void PositionPage::showEnergies(const Answer& answer)
 {
-    ChartSeries series{text(workspace()->selection()->head()), {}, SeriesStyle::Line};
-    series.points.reserve(static_cast<qsizetype>(answer.byOffset.size()));
-    for (std::size_t i = 0; i < answer.byOffset.size(); ++i)
-        series.points << QPointF(static_cast<double>(i), answer.byOffset[i]);
-    series.errors.assign(answer.deviations.begin(), answer.deviations.end());
-    series.hasBand = !series.errors.empty();
-    if (m_chart->series() == std::vector{series}) // another picture of the same head keeps the zoom
-        return;
-    m_chart->setBaselines(answer.picture ? std::vector{ChartBaseline{tr("null: the same at every offset"), 0}}
-                                         : std::vector<ChartBaseline>{});
-    m_chart->setSeries({series});
+    const std::string energy = "analyses/rotary/energy", unaligned = energy + "_null";
+    const ArrayAxis axis = ArrayAxis::named("frequency (positions in a turn)");
+    std::vector<std::string> names;
+    for (std::size_t m = 0; m < answer.frequencies.size(); ++m)
+        names.push_back(QStringLiteral("%1 (%2)")
+                            .arg(m)
+                            .arg(number(2 * std::numbers::pi / answer.frequencies[m]))
+                            .toStdString());
+    ResultSet results;
+    for (const auto& [path, values] :
+         {std::pair(energy, answer.energies.energy), {unaligned, answer.energies.unaligned}}) {
+        results.arrays.push_back(shownArray(path, axis, {values.begin(), values.end()}));
+        results.arrays.back().attributes["labels"] = names;
+    }
+    m_energies->showPicture({.kind = Picture::Kind::Bars,
+                             .title = tr("Energy by frequency").toStdString(),
+                             .arrays = {energy, unaligned},
+                             .note = {}},
+                            std::move(results));
 }
 
 QString PositionPage::words(const Answer& answer) const
@@ -315,25 +290,9 @@ QString PositionPage::words(const Answer& answer) const
     return all;
 }
 
-void PositionPage::showEnergies(const Answer& answer)
-{
-    m_energies->parentWidget()->setVisible(!answer.frequencies.empty());
-    m_turns.clear();
-    ChartSeries energy{tr("energy"), {}, SeriesStyle::Bars},
-        unaligned{tr("unaligned"), {}, SeriesStyle::Dashed};
-    for (std::size_t m = 0; m < answer.frequencies.size(); ++m) {
-        const auto at = static_cast<Eigen::Index>(m);
-        energy.points << QPointF(static_cast<double>(m), answer.energies.energy(at));
-        unaligned.points << QPointF(static_cast<double>(m), answer.energies.unaligned(at));
-        m_turns.push_back(2 * std::numbers::pi / answer.frequencies[m]);
-    }
-    m_energies->setSeries(answer.frequencies.empty() ? std::vector<ChartSeries>{}
-                                                     : std::vector{energy, unaligned});
-}
-
 QJsonObject PositionPage::viewState() const
 {
-    return {{QStringLiteral("heatmap"), m_panel->viewState()},
+    return {{QStringLiteral("heatmap"), m_map->viewState()},
             {QStringLiteral("shown"), m_shown->currentIndex()},
             {QStringLiteral("mask"), m_mask->isChecked()},
             {QStringLiteral("offset"), m_offsets->offset()}};
@@ -343,7 +302,7 @@ void PositionPage::setViewState(const QJsonObject& state)
 {
     m_shown->setCurrentIndex(state[QStringLiteral("shown")].toInt() == 1 ? 1 : 0);
     m_mask->setChecked(state[QStringLiteral("mask")].toBool(true));
-    m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
+    m_map->setViewState(state[QStringLiteral("heatmap")].toObject());
     m_offsets->setOffset(state[QStringLiteral("offset")].toInt());
 }
 
@@ -351,21 +310,7 @@ QList<FigureSource*> PositionPage::figures()
 {
     if (m_explanation->text().isEmpty())
         return {};
-    const QString of =
-        tr("%1, %2").arg(text(workspace()->selection()->head()), text(workspace()->model()->card().name));
-    QList<FigureSource*> all{m_chart};
-    describe(m_chart, tr("Score by offset, %1").arg(of));
-    if (m_panel->view()->matrix()) {
-        describe(m_panel->view(),
-                 showsAttention() ? tr("Positional attention, %1").arg(of)
-                                  : tr("Positional scores, %1").arg(of));
-        all.prepend(m_panel->view());
-    }
-    if (!m_turns.empty()) {
-        describe(m_energies, tr("Energy by frequency, %1").arg(of));
-        all << m_energies;
-    }
-    return all + m_offsets->figures();
+    return m_map->figures() + m_kernel->figures() + m_energies->figures() + m_offsets->figures();
 }
 
 } // namespace headwise::ui

@@ -9,9 +9,8 @@ class QLabel;
 
 namespace headwise::ui {
 
-class HeatmapPanel;
-class LineChart;
 class OffsetTable;
+class PicturePanel;
 
 /// Attention of the selected head by position alone: the score at every offset. For learned positions also the whole
 /// table of query and key positions, as scores or attention; for rotary ones the energy of every frequency and the keys
@@ -33,10 +32,7 @@ private:
     void recompute() override;
     void showAnswer(const Answer& answer);
     QWidget* createMap();
-    void createKernel();
-    void createEnergies();
     void showMap(const Answer& answer);
-    void showKernel(const Answer& answer);
     QString words(const Answer& answer) const;
     bool showsAttention() const;
     void showEnergies(const Answer& answer);
@@ -45,12 +41,10 @@ private:
     QLabel* m_explanation;
     QComboBox* m_shown; // scores or attention
     QCheckBox* m_mask;
-    KeysSeen m_seen; // for the map
-    LineChart* m_chart;
-    LineChart* m_energies; // for rotary frequencies
-    HeatmapPanel* m_panel;
-    OffsetTable* m_offsets;      // for rotary positions
-    std::vector<double> m_turns; // positions per full turn of each frequency
+    PicturePanel* m_kernel;
+    PicturePanel* m_energies; // for rotary frequencies
+    PicturePanel* m_map;      // for learned positions
+    OffsetTable* m_offsets;   // for rotary positions
     Job m_job;
 };
 

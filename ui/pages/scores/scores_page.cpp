@@ -8,6 +8,7 @@
 #include "ui/document/about_model.h"
 #include "ui/pages/parts/figure_row.h"
 #include "ui/pages/parts/invitation.h"
+#include "ui/pages/parts/picture_panel.h"
 #include "ui/pages/parts/token_filter_button.h"
 #include "ui/pages/scores/prefix_table.h"
 #include "ui/pages/scores/term_map.h"
@@ -32,13 +33,29 @@ namespace {
 constexpr std::array presets{50, 500, 1000}; // as in Kamoda et al. 2025
 constexpr int scoresPageSampledTokens = 512; // first sample for large vocabularies
 
-ChartSeries curve(const QString& name, const RowVector<double>& values, SeriesStyle style = SeriesStyle::Line)
+const LineChart* chartOf(const PicturePanel* panel)
 {
-    ChartSeries series{name, {}, style};
-    series.points.reserve(values.size());
-    for (Eigen::Index j = 0; j < values.size(); ++j)
-        series.points << QPointF(static_cast<double>(j), values(j));
-    return series;
+    return panel->findChild<const LineChart*>();
+}
+
+const std::string sixTerms = "analyses/six_terms/";
+
+/// A term by key position. \param name of its array in the analysis \param title empty: the analysis' own
+ResultArray byKey(const char* name, const RowVector<double>& values, const QString& title = {})
+{
+    ResultArray array =
+        shownArray(sixTerms + name, Axis::Key, {values.data(), values.data() + values.size()});
+    if (!title.isEmpty())
+        array.title = title.toStdString();
+    return array;
+}
+
+void showLines(PicturePanel* panel, const QString& title, std::vector<ResultArray> arrays)
+{
+    Picture picture{.kind = Picture::Kind::Lines, .title = title.toStdString(), .arrays = {}, .note = {}};
+    for (const ResultArray& array : arrays)
+        picture.arrays.push_back(array.path);
+    panel->showPicture(picture, {.arrays = std::move(arrays), .groupAttributes = {}, .warnings = {}});
 }
 
 } // namespace
@@ -76,11 +93,13 @@ ScoresPage::ScoresPage(Workspace* workspace, QWidget* parent)
     , m_state(new QLabel(this))
     , m_layer0(new QPushButton(this))
     , m_body(new QWidget(this))
-    , m_prior(new LineChart(m_body))
-    , m_pairs(new LineChart(m_body))
-    , m_pattern(new LineChart(m_body))
-    , m_figure(new FigureRow(
-          {{m_prior, tr("T^p")}, {m_pairs, tr("T^pp")}, {m_pattern, tr("softmax((T^pp + T^p)/√r)")}}, this))
+    , m_prior(new PicturePanel(workspace, Picture::Kind::Lines, m_body))
+    , m_pairs(new PicturePanel(workspace, Picture::Kind::Lines, m_body))
+    , m_pattern(new PicturePanel(workspace, Picture::Kind::Lines, m_body))
+    , m_figure(new FigureRow({{chartOf(m_prior), tr("T^p")},
+                              {chartOf(m_pairs), tr("T^pp")},
+                              {chartOf(m_pattern), tr("softmax((T^pp + T^p)/√r)")}},
+                             this))
     , m_map(new TermMap(workspace, m_body))
     , m_prefixes(new PrefixTable(workspace, m_body))
 {
@@ -120,17 +139,8 @@ QHBoxLayout* ScoresPage::createControls()
 
 QWidget* ScoresPage::createCharts()
 {
-    const auto prepare = [this](LineChart* chart, const QString& name, const QString& y) {
-        chart->setAccessibleName(name);
-        chart->setLook({.xTitle = tr("key position j"), .yTitle = y});
-        connect(chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
-        connect(chart, &LineChart::pointHovered, this, [this](const QString& of, int, QPointF point) {
-            emit readOutChanged(tr("%1   j = %2   %3").arg(of).arg(point.x()).arg(signedNumber(point.y())));
-        });
-    };
-    prepare(m_prior, tr("T^p of every key position"), tr("T^p"));
-    prepare(m_pairs, tr("T^pp of every key position"), tr("T^pp"));
-    prepare(m_pattern, tr("Attention of positions to every key"), tr("attention"));
+    for (PicturePanel* panel : {m_prior, m_pairs, m_pattern})
+        connect(panel, &Page::readOutChanged, this, &Page::readOutChanged);
     auto* charts = new QSplitter(Qt::Vertical, m_body);
     charts->setChildrenCollapsible(false);
     charts->addWidget(m_prior);
@@ -218,8 +228,8 @@ void ScoresPage::clear(const QString& message)
     m_norms.reset();
     m_terms.reset();
     m_prefixes->setTokens(nullptr);
-    for (LineChart* chart : {m_prior, m_pairs, m_pattern})
-        chart->setSeries({});
+    for (PicturePanel* panel : {m_prior, m_pairs, m_pattern})
+        panel->showMessage({});
     m_body->hide();
     m_layer0->hide();
     m_state->setText(message);
@@ -313,9 +323,9 @@ void ScoresPage::takeTerms(std::shared_ptr<const PositionTerms> terms,
 {
     m_terms = std::move(terms);
     m_isFirstLook = !norms->tokens;
-    m_prior->setSeries({curve(tr("T^p"), m_terms->p),
-                        curve(tr("lower 95 %"), m_terms->pLow, SeriesStyle::Dashed),
-                        curve(tr("upper 95 %"), m_terms->pHigh, SeriesStyle::Dashed)});
+    showLines(m_prior, tr("T^p"),
+              {byKey("p_by_position", m_terms->p), byKey("p_by_position_low", m_terms->pLow),
+               byKey("p_by_position_high", m_terms->pHigh)});
     showTerms();
     if (m_isFirstLook && !m_normsJob.isRunning())
         readNorms(Extent::All);
@@ -338,14 +348,14 @@ void ScoresPage::showTerms()
     const QueryTerms found = m_terms->at(query());
     const QueryTokenTerms with = m_terms->at(query(), m_token->value());
     const QString token = workspace()->model()->tokenText(m_token->value());
-    m_pairs->setSeries({curve(tr("T^pp, mean σ_i"), found.pp),
-                        curve(tr("lower 95 %"), found.ppLow, SeriesStyle::Dashed),
-                        curve(tr("upper 95 %"), found.ppHigh, SeriesStyle::Dashed),
-                        curve(tr("smallest σ_i"), found.ppAtMinSigma, SeriesStyle::Dashed),
-                        curve(tr("largest σ_i"), found.ppAtMaxSigma, SeriesStyle::Dashed),
-                        curve(tr("T^ep of %1").arg(token), with.ep)});
-    m_pattern->setSeries(
-        {curve(tr("positions alone"), found.pattern), curve(tr("with T^ep of %1").arg(token), with.pattern)});
+    showLines(m_pairs, tr("T^pp"),
+              {byKey("pp_by_position", found.pp, tr("T^pp, mean σ_i")),
+               byKey("pp_by_position_low", found.ppLow), byKey("pp_by_position_high", found.ppHigh),
+               byKey("pp_at_min_sigma", found.ppAtMinSigma), byKey("pp_at_max_sigma", found.ppAtMaxSigma),
+               byKey("ep_of_token", with.ep, tr("T^ep of %1").arg(token))});
+    showLines(m_pattern, tr("Attention of positions"),
+              {byKey("position_pattern", found.pattern),
+               byKey("pattern_with_token", with.pattern, tr("Attention with T^ep of %1").arg(token))});
     const QString over = m_isFirstLook ? tr("a sample of tokens so far") : tr("the vocabulary");
     m_state->setText(tr("Query position %1 · %2 (σ = %3) · 1/σ of the keys averaged over %4")
                          .arg(query())
@@ -373,11 +383,10 @@ QList<FigureSource*> ScoresPage::figures()
                            .arg(text(workspace()->selection()->head()))
                            .arg(query())
                            .arg(text(workspace()->model()->card().name));
-    QList<FigureSource*> all{m_figure, m_prior, m_pairs, m_pattern};
     describe(m_figure, tr("figure 3 of Kamoda et al. 2025, %1").arg(of));
-    describe(m_prior, tr("T^p, %1").arg(of));
-    describe(m_pairs, tr("T^pp, %1").arg(of));
-    describe(m_pattern, tr("attention of positions, %1").arg(of));
+    QList<FigureSource*> all{m_figure};
+    for (PicturePanel* panel : {m_prior, m_pairs, m_pattern})
+        all += panel->figures();
     return all + m_map->figures() + m_prefixes->figures();
 }
 

@@ -15,7 +15,7 @@ class QSpinBox;
 namespace headwise::ui {
 
 class FigureRow;
-class LineChart;
+class PicturePanel;
 class PrefixTable;
 class TermMap;
 class TokenEdit;
@@ -58,9 +58,9 @@ private:
     QLabel* m_state;
     QPushButton* m_layer0;
     QWidget* m_body;
-    LineChart* m_prior;   // T^p
-    LineChart* m_pairs;   // T^pp
-    LineChart* m_pattern; // softmax of T^pp + T^p
+    PicturePanel* m_prior;   // T^p
+    PicturePanel* m_pairs;   // T^pp
+    PicturePanel* m_pattern; // softmax of T^pp + T^p
     FigureRow* m_figure;
     TermMap* m_map;
     PrefixTable* m_prefixes;

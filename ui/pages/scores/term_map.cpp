@@ -4,7 +4,7 @@
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/about_model.h"
-#include "ui/heatmaps/heatmap_panel.h"
+#include "ui/pages/parts/picture_panel.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -20,7 +20,12 @@ namespace headwise::ui {
 namespace {
 
 constexpr Eigen::Index termMapSampledTokens = 64;
-constexpr std::array shownTerms{"T^ee", "T^ee without σ", "T^ep", "T^pe", "T^pp", "Score"};
+struct ShownTerm {
+    const char *title, *array;
+};
+constexpr std::array shownTerms{ShownTerm{"T^ee", "ee"}, ShownTerm{"T^ee without σ", "ee_without_norm"},
+                                ShownTerm{"T^ep", "ep"}, ShownTerm{"T^pe", "pe"},
+                                ShownTerm{"T^pp", "pp"}, ShownTerm{"Score", "score"}};
 
 const Matrix<double>& termOf(const ScoreTerms& terms, int index)
 {
@@ -45,23 +50,12 @@ TermMap::TermMap(Workspace* workspace, QWidget* parent)
     , m_words(new QLineEdit(this))
     , m_term(new QComboBox(this))
     , m_note(new QLabel(this))
-    , m_panel(new HeatmapPanel(this))
+    , m_picture(new PicturePanel(workspace, Picture::Kind::Matrix, this))
 {
     createLayout();
     connect(m_words, &QLineEdit::returnPressed, this, &TermMap::refresh);
     connect(m_term, &QComboBox::currentIndexChanged, this, &TermMap::showTerm);
-    HeatmapView* view = m_panel->view();
-    connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
-    connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
-        const auto token = [this](int place) {
-            return this->workspace()->model()->tokenText(m_answer->tokens[static_cast<std::size_t>(place)]);
-        };
-        emit readOutChanged(tr("query %1 %2 → key %3 %4   %5")
-                                .arg(row)
-                                .arg(token(row))
-                                .arg(column)
-                                .arg(token(column), signedNumber(value)));
-    });
+    connect(m_picture, &Page::readOutChanged, this, &Page::readOutChanged);
     for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
         connect(workspace->model(), signal, this, &TermMap::refresh);
     connect(workspace->selection(), &Selection::headChanged, this, &TermMap::refresh);
@@ -74,18 +68,12 @@ void TermMap::createLayout()
     m_words->setAccessibleName(tr("Words of the map"));
     m_words->setFont(tokenFont());
     m_words->setTextMargins(4, 0, 4, 0);
-    for (const char* term : shownTerms)
-        m_term->addItem(text(term));
+    for (const ShownTerm& term : shownTerms)
+        m_term->addItem(text(term.title));
     m_term->setAccessibleName(tr("Term of the score"));
     makeSecondary(m_note);
     m_note->setWordWrap(true);
     m_note->hide();
-    HeatmapView* view = m_panel->view();
-    view->setAccessibleName(tr("Term of every pair of tokens"));
-    view->setCellShape(HeatmapView::CellShape::Square);
-    ColorScale scale;
-    scale.map = ColorMap::Signed;
-    view->colors()->proposeScale(scale);
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_term);
@@ -94,7 +82,7 @@ void TermMap::createLayout()
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
     layout->addLayout(controls);
-    layout->addWidget(m_panel, 1);
+    layout->addWidget(m_picture, 1);
     layout->addWidget(m_note);
 }
 
@@ -102,8 +90,7 @@ void TermMap::clear(const QString& message)
 {
     m_job.cancel();
     m_answer.reset();
-    m_panel->view()->setMatrix(nullptr);
-    m_panel->view()->setMessage(message);
+    m_picture->showMessage(message);
     m_note->hide();
 }
 
@@ -114,7 +101,7 @@ void TermMap::recompute()
     if (!workspace()->model()->isOpen() || !circuits || workspace()->selection()->head().layer > 0)
         return clear({});
     using Found = std::shared_ptr<const Answer>;
-    m_panel->view()->setPending(true);
+    m_picture->setPending(true);
     m_job.start(
         tr("Terms of %1").arg(text(workspace()->selection()->head())),
         aboutModel(workspace()->model()->circuits(),
@@ -142,7 +129,6 @@ void TermMap::recompute()
                        return Found(std::move(answer));
                    }),
         [this](const Result<Found>& found) {
-            m_panel->view()->setPending(false);
             if (!found)
                 return clear(text(found.error()));
             m_answer = *found;
@@ -154,14 +140,19 @@ void TermMap::showTerm()
 {
     if (!m_answer)
         return;
-    HeatmapView* view = m_panel->view();
-    QStringList labels;
-    for (const int token : m_answer->tokens)
-        labels << workspace()->model()->tokenText(token);
-    view->setRowAxis(labelledAxis(tr("query"), labels));
-    view->setColumnAxis(labelledAxis(tr("key"), labels));
-    view->setMatrix(std::make_shared<const Eigen::MatrixXf>(
-        termOf(m_answer->terms, m_term->currentIndex()).cast<float>()));
+    ResultArray array =
+        shownMatrix("analyses/six_terms/"
+                        + std::string(shownTerms[static_cast<std::size_t>(m_term->currentIndex())].array),
+                    {Axis::Query, Axis::Key}, termOf(m_answer->terms, m_term->currentIndex()));
+    ResultArray ids =
+        shownArray("analyses/six_terms/tokens", Axis::Query, std::vector<double>(m_answer->tokens.size()));
+    ids.values = std::vector<std::int32_t>(m_answer->tokens.begin(), m_answer->tokens.end());
+    const Picture picture{.kind = Picture::Kind::Matrix,
+                          .title = m_term->currentText().toStdString(),
+                          .arrays = {array.path},
+                          .note = {}};
+    m_picture->showPicture(
+        picture, {.arrays = {std::move(array), std::move(ids)}, .groupAttributes = {}, .warnings = {}});
     m_note->setText(m_answer->warning);
     m_note->setVisible(!m_answer->warning.isEmpty());
 }
@@ -170,26 +161,20 @@ QJsonObject TermMap::viewState() const
 {
     return {{QStringLiteral("words"), m_words->text()},
             {QStringLiteral("term"), m_term->currentIndex()},
-            {QStringLiteral("heatmap"), m_panel->viewState()}};
+            {QStringLiteral("heatmap"), m_picture->viewState()}};
 }
 
 void TermMap::setViewState(const QJsonObject& state)
 {
     m_words->setText(state[QStringLiteral("words")].toString());
     m_term->setCurrentIndex(std::clamp(state[QStringLiteral("term")].toInt(), 0, m_term->count() - 1));
-    m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
+    m_picture->setViewState(state[QStringLiteral("heatmap")].toObject());
     refresh();
 }
 
 QList<FigureSource*> TermMap::figures()
 {
-    if (!m_answer)
-        return {};
-    describe(m_panel->view(),
-             tr("%1 %2, %3")
-                 .arg(text(workspace()->selection()->head()), m_term->currentText(),
-                      text(workspace()->model()->card().name)));
-    return {m_panel->view()};
+    return m_picture->figures();
 }
 
 } // namespace headwise::ui

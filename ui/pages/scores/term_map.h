@@ -9,7 +9,7 @@ class QLineEdit;
 
 namespace headwise::ui {
 
-class HeatmapPanel;
+class PicturePanel;
 
 /// One term of a layer-0 score over a list of tokens, rows queries and columns keys; without a list, over random tokens.
 class TermMap : public Page {
@@ -32,7 +32,7 @@ private:
     QLineEdit* m_words;
     QComboBox* m_term;
     QLabel* m_note;
-    HeatmapPanel* m_panel;
+    PicturePanel* m_picture;
     Job m_job;
     std::shared_ptr<const Answer> m_answer; // null if there is none
 };

@@ -86,7 +86,7 @@ void SpectrumPage::applyChoice()
         {CircuitKind::Qk, CircuitKind::Ov},
         {CircuitKind::FullQk, CircuitKind::FullOv},
         {CircuitKind::Qk, CircuitKind::Ov, CircuitKind::FullQk, CircuitKind::FullOv}};
-    m_spectrum->setScale(m_log->isChecked() ? ChartLook::Scale::Log : ChartLook::Scale::Linear);
+    m_spectrum->setLogarithmic(m_log->isChecked());
     m_spectrum->setNormalized(m_normalized->isChecked());
     m_spectrum->setCircuits(choices[m_circuits->currentIndex()]);
     m_eigenvalues->setPolar(m_plane->currentIndex() == 1);

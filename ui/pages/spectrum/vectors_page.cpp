@@ -9,6 +9,7 @@
 #include "ui/pages/parts/token_filter_button.h"
 #include "ui/pages/parts/vector_tables.h"
 #include "ui/pages/spectrum/direction_search_panel.h"
+#include "ui/pictures/chart_titles.h"
 #include "ui/widgets/job_bar.h"
 #include "ui/widgets/table_figure.h"
 

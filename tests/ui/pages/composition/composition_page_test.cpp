@@ -31,10 +31,7 @@ class CompositionPageTest : public QObject {
 private:
     using Opened = OpenedPage<CompositionPage>;
 
-    static HeatmapView* map(Opened& opened)
-    {
-        return opened.find<HeatmapView>(QStringLiteral("Composition of all pairs"));
-    }
+    static HeatmapView* map(Opened& opened) { return opened.page.findChild<HeatmapView*>(); }
 
     /// ‖W_OV W_QKᵀ‖ / (‖W_OV‖ ‖W_QK‖) of dense matrices.
     static double kComposition(const Circuits& circuits, HeadId earlier, HeadId later)

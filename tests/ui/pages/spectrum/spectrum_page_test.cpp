@@ -84,7 +84,7 @@ private slots:
     void degenerateBlocksOfBothCircuitsAreBracketed()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        auto* chart = opened.find<LineChart>(QStringLiteral("Singular values of the head"));
+        auto* chart = opened.find<LineChart>(QStringLiteral("Singular values"));
         QCheckBox* normalized = nullptr;
         for (auto* box : opened.page.findChildren<QCheckBox*>())
             if (box->text() == QStringLiteral("Divide by σ₁"))
@@ -132,7 +132,7 @@ private slots:
     void eigenvaluesStandInTheComplexPlaneOrByAngleAndLogarithm()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        auto* chart = opened.find<LineChart>(QStringLiteral("Eigenvalues of the circuit"));
+        auto* chart = opened.find<LineChart>(QStringLiteral("Eigenvalues of full OV"));
         QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
         QCOMPARE(chart->look().plane, ChartLook::Plane::Complex);
         const QVector<QPointF> before = chart->series().front().points;
