@@ -247,6 +247,13 @@ private:
         return found == m_order.end() ? -1 : static_cast<int>(found - m_order.begin());
     }
 
+    static QString titleOf(const ArrayAxis& axis)
+    {
+        return axis == Axis::EarlierHead ? tr("earlier head, writes")
+            : axis == Axis::LaterHead    ? tr("later head, reads")
+                                         : text(axis.name());
+    }
+
     void showPairs(const ResultArray& array)
     {
         ArrayPart square = wholeArray(array);
@@ -270,11 +277,11 @@ private:
         const auto layer = [this](int group, int first) {
             return QStringLiteral("L%1").arg(headAt(group * context().card.nHeads + first).layer);
         };
-        m_rows = {.title = text(array.axes[1].name()),
+        m_rows = {.title = titleOf(array.axes[1]),
                   .label = [this](int row) { return text(headAt(row)); },
                   .groupSize = together,
                   .groupLabel = [layer](int group) { return layer(group, 0); }};
-        m_columns = {.title = text(array.axes[3].name()),
+        m_columns = {.title = titleOf(array.axes[3]),
                      .label = [this](int column) { return text(headAt(column + m_firstColumn)); },
                      .groupSize = together,
                      .groupLabel = [this, layer](int group) { return layer(group, m_firstColumn); }};

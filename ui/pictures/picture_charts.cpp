@@ -193,7 +193,7 @@ private:
         else if (m_contents.symbol == u"σ")
             words << QStringLiteral("σ%1 = %2").arg(index + 1).arg(exactNumber(point.y()));
         else
-            words << QStringLiteral("%1 = %2").arg(m_contents.symbol, number(point.x()))
+            words << QStringLiteral("%1 = %2").arg(m_contents.symbol).arg(point.x())
                   << signedNumber(point.y());
         const auto of = std::ranges::find(m_contents.series, series, &ChartSeries::name);
         if (of != m_contents.series.end() && static_cast<std::size_t>(index) < of->errors.size())
