@@ -82,9 +82,11 @@ private:
             return addNumbers(all);
         const auto lines = static_cast<std::size_t>(
             std::ranges::count_if(all, [&](const ArrayPart& part) { return !isEndOfBand(part, all); }));
+        std::vector<const ResultArray*> named;
         for (const ArrayPart& part : all) {
             if (isEndOfBand(part, all))
                 continue;
+            named.push_back(part.array);
             if (part.shape.empty())
                 m_contents.baselines.push_back({metricTitle(*part.array), part.at(0)});
             else
@@ -98,8 +100,9 @@ private:
                                : PictureBody::tr("null"),
                      null});
         }
-        m_contents.look.yTitle =
-            m_data.picture.overFirst ? PictureBody::tr("σ / σ₁") : commonTitle(m_data.arrays);
+        m_contents.look.yTitle = m_data.picture.overFirst
+            ? PictureBody::tr("σ / σ₁")
+            : commonTitle(named.empty() ? m_data.arrays : named);
     }
 
     /// Numbers of the head side by side, each with its name.
