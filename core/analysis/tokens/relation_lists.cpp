@@ -89,7 +89,7 @@ constexpr const char* startingWords =
 constexpr const char* plainWords =
     "the and not for you are all new now one out time man year world life day hand part place work week case point company number group problem fact right high old great big small good best free love";
 
-constexpr const char* names =
+constexpr const char* builtInNames =
     "John Mary James David Michael Robert William Richard Thomas Charles Daniel Matthew Anthony Mark Paul Steven Andrew George Kevin Brian Edward Jason Jeff Ryan Jacob Gary Eric Jonathan Stephen Larry Justin "
     "Scott Brandon Benjamin Samuel Frank Patrick Jack Peter Henry Adam Simon Sarah Jennifer Elizabeth Susan Jessica Karen Lisa Nancy Laura Emily Michelle Amanda Kate Anna Rachel Alice Jane Maria";
 
@@ -139,13 +139,14 @@ std::vector<Relation> builtInRelations()
             c = upper(c);
         return word;
     }));
-    relations.push_back(changed("name → the same name", names, [](const std::string& word) { return word; }));
+    relations.push_back(
+        changed("name → the same name", builtInNames, [](const std::string& word) { return word; }));
     return relations;
 }
 
 std::vector<std::string> firstNames()
 {
-    return split(names);
+    return split(builtInNames);
 }
 
 } // namespace headwise
