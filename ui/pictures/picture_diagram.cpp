@@ -50,7 +50,7 @@ public:
             {tr("Edges by sign"), tr("Edges by class of the writer"), tr("Edges by class of the reader")});
         m_colors->setAccessibleName(tr("Colour of edges"));
         m_colors->setToolTip(tr(
-            "Classes: at least 0.3 of the attention on repeated random tokens to the previous token, after the same token (induction) or to it; copying at least 0.5 of either sign"));
+            "Classes: at least 0.3 of the attention on random tokens to the previous token, or, beyond what unrepeated tokens get, after the same token (induction) or to it; copying at least 0.5 of either sign"));
         makeSecondary(m_howMany);
         auto* least = new QHBoxLayout;
         least->setSpacing(8);

@@ -1,134 +1,103 @@
 #include "core/analysis/pattern_scores.h"
 
 #include "core/analysis/analyses.h"
+#include "core/analysis/prompt/repeated_tokens.h"
 #include "core/analysis/selected_heads.h"
 #include "core/model/forward.h"
-#include "core/model/merges.h"
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <random>
 #include <utility>
 
 namespace headwise {
 
 namespace {
 
-constexpr int longestCopy = 50;
-constexpr int shortestCopy = 3; // below, "the token after the copy" is the current or the previous one
-constexpr int mostSequences = 50;
-constexpr double flopsBudget = 1e12;
-
 struct Measure {
     double PatternScores::*value;
     const char *name, *title, *definition, *unit;
     bool isShare;
+    bool comparesCopies; ///< About the earlier copy, so unrepeated tokens are its control.
 };
 
 constexpr std::array<Measure, 7> measures{
-    {{&PatternScores::induction, "induction", "Induction", "α[q, q−N+1]", "", true},
-     {&PatternScores::duplicate, "duplicate", "Duplicate token", "α[q, q−N]", "", true},
-     {&PatternScores::previous, "previous", "Previous token on random tokens", "α[q, q−1]", "", true},
-     {&PatternScores::first, "first", "Attention to the first token", "α[q, 0]", "", true},
-     {&PatternScores::current, "current", "Attention to the current token", "α[q, q]", "", true},
+    {{&PatternScores::induction, "induction", "Induction", "α[q, q−N+1]", "", true, true},
+     {&PatternScores::duplicate, "duplicate", "Duplicate token", "α[q, q−N]", "", true, true},
+     {&PatternScores::previous, "previous", "Previous token on random tokens", "α[q, q−1]", "", true, false},
+     {&PatternScores::first, "first", "Attention to the first token", "α[q, 0]", "", true, false},
+     {&PatternScores::current, "current", "Attention to the current token", "α[q, q]", "", true, false},
      {&PatternScores::entropy, "entropy", "Entropy of the attention", "−Σ_j α[q, j] ln α[q, j]", "nats",
-      false},
+      false, false},
      {&PatternScores::distance, "distance", "Distance of the attention", "Σ_j α[q, j] |q − j|", "tokens",
-      false}}};
+      false, false}}};
 
 const std::string patternScoresFolder = "analyses/pattern_scores/";
+
+enum class Tokens { Repeated, Control, Difference };
+
+std::string nameOf(const Measure& measure, Tokens tokens)
+{
+    if (!measure.comparesCopies || tokens == Tokens::Difference)
+        return measure.name;
+    return std::string(measure.name) + (tokens == Tokens::Repeated ? "_repeated" : "_control");
+}
+
+std::string titleOf(const Measure& measure, Tokens tokens)
+{
+    if (!measure.comparesCopies || tokens == Tokens::Difference)
+        return measure.title;
+    return std::string(measure.title)
+        + (tokens == Tokens::Repeated ? " on repeated tokens" : " on unrepeated tokens");
+}
+
+/// \param bos "BOS " or nothing
+std::string definitionOf(const Measure& measure, Tokens tokens, const std::string& bos)
+{
+    const std::string repeated = fmt::format("{0}t₁…t_N t₁…t_N", bos);
+    const std::string control = fmt::format("{0}u₁…u_N t₁…t_N", bos);
+    if (!measure.comparesCopies || tokens == Tokens::Repeated)
+        return fmt::format("mean of {} over the queries q of the second copy in {}", measure.definition,
+                           repeated);
+    if (tokens == Tokens::Control)
+        return fmt::format("mean of {} over the last N queries q in {}", measure.definition, control);
+    return fmt::format("mean of {} over the last N queries q in {}, less the same in {}", measure.definition,
+                       repeated, control);
+}
+
+/// Every array but the null, in the order of the file.
+template <typename Add>
+void forEachScore(const Add& add)
+{
+    for (const Measure& measure : measures) {
+        add(measure, measure.comparesCopies ? Tokens::Difference : Tokens::Repeated);
+        if (measure.comparesCopies) {
+            add(measure, Tokens::Repeated);
+            add(measure, Tokens::Control);
+        }
+    }
+}
 
 std::vector<ArraySpec> patternScoresArrays()
 {
     std::vector<ArraySpec> all;
-    for (const Measure& measure : measures) {
-        all.push_back(
-            {.path = patternScoresFolder + measure.name,
-             .axes = headAxes(),
-             .title = measure.title,
-             .definition = fmt::format(
-                 "mean of {} over the queries q of the second copy in sequences t₁…t_N t₁…t_N of random tokens",
-                 measure.definition),
-             .unit = measure.unit});
+    forEachScore([&](const Measure& measure, Tokens tokens) {
+        all.push_back({.path = patternScoresFolder + nameOf(measure, tokens),
+                       .axes = headAxes(),
+                       .title = titleOf(measure, tokens),
+                       .definition = definitionOf(measure, tokens, "") + ", random tokens, several N",
+                       .unit = measure.unit});
         if (measure.isShare)
-            all.back().range = {0.0, 1.0};
-    }
+            all.back().range = {tokens == Tokens::Difference ? -1.0 : 0.0, 1.0};
+    });
     all.push_back({patternScoresFolder + "null_scores",
                    {Axis::Layer, Axis::Measure},
                    "Scores of even attention",
                    "the measures of a head that attends alike to every key it may see"});
     return all;
 }
-
-/// Settings of the random sequences, derived only from the sizes.
-struct Plan {
-    bool hasBos = false;
-    int copyLength = 0;
-    int sequences = 0;
-
-    explicit Plan(const ModelConfig& config)
-        : hasBos(config.bosTokenId && *config.bosTokenId >= 0 && *config.bosTokenId < config.dVocab)
-        , copyLength(std::min(longestCopy, (config.nCtx - hasBos) / 2))
-        , sequences(static_cast<int>(
-              std::clamp<double>(flopsBudget / flops(config), 1.0, static_cast<double>(mostSequences))))
-    {
-    }
-
-    int length() const { return 2 * copyLength + hasBos; }
-    double flops(ModelConfig config) const
-    {
-        config.nCtx = std::max(1, length());
-        return countFlops(config).perSequence;
-    }
-};
-
-/// [BOS] t₁ … t_N t₁ … t_N, one after another from one seed.
-class RandomTokens {
-public:
-    RandomTokens(const ModelConfig& config, const AnalysisOptions& options, const Plan& plan)
-        : m_plan(plan)
-        , m_random(options.inputs.seed)
-    {
-        if (plan.hasBos)
-            m_bos = *config.bosTokenId;
-        for (int id = 0; id < config.dVocab; ++id) {
-            const bool isUnused = static_cast<std::size_t>(id) < options.unusedTokens.size()
-                && options.unusedTokens[static_cast<std::size_t>(id)];
-            if (id != m_bos && !isUnused)
-                m_ids.push_back(id);
-        }
-    }
-
-    bool areEnough() const { return m_ids.size() >= 2; }
-
-    /// Draws a copy without repeated tokens if the vocabulary is large enough.
-    std::vector<int> next()
-    {
-        std::vector<int> copy;
-        for (int i = 0; i < m_plan.copyLength; ++i) {
-            const auto drawn = static_cast<std::size_t>(i) % m_ids.size();
-            // Avoids std::uniform_int_distribution, whose results depend on the library.
-            const std::size_t at = drawn + m_random() % (m_ids.size() - drawn);
-            std::swap(m_ids[drawn], m_ids[at]);
-            copy.push_back(m_ids[drawn]);
-        }
-        std::vector<int> tokens;
-        if (m_bos >= 0)
-            tokens.push_back(m_bos);
-        for (int repeat = 0; repeat < 2; ++repeat)
-            tokens.insert(tokens.end(), copy.begin(), copy.end());
-        return tokens;
-    }
-
-private:
-    const Plan& m_plan;
-    std::mt19937_64 m_random;
-    int m_bos = -1;
-    std::vector<int> m_ids;
-};
 
 /// Sums of every head's measures over the sequences.
 class ScoreSums {
@@ -163,33 +132,60 @@ private:
     std::vector<PatternScores> m_sums;
 };
 
+struct SumsOfTokens {
+    ScoreSums repeated, control;
+};
+
 template <typename Scalar>
-Result<Done> runSequences(const AnalysisContext& context, const Plan& plan, RandomTokens& tokens,
-                          ScoreSums& sums, const Task& task)
+Result<Done> addRun(const AnalysisContext& context, const std::vector<int>& tokens, int period,
+                    ScoreSums& sums, const Task& task)
 {
-    for (int i = 0; i < plan.sequences; ++i) {
-        const auto run = forward<Scalar>(context.circuits.weights(), tokens.next(), withoutProgress(task));
-        if (!run)
-            return run.error();
-        sums.add(*run, plan.copyLength);
-        task.report(i + 1, plan.sequences, "sequences of random tokens");
+    const auto run = forward<Scalar>(context.circuits.weights(), tokens, withoutProgress(task));
+    if (!run)
+        return run.error();
+    sums.add(*run, period);
+    return Done{};
+}
+
+template <typename Scalar>
+Result<Done> runSequences(const AnalysisContext& context, const RepetitionPlan& plan, RepeatedTokens& tokens,
+                          SumsOfTokens& sums, const Task& task)
+{
+    const int all = plan.sequences * static_cast<int>(plan.periods.size());
+    for (int i = 0; i < all; ++i) {
+        const int period = plan.periods[static_cast<std::size_t>(i) % plan.periods.size()];
+        const RepeatedSequences drawn = tokens.next(period);
+        if (const auto done = addRun<Scalar>(context, drawn.repeated, period, sums.repeated, task); !done)
+            return done;
+        if (const auto done = addRun<Scalar>(context, drawn.control, period, sums.control, task); !done)
+            return done;
+        task.report(i + 1, all, "sequences of random tokens");
     }
     return Done{};
 }
 
+/// Returns the scores of uniform attention for one layer, averaged over the periods.
+PatternScores nullOf(const ModelConfig& config, const RepetitionPlan& plan, int layer)
+{
+    PatternScores mean;
+    for (const int period : plan.periods) {
+        const PatternScores null =
+            patternScores(uniformPattern(plan.length(period), config.windowOf(layer),
+                                         config.bidirectional ? Sight::Everything : Sight::Causal),
+                          period);
+        for (const Measure& measure : measures)
+            mean.*measure.value += null.*measure.value / static_cast<double>(plan.periods.size());
+    }
+    return mean;
+}
+
 /// Returns the scores of uniform attention for every layer. Layers differ only if their windows differ.
-std::vector<PatternScores> nullScores(const ModelConfig& config, const Plan& plan)
+std::vector<PatternScores> nullScores(const ModelConfig& config, const RepetitionPlan& plan)
 {
     std::vector<PatternScores> nulls;
     for (int layer = 0; layer < config.nLayers; ++layer) {
-        if (layer > 0 && config.windowOf(layer) == config.windowOf(layer - 1)) {
-            nulls.push_back(nulls.back());
-            continue;
-        }
-        nulls.push_back(
-            patternScores(uniformPattern(plan.length(), config.windowOf(layer),
-                                         config.bidirectional ? Sight::Everything : Sight::Causal),
-                          plan.copyLength));
+        const bool isSame = layer > 0 && config.windowOf(layer) == config.windowOf(layer - 1);
+        nulls.push_back(isSame ? nulls.back() : nullOf(config, plan, layer));
     }
     return nulls;
 }
@@ -203,46 +199,67 @@ void putNulls(Results& results, const std::vector<PatternScores>& nulls)
         for (const Measure& measure : measures)
             values.push_back(null.*measure.value);
     for (const Measure& measure : measures)
-        labels.emplace_back(measure.name);
+        labels.push_back(nameOf(measure, Tokens::Repeated));
     results.put(patternScoresFolder + "null_scores", {nulls.size(), measures.size()}, std::move(values))
         .attributes["labels"] = std::move(labels);
 }
 
-void putScores(Results& results, const AnalysisContext& context, const Plan& plan, ScoreSums& sums)
+RealNumbers scoresOf(const AnalysisContext& context, SumsOfTokens& sums, const Measure& measure,
+                     Tokens tokens)
 {
-    const ModelConfig& config = context.circuits.config();
-    const std::vector<PatternScores> nulls = nullScores(config, plan);
+    RealNumbers scores = RealNumbers::perHead(context.circuits.config());
+    for (const HeadId head : selectedHeads(context.circuits.config(), context.options)) {
+        const double repeated = sums.repeated.of(head).*measure.value;
+        const double control = sums.control.of(head).*measure.value;
+        scores.set(head,
+                   tokens == Tokens::Repeated      ? repeated
+                       : tokens == Tokens::Control ? control
+                                                   : repeated - control);
+    }
+    return scores;
+}
+
+void putScores(Results& results, const AnalysisContext& context, const RepetitionPlan& plan,
+               SumsOfTokens& sums)
+{
+    const std::vector<PatternScores> nulls = nullScores(context.circuits.config(), plan);
     const bool isOneNull = std::all_of(nulls.begin(), nulls.end(),
                                        [&](const PatternScores& null) { return null == nulls.front(); });
-    for (const Measure& measure : measures) {
-        RealNumbers scores = RealNumbers::perHead(config);
-        for (const HeadId head : selectedHeads(config, context.options))
-            scores.set(head, sums.of(head).*measure.value / plan.sequences);
-        ResultArray& array = results.put(patternScoresFolder + measure.name, std::move(scores));
-        array.definition = fmt::format(
-            "mean of {} over the queries q of the second copy in {}t₁…t_N t₁…t_N, N = {} random tokens, {} sequences",
-            measure.definition, plan.hasBos ? "BOS " : "", plan.copyLength, plan.sequences);
-        if (isOneNull && !nulls.empty())
+    std::vector<std::string> lengths;
+    for (const int period : plan.periods)
+        lengths.push_back(fmt::format("{}", period));
+    const double count = static_cast<double>(plan.sequences) * static_cast<double>(plan.periods.size());
+    forEachScore([&](const Measure& measure, Tokens tokens) {
+        RealNumbers scores = scoresOf(context, sums, measure, tokens);
+        for (double& score : scores.values())
+            score /= count;
+        ResultArray& array = results.put(patternScoresFolder + nameOf(measure, tokens), std::move(scores));
+        array.definition = fmt::format("{}, {} draws of random tokens for each N = {}",
+                                       definitionOf(measure, tokens, plan.hasBos ? "BOS " : ""),
+                                       plan.sequences, fmt::join(lengths, ", "));
+        if (tokens == Tokens::Difference)
+            array.nullMean = 0;
+        else if (isOneNull && !nulls.empty())
             array.nullMean = nulls.front().*measure.value;
-        array.attributes["sequences"] = static_cast<double>(plan.sequences);
-        array.attributes["copy_length"] = static_cast<double>(plan.copyLength);
+        array.attributes["sequences"] = count;
+        array.attributes["copy_lengths"] = lengths;
         array.attributes["begins_with_bos"] = plan.hasBos;
-    }
+    });
     putNulls(results, nulls);
 }
 
 Result<ResultSet> runPatternScores(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
-    const Plan plan(config);
-    RandomTokens tokens(config, context.options, plan);
+    const RepetitionPlan plan(config);
+    RepeatedTokens tokens(config, context.options, plan);
     Results results = resultsOf(context, patternScoresArrays());
     if (!tokens.areEnough()) {
         results.warn(
             "The scores on repeated random tokens were left out. Fewer than two ids of this vocabulary have a token.");
         return std::move(results).finish();
     }
-    ScoreSums sums(config);
+    SumsOfTokens sums{ScoreSums(config), ScoreSums(config)};
     const auto done = context.options.precision == Precision::F64
         ? runSequences<double>(context, plan, tokens, sums, task)
         : runSequences<float>(context, plan, tokens, sums, task);
@@ -254,16 +271,16 @@ Result<ResultSet> runPatternScores(const AnalysisContext& context, const Task& t
 
 std::string contextTooShort(const ModelConfig& config, const AnalysisOptions&)
 {
-    if (Plan(config).copyLength >= shortestCopy)
+    if (!RepetitionPlan(config).periods.empty())
         return {};
-    return fmt::format("It needs a context of two copies of {} tokens; this model's is {}.", shortestCopy,
-                       config.nCtx);
+    return fmt::format("It needs a context of two copies of {} tokens; this model's is {}.",
+                       shortestRepetition, config.nCtx);
 }
 
 AnalysisCost patternScoresCost(const ModelConfig& config, const AnalysisOptions& options)
 {
-    const Plan plan(config);
-    const double n = plan.length();
+    const RepetitionPlan plan(config);
+    const double n = plan.periods.empty() ? 0 : plan.length(plan.periods.front());
     const double patterns = static_cast<double>(config.nLayers) * config.nHeads * n * n;
     const double scalar = options.precision == Precision::F64 ? 8 : 4;
     const double layer = 2.0 * (config.gatedMlp ? 3 : 2) * config.dModel * std::max(1, config.dMlp);
@@ -282,7 +299,8 @@ Analysis patternScoresAnalysis()
         .id = "pattern_scores",
         .number = "G2",
         .title = "Attention on repeated random tokens",
-        .formula = "mean over q of α[q, q−N+1], α[q, q−N], α[q, q−1] in the second copy of t₁…t_N t₁…t_N",
+        .formula =
+            "mean over the last N queries q of α[q, q−N+1], α[q, q−N], α[q, q−1] in t₁…t_N t₁…t_N, the first two less the same in u₁…u_N t₁…t_N",
         .citation = "Olsson et al. 2022, arXiv 2209.11895; TransformerLens head_detector.py",
         .whyNot = contextTooShort,
         .cost = patternScoresCost,
@@ -295,7 +313,21 @@ Analysis patternScoresAnalysis()
               false,
               false,
               false,
-              "Shares of attention in the second copy of a random sequence; even attention gives the null."},
+              "Shares of attention in the second copy of a random sequence. Induction and duplicate token are less the same share where the first copy is of other tokens: what is left follows the tokens, not their distance."},
+             {Picture::Kind::HeadPlane,
+              "Induction on repeated and on unrepeated tokens",
+              {folder + "induction_repeated", folder + "induction_control"},
+              false,
+              false,
+              true,
+              "Heads near the diagonal attend to that distance whatever the tokens."},
+             {Picture::Kind::HeadPlane,
+              "Duplicate token on repeated and on unrepeated tokens",
+              {folder + "duplicate_repeated", folder + "duplicate_control"},
+              false,
+              false,
+              true,
+              {}},
              {Picture::Kind::HeadGrid,
               "Where else attention goes",
               {folder + "first", folder + "current", folder + "entropy", folder + "distance"},

@@ -1,15 +1,20 @@
 #include "core/analysis/pattern_scores.h"
+#include "core/analysis/prompt/repeated_tokens.h"
 #include "core/runs/queue.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/planted.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <numbers>
 #include <numeric>
+#include <set>
 
 using namespace headwise;
 
@@ -136,7 +141,8 @@ private slots:
         QCOMPARE(closenessToPattern(pattern, pattern, {}), 1.0);
     }
 
-    // A model that reads only positions attends equally on every sequence, so any tokens give the oracle its patterns.
+    // A model that reads only positions attends equally on every sequence, so any tokens give the oracle its patterns, and
+    // repeated tokens nothing beyond their control.
     void theAnalysisEqualsThePatternsOfTheReference()
     {
         test::ToyOptions options;
@@ -145,31 +151,104 @@ private slots:
         Toy toy(options);
         toy.set("embed.W_E", 0, 11 * 7, 0.0);
         const Circuits circuits = toy.circuits();
-        AnalysisOptions ask;
-        ask.precision = Precision::F64;
-        const ResultSet results = test::analysed(circuits, {"pattern_scores"}, ask);
+        const ResultSet results = test::analysed(circuits, {"pattern_scores"}, test::inDouble());
         const auto reference =
             test::referenceForward(toy.path, {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9});
         const auto induction = test::numbers(results, patternScoresFolder + "induction");
+        const auto repeated = test::numbers(results, patternScoresFolder + "induction_repeated");
+        const auto control = test::numbers(results, patternScoresFolder + "induction_control");
         const auto entropy = test::numbers(results, patternScoresFolder + "entropy");
+        constexpr std::array<std::size_t, 3> periods{9, 5, 4};
+        double null = 0;
+        for (const std::size_t period : periods)
+            for (std::size_t seen = period + 1; seen <= 2 * period; ++seen)
+                null += 1.0 / static_cast<double>(3 * seen * period);
         for (std::size_t head = 0; head < 6; ++head) {
             const auto& pattern = reference.patterns[head / 3][head % 3];
             double followed = 0, disorder = 0;
-            for (std::size_t q = 9; q < 18; ++q) {
-                followed += pattern[q][q - 8] / 9;
-                for (std::size_t j = 0; j <= q; ++j)
-                    disorder -= pattern[q][j] * std::log(pattern[q][j]) / 9;
+            for (const std::size_t period : periods) {
+                const double weight = 1.0 / static_cast<double>(3 * period);
+                for (std::size_t q = period; q < 2 * period; ++q) {
+                    followed += weight * pattern[q][q - period + 1];
+                    for (std::size_t j = 0; j <= q; ++j)
+                        disorder -= weight * pattern[q][j] * std::log(pattern[q][j]);
+                }
             }
-            QVERIFY(std::abs(induction[head] - followed) < 1e-12);
+            QVERIFY(std::abs(repeated[head] - followed) < 1e-12);
+            QVERIFY(std::abs(control[head] - followed) < 1e-12);
+            QVERIFY(std::abs(induction[head]) < 1e-12);
             QVERIFY(std::abs(entropy[head] - disorder) < 1e-11);
         }
-        const ResultArray* array = results.find(patternScoresFolder + "induction");
-        double null = 0;
-        for (int seen = 10; seen <= 18; ++seen)
-            null += 1.0 / seen / 9;
+        const ResultArray* array = results.find(patternScoresFolder + "induction_repeated");
         QVERIFY(std::abs(*array->nullMean - null) < 1e-15);
-        QCOMPARE(std::get<double>(array->attributes.at("copy_length")), 9.0);
+        QCOMPARE(*results.find(patternScoresFolder + "induction")->nullMean, 0.0);
+        QCOMPARE(std::get<std::vector<std::string>>(array->attributes.at("copy_lengths")),
+                 (std::vector<std::string>{"9", "5", "4"}));
         QCOMPARE(std::get<bool>(array->attributes.at("begins_with_bos")), false);
+    }
+
+    /// Head 0.0 attends to the position 49 before the query, which in two copies of 50 tokens holds the token after the earlier
+    /// copy. It reads no token.
+    void aPositionalShortcutIsNoInduction()
+    {
+        constexpr int nCtx = 100, waves = 32;
+        test::ToyOptions options = test::plantedOptions();
+        options.dModel = 2 * waves + 8;
+        options.dHead = 2 * waves;
+        options.dVocab = 400;
+        options.nCtx = nCtx;
+        test::PlantedModel model(options);
+        const Eigen::Index all = 2 * waves;
+        Matrix<double> positions = Matrix<double>::Zero(nCtx, options.dModel);
+        Matrix<double> query = Matrix<double>::Zero(options.dModel, all), key = query;
+        for (Eigen::Index k = 0; k < waves; ++k) {
+            const double turn = 2 * std::numbers::pi * static_cast<double>(k) / nCtx;
+            for (int i = 0; i < nCtx; ++i)
+                positions.row(i).segment(2 * k, 2) << std::cos(turn * i), std::sin(turn * i);
+            const double c = std::cos(49 * turn), s = std::sin(49 * turn);
+            query.block(2 * k, 2 * k, 2, 2) << c, -s, s, c;
+            key.block(2 * k, 2 * k, 2, 2).setIdentity();
+        }
+        Matrix<double> tokens = Matrix<double>::Zero(options.dVocab, options.dModel);
+        tokens.rightCols(8) = Matrix<double>::Random(options.dVocab, 8);
+        model.set("embed.W_E", tokens);
+        model.set("pos_embed.W_pos", positions);
+        model.set("W_Q", {0, 0}, 8 * query);
+        model.set("W_K", {0, 0}, key);
+        const ResultSet results = test::analysed(model.circuits(), {"pattern_scores"}, test::inDouble());
+        const auto of = [&](const char* name) {
+            return test::numbers(results, patternScoresFolder + name)[0];
+        };
+        QVERIFY(of("induction_repeated") > 0.3);
+        QVERIFY(std::abs(of("induction_control") - of("induction_repeated")) < 1e-12);
+        QVERIFY(std::abs(of("induction")) < 1e-12);
+    }
+
+    /// The second copy is the same in a sequence and its control; the first shares no token with it at any place.
+    void theControlChangesTheFirstCopyAlone()
+    {
+        for (const int vocabulary : {2, 7, 400}) {
+            ModelConfig config;
+            config.nLayers = 1;
+            config.dVocab = vocabulary;
+            config.nCtx = 128;
+            const RepetitionPlan plan(config);
+            QCOMPARE(plan.periods, (std::vector<int>{50, 37, 23}));
+            RepeatedTokens tokens(config, {}, plan);
+            for (const int period : plan.periods) {
+                const RepeatedSequences drawn = tokens.next(period);
+                QCOMPARE(drawn.repeated.size(), static_cast<std::size_t>(2 * period));
+                QCOMPARE(drawn.control.size(), drawn.repeated.size());
+                for (std::size_t i = 0; i < static_cast<std::size_t>(period); ++i) {
+                    const std::size_t second = i + static_cast<std::size_t>(period);
+                    QCOMPARE(drawn.repeated[i], drawn.repeated[second]);
+                    QCOMPARE(drawn.control[second], drawn.repeated[second]);
+                    QVERIFY(drawn.control[i] != drawn.control[second]);
+                }
+                const std::set<int> distinct(drawn.control.begin(), drawn.control.end());
+                QVERIFY(vocabulary < 100 || distinct.size() == drawn.control.size());
+            }
+        }
     }
 
     void idsWithoutATokenAreNeverDrawn()
@@ -182,7 +261,7 @@ private slots:
         std::fill_n(ask.unusedTokens.begin() + 3, 6, true);
         for (const double score : test::numbers(test::analysed(circuits, {"pattern_scores"}, ask),
                                                 patternScoresFolder + "induction"))
-            QVERIFY(score >= 0 && score <= 1);
+            QVERIFY(score >= -1 && score <= 1);
         for (const double score :
              test::numbers(test::analysed(circuits, {"pattern_scores"}), patternScoresFolder + "induction"))
             QVERIFY(std::isnan(score)); // the control: otherwise they are
@@ -198,8 +277,9 @@ private slots:
         const Circuits circuits = test::circuitsOf(HEADWISE_DEMO_MODEL);
         const ResultSet results = test::analysed(circuits, {"pattern_scores"});
         const ResultArray* array = results.find(patternScoresFolder + "induction");
-        QCOMPARE(std::get<double>(array->attributes.at("sequences")), 50.0);
-        QCOMPARE(std::get<double>(array->attributes.at("copy_length")), 50.0);
+        QCOMPARE(std::get<double>(array->attributes.at("sequences")), 51.0);
+        QCOMPARE(std::get<std::vector<std::string>>(array->attributes.at("copy_lengths")),
+                 (std::vector<std::string>{"50", "37", "23"}));
         QCOMPARE(std::get<bool>(array->attributes.at("begins_with_bos")), true);
         QCOMPARE(ranked(results, "previous", 8).front(), std::string("0.1"));
         const auto induction = ranked(results, "induction", 8);
@@ -207,7 +287,10 @@ private slots:
         QCOMPARE(induction[1], std::string("1.0"));
         QCOMPARE(induction[2], std::string("1.7"));
         const auto scores = test::numbers(results, patternScoresFolder + "induction");
-        QVERIFY(scores[8 + 7] > 5 * *array->nullMean);
+        const auto control = test::numbers(results, patternScoresFolder + "induction_control");
+        QVERIFY(scores[8 + 7] > 0.5);
+        for (const std::size_t head : {0, 5, 7})
+            QVERIFY(control[8 + head] < 0.05);
     }
 
     void theSeedAloneDecides()
