@@ -39,67 +39,114 @@ struct Found {
     const InductionRanking& ranking;
 };
 
+/// Specs of the analysis' arrays.
+class InductionSpecs {
+public:
+    using Range = std::optional<std::pair<double, double>>;
+
+    std::vector<ArraySpec> all() &&
+    {
+        addPairs();
+        addNulls();
+        addHeads();
+        addCandidates();
+        return std::move(m_all);
+    }
+
+private:
+    void add(const std::string& name, std::vector<ArrayAxis> axes, const char* title, std::string definition,
+             Range range)
+    {
+        m_all.push_back({.path = inductionFolder + name,
+                         .axes = std::move(axes),
+                         .title = title,
+                         .definition = std::move(definition),
+                         .range = range});
+    }
+
+    void addPairs()
+    {
+        add("combined", pairAxes(), "Induction circuit",
+            "product of four numbers: max(0, (x − x₀) / (1 − x₀)) of x = previous_token of the earlier head and of x = k_composition, x₀ the null_mean of their arrays; max(0, same_token); max(0, copying) of the later head; 1 for a number that no head has, 0 for a head without it, 1 for the previous_token of marked heads; "
+                + std::string(guess),
+            upToOne);
+        add("matching", pairAxes(), "K-composed matching", matchingFormula, plusMinusOne);
+        add("same_token", pairAxes(), "Likeness to the same token",
+            "tr M |tr M| / (n ‖M‖²_F), M = E W_QK (W_OV)ᵀ Eᵀ as in matching, n = min(d_head, d_model, d_vocab): 1 if M is a multiple of a projection of rank n, at most 1/n if M has one direction",
+            plusMinusOne);
+        add("k_composition", pairAxes(), "K-composition", "‖W_OV¹ W_QK²ᵀ‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)",
+            upToOne);
+    }
+
+    void addNulls()
+    {
+        add("role_percentile", pairAxes(), "Percentile of re-paired roles",
+            fmt::format(
+                "number of draws in which the largest combined of all pairs is smaller, divided by {} + 1; a draw permutes the heads within each layer four times, for previous_token, for copying and for both ends of same_token, and keeps k_composition: above 0.99 the four numbers meet in this pair as they would in no pair by chance; of how much the head attends it says nothing",
+                inductionRoleDraws),
+            upToOne);
+        add("role_maximum", {Axis::Draw}, "Largest score of re-paired roles",
+            "largest combined of all pairs in each draw of role_percentile, ascending", {});
+        add("alignment_product", pairAxes(), "Product of percentiles of shuffled directions",
+            fmt::format(
+                "product of where previous_token, k_composition, matching and copying stand among those of {} random pairs whose residual directions are put into another order wherever two parts meet; (below + ½) / (n + 1) each, ½ for what is not known; {}",
+                inductionNullDraws, guess),
+            upToOne);
+        add("alignment_percentile", pairAxes(), "Percentile of shuffled directions",
+            fmt::format(
+                "share of {} draws in which the largest alignment_product of all pairs, if every percentile were uniform, is smaller: tests that the parts share residual directions, as most trained heads do, not that the pair does induction",
+                inductionMaximumDraws),
+            upToOne);
+        add("alignment_maximum", {Axis::Draw}, "Largest product of shuffled directions",
+            "largest alignment_product of all pairs if every percentile were uniform, ascending", {});
+    }
+
+    void addHeads()
+    {
+        const std::string null =
+            fmt::format("; null: {} heads of the model, their residual directions put into another order",
+                        inductionNullDraws);
+        add("as_induction_head", headAxes(), "As induction head", "max over earlier heads of combined",
+            upToOne);
+        add("as_previous_token_head", headAxes(), "As previous-token head",
+            "max over later heads of combined", upToOne);
+        add("previous_token", headAxes(), "Previous token",
+            "scores/previous_token: " + std::string(guess) + null, upToOne);
+        add("best_matching", headAxes(), "Matching with the best earlier head",
+            "matching of the pair with the largest combined of the later head", plusMinusOne);
+        add("copying", headAxes(), "Copying", "Re Σλ / Σ|λ|, λ = eigenvalues of E W_V W_O W_U" + null,
+            plusMinusOne);
+    }
+
+    void addCandidates()
+    {
+        const std::string ofPairs = "of the pairs with the largest combined, falling";
+        for (const auto& [name, title] : candidateEnds)
+            m_all.push_back({.path = inductionFolder + std::string(name),
+                             .axes = {Axis::Rank},
+                             .title = title,
+                             .definition = ofPairs,
+                             .type = NumberType::Whole});
+        const auto addCandidate = [&](const std::string& name, const char* title, const Range& range) {
+            add("candidate_" + name, {Axis::Rank}, title, name + " " + ofPairs, range);
+        };
+        addCandidate("previous_token", "Previous token", upToOne);
+        m_all.back().definition += std::string("; ") + guess;
+        addCandidate("k_composition", "K-composition", upToOne);
+        addCandidate("matching", "Matching", plusMinusOne);
+        addCandidate("same_token", "Likeness to the same token", plusMinusOne);
+        addCandidate("copying", "Copying", plusMinusOne);
+        addCandidate("role_percentile", "Percentile of re-paired roles", {});
+        addCandidate("combined", "Product of the four", {});
+    }
+
+    static constexpr std::pair upToOne{0.0, 1.0}, plusMinusOne{-1.0, 1.0};
+    std::vector<ArraySpec> m_all;
+};
+
 std::vector<ArraySpec> inductionArrays()
 {
-    using Range = std::pair<double, double>;
-    const Range upToOne{0.0, 1.0}, plusMinusOne{-1.0, 1.0};
-    const std::string path = inductionFolder;
-    std::vector<ArraySpec> all;
-    const auto add = [&](const std::string& name, std::vector<ArrayAxis> axes, const char* title,
-                         std::string definition, std::optional<Range> range) {
-        all.push_back({.path = path + name,
-                       .axes = std::move(axes),
-                       .title = title,
-                       .definition = std::move(definition),
-                       .range = range});
-    };
-    add("combined", pairAxes(), "Induction circuit",
-        "product of four percentiles among this model's heads and pairs: previous_token of the earlier head, K-composition, matching, copying of the later head; ½ for what is not known, 1 for the first of heads marked as previous-token heads; "
-            + std::string(guess),
-        upToOne);
-    add("matching", pairAxes(), "K-composed matching", matchingFormula, plusMinusOne);
-    add("k_composition", pairAxes(), "K-composition", "‖W_OV¹ W_QK²ᵀ‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)", upToOne);
-    add("null_product", pairAxes(), "Product of percentiles of chance",
-        fmt::format(
-            "product of where the four numbers stand among those of {} random pairs whose residual directions are put into another order wherever two parts meet; (below + ½) / (n + 1) each, ½ for what is not known; {}",
-            inductionNullDraws, guess),
-        upToOne);
-    add("null_percentile", pairAxes(), "Percentile of chance",
-        fmt::format(
-            "share of {} draws in which the largest null_product of all pairs, if every percentile were uniform, is smaller: above 0.99 a pair stands out even as the best of all pairs",
-            inductionMaximumDraws),
-        upToOne);
-    add("null_maximum", {Axis::Draw}, "Largest product of chance",
-        "largest null_product of all pairs if every percentile were uniform, ascending", {});
-    const std::string null =
-        fmt::format("; null: {} heads of the model, their residual directions put into another order",
-                    inductionNullDraws);
-    add("as_induction_head", headAxes(), "As induction head", "max over earlier heads of combined", upToOne);
-    add("as_previous_token_head", headAxes(), "As previous-token head", "max over later heads of combined",
-        upToOne);
-    add("previous_token", headAxes(), "Previous token", "scores/previous_token: " + std::string(guess) + null,
-        upToOne);
-    add("best_matching", headAxes(), "Matching with the best earlier head", matchingFormula, plusMinusOne);
-    add("copying", headAxes(), "Copying", "Re Σλ / Σ|λ|, λ = eigenvalues of E W_V W_O W_U" + null,
-        plusMinusOne);
-    const std::string ofPairs = "of the pairs with the largest combined, falling";
-    for (const auto& [name, title] : candidateEnds)
-        all.push_back({.path = path + name,
-                       .axes = {Axis::Rank},
-                       .title = title,
-                       .definition = ofPairs,
-                       .type = NumberType::Whole});
-    const auto addCandidate = [&](const std::string& name, const char* title, std::optional<Range> range) {
-        add("candidate_" + name, {Axis::Rank}, title, name + " " + ofPairs, range);
-    };
-    addCandidate("previous_token", "Previous token", upToOne);
-    all.back().definition += std::string("; ") + guess;
-    addCandidate("k_composition", "K-composition", upToOne);
-    addCandidate("matching", "Matching", plusMinusOne);
-    addCandidate("copying", "Copying", plusMinusOne);
-    addCandidate("null_percentile", "Percentile of chance", {});
-    addCandidate("combined", "Product of percentiles", {});
-    return all;
+    return InductionSpecs().all();
 }
 
 void setNull(ResultArray& array, const Sample& null)
@@ -108,13 +155,6 @@ void setNull(ResultArray& array, const Sample& null)
         return;
     array.nullMean = null.mean();
     array.nullDeviation = null.deviation();
-}
-
-/// Sets the null of a product of four independent uniform numbers.
-void setProductNull(ResultArray& array)
-{
-    array.nullMean = 1.0 / 16;
-    array.nullDeviation = std::sqrt(1.0 / 81 - 1.0 / 256);
 }
 
 std::vector<std::string> namesOf(const std::vector<HeadId>& heads)
@@ -133,16 +173,19 @@ void addPairArrays(Results& results, const Found& all)
     const auto& marked = all.context.options.inputs.previousTokenHeads;
     if (!marked.empty())
         combined.attributes["previous_token_heads"] = namesOf(marked);
-    setProductNull(combined);
+    const auto putMaxima = [&](const std::string& name, const Sample& maxima, ResultArray& product) {
+        if (maxima.size() > 0)
+            product.attributes["null_99"] = maxima.values()[maxima.size() * 99 / 100];
+        results.put(path + name, maxima.values());
+    };
+    putMaxima("role_maximum", all.ranking.roleMaximum, combined);
+    results.put(path + "role_percentile", all.ranking.rolePercentile);
     setNull(results.put(path + "matching", all.parts.matching), all.null.matching);
+    results.put(path + "same_token", all.parts.sameToken);
     setNull(results.put(path + "k_composition", all.parts.composition), all.null.composition);
-    ResultArray& product = results.put(path + "null_product", all.ranking.nullProduct);
-    setProductNull(product);
-    const std::vector<double>& maxima = all.ranking.maximum.values();
-    if (!maxima.empty())
-        product.attributes["null_99"] = maxima[inductionMaximumDraws * 99 / 100];
-    results.put(path + "null_percentile", all.ranking.nullPercentile);
-    results.put(path + "null_maximum", maxima);
+    putMaxima("alignment_maximum", all.ranking.alignmentMaximum,
+              results.put(path + "alignment_product", all.ranking.alignmentProduct));
+    results.put(path + "alignment_percentile", all.ranking.alignmentPercentile);
 }
 
 void addHeadArrays(Results& results, const Found& all)
@@ -175,7 +218,7 @@ void addCandidates(Results& results, const Found& all)
 {
     const std::span best(all.ranking.pairs.data(), std::min(candidates, all.ranking.pairs.size()));
     std::array<std::vector<std::int32_t>, 4> candidateHeads; // as candidateEnds
-    std::vector<double> previousToken, composition, matching, copying, percentile, combined;
+    std::vector<double> previousToken, composition, matching, sameToken, copying, percentile, combined;
     std::vector<std::string> labels;
     for (const auto& [earlier, later] : best) {
         candidateHeads[0].push_back(earlier.layer);
@@ -185,8 +228,9 @@ void addCandidates(Results& results, const Found& all)
         previousToken.push_back(all.parts.previousToken.at(earlier));
         composition.push_back(all.parts.composition.at(earlier, later));
         matching.push_back(all.parts.matching.at(earlier, later));
+        sameToken.push_back(all.parts.sameToken.at(earlier, later));
         copying.push_back(all.parts.copying.at(later));
-        percentile.push_back(all.ranking.nullPercentile.at(earlier, later));
+        percentile.push_back(all.ranking.rolePercentile.at(earlier, later));
         combined.push_back(all.ranking.combined.at(earlier, later));
         labels.push_back(dottedHead(earlier) + " " + dottedHead(later));
     }
@@ -196,8 +240,9 @@ void addCandidates(Results& results, const Found& all)
     results.put(path + "candidate_previous_token", std::move(previousToken));
     results.put(path + "candidate_k_composition", std::move(composition));
     results.put(path + "candidate_matching", std::move(matching));
+    results.put(path + "candidate_same_token", std::move(sameToken));
     results.put(path + "candidate_copying", std::move(copying));
-    results.put(path + "candidate_null_percentile", std::move(percentile));
+    results.put(path + "candidate_role_percentile", std::move(percentile));
     results.put(path + "candidate_combined", std::move(combined)).attributes["pairs"] = std::move(labels);
 }
 
@@ -243,8 +288,9 @@ AnalysisCost inductionCost(const ModelConfig& config, const AnalysisOptions& opt
         config.positional == Positional::Learned ? 4 * n * d * r + n * n * (2 * r + 20) : 20 * n * r;
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
     return {pairs * (4 * d * r * r + 30 * r * r * r)
-                + (heads + inductionNullDraws) * (4 * d * d * r + positions),
-            5 * all * all * 8 + std::min(256.0 * 1024 * 1024, heads * 16 * d * r)};
+                + (heads + inductionNullDraws) * (6 * d * d * r + positions)
+                + inductionRoleDraws * 20 * heads,
+            8 * all * all * 8 + std::min(256.0 * 1024 * 1024, heads * 16 * d * r)};
 }
 
 std::vector<Picture> inductionPictures()
@@ -257,13 +303,13 @@ std::vector<Picture> inductionPictures()
          .title = "Candidates",
          .arrays = {candidate("earlier_layer"), candidate("earlier_head"), candidate("later_layer"),
                     candidate("later_head"), candidate("previous_token"), candidate("k_composition"),
-                    candidate("matching"), candidate("copying"), candidate("combined"),
-                    candidate("null_percentile")},
+                    candidate("matching"), candidate("same_token"), candidate("copying"),
+                    candidate("combined"), candidate("role_percentile")},
          .note =
-             "The best pairs first; above 0.99 of chance a pair stands out even as the best of all. Where the earlier head is not of layer 0, its previous-token score is a guess from raw positions, and counts all the same."},
+             "The best pairs first. Above 0.99 of re-paired roles, previous token, K-composition, same token and copying meet in this pair as they would in no pair by chance. Attention on random tokens shows whether the head does it. Where the earlier head is not of layer 0, its previous-token score is a guess from raw positions, and counts all the same."},
         {.kind = Kind::Bars,
          .title = "The four numbers of the candidates",
-         .arrays = {candidate("previous_token"), candidate("k_composition"), candidate("matching"),
+         .arrays = {candidate("previous_token"), candidate("k_composition"), candidate("same_token"),
                     candidate("copying")},
          .note = "Previous token: beyond layer 0 a guess from raw positions."},
         {.kind = Kind::HeadPlane,
@@ -273,7 +319,8 @@ std::vector<Picture> inductionPictures()
         {.kind = Kind::HeadPlane,
          .title = "From the weights and on random tokens",
          .arrays = {path + "as_induction_head", "analyses/pattern_scores/induction"},
-         .note = "Heads in the upper right corner do on random tokens what their weights promise."},
+         .note =
+             "Heads in the upper right corner do on random tokens what their weights promise; heads on the right below do not."},
         {.kind = Kind::HeadPairs,
          .title = "K-composition",
          .arrays = {path + "k_composition"},
@@ -297,7 +344,7 @@ Analysis inductionAnalysis()
         .number = "D7",
         .title = "Induction circuits",
         .formula =
-            "percentiles of previous_token¹, K-composition, positivity of E W_QK² W_OV¹ᵀ Eᵀ and copying², multiplied",
+            "previous_token¹, K-composition, likeness of E W_QK² W_OV¹ᵀ Eᵀ to the same token and copying², multiplied",
         .citation = "Elhage et al. 2021, \"Induction Heads\"; Olsson et al. 2022, arXiv 2209.11895",
         .needsTokens = true,
         .whyNot = inductionNeedsTwoLayers,

@@ -17,6 +17,23 @@ Matrix<double> atUnitNorm(const Matrix<double>& m)
 
 namespace {
 
+/// Returns how much the circuit M of a pair is like a projection onto as many token directions as it can have: 1 if it is a
+/// multiple of one. By Cauchy and Schwarz |tr M| ≤ √rank ‖M‖_F, so a circuit of a single direction cannot exceed 1/n.
+/// Traces of products with Eᵀ E stand for those of M, which is [V, V].
+template <typename Scalar>
+double sameToken(const Writer<Scalar>& writer, const Reader<Scalar>& reader, const Matrix<Scalar>& written,
+                 Eigen::Index tokens)
+{
+    const Matrix<double> w = written.template cast<double>();
+    const Matrix<Scalar> read = writer.V.transpose() * reader.SQ;
+    const double trace = w.cwiseProduct(read.template cast<double>()).sum();
+    const double squares = (w * reader.QSQ).cwiseProduct(writer.VSV * w).sum();
+    if (!(squares > 0))
+        return std::numeric_limits<double>::quiet_NaN();
+    const auto rank = static_cast<double>(std::min({reader.Q.rows(), reader.Q.cols(), tokens}));
+    return std::clamp(reader.share * trace * std::abs(trace) / (rank * squares), -1.0, 1.0);
+}
+
 /// Returns a matrix with the non-zero eigenvalues of E W_Q W_Kᵀ W_Oᵀ W_Vᵀ Eᵀ, permuted cyclically so that it is smallest.
 /// A product and its cyclic permutations share all non-zero eigenvalues.
 /// Fewer zeros help: eigenvalue solvers are inaccurate for many zeros at once.
@@ -49,12 +66,18 @@ Result<Reader<Scalar>> readerOf(const HeadWeights<double>& head, const Matrix<do
         return R.error();
     if (!K.allFinite())
         return Error{ErrorCode::Corrupt, "A key weight is not a finite number."};
-    return Reader<Scalar>{Q.cast<Scalar>(), K.cast<Scalar>(), atUnitNorm(gram * Q).cast<Scalar>(),
-                          R->template cast<Scalar>(), (*R * K.transpose()).norm()};
+    const Matrix<double> SQ = gram * Q, unitSQ = atUnitNorm(SQ);
+    return Reader<Scalar>{Q.cast<Scalar>(),
+                          K.cast<Scalar>(),
+                          unitSQ.cast<Scalar>(),
+                          R->template cast<Scalar>(),
+                          (*R * K.transpose()).norm(),
+                          Q.transpose() * unitSQ,
+                          SQ.stableNorm() / gram.stableNorm()};
 }
 
 template <typename Scalar>
-Result<Writer<Scalar>> writerOf(const HeadWeights<double>& head)
+Result<Writer<Scalar>> writerOf(const HeadWeights<double>& head, const Matrix<double>& gram)
 {
     const Matrix<double> V = atUnitNorm(head.W_V), O = atUnitNorm(head.W_O);
     const auto R = triangularFactor(V);
@@ -62,7 +85,8 @@ Result<Writer<Scalar>> writerOf(const HeadWeights<double>& head)
         return R.error();
     if (!O.allFinite())
         return Error{ErrorCode::Corrupt, "An output weight is not a finite number."};
-    return Writer<Scalar>{V.cast<Scalar>(), O.cast<Scalar>(), R->template cast<Scalar>(), (*R * O).norm()};
+    return Writer<Scalar>{V.cast<Scalar>(), O.cast<Scalar>(), R->template cast<Scalar>(), (*R * O).norm(),
+                          V.transpose() * (gram * V) / gram.stableNorm()};
 }
 
 template <typename Scalar>
@@ -76,13 +100,14 @@ Result<PairNumbers> meet(const Writer<Scalar>& writer, const Reader<Scalar>& rea
         return lambda.error();
     return PairNumbers{composition,
                        lambda ? positivity({lambda->data(), static_cast<std::size_t>(lambda->size())})
-                              : std::numeric_limits<double>::quiet_NaN()};
+                              : std::numeric_limits<double>::quiet_NaN(),
+                       sameToken(writer, reader, written, E.rows())};
 }
 
 template Result<Reader<float>> readerOf(const HeadWeights<double>&, const Matrix<double>&);
 template Result<Reader<double>> readerOf(const HeadWeights<double>&, const Matrix<double>&);
-template Result<Writer<float>> writerOf(const HeadWeights<double>&);
-template Result<Writer<double>> writerOf(const HeadWeights<double>&);
+template Result<Writer<float>> writerOf(const HeadWeights<double>&, const Matrix<double>&);
+template Result<Writer<double>> writerOf(const HeadWeights<double>&, const Matrix<double>&);
 template Result<PairNumbers> meet(const Writer<float>&, const Reader<float>&, const Matrix<float>&);
 template Result<PairNumbers> meet(const Writer<double>&, const Reader<double>&, const Matrix<float>&);
 

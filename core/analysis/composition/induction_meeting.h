@@ -5,8 +5,8 @@
 
 namespace headwise {
 
-// Composition and matching of an earlier and a later head, for Scalar = float or double.
-// Both numbers of a pair stay the same when a weight is multiplied by a positive number.
+// Composition, matching and likeness to the same token of an earlier and a later head, for Scalar = float or double.
+// The numbers of a pair stay the same when a weight is multiplied by a positive number.
 // Every weight is therefore divided by its Frobenius norm, so no product overflows in float32 at any model scale.
 
 /// Returns m / ‖m‖_F, or m itself if its norm is zero or not finite.
@@ -19,6 +19,8 @@ struct Reader {
     Matrix<Scalar> SQ;    // Eᵀ E W_Q, [d, r]
     Matrix<Scalar> coreQ; // R of W_Q = orthonormal · R, [min(d, r), r]
     double norm = 0;      // ‖W_QK‖_F
+    Matrix<double> QSQ;   // W_Qᵀ SQ, [r, r]
+    double share = 0;     // ‖Eᵀ E W_Q‖_F / ‖Eᵀ E‖_F before SQ was divided by its norm
 };
 
 template <typename Scalar>
@@ -27,18 +29,20 @@ struct Writer {
     Matrix<Scalar> O;     // [r, d]
     Matrix<Scalar> coreV; // R of W_V
     double norm = 0;      // ‖W_OV‖_F
+    Matrix<double> VSV;   // W_Vᵀ Eᵀ E W_V / ‖Eᵀ E‖_F, [r, r]
 };
 
 /// Errors: Corrupt. \param gram Eᵀ E, [d, d]
 template <typename Scalar>
 Result<Reader<Scalar>> readerOf(const HeadWeights<double>& head, const Matrix<double>& gram);
-/// Errors: Corrupt.
+/// Errors: Corrupt. \param gram Eᵀ E of the later head, [d, d]
 template <typename Scalar>
-Result<Writer<Scalar>> writerOf(const HeadWeights<double>& head);
+Result<Writer<Scalar>> writerOf(const HeadWeights<double>& head, const Matrix<double>& gram);
 
 struct PairNumbers {
     double composition; ///< ‖W_OV W_QKᵀ‖_F / (‖W_OV‖_F ‖W_QK‖_F)
     double matching;    ///< Re Σλ / Σ|λ| of E W_QK W_OVᵀ Eᵀ; NaN where it has no eigenvalues
+    double sameToken; ///< tr M |tr M| / (n ‖M‖²_F), M = E W_QK W_OVᵀ Eᵀ, n its largest rank; NaN for a zero M
 };
 
 /// Errors: Internal. \param E [V, d]

@@ -123,7 +123,7 @@ Result<Draw> randomPair(const AnalysisContext& context, std::pair<HeadId, HeadId
     after.W_K = Matrix<double>(after.W_K(random.next(d), Eigen::all));
     before.W_V = Matrix<double>(before.W_V(random.next(d), Eigen::all));
     const auto reader = readerOf<Scalar>(after, tokens.embeddingGramOf(later.layer));
-    const auto writer = writerOf<Scalar>(before);
+    const auto writer = writerOf<Scalar>(before, tokens.embeddingGramOf(later.layer));
     if (!reader || !writer)
         return reader ? writer.error() : reader.error();
     const auto numbers = meet(*writer, *reader, tokens.embeddingOf(later.layer));

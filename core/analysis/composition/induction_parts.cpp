@@ -18,7 +18,7 @@ bool isCorrupt(const Error& error)
     return error.code == ErrorCode::Corrupt;
 }
 
-/// Sets the pairs' own two numbers, earlier heads in blocks of layers.
+/// Sets the pairs' own three numbers, earlier heads in blocks of layers.
 template <typename Scalar>
 class PairParts {
 public:
@@ -55,8 +55,8 @@ private:
         const auto read = parallelFor(
             static_cast<int>(earlier.size()), withoutProgress(m_task), "", [&](int i) -> Result<Done> {
                 const auto index = static_cast<std::size_t>(i);
-                const auto writer =
-                    writerOf<Scalar>(m_context.circuits.weights().head<double>(earlier[index]));
+                const auto writer = writerOf<Scalar>(
+                    m_context.circuits.weights().head<double>(earlier[index]), m_context.tokens->EtE);
                 if (writer)
                     writers[index] = *writer;
                 else if (!isCorrupt(writer.error()))
@@ -90,6 +90,7 @@ private:
                 return numbers.error();
             m_parts.composition.set(earlier[i], later, numbers->composition);
             m_parts.matching.set(earlier[i], later, numbers->matching);
+            m_parts.sameToken.set(earlier[i], later, numbers->sameToken);
         }
         return Done{};
     }
@@ -128,8 +129,9 @@ Result<InductionParts> inductionParts(const AnalysisContext& context, const Task
     if (!copying)
         return copying.error();
     const ModelConfig& config = context.circuits.config();
-    InductionParts parts{*std::move(previousToken), *std::move(copying), RealNumbers::perPair(config),
-                         RealNumbers::perPair(config), std::move(warnings)};
+    const RealNumbers unset = RealNumbers::perPair(config);
+    InductionParts parts{*std::move(previousToken), *std::move(copying), unset, unset, unset,
+                         std::move(warnings)};
     const auto done = context.options.precision == Precision::F64
         ? PairParts<double>(context, task, parts).run()
         : PairParts<float>(context, task, parts).run();

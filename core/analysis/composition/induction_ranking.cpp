@@ -1,4 +1,6 @@
 #include "core/analysis/composition/induction_ranking.h"
+
+#include "core/analysis/composition/induction_roles.h"
 #include "core/base/matrix.h"
 
 #include <algorithm>
@@ -32,37 +34,6 @@ std::vector<InductionRankingPair> pairsOf(const AnalysisContext& context, const 
     }
     return pairs;
 }
-
-/// The product of a pair's four percentiles among this model's heads and pairs.
-class Ranking {
-public:
-    Ranking(const ModelConfig& config, const InductionParts& parts, const std::vector<HeadId>& marked)
-        : m_previousToken(parts.previousToken)
-        , m_copying(parts.copying)
-        , m_composition(parts.composition)
-        , m_matching(parts.matching)
-    {
-        for (int head = 0; head < config.nHeads; ++head) {
-            m_previousToken.set({config.nLayers - 1, head},
-                                notComputed);      // the last layer has nothing after it
-            m_copying.set({0, head}, notComputed); // the first has nothing before it
-        }
-        for (RealNumbers* numbers : {&m_previousToken, &m_copying, &m_composition, &m_matching})
-            numbers->values() = percentiles(numbers->values());
-        for (const HeadId head : marked)
-            m_previousToken.set(head, 1);
-    }
-
-    double product(const InductionRankingPair& pair) const
-    {
-        const auto [earlier, later] = pair;
-        return inductionRankingKnown(m_previousToken.at(earlier)) * m_composition.at(earlier, later)
-            * m_matching.at(earlier, later) * inductionRankingKnown(m_copying.at(later));
-    }
-
-private:
-    RealNumbers m_previousToken, m_copying, m_composition, m_matching;
-};
 
 /// The largest product of four percentiles over all pairs, if each percentile were chance: previous-token scores one per earlier
 /// head, copying one per later head, the others one per pair.
@@ -137,22 +108,29 @@ double productOfChance(const InductionParts& parts, const InductionNull& null,
 Result<InductionRanking> rankInduction(const AnalysisContext& context, const InductionParts& parts,
                                        const InductionNull& null, const Task& task)
 {
-    const ModelConfig& config = context.circuits.config();
     std::vector<InductionRankingPair> pairs = pairsOf(context, parts);
-    auto maximum = MaximumOfChance(context, null, pairs).draw(task);
-    if (!maximum)
-        return maximum.error();
-    const RealNumbers unset = RealNumbers::perPair(config);
-    InductionRanking all{std::move(pairs), unset, unset, unset, std::move(maximum).value()};
-    const Ranking ranking(config, parts, context.options.inputs.previousTokenHeads);
-    const std::vector<double>& maxima = all.maximum.values();
-    for (const InductionRankingPair& pair : all.pairs) {
-        const double product = productOfChance(parts, null, pair);
-        const auto below = std::lower_bound(maxima.begin(), maxima.end(), product) - maxima.begin();
-        all.combined.set(pair.first, pair.second, ranking.product(pair));
-        all.nullProduct.set(pair.first, pair.second, product);
-        all.nullPercentile.set(pair.first, pair.second,
-                               static_cast<double>(below) / static_cast<double>(maxima.size()));
+    auto alignment = MaximumOfChance(context, null, pairs).draw(task);
+    if (!alignment)
+        return alignment.error();
+    const InductionRoles roles(context, parts, null);
+    auto rePaired = roles.maximaOfRePaired(pairs.empty() ? 0 : inductionRoleDraws, task);
+    if (!rePaired)
+        return rePaired.error();
+    const RealNumbers unset = RealNumbers::perPair(context.circuits.config());
+    InductionRanking all{std::move(pairs),     unset, unset, *std::move(rePaired), unset, unset,
+                         *std::move(alignment)};
+    const auto below = [](const Sample& maxima, double product) {
+        const auto& values = maxima.values();
+        return static_cast<double>(std::lower_bound(values.begin(), values.end(), product) - values.begin());
+    };
+    for (const auto& [earlier, later] : all.pairs) {
+        const double product = roles.product(earlier, later);
+        const double aligned = productOfChance(parts, null, {earlier, later});
+        all.combined.set(earlier, later, product);
+        all.rolePercentile.set(earlier, later, below(all.roleMaximum, product) / (inductionRoleDraws + 1));
+        all.alignmentProduct.set(earlier, later, aligned);
+        all.alignmentPercentile.set(earlier, later,
+                                    below(all.alignmentMaximum, aligned) / inductionMaximumDraws);
     }
     std::stable_sort(all.pairs.begin(), all.pairs.end(),
                      [&](const InductionRankingPair& a, const InductionRankingPair& b) {
