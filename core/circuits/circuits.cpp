@@ -18,42 +18,6 @@ FactoredMatrix<Scalar> factored(Matrix<Scalar> left, Matrix<Scalar> right)
     return std::move(matrix).value();
 }
 
-/// Computes tokens · W in W's precision, block by block, without a second copy of the whole token side.
-template <typename Scalar>
-Matrix<Scalar> project(const Matrix<float>& tokens, const Matrix<double>& exact, const Matrix<Scalar>& W)
-{
-    if constexpr (std::is_same_v<Scalar, float>) {
-        return tokens * W;
-    } else {
-        if (exact.size() > 0)
-            return exact * W;
-        Matrix<double> out(tokens.rows(), W.cols());
-        for (Eigen::Index first = 0; first < tokens.rows(); first += circuitsTokensPerBlock) {
-            const Eigen::Index count = std::min(circuitsTokensPerBlock, tokens.rows() - first);
-            out.middleRows(first, count).noalias() = tokens.middleRows(first, count).cast<double>() * W;
-        }
-        return out;
-    }
-}
-
-/// Computes W · unembedding in the same way.
-template <typename Scalar>
-Matrix<Scalar> unembed(const Matrix<Scalar>& W, const TokenSide& tokens)
-{
-    if constexpr (std::is_same_v<Scalar, float>) {
-        return W * tokens.W_U;
-    } else {
-        if (tokens.W_U64.size() > 0)
-            return W * tokens.W_U64;
-        Matrix<double> out(W.rows(), tokens.W_U.cols());
-        for (Eigen::Index first = 0; first < out.cols(); first += circuitsTokensPerBlock) {
-            const Eigen::Index count = std::min(circuitsTokensPerBlock, out.cols() - first);
-            out.middleCols(first, count).noalias() = W * tokens.W_U.middleCols(first, count).cast<double>();
-        }
-        return out;
-    }
-}
-
 } // namespace
 
 std::string_view embeddingName(Embedding embedding)
@@ -83,6 +47,43 @@ std::string_view circuitFormula(CircuitKind kind)
     return formulas[static_cast<std::size_t>(kind)];
 }
 
+template <typename Scalar>
+Matrix<Scalar> embedded(const TokenSide& tokens, int layer, const Matrix<Scalar>& W)
+{
+    const Matrix<float>& E = tokens.embeddingOf(layer);
+    if constexpr (std::is_same_v<Scalar, float>) {
+        return E * W;
+    } else {
+        const Matrix<double>& exact = tokens.isLayer0Special(layer) ? tokens.layer0E64 : tokens.E64;
+        if (exact.size() > 0)
+            return exact * W;
+        Matrix<double> out(E.rows(),
+                           W.cols()); // block by block, without a second copy of the whole token side
+        for (Eigen::Index first = 0; first < E.rows(); first += circuitsTokensPerBlock) {
+            const Eigen::Index count = std::min(circuitsTokensPerBlock, E.rows() - first);
+            out.middleRows(first, count).noalias() = E.middleRows(first, count).cast<double>() * W;
+        }
+        return out;
+    }
+}
+
+template <typename Scalar>
+Matrix<Scalar> unembedded(const Matrix<Scalar>& W, const TokenSide& tokens)
+{
+    if constexpr (std::is_same_v<Scalar, float>) {
+        return W * tokens.W_U;
+    } else {
+        if (tokens.W_U64.size() > 0)
+            return W * tokens.W_U64;
+        Matrix<double> out(W.rows(), tokens.W_U.cols());
+        for (Eigen::Index first = 0; first < out.cols(); first += circuitsTokensPerBlock) {
+            const Eigen::Index count = std::min(circuitsTokensPerBlock, out.cols() - first);
+            out.middleCols(first, count).noalias() = W * tokens.W_U.middleCols(first, count).cast<double>();
+        }
+        return out;
+    }
+}
+
 Circuits::Circuits(std::shared_ptr<const ProcessedWeights> weights)
     : m_weights(std::move(weights))
 {
@@ -109,9 +110,8 @@ FactoredMatrix<Scalar> Circuits::fullQk(HeadId head, const TokenSide& tokens) co
 {
     assert(contains(head));
     const HeadWeights<Scalar> weights = m_weights->head<Scalar>(head);
-    const Matrix<double>& exact = tokens.isLayer0Special(head.layer) ? tokens.layer0E64 : tokens.E64;
-    const Matrix<float>& E = tokens.embeddingOf(head.layer);
-    return factored<Scalar>(project(E, exact, weights.W_Q), project(E, exact, weights.W_K).transpose());
+    return factored<Scalar>(embedded(tokens, head.layer, weights.W_Q),
+                            embedded(tokens, head.layer, weights.W_K).transpose());
 }
 
 template <typename Scalar>
@@ -119,9 +119,7 @@ FactoredMatrix<Scalar> Circuits::fullOv(HeadId head, const TokenSide& tokens) co
 {
     assert(contains(head));
     const HeadWeights<Scalar> weights = m_weights->head<Scalar>(head);
-    const Matrix<double>& exact = tokens.isLayer0Special(head.layer) ? tokens.layer0E64 : tokens.E64;
-    return factored<Scalar>(project(tokens.embeddingOf(head.layer), exact, weights.W_V),
-                            unembed(weights.W_O, tokens));
+    return factored<Scalar>(embedded(tokens, head.layer, weights.W_V), unembedded(weights.W_O, tokens));
 }
 
 template <typename Scalar>
@@ -138,6 +136,10 @@ FactoredMatrix<Scalar> Circuits::circuit(CircuitKind kind, HeadId head, const To
     return factored<Scalar>(std::move(weights.W_V), std::move(weights.W_O));
 }
 
+template Matrix<float> embedded(const TokenSide&, int, const Matrix<float>&);
+template Matrix<double> embedded(const TokenSide&, int, const Matrix<double>&);
+template Matrix<float> unembedded(const Matrix<float>&, const TokenSide&);
+template Matrix<double> unembedded(const Matrix<double>&, const TokenSide&);
 template FactoredMatrix<float> Circuits::fullQk(HeadId, const TokenSide&) const;
 template FactoredMatrix<double> Circuits::fullQk(HeadId, const TokenSide&) const;
 template FactoredMatrix<float> Circuits::fullOv(HeadId, const TokenSide&) const;

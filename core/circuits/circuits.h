@@ -91,6 +91,13 @@ private:
     std::shared_ptr<const ProcessedWeights> m_weights;
 };
 
+/// Returns E · W, [V, n], and W · W_U, [n, V out], in W's precision. Double uses the unrounded token side if there is one.
+/// \param layer whose heads read E
+template <typename Scalar>
+Matrix<Scalar> embedded(const TokenSide& tokens, int layer, const Matrix<Scalar>& W);
+template <typename Scalar>
+Matrix<Scalar> unembedded(const Matrix<Scalar>& W, const TokenSide& tokens);
+
 /// Explains why the embedding does not exist for a model (mlp0 without MLPs); empty if it does.
 std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding);
 

@@ -117,7 +117,7 @@ Result<Matches> matchesOf(const TokenProfiles& a, const TokenProfiles& b, std::s
 {
     const auto rows = std::ssize(a.outputs), cols = std::ssize(b.outputs);
     Matches found{Matrix<double>(rows, cols), Matrix<double>(rows, cols),
-                  (a.similarities.transpose() * b.similarities).cast<double>()};
+                  a.similarities.transpose() * b.similarities};
     const auto done = parallelFor(static_cast<int>(rows), task, "pairs of heads", [&](int i) -> Result<Done> {
         for (Eigen::Index j = 0; j < cols; ++j) {
             const auto first = static_cast<std::size_t>(i), second = static_cast<std::size_t>(j);
@@ -233,7 +233,7 @@ AnalysisCost matchCost(const ModelConfig& a, const ModelConfig& b)
         static_cast<double>(a.nLayers) * a.nHeads + static_cast<double>(b.nLayers) * b.nHeads;
     return {flops(a) + flops(b),
             4 * shared * (std::max(a.dModel, b.dModel) + 4.0 * std::max(a.dHead, b.dHead))
-                + 4.0 * overlapTokens * overlapTokens * heads};
+                + 8.0 * overlapTokens * overlapTokens * heads};
 }
 
 Result<ResultSet> matchHeads(const MatchedModel& a, const MatchedModel& b, const ComparisonOptions& options,

@@ -314,7 +314,7 @@ AnalysisCost similarityCost(const ModelConfig& config, const AnalysisOptions& op
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
     return {heads * heads / 2 * (16 * r * r * d + 2.0 * overlapTokens * overlapTokens)
                 + heads * (2 * r * v * (d + overlapTokens) + 150 * d * r * r) + 300 * heads * heads * heads,
-            10 * all * all * 8 + heads * (2 * d * r + overlapTokens * overlapTokens) * 4};
+            10 * all * all * 8 + heads * (2 * d * r + 2 * overlapTokens * overlapTokens) * 4};
 }
 
 std::vector<Picture> similarityPictures()

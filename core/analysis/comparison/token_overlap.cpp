@@ -11,8 +11,6 @@ namespace headwise {
 
 namespace {
 
-constexpr int tokenOverlapGaussianHeads = 8;
-
 std::vector<int> sampleOf(const AnalysisContext& context)
 {
     std::vector<int> usable(static_cast<std::size_t>(context.tokens->E.rows()));
@@ -24,8 +22,11 @@ std::vector<int> sampleOf(const AnalysisContext& context)
     return drawnFrom(std::move(usable), overlapTokens, context.options.inputs.seed);
 }
 
-Matrix<double> rowsOf(const Matrix<float>& E, const std::vector<int>& ids)
+/// \param exact E before rounding, or empty
+Matrix<double> rowsOf(const Matrix<float>& E, const Matrix<double>& exact, const std::vector<int>& ids)
 {
+    if (exact.size() > 0)
+        return exact(ids, Eigen::all);
     return E.size() == 0 ? Matrix<double>() : Matrix<float>(E(ids, Eigen::all)).cast<double>();
 }
 
@@ -40,18 +41,18 @@ double jaccardOfChance(const ProfiledTokens& tokens)
 Sample ckaOfChance(const AnalysisContext& context, const Matrix<double>& E)
 {
     const Eigen::Index r = context.circuits.config().dHead;
-    std::vector<Eigen::VectorXf> columns;
-    columns.reserve(tokenOverlapGaussianHeads);
-    for (int i = 0; i < tokenOverlapGaussianHeads; ++i) {
+    std::vector<Eigen::VectorXd> columns;
+    columns.reserve(overlapGaussianHeads);
+    for (int i = 0; i < overlapGaussianHeads; ++i) {
         const std::uint64_t seed =
-            context.options.inputs.seed * tokenOverlapGaussianHeads + static_cast<std::uint64_t>(i);
+            context.options.inputs.seed * overlapGaussianHeads + static_cast<std::uint64_t>(i);
         const Matrix<double> factors = gaussianMatrix(E.cols(), 2 * r, seed);
         columns.push_back(similarityColumn(E * factors.leftCols(r), factors.rightCols(r).transpose()));
     }
     std::vector<double> found;
     for (std::size_t i = 0; i < columns.size(); ++i) {
         for (std::size_t j = 0; j < i; ++j)
-            found.push_back(double(columns[i].dot(columns[j])));
+            found.push_back(columns[i].dot(columns[j]));
     }
     return Sample(found);
 }
@@ -63,16 +64,20 @@ Result<TokenOverlap> tokenOverlap(const AnalysisContext& context, const Task& ta
     const TokenSide& side = *context.tokens;
     const std::vector<int> ids = sampleOf(context);
     const ProfiledTokens tokens{
-        rowsOf(side.E, ids), rowsOf(side.layer0E, ids), side.W_U, context.options.unusedTokens,
-        static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, side.W_U.cols()))};
+        rowsOf(side.E, side.E64, ids),
+        rowsOf(side.layer0E, side.layer0E64, ids),
+        side.W_U,
+        context.options.unusedTokens,
+        static_cast<std::size_t>(std::min<Eigen::Index>(context.options.tableSize, side.W_U.cols())),
+        side.W_U64.size() > 0 ? &side.W_U64 : nullptr};
     const std::vector<HeadId> heads = selectedHeads(context.circuits.config(), context.options);
     const auto profiles = tokenProfiles(context.circuits, heads, tokens, task);
     if (!profiles)
         return profiles.error();
     const auto count = static_cast<Eigen::Index>(heads.size());
     TokenOverlap found{Matrix<double>(count, count),
-                       (profiles->similarities.transpose() * profiles->similarities).cast<double>(),
-                       jaccardOfChance(tokens), ckaOfChance(context, tokens.E)};
+                       profiles->similarities.transpose() * profiles->similarities, jaccardOfChance(tokens),
+                       ckaOfChance(context, tokens.E)};
     const auto compared = parallelFor(static_cast<int>(count), withoutProgress(task), "", [&](int i) {
         for (Eigen::Index j = 0; j < count; ++j)
             found.jaccard(i, j) =

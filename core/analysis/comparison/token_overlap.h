@@ -6,7 +6,8 @@
 
 namespace headwise {
 
-inline constexpr int overlapTokens = 128; ///< Maximum number of tokens that heads are compared on.
+inline constexpr int overlapTokens = 128;      ///< Maximum number of tokens that heads are compared on.
+inline constexpr int overlapGaussianHeads = 8; ///< Random heads whose pairs give the null of CKA.
 
 /// Overlap of the outputs of every pair of selected heads over a sample of tokens, [heads, heads], with random baselines.
 struct TokenOverlap {
@@ -19,7 +20,7 @@ struct TokenOverlap {
 
 /// Draws the sample from the ids that have a token, with options.inputs.seed. k = min(options.tableSize, columns of W_U).
 /// Errors: Cancelled.
-/// Cost: 2 r V (d + 128) flops per head; memory: 64 KiB per head, and one head's [r, V] outputs per thread.
+/// Cost: 2 r V (d + 128) flops per head; memory: 128 KiB per head, and one head's [r, V] outputs per thread.
 Result<TokenOverlap> tokenOverlap(const AnalysisContext& context, const Task& task);
 
 } // namespace headwise

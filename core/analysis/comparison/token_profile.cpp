@@ -16,15 +16,16 @@ namespace {
 template <typename Row>
 std::vector<int> largest(const Row& row, std::size_t k, const std::vector<bool>& leftOut)
 {
-    std::vector<std::pair<float, int>> best; // falling
+    using Scalar = typename Row::Scalar;
+    std::vector<std::pair<Scalar, int>> best; // falling
     for (Eigen::Index i = 0; i < row.size(); ++i) {
-        const float value = row(i);
+        const Scalar value = row(i);
         if ((best.size() == k && !(value > best.back().first))
             || (!leftOut.empty()
                 && (static_cast<std::size_t>(i) >= leftOut.size() || leftOut[static_cast<std::size_t>(i)])))
             continue;
         const auto place = std::upper_bound(best.begin(), best.end(), value,
-                                            [](float v, const auto& entry) { return v > entry.first; });
+                                            [](Scalar v, const auto& entry) { return v > entry.first; });
         best.emplace(place, value, static_cast<int>(i));
         if (best.size() > k)
             best.pop_back();
@@ -35,6 +36,27 @@ std::vector<int> largest(const Row& row, std::size_t k, const std::vector<bool>&
         ids.push_back(entry.second);
     std::sort(ids.begin(), ids.end());
     return ids;
+}
+
+/// Returns the k largest outputs of each source. \param read [n, r] E W_V
+template <typename Scalar>
+Result<std::vector<std::vector<int>>> outputsOf(const Matrix<double>& read, const Matrix<double>& W_O,
+                                                const Matrix<Scalar>& W_U, const ProfiledTokens& tokens,
+                                                const Task& task)
+{
+    constexpr Eigen::Index rowsAtOnce = 32;
+    const Matrix<Scalar> out = W_O.template cast<Scalar>() * W_U; // [r, outputs]
+    std::vector<std::vector<int>> found;
+    for (Eigen::Index first = 0; first < read.rows(); first += rowsAtOnce) {
+        if (task.cancelled())
+            return stopped();
+        const Eigen::Index count = std::min(rowsAtOnce, read.rows() - first);
+        const Matrix<Scalar> lines =
+            out.transpose() * read.middleRows(first, count).transpose().template cast<Scalar>();
+        for (Eigen::Index row = 0; row < count; ++row)
+            found.push_back(largest(lines.col(row), tokens.k, tokens.leftOut));
+    }
+    return found;
 }
 
 double jaccardOf(const std::vector<int>& a, const std::vector<int>& b)
@@ -71,12 +93,12 @@ std::vector<int> drawnFrom(std::vector<int> ids, std::size_t count, std::uint64_
     return ids;
 }
 
-Eigen::VectorXf similarityColumn(Matrix<double> read, const Matrix<double>& O)
+Eigen::VectorXd similarityColumn(Matrix<double> read, const Matrix<double>& O)
 {
     read.rowwise() -= read.colwise().mean().eval();
     const Matrix<double> K = read * (O * O.transpose()) * read.transpose();
     const Matrix<double> unit = K / K.norm(); // 0/0: NaN
-    return Eigen::Map<const Eigen::VectorXd>(unit.data(), unit.size()).cast<float>();
+    return Eigen::Map<const Eigen::VectorXd>(unit.data(), unit.size());
 }
 
 Result<TokenProfiles> tokenProfiles(const Circuits& circuits, const std::vector<HeadId>& heads,
@@ -91,18 +113,12 @@ Result<TokenProfiles> tokenProfiles(const Circuits& circuits, const std::vector<
         const Matrix<double> read = tokens.sources(heads[index].layer) * head.W_V;
         profiles.similarities.col(i) = similarityColumn(read, head.W_O);
         if (!profiles.similarities.col(i).allFinite())
-            return Done{};                                             // a zero head has no largest outputs
-        const Matrix<float> out = head.W_O.cast<float>() * tokens.W_U; // [r, outputs]
-        constexpr Eigen::Index rowsAtOnce = 32;
-        for (Eigen::Index first = 0; first < read.rows(); first += rowsAtOnce) {
-            if (task.cancelled())
-                return stopped();
-            const Eigen::Index count = std::min(rowsAtOnce, read.rows() - first);
-            const Matrix<float> lines =
-                out.transpose() * read.middleRows(first, count).transpose().cast<float>();
-            for (Eigen::Index row = 0; row < count; ++row)
-                profiles.outputs[index].push_back(largest(lines.col(row), tokens.k, tokens.leftOut));
-        }
+            return Done{}; // a zero head has no largest outputs
+        auto outputs = tokens.W_U64 ? outputsOf(read, head.W_O, *tokens.W_U64, tokens, task)
+                                    : outputsOf(read, head.W_O, tokens.W_U, tokens, task);
+        if (!outputs)
+            return outputs.error();
+        profiles.outputs[index] = std::move(outputs).value();
         return Done{};
     };
     const auto done = parallelFor(static_cast<int>(heads.size()), task, "outputs of tokens", readHead);

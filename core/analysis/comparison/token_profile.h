@@ -14,6 +14,8 @@ struct ProfiledTokens {
     const Matrix<float>& W_U;  ///< [d, outputs]
     std::vector<bool> leftOut; ///< true: an output that is not listed; empty: none
     std::size_t k = 10;        ///< Number of outputs per source, ≤ outputs. Default: 10.
+    const Matrix<double>* W_U64 =
+        nullptr; ///< W_U before rounding, to rank outputs in double; null: in float32.
 
     const Matrix<double>& sources(int layer) const { return layer == 0 && layer0E.size() > 0 ? layer0E : E; }
 };
@@ -22,7 +24,7 @@ struct ProfiledTokens {
 struct TokenProfiles {
     /// [n², heads] K / ‖K‖_F of each head as one column, K = X Xᵀ, X = E W_OV of the sources less its mean row; NaN for a
     /// head that writes nothing. The product of two columns is the CKA of two heads, also of different models.
-    Matrix<float> similarities;
+    Matrix<double> similarities;
     /// [heads][n] the k largest outputs of each source, ascending; none for a head that writes nothing.
     std::vector<std::vector<std::vector<int>>> outputs;
 
@@ -36,10 +38,10 @@ struct TokenProfiles {
 std::vector<int> drawnFrom(std::vector<int> ids, std::size_t count, std::uint64_t seed);
 
 /// Returns the column of `TokenProfiles::similarities` for one head. \param read [n, r] E W_V \param O [r, d]
-Eigen::VectorXf similarityColumn(Matrix<double> read, const Matrix<double>& O);
+Eigen::VectorXd similarityColumn(Matrix<double> read, const Matrix<double>& O);
 
 /// Errors: Cancelled.
-/// Cost: 2 r outputs (d + n) flops per head; memory: 4 n² bytes per head, and one head's [r, outputs] per thread.
+/// Cost: 2 r outputs (d + n) flops per head; memory: 8 n² bytes per head, and one head's [r, outputs] per thread.
 Result<TokenProfiles> tokenProfiles(const Circuits& circuits, const std::vector<HeadId>& heads,
                                     const ProfiledTokens& tokens, const Task& task);
 

@@ -157,8 +157,7 @@ Result<Done> addFullEigenvalues(Results& results, const AnalysisContext& context
     const Matrix<double>& right = head.circuit.right();
     const Eigen::Index r = left.cols();
     const auto lambda = tokens.E.rows() < std::min(r, left.rows())
-        ? eigenvalues<double>((tokens.embeddingOf(head.layer).cast<double>() * left)
-                              * (right * tokens.W_U.cast<double>()))
+        ? eigenvalues<double>(embedded(tokens, head.layer, left) * unembedded(right, tokens))
         : eigenvalues(smallerProduct<double>(left, right * tokens.unembedEmbedOf(head.layer)));
     if (!lambda)
         return lambda.error();
@@ -179,7 +178,8 @@ Result<Done> addFullEigenvalues(Results& results, const AnalysisContext& context
 }
 
 /// Returns the requested token, or by default the tokens with the largest rows.
-std::vector<int> sources(const AnalysisContext& context, const FactoredMatrix<float>& full)
+template <typename Scalar>
+std::vector<int> sources(const AnalysisContext& context, const FactoredMatrix<Scalar>& full)
 {
     const AnalysisOptions& options = context.options;
     if (options.inputs.token && *options.inputs.token >= 0 && *options.inputs.token < full.rows())
@@ -191,12 +191,13 @@ std::vector<int> sources(const AnalysisContext& context, const FactoredMatrix<fl
     return ids;
 }
 
-Result<Done> addTokens(Results& results, const AnalysisContext& context, const VirtualHead& head, const Task&)
+template <typename Scalar>
+Result<Done> addTokensAs(Results& results, const AnalysisContext& context, const VirtualHead& head)
 {
     const TokenSide& tokens = *context.tokens;
-    const auto full =
-        FactoredMatrix<float>::create(tokens.embeddingOf(head.layer) * head.circuit.left().cast<float>(),
-                                      head.circuit.right().cast<float>() * tokens.W_U);
+    const auto full = FactoredMatrix<Scalar>::create(
+        embedded<Scalar>(tokens, head.layer, head.circuit.left().template cast<Scalar>()),
+        unembedded<Scalar>(head.circuit.right().template cast<Scalar>(), tokens));
     if (!full)
         return full.error();
     const std::vector<int> rows = sources(context, *full);
@@ -207,7 +208,7 @@ Result<Done> addTokens(Results& results, const AnalysisContext& context, const V
     EntryLists outputs({rows.size(), k});
     std::vector<double> norms;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        const RowVector<double> line = full->row(rows[i]).cast<double>();
+        const RowVector<double> line = full->row(rows[i]).template cast<double>();
         outputs.set(i, ends(line, static_cast<int>(k), unused).top);
         norms.push_back(line.norm());
     }
@@ -222,6 +223,12 @@ Result<Done> addTokens(Results& results, const AnalysisContext& context, const V
 
 Result<ResultSet> runVirtualHead(const AnalysisContext& context, const Task& task)
 {
+Result<Done> addTokens(Results& results, const AnalysisContext& context, const VirtualHead& head, const Task&)
+{
+    return context.options.precision == Precision::F64 ? addTokensAs<double>(results, context, head)
+                                                       : addTokensAs<float>(results, context, head);
+}
+
     const auto head = virtualHead(context);
     if (!head)
         return head.error();

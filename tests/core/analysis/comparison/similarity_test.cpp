@@ -134,7 +134,7 @@ private slots:
                             (projector(wa.W_O.transpose()) * projector(wb.W_O.transpose())).trace(), 1e-9),
                      name);
             QVERIFY2(isNear("token_jaccard", jaccard(E * ov[0] * U, E * ov[1] * U, 3), 1e-12), name);
-            QVERIFY2(isNear("cka_ov", cka(E * ov[0], E * ov[1]), 1e-5), name); // kept in float
+            QVERIFY2(isNear("cka_ov", cka(E * ov[0], E * ov[1]), 1e-12), name);
             QVERIFY2(std::abs(similarityAt(circuits, results, "cosine_ov", a, a) - 1) < 1e-12, name);
             QVERIFY2(std::abs(similarityAt(circuits, results, "token_jaccard", b, b) - 1) < 1e-12, name);
         }

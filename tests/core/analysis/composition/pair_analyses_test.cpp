@@ -131,13 +131,15 @@ private slots:
             const auto rows = test::numbers(results, virtualHead + "source_ids");
             const auto ids = test::numbers(results, virtualHead + "output_ids");
             const auto values = test::numbers(results, virtualHead + "output_values");
+            const auto norms = test::numbers(results, virtualHead + "source_norms");
             QCOMPARE(rows.size(), static_cast<std::size_t>(std::min(20, config.dVocab)));
             Eigen::Index largest = 0;
             full.rowwise().norm().maxCoeff(&largest);
             QCOMPARE(rows[0], static_cast<double>(largest));
             for (std::size_t i = 0; i < rows.size(); ++i) {
                 const auto row = full.row(static_cast<Eigen::Index>(rows[i]));
-                QVERIFY2(std::abs(values[3 * i] - row.maxCoeff()) < 1e-5 * full.cwiseAbs().maxCoeff(), name);
+                QVERIFY2(std::abs(values[3 * i] - row.maxCoeff()) < 1e-12 * full.cwiseAbs().maxCoeff(), name);
+                QVERIFY2(std::abs(norms[i] - row.norm()) < 1e-12 * full.norm(), name);
                 QVERIFY2(std::abs(row(static_cast<Eigen::Index>(ids[3 * i])) - row.maxCoeff())
                              < 1e-5 * full.cwiseAbs().maxCoeff(),
                          name);
