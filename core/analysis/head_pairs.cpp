@@ -101,6 +101,13 @@ double Sample::deviation() const
     return std::sqrt(sum / static_cast<double>(m_values.size() - 1));
 }
 
+double Sample::share(double value) const
+{
+    return std::isnan(value) || m_values.empty()
+        ? notComputed
+        : middleRank(m_values, value) / static_cast<double>(m_values.size());
+}
+
 double Sample::percentile(double value) const
 {
     if (std::isnan(value))

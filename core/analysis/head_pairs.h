@@ -36,6 +36,7 @@ public:
     double deviation() const; ///< With n − 1; NaN for fewer than two values.
     /// Returns (number of smaller values + half the number of equal values + ½) / (size + 1). Never 0 or 1; NaN for NaN.
     double percentile(double value) const;
+    double share(double value) const; ///< As `percentiles`: (smaller + half the equal) / size; NaN for NaN.
 
 private:
     std::vector<double> m_values; // ascending

@@ -44,7 +44,7 @@ std::vector<ArraySpec> compositionNullsArrays()
              .axes = pairAxes(),
              .title = title + ", percentile",
              .definition = fmt::format(
-                 "where z stands among {} random pairs of this model with random singular vectors, (below + ½) / (n + 1), s = {}",
+                 "where z stands among {} random pairs of this model with random singular vectors, (smaller + ½ equal) / n, s = {}",
                  compositionNullsSpectrumDraws, scores),
              .range = {{0.0, 1.0}}});
         all.push_back({.path = path + "_layer_median",
@@ -211,7 +211,7 @@ void addMode(Results& results, const AnalysisContext& context, const Nulls& null
         const double distance = deviations(score, null);
         excess.set(earlier, later, score - nulls.gaussian.mean());
         z.set(earlier, later, distance);
-        percentile.set(earlier, later, nulls.spectrum.percentile(distance));
+        percentile.set(earlier, later, nulls.spectrum.share(distance));
     }
     const std::string path = compositionNullsFolder + compositionNullsModes[mode];
     ResultArray& ofExcess = results.put(path + "_excess", std::move(excess));

@@ -103,7 +103,7 @@ private slots:
                                  < 1e-7 * (1 + std::abs(z)),
                              name);
                     QVERIFY2(std::abs(at(circuits, results, path + "_percentile", {0, 1}, later)
-                                      - spectrum.percentile(z))
+                                      - spectrum.share(z))
                                  < 0.01,
                              name);
                     QVERIFY(std::isnan(at(circuits, results, path + "_z", later, {0, 1})));
