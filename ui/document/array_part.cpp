@@ -169,6 +169,8 @@ QString nullText(const std::vector<const ResultArray*>& arrays)
         QString value = words({array->nullMean, array->nullDeviation});
         if (array->attributes.contains(layer0NullMean))
             value += QObject::tr(" (layer 0: %1)").arg(words(layerNull(*array, 0)));
+        if (const auto draws = nullNumber(*array, nullDraws))
+            value += QObject::tr(" from %1 draws").arg(*draws);
         parts << (arrays.size() == 1 ? QObject::tr("null %1").arg(value)
                                      : QObject::tr("null of %1 %2").arg(metricTitle(*array), value));
     }

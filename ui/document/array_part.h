@@ -33,7 +33,7 @@ std::function<QString(int)> namesAlong(const ArrayPart& part, std::size_t dimens
 std::function<int(int)> tokensAlong(const ArrayPart& part, std::size_t dimension,
                                     const PictureContext& context);
 
-/// "null 0.0361 ± 0.002" of those arrays that have one, with their titles where there are several.
+/// "null 0.0361 ± 0.002 from 16 draws" of those arrays that have one, with their titles where there are several.
 QString nullText(const std::vector<const ResultArray*>& arrays);
 
 /// Whether an array is one of those that `analysis` makes.

@@ -6,6 +6,7 @@
 #include "core/circuits/clustering.h"
 #include "core/circuits/random_matrix.h"
 #include "core/circuits/subspace.h"
+#include "core/results/layer_null.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -125,6 +126,7 @@ void putLeaves(Results& results, const AnalysisContext& context, const Matrix<do
 struct PairsOfTheRun {
     Moments null;
     std::string definition = {};
+    int draws = 0; // independent ones, of the null
 };
 
 /// Puts the values of all pairs and the order of the heads by them.
@@ -140,6 +142,8 @@ void putPairs(Results& results, const AnalysisContext& context, const Matrix<dou
         array.nullMean = null.mean;
     if (!std::isnan(null.deviation))
         array.nullDeviation = null.deviation;
+    if (about.draws > 0)
+        setNullDraws(array, about.draws);
     const ModelConfig& config = context.circuits.config();
     if (!array.range) // of the projection kernels
         array.range = std::pair(0.0, static_cast<double>(std::min(config.dModel, config.dHead)));
@@ -259,7 +263,7 @@ Result<Done> putCircuits(Results& results, const AnalysisContext& context, const
         if (!sigma)
             return sigma.error();
         putPairs(results, context, similarityDistances(*sigma), "spectrum_distance_" + name,
-                 {{chance.mean(), chance.deviation()}});
+                 {{chance.mean(), chance.deviation()}, {}, similarityGaussianHeads / 2});
     }
     return Done{};
 }
@@ -291,7 +295,7 @@ Result<Done> putTokens(Results& results, const AnalysisContext& context, const T
              "mean over {} tokens of |A ∩ B| / |A ∪ B|, A and B = the {} largest entries of the token's row of E W_OV W_U of both heads",
              overlapTokens, context.options.tableSize)});
     putPairs(results, context, overlap->cka, "cka_ov",
-             {{overlap->ckaOfChance.mean(), overlap->ckaOfChance.deviation()}});
+             {{overlap->ckaOfChance.mean(), overlap->ckaOfChance.deviation()}, {}, overlapGaussianHeads / 2});
     return Done{};
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/parallel.h"
 #include "core/circuits/random_matrix.h"
 #include "core/circuits/subspace.h"
+#include "core/results/layer_null.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -217,6 +218,7 @@ void addMode(Results& results, const AnalysisContext& context, const Nulls& null
     ResultArray& ofExcess = results.put(path + "_excess", std::move(excess));
     ofExcess.nullMean = 0.0;
     ofExcess.nullDeviation = nulls.gaussian.deviation();
+    setNullDraws(ofExcess, gaussianDraws);
     ResultArray& ofZ = results.put(path + "_z", std::move(z));
     ofZ.nullMean = 0.0;
     ofZ.nullDeviation = 1.0;

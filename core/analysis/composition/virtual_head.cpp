@@ -6,6 +6,7 @@
 #include "core/circuits/spectrum.h"
 #include "core/circuits/subspace.h"
 #include "core/circuits/token_table.h"
+#include "core/results/layer_null.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -173,6 +174,7 @@ Result<Done> addFullEigenvalues(Results& results, const AnalysisContext& context
     if (*null) {
         score.nullMean = (*null)->mean;
         score.nullDeviation = (*null)->deviation;
+        setNullDraws(score, (*null)->draws, NullMean::Known);
     }
     return Done{};
 }
@@ -221,14 +223,14 @@ Result<Done> addTokensAs(Results& results, const AnalysisContext& context, const
     return Done{};
 }
 
-Result<ResultSet> runVirtualHead(const AnalysisContext& context, const Task& task)
-{
 Result<Done> addTokens(Results& results, const AnalysisContext& context, const VirtualHead& head, const Task&)
 {
     return context.options.precision == Precision::F64 ? addTokensAs<double>(results, context, head)
                                                        : addTokensAs<float>(results, context, head);
 }
 
+Result<ResultSet> runVirtualHead(const AnalysisContext& context, const Task& task)
+{
     const auto head = virtualHead(context);
     if (!head)
         return head.error();

@@ -144,7 +144,7 @@ Null positivityNull(const Heads& heads, const Task& task)
     if (found->empty())
         return std::optional<HeadNull>();
     const Eigen::Map<const Eigen::ArrayXd> values(found->data(), static_cast<Eigen::Index>(found->size()));
-    return std::optional(HeadNull{0, std::sqrt(values.square().mean())});
+    return std::optional(HeadNull{0, std::sqrt(values.square().mean()), static_cast<int>(values.size())});
 }
 
 /// Returns Wᵀ G W of every factor side by side, [r, n r].
@@ -224,6 +224,8 @@ Result<Done> addEigenvalueNull(ResultArray& array, const AnalysisContext& contex
         return Done{};
     array.nullMean = (*null)->mean;
     array.nullDeviation = (*null)->deviation;
+    setNullDraws(array, (*null)->draws,
+                 number == EigenvalueNumber::Positivity ? NullMean::Known : NullMean::Drawn);
     array.definition +=
         "; null: " + gaussianHeads(context) + (isFull(kind) ? " between the same matrices of tokens" : "");
     if (!isFull(kind) || last == 0 || !context.tokens->isLayer0Special(0))

@@ -4,6 +4,7 @@
 #include "core/base/parallel.h"
 #include "core/circuits/random_matrix.h"
 #include "core/circuits/spectrum.h"
+#include "core/results/layer_null.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +45,8 @@ HeadNull nullOf(const std::vector<double>& samples)
 {
     const Eigen::Map<const Eigen::ArrayXd> values(samples.data(), static_cast<Eigen::Index>(samples.size()));
     const double mean = values.mean();
-    return {mean, std::sqrt((values - mean).square().sum() / static_cast<double>(samples.size() - 1))};
+    return {mean, std::sqrt((values - mean).square().sum() / static_cast<double>(samples.size() - 1)),
+            static_cast<int>(samples.size())};
 }
 
 HeadNull nullOfRoot(double mean, double variance)
@@ -59,6 +61,8 @@ void setNull(ResultArray& array, const HeadNull& null)
         return;
     array.nullMean = null.mean;
     array.nullDeviation = null.deviation;
+    if (null.draws > 0)
+        setNullDraws(array, null.draws);
 }
 
 HeadAverage::HeadAverage(const ModelConfig& config)

@@ -13,15 +13,16 @@ namespace headwise {
 /// Mean and standard deviation over random heads; mean 0 if there is no null.
 struct HeadNull {
     double mean = 0, deviation = 0;
+    int draws = 0; ///< Number of random heads; 0: a formula.
 
-    HeadNull times(double factor) const { return {mean * factor, deviation * factor}; }
+    HeadNull times(double factor) const { return {mean * factor, deviation * factor, draws}; }
 };
 
 /// Returns the null of these samples. \param samples at least two
 HeadNull nullOf(const std::vector<double>& samples);
 /// Returns the null of the square root of a positive number, to second order. \param variance of the number over its mean²
 HeadNull nullOfRoot(double mean, double variance);
-/// Writes the null into null_mean and null_deviation, unless its mean is 0.
+/// Writes the null into null_mean and null_deviation, with the errors of its draws, unless its mean is 0.
 void setNull(ResultArray& array, const HeadNull& null);
 
 /// The mean of one number per head, independent of the number of threads.

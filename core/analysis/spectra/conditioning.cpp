@@ -1,6 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/selected_heads.h"
 #include "core/circuits/random_matrix.h"
+#include "core/results/layer_null.h"
 #include "core/results/picture_of.h"
 
 #include "core/base/decompositions.h"
@@ -194,6 +195,7 @@ void putConditioningPart(Results& results, const ConditioningNumbers& numbers, s
     const std::string path = conditioningFolder + std::string(conditioningParts[index].name);
     ResultArray& head = results.put(path + "_head", numbers.heads[index]);
     setNull(head, ofHead);
+    setNullDraws(head, conditioningNullHeads);
     head.attributes["warning"] = std::string("basis-dependent (gauge)");
     setNull(results.put(path + "_layer", numbers.layers[index]), ofLayer);
     for (const ConditioningDtype& dtype : conditioningDtypes)

@@ -5,6 +5,7 @@
 #include "core/circuits/direction_stability.h"
 #include "core/circuits/random_matrix.h"
 #include "core/circuits/singular_directions.h"
+#include "core/results/layer_null.h"
 #include "core/results/picture_of.h"
 
 #include <algorithm>
@@ -228,6 +229,7 @@ private:
         ResultArray& single = results.put(path + "_single", from.single);
         single.nullMean = null.mean;
         single.nullDeviation = null.deviation;
+        setNullDraws(single, nullHeads);
         results.put(path + "_gap", from.gap);
         results.put(path + "_error", from.error);
         results.put(path + "_block_error", from.blockError);

@@ -2,6 +2,7 @@
 #include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/random_heads.h"
 #include "core/circuits/random_matrix.h"
+#include "core/results/layer_null.h"
 #include "core/results/picture_of.h"
 
 #include "core/base/decompositions.h"
@@ -242,10 +243,12 @@ void putSymmetryHeads(Results& results, const SymmetryNumbers& numbers, const Mo
         ResultArray& array = results.put(folder + name, values);
         array.nullMean = null.mean;
         array.nullDeviation = null.deviation;
+        if (null.draws > 0)
+            setNullDraws(array, null.draws, NullMean::Known);
     };
     putScore("symmetry", numbers.score, scoreNull(config));
-    putScore("direction", numbers.direction, {0, random.directionDeviation});
-    putScore("positive", numbers.positive, {0.5, random.positiveDeviation});
+    putScore("direction", numbers.direction, {0, random.directionDeviation, symmetryNullHeads});
+    putScore("positive", numbers.positive, {0.5, random.positiveDeviation, symmetryNullHeads});
     const double scale = numbers.squares.scaleOf(CircuitKind::Qk);
     setNull(results.put(folder + "symmetric_norm", numbers.symmetricNorm), random.symmetricNorm.times(scale));
     setNull(results.put(folder + "antisymmetric_norm", numbers.antisymmetricNorm),
