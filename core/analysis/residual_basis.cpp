@@ -233,7 +233,7 @@ void markMetric(ResultSet& results, Embedding embedding)
         array.attributes["metric"] = std::string("embedding covariance");
         array.attributes["embedding"] = std::string(embeddingName(embedding));
         array.definition +=
-            "; the weights in the basis √(mean λ) Σ^(−1/2), where the embedding covariance Σ, of eigenvalues λ, is a multiple of 1";
+            "; the weights in the basis T = √(mean λ) Σ^(−1/2), where the embedding covariance Σ of the rows in use, of eigenvalues λ, is a multiple of 1; directions without variance stay as they are and do not count in the mean: λ ≤ d_model max(ε λ_max, 2^-52 mean ‖e‖²), ε = 2^-46, in f64 2^-52";
     }
 }
 

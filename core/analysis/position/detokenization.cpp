@@ -5,6 +5,7 @@
 #include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/mean_tokens.h"
 #include "core/analysis/shared/positions_shown.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -16,7 +17,7 @@ namespace headwise {
 namespace {
 
 constexpr const char* detokenizationScoreFormula =
-    "ê_i W_Q W_Kᵀ ê_jᵀ, ê = e/mean over positions of σ, i = suffix, j = prefix, without scale";
+    "ê_i W_Q W_Kᵀ ê_jᵀ, ê = e/mean over positions of σ, i = suffix, j = prefix, without scale, heads of layer 0 alone";
 constexpr std::size_t sampledSuffixes = 32;
 const std::string detokenizationFolder = "analyses/detokenization/";
 
@@ -28,12 +29,13 @@ std::vector<ArraySpec> detokenizationArrays()
     const std::string area =
         "chance that a prefix which belongs to the suffix scores above one that does not; "
         + ("scores as in " + std::string(detokenizationScoreFormula));
-    std::vector<ArraySpec> all = headEndsArrays(at,
-                                                {.path = "prefix_",
-                                                 .axes = {},
-                                                 .title = "prefixes",
-                                                 .definition = detokenizationScoreFormula,
-                                                 .condition = "with --token"});
+    std::vector<ArraySpec> all = headEndsArrays(
+        at,
+        {.path = "prefix_",
+         .axes = {},
+         .title = "prefixes",
+         .definition = detokenizationScoreFormula + std::string("; the suffix is the token of --token"),
+         .condition = "with --token"});
     all.push_back(
         {.path = at + "merged_ids",
          .axes = ranks,
@@ -53,7 +55,7 @@ std::vector<ArraySpec> detokenizationArrays()
          .axes = headAxes(),
          .title = "Size for random directions",
          .definition =
-             "‖ê_i‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d: scores around 0 where W_QK loses its directions",
+             "‖ê_i‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d, i = the token of --token, heads of layer 0 alone: scores around 0 where W_QK loses its directions",
          .condition = "with --token"});
     const std::size_t first = all.size();
     all.push_back(
@@ -140,6 +142,10 @@ public:
                 putCounts("lowest_prefix_counts", m_numbers.lowestCounts);
             }
             results.put(detokenizationFolder + "score_null_deviation", m_numbers.deviation);
+            const std::string suffix =
+                "; i = " + shownToken(m_options.inputs.tokenizer.get(), *m_options.inputs.token);
+            for (ResultArray& array : results.arrays())
+                array.definition += suffix;
         }
         if (!m_suffixes.empty())
             putCurves(results);

@@ -50,8 +50,10 @@ std::vector<ArraySpec> positionGeometryArrays()
                    "σ_k²/Σσ² of W_pos less its mean row", "", share});
     all.push_back({at + "explained_null", component, "Share of the variance, shuffled",
                    "the same where each dimension's entries change places at random", "", share});
-    all.push_back({at + "frequencies", waves, "Frequencies of the components",
-                   "share of frequency f = 1, 2, … turns per context in the power of U_k σ_k", "", share});
+    all.push_back(
+        {at + "frequencies", waves, "Frequencies of the components",
+         "(|X_f|² + |X_{n−f}|²) / Σ_{f ≥ 1} |X_f|², f = n/2 once: the share of f = 1, 2, … turns per context of n positions; X_f = Σ_t x_t exp(−2πi f t/n), x = U_k σ_k",
+         "", share});
     all.push_back({at + "tail_scores", headAxes({Axis::Query, Axis::Position}),
                    "Scores of the last positions",
                    "p_i W_Q W_Kᵀ p_jᵀ for the last five i, layer 0, without σ and scale"});

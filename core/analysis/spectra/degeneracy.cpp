@@ -37,7 +37,7 @@ std::string degeneracyPath(std::string_view name)
 std::vector<ArraySpec> degeneracyArrays()
 {
     const std::string rounding =
-        "min(1, ‖δM‖₂ / distance), ‖δM‖₂ = ‖δA‖ ‖B‖₂ + ‖A‖₂ ‖δB‖, ‖δA‖ = u (largest row norm + largest column norm) of each factor, u = rounding of the file's dtype; distance of ";
+        "min(1, e / distance), e = ‖δA‖ |B| + |A| ‖δB‖ of M = A B, |A| = √‖AᵀA‖_∞ and |B| = √‖B Bᵀ‖_∞ (largest sum of magnitudes in a row, ≥ ‖·‖₂²), ‖δA‖ = u (largest row norm + largest column norm) of each factor, u = rounding of the file's dtype: 2^-24 for float32, 2^-53 float64, 2^-11 float16, 2^-8 bfloat16; NaN in the null space; distance of ";
     std::vector<ArraySpec> all;
     for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
         const std::string path = degeneracyPath(circuitName(kind));
@@ -54,11 +54,11 @@ std::vector<ArraySpec> degeneracyArrays()
         add("_single", {}, "Share of directions that stand alone",
             "directions in a block of one over directions above the null space" + where);
         add("_gap", {Axis::Direction}, "Relative gap to the nearest singular value",
-            "min((σ_{k−1} − σ_k)/σ_{k−1}, (σ_k − σ_{k+1})/σ_k)" + where);
+            "min((σ_{k−1} − σ_k)/σ_{k−1}, (σ_k − σ_{k+1})/σ_k), the neighbour that exists" + where);
         add("_error", {Axis::Direction}, "How far rounding may turn a direction (sine)",
-            rounding + "σ_k from the other σ and 0");
+            rounding + "σ_k from its neighbours, and from 0 if d_head < d_model");
         add("_block_error", {Axis::Direction}, "How far rounding may turn a block's span (sine)",
-            rounding + "the block's σ from the other σ and 0");
+            rounding + "the block's σ from its neighbours, and from 0 if d_head < d_model");
         addBlockSpecs(all, headAxes({Axis::Direction}), path, of, std::string(circuitFormula(kind)));
     }
     for (const DirectionSide& side : directionSides) {

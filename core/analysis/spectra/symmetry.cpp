@@ -22,7 +22,7 @@ constexpr const char* symmetryFolder = "analyses/symmetry/";
 
 constexpr const char* scoreFormula = "‖½(M + Mᵀ)‖²_F / ‖M‖²_F";
 constexpr const char* directionFormula =
-    "(Σ column excess − Σ row excess) / (Σ both), excess of norms over mean + 2 standard deviations; 1: some keys stand out, −1: some queries";
+    "(Σ column excess − Σ row excess) / (Σ both), excess = max(0, norm of a column or row − (mean + 2 standard deviations of these norms, with d_model − 1)); 0 if there is none; 1: some keys stand out, −1: some queries";
 constexpr const char* positiveFormula = "Σ max(λ, 0) / Σ|λ|, λ = eigenvalues of ½(M + Mᵀ)";
 
 std::vector<ArraySpec> symmetryArrays()
