@@ -4,9 +4,12 @@
 
 #include "core/base/decompositions.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 namespace headwise {
@@ -17,10 +20,13 @@ constexpr int mostBands = 20;
 constexpr const char* bandsFolder = "analyses/bands/";
 
 /// The eigenvectors of a Gram matrix of tokens by falling eigenvalue, cut into bands of about equal width.
+/// Eigenvectors with equal eigenvalues, above all those of the null space, have no order. They form a span.
 struct Bands {
-    Matrix<double> vectors;         // [d, d]
-    std::vector<double> energies;   // [bands] share of the Gram matrix's trace
-    std::vector<Eigen::Index> ends; // [bands] one past the last vector
+    Matrix<double> vectors;          // [d, d]
+    std::vector<double> energies;    // [bands] share of the Gram matrix's trace
+    std::vector<Eigen::Index> ends;  // [bands] one past the last vector
+    std::vector<Eigen::Index> spans; // [d] first vector of the span that a vector belongs to
+    Eigen::Index rank = 0;           // vectors outside the null space
 
     static int count(int dModel) { return std::min(mostBands, dModel); }
 
@@ -31,8 +37,9 @@ struct Bands {
             return eigen.error();
         const Eigen::Index d = gram.rows();
         const int bands = count(static_cast<int>(d));
-        Bands out{eigen->vectors.rowwise().reverse(), {}, {}};
+        Bands out{eigen->vectors.rowwise().reverse(), {}, {}, {}, 0};
         const Eigen::VectorXd values = eigen->values.reverse().cwiseMax(0);
+        out.findSpans(values);
         for (int band = 0; band < bands; ++band)
             out.ends.push_back(d * (band + 1) / bands);
         out.energies = out.shares(values);
@@ -40,23 +47,53 @@ struct Bands {
     }
 
     Eigen::Index begin(std::size_t band) const { return band == 0 ? 0 : ends[band - 1]; }
+    /// Returns the first vector of the last band, or of the span that the band would cut.
+    Eigen::Index tail() const { return spans[static_cast<std::size_t>(begin(ends.size() - 1))]; }
 
     /// Returns the share of the sum in each band; NaN if the sum is 0. \param perVector [d], not negative
     std::vector<double> shares(const Eigen::VectorXd& perVector) const
     {
         std::vector<double> out;
         const double all = perVector.sum();
+        const Eigen::VectorXd even = evened(perVector);
         for (std::size_t band = 0; band < ends.size(); ++band)
-            out.push_back(perVector.segment(begin(band), ends[band] - begin(band)).sum() / all);
+            out.push_back(even.segment(begin(band), ends[band] - begin(band)).sum() / all);
         return out;
     }
 
-    /// ‖(m P_b)‖²_F / ‖m‖²_F of m = A B. \param B [r, d] \param gramA AᵀA, [r, r]
-    std::vector<double> sharesOf(const Matrix<double>& gramA, const Matrix<double>& B) const
+    /// ‖m v‖² of every vector v and m = A B. \param B [r, d] \param gramA AᵀA, [r, r]
+    Eigen::VectorXd squaresOf(const Matrix<double>& gramA, const Matrix<double>& B) const
     {
         const Matrix<double> inside = B * vectors; // [r, d]
         const Matrix<double> weighted = gramA * inside;
-        return shares(weighted.cwiseProduct(inside).colwise().sum().transpose().cwiseMax(0));
+        return weighted.cwiseProduct(inside).colwise().sum().transpose().cwiseMax(0);
+    }
+
+private:
+    /// \param values falling
+    void findSpans(const Eigen::VectorXd& values)
+    {
+        const double unit =
+            static_cast<double>(values.size()) * double(std::numeric_limits<float>::epsilon());
+        const double smallest = unit * unit * values(0);
+        rank = (values.array() > smallest).count();
+        spans.push_back(0);
+        for (Eigen::Index i = 1; i < values.size(); ++i) {
+            const bool isTied = i > rank || (i < rank && values(i - 1) - values(i) <= unit * values(i - 1));
+            spans.push_back(isTied ? spans.back() : i);
+        }
+    }
+
+    /// Returns the mean over the span of each vector.
+    Eigen::VectorXd evened(const Eigen::VectorXd& perVector) const
+    {
+        Eigen::VectorXd out(perVector.size());
+        for (Eigen::Index first = 0, end = 0; first < out.size(); first = end) {
+            while (end < out.size() && spans[static_cast<std::size_t>(end)] == first)
+                ++end;
+            out.segment(first, end - first).setConstant(perVector.segment(first, end - first).mean());
+        }
+        return out;
     }
 };
 
@@ -102,12 +139,16 @@ struct TokenBands {
     }
 };
 
+constexpr const char* bandsSpans =
+    "; eigenvectors of one span, whose eigenvalues are 0 (λ ≤ (d_model ε)² λ₁, ε = 2^-23) or differ by ≤ d_model ε λ, count as their mean";
+
 std::vector<ArraySpec> bandsArrays()
 {
     const std::string folder = bandsFolder;
     std::vector<ArraySpec> all;
     for (const WayName& way : ways)
-        all.push_back({folder + way.name, headAxes({Axis::Band}), way.title, way.formula});
+        all.push_back(
+            {folder + way.name, headAxes({Axis::Band}), way.title, std::string(way.formula) + bandsSpans});
     all.push_back({folder + "null",
                    {Axis::Band},
                    "Share of a head without preference",
@@ -122,7 +163,7 @@ std::vector<ArraySpec> bandsArrays()
                    "eigenvalues of Eᵀ E in band b over their sum"});
     all.push_back(
         {folder + "dark_writing", headAxes(), "Dark writing",
-         "‖W_OV P‖²_F / ‖W_OV‖²_F, P = projector on the last band of the eigenvectors of W_U W_Uᵀ by falling eigenvalue"});
+         "‖W_OV P‖²_F / ‖W_OV‖²_F, P = projector on the last band of the eigenvectors of W_U W_Uᵀ by falling eigenvalue, and on the rest of the span (as for bands/ov_write) that the band would cut: on the whole null space where that is wider"});
     for (ArraySpec& spec : all)
         spec.range = {0.0, 1.0};
     return all;
@@ -148,20 +189,28 @@ void putBands(Results& results, const AnalysisContext& context, const std::vecto
     results.put(folder + "embedding", bands.embedding.energies);
 }
 
-/// Puts only the last band, one number per head: the share that the unembedding hardly reads.
-void putTail(Results& results, const AnalysisContext& context, const RealNumbers& writes, const Bands& bands)
+/// Puts one number per head: the share that the unembedding hardly reads.
+void putTail(Results& results, const AnalysisContext& context, RealNumbers tail, const Bands& bands)
 {
     const ModelConfig& config = context.circuits.config();
-    RealNumbers tail = RealNumbers::perHead(config);
-    for (const HeadId head : selectedHeads(config, context.options))
-        tail.set(head, writes.of(head).back());
     ResultArray& array = results.put(bandsFolder + std::string("dark_writing"), std::move(tail));
-    const std::size_t last = bands.ends.size() - 1;
-    const double width = static_cast<double>(bands.ends[last] - bands.begin(last));
     const double d = config.dModel;
+    const double width = d - static_cast<double>(bands.tail());
+    array.attributes["directions"] = width;
     array.nullMean = width / d;
     array.nullDeviation =
         std::sqrt(2 * width * (d - width) / (d * d * d * config.dHead)); // Beta, r directions
+}
+
+/// Says where a null space is wider than a band, so that the last bands have no directions of their own.
+void warnOfSpans(Results& results, const char* matrix, const Bands& bands)
+{
+    const auto d = static_cast<Eigen::Index>(bands.spans.size());
+    if (bands.rank >= bands.begin(bands.ends.size() - 1))
+        return;
+    results.warn(fmt::format(
+        "{0} has rank {1} of {2}: its other {3} directions have no order, so the bands over {0} divide them evenly.",
+        matrix, bands.rank, d, d - bands.rank));
 }
 
 Result<ResultSet> runBands(const AnalysisContext& context, const Task& task)
@@ -171,11 +220,15 @@ Result<ResultSet> runBands(const AnalysisContext& context, const Task& task)
     if (!bands)
         return bands.error();
     std::vector<RealNumbers> shares(ways.size(), RealNumbers::perHead(config, Bands::count(config.dModel)));
+    RealNumbers tail = RealNumbers::perHead(config);
     const auto done = forEachHead(context, task, "bands", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> w = context.circuits.weights().head<double>(head);
         const Bands& embedding = bands->embeddingOf(head.layer);
         const auto put = [&](Way way, const Bands& from, const Matrix<double>& A, const Matrix<double>& B) {
-            shares[way].set(head, std::span<const double>(from.sharesOf(A.transpose() * A, B)));
+            const Eigen::VectorXd squares = from.squaresOf(A.transpose() * A, B);
+            shares[way].set(head, std::span<const double>(from.shares(squares)));
+            if (way == OvWrite)
+                tail.set(head, squares.tail(squares.size() - from.tail()).sum() / squares.sum());
         };
         if (!w.W_Q.allFinite() || !w.W_K.allFinite() || !w.W_V.allFinite() || !w.W_O.allFinite())
             return Error{ErrorCode::Corrupt,
@@ -191,7 +244,9 @@ Result<ResultSet> runBands(const AnalysisContext& context, const Task& task)
     Results results = resultsOf(context, bandsArrays());
     results.warn(*done);
     putBands(results, context, shares, *bands);
-    putTail(results, context, shares[OvWrite], bands->unembedding);
+    putTail(results, context, std::move(tail), bands->unembedding);
+    warnOfSpans(results, "W_U", bands->unembedding);
+    warnOfSpans(results, "E", bands->embedding);
     return std::move(results).finish();
 }
 

@@ -282,6 +282,45 @@ private slots:
         }
     }
 
+    /// W_U [24, 11] and E [11, 24] leave 13 directions without an order: their span alone has numbers.
+    void aNullSpaceWiderThanABandIsTakenAsAWhole()
+    {
+        test::ToyOptions options = test::bareAttention();
+        options.dModel = 24;
+        const Circuits circuits = test::toyCircuits(options, test::noProcessing());
+        const auto exact = test::analysed(circuits, {"bands"}, test::inDouble());
+        const auto single = test::analysed(circuits, {"bands"});
+        for (const ResultArray& array : exact.arrays) {
+            const auto a = test::numbers(exact, array.path), b = test::numbers(single, array.path);
+            for (std::size_t i = 0; i < a.size(); ++i)
+                QVERIFY2(close(a[i], b[i], 1e-6), array.path.c_str());
+        }
+        const test::DenseSvd svd(circuits.weights().W_U<double>(0, 11));
+        const Matrix<double> read = svd.matrixU().leftCols(11), unread = svd.matrixU().rightCols(13);
+        const auto written = found(exact, "bands/ov_write");
+        for (int head = 0; head < 6; ++head) {
+            const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::Ov, {head / 3, head % 3});
+            const double dark = (ov * unread).squaredNorm() / ov.squaredNorm();
+            QVERIFY(close(found(exact, "bands/dark_writing")[static_cast<std::size_t>(head)], dark));
+            double sum = 0; // vectors 11 and on are bands 9 to 19, and each counts as the mean of them
+            for (std::size_t band = 9; band < 20; ++band) {
+                const std::size_t width = 24 * (band + 1) / 20 - std::max<std::size_t>(24 * band / 20, 11);
+                const double own = band == 9 ? (ov * read.rightCols(1)).squaredNorm() / ov.squaredNorm() : 0;
+                const double share = written[static_cast<std::size_t>(head) * 20 + band];
+                if (24 * band / 20 >= 11)
+                    QVERIFY(close(share, dark * static_cast<double>(width) / 13));
+                sum += share - (24 * band / 20 < 11 ? own : 0);
+            }
+            QVERIFY(close(sum, dark));
+        }
+        const ResultArray& dark = *exact.find("analyses/bands/dark_writing");
+        QVERIFY(close(*dark.nullMean, 13.0 / 24));
+        QCOMPARE(std::get<double>(dark.attributes.at("directions")), 13.0);
+        QCOMPARE(exact.warnings.size(), std::size_t(2));
+        QVERIFY2(exact.warnings[0].find("W_U has rank 11 of 24") != std::string::npos,
+                 exact.warnings[0].c_str());
+    }
+
     void conditionsByHand()
     {
         test::ToyOptions options = test::gpt2Options(); // 3 heads of 5: square
