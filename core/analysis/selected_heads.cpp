@@ -19,6 +19,33 @@ std::string labels(const std::vector<HeadId>& heads)
     return heads.size() > 8 ? text + ", …" : text;
 }
 
+bool hasFiniteWeights(const HeadWeights<double>& w)
+{
+    return w.W_Q.allFinite() && w.W_K.allFinite() && w.W_V.allFinite() && w.W_O.allFinite()
+        && w.b_Q.allFinite() && w.b_K.allFinite() && w.b_V.allFinite();
+}
+
+/// Returns whether W_E, W_U and W_pos are finite. Reads them in blocks.
+bool hasFiniteTokens(const ProcessedWeights& weights)
+{
+    constexpr Eigen::Index block = 1024;
+    const ModelConfig& config = weights.config();
+    const auto isFiniteIn = [&](Eigen::Index count, const auto& read) {
+        for (Eigen::Index first = 0; first < count; first += block) {
+            if (!read(first, std::min(block, count - first)).allFinite())
+                return false;
+        }
+        return true;
+    };
+    return isFiniteIn(config.dVocab,
+                      [&](auto first, auto count) { return weights.W_E<double>(first, count); })
+        && isFiniteIn(config.dVocabOut,
+                      [&](auto first, auto count) { return weights.W_U<double>(first, count); })
+        && (config.positional != Positional::Learned || isFiniteIn(config.nCtx, [&](auto first, auto count) {
+                return weights.W_pos<double>(first, count);
+            }));
+}
+
 } // namespace
 
 std::vector<HeadId> selectedHeads(const ModelConfig& config, const AnalysisOptions& options)
@@ -74,12 +101,29 @@ forEachGroup(const AnalysisContext& context, const Task& task, std::string_view 
     if (!done)
         return done.error();
     std::sort(left.begin(), left.end());
+    return leftOutWarnings(context, step, left);
+}
+
+std::vector<std::string> leftOutWarnings(const AnalysisContext& context, std::string_view step,
+                                         const std::vector<HeadId>& left)
+{
+    std::vector<HeadId> broken, tooLarge;
+    const bool areTokensFinite = left.empty() || hasFiniteTokens(context.circuits.weights());
+    for (const HeadId head : left)
+        (areTokensFinite && hasFiniteWeights(context.circuits.weights().head<double>(head)) ? tooLarge
+                                                                                            : broken)
+            .push_back(head);
     std::vector<std::string> warnings;
-    if (!left.empty()) {
-        warnings.push_back(
-            fmt::format("{} head{} left out of the {} because a weight is not a finite number: {}.",
-                        left.size(), left.size() == 1 ? " was" : "s were", step, labels(left)));
-    }
+    const auto warn = [&](const std::vector<HeadId>& heads, std::string_view reason,
+                          std::string_view advice) {
+        if (!heads.empty())
+            warnings.push_back(fmt::format("{} head{} left out of the {} because {}: {}.{}", heads.size(),
+                                           heads.size() == 1 ? " was" : "s were", step, reason, labels(heads),
+                                           advice));
+    };
+    warn(broken, "a weight is not a finite number", "");
+    warn(tooLarge, "a product of weights, all of them finite, is too large",
+         context.options.precision == Precision::F64 ? "" : " --precision f64 holds larger ones.");
     return warnings;
 }
 

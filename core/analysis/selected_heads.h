@@ -19,7 +19,7 @@ std::vector<HeadId> selectedHeads(const ModelConfig& config, const AnalysisOptio
 /// Collects the arrays of an analysis in the run's precision.
 Results resultsOf(const AnalysisContext& context, std::vector<ArraySpec> specs);
 
-/// Runs `body` for every selected head, in parallel. Skips a head whose weights are not finite; its numbers stay NaN.
+/// Runs `body` for every selected head, in parallel. Skips a head for which it returns Corrupt; its numbers stay NaN.
 /// \returns a warning that names the skipped heads, or none
 /// Errors: those of `body` except Corrupt; Cancelled.
 Result<std::vector<std::string>> forEachHead(const AnalysisContext& context, const Task& task,
@@ -31,6 +31,12 @@ Result<std::vector<std::string>> forEachHead(const AnalysisContext& context, con
 Result<std::vector<std::string>>
 forEachGroup(const AnalysisContext& context, const Task& task, std::string_view step, int size,
              const std::function<Result<std::vector<HeadId>>(std::span<const HeadId>)>& body);
+
+/// Returns warnings that name the heads left out of a step and say why: a weight is not finite, or all are and a product of them
+/// overflowed. None for none.
+/// \param left in order
+std::vector<std::string> leftOutWarnings(const AnalysisContext& context, std::string_view step,
+                                         const std::vector<HeadId>& left);
 
 /// Returns `task` without progress reports, for the inner loops of an operation that reports its own steps.
 Task withoutProgress(const Task& task);

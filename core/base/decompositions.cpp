@@ -26,7 +26,7 @@ std::optional<Error> notFinite(const Matrix<Scalar>& m)
     return Error{
         ErrorCode::Corrupt,
         fmt::format(
-            "A [{}, {}] matrix made of the weights holds a NaN or an infinity, so it has no decomposition; check the checkpoint for numbers that are not finite.",
+            "A [{}, {}] matrix made of the weights holds a NaN or an infinity, so it has no decomposition; check the checkpoint for numbers that are not finite, or so large that a product of them overflows.",
             m.rows(), m.cols())};
 }
 

@@ -95,12 +95,7 @@ Result<std::vector<std::string>> forEachLine(const AnalysisContext& context, con
     if (!done)
         return done.error();
     std::sort(left.begin(), left.end());
-    std::vector<std::string> warnings;
-    warnings.reserve(left.size());
-    for (const HeadId head : left)
-        warnings.push_back(headLabel(head) + " was left out of the " + std::string(request.step)
-                           + " because a weight is not a finite number.");
-    return warnings;
+    return leftOutWarnings(context, request.step, left);
 }
 
 Matrix<double> embeddingRows(const TokenSide& tokens, int layer, Eigen::Index first, Eigen::Index count)

@@ -131,8 +131,12 @@ public:
                 const auto state = readLayer(layer);
                 if (state || state.error().code != ErrorCode::Corrupt)
                     return state;
+                const MlpWeights<double> mlp = m_context.circuits.weights().mlp<double>(layer);
+                const bool isFinite = mlp.W_in.allFinite() && mlp.W_gate.allFinite() && mlp.W_out.allFinite();
                 broken[static_cast<std::size_t>(layer)] = "The directions of the MLP of layer "
-                    + std::to_string(layer) + " were left out because a weight is not a finite number.";
+                    + std::to_string(layer) + " were left out because a "
+                    + (isFinite ? "product of weights, all of them finite, is too large."
+                                : "weight is not a finite number.");
                 return Done{};
             });
         if (!done)

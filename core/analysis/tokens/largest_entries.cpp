@@ -85,8 +85,7 @@ Result<ResultSet> runLargestEntries(const AnalysisContext& context, const Task& 
                     null.of(head)[i] = gaussian[i];
                 }
             } else if (entries.error().code == ErrorCode::Corrupt) {
-                results.warn("The largest entries of " + headLabel(head)
-                             + " were left out because a weight is not a finite number.");
+                results.warn(leftOutWarnings(context, "largest entries", {head}));
             } else {
                 return entries.error();
             }

@@ -1,5 +1,6 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/inputs/token_counts.h"
+#include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/cards.h"
 #include "core/analysis/tokens/skip_trigram_bugs.h"
 #include "core/circuits/gaussian_order.h"
@@ -219,8 +220,7 @@ Result<Done> putRanking(Results& results, const AnalysisContext& context, const 
         if (!done && done.error().code != ErrorCode::Corrupt)
             return done.error();
         if (!done)
-            results.warn("The skip-trigrams of " + headLabel(head)
-                         + " were left out because a weight is not a finite number.");
+            results.warn(leftOutWarnings(context, "skip-trigrams", {head}));
         task.report(++count, static_cast<int>(heads.size()), "skip-trigrams");
     }
     ranking.putInto(results);

@@ -7,23 +7,38 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace headwise {
 
 namespace {
 
+/// Returns the exponent of the power of two next to the largest entry; 0 for zeros and where one is not finite.
+int exponentOf(const Matrix<double>& m)
+{
+    const double largest = m.cwiseAbs().maxCoeff();
+    return largest > 0 && m.allFinite() ? std::ilogb(largest) : 0;
+}
+
 /// A factored circuit laid out for the scan: a token per column, in float for the products and in double for the ranks.
+/// Each side is divided by a power of two, so that its products fit into a float and no digit changes.
 struct ScanFactors {
     Matrix<double> rows, cols; // [r, V], [r, V out]
     Matrix<float> rows32, cols32;
+    double scale; // entries of the circuit over products of these factors
 
     explicit ScanFactors(const FactoredMatrix<double>& circuit)
         : rows(circuit.left().transpose())
         , cols(circuit.right())
-        , rows32(rows.cast<float>())
-        , cols32(cols.cast<float>())
     {
+        const int ofRows = exponentOf(rows), ofCols = exponentOf(cols);
+        rows *= std::ldexp(1.0, -ofRows);
+        cols *= std::ldexp(1.0, -ofCols);
+        rows32 = rows.cast<float>();
+        cols32 = cols.cast<float>();
+        scale = std::ldexp(1.0, ofRows + ofCols);
     }
 };
 
@@ -111,12 +126,16 @@ Result<Done> addHead(Tables& tables, const FactoredMatrix<double>& circuit, cons
         return byColumn.error();
     if (const auto added = addMoments(tables, circuit, {unusedRows, unusedCols}, task); !added)
         return added;
+    const auto appendScaled = [&](std::vector<double>& to, const std::vector<double>& values) {
+        std::ranges::transform(values, std::back_inserter(to),
+                               [&](double value) { return factors.scale * value; });
+    };
     append(tables.ids, byRow->ids);
-    append(tables.values, byRow->values);
+    appendScaled(tables.values, byRow->values);
     append(tables.lowestIds, byRow->lowestIds);
-    append(tables.lowestValues, byRow->lowestValues);
+    appendScaled(tables.lowestValues, byRow->lowestValues);
     append(tables.columnIds, byColumn->ids);
-    append(tables.columnValues, byColumn->values);
+    appendScaled(tables.columnValues, byColumn->values);
     return Done{};
 }
 
@@ -257,8 +276,7 @@ Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
                 return added.error();
             if (!added) {
                 addEmptyHead(tables, rows, cols, k);
-                results.warn("The tables of " + headLabel(head)
-                             + " are empty because a weight is not a finite number.");
+                results.warn(leftOutWarnings(context, "tables", {head}));
             }
             task.report(++done, total, "token tables");
         }
