@@ -263,6 +263,8 @@ private slots:
             AnalysisOptions options;
             options.precision = precision;
             options.inputs.seed = 7;
+            for (int id = 0; id < std::min(circuits.config().dVocab, circuits.config().dVocabOut); ++id)
+                options.inputs.cycle.push_back(id); // else a warning says that all ids were taken
             std::vector<std::string> names;
             for (const Analysis& analysis : catalogue()) {
                 if (whyLeftOut(analysis, circuits.config(), options).empty())
