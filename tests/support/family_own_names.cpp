@@ -181,7 +181,7 @@ void gpt1(Maker& make)
         const std::string b = block("h.", layer);
         conv1d(make, b + "attn.c_attn", m, 3 * m);
         conv1d(make, b + "attn.c_proj", m, m);
-        make.write.bias(b + "attn.bias", {1, 1, C, C}); // the mask
+        make.write.causalMask(b + "attn.bias", C);
         make.layerNorm(b + "ln_1");
         conv1d(make, b + "mlp.c_fc", m, 4 * m);
         conv1d(make, b + "mlp.c_proj", 4 * m, m);
@@ -263,7 +263,7 @@ void nanoGptLayers(Maker& make, bool bias)
         make.linear(b + "attn.c_proj", m, m, bias);
         make.linear(b + "mlp.c_fc", f, m, bias);
         make.linear(b + "mlp.c_proj", m, f, bias);
-        make.write.bias(b + "attn.bias", {1, 1, C, C}); // the mask
+        make.write.causalMask(b + "attn.bias", C);
     }
     norm("transformer.ln_f");
 }
@@ -295,7 +295,7 @@ void minGpt(Maker& make)
             make.linear(b + "attn." + name, m, m, true);
         make.linear(b + "mlp.0", f, m, true);
         make.linear(b + "mlp.2", m, f, true);
-        make.write.bias(b + "attn.mask", {1, 1, C, C});
+        make.write.causalMask(b + "attn.mask", C);
     }
     make.layerNorm("ln_f");
     make.write.matrix("head.weight", {V, m}, m);

@@ -34,6 +34,13 @@ public:
     {
         fill(name, {size}, mean, 0.3);
     }
+    /// [1, 1, n, n]: 1 where query i sees key j ≤ i. As many random numbers are drawn as for other tensors of this shape.
+    void causalMask(const std::string& name, std::size_t n)
+    {
+        bias(name, {1, 1, n, n});
+        for (std::size_t at = 0; at < n * n; ++at)
+            tensors[name].values[at] = at % n <= at / n ? 1 : 0;
+    }
 
     std::map<std::string, StoredTensor> tensors;
 

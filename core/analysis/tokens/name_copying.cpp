@@ -42,7 +42,7 @@ std::vector<ArraySpec> nameCopyingArrays()
     };
     const auto ranks = [&](const char* name, const char* title, const std::string& sign) {
         return ArraySpec{nameCopyingAt(name), headAxes({Axis::Name}), title,
-                         "how many outputs of LN_f(" + sign
+                         "how many other outputs of LN_f(" + sign
                              + "MLP0(LN2(W_E[name])) W_V W_O) W_U are at least as large as the name's"
                              + counted};
     };

@@ -59,7 +59,8 @@ private slots:
     void listsTheDefaultsThatChangeTheFunction()
     {
         const auto assumed = [&](const std::string& key) {
-            for (const AssumedKey& one : read()->assumed)
+            const auto description = read();
+            for (const AssumedKey& one : description->assumed)
                 if (one.key == key)
                     return one.value;
             return std::string();

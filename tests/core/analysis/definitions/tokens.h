@@ -51,7 +51,7 @@ inline const std::vector<Definition> tokenDefinitions{
          });
      }},
     {"analyses/name_copying/ranks",
-     "how many outputs of LN_f(MLP0(LN2(W_E[name])) W_V W_O) W_U are at least as large as the name's, β of LN_f counted whether it is folded or not",
+     "how many other outputs of LN_f(MLP0(LN2(W_E[name])) W_V W_O) W_U are at least as large as the name's, β of LN_f counted whether it is folded or not",
      [](const Defined& m) {
          const auto mlp = m.circuits.weights().mlp<double>(0);
          return m.perHead([&](HeadId h) {
@@ -62,7 +62,7 @@ inline const std::vector<Definition> tokenDefinitions{
                  const Eigen::RowVectorXd read = x.matrix().transpose() * mlp.W_out + mlp.b_out;
                  const Eigen::RowVectorXd out =
                      m.normed(read * m.ov(h)) * m.U + m.circuits.weights().b_U<double>(0, m.config.dVocab);
-                 ranks.push_back(static_cast<double>((out.array() >= out(name)).count()));
+                 ranks.push_back(static_cast<double>((out.array() >= out(name)).count() - 1));
              }
              return ranks;
          });
