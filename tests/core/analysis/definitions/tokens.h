@@ -9,6 +9,30 @@ namespace headwise::test::definitions {
 inline const std::vector<Definition> tokenDefinitions{
     {"tables/full_ov/values", "k largest entries of each row of M = E W_V W_O W_U, ties to the lower id",
      [](const Defined& m) { return m.perHead([&](HeadId h) { return largestOfRows(m.fullOv(h), 10); }); }},
+    {"analyses/fourier/full_ov_coupling",
+     "sum over f of the share of f turns of the rows s with f turns of the columns t in e_s W_V W_O u_t, e row of E and u column of W_U, less its row and column means",
+     [](const Defined& m) {
+         const Eigen::Index N = m.config.dVocab; // odd: every frequency has a cosine and a sine
+         Dense waves(N, N - 1);
+         for (Eigen::Index f = 1; 2 * f < N; ++f)
+             for (Eigen::Index t = 0; t < N; ++t) {
+                 const double angle =
+                     2 * std::numbers::pi * static_cast<double>(f * t) / static_cast<double>(N);
+                 waves(t, 2 * f - 2) = std::cos(angle);
+                 waves(t, 2 * f - 1) = std::sin(angle);
+             }
+         waves *= std::sqrt(2 / static_cast<double>(N));
+         return m.perHead([&](HeadId h) {
+             Dense M = m.fullOv(h);
+             M.rowwise() -= M.colwise().mean().eval();
+             M.colwise() -= M.rowwise().mean().eval();
+             const Dense both = waves.transpose() * M * waves;
+             double same = 0;
+             for (Eigen::Index f = 0; f < N - 1; f += 2)
+                 same += both.block(f, f, 2, 2).squaredNorm();
+             return same / M.squaredNorm();
+         });
+     }},
     {"analyses/direct_path/values", "largest entries of each row of E W_U",
      [](const Defined& m) { return largestOfRows(m.E * m.U, 10); }},
     {"analyses/largest_entries/full_ov_values",
