@@ -41,8 +41,9 @@ public:
     virtual void showPicture(const PictureData& shown) = 0;  ///< At the selected head.
     virtual void showMessage(const QString& /*message*/) { } ///< Instead of a picture: a hint or an error.
     virtual void setPending(bool /*pending*/) { }            ///< Another picture is being computed.
-    virtual void fillPlace() {
-    } ///< Takes the size of its place, with the selected head alone; cards have their own size.
+    /// Takes the size of its place, with the selected head alone; cards have their own size.
+    /// \param name for assistive technology until there is a picture
+    virtual void fillPlace(const QString& /*name*/) { }
     virtual void markHead() { }    ///< Another head is selected; only of bodies that show all heads.
     virtual void markToken() { }   ///< Another token is selected.
     virtual void markClasses() { } ///< The user gave heads other classes.

@@ -130,8 +130,9 @@ public:
         m_panel->view()->setMatrix(nullptr);
     }
 
-    void fillPlace() override
+    void fillPlace(const QString& name) override
     {
+        m_panel->view()->setAccessibleName(name);
         m_fillsPlace = true;
         static_cast<QVBoxLayout*>(layout())->setStretchFactor(m_panel, 1);
     }

@@ -86,8 +86,9 @@ public:
         showContents();
     }
 
-    void fillPlace() override
+    void fillPlace(const QString& name) override
     {
+        m_chart->setAccessibleName(name);
         m_fillsPlace = true;
         m_chart->setMinimumHeight(0);
         m_chart->setMaximumHeight(QWIDGETSIZE_MAX);

@@ -44,7 +44,7 @@ std::vector<std::complex<double>> headEigenvalues(const ResultArray* array, Head
 
 EigenvaluePanel::EigenvaluePanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
-    , m_picture(new PicturePanel(workspace, Picture::Kind::Points, this))
+    , m_picture(new PicturePanel(workspace, Picture::Kind::Points, tr("Eigenvalues"), this))
     , m_score(new QLabel(this))
 {
     makeSecondary(m_score);

@@ -73,7 +73,7 @@ ResultSet kernelResults(const ModelConfig& config, const std::vector<double>& sc
 
 KernelPanel::KernelPanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
-    , m_picture(new PicturePanel(workspace, Picture::Kind::Lines, this))
+    , m_picture(new PicturePanel(workspace, Picture::Kind::Lines, tr("Mean score by offset"), this))
 {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);

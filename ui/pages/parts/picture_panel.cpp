@@ -11,14 +11,14 @@
 
 namespace headwise::ui {
 
-PicturePanel::PicturePanel(Workspace* workspace, Picture::Kind kind, QWidget* parent)
+PicturePanel::PicturePanel(Workspace* workspace, Picture::Kind kind, const QString& name, QWidget* parent)
     : Page(workspace, parent)
     , m_body(newPictureBody(kind, this))
 {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_body, 1);
-    m_body->fillPlace();
+    m_body->fillPlace(name);
     connect(m_body, &PictureBody::readOutChanged, this, &Page::readOutChanged);
     connect(m_body, &PictureBody::headChosen, workspace->selection(), &Selection::setHead);
     connect(m_body, &PictureBody::referenceChosen, workspace->selection(), &Selection::setReference);

@@ -14,7 +14,8 @@ class PicturePanel : public Page {
     Q_OBJECT
 
 public:
-    PicturePanel(Workspace* workspace, Picture::Kind kind, QWidget* parent = nullptr);
+    /// \param name for assistive technology until there is a picture
+    PicturePanel(Workspace* workspace, Picture::Kind kind, const QString& name, QWidget* parent = nullptr);
 
     /// Draws arrays of the open model's results at the selected head.
     void showPicture(const Picture& picture);

@@ -37,7 +37,7 @@ QString circuitTitle(CircuitKind kind)
 
 SpectrumPanel::SpectrumPanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
-    , m_picture(new PicturePanel(workspace, Picture::Kind::Lines, this))
+    , m_picture(new PicturePanel(workspace, Picture::Kind::Lines, tr("Singular values"), this))
     , m_measures(new QLabel(this))
 {
     makeSecondary(m_measures);

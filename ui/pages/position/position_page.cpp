@@ -104,9 +104,9 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     , m_explanation(new QLabel(this))
     , m_shown(new QComboBox(this))
     , m_mask(new QCheckBox(tr("Causal mask"), this))
-    , m_kernel(new PicturePanel(workspace, Picture::Kind::Lines, this))
-    , m_energies(new PicturePanel(workspace, Picture::Kind::Bars, this))
-    , m_map(new PicturePanel(workspace, Picture::Kind::Matrix, this))
+    , m_kernel(new PicturePanel(workspace, Picture::Kind::Lines, tr("Mean score by offset"), this))
+    , m_energies(new PicturePanel(workspace, Picture::Kind::Bars, tr("Energy by frequency"), this))
+    , m_map(new PicturePanel(workspace, Picture::Kind::Matrix, tr("Scores of positions"), this))
     , m_offsets(new OffsetTable(workspace, this))
 {
     makeSecondary(m_explanation);

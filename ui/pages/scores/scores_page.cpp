@@ -93,9 +93,9 @@ ScoresPage::ScoresPage(Workspace* workspace, QWidget* parent)
     , m_state(new QLabel(this))
     , m_layer0(new QPushButton(this))
     , m_body(new QWidget(this))
-    , m_prior(new PicturePanel(workspace, Picture::Kind::Lines, m_body))
-    , m_pairs(new PicturePanel(workspace, Picture::Kind::Lines, m_body))
-    , m_pattern(new PicturePanel(workspace, Picture::Kind::Lines, m_body))
+    , m_prior(new PicturePanel(workspace, Picture::Kind::Lines, tr("T^p"), m_body))
+    , m_pairs(new PicturePanel(workspace, Picture::Kind::Lines, tr("T^pp"), m_body))
+    , m_pattern(new PicturePanel(workspace, Picture::Kind::Lines, tr("Attention of positions"), m_body))
     , m_figure(new FigureRow({{chartOf(m_prior), tr("T^p")},
                               {chartOf(m_pairs), tr("T^pp")},
                               {chartOf(m_pattern), tr("softmax((T^pp + T^p)/√r)")}},

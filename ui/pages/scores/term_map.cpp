@@ -50,7 +50,7 @@ TermMap::TermMap(Workspace* workspace, QWidget* parent)
     , m_words(new QLineEdit(this))
     , m_term(new QComboBox(this))
     , m_note(new QLabel(this))
-    , m_picture(new PicturePanel(workspace, Picture::Kind::Matrix, this))
+    , m_picture(new PicturePanel(workspace, Picture::Kind::Matrix, tr("Term of every pair of tokens"), this))
 {
     createLayout();
     connect(m_words, &QLineEdit::returnPressed, this, &TermMap::refresh);
