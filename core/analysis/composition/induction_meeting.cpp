@@ -24,7 +24,7 @@ template <typename Scalar>
 double sameToken(const Writer<Scalar>& writer, const Reader<Scalar>& reader, const Matrix<Scalar>& written,
                  Eigen::Index tokens)
 {
-    const Matrix<double> w = written.template cast<double>();
+    const Matrix<double>& w = written.template cast<double>();
     const Matrix<Scalar> read = writer.V.transpose() * reader.SQ;
     const double trace = w.cwiseProduct(read.template cast<double>()).sum();
     const double squares = (w * reader.QSQ).cwiseProduct(writer.VSV * w).sum();
