@@ -39,6 +39,8 @@ void readNorms(ModelConfig& c, const json& config, ConfigReader& reader)
         key = "normalization";
     const bool isNull = config.contains(key) && !reader.isGiven(key);
     const std::string type = reader.text({key}, isNull ? "none" : "LN");
+    if (isNull)
+        reader.forget({key}); // the file says null
     reader.ignore(Names{"normalization_type", "normalization"});
     c.normHasParameters = type == "LN" || type == "RMS";
     if (type == "LN" || type == "LNPre")

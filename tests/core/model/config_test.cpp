@@ -71,6 +71,10 @@ private slots:
         QCOMPARE(assumed("parallel_attn_mlp"), std::string("false"));
         QCOMPARE(assumed("rotary_base"), std::string()); // of positions that the model does not have
         QCOMPARE(assumed("act_fn"), std::string());      // given
+        std::string withoutNorms(minimalTransformerLens);
+        withoutNorms.insert(1, R"("normalization_type": null, )");
+        write(withoutNorms);
+        QCOMPARE(assumed("normalization_type"), std::string()); // null is said
         write(R"({"model_type": "mistral"})");
         QCOMPARE(assumed("sliding_window"), std::string("4096"));
         QCOMPARE(assumed("rope_theta"), std::string("10000.0"));
