@@ -119,7 +119,9 @@ private:
 
     SeriesStyle styleOf(const ResultArray& array) const
     {
-        const bool isEnd = array.path.ends_with("_low") || array.path.ends_with("_high");
+        const bool isBeside = &array != m_data.arrays.front();
+        const bool isEnd = array.path.ends_with("_low") || array.path.ends_with("_high")
+            || (isBeside && (array.path.ends_with("_at_min_sigma") || array.path.ends_with("_at_max_sigma")));
         if (isEnd || array.path.find("null") != std::string::npos)
             return SeriesStyle::Dashed;
         return m_data.picture.kind == Picture::Kind::Bars ? SeriesStyle::Bars : SeriesStyle::Line;
