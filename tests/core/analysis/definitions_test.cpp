@@ -1,5 +1,6 @@
 #include "tests/core/analysis/definitions/pairs.h"
 #include "tests/core/analysis/definitions/positions.h"
+#include "tests/core/analysis/definitions/prompts.h"
 #include "tests/core/analysis/definitions/spectra.h"
 #include "tests/core/analysis/definitions/tokens.h"
 #include "tests/support/program.h"
@@ -39,10 +40,9 @@ private slots:
         toy.dModel = 15, toy.dVocab = 29;
         toy.unembedBias = false;
         const Defined learned(toy), rotary(test::llamaOptions());
-        // Attention on repeated tokens runs the model on random sequences; logit attribution ends in a forward pass.
-        std::set<std::string> analyses{"pattern_scores", "logit_attribution"};
-        for (const auto& group :
-             {spectraDefinitions, pairDefinitions, tokenDefinitions, positionDefinitions}) {
+        std::set<std::string> analyses;
+        for (const auto& group : {spectraDefinitions, pairDefinitions, tokenDefinitions, positionDefinitions,
+                                  promptDefinitions}) {
             for (const Definition& each : group) {
                 const auto owner = std::ranges::find_if(catalogue(), [&](const Analysis& analysis) {
                     return std::ranges::find(analysis.arrays, std::string(each.path), &ArraySpec::path)

@@ -2,6 +2,7 @@
 
 #include "tests/support/dense_algebra.h"
 #include "tests/support/every_input.h"
+#include "tests/support/reference_forward.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,6 +36,8 @@ inline double deviationOf(const RowVector<double>& x)
 
 /// A model, the dense matrices of its definitions, and what the program says of it in double.
 struct Defined {
+    QTemporaryDir folder;
+    std::filesystem::path path; ///< on disk, for the reference's forward passes
     Circuits circuits;
     ModelConfig config;
     AnalysisOptions options;
@@ -43,7 +46,8 @@ struct Defined {
     double eps = 0;
 
     explicit Defined(const test::ToyOptions& toy)
-        : circuits(test::toyCircuits(toy))
+        : path(std::filesystem::path(folder.path().toStdString()) / "toy")
+        , circuits(writtenCircuits(path, toy))
         , config(circuits.config())
         , options(test::everyInput(config, {{0, 0}, {1, 1}}))
     {
@@ -112,6 +116,11 @@ struct Defined {
             }
         }
         return all;
+    }
+    static Circuits writtenCircuits(const std::filesystem::path& path, const test::ToyOptions& toy)
+    {
+        test::writeToyModel(path, toy);
+        return test::circuitsOf(path);
     }
     /// Numbers of every earlier and later head; NaN elsewhere.
     template <typename Of>
