@@ -25,7 +25,7 @@ constexpr std::string_view infoFooter =
     "\n"
     "flops, a multiplication and an addition counted as two: per_token = 2 · (matrix weights but W_E)\n"
     "+ 4 · n_layers · n_ctx · n_heads · d_head, the last token of a full context; per_sequence = the sum over n_ctx\n"
-    "tokens under the causal mask.\n"
+    "tokens under the causal mask, or n_ctx · per_token where attention is bidirectional.\n"
     "\n"
     "parameters: total counts everything with vectors and W_pos; embedding = W_E + W_U (once if tied).\n"
     "A folder with config.json alone is enough for everything but --tensors, which reads every number of the\n"

@@ -294,8 +294,9 @@ Flops countFlops(const ModelConfig& c)
         + unembedding;
     const double tokens = c.nCtx;
     const double width = static_cast<double>(c.nHeads) * c.dHead;
+    const double pairs = c.bidirectional ? tokens * tokens : tokens * (tokens + 1) / 2;
     return {.perToken = 2 * matrices + 4 * layers * tokens * width,
-            .perSequence = 2 * tokens * matrices + 2 * layers * tokens * (tokens + 1) * width};
+            .perSequence = 2 * tokens * matrices + 4 * layers * pairs * width};
 }
 
 } // namespace headwise

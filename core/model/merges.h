@@ -74,7 +74,8 @@ Result<Merge> mergeOf(const ModelWeights& weights, MergePair pair, const Task& t
 struct Flops {
     /// Operations for the last token of a full context: 2 · (matrix weights but W_E) + 4 · layers · n_ctx · heads · d_head.
     double perToken = 0;
-    /// Operations for n_ctx tokens under the causal mask: 2 · n_ctx · (…) + 2 · layers · n_ctx · (n_ctx + 1) · heads · d_head.
+    /// Operations for n_ctx tokens: 2 · n_ctx · (…) + 4 · layers · pairs · heads · d_head; pairs of a query and a key that it sees,
+    /// n_ctx · (n_ctx + 1)/2 under the causal mask and n_ctx² without one.
     double perSequence = 0;
 };
 

@@ -159,6 +159,9 @@ private slots:
         }
         QCOMPARE(countFlops(c).perToken, last);
         QCOMPARE(countFlops(c).perSequence, sum);
+        c.bidirectional = true; // every token attends to all
+        QCOMPARE(countFlops(c).perToken, last);
+        QCOMPARE(countFlops(c).perSequence, c.nCtx * last);
     }
 };
 
