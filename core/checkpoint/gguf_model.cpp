@@ -147,6 +147,7 @@ private:
         return number != m_config.end() && number->is_number_integer() ? number->get<std::int64_t>() : 0;
     }
     Result<Done> readKeys();
+    void readDirection();
     Result<Done> refuseOthers() const;
     std::vector<FunctionKey> functionKeys() const;
     Result<Done> refuseFunctionKeys() const;
@@ -180,6 +181,15 @@ Result<Done> Converter::readKeys()
                          "File '" + m_file + "' says nothing about '" + std::string(needed)
                              + "' in its metadata; convert the model again with a current llama.cpp."};
     return Done{};
+}
+
+/// Without a causal mask the function is that of `attention_dir`, a key of config.json that every family understands.
+void Converter::readDirection()
+{
+    const GgufValue* causal = find("llama.attention.causal");
+    const std::optional<json> number = causal ? numberOf(*causal) : std::nullopt;
+    if (number && number->get<double>() == 0)
+        m_config["attention_dir"] = "bidirectional";
 }
 
 Result<Done> Converter::refuseOthers() const
@@ -237,6 +247,7 @@ Result<Done> Converter::refuseFunctionKeys() const
         const double found = number ? number->get<double>() : std::nan("");
         const bool isNeutral = std::abs(found - row.neutral) <= 1e-5 * std::abs(row.neutral)
             || (row.zeroIsNone && found == 0)
+            || (row.key == "attention.causal" && found == 0) // of readDirection
             || (row.key == "attention.sliding_window" && count("max_position_embeddings") > 0
                 && found >= static_cast<double>(count("max_position_embeddings")));
         if (!isNeutral)
@@ -320,6 +331,7 @@ Result<GgufModel> Converter::convert()
         return others.error();
     if (const Result<Done> keys = refuseFunctionKeys(); !keys)
         return keys.error();
+    readDirection();
     addVocabulary();
     m_config["model_type"] = "llama";
     m_config["hidden_act"] = "silu";

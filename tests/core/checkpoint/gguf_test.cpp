@@ -268,7 +268,7 @@ private slots:
         row("logit_scale", 0.0625, 1);
         row("embedding_scale", 12, 1);
         row("residual_scale", 0.5, 0);
-        row("attention.causal", 0, 1);
+        row("attention.causal", 2, 1);
     }
     void refusesKeysThatChangeTheFunctionUnlessTheySayWhatIsDoneAnyway()
     {
@@ -281,6 +281,29 @@ private slots:
         const auto same = small({realKey(name, neutral)});
         QVERIFY(test::isOk(same));
         QVERIFY(same->warnings.empty());
+    }
+
+    void attentionThatIsNotCausalIsBidirectional()
+    {
+        const QTemporaryDir folder;
+        const auto path = fs::path(folder.path().toStdString()) / "m.gguf";
+        const auto isBidirectional = [&](const std::vector<std::string>& more,
+                                         const std::map<std::string, std::string>& said = {}) {
+            std::vector<std::string> keys = smallKeys();
+            keys.insert(keys.end(), more.begin(), more.end());
+            std::ofstream(path, std::ios::binary) << gguf(keys, {}, 0);
+            const auto description = readModelConfig({path, std::nullopt, said});
+            if (!description)
+                qFatal("%s", test::printed(description.error()).constData());
+            return description->config.bidirectional;
+        };
+        const auto causal = [](char value) { // as llama.cpp writes it, a Boolean
+            return std::vector<std::string>{text("llama.attention.causal") + littleEndian(7, 4) + value};
+        };
+        QVERIFY(isBidirectional(causal(0)));
+        QVERIFY(!isBidirectional(causal(1)));
+        QVERIFY(!isBidirectional({}));
+        QVERIFY(!isBidirectional(causal(0), {{"attention_dir", "causal"}}));
     }
 
     void aScalingThatIsNoneHasNoFactor()
@@ -301,16 +324,20 @@ private slots:
     }
 
 private:
-    /// Two heads of four dimensions, and `more`.
+    /// Two heads of four dimensions.
+    static std::vector<std::string> smallKeys()
+    {
+        return {textKey("general.architecture", "llama"),
+                numberKey("llama.block_count", 1),
+                numberKey("llama.embedding_length", 8),
+                numberKey("llama.feed_forward_length", 16),
+                numberKey("llama.context_length", 64),
+                numberKey("llama.attention.head_count", 2),
+                realKey("llama.attention.layer_norm_rms_epsilon", 1e-5)};
+    }
     static Result<GgufModel> small(const std::vector<std::string>& more)
     {
-        std::vector<std::string> keys{textKey("general.architecture", "llama"),
-                                      numberKey("llama.block_count", 1),
-                                      numberKey("llama.embedding_length", 8),
-                                      numberKey("llama.feed_forward_length", 16),
-                                      numberKey("llama.context_length", 64),
-                                      numberKey("llama.attention.head_count", 2),
-                                      realKey("llama.attention.layer_norm_rms_epsilon", 1e-5)};
+        std::vector<std::string> keys = smallKeys();
         keys.insert(keys.end(), more.begin(), more.end());
         const auto header = readGgufHeader(bytes(gguf(keys, {}, 0)), "m.gguf");
         return header ? huggingFaceModel(*header, "m.gguf") : Result<GgufModel>(header.error());
