@@ -184,6 +184,9 @@ Result<ConfigText> configOfWeights(const ModelSource& source, const fs::path& fo
     const Result<WeightMap> weights = WeightMap::open(source.path);
     if (!weights && weights.error().code == ErrorCode::Unsupported)
         return weights.error(); // an adapter or quantised weights: no config would help
+    if (weights)
+        if (const Result<Done> named = checkNames(*weights, source.path.string()); !named)
+            return named.error();
     const InferredConfig inferred = weights ? inferConfig(*weights) : InferredConfig{};
     const std::string recognised = weights && inferred.text.empty() ? recognisedNames(*weights) : "";
     if (source.overrides.empty() && inferred.text.empty())
@@ -316,7 +319,7 @@ MissingConfig missingConfig(const ModelSource& source)
         return {};
     const Result<WeightMap> weights = WeightMap::open(source.path);
     const Result<OwnConfig> own = ownConfig(source.path);
-    if (!weights || !own || !own->text.empty())
+    if (!weights || !own || !own->text.empty() || !checkNames(*weights, {}))
         return {};
     return {true, inferConfig(*weights).unknown};
 }
@@ -352,6 +355,8 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
     Result<WeightMap> file = WeightMap::open(source.path);
     if (!file)
         return file.error();
+    if (const Result<Done> named = checkNames(*file, source.path.string()); !named)
+        return named.error();
     settleDirection(understood, *file);
     warnOfAssumed(understood, source.path.string());
     const ModelConfig& config = understood.description.config;

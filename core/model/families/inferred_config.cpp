@@ -237,6 +237,17 @@ InferredConfig inferConfig(const WeightMap& file)
     return inferred;
 }
 
+Result<Done> checkNames(const WeightMap& file, const std::string& path)
+{
+    const std::string name = "embed.embed.W_E";
+    if (!isStored(file, name))
+        return Done{};
+    return Error{
+        ErrorCode::Unsupported,
+        "'" + path + "' holds '" + name
+            + "', the names of a TransformerLens HookedEncoder (BERT), which this version does not read; open the Hugging Face model that it was converted from."};
+}
+
 std::string recognisedNames(const WeightMap& file)
 {
     for (const Naming& naming : namings)

@@ -17,6 +17,11 @@ struct InferredConfig {
 /// are those of several families.
 InferredConfig inferConfig(const WeightMap& file);
 
+/// Refuses the state dict of a TransformerLens HookedEncoder (BERT), with or without a config: versions disagree on whether its square
+/// mlm_head.W is stored transposed, and neither names nor shapes tell.
+/// Errors: Unsupported.
+Result<Done> checkNames(const WeightMap& file, const std::string& path);
+
 /// Says in half a sentence which names a file's tensors have, and which tensors of their kind are missing.
 std::string recognisedNames(const WeightMap& file);
 

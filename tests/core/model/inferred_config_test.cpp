@@ -231,6 +231,28 @@ private slots:
         QVERIFY(test::failsWith(open(strange), ErrorCode::NotFound, "'first.of.all' [2, 3]"));
     }
 
+    /// Names of HookedEncoder, beside a config and without one.
+    void theNamesOfAnEncoderAreRefused()
+    {
+        test::ToyOptions options;
+        options.bidirectional = true;
+        const auto folder = test::writeToyModel(root() / "with", options).folder;
+        QVERIFY(test::isOk(open(folder)));
+        auto tensors = test::readStoredTensors(folder);
+        for (const auto& [from, to] : {std::pair("embed.W_E", "embed.embed.W_E"),
+                                       std::pair("pos_embed.W_pos", "embed.pos_embed.W_pos")}) {
+            tensors[to] = tensors.at(from);
+            tensors.erase(from);
+        }
+        test::writeSafetensors(folder / "model.safetensors", tensors, false);
+        const auto bare = withoutConfig(folder);
+        for (const auto& path : {folder, bare})
+            QVERIFY(
+                test::failsWith(open(path), ErrorCode::Unsupported, "TransformerLens HookedEncoder (BERT)"));
+        QVERIFY(test::failsWith(open(bare, {{"act_fn", "gelu"}}), ErrorCode::Unsupported, "HookedEncoder"));
+        QVERIFY(!missingConfig({bare, {}, {}}).isMissing);
+    }
+
     void positionsThatNoTensorTellsAreAskedFor()
     {
         test::ToyOptions options;
