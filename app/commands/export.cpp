@@ -20,7 +20,8 @@ namespace headwise::app {
 namespace {
 
 struct ExportOptions {
-    std::string session, view, head, file;
+    std::string session, view, head;
+    std::vector<std::string> files;
     std::string size = "120x80mm";
     std::string preset;
     FigureSettings figure;
@@ -76,10 +77,11 @@ Result<int> listViews(const ExportOptions& options, const Task& task)
     return 0;
 }
 
-/// Returns the figure's settings. A preset supplies the size and font size that no option sets. Errors: InvalidArgument.
-Result<FigureSettings> settingsOf(const ExportOptions& options, const CLI::App& command)
+/// Returns the settings of a file. A preset supplies the size and font size that no option sets. Errors: InvalidArgument.
+Result<FigureSettings> settingsOf(const ExportOptions& options, const CLI::App& command,
+                                  const std::string& file)
 {
-    const Result<FigureFormat> format = figureFormatOf(options.file);
+    const Result<FigureFormat> format = figureFormatOf(file);
     if (!format)
         return format.error();
     FigureSettings figure = options.figure;
@@ -115,36 +117,58 @@ std::string commentOf(const View& view)
     return comment;
 }
 
-Result<Done> writeView(const Session& session, const View& view, const std::string& file,
-                       const FigureSettings& figure)
+Result<Done> writeNumbers(const PictureNumbers& numbers, const View& view, const FigureFile& data)
 {
-    if (const Result<Done> writable = canReplaceFile(file); !writable)
-        return writable;
-    if (!isData(figure.format))
-        return exportFigure(session, view, file, figure);
+    const FigureFormat format = data.settings.format;
+    if (format == FigureFormat::Npy)
+        return replaceFile(data.path, npyBytes(numbers.shape, numbers.values));
+    if (format == FigureFormat::Latex)
+        return replaceFile(data.path, latexText(numbers.table, commentOf(view)));
+    if (format == FigureFormat::Markdown)
+        return replaceFile(data.path, markdownText(numbers.table));
+    return replaceFile(
+        data.path,
+        delimitedText(numbers.table, format == FigureFormat::Csv ? Delimiter::Comma : Delimiter::Tab));
+}
+
+/// Writes the figures, then the numbers. Nothing is written where one of the files cannot be.
+Result<Done> writeView(const Session& session, const View& view, const std::vector<FigureFile>& files)
+{
+    std::vector<FigureFile> figures, data;
+    for (const FigureFile& file : files) {
+        if (const Result<Done> writable = canReplaceFile(file.path); !writable)
+            return writable;
+        (isData(file.settings.format) ? data : figures).push_back(file);
+    }
+    if (!figures.empty())
+        if (const Result<Done> drawn = exportFigures(session, view, figures); !drawn)
+            return drawn;
+    if (data.empty())
+        return Done{};
     const Result<PictureNumbers> numbers = numbersOf(session, view.picture, view.head);
     if (!numbers)
         return numbers.error();
-    if (figure.format == FigureFormat::Npy)
-        return replaceFile(file, npyBytes(numbers->shape, numbers->values));
-    if (figure.format == FigureFormat::Latex)
-        return replaceFile(file, latexText(numbers->table, commentOf(view)));
-    if (figure.format == FigureFormat::Markdown)
-        return replaceFile(file, markdownText(numbers->table));
-    return replaceFile(file,
-                       delimitedText(numbers->table,
-                                     figure.format == FigureFormat::Csv ? Delimiter::Comma : Delimiter::Tab));
+    for (const FigureFile& file : data)
+        if (const Result<Done> written = writeNumbers(*numbers, view, file); !written)
+            return written;
+    return Done{};
 }
 
 Result<int> exportView(const ExportOptions& options, const CLI::App& command, const Task& task)
 {
     if (options.list)
         return listViews(options, task);
-    if (options.session.empty() || options.view.empty() || options.file.empty())
+    const bool isNamed = !options.files.empty()
+        && std::ranges::none_of(options.files, [](const std::string& file) { return file.empty(); });
+    if (options.session.empty() || options.view.empty() || !isNamed)
         return invalid("export needs SESSION, --view NAME and -o FILE; export --list names the views.");
-    const Result<FigureSettings> figure = settingsOf(options, command);
-    if (!figure)
-        return figure.error();
+    std::vector<FigureFile> files;
+    for (const std::string& file : options.files) {
+        const Result<FigureSettings> settings = settingsOf(options, command, file);
+        if (!settings)
+            return settings.error();
+        files.push_back({file, *settings});
+    }
     std::optional<HeadId> head;
     if (!options.head.empty() && !(head = parseHeadId(options.head)))
         return invalid("'" + options.head + "' is not a head like 5.1 or L5H1.");
@@ -154,7 +178,7 @@ Result<int> exportView(const ExportOptions& options, const CLI::App& command, co
     const Result<View> view = viewOf(*session, options.view, head);
     if (!view)
         return view.error();
-    if (const Result<Done> written = writeView(*session, *view, options.file, *figure); !written)
+    if (const Result<Done> written = writeView(*session, *view, files); !written)
         return written.error();
     return 0;
 }
@@ -196,9 +220,12 @@ void addExportCommand(CLI::App& root, CommandContext& context)
     command->add_option("--view", options->view, "The view to export; --list names them")->type_name("NAME");
     command->add_option("--head", options->head, "The head of views that show one")->type_name("L.H");
     command
-        ->add_option("-o,--output", options->file,
-                     "FILE.png, .svg, .pdf; the numbers: .csv, .tsv, .npy, .tex, .md")
-        ->type_name("FILE");
+        ->add_option(
+            "-o,--output", options->files,
+            "FILE.png, .svg, .pdf; the numbers: .csv, .tsv, .npy, .tex, .md; once for each file to write")
+        ->type_name("FILE")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
     command->add_option("--size", options->size, "Size of a figure: WIDTHxHEIGHTmm")->capture_default_str();
     command->add_option("--dpi", options->figure.dpi, "Resolution of a PNG in dots per inch")
         ->capture_default_str();

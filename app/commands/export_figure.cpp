@@ -28,8 +28,7 @@ ui::PictureContext contextOf(const Session& session, std::optional<HeadId> head)
             .tokenText = [&session](int id) { return text(tokenText(session, id)); }};
 }
 
-Result<Done> write(const Session& session, const View& view, const std::filesystem::path& file,
-                   const FigureSettings& settings)
+Result<Done> write(const Session& session, const View& view, std::span<const FigureFile> files)
 {
     const std::unique_ptr<ui::PictureBody> body(ui::newPictureBody(view.picture.kind, nullptr));
     const ui::PictureContext context = contextOf(session, view.head);
@@ -47,7 +46,11 @@ Result<Done> write(const Session& session, const View& view, const std::filesyst
         provenance.append({text(key), text(value)});
     figure->setFigureTitle(text(view.picture.title + " (" + view.subtitle + ")"));
     figure->setProvenance(provenance);
-    return ui::exportFigure(*figure, text(file.string()), settings);
+    for (const FigureFile& file : files)
+        if (const Result<Done> written = ui::exportFigure(*figure, text(file.path.string()), file.settings);
+            !written)
+            return written;
+    return Done{};
 }
 
 /// Sends Qt's messages to the log, because errors must be one line on stderr.
@@ -59,8 +62,7 @@ void logQtMessage(QtMsgType type, const QMessageLogContext&, const QString& mess
 
 } // namespace
 
-Result<Done> exportFigure(const Session& session, const View& view, const std::filesystem::path& file,
-                          const FigureSettings& settings)
+Result<Done> exportFigures(const Session& session, const View& view, std::span<const FigureFile> files)
 {
     if (view.dimensions < 1 || view.dimensions > 2)
         return Error{
@@ -74,7 +76,7 @@ Result<Done> exportFigure(const Session& session, const View& view, const std::f
     int count = 1;
     QApplication application(count, arguments);
     ui::applyTheme(application, ui::ThemeMode::Light);
-    return write(session, view, file, settings);
+    return write(session, view, files);
 }
 
 } // namespace headwise::app

@@ -4,12 +4,19 @@
 #include "core/session/views.h"
 
 #include <filesystem>
+#include <span>
 
 namespace headwise::app {
 
-/// Draws the view into the file, in the format of the settings, without a display, as the window would. The only command that needs Qt.
+/// A file to write, and its format and look.
+struct FigureFile {
+    std::filesystem::path path;
+    FigureSettings settings;
+};
+
+/// Draws the view into each file without a display, as the window would. The only command that needs Qt.
+/// \param files at least one; an error leaves those after it unwritten
 /// Errors: InvalidArgument for a view with more dimensions than a picture has; NotFound where the head was not computed; Io.
-Result<Done> exportFigure(const Session& session, const View& view, const std::filesystem::path& file,
-                          const FigureSettings& settings);
+Result<Done> exportFigures(const Session& session, const View& view, std::span<const FigureFile> files);
 
 } // namespace headwise::app

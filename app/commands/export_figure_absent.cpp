@@ -3,11 +3,11 @@
 namespace headwise::app {
 
 /// In place of export_figure.cpp where the window is not built.
-Result<Done> exportFigure(const Session& /*session*/, const View& /*view*/, const std::filesystem::path& file,
-                          const FigureSettings& /*settings*/)
+Result<Done> exportFigures(const Session& /*session*/, const View& /*view*/,
+                           std::span<const FigureFile> files)
 {
     return Error{ErrorCode::InvalidArgument,
-                 "This headwise draws no figures like '" + file.string()
+                 "This headwise draws no figures like '" + files.front().path.string()
                      + "', being built without the window; it writes .csv, .tsv and .npy."};
 }
 

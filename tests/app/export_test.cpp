@@ -97,8 +97,14 @@ private:
     QString path(const QString& name) const { return m_folder.filePath(name); }
     CommandRun exported(const QString& view, const QString& file, const QStringList& more = {}) const
     {
-        return runHeadwise(QStringList{"export", path("s.h5"), "--view", view, "-o", path(file)} + more,
-                           m_folder.path());
+        return exported(view, QStringList{file}, more);
+    }
+    CommandRun exported(const QString& view, const QStringList& files, const QStringList& more = {}) const
+    {
+        QStringList arguments{"export", path("s.h5"), "--view", view};
+        for (const QString& file : files)
+            arguments << "-o" << path(file);
+        return runHeadwise(arguments + more, m_folder.path());
     }
     static void allViews()
     {
@@ -129,9 +135,9 @@ private slots:
         QVERIFY(isOk(found));
         const Result<PictureNumbers> data = numbersOf(m_session, found->picture, head);
         QVERIFY(isOk(data));
+        const CommandRun run = exported(view, QStringList{"t.csv", "t.tsv", "t.npy"}, headOption(ofHead));
+        QVERIFY2(run.exitCode == 0, run.err.constData());
         for (const QString ending : {"csv", "tsv"}) {
-            const CommandRun run = exported(view, "t." + ending, headOption(ofHead));
-            QVERIFY2(run.exitCode == 0, run.err.constData());
             const Result<Table> table = parseDelimited(contents(path("t." + ending)).toStdString(),
                                                        ending == "csv" ? Delimiter::Comma : Delimiter::Tab);
             QVERIFY(isOk(table));
@@ -146,7 +152,6 @@ private slots:
                 QVERIFY2(isSame(static_cast<float>(cells[i]), static_cast<float>(expected[i])),
                          qPrintable(ending));
         }
-        QCOMPARE(exported(view, "t.npy", headOption(ofHead)).exitCode, 0);
         QVERIFY(contents(path("t.npy")).toStdString() == npyBytes(data->shape, data->values));
     }
 
@@ -156,7 +161,7 @@ private slots:
         QFETCH(const QString, view);
         QFETCH(const bool, ofHead);
         const QStringList options = headOption(ofHead) + QStringList{"--size", "100x50mm", "--dpi", "200"};
-        const CommandRun run = exported(view, "p.png", options);
+        const CommandRun run = exported(view, QStringList{"p.png", "p.svg", "p.pdf"}, options);
         if (!HEADWISE_GUI) {
             QVERIFY(run.exitCode == 2 && run.err.contains("without the window"));
             return;
@@ -169,12 +174,37 @@ private slots:
         const qsizetype physical = png.indexOf("pHYs") + 4;
         QVERIFY(physical > 4 && std::abs(double(bigEndian(png, physical)) - 200 / 0.0254) <= 1); // per metre
 
-        QCOMPARE(exported(view, "p.svg", options).exitCode, 0);
         const QByteArray svg = contents(path("p.svg"));
         QVERIFY(svg.contains("<svg") && svg.contains("viewBox=\"0 0 ") && svg.trimmed().endsWith("</svg>"));
-        QCOMPARE(exported(view, "p.pdf", options).exitCode, 0);
         const QByteArray pdf = contents(path("p.pdf"));
         QVERIFY(pdf.startsWith("%PDF-") && pdf.trimmed().endsWith("%%EOF"));
+    }
+
+    void severalFilesAreWhatTheyAreOneByOne()
+    {
+        QStringList files{"copying.csv", "copying.md"};
+        if (HEADWISE_GUI)
+            files << "copying.png"
+                  << "copying.svg";
+        QCOMPARE(exported("copying", files).exitCode, 0);
+        for (const QString& file : files) {
+            const QByteArray together = contents(path(file));
+            QCOMPARE(exported("copying", file).exitCode, 0);
+            QVERIFY2(!together.isEmpty() && together == contents(path(file)), qPrintable(file));
+        }
+    }
+
+    /// Neither a wrong ending nor a missing folder leaves the files before it behind.
+    void oneFileThatCannotBeWrittenKeepsTheOthersAway()
+    {
+        for (const auto& [file, code] : {std::pair("away.bmp", 2), std::pair("nowhere/away.csv", 4)}) {
+            const CommandRun run = exported("copying", QStringList{"away.csv", file});
+            QCOMPARE(run.exitCode, code);
+            QVERIFY2(run.err.contains(file) && run.err.count('\n') == 1, run.err.constData());
+            QVERIFY(!QFile::exists(path("away.csv")));
+        }
+        QCOMPARE(exported("copying", QStringList{"away.csv", "here.csv"}).exitCode, 0);
+        QVERIFY(QFile::exists(path("away.csv")));
     }
 
     void theViewsAreListedWithWhatTheyNeed()
