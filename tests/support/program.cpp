@@ -51,6 +51,11 @@ QStringList withFunctionsOfPart(const QMetaObject& test, QStringList arguments)
     const QStringList part = arguments.value(at + 1).split(u'/');
     const int which = part.value(0).toInt(), parts = part.value(1).toInt();
     arguments.remove(at, std::min<qsizetype>(2, arguments.size() - at));
+    QString row;
+    if (arguments.value(at) == QLatin1String("--row")) {
+        row = u':' + arguments.value(at + 1);
+        arguments.remove(at, std::min<qsizetype>(2, arguments.size() - at));
+    }
     const qsizetype others = arguments.size();
     const std::set<QByteArray> around{"initTestCase", "init", "cleanup", "cleanupTestCase"};
     int functions = 0;
@@ -60,7 +65,7 @@ QStringList withFunctionsOfPart(const QMetaObject& test, QStringList arguments)
         const bool isFunction = method.methodType() == QMetaMethod::Slot
             && method.access() == QMetaMethod::Private && !name.endsWith("_data") && !around.contains(name);
         if (isFunction && parts > 0 && functions++ % parts == which - 1)
-            arguments << QString::fromLatin1(name);
+            arguments << QString::fromLatin1(name) + row;
     }
     if (arguments.size() == others) // otherwise it would run all of them
         qFatal("%s: no function is in that part", test.className());

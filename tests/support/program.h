@@ -33,7 +33,8 @@ inline constexpr int patience = 60000;
 char** programArguments();
 
 /// Replaces "--part 2/3" in `arguments` by the names of every third function of `test`, from the second on. The parts of
-/// a test run as processes of their own, side by side, so that none takes long.
+/// a test run as processes of their own, side by side, so that none takes long. "--row demo" behind it keeps one row of data of
+/// each, which all of them must have.
 QStringList withFunctionsOfPart(const QMetaObject& test, QStringList arguments);
 
 /// Runs every function of a test class under an application object, as QTEST_MAIN does.
