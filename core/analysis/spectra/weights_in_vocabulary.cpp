@@ -2,10 +2,10 @@
 #include "core/analysis/selected_heads.h"
 #include "core/analysis/spectra/gram_inverse.h"
 #include "core/analysis/spectra/random_list.h"
+#include "core/analysis/spectra/vocabulary_parts.h"
 #include "core/base/parallel.h"
 #include "core/circuits/mlp_tokens.h"
 #include "core/circuits/singular_directions.h"
-#include "core/results/picture_of.h"
 
 #include <algorithm>
 #include <array>
@@ -17,87 +17,11 @@ namespace headwise {
 
 namespace {
 
-constexpr int listedColumns = 5;    // of each matrix, the longest
-constexpr int comparedColumns = 16; // of W_V with W_O, the longest
 constexpr int comparedTokens = 100;
-constexpr const char* weightsInVocabularyFolder = "analyses/weights_in_vocabulary/";
 constexpr const char* weightsInVocabularyGauge = "basis-dependent (gauge)";
 
 const DirectionSide& readingSide = directionSides[0]; // E
 const DirectionSide& writingSide = directionSides[1]; // W_U
-
-/// One matrix whose columns (rows, if it writes) are analysed one by one.
-struct WeightsInVocabularyPart {
-    const char* name;
-    const char* formula;
-    bool writes;
-    /// Whether to list the tokens that add up to the column (by the pseudoinverse) instead of its products with tokens.
-    bool isInverse;
-    bool isOfMlp = false;
-    bool isGate = false;
-};
-constexpr std::array<WeightsInVocabularyPart, 8> headParts{
-    {{"W_V", "E W_V, column by column", false, false},
-     {"W_O", "W_O W_U, row by row", true, false},
-     {"W_Q", "E W_Q, column by column", false, false},
-     {"W_K", "E W_K, column by column", false, false},
-     {"W_V_pinv", "(Eᵀ)⁺ W_V, column by column", false, true},
-     {"W_O_pinv", "W_O (W_Uᵀ)⁺, row by row", true, true},
-     {"W_Q_pinv", "(Eᵀ)⁺ W_Q, column by column", false, true},
-     {"W_K_pinv", "(Eᵀ)⁺ W_K, column by column", false, true}}};
-constexpr std::array<WeightsInVocabularyPart, 6> mlpParts{
-    {{"W_in", "E W_in, column by column", false, false, true},
-     {"W_out", "W_out W_U, row by row", true, false, true},
-     {"W_gate", "E W_gate, column by column", false, false, true, true},
-     {"W_in_pinv", "(Eᵀ)⁺ W_in, column by column", false, true, true},
-     {"W_out_pinv", "W_out (W_Uᵀ)⁺, row by row", true, true, true},
-     {"W_gate_pinv", "(Eᵀ)⁺ W_gate, column by column", false, true, true, true}}};
-constexpr std::size_t mlpMatrices = mlpParts.size() / 2;
-
-/// \param length of the lists, "100 "; empty: any \param which rows: "l = k"
-std::string overlapFormula(const std::string& length, const char* which)
-{
-    return "Jaccard index of the " + length + "largest entries of E W_V[:, k] and of W_O[l, :] W_U, the "
-        + std::to_string(comparedColumns) + " longest columns of W_V; mean over " + which;
-}
-
-std::vector<ArraySpec> weightsInVocabularyArrays()
-{
-    const std::string folder = weightsInVocabularyFolder;
-    std::vector<ArraySpec> all{{folder + "overlap", headAxes(),
-                                "Tokens shared by W_V's columns and W_O's rows", overlapFormula("", "l = k")},
-                               {folder + "overlap_null", headAxes(),
-                                "Tokens shared by W_V's columns and other rows of W_O",
-                                overlapFormula("", "l ≠ k")}};
-    for (ArraySpec& spec : all)
-        spec.range = {0.0, 1.0};
-    const auto add = [&](const WeightsInVocabularyPart& part, const std::vector<ArrayAxis>& axes) {
-        const std::size_t first = all.size();
-        const std::string name = part.name;
-        std::vector<ArrayAxis> listAxes = axes;
-        listAxes.emplace_back(Axis::Rank);
-        addEndSpecs(all,
-                    {folder + name, listAxes, "Tokens of " + name,
-                     std::string(part.formula) + ", the " + std::to_string(listedColumns)
-                         + " longest, by falling length"});
-        all.push_back(
-            {folder + name + "_null", listAxes,
-             "Tokens of a random direction of the length of " + name + ", score",
-             "mean over 32 random directions as long as the listed column (row) of their largest token scores"});
-        all.push_back({.path = folder + name + "_column",
-                       .axes = axes,
-                       .title = "Which of " + name,
-                       .definition = "index of the listed column (row, of what writes) of " + name,
-                       .type = NumberType::Whole});
-        for (ArraySpec& spec : std::span(all).subspan(first))
-            spec.condition = part.isGate ? "gated MLPs" : part.isOfMlp ? "MLPs without experts" : "";
-    };
-    for (const WeightsInVocabularyPart& part : headParts)
-        add(part, headAxes({Axis::Column}));
-    for (const WeightsInVocabularyPart& part : mlpParts)
-        add(part, {Axis::Layer, Axis::Neuron});
-    return all;
-}
 
 /// Indices of the longest columns, ties to the lower index.
 std::vector<int> longest(const Matrix<double>& columns, int count)
@@ -442,55 +366,6 @@ AnalysisCost weightsInVocabularyCost(const ModelConfig& config, const AnalysisOp
     return {heads * 10 * perList + mlps * perList + random + 2 * 12 * d * d * d,
             lists * (2 * 12 + 8) + 2 * 8 * columns * config.dVocab + 6 * 8 * d * d
                 + mlp0TokensBytes(config, options.embedding, options.precision)};
-}
-
-std::vector<Picture> weightsInVocabularyPictures()
-{
-    const char* note =
-        "A column a row. The basis inside a head is arbitrary (gauge): singular directions are not.";
-    const char* neurons = "A neuron a row, its tokens by rank; the longest of the layer first.";
-    const char* inverse = "By the pseudoinverse: the smallest weights of tokens that add up to it.";
-    const auto table = [](const char* title, const std::string& part, const char* words) {
-        const std::string start = weightsInVocabularyFolder + part;
-        return Picture{.kind = Picture::Kind::Table,
-                       .title = title,
-                       .arrays = {start + "_column", start + "_ids", start + "_values"},
-                       .note = words};
-    };
-    const auto byRank = [](const WeightsInVocabularyPart& part) {
-        const std::string matrix(
-            std::string_view(part.name).substr(0, std::string_view(part.name).find("_pinv")));
-        const std::string start = weightsInVocabularyFolder + std::string(part.name);
-        const std::string what = part.isInverse ? "What " + matrix + " is made of" : "Tokens of " + matrix;
-        return Picture{.kind = Picture::Kind::Lines,
-                       .title = what + " by rank, and of random directions as long",
-                       .arrays = {start + "_values", start + "_null"},
-                       .note = {}};
-    };
-    std::vector<Picture> pictures{
-        table("What columns of W_V read", "W_V", note),
-        table("What rows of W_O write", "W_O", note),
-        table("What columns of W_Q read", "W_Q", note),
-        table("What columns of W_K read", "W_K", note),
-        table("What neurons read", "W_in", neurons),
-        table("What the gates of neurons read", "W_gate", neurons),
-        table("What neurons write", "W_out", neurons),
-        table("What columns of W_V are made of", "W_V_pinv", inverse),
-        table("What rows of W_O are made of", "W_O_pinv", inverse),
-        table("What columns of W_Q are made of", "W_Q_pinv", inverse),
-        table("What columns of W_K are made of", "W_K_pinv", inverse),
-        table("What neurons' inputs are made of", "W_in_pinv", inverse),
-        table("What the gates of neurons are made of", "W_gate_pinv", inverse),
-        table("What neurons' outputs are made of", "W_out_pinv", inverse),
-    };
-    pictures.reserve(pictures.size() + headParts.size() + mlpParts.size() + 1);
-    for (const WeightsInVocabularyPart& part : headParts)
-        pictures.push_back(byRank(part));
-    for (const WeightsInVocabularyPart& part : mlpParts)
-        pictures.push_back(byRank(part));
-    pictures.push_back(pictureOf(weightsInVocabularyFolder, Picture::Kind::HeadGrid,
-                                 "Tokens shared by W_V and W_O", {"overlap", "overlap_null"}, note));
-    return pictures;
 }
 
 } // namespace
