@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/checkpoint/tensor_picture.h"
 #include "core/checkpoint/tensor_statistics.h"
 #include "ui/pages/parts/page.h"
 
@@ -18,9 +17,8 @@ class QSortFilterProxyModel;
 
 namespace headwise::ui {
 
-class HeatmapPanel;
-class LineChart;
 class TableFigure;
+class TensorDetail;
 class TensorTableModel;
 
 /// Every tensor of the checkpoint as stored: a table with statistics, and histogram and picture of the selected one.
@@ -49,14 +47,8 @@ private:
         std::mutex mutex;
         std::vector<std::pair<int, std::optional<TensorStatistics>>> fresh;
     };
-    /// Statistics and picture of one tensor, as shown.
-    struct Detail {
-        std::optional<TensorStatistics> statistics;
-        TensorPicture picture;
-    };
 
     QWidget* createTable();
-    QWidget* createDetail();
     void connectSignals();
     void recompute() override;
     void forgetFile();
@@ -68,13 +60,6 @@ private:
     int currentTensor() const; ///< Index in the file; −1: none.
     void select(const QString& name);
     void showTensor();
-    void readTensor(int tensor);
-    void showDetail(int tensor, const Detail& detail);
-    void showHistogram(const std::optional<TensorStatistics>& statistics);
-    void showPicture(const TensorPicture& picture);
-    void clearDetail(const QString& message);
-    void chooseNpy();
-    QString readOut(int row, int column, float value) const;
     QString tensorName(int tensor) const;
     Provenance storedProvenance() const;
 
@@ -87,15 +72,10 @@ private:
     QPushButton* m_read;
     TableFigure* m_table;
     QSortFilterProxyModel* m_sorted = nullptr; // proxy of the table
-    QLabel* m_name;
-    QLabel* m_numbers;
     QLabel* m_state;
-    QPushButton* m_save;
-    LineChart* m_histogram;
-    HeatmapPanel* m_panel;
-    TensorPicture m_picture; // without its cells, which the view holds
-    QString m_wanted;        // name of the tensor to select once it exists
-    Job m_openJob, m_allJob, m_detailJob, m_saveJob;
+    TensorDetail* m_detail;
+    QString m_wanted; // name of the tensor to select once it exists
+    Job m_openJob, m_allJob;
 };
 
 } // namespace headwise::ui
