@@ -116,6 +116,8 @@ QComboBox:disabled { color: @muted; background: transparent; border-color: @bord
 QComboBox::drop-down { subcontrol-origin: border; subcontrol-position: center right; width: 20px; border: none; background: transparent; }
 QComboBox::down-arrow { image: url(:/spin-down-@shade.svg); width: 9px; height: 6px; }
 QMenu { color: @text; background: @base; border: 1px solid @border; padding: 4px; }
+QMenu::item:selected:enabled { color: @onAccent; background: @accent; }
+QMenu::item:disabled { color: @muted; }
 QScrollBar { background: transparent; border: none; }
 QScrollBar:vertical { width: 12px; }
 QScrollBar:horizontal { height: 12px; }
@@ -161,6 +163,7 @@ QString styleSheet(const ThemeColors& c)
     filled.replace(QStringLiteral("@alternate"), c.alternate.name());
     filled.replace(QStringLiteral("@muted"), c.muted.name());
     filled.replace(QStringLiteral("@accent"), c.accent.name());
+    filled.replace(QStringLiteral("@onAccent"), c.onAccent.name());
     filled.replace(QStringLiteral("@button"), (c.dark ? c.alternate : c.base).name());
     filled.replace(QStringLiteral("@handle"), blend(c.window, c.muted).name());
     filled.replace(QStringLiteral("@check"), QStringLiteral(":/check-@shade.svg"));

@@ -6,10 +6,13 @@
 #include "ui/widgets/cell_heat.h"
 
 #include <QApplication>
+#include <QHash>
 #include <QImage>
+#include <QMenu>
 #include <QPalette>
 #include <QTest>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace headwise::ui;
@@ -42,6 +45,35 @@ QColor strokeOf(const QIcon& icon)
             if (qAlpha(image.pixel(x, y)) > strongest.alpha())
                 strongest = QColor::fromRgba(image.pixel(x, y));
     return strongest;
+}
+
+QImage rowOf(QMenu& menu, QAction* action)
+{
+    return menu.grab(menu.actionGeometry(action)).toImage().convertToFormat(QImage::Format_RGB32);
+}
+
+QColor commonestColor(const QImage& image)
+{
+    QHash<QRgb, int> counts;
+    for (int y = 0; y < image.height(); ++y)
+        for (int x = 0; x < image.width(); ++x)
+            ++counts[image.pixel(x, y)];
+    QRgb commonest = 0;
+    for (auto entry = counts.cbegin(); entry != counts.cend(); ++entry)
+        if (entry.value() > counts.value(commonest))
+            commonest = entry.key();
+    return QColor(commonest);
+}
+
+/// The largest contrast of a pixel with the background of the image.
+double inkContrast(const QImage& image)
+{
+    const QColor background = commonestColor(image);
+    double largest = 1;
+    for (int y = 0; y < image.height(); ++y)
+        for (int x = 0; x < image.width(); ++x)
+            largest = std::max(largest, contrast(QColor(image.pixel(x, y)), background));
+    return largest;
 }
 
 } // namespace
@@ -131,6 +163,30 @@ private slots:
         QVERIFY(plain.styleSheet().isEmpty());
         applyTheme(*qApp, ThemeMode::Light);
         QCOMPARE(window.styleSheet(), light);
+    }
+
+    void menusShowTheSelectedAndTheDisabledRows()
+    {
+        for (const ThemeMode mode : {ThemeMode::Light, ThemeMode::Dark, ThemeMode::HighContrast}) {
+            applyTheme(*qApp, mode);
+            const ThemeColors& colors = themeColors(QApplication::palette());
+            QWidget window;
+            wearTheme(window);
+            QMenu menu(&window);
+            QAction* usual = menu.addAction(QStringLiteral("HHHH llll HHHH"));
+            QAction* selected = menu.addAction(QStringLiteral("HHHH llll HHHH"));
+            QAction* disabled = menu.addAction(QStringLiteral("HHHH llll HHHH"));
+            disabled->setEnabled(false);
+            menu.popup(QPoint(20, 20));
+            QVERIFY(QTest::qWaitForWindowExposed(&menu));
+            menu.setActiveAction(selected);
+            QCOMPARE(commonestColor(rowOf(menu, usual)), colors.base);
+            QCOMPARE(commonestColor(rowOf(menu, selected)), colors.accent);
+            QCOMPARE(commonestColor(rowOf(menu, disabled)), colors.base);
+            QVERIFY(inkContrast(rowOf(menu, selected)) >= 4);
+            QVERIFY(inkContrast(rowOf(menu, disabled)) >= 4);
+            QVERIFY(inkContrast(rowOf(menu, disabled)) < 0.8 * inkContrast(rowOf(menu, usual)));
+        }
     }
 
     void textIsAsLargeAsTheSystemsAndNeverSmallerThanOurs()
