@@ -328,8 +328,12 @@ void MainWindow::dropEvent(QDropEvent* event)
 void MainWindow::changeEvent(QEvent* event)
 {
     QMainWindow::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange)
-        update();
+    if (event->type() != QEvent::PaletteChange)
+        return;
+    const QString message = m_banner->text(); // Its links keep the colour they were read with.
+    m_banner->clear();
+    setMarkup(m_banner, message);
+    update();
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event)

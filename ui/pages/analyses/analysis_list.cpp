@@ -5,6 +5,7 @@
 #include "ui/base/theme.h"
 #include "ui/document/array_part.h"
 
+#include <QEvent>
 #include <QHash>
 #include <QHeaderView>
 #include <QLineEdit>
@@ -276,6 +277,13 @@ void AnalysisList::updateMarks()
             item->setToolTip(column, QStringLiteral("%1\n%2").arg(name, state));
         item->setData(0, Qt::AccessibleTextRole, QStringLiteral("%1, %2").arg(name, state));
     }
+}
+
+void AnalysisList::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange)
+        updateMarks(); // The rows keep their colours.
 }
 
 void AnalysisList::select(const Analysis& analysis)

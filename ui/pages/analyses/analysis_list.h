@@ -23,6 +23,9 @@ public:
 signals:
     void chosen(const headwise::Analysis* analysis);
 
+protected:
+    void changeEvent(QEvent* event) override;
+
 private:
     void fill();
     void filter(const QString& words);

@@ -133,6 +133,13 @@ HeadHeader::HeadHeader(Workspace* workspace, QWidget* parent)
     });
 }
 
+void HeadHeader::changeEvent(QEvent* event)
+{
+    Page::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange)
+        refresh(); // The markup names the colours.
+}
+
 bool HeadHeader::eventFilter(QObject* watched, QEvent* event)
 {
     if (watched == m_scores && event->type() == QEvent::Resize)
@@ -228,8 +235,6 @@ void HeadHeader::findNearest()
                 m_nearest << QStringLiteral("<a href='%1'>%2</a>&nbsp;<b>%3</b>")
                                  .arg(text(dottedHead(near.head)), text(near.head),
                                       signedNumber(near.cosine));
-            m_nearest.front().prepend(QStringLiteral("<span style='color:%1'>%2</span>&nbsp;")
-                                          .arg(themeColors(palette()).muted.name(), tr("nearest")));
             refresh();
         });
 }
@@ -258,7 +263,10 @@ void HeadHeader::refresh()
     m_firstNearest = -1;
     if (!m_nearest.isEmpty() && m_nearestOf == head) {
         m_firstNearest = std::min(entries.size(), beforeNearest);
-        entries = entries.first(m_firstNearest) + m_nearest + entries.sliced(m_firstNearest);
+        QStringList nearest = m_nearest;
+        nearest.front().prepend(
+            QStringLiteral("<span style='color:%1'>%2</span>&nbsp;").arg(muted.name(), tr("nearest")));
+        entries = entries.first(m_firstNearest) + nearest + entries.sliced(m_firstNearest);
     }
     m_entries = entries;
     fitScores();

@@ -16,6 +16,9 @@ class HeadHeader : public Page {
 public:
     explicit HeadHeader(Workspace* workspace, QWidget* parent = nullptr);
 
+protected:
+    void changeEvent(QEvent* event) override;
+
 private:
     void refresh();
     bool eventFilter(QObject* watched, QEvent* event) override;

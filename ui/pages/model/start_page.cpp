@@ -117,6 +117,7 @@ void StartPage::createDropZone()
 
 void StartPage::createError()
 {
+    m_error->setProperty("role", QStringLiteral("error")); // its colour in the theme's style sheet
     m_error->setWordWrap(true);
     m_error->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     auto* copy = new QToolButton(m_errorBox);
@@ -164,9 +165,6 @@ void StartPage::setRecentFiles(const QStringList& files, const QHash<QString, Re
 void StartPage::setError(const QString& message)
 {
     m_error->setText(message);
-    QPalette warning = palette();
-    warning.setColor(QPalette::WindowText, themeColors(palette()).bad);
-    m_error->setPalette(warning);
     m_errorBox->setVisible(!message.isEmpty());
 }
 
