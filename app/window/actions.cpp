@@ -3,9 +3,18 @@
 #include "ui/base/icons.h"
 #include "ui/widgets/command_palette.h"
 
+#include <QAbstractSpinBox>
 #include <QAction>
+#include <QApplication>
+#include <QComboBox>
+#include <QKeyEvent>
+#include <QLineEdit>
 #include <QMenu>
 #include <QMenuBar>
+#include <QPlainTextEdit>
+#include <QTextEdit>
+
+#include <algorithm>
 
 namespace headwise::app {
 
@@ -31,6 +40,13 @@ void appendCommands(const QMenu* menu, QList<PaletteCommand>& commands)
     }
 }
 
+bool isTextField(const QObject* object)
+{
+    return qobject_cast<const QLineEdit*>(object) || qobject_cast<const QPlainTextEdit*>(object)
+        || qobject_cast<const QTextEdit*>(object) || qobject_cast<const QAbstractSpinBox*>(object)
+        || qobject_cast<const QComboBox*>(object);
+}
+
 } // namespace
 
 Keys::Keys(const char* portable)
@@ -53,6 +69,29 @@ Actions::Actions(QMainWindow* window, Workspace* workspace)
     : WindowPart(window, workspace)
 {
     connect(workspace->selection(), &Selection::referenceChanged, this, &Actions::refresh);
+    qApp->installEventFilter(this);
+}
+
+bool Actions::answers(const QKeyEvent& key) const
+{
+    const bool isLetter = key.key() >= Qt::Key_A && key.key() <= Qt::Key_Z;
+    if (!isLetter || !key.modifiers().testFlag(Qt::ControlModifier))
+        return false;
+    const QKeySequence pressed(key.keyCombination());
+    return std::ranges::any_of(m_conditions, [&pressed](const auto& condition) {
+        return condition.first->isEnabled() && condition.first->shortcuts().contains(pressed);
+    });
+}
+
+bool Actions::eventFilter(QObject* watched, QEvent* event)
+{
+    // On X11 a text field takes Ctrl+E, Ctrl+K and Ctrl+D as Emacs does, and the menu would not hear of them.
+    if (event->type() == QEvent::ShortcutOverride && isTextField(watched)
+        && static_cast<QWidget*>(watched)->window() == m_window && answers(*static_cast<QKeyEvent*>(event))) {
+        event->ignore();
+        return true;
+    }
+    return WindowPart::eventFilter(watched, event);
 }
 
 QMenu* Actions::addMenu(const QString& title)

@@ -11,6 +11,7 @@
 #include <vector>
 
 class QAction;
+class QKeyEvent;
 class QMenu;
 
 namespace headwise::ui {
@@ -58,7 +59,13 @@ public:
     QAction* find(const char* id) const;
     QList<ui::PaletteCommand> commands() const; ///< The enabled ones of all menus.
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
+    bool
+    answers(const QKeyEvent& key) const; ///< Whether an enabled action has these keys, Ctrl and a letter.
+
     std::vector<std::pair<QAction*, decltype(ActionRow::isEnabled)>> m_conditions;
 };
 

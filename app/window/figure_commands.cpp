@@ -31,16 +31,12 @@ using namespace headwise::ui;
 
 namespace {
 
-/// Returns the focused picture of `page`, else its only one; null if there are several.
-FigureSource* figureMeant(Page* page)
+/// Returns the picture that `widget` is or belongs to; null if there is none.
+QWidget* pictureAround(QWidget* widget)
 {
-    const QList<FigureSource*> sources = page->figures();
-    QWidget* focus = QApplication::focusWidget();
-    for (QWidget* widget = focus; widget; widget = widget->parentWidget())
-        if (auto* source = dynamic_cast<FigureSource*>(widget); source && sources.contains(source))
-            return source;
-    const bool isElsewhere = dynamic_cast<FigureSource*>(focus) && !page->isAncestorOf(focus);
-    return sources.size() == 1 && !isElsewhere ? sources.first() : nullptr;
+    while (widget && !dynamic_cast<FigureSource*>(widget))
+        widget = widget->isWindow() ? nullptr : widget->parentWidget();
+    return widget;
 }
 
 /// Calls `use` with the picture if it still exists. An analysis that ends while a menu is open replaces its pictures.
@@ -62,6 +58,29 @@ FigureCommands::FigureCommands(QMainWindow* window, Workspace* workspace, Window
     , m_pages(pages)
 {
     connect(pages, &Pages::figureMenuRequested, this, &FigureCommands::showMenu);
+    qApp->installEventFilter(
+        this); // A click need not give a picture the focus, nor reach more than a part of it.
+}
+
+bool FigureCommands::eventFilter(QObject* watched, QEvent* event)
+{
+    const bool isTouch = event->type() == QEvent::MouseButtonPress || event->type() == QEvent::FocusIn;
+    auto* widget = isTouch ? qobject_cast<QWidget*>(watched) : nullptr;
+    if (widget && widget->window() == m_window)
+        if (QWidget* picture = pictureAround(widget))
+            m_touched = picture;
+    return WindowPart::eventFilter(watched, event);
+}
+
+FigureSource* FigureCommands::figureMeant() const
+{
+    Page* page = m_pages->currentPage();
+    const QList<FigureSource*> sources = page->figures();
+    if (auto* source = dynamic_cast<FigureSource*>(m_touched.data()); source && sources.contains(source))
+        return source;
+    QWidget* focus = QApplication::focusWidget();
+    const bool isElsewhere = dynamic_cast<FigureSource*>(focus) && !page->isAncestorOf(focus);
+    return sources.size() == 1 && !isElsewhere ? sources.first() : nullptr;
 }
 
 void FigureCommands::choose(const QList<FigureSource*>& sources, Command command)
@@ -78,7 +97,7 @@ void FigureCommands::exportFigure()
     const QList<FigureSource*> sources = m_pages->figures();
     if (sources.isEmpty())
         return showMessage(tr("There is no picture to export yet."));
-    if (FigureSource* meant = figureMeant(m_pages->currentPage()))
+    if (FigureSource* meant = figureMeant())
         return exportFigureOf(meant);
     choose(sources, &FigureCommands::exportFigureOf);
 }

@@ -5,6 +5,7 @@
 #include "core/model/head_id.h"
 
 #include <QList>
+#include <QPointer>
 #include <QString>
 
 #include <vector>
@@ -38,7 +39,14 @@ public:
     bool copyFocused();  ///< The picture that has the focus; false: none has.
     void showMenu(QWidget* figure, const QPoint& position);
 
+protected:
+    bool eventFilter(QObject* watched,
+                     QEvent* event) override; ///< Remembers the picture clicked or focused last.
+
 private:
+    /// The picture of the page that was clicked or focused last, else its only one; null if there are several.
+    ui::FigureSource* figureMeant() const;
+
     using Command = void (FigureCommands::*)(ui::FigureSource*);
 
     void choose(const QList<ui::FigureSource*>& sources, Command command);
@@ -54,6 +62,7 @@ private:
     Pages* m_pages;
     QString m_exportedTo;                         // by the dialog, in this window
     const ui::FigureSource* m_exported = nullptr; // to compare with only; it may be gone
+    QPointer<QWidget> m_touched;                  // the picture clicked or focused last
     ui::FigureWriter* m_writer = nullptr;
     ui::FigureBatch* m_batch = nullptr;
 };

@@ -5,10 +5,14 @@
 #include "ui/charts/pattern_grid.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/document/compared_model.h"
+#include "ui/document/notebook.h"
+#include "ui/figures/figure_export.h"
 #include "ui/heatmaps/color_bar.h"
 #include "ui/heatmaps/heatmap_view.h"
+#include "ui/pages/export/export_dialog.h"
 #include "ui/widgets/job_bar.h"
 
+#include <QAbstractScrollArea>
 #include <QAction>
 #include <QCheckBox>
 #include <QClipboard>
@@ -17,6 +21,7 @@
 #include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QPointer>
@@ -59,6 +64,13 @@ struct KeysDriver : WindowDriver {
             if (view->isVisible())
                 return view;
         return nullptr;
+    }
+
+    /// Into the canvas, which takes the mouse.
+    static void clickInto(LineChart* chart)
+    {
+        QWidget* canvas = chart->findChild<QAbstractScrollArea*>()->viewport();
+        QTest::mouseClick(canvas, Qt::LeftButton, {}, canvas->rect().center());
     }
 
     QDockWidget* heads = nullptr;
@@ -413,6 +425,64 @@ private slots:
         for (const ChartSeries& series : chart->series())
             points += series.points.size();
         QCOMPARE(rows, points);
+    }
+
+    void aTextFieldLeavesTheMenusTheirKeys()
+    {
+        KeysDriver driver;
+        driver.show(QStringLiteral("Spectrum"));
+        auto* chart = driver.shown<LineChart>();
+        QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
+        KeysDriver::clickInto(chart);
+        QLineEdit* head = nullptr;
+        for (auto* field : driver.window.findChildren<QLineEdit*>())
+            if (field->accessibleName() == QLatin1String("Head"))
+                head = field;
+        QVERIFY(head);
+        head->setFocus();
+        KeysDriver::press(Qt::Key_E, Qt::ControlModifier);
+        QTRY_VERIFY(driver.window.findChild<ExportDialog*>());
+        driver.window.findChild<ExportDialog*>()->reject();
+        QTRY_VERIFY(!driver.window.findChild<ExportDialog*>());
+        head->setFocus();
+        KeysDriver::press(Qt::Key_D, Qt::ControlModifier);
+        QVERIFY(driver.workspace().notebook()->isBookmarked(driver.workspace().selection()->head()));
+        head->setText(QStringLiteral("0.12")); // Keys for the text stay the field's.
+        head->setCursorPosition(4);
+        KeysDriver::press(Qt::Key_Left, Qt::ControlModifier);
+        QVERIFY(head->cursorPosition() < 4);
+    }
+
+    void theChartThatWasClickedIsExported()
+    {
+        KeysDriver driver;
+        driver.show(QStringLiteral("Spectrum"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.page()->figures().size() > 1, patience);
+        QTimer closer; // A menu that asks for the picture would wait for an answer.
+        connect(&closer, &QTimer::timeout, &driver.window, [] {
+            if (auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget()))
+                menu->close();
+        });
+        closer.start(20);
+        int exported = 0;
+        for (LineChart* chart : driver.page()->findChildren<LineChart*>()) {
+            auto* source = static_cast<FigureSource*>(chart);
+            if (!chart->isVisible() || !driver.page()->figures().contains(source))
+                continue;
+            KeysDriver::clickInto(chart);
+            driver.trigger(QStringLiteral("Export figure…"));
+            auto* dialog = driver.window.findChild<ExportDialog*>();
+            QVERIFY(dialog);
+            const auto labels = dialog->findChildren<QLabel*>();
+            const auto caption =
+                std::ranges::find(labels, QStringLiteral("Caption"), &QLabel::accessibleName);
+            QVERIFY(caption != labels.end());
+            QCOMPARE((*caption)->text(), figureCaption(*source));
+            dialog->reject();
+            QTRY_VERIFY(!driver.window.findChild<ExportDialog*>());
+            ++exported;
+        }
+        QVERIFY(exported > 1);
     }
 
     void tabGoesThroughAllPanesAndComesBack()
