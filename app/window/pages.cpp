@@ -129,6 +129,9 @@ void Pages::prepareView(QWidget* view)
         explainHeader(table);
     if (view->property("rightClickIsReference").toBool())
         return; // a grid of heads: its right button marks the head to compare with
+    if (view->property("hasFigureMenu").toBool())
+        return; // A page that draws when it is made announces its views before it is searched for them.
+    view->setProperty("hasFigureMenu", true);
     view->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(view, &QWidget::customContextMenuRequested, this,
             [this, view](const QPoint& position) { emit figureMenuRequested(view, position); });
