@@ -24,6 +24,7 @@
 #include "ui/widgets/job_bar.h"
 #include "ui/widgets/notice_bar.h"
 
+#include <QAction>
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QGuiApplication>
@@ -125,6 +126,7 @@ void MainWindow::createMenus()
     auto* navigation = new Navigation(this, m_workspace, m_pages, m_docks, m_bar);
     fillMenus({this, m_workspace, m_actions, m_settings, m_saving, m_opening, m_pages, m_docks, m_figures,
                navigation, m_addresses});
+    connect(m_actions->find("quit"), &QAction::triggered, this, &MainWindow::quitRequested);
     addToolBar(m_bar);
     m_bar->arrange(*m_actions);
 }
@@ -292,18 +294,34 @@ void MainWindow::updateState()
     setWindowModified(m_workspace->session()->isModified());
 }
 
+void MainWindow::whenNotesAreSafe(const std::function<void()>& next)
+{
+    if (m_saving->asksFirst())
+        comeForward();
+    m_saving->whenNotesAreSafe(next);
+}
+
+void MainWindow::closeUnasked()
+{
+    m_closesUnasked = true;
+    close();
+}
+
 void MainWindow::closeEvent(QCloseEvent* event)
 {
-    event->ignore();
-    const auto asking = std::make_shared<bool>(true);
-    m_saving->whenNotesAreSafe([this, event, asking] {
-        if (!*asking) { // The notes were saved first; `event` is long gone.
-            close();
-            return;
-        }
+    const auto leave = [this, event] {
         m_settings->keep();             // where everything stands
         m_workspace->opener()->close(); // asks the jobs to stop; nothing waits for them
         event->accept();
+    };
+    if (m_closesUnasked)
+        return leave();
+    event->ignore();
+    const auto asking = std::make_shared<bool>(true);
+    m_saving->whenNotesAreSafe([this, leave, asking] {
+        if (*asking)
+            return leave();
+        close(); // The notes were saved first; the event is long gone.
     });
     *asking = false;
 }

@@ -7,6 +7,8 @@
 
 #include <QMainWindow>
 
+#include <functional>
+
 class QLabel;
 class QStackedWidget;
 
@@ -57,6 +59,13 @@ public:
     /// Writes recovery copies into `folder`, and offers the sessions that crashed windows left there.
     void keepRecovery(const std::filesystem::path& folder);
 
+    /// Calls `next` once the notes and results are saved or given up, and never if the user cancels. Comes forward to ask.
+    void whenNotesAreSafe(const std::function<void()>& next);
+    void closeUnasked(); ///< Gives up what is not saved.
+
+signals:
+    void quitRequested(); ///< By the menu: all windows are to close.
+
 protected:
     void closeEvent(QCloseEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
@@ -92,6 +101,7 @@ private:
     FigureCommands* m_figures;
     Notices* m_notices;
     Actions* m_actions;
+    bool m_closesUnasked = false;
 };
 
 } // namespace headwise::app

@@ -100,7 +100,7 @@ void MenuBuilder::addFile()
         {"reload", tr("&Reload"), call(opening, &Opening::reload), "F5", "reload"},
         {"close", tr("&Close"), call(opening, &Opening::closeModel), QKeySequence::Close},
         {},
-        {"quit", tr("&Quit"), [top = window] { top->close(); }, QKeySequence::Quit, nullptr, always},
+        {"quit", tr("&Quit"), {}, QKeySequence::Quit, nullptr, always}, // all windows, not only this one
     };
     actions->add(file, first);
     addRecent(file);

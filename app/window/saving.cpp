@@ -94,10 +94,15 @@ void Saving::askAboutConflict(const QString& file)
     box->open();
 }
 
+bool Saving::asksFirst() const
+{
+    return m_workspace->model()->isOpen() && m_workspace->session()->isModified()
+        && !m_workspace->session()->isReadOnly();
+}
+
 void Saving::whenNotesAreSafe(const std::function<void()>& next)
 {
-    if (!m_workspace->model()->isOpen() || !m_workspace->session()->isModified()
-        || m_workspace->session()->isReadOnly())
+    if (!asksFirst())
         return next();
     const QString name = text(m_workspace->model()->card().name);
     const bool notes = m_workspace->notebook()->isUnsaved(),

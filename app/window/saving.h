@@ -24,6 +24,7 @@ public:
     void save();
     void saveAs();
 
+    bool asksFirst() const; ///< Whether whenNotesAreSafe() has something to ask about.
     /// Calls `next` at once, or once notes and results are saved or given up. Never calls it if the user cancels.
     void whenNotesAreSafe(const std::function<void()>& next);
     /// The same where only results would be lost.

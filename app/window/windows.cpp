@@ -7,7 +7,9 @@
 #include <QDeadlineTimer>
 #include <QTimer>
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace headwise::app {
 
@@ -26,6 +28,25 @@ Windows::~Windows()
 MainWindow* Windows::first()
 {
     return m_windows.isEmpty() ? add() : m_windows.first();
+}
+
+void Windows::quit()
+{
+    askNext({});
+}
+
+void Windows::askNext(const Asked& asked)
+{
+    const auto next = std::ranges::find_if(
+        m_windows, [&asked](MainWindow* window) { return !asked.contains(QPointer(window)); });
+    if (next == m_windows.end()) {
+        const QList<MainWindow*> open = m_windows;
+        for (MainWindow* window : open)
+            window->closeUnasked();
+        return;
+    }
+    const Asked now = asked + Asked{*next};
+    (*next)->whenNotesAreSafe([this, now] { askNext(now); });
 }
 
 void Windows::saveAndExit(int code)
@@ -50,6 +71,7 @@ MainWindow* Windows::add()
 {
     auto* window = new MainWindow; // ends with its closing, or with us
     window->setAttribute(Qt::WA_DeleteOnClose);
+    connect(window, &MainWindow::quitRequested, this, &Windows::quit);
     connect(window, &QObject::destroyed, this, [this, window] { m_windows.removeAll(window); });
     if (m_memory == Memory::Kept)
         window->keepRecovery(Recovery::defaultFolder());

@@ -4,6 +4,7 @@
 
 #include <QList>
 #include <QObject>
+#include <QPointer>
 
 namespace headwise::app {
 
@@ -26,12 +27,16 @@ public:
     Result<RemoteServer::Answer> handle(const RemoteRequest& request);
 
     MainWindow* first(); ///< Never null: made if there is none.
+    /// Closes all windows, once everything in them is saved or given up. Cancel in one of them keeps all open.
+    void quit();
     /// Writes recovery copies of what is not saved, then leaves the event loop with `code`.
     void saveAndExit(int code);
 
 private:
     MainWindow* add();
     MainWindow* windowFor(const std::filesystem::path& path);
+    using Asked = QList<QPointer<MainWindow>>;
+    void askNext(const Asked& asked); ///< The first that was not asked; closes them all after the last.
 
     Memory m_memory;
     QList<MainWindow*> m_windows;

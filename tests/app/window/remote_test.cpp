@@ -8,15 +8,18 @@
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/matrix/heatmap_page.h"
 
+#include <QAction>
 #include <QApplication>
 #include <QClipboard>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLocalSocket>
+#include <QMessageBox>
 #include <QSettings>
 #include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
 
 using namespace headwise;
 using namespace headwise::app;
@@ -295,6 +298,41 @@ private slots:
         QVERIFY(none);
         const Result<Done> checked = window->checkAddress(*none);
         QVERIFY(!checked && checked.error().message.find("nonsense") != std::string::npos);
+    }
+
+    void quittingAsksInEveryWindowAndCancelKeepsAll()
+    {
+        Windows all(Windows::Memory::Fresh);
+        MainWindow* first = all.first();
+        RemoteRequest request;
+        request.toOpen = {demo};
+        QVERIFY(all.handle(request));
+        QTRY_VERIFY_WITH_TIMEOUT(first->workspace()->model()->isOpen(), patience);
+        request.toOpen = {QStringLiteral(HEADWISE_TEST_DATA "/models/stories260k")};
+        QVERIFY(all.handle(request));
+        QCOMPARE(windows().size(), 2);
+        MainWindow* second = windows().first() == first ? windows().last() : windows().first();
+        QTRY_VERIFY_WITH_TIMEOUT(second->workspace()->model()->isOpen(), patience);
+        for (MainWindow* window : windows())
+            window->workspace()->notebook()->setNote({0, 1}, QStringLiteral("not saved"));
+        const auto quit = [first](const QList<QMessageBox::StandardButton>& answers) {
+            QList<QMessageBox::StandardButton> rest = answers;
+            QTimer answerer; // The question waits for an answer.
+            QObject::connect(&answerer, &QTimer::timeout, &answerer, [&rest] {
+                auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+                if (box && !rest.isEmpty())
+                    box->button(rest.takeFirst())->click();
+            });
+            answerer.start(10);
+            first->findChild<QAction*>(QStringLiteral("quit"))->trigger();
+            return rest.size();
+        };
+        QCOMPARE(quit({QMessageBox::Discard, QMessageBox::Cancel}), 0);
+        QVERIFY(first->isVisible() && second->isVisible());
+        for (MainWindow* window : windows())
+            QCOMPARE(window->workspace()->notebook()->note({0, 1}), QStringLiteral("not saved"));
+        QCOMPARE(quit({QMessageBox::Discard, QMessageBox::Discard}), 0);
+        QTRY_VERIFY(windows().isEmpty());
     }
 
     void whatAnAddressCannotSayIsLeftToThePage()
