@@ -2,11 +2,13 @@
 
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
+#include "ui/widgets/token_edit.h"
 
 #include <QLabel>
 #include <QListWidget>
 #include <QPlainTextEdit>
 #include <QSignalSpy>
+#include <QToolBar>
 #include <QToolButton>
 
 using namespace headwise;
@@ -84,6 +86,26 @@ private slots:
         QVERIFY(bookmarks().isEmpty());
         NoteDriver::press(Qt::Key_Z, Qt::ControlModifier);
         QVERIFY(bookmarks().isEmpty());
+    }
+
+    void aTextFieldTakesBackItsOwnTextFirst()
+    {
+        NoteDriver driver;
+        NoteDriver::press(Qt::Key_D, Qt::ControlModifier);
+        Notebook* notebook = driver.workspace().notebook();
+        const HeadId head = driver.workspace().selection()->head();
+        QVERIFY(notebook->isBookmarked(head));
+        QVERIFY(notebook->history()->undoText().contains(QStringLiteral("bookmark"))); // said by the menu
+        auto* search = driver.window.findChild<QToolBar*>()->findChild<TokenEdit*>();
+        search->setFocus();
+        QTest::keyClicks(search, QStringLiteral("word"));
+        NoteDriver::press(Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(search->text().size() < 4);
+        NoteDriver::press(Qt::Key_Z, Qt::ControlModifier); // with nothing left to take back
+        QVERIFY(notebook->isBookmarked(head));
+        driver.tabs()->setFocus();
+        NoteDriver::press(Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(!notebook->isBookmarked(head));
     }
 
     void bookmarksAreOpenedByKeys()

@@ -187,12 +187,12 @@ private:
     {
         QStringList words{series};
         if (m_contents.symbol == u"λ")
-            words << tr("λ%1 = %2 %3 i").arg(index + 1).arg(exactNumber(point.x()), signedNumber(point.y()))
+            words << tr("λ%1 = %2 %3 i").arg(index + 1).arg(number(point.x()), signedNumber(point.y()))
                   << tr("|λ| %1, angle %2°")
                          .arg(number(std::hypot(point.x(), point.y())),
                               number(std::atan2(point.y(), point.x()) * 180 / std::numbers::pi));
         else if (m_contents.symbol == u"σ")
-            words << QStringLiteral("σ%1 = %2").arg(index + 1).arg(exactNumber(point.y()));
+            words << QStringLiteral("σ%1 = %2").arg(index + 1).arg(number(point.y()));
         else
             words << QStringLiteral("%1 = %2").arg(m_contents.symbol).arg(point.x())
                   << signedNumber(point.y());

@@ -189,10 +189,10 @@ void ComparePage::connectCharts()
         m_angles, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
             emit readOutChanged(tr("%1   angle %2   %3°").arg(series).arg(index + 1).arg(number(point.y())));
         });
-    connect(
-        m_spectra, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
-            emit readOutChanged(tr("%1   σ%2 = %3").arg(series).arg(index + 1).arg(exactNumber(point.y())));
-        });
+    connect(m_spectra, &LineChart::pointHovered, this,
+            [this](const QString& series, int index, QPointF point) {
+                emit readOutChanged(tr("%1   σ%2 = %3").arg(series).arg(index + 1).arg(number(point.y())));
+            });
 }
 
 CircuitKind ComparePage::kind() const

@@ -156,7 +156,7 @@ QTableView* TokensPanel::makeTable(TokenTableModel* model)
             tr("%1 → %2 #%3   %4")
                 .arg(workspace()->model()->tokenText(workspace()->selection()->token()), row.shown)
                 .arg(row.token)
-                .arg(exactNumber(row.value)));
+                .arg(number(row.value)));
     });
     return table;
 }

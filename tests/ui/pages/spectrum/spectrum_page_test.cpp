@@ -11,6 +11,10 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
+#include <QRegularExpression>
+#include <QSignalSpy>
+
+#include <algorithm>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -31,7 +35,39 @@ private:
         return {};
     }
 
+    /// Counts the significant digits of the longest number in `words`.
+    static qsizetype mostDigits(const QString& words)
+    {
+        static const QRegularExpression number(QStringLiteral("\\d+(\\.\\d+)?")),
+            notSignificant(QStringLiteral("^0+"));
+        qsizetype most = 0;
+        for (auto found = number.globalMatch(words); found.hasNext();)
+            most = std::max(most, found.next().captured().remove(u'.').remove(notSignificant).size());
+        return most;
+    }
+
 private slots:
+    void readOutsHaveFewDigits()
+    {
+        QCOMPARE(mostDigits(QStringLiteral("λ1 = 0.012345 +1.5 i")), 5);
+        Opened opened(HEADWISE_DEMO_MODEL);
+        opened.workspace.selection()->setHead({1, 5});
+        int read = 0;
+        for (LineChart* chart : opened.page.findChildren<LineChart*>()) {
+            QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
+            QSignalSpy said(&opened.page, &Page::readOutChanged);
+            for (const Qt::Key key : {Qt::Key_Home, Qt::Key_Right, Qt::Key_Right}) {
+                said.clear();
+                QTest::keyClick(chart, key);
+                QVERIFY(!said.isEmpty());
+                const QString words = said.last()[0].toString();
+                QVERIFY2(mostDigits(words) > 0 && mostDigits(words) <= 6, qPrintable(words));
+                ++read;
+            }
+        }
+        QVERIFY(read > 3);
+    }
+
     void saysHowMuchOfTheCircuitItsEigenvaluesTell()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
