@@ -27,6 +27,7 @@
 #include <QAction>
 #include <QCloseEvent>
 #include <QDockWidget>
+#include <QFrame>
 #include <QGuiApplication>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -76,6 +77,7 @@ MainWindow::MainWindow(QWidget* parent)
     , m_figures(new FigureCommands(this, m_workspace, m_settings, m_pages))
     , m_notices(new Notices(this, m_workspace, m_noticeBar, m_opening))
     , m_actions(new Actions(this, m_workspace))
+    , m_dropFrame(new QFrame(this))
 {
     setAcceptDrops(true);
     setWindowIcon(applicationIcon());
@@ -119,6 +121,9 @@ void MainWindow::layOut()
     rows->addWidget(m_noticeBar);
     rows->addWidget(m_stack, 1);
     setCentralWidget(central);
+    m_dropFrame->setObjectName(QStringLiteral("dropFrame")); // its border is in the style sheet
+    m_dropFrame->setAttribute(Qt::WA_TransparentForMouseEvents);
+    m_dropFrame->hide();
 }
 
 void MainWindow::createMenus()
@@ -330,10 +335,26 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 {
     if (event->mimeData()->hasUrls() && event->mimeData()->urls().first().isLocalFile())
         event->acceptProposedAction();
+    markDropTarget(event->isAccepted());
+}
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent* event)
+{
+    markDropTarget(false);
+    QMainWindow::dragLeaveEvent(event);
+}
+
+void MainWindow::markDropTarget(bool on)
+{
+    m_start->setDropHovered(on);
+    m_dropFrame->setGeometry(rect());
+    m_dropFrame->raise();
+    m_dropFrame->setVisible(on && !m_start->isVisible());
 }
 
 void MainWindow::dropEvent(QDropEvent* event)
 {
+    markDropTarget(false);
     const QString file = event->mimeData()->urls().first().toLocalFile();
     event->acceptProposedAction();
     if (m_workspace->model()->hasModel() && isRelationFile(file))

@@ -9,6 +9,7 @@
 
 #include <functional>
 
+class QFrame;
 class QLabel;
 class QStackedWidget;
 
@@ -69,6 +70,7 @@ signals:
 protected:
     void closeEvent(QCloseEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
+    void dragLeaveEvent(QDragLeaveEvent* event) override;
     void dropEvent(QDropEvent* event) override;
     void changeEvent(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override; ///< Ctrl+C, where no view took it: copies the picture.
@@ -80,6 +82,7 @@ private:
     void connectWorkspace();
     void connectParts();
     void prepareParts();
+    void markDropTarget(bool on);         ///< A file is over the window that opens when it is dropped.
     void followLink(const QString& link); ///< Runs the command of a banner link.
     void updateState(); ///< Title, enabled actions, and whether the start page or the pages are shown.
 
@@ -101,6 +104,7 @@ private:
     FigureCommands* m_figures;
     Notices* m_notices;
     Actions* m_actions;
+    QFrame* m_dropFrame;
     bool m_closesUnasked = false;
 };
 

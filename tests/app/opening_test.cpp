@@ -11,6 +11,8 @@
 #include <QAbstractButton>
 #include <QDir>
 #include <QDropEvent>
+#include <QFrame>
+#include <QImage>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMessageBox>
@@ -44,6 +46,48 @@ class OpeningTest : public QObject {
 
 private slots:
     void initTestCase() { test::beginWithOwnSettings(m_folder); }
+
+    void theWindowShowsThatAFileCanBeDropped()
+    {
+        WindowDriver driver;
+        auto* start = driver.window.findChild<StartPage*>();
+        const auto accents = [start] {
+            const QImage image = start->grab().toImage().convertToFormat(QImage::Format_RGB32);
+            int found = 0;
+            for (int y = 0; y < image.height(); ++y)
+                for (int x = 0; x < image.width(); ++x)
+                    found += image.pixelColor(x, y) == lightColors().accent ? 1 : 0;
+            return found;
+        };
+        const auto enter = [&driver](const QMimeData& mime) {
+            QDragEnterEvent event({10, 10}, Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+            QApplication::sendEvent(&driver.window, &event);
+        };
+        const auto leave = [&driver] {
+            QDragLeaveEvent event;
+            QApplication::sendEvent(&driver.window, &event);
+        };
+        QMimeData words, folder;
+        words.setText(QStringLiteral("words"));
+        folder.setUrls({QUrl::fromLocalFile(QStringLiteral(HEADWISE_DEMO_MODEL))});
+        const int before = accents();
+        enter(words);
+        QCOMPARE(accents(), before);
+        enter(folder);
+        QVERIFY(accents() > before + 1000); // the border of the zone, 560 px wide
+        leave();
+        QCOMPARE(accents(), before);
+        driver.openDemo();
+        const auto* frame = driver.window.findChild<QFrame*>(QStringLiteral("dropFrame"));
+        QVERIFY(frame && !frame->isVisible());
+        enter(words);
+        QVERIFY(!frame->isVisible());
+        enter(folder);
+        QVERIFY(frame->isVisible());
+        QCOMPARE(frame->size(), driver.window.size());
+        leave();
+        QVERIFY(!frame->isVisible());
+    }
 
     void aDroppedFolderIsOpened()
     {

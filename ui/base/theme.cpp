@@ -137,6 +137,7 @@ QFrame[card="true"] { background: @base; border: 1px solid @border; border-radiu
 QToolButton[segment="true"] { background: @base; border: 1px solid @border; border-radius: 4px; padding: 5px 6px; }
 QToolButton[segment="true"]:hover, QToolButton[segment="true"]:focus { border-color: @muted; }
 QToolButton[segment="true"]:checked { border: 2px solid @accent; padding: 4px 5px; font-weight: 600; }
+QFrame#dropFrame { background: transparent; border: 2px solid @accent; border-radius: 4px; }
 QFrame[notice="true"] { background: @alternate; border: none; border-bottom: 1px solid @border; border-left: 3px solid @accent; }
 QLabel#banner { background: @alternate; border: 1px solid @border; border-left: 3px solid @accent; padding: 7px 10px; }
 QLabel[role="heading"] { font-size: @headingSizept; font-weight: 600; }

@@ -173,6 +173,12 @@ void StartPage::setDemoAvailable(bool available)
     m_demoButton->setVisible(available);
 }
 
+void StartPage::setDropHovered(bool hovered)
+{
+    m_isDropHovered = hovered;
+    update();
+}
+
 void StartPage::paintEvent(QPaintEvent* /*event*/)
 {
     QPainter painter(this);
@@ -180,7 +186,7 @@ void StartPage::paintEvent(QPaintEvent* /*event*/)
     const ThemeColors& colors = themeColors(palette());
     const QRectF zone(m_dropZone->mapTo(this, QPoint(0, 0)), QSizeF(m_dropZone->size()));
     painter.setBrush(colors.base);
-    painter.setPen(QPen(colors.border, 1.5, Qt::DashLine));
+    painter.setPen(m_isDropHovered ? QPen(colors.accent, 2) : QPen(colors.border, 1.5, Qt::DashLine));
     painter.drawRoundedRect(zone.adjusted(1, 1, -1, -1), 6, 6);
 }
 

@@ -33,6 +33,7 @@ public:
     /// Shows an error about a file that could not be opened; empty hides it.
     void setError(const QString& message);
     void setDemoAvailable(bool available);
+    void setDropHovered(bool hovered); ///< Whether a file that can be dropped is over the window.
 
 signals:
     void openFolderRequested();
@@ -52,6 +53,7 @@ private:
     QWidget* m_errorBox;
     QWidget* m_dropZone;
     QWidget* m_demoButton;
+    bool m_isDropHovered = false;
 };
 
 } // namespace headwise::ui
