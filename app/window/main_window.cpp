@@ -147,6 +147,7 @@ void MainWindow::createStatusBar()
          {m_workspace->opener()->job(), m_workspace->model()->tokensJob(), m_workspace->runs()->job()})
         statusBar()->addWidget(new JobBar(job, this));
     statusBar()->addPermanentWidget(readOut);
+    connect(m_workspace->model(), &OpenModel::replaced, readOut, &QLabel::clear);
     connect(m_pages, &Pages::readOutChanged, readOut,
             [readOut](const QString& text) { readOut->setText(isolated(text)); });
 }

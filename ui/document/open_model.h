@@ -81,8 +81,10 @@ public:
     void copyFrom(const OpenModel& other);
 
 signals:
-    void opened();          ///< Another model or session; everything else may have changed.
-    void closed();          ///< Nothing is open any more.
+    void opened(); ///< Another model or session; everything else may have changed.
+    void closed(); ///< Nothing is open any more.
+    /// Another model takes this one's place, or none. Comes before the other signals: what was typed about the last one goes.
+    void replaced();
     void circuitsChanged(); ///< Other weights or another processing.
     void tokensChanged();   ///< The token side is there, or gone.
     void resultsChanged();

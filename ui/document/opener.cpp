@@ -291,6 +291,7 @@ void Opener::forgetQuestion()
     m_workspace->filteredTokens()->forget();
     m_workspace->selection()->clear();
     m_workspace->notebook()->forgetOwnHeadClasses();
+    emit m_workspace->model()->replaced();
 }
 
 void Opener::close()

@@ -195,6 +195,8 @@ void ColorBar::setAtEnd(bool on)
 
 void ColorBar::paintEvent(QPaintEvent* /*event*/)
 {
+    if (m_view && m_view->isEmpty())
+        return; // There is nothing whose colours it would explain.
     QPainter painter(this);
     const ThemeColors& colors = themeColors(palette());
     painter.setFont(secondaryFont());

@@ -89,6 +89,7 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     connect(workspace->selection(), &Selection::referenceChanged, this, &AnalysisForm::showSelection);
     connect(workspace->runs(), &Runs::inputsChanged, this, &AnalysisForm::showRelations);
     connect(workspace->runs(), &Runs::inputsChanged, this, &AnalysisForm::showHeads);
+    connect(workspace->model(), &OpenModel::replaced, this, &AnalysisForm::forget);
     connect(workspace->model(), &OpenModel::circuitsChanged, this, &AnalysisForm::suggest);
     connect(workspace->model(), &OpenModel::opened, this, &AnalysisForm::suggest);
     suggest();
@@ -247,6 +248,22 @@ void AnalysisForm::setNeeds(const Analysis& analysis)
     m_texts->setNeeds(analysis);
     layout()->activate(); // otherwise hidden fields count until it is shown, and the window grows
     apply();
+}
+
+void AnalysisForm::forget()
+{
+    const QSignalBlocker quietPrompt(m_prompt), quietQuery(m_query), quietKey(m_key);
+    m_suggestedPrompt.clear();
+    m_prompt->clear();
+    m_query->setValue(-1);
+    m_key->setValue(-1);
+    m_positionTokens->clear();
+    for (QLineEdit* edit : {m_keyToken, m_cycle, m_previousToken})
+        edit->clear();
+    m_direction->forget();
+    m_heads->forget();
+    m_relationsFile.clear();
+    m_problem->hide();
 }
 
 void AnalysisForm::suggest()

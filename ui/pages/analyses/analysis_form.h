@@ -56,6 +56,7 @@ private:
     void createMarks(); ///< Fields that mark known heads.
     void createMetric();
     void showHeads();     ///< The heads that the analysis is asked about.
+    void forget();        ///< Clears all that is about the model that was open.
     void suggest();       ///< Fills in an initial prompt and direction.
     void showSelection(); ///< Shows the selected token and heads.
     std::vector<int> readPrompt(QString& problem) const;

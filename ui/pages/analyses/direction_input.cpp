@@ -77,6 +77,15 @@ void DirectionInput::suggest()
     m_to->setText(m_suggested);
 }
 
+void DirectionInput::forget()
+{
+    m_job.cancel();
+    m_named = {};
+    m_suggested.clear();
+    m_to->clear();
+    m_from->clear();
+}
+
 void DirectionInput::chooseFile()
 {
     auto* dialog = new QFileDialog(this, tr("Direction"), {}, tr("NumPy vectors (*.npy);;All files (*)"));

@@ -25,6 +25,7 @@ public:
     QString name() const;              ///< The name as readDirection() reads it; empty if nothing is typed.
     void setName(const QString& name); ///< Sets a name that readDirection() reads, instead of two tokens.
     void suggest();                    ///< Proposes the selected token, unless something was typed.
+    void forget();                     ///< Clears the fields, without a signal.
 
 signals:
     void changed();

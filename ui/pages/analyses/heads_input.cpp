@@ -48,6 +48,11 @@ void HeadsInput::setAnalysis(const Analysis& analysis)
     m_listed->clear();
 }
 
+void HeadsInput::forget()
+{
+    m_listed->clear();
+}
+
 bool HeadsInput::isAsked() const
 {
     const auto circuits = m_workspace->model()->circuits();

@@ -19,6 +19,7 @@ public:
     void setAnalysis(const Analysis& analysis); ///< Discards the list typed for another analysis.
     bool isAsked() const;                       ///< True if the current analysis accepts a choice of heads.
     void showChoice();                          ///< Shows the workspace's choice.
+    void forget();                              ///< Discards the list, which is about another model.
     /// Copies the choice into the workspace. \returns false with a `problem` if the list cannot be read
     bool apply(QString& problem);
 

@@ -167,6 +167,7 @@ void ComparePage::connectSignals()
         if (isTokenCircuit() && row < std::ssize(m_tokens))
             workspace()->selection()->setToken(m_tokens[static_cast<std::size_t>(row)]);
     });
+    connect(workspace()->model(), &OpenModel::replaced, m_text, &QLineEdit::clear);
     for (const auto signal :
          {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
         connect(workspace()->model(), signal, this, &ComparePage::refresh);

@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -164,8 +165,10 @@ void CompositionPage::connectSignals()
     connect(m_tabs, &QTabWidget::currentChanged, this, &CompositionPage::refresh);
     connect(m_chance, &QPushButton::clicked, this,
             [this] { workspace()->runs()->runAnalysis("composition_nulls"); });
-    connect(workspace()->model(), &OpenModel::opened, this, &CompositionPage::refresh);
-    connect(workspace()->model(), &OpenModel::circuitsChanged, this, &CompositionPage::refresh);
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
+        connect(workspace()->model(), signal, this, &CompositionPage::refresh);
+    connect(workspace()->model(), &OpenModel::replaced, this,
+            [this] { delete std::exchange(m_card, nullptr); });
     connect(workspace()->model(), &OpenModel::resultsChanged, this, [this] {
         if (m_card)
             m_card->markStale();
@@ -239,6 +242,7 @@ void CompositionPage::recompute()
                 ? tr(
                     "This session holds no composition; it needs the model's files. Use File → Locate model…")
                 : tr("Composition is not computed yet."));
+        delete std::exchange(m_card, nullptr); // the wiring of other weights
         showPair();
         return m_explanation->clear();
     }

@@ -67,8 +67,10 @@ void AllHeadsPage::recompute()
             : tr("%1 scores of %2 heads; those of other analyses join them when they are run.")
                   .arg(scores.size())
                   .arg(workspace()->model()->card().nLayers * workspace()->model()->card().nHeads));
+    if (m_plane)
+        m_planeScroll->setVisible(!scores.empty());
     if (scores.empty())
-        return;
+        return m_model->clear();
     std::vector<ArrayPart> parts;
     parts.reserve(scores.size());
     for (const ResultArray* score : scores)
@@ -88,12 +90,12 @@ void AllHeadsPage::showPlane(const std::vector<const ResultArray*>& scores)
                         .title = tr("Two scores of every head").toStdString(),
                         .arrays = {scores[0]->path, scores[1]->path},
                         .note = {}};
-        auto* scroll = new QScrollArea(this);
-        m_plane = new PictureCard(workspace(), picture, scroll);
-        scroll->setWidget(m_plane);
-        scroll->setWidgetResizable(true);
-        scroll->setFrameShape(QFrame::NoFrame);
-        m_parts->addWidget(scroll);
+        m_planeScroll = new QScrollArea(this);
+        m_plane = new PictureCard(workspace(), picture, m_planeScroll);
+        m_planeScroll->setWidget(m_plane);
+        m_planeScroll->setWidgetResizable(true);
+        m_planeScroll->setFrameShape(QFrame::NoFrame);
+        m_parts->addWidget(m_planeScroll);
         m_parts->setSizes({240, 460});
         connect(m_plane, &PictureCard::readOutChanged, this, &Page::readOutChanged);
         connect(m_plane, &PictureCard::viewMade, this, &AllHeadsPage::viewMade);

@@ -3,6 +3,7 @@
 #include "ui/pages/parts/page.h"
 
 class QLabel;
+class QScrollArea;
 class QSplitter;
 
 namespace headwise::ui {
@@ -33,6 +34,7 @@ private:
     TableFigure* m_table;
     QSplitter* m_parts;
     PictureCard* m_plane = nullptr; // exists once there are two scores
+    QScrollArea* m_planeScroll = nullptr;
 };
 
 } // namespace headwise::ui

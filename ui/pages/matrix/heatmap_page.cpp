@@ -155,6 +155,7 @@ void HeatmapPage::connectChoices()
         chooseTokens();
         refresh();
     });
+    connect(workspace()->model(), &OpenModel::replaced, m_text, &QLineEdit::clear);
     connect(workspace()->model(), &OpenModel::circuitsChanged, this, [this] {
         chooseTokens();
         refresh();

@@ -122,7 +122,12 @@ void PromptPage::connectSignals()
         showPatterns();
     });
     connect(m_weighs, &QCheckBox::toggled, this, &PromptPage::run);
-    connect(workspace()->model(), &OpenModel::circuitsChanged, this, &PromptPage::reset);
+    connect(workspace()->model(), &OpenModel::replaced, this, [this] {
+        m_suggested.clear(); // The next model's own words come with reset().
+        m_prompt->clear();
+    });
+    for (const auto signal : {&OpenModel::circuitsChanged, &OpenModel::closed})
+        connect(workspace()->model(), signal, this, &PromptPage::reset);
     connect(workspace()->selection(), &Selection::headChanged, this, &PromptPage::showPattern);
     connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, [this] {
         if (m_answer && workspace()->model()->circuits())

@@ -56,6 +56,7 @@ TermMap::TermMap(Workspace* workspace, QWidget* parent)
     connect(m_words, &QLineEdit::returnPressed, this, &TermMap::refresh);
     connect(m_term, &QComboBox::currentIndexChanged, this, &TermMap::showTerm);
     connect(m_picture, &Page::readOutChanged, this, &Page::readOutChanged);
+    connect(workspace->model(), &OpenModel::replaced, m_words, &QLineEdit::clear);
     for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
         connect(workspace->model(), signal, this, &TermMap::refresh);
     connect(workspace->selection(), &Selection::headChanged, this, &TermMap::refresh);
