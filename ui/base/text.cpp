@@ -2,6 +2,7 @@
 
 #include "core/runs/estimate.h"
 #include "core/tokenizer/token_text.h"
+#include "ui/base/window_words.h"
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -49,7 +50,7 @@ QString text(const Error& error)
 {
     QStringList lines = text(error.message).split(u'\n'); // quoted file content cannot reorder the lines
     for (QString& line : lines)
-        line = text(shownSpecialToken(line.toStdString()));
+        line = windowWords(text(shownSpecialToken(line.toStdString())));
     return lines.join(u'\n');
 }
 

@@ -16,8 +16,8 @@ namespace headwise::ui {
 QString tr(const char* words);
 
 QString text(std::string_view utf8);
-QString text(const Error& error);
-QString text(HeadId head); ///< "L10H7"
+QString text(const Error& error); ///< For the window: see windowWords().
+QString text(HeadId head);        ///< "L10H7"
 
 /// Formats three significant digits with a real minus sign: "4.31", "−0.0720", "1.20e−5", "0", "NaN".
 QString number(double value);

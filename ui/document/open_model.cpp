@@ -3,6 +3,7 @@
 #include "core/session/session_file.h"
 #include "core/tokenizer/token_text.h"
 #include "ui/base/text.h"
+#include "ui/base/window_words.h"
 #include "ui/document/about_model.h"
 
 #include <algorithm>
@@ -71,7 +72,7 @@ void OpenModel::setEmbedding(Embedding embedding)
         return;
     if (const std::string reason = whyNotEmbedding(m_circuits->config(), embedding); !reason.empty()) {
         emit embeddingChanged(); // Pages show the old one again.
-        return emit failed(text(reason));
+        return emit failed(windowWords(text(reason)));
     }
     stop();
     m_embedding = embedding;
@@ -268,7 +269,7 @@ QStringList warningsOf(const OpenModel& model)
     QStringList sentences;
     const auto add = [&sentences](const std::vector<std::string>& warnings) {
         for (const std::string& sentence : warnings)
-            sentences << text(sentence);
+            sentences << windowWords(text(sentence));
     };
     if (model.weights())
         add(model.weights()->warnings());
@@ -276,7 +277,7 @@ QStringList warningsOf(const OpenModel& model)
         add(model.processed()->plan().warnings);
     } else if (model.session()) {
         for (const std::string& sentence : model.session()->warnings)
-            sentences << text(shownSpecialToken(sentence));
+            sentences << windowWords(text(shownSpecialToken(sentence)));
     }
     add(model.results()->warnings);
     return sentences;

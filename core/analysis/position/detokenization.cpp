@@ -34,7 +34,7 @@ std::vector<ArraySpec> detokenizationArrays()
         {.path = "prefix_",
          .axes = {},
          .title = "prefixes",
-         .definition = detokenizationScoreFormula + std::string("; the suffix is the token of --token"),
+         .definition = detokenizationScoreFormula + std::string("; the suffix is the token asked about"),
          .condition = "with --token"});
     all.push_back(
         {.path = at + "merged_ids",
@@ -55,7 +55,7 @@ std::vector<ArraySpec> detokenizationArrays()
          .axes = headAxes(),
          .title = "Size for random directions",
          .definition =
-             "‖ê_i‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d, i = the token of --token, heads of layer 0 alone: scores around 0 where W_QK loses its directions",
+             "‖ê_i‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d, i = the token asked about, heads of layer 0 alone: scores around 0 where W_QK loses its directions",
          .condition = "with --token"});
     const std::size_t first = all.size();
     all.push_back(

@@ -370,7 +370,7 @@ Analysis fourierAnalysis()
         .number = "B8",
         .title = "Spectra over a cycle of tokens",
         .formula =
-            "share of f turns per cycle in the power of E, W_U, E W_V W_O, E W_Q W_Kᵀ and full circuits over the ids of --cycle",
+            "share of f turns per cycle in the power of E, W_U, E W_V W_O, E W_Q W_Kᵀ and full circuits over the ids of the cycle",
         .citation =
             "Nanda et al. 2023, arXiv 2301.05217, \"Progress measures for grokking\"; Fisher 1929, Proc. R. Soc. A 125, \"Tests of significance in harmonic analysis\"",
         .needsTokens = true,

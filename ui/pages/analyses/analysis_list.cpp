@@ -3,6 +3,7 @@
 #include "core/runs/plan.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/base/window_words.h"
 #include "ui/document/array_part.h"
 
 #include <QEvent>
@@ -171,7 +172,7 @@ QString whyNotNow(const Analysis& analysis, const Workspace& workspace)
     const AnalysisInputs& inputs = options.inputs;
     const ModelConfig& config = workspace.model()->circuits()->config();
     if (std::string never = analysis.whyNot(config, options); !never.empty())
-        return text(never);
+        return windowWords(text(never));
     if (analysis.needs.tokenizer && !inputs.tokenizer)
         return AnalysisList::tr("It needs the model's tokenizer; use File → Add tokenizer…");
     if (analysis.needs.prompt && inputs.prompt.empty())
@@ -181,7 +182,7 @@ QString whyNotNow(const Analysis& analysis, const Workspace& workspace)
             "It needs two heads of different layers: the selected one and a reference, which a Shift+click in the grid of heads marks.");
     if (analysis.needs.direction && inputs.direction.empty())
         return AnalysisList::tr("It needs a direction: say below which tokens it goes to and comes from.");
-    return text(whyLeftOut(analysis, config, options));
+    return windowWords(text(whyLeftOut(analysis, config, options)));
 }
 
 AnalysisList::AnalysisList(Workspace* workspace, QWidget* parent)

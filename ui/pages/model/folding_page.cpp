@@ -3,6 +3,7 @@
 #include "core/model/processing.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/base/window_words.h"
 #include "ui/document/about_model.h"
 #include "ui/pages/parts/compare_tables.h"
 #include "ui/widgets/job_bar.h"
@@ -205,7 +206,7 @@ void FoldingPage::showAnswer(const Answer& answer)
         tr("Cosine of the two rows of %1: %2.")
             .arg(workspace()->model()->tokenText(workspace()->selection()->token()), number(answer.cosine))};
     for (const std::string& warning : answer.other->circuits->weights().plan().warnings)
-        words << text(warning);
+        words << windowWords(text(warning));
     m_note->setText(words.join(u' '));
 }
 

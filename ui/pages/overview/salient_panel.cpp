@@ -2,6 +2,7 @@
 
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/base/window_words.h"
 #include "ui/document/about_model.h"
 #include "ui/document/array_part.h"
 #include "ui/models/token_table_model.h"
@@ -163,7 +164,7 @@ void SalientPanel::showAnswer(const ResultSet& found, HeadId head)
 {
     if (!showTokens(found, head))
         clear(found.warnings.empty() ? tr("%1 makes nothing of any token.").arg(text(head))
-                                     : text(found.warnings.front()));
+                                     : windowWords(text(found.warnings.front())));
 }
 
 bool SalientPanel::showTokens(const ResultSet& results, HeadId head)

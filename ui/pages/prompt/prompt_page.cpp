@@ -6,6 +6,7 @@
 #include "core/runs/plan.h"
 #include "core/tokenizer/token_search.h"
 #include "ui/base/text.h"
+#include "ui/base/window_words.h"
 #include "ui/charts/pattern_grid.h"
 #include "ui/charts/prompt_text.h"
 #include "ui/document/about_model.h"
@@ -370,7 +371,7 @@ void PromptPage::attribute()
     options.unusedTokens = workspace()->filteredTokens()->unused();
     const std::string reason = whyLeftOut(*analysis, workspace()->model()->circuits()->config(), options);
     m_effects->setValues(nullptr);
-    m_logit->setText(text(reason));
+    m_logit->setText(windowWords(text(reason)));
     if (!reason.empty())
         return m_attribution.cancel();
     m_logit->setText(tr("Direct effect of every head on the logit of %1 at the last position")

@@ -4,6 +4,7 @@
 #include "core/runs/plan.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/base/window_words.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/document/about_model.h"
 #include "ui/pages/parts/figure_row.h"
@@ -248,7 +249,7 @@ void ScoresPage::recompute()
     options.heads = {{0, head.head}};
     if (const std::string why = whyLeftOut(*findAnalysis("six_terms"), circuits->config(), options);
         !why.empty())
-        return clear(text(why));
+        return clear(windowWords(text(why)));
     const bool isLayer0 = head.layer == 0;
     m_body->setVisible(isLayer0);
     m_layer0->setVisible(!isLayer0);

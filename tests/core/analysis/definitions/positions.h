@@ -77,7 +77,7 @@ inline const std::vector<Definition> positionDefinitions{
          });
      }},
     {"analyses/detokenization/prefix_values",
-     "Highest of ê_i W_Q W_Kᵀ ê_jᵀ, ê = e/mean over positions of σ, i = suffix, j = prefix, without scale, heads of layer 0 alone; the suffix is the token of --token",
+     "Highest of ê_i W_Q W_Kᵀ ê_jᵀ, ê = e/mean over positions of σ, i = suffix, j = prefix, without scale, heads of layer 0 alone; the suffix is the token asked about",
      [](const Defined& m) {
          const Eigen::RowVectorXd suffix = m.E.row(m.token()) / m.meanSigma(m.token());
          return m.perHead([&](HeadId h) {

@@ -1,0 +1,86 @@
+#include "ui/base/window_words.h"
+
+#include "tests/support/program.h"
+#include "ui/base/text.h"
+
+#include <QDirIterator>
+#include <QFile>
+#include <QRegularExpression>
+#include <QTest>
+
+using namespace headwise;
+using namespace headwise::ui;
+
+class WindowWordsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void sentencesNameTheFieldsAndButtons_data()
+    {
+        QTest::addColumn<QString>("core");
+        QTest::addColumn<QString>("window");
+        const auto add = [](const char* name, const char* core, const char* window) {
+            QTest::newRow(name) << QString::fromUtf8(core) << QString::fromUtf8(window);
+        };
+        add("no config",
+            "There is no config.json in 'a'; name one with --config FILE or say what the model is with --set KEY=VALUE,….",
+            "There is no config.json in 'a'; open it again and choose a config file, or type the keys of its config.");
+        add("answers",
+            "They do not tell 'n_ctx'; say it with --set n_ctx=…,act_fn=…, or name a config with --config FILE.",
+            "They do not tell 'n_ctx'; open it again and type n_ctx=…,act_fn=…, or choose a config file.");
+        add("missing key", "In '--set' the key 'n_ctx' is missing; give it with --set KEY=VALUE.",
+            "In the typed keys the key 'n_ctx' is missing; add it there.");
+        add("a value", "minGPT's later versions need --set activation_function=gelu_new.",
+            "minGPT's later versions need activation_function=gelu_new in config.json.");
+        add("unknown tensors",
+            "If the function does not need them, leave them out with --ignore 'h.0.*,h.1.*'.",
+            "If the function does not need them, open the file again and press “Leave out” to leave them out.");
+        add("in brackets", "It needs a prompt (--prompt or --tokens).", "It needs a prompt.");
+        add("heads",
+            "choose fewer (Heads in the window, --heads on the command line) or a source token (--token).",
+            "choose fewer in the field “Heads” or a source token.");
+        add("alone", "Another one is chosen by --key-token.", "Another one is chosen by “Key token”.");
+        add("first", "--fold-layer-norm cannot be done on this model: it has no norms.",
+            "“fold-layer-norm” cannot be done on this model: it has no norms.");
+        add("a file's name", "'--heads' is not one token; 'a/--set.gguf' is a file; 1 -- 2.",
+            "'--heads' is not one token; 'a/--set.gguf' is a file; 1 -- 2.");
+        add("nothing to say", "File 'a.gguf' is empty.", "File 'a.gguf' is empty.");
+    }
+
+    void sentencesNameTheFieldsAndButtons()
+    {
+        QFETCH(QString, core);
+        QFETCH(QString, window);
+        QCOMPARE(windowWords(core), window);
+        QCOMPARE(text(Error{ErrorCode::NotFound, core.toStdString()}), window);
+    }
+
+    // Every string of core that names an option, so that a new one cannot reach the window either.
+    void noOptionIsLeftInAnySentenceOfCore()
+    {
+        static const QRegularExpression literal(QStringLiteral("\"((?:[^\"\\\\]|\\\\.)*)\"")),
+            option(QStringLiteral("(?<![\\w/.'\"“-])--[a-z]"));
+        int looked = 0;
+        QStringList left;
+        QDirIterator files(QStringLiteral(HEADWISE_DEMO_MODEL "/../../core"), {QStringLiteral("*.cpp")},
+                           QDir::Files, QDirIterator::Subdirectories);
+        while (files.hasNext()) {
+            QFile file(files.next());
+            QVERIFY(file.open(QIODevice::ReadOnly));
+            const QString source = QString::fromUtf8(file.readAll());
+            for (auto found = literal.globalMatch(source); found.hasNext();) {
+                const QString sentence = found.next().captured(1);
+                if (!sentence.contains(option))
+                    continue;
+                ++looked;
+                if (windowWords(sentence).contains(option))
+                    left << file.fileName() + QStringLiteral(": ") + windowWords(sentence);
+            }
+        }
+        QVERIFY(looked > 20);
+        QVERIFY2(left.isEmpty(), qPrintable(left.join(u'\n')));
+    }
+};
+
+HEADWISE_TEST(WindowWordsTest)
+#include "window_words_test.moc"
