@@ -36,6 +36,7 @@ constexpr std::array wordRules{
     WordRule{"--one-end takes every pair with one end among them", "choose heads of two layers"},
     WordRule{" --precision f64 holds larger ones\\.", ""},
     WordRule{"--cycle FIRST-LAST names others", "the field “Cycle of ids” names others"},
+    WordRule{"\\(--cycle FIRST-LAST\\)", "in the field “Cycle of ids”"},
     WordRule{" \\(--[a-z-]+(?: or --[a-z-]+)*\\)", ""},
 };
 

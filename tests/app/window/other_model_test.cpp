@@ -158,7 +158,7 @@ private slots:
                 pagesOfDemo << page;
         });
         typeAboutDemo(driver);
-        QVERIFY(!shownOfDemo(driver.window).isEmpty()); // What is looked for can be found.
+        QVERIFY(!shownOfDemo(driver.window).isEmpty()); // the positive control
         QVERIFY2(pagesOfDemo.contains(QStringLiteral("Composition Wiring"))
                      && pagesOfDemo.contains(QStringLiteral("Prompt")),
                  qPrintable(pagesOfDemo.join(QStringLiteral(", "))));

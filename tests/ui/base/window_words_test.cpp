@@ -39,6 +39,8 @@ private slots:
         add("heads",
             "choose fewer (Heads in the window, --heads on the command line) or a source token (--token).",
             "choose fewer in the field “Heads” or a source token.");
+        add("a cycle", "name the ids of one (--cycle FIRST-LAST).",
+            "name the ids of one in the field “Cycle of ids”.");
         add("alone", "Another one is chosen by --key-token.", "Another one is chosen by “Key token”.");
         add("first", "--fold-layer-norm cannot be done on this model: it has no norms.",
             "“fold-layer-norm” cannot be done on this model: it has no norms.");
