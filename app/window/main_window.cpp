@@ -165,6 +165,7 @@ void MainWindow::connectWorkspace()
         m_addresses->showAwaited();
         updateState();
     });
+    connect(m_workspace->model(), &OpenModel::replaced, m_pages, &Pages::forgetStates);
     connect(m_workspace->model(), &OpenModel::closed, this, [this] {
         m_docks->hide();
         updateState();

@@ -138,6 +138,12 @@ QJsonObject PageTabs::viewState() const
     return state;
 }
 
+void PageTabs::forgetStates()
+{
+    for (Tab& tab : m_tabs)
+        tab.state = {};
+}
+
 void PageTabs::setViewState(const QJsonObject& state)
 {
     for (Tab& tab : m_tabs) {

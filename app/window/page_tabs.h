@@ -33,6 +33,7 @@ public:
     /// Returns the view state of every page, by name. A page not yet created returns the state it was last given.
     QJsonObject viewState() const;
     void setViewState(const QJsonObject& state);
+    void forgetStates(); ///< Drops those given to pages that are not made yet.
 
 signals:
     void pageMade(ui::Page* page);

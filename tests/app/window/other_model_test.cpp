@@ -177,6 +177,22 @@ private slots:
         QVERIFY2(left.isEmpty(), qPrintable(left.join(u'\n')));
     }
 
+    void aPageThatIsMadeLaterGetsNothingTypedForTheFirstModel()
+    {
+        const QString other = m_folder.filePath(QStringLiteral("later"));
+        test::writeToyModel(other.toStdString(), {.nLayers = 1});
+        WindowDriver driver;
+        driver.openDemo();
+        driver.window.restoreViewState(
+            QStringLiteral("{\"pages\": {\"prompt\": {\"prompt\": \"%1\"}}, \"page\": \"overview\"}")
+                .arg(typedForDemo));
+        driver.window.openPath(other);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->card().nLayers == 1, patience);
+        driver.window.showPage(QStringLiteral("prompt"));
+        for (const auto* field : driver.page()->findChildren<QLineEdit*>())
+            QVERIFY2(field->text() != typedForDemo, qPrintable(field->accessibleName()));
+    }
+
 private:
     QTemporaryDir m_folder;
 };
