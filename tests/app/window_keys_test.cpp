@@ -485,6 +485,26 @@ private slots:
         QVERIFY(exported > 1);
     }
 
+    void aPictureHasOneMenu()
+    {
+        KeysDriver driver;
+        driver.show(QStringLiteral("All heads"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.shown<LineChart>() && driver.page()->figures().size() > 1, patience);
+        auto* scatter = driver.shown<LineChart>();
+        int menus = 0;
+        QTimer closer; // The menu waits for an answer.
+        connect(&closer, &QTimer::timeout, &driver.window, [&menus] {
+            auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+            if (!menu)
+                return;
+            ++menus;
+            menu->close();
+        });
+        closer.start(10);
+        emit scatter->customContextMenuRequested(scatter->rect().center());
+        QCOMPARE(menus, 1);
+    }
+
     void tabGoesThroughAllPanesAndComesBack()
     {
         KeysDriver driver;
