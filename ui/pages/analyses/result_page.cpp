@@ -144,6 +144,10 @@ void ResultPage::connectSignals()
     connect(workspace()->model(), &OpenModel::opened, this, &ResultPage::refresh);
     connect(workspace()->model(), &OpenModel::closed, this, &ResultPage::refresh);
     connect(workspace()->model(), &OpenModel::circuitsChanged, this, &ResultPage::refresh);
+    connect(workspace()->model(), &OpenModel::replaced, this, [this] {
+        for (PictureCard* card : m_cards)
+            card->markStale(); // A session may have results of the same names.
+    });
     connect(workspace()->runs(), &Runs::inputsChanged, this, &ResultPage::refresh);
     connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, &ResultPage::refresh);
     connect(workspace()->selection(), &Selection::tokenChanged, this, [this] {
