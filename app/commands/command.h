@@ -34,6 +34,8 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context);
 void addListAnalysesCommand(CLI::App& root, CommandContext& context);
 void addTokensCommand(CLI::App& root, CommandContext& context);
 void addTopCommand(CLI::App& root, CommandContext& context);
+// findings.cpp
+void addFindingsCommand(CLI::App& root, CommandContext& context);
 // compare.cpp
 void addCompareCommand(CLI::App& root, CommandContext& context);
 // export.cpp

@@ -101,6 +101,7 @@ void addCommands(CLI::App& root, CommandContext& context)
     addRunCommand(root, context);
     addAnalyzeCommand(root, context);
     addListAnalysesCommand(root, context);
+    addFindingsCommand(root, context);
     addTokensCommand(root, context);
     addTopCommand(root, context);
     addExportCommand(root, context);

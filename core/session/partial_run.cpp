@@ -54,7 +54,7 @@ Result<Done> PartialRun::write(ResultSet& results, const std::string& record, co
     // Lent, not copied: a run's results may be most of the memory there is.
     std::swap(m_frame.results, results);
     m_frame.view = record;
-    Result<Done> written = writeSession(m_file, m_frame, quiet(task));
+    Result<Done> written = writeSession(m_file, m_frame, quiet(task), SessionParts::WithoutFindings);
     std::swap(m_frame.results, results);
     if (written)
         logger().info("the results so far are safe in {}", m_file.string());

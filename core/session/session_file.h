@@ -12,12 +12,16 @@ namespace headwise {
 /// The version this program writes. Files of later versions are read as far as they are known.
 inline constexpr int sessionFormatVersion = 1;
 
+/// Parts of the file: a run that is kept half-way needs no findings.
+enum class SessionParts { All, WithoutFindings };
+
 /// Writes the session to `path`. A crash, a kill or a full disk leaves the old file or the complete new one. Empty times
 /// and an empty version are set; `modified` is always now.
 /// Errors: Io (no such folder, no permission, disk full), naming the path; InvalidArgument for a session read from a
 /// later format version, because saving would lose data; Cancelled, OutOfMemory.
 /// Cost: packing at about 50 MB/s of numbers; memory of the packed file.
-Result<Done> writeSession(const std::filesystem::path& path, const Session& session, const Task& task);
+Result<Done> writeSession(const std::filesystem::path& path, const Session& session, const Task& task,
+                          SessionParts parts = SessionParts::All);
 
 /// Reads a session. Unknown content is ignored; known content must have the right shape.
 ///

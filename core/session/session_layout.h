@@ -66,6 +66,9 @@ inline constexpr std::array<std::string_view, 9> arrayAttributes = {
     "axes",      "definition", "title",           "unit", "null_mean", "null_deviation",
     "range_low", "range_high", "DIMENSION_LABELS"};
 
+/// The findings as JSON. No reader of Headwise takes them from here.
+inline constexpr const char* findings = "findings";
+
 /// Datasets that serve as dimension scales.
 inline constexpr const char* layerScale = "model/axes/layer";
 inline constexpr const char* headScale = "model/axes/head";

@@ -1,5 +1,6 @@
 #include "core/base/log.h"
 #include "core/files/hdf5.h"
+#include "core/findings/findings_text.h"
 #include "core/session/session_file.h"
 #include "core/session/session_layout.h"
 
@@ -204,9 +205,18 @@ Result<Done> writeTexts(Hdf5Writer& file, const Session& session)
     return Done{};
 }
 
+/// Writes what the rules say of the results, for readers without them; Headwise itself applies them again.
+Result<Done> writeFindings(Hdf5Writer& file, const Session& session)
+{
+    const FindingEvidence evidence{session.model, session.results, session.tokens};
+    return canAnswer(evidence) ? file.writeText(layout::findings, findingsJson(findingsOf(evidence)))
+                               : Result<Done>(Done{});
+}
+
 } // namespace
 
-Result<Done> writeSession(const std::filesystem::path& path, const Session& session, const Task& task)
+Result<Done> writeSession(const std::filesystem::path& path, const Session& session, const Task& task,
+                          SessionParts parts)
 {
     if (session.formatVersion > sessionFormatVersion)
         return Error{ErrorCode::InvalidArgument,
@@ -231,6 +241,9 @@ Result<Done> writeSession(const std::filesystem::path& path, const Session& sess
         if (const Result<Done> done = step(file, session, task); !done)
             return done;
     }
+    if (parts == SessionParts::All)
+        if (const Result<Done> done = writeFindings(file, session); !done)
+            return done;
     return file.close();
 }
 

@@ -91,7 +91,7 @@ def check_root(file):
         stamp = text(attrs.get(name, ""))
         check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)", stamp), f"/ {name} is {stamp!r}, not ISO 8601 in UTC")
     known = {"model", "processing", "vocabulary", "spectra", "eigenvalues", "scores", "composition", "tables", "analyses",
-             "factors", "embedding", "unembedding", "comparison", "notes", "bookmarks"}
+             "factors", "embedding", "unembedding", "comparison", "findings", "notes", "bookmarks"}
     check(set(file) <= known, f"/ holds {sorted(set(file) - known)}, which the format does not name")
 
 

@@ -1,0 +1,152 @@
+#include "app/commands/filter_arguments.h"
+#include "app/commands/model_arguments.h"
+#include "app/commands/session_command.h"
+#include "app/commands/support.h"
+#include "app/commands/token_arguments.h"
+#include "core/files/hdf5.h"
+#include "core/findings/findings_text.h"
+#include "core/runs/queue.h"
+#include "core/session/session_file.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <filesystem>
+#include <iostream>
+
+namespace headwise::app {
+namespace {
+
+constexpr std::string_view findingsFooter =
+    "Each line is a statement that a rule makes of the analyses, with its number, what random weights give and the\n"
+    "deviations above that (z). Thresholds are corrected for the number of heads. Nothing is a proof: look at the "
+    "view.\n"
+    "Of a MODEL the analyses that the rules read are computed and not kept. A SESSION answers from its results, and "
+    "what\nthey cannot answer is named on stderr. --json gives kind, heads, value, null, z, text and view.\n"
+    "\n"
+    "Exit codes: 0 good, 2 wrong usage, 3 bad input, 4 input/output or memory, 130 cancelled.";
+
+struct FindingsOptions {
+    std::shared_ptr<ModelArguments> model;
+    std::shared_ptr<ProcessingArguments> processing;
+    bool json = false, markdown = false;
+};
+
+FindingEvidence evidenceOf(const Session& session)
+{
+    return {session.model, session.results, session.tokens};
+}
+
+void printFindings(const Findings& findings, const Session& session, const FindingsOptions& options)
+{
+    if (options.json)
+        std::cout << findingsJson(findings) << "\n";
+    else if (options.markdown)
+        std::cout << findingsMarkdown(findings, session.model.name);
+    else
+        std::cout << findingsText(findings);
+}
+
+bool hasSwitch(const ProcessingWish& wish)
+{
+    const auto isGiven = [](StepWish step) { return step != StepWish::Default; };
+    return isGiven(wish.foldLayerNorm) || isGiven(wish.centerWritingWeights) || isGiven(wish.centerUnembed)
+        || isGiven(wish.foldValueBiases) || isGiven(wish.refactorAttention) || !wish.headChanges.empty();
+}
+
+Result<int> findingsOfSession(const FindingsOptions& options, const Task& task)
+{
+    const ModelArguments& model = *options.model;
+    if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty()
+        || !model.ignored.empty() || hasSwitch(options.processing->wish()))
+        return Error{ErrorCode::InvalidArgument,
+                     "Options of reading and processing say how to compute, and '" + model.path
+                         + "' is a session, whose results are there; name the model, or leave them out."};
+    const auto session = readSession(model.path, task);
+    if (!session)
+        return session.error();
+    const Findings findings = findingsOf(evidenceOf(*session));
+    printFindings(findings, *session, options);
+    if (!findings.missing.empty())
+        printWarnings(
+            {fmt::format("{} The session answers after: headwise analyze {} -o {} --analyses {}{}",
+                         missingSentence(findings), shellWord(session->model.source), shellWord(model.path),
+                         missingAnalyses(findings), remakingOptions(*session))});
+    return 0;
+}
+
+/// Returns the analyses that the rules read and that apply to this model.
+std::vector<const Analysis*> analysesToRun(const ModelConfig& config, const AnalysisOptions& options)
+{
+    std::vector<const Analysis*> chosen;
+    for (const std::string_view id : findingAnalyses()) {
+        const Analysis* analysis = findAnalysis(id);
+        if (analysis && whyLeftOut(*analysis, config, options).empty())
+            chosen.push_back(analysis);
+    }
+    return chosen;
+}
+
+Result<int> findingsOfModel(const FindingsOptions& options, const Task& task)
+{
+    const auto weights = openProcessed(*options.model, *options.processing, task);
+    if (!weights)
+        return weights.error();
+    const Circuits circuits(*weights);
+    const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
+    if (!tokenizer)
+        return tokenizer.error();
+    AnalysisOptions analysisOptions;
+    if (*tokenizer)
+        analysisOptions.inputs.tokenizer = std::make_shared<const Tokenizer>(**tokenizer);
+    auto unused = leftOutTokens(TokenFilter{}, *tokenizer, **weights, circuits.config().dVocab, task);
+    if (!unused)
+        return unused.error();
+    analysisOptions.unusedTokens = std::move(unused).value();
+    const auto chosen = analysesToRun(circuits.config(), analysisOptions);
+    const std::string notice =
+        longRunNotice(estimateRun(chosen, circuits.config(), analysisOptions), coresOf(task.threads));
+    if (!notice.empty())
+        printWarnings({notice});
+    auto results =
+        checkedAnswer(runAnalyses(circuits, chosen, analysisOptions, task), (*weights)->original().file());
+    if (!results)
+        return results.error();
+    printWarnings(results->warnings);
+    const Session session =
+        makeSession(**weights, "raw", *tokenizer ? &**tokenizer : nullptr, std::move(results).value());
+    Findings findings = findingsOf(evidenceOf(session));
+    findings.missing.clear(); // everything that applies was computed
+    printFindings(findings, session, options);
+    return 0;
+}
+
+Result<int> runFindings(const FindingsOptions& options, const Task& task)
+{
+    const std::filesystem::path path = options.model->path;
+    std::error_code code;
+    if (isHdf5(path) || (path.extension() == ".h5" && std::filesystem::is_regular_file(path, code)))
+        return findingsOfSession(options, task);
+    return findingsOfModel(options, task);
+}
+
+} // namespace
+
+void addFindingsCommand(CLI::App& root, CommandContext& context)
+{
+    auto options = std::make_shared<FindingsOptions>();
+    CLI::App* command =
+        root.add_subcommand("findings", "Says what stands out from random weights, the strongest first");
+    command->footer(std::string(findingsFooter));
+    options->model = addModelArguments(*command);
+    command->get_option("MODEL")->description("A model, or a session (.h5) written by analyze");
+    options->processing = addProcessingArguments(*command);
+    CLI::Option* json = command->add_flag("--json", options->json, "Prints a JSON list");
+    command->add_flag("--markdown", options->markdown, "Prints a heading and a list in Markdown")
+        ->excludes(json);
+    addThreadsOption(*command, context);
+    command->callback([options, &context] {
+        context.work = [options](const Task& task) { return runFindings(*options, task); };
+    });
+}
+
+} // namespace headwise::app
