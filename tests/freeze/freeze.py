@@ -238,6 +238,7 @@ def write_answers(case, program, out):
         "list-analyses.txt": ["list-analyses"],
         "list-analyses.json": ["list-analyses", "--json"],
         "list-analyses-model.json": ["list-analyses", model, "--json", *common],
+        "findings-session.json": ["findings", session, "--json"],
         "verify.json": ["verify", model, "--json", "--threads", program.threads, *common],
         "export-list.txt": ["export", "--list"],
         "export-list-session.txt": ["export", "--list", session],

@@ -2,7 +2,7 @@
 #include "core/circuits/spectrum.h"
 #include "core/runs/queue.h"
 
-#include "tests/core/analysis/composition/planted_induction.h"
+#include "tests/support/planted_induction.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
