@@ -1,5 +1,6 @@
 #include "core/findings/rule_numbers.h"
 #include "core/findings/rules.h"
+#include "core/results/layer_null.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -40,6 +41,19 @@ std::vector<JudgedHead> previousTokenHeads(const FindingEvidence& evidence)
     return heads;
 }
 
+/// Returns the deviation of the previous-token scores of random heads; NaN where it is not known. Their attention to any other
+/// offset spreads alike.
+double offsetDeviation(const FindingEvidence& evidence, int layer)
+{
+    const ResultArray* deviations =
+        checkedArray(evidence, "analyses/previous_token/null_deviation", {evidence.model.nLayers});
+    if (deviations)
+        return numberIn(*deviations, static_cast<std::size_t>(layer));
+    const ResultArray* scores = perHeadArray(evidence, "scores/previous_token");
+    return scores ? layerNull(*scores, layer).deviation.value_or(std::numeric_limits<double>::quiet_NaN())
+                  : std::numeric_limits<double>::quiet_NaN();
+}
+
 std::vector<Finding> findPreviousToken(const FindingEvidence& evidence)
 {
     const std::vector<JudgedHead> heads = previousTokenHeads(evidence);
@@ -58,7 +72,7 @@ std::vector<Finding> findPreviousToken(const FindingEvidence& evidence)
              .view = "previous_token",
              .strength = shareOfRange(judged.value, judged.nullMean)});
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 /// One of the masses of the analysis position_kernel.
@@ -76,27 +90,33 @@ std::vector<Finding> findOffset(const FindingEvidence& evidence)
 {
     const ResultArray* nulls =
         checkedArray(evidence, "analyses/position_kernel/mass_null", {evidence.model.nLayers, massColumns});
+    const double leastOffsetZ = thresholdZ(headCount(evidence.model) * offsetMasses.size());
     std::vector<Finding> found;
     for (const OffsetMass& mass : offsetMasses) {
         for (const JudgedHead& judged : judgedHeads(evidence, mass.path)) {
             const auto row = static_cast<std::size_t>(judged.head.layer) * massColumns;
             const double null =
                 std::isnan(judged.nullMean) && nulls ? numberIn(*nulls, row + mass.column) : judged.nullMean;
-            if (!(judged.value >= leastMass && judged.value - null >= leastMassBeyondNull))
+            const double deviation = offsetDeviation(evidence, judged.head.layer);
+            const double z = (judged.value - null) / deviation;
+            if (!(judged.value >= leastMass && judged.value - null >= leastMassBeyondNull && deviation > 0
+                  && z >= leastOffsetZ))
                 continue;
             found.push_back(
                 {.kind = "offset",
                  .heads = {judged.head},
                  .value = judged.value,
                  .nullMean = null,
-                 .text = fmt::format("{} attends to {} by position alone ({} of its attention, {} if even).",
-                                     headLabel(judged.head), mass.words, shortNumber(judged.value),
-                                     shortNumber(null)),
+                 .z = z,
+                 .text = fmt::format(
+                     "{} attends to {} by position alone ({} of its attention, {} if even, z {}).",
+                     headLabel(judged.head), mass.words, shortNumber(judged.value), shortNumber(null),
+                     shortNumber(z)),
                  .view = mass.path,
                  .strength = shareOfRange(judged.value, null)});
         }
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 /// Returns the column of analyses/pattern_scores/null_scores with this label; none if there is none.
@@ -136,7 +156,7 @@ std::vector<Finding> findFirstToken(const FindingEvidence& evidence)
              .view = path,
              .strength = shareOfRange(judged.value, null)});
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 /// Shares of a softmax over the offsets.
@@ -184,7 +204,7 @@ std::vector<Finding> findNearby(const FindingEvidence& evidence)
              .view = path,
              .strength = shareOfRange(shares.nearby, shares.even)});
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 /// Place of a term in analyses/six_terms/size, and its words.
@@ -228,7 +248,7 @@ std::vector<Finding> findTerm(const FindingEvidence& evidence, const ScoreTerm& 
              .view = path,
              .strength = share * (1 - null / size)});
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 } // namespace
@@ -246,12 +266,14 @@ FindingRule previousTokenRule()
 
 FindingRule offsetRule()
 {
-    return {"offset",
-            "Heads of another fixed offset",
-            "At least 0.4 of the attention that positions alone give goes to the current token or to the one "
-            "two places back, 0.3 or more above even attention.",
-            {"position_kernel"},
-            findOffset};
+    return {
+        "offset",
+        "Heads of another fixed offset",
+        "At least 0.4 of the attention that positions alone give goes to the current token or to the one two "
+        "places back, 0.3 and 5 deviations of random heads or more above even attention, with 1 % of false "
+        "alarms among all heads.",
+        {"previous_token", "position_kernel"},
+        findOffset};
 }
 
 FindingRule firstTokenRule()

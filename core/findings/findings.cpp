@@ -86,9 +86,9 @@ const FindingAnalysis* rowOf(std::string_view id)
     return row == findingAnalysisRows.end() ? nullptr : &*row;
 }
 
-enum class Answer { There, Missing, NotOfThisModel };
+enum class RuleAnswer { There, Missing, NotOfThisModel };
 
-Answer answerOf(const FindingRule& rule, const FindingEvidence& evidence)
+RuleAnswer answerOf(const FindingRule& rule, const FindingEvidence& evidence)
 {
     bool isThere = true, applies = true;
     for (const std::string_view id : rule.analyses) {
@@ -99,11 +99,11 @@ Answer answerOf(const FindingRule& rule, const FindingEvidence& evidence)
         isThere = isThere && has;
         applies = applies && (has || analysis->couldApply(evidence));
     }
-    return isThere ? Answer::There : applies ? Answer::Missing : Answer::NotOfThisModel;
+    return isThere ? RuleAnswer::There : applies ? RuleAnswer::Missing : RuleAnswer::NotOfThisModel;
 }
 
-/// The strongest first; NaN and larger than any number would break the order.
-void rank(std::vector<Finding>& found)
+/// Puts the strongest first. NaN would break the order, so that it counts as 0.
+void sortByStrength(std::vector<Finding>& found)
 {
     for (Finding& finding : found)
         if (!std::isfinite(finding.strength))
@@ -129,22 +129,23 @@ Findings findingsOf(const FindingEvidence& evidence)
 {
     Findings findings;
     for (const FindingRule& rule : findingRules()) {
-        const Answer answer = answerOf(rule, evidence);
-        if (answer == Answer::Missing)
+        const RuleAnswer answer = answerOf(rule, evidence);
+        if (answer == RuleAnswer::Missing)
             findings.missing.push_back(&rule);
-        if (answer != Answer::There)
+        if (answer != RuleAnswer::There)
             continue;
         std::vector<Finding> found = rule.find(evidence);
         std::move(found.begin(), found.end(), std::back_inserter(findings.found));
     }
-    rank(findings.found);
+    sortByStrength(findings.found);
     return findings;
 }
 
 bool canAnswer(const FindingEvidence& evidence)
 {
-    return std::ranges::any_of(
-        findingRules(), [&](const FindingRule& rule) { return answerOf(rule, evidence) == Answer::There; });
+    return std::ranges::any_of(findingRules(), [&](const FindingRule& rule) {
+        return answerOf(rule, evidence) == RuleAnswer::There;
+    });
 }
 
 std::vector<std::string_view> findingAnalyses()

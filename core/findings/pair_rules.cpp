@@ -22,7 +22,7 @@ double randomComposition(const ModelCard& model)
     return 1 / std::sqrt(static_cast<double>(std::max(model.dModel, 1)));
 }
 
-struct HeadPair {
+struct CandidatePair {
     HeadId earlier, later;
     double value = 0, nullMean = 0, z = 0;
 };
@@ -44,14 +44,14 @@ struct InductionArrays {
 };
 
 /// Returns the later heads of each earlier one.
-std::map<HeadId, std::vector<HeadPair>> inductionPairs(const FindingEvidence& evidence)
+std::map<HeadId, std::vector<CandidatePair>> inductionPairs(const FindingEvidence& evidence)
 {
     const InductionArrays arrays(evidence);
     if (!arrays.areThere())
         return {};
     const double composition = leastTimesRandom * randomComposition(evidence.model);
     const std::vector<HeadId> heads = headsOf(evidence.model);
-    std::map<HeadId, std::vector<HeadPair>> pairs;
+    std::map<HeadId, std::vector<CandidatePair>> pairs;
     for (const HeadId earlier : heads) {
         if (!(numberOf(*arrays.previousToken, earlier) >= leastEarlier))
             continue;
@@ -73,15 +73,15 @@ std::vector<Finding> findInduction(const FindingEvidence& evidence)
     const InductionArrays arrays(evidence);
     std::vector<Finding> found;
     for (auto& entry : inductionPairs(evidence)) {
-        std::vector<HeadPair>& pairs = entry.second;
+        std::vector<CandidatePair>& pairs = entry.second;
         std::stable_sort(pairs.begin(), pairs.end(),
-                         [](const HeadPair& a, const HeadPair& b) { return a.value > b.value; });
+                         [](const CandidatePair& a, const CandidatePair& b) { return a.value > b.value; });
         std::vector<HeadId> later;
         later.reserve(pairs.size() + 1);
-        for (const HeadPair& pair : pairs)
+        for (const CandidatePair& pair : pairs)
             later.push_back(pair.later);
         const bool isOne = later.size() == 1;
-        const HeadPair& best = pairs.front();
+        const CandidatePair& best = pairs.front();
         Finding finding{.kind = "induction",
                         .heads = {},
                         .value = best.value,
@@ -97,7 +97,7 @@ std::vector<Finding> findInduction(const FindingEvidence& evidence)
         finding.heads = std::move(later);
         found.push_back(std::move(finding));
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 /// One way to compose, with its words.
@@ -113,14 +113,14 @@ constexpr std::array compositionModes{
     CompositionMode{"composition/v", "analyses/composition_nulls/v_z", "values", "V"}};
 
 /// Returns the pairs of one mode that have numbers.
-std::vector<HeadPair> composedPairs(const FindingEvidence& evidence, const CompositionMode& mode)
+std::vector<CandidatePair> composedPairs(const FindingEvidence& evidence, const CompositionMode& mode)
 {
     const ResultArray *scores = pairsArray(evidence, mode.scores), *zs = pairsArray(evidence, mode.zs);
     if (!scores || !zs)
         return {};
     const std::vector<HeadId> heads = headsOf(evidence.model);
     const double null = randomComposition(evidence.model);
-    std::vector<HeadPair> pairs;
+    std::vector<CandidatePair> pairs;
     for (const HeadId earlier : heads) {
         for (const HeadId later : heads) {
             const double z = numberOfPair(*zs, earlier, later);
@@ -133,7 +133,7 @@ std::vector<HeadPair> composedPairs(const FindingEvidence& evidence, const Compo
 
 std::vector<Finding> findComposition(const FindingEvidence& evidence)
 {
-    std::array<std::vector<HeadPair>, compositionModes.size()> pairs;
+    std::array<std::vector<CandidatePair>, compositionModes.size()> pairs;
     std::size_t tests = 0;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
         pairs[i] = composedPairs(evidence, compositionModes[i]);
@@ -143,7 +143,7 @@ std::vector<Finding> findComposition(const FindingEvidence& evidence)
     std::vector<Finding> found;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
         const CompositionMode& mode = compositionModes[i];
-        for (const HeadPair& pair : pairs[i]) {
+        for (const CandidatePair& pair : pairs[i]) {
             if (!(pair.z >= z && pair.value >= leastTimesRandom * pair.nullMean))
                 continue;
             found.push_back({.kind = "composition",
@@ -160,7 +160,7 @@ std::vector<Finding> findComposition(const FindingEvidence& evidence)
                              .strength = 1 - pair.nullMean / pair.value});
         }
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 /// Heads that are joined by pairs of high cosine.
@@ -227,7 +227,7 @@ std::vector<Finding> findNearDuplicates(const FindingEvidence& evidence)
         group.strength = shareOfRange(group.value, 0);
         found.push_back(std::move(group));
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 } // namespace

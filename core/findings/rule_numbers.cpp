@@ -153,7 +153,7 @@ double shareOfRange(double value, double nullMean, double bound)
     return std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0;
 }
 
-std::vector<Finding> strongest(std::vector<Finding> all)
+std::vector<Finding> strongestFindings(std::vector<Finding> all)
 {
     std::stable_sort(all.begin(), all.end(),
                      [](const Finding& a, const Finding& b) { return a.strength > b.strength; });

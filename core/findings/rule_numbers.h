@@ -59,7 +59,7 @@ double thresholdZ(std::size_t tests);
 double shareOfRange(double value, double nullMean, double bound = 1);
 
 /// Keeps the strongest and lets the last sentence say how many more there are.
-std::vector<Finding> strongest(std::vector<Finding> all);
+std::vector<Finding> strongestFindings(std::vector<Finding> all);
 
 std::string shortNumber(double value); ///< Three significant digits: "0.93", "513", "12300".
 std::string scoreAndZ(const JudgedHead& head, std::string_view what = "score"); ///< "(score 0.93, z 513)"

@@ -39,7 +39,7 @@ std::vector<Finding> findRepeated(const FindingEvidence& evidence, const char* k
              .view = path,
              .strength = shareOfRange(judged.value, 0)});
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 /// The ranked lists of the analysis skip_trigrams; empty pointers where one is absent or odd.
@@ -96,7 +96,7 @@ std::vector<Finding> findSkipTrigrams(const FindingEvidence& evidence)
              .view = "analyses/skip_trigrams/ranked_source_values",
              .strength = 1 - null / strength});
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 /// Returns the chance that `count` or more of `heads` independent heads have the same given token of `tokens`.
@@ -153,7 +153,7 @@ std::vector<Finding> findDominantTokens(const FindingEvidence& evidence)
              .view = "analyses/salient_tokens/largest_by_null",
              .strength = share});
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 } // namespace

@@ -50,7 +50,7 @@ std::vector<Finding> findLowRank(const FindingEvidence& evidence)
                              .strength = 1 - judged.value / width});
         }
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 /// Dead directions of the heads of one layer.
@@ -100,7 +100,7 @@ std::vector<Finding> findDeadDirections(const FindingEvidence& evidence)
         }
         endLayer();
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 } // namespace

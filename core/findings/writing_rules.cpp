@@ -36,7 +36,7 @@ std::vector<Finding> findCopying(const FindingEvidence& evidence, double sign)
              .view = "copying",
              .strength = shareOfRange(judged.value, judged.nullMean, sign)});
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 /// \param words over the names that are among the five largest outputs
@@ -63,7 +63,7 @@ std::vector<Finding> findNames(const FindingEvidence& evidence, const char* kind
              .view = path,
              .strength = shareOfRange(judged.value, judged.nullMean)});
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 /// The arrays of the analysis relations, or nothing where one is absent or odd.
@@ -147,7 +147,7 @@ std::vector<Finding> findRelations(const FindingEvidence& evidence)
             finding.heads.push_back(judged.head);
         found.push_back(std::move(finding));
     }
-    return strongest(std::move(found));
+    return strongestFindings(std::move(found));
 }
 
 } // namespace

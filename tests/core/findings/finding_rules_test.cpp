@@ -31,6 +31,7 @@ void plantPreviousToken(PlantedResults& made, bool fires)
 
 void plantOffset(PlantedResults& made, bool fires)
 {
+    withNull(made.perHead("scores/previous_token", 0.1F), 0.1, 0.01);
     made.perHead("analyses/position_kernel/mean_score", 64, 0);
     made.perHead("analyses/position_kernel/second_previous_token", 0.05F).nullMean = 0.05;
     ResultArray& current = made.perHead("analyses/position_kernel/current_token", 0.05F);
@@ -198,7 +199,7 @@ void plantDeadDirections(PlantedResults& made, bool fires)
     made.setHead(ranks, {1, 0}, fires ? 10 : 15);
 }
 
-/// What is planted for a rule, and a part of what it must say then.
+/// A result in which a rule must fire, and a part of its sentence then.
 struct PlantedRule {
     Plant plant;
     const char* says;

@@ -2,6 +2,7 @@
 
 #include "core/files/hdf5.h"
 #include "core/session/session_file.h"
+#include "core/session/views.h"
 #include "tests/core/findings/planted_results.h"
 #include "tests/support/planted_induction.h"
 #include "tests/support/planted_tokens.h"
@@ -17,15 +18,26 @@ using namespace headwise;
 
 namespace {
 
-/// Findings of a model after every analysis that a rule reads.
-Findings computedFindings(const Circuits& circuits)
+/// A session of every analysis that a rule reads.
+Session analysedSession(const Circuits& circuits)
 {
     std::vector<std::string> names;
     for (const std::string_view id : findingAnalyses())
         names.emplace_back(id);
-    const ResultSet results = test::analysed(circuits, names);
-    const ModelCard card = modelCard(circuits.weights().original());
-    return findingsOf({card, results, {}});
+    Session session;
+    session.model = modelCard(circuits.weights().original());
+    session.results = test::analysed(circuits, names);
+    return session;
+}
+
+Findings findingsIn(const Session& session)
+{
+    return findingsOf({session.model, session.results, session.tokens});
+}
+
+Findings computedFindings(const Circuits& circuits)
+{
+    return findingsIn(analysedSession(circuits));
 }
 
 /// Returns the finding of this kind that is about `head` first; null if there is none.
@@ -46,7 +58,8 @@ class FindingsTest : public QObject {
 private slots:
     void theDemoIsWhatItsTruthSays()
     {
-        const Findings findings = computedFindings(test::circuitsOf(HEADWISE_DEMO_MODEL));
+        const Session session = analysedSession(test::circuitsOf(HEADWISE_DEMO_MODEL));
+        const Findings findings = findingsIn(session);
         const std::string text = findingsText(findings);
         const Finding* previous = findingOf(findings, "previous_token", {0, 1});
         QVERIFY2(previous, text.c_str());
@@ -63,6 +76,8 @@ private slots:
                                            "attend to: induction candidates."),
                  induction->text.c_str());
         QVERIFY2(findingOf(findings, "induction_attention", {1, 5}), text.c_str());
+        for (const Finding& finding : findings.found)
+            QVERIFY2(viewOf(session, finding.view, {}).has_value(), finding.view.c_str());
     }
 
     void aPlantedInductionCircuitIsFound()
