@@ -19,7 +19,8 @@ VectorUnits unitsHere()
     __builtin_cpu_init();
     return {__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"),
             __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
-                && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")};
+                && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
+                && __builtin_cpu_supports("avx512cd")};
 #else
     return {};
 #endif
@@ -29,11 +30,11 @@ VectorUnits unitsHere()
 
 std::optional<std::string> fasterKernels(std::string_view chosen, const VectorUnits& units)
 {
-    if (chosen != "Prescott" && chosen != "Core2" && chosen != "Generic")
-        return std::nullopt;
-    if (units.avx512)
+    const bool isOld = chosen == "Prescott" || chosen == "Core2" || chosen == "Generic";
+    const bool isWithoutAvx512 = chosen == "Haswell" || chosen == "Zen"; // Zen 4 and 5 to OpenBLAS 0.3.21
+    if (units.avx512 && (isOld || isWithoutAvx512))
         return "SkylakeX";
-    if (units.avx2)
+    if (units.avx2 && isOld)
         return "Haswell";
     return std::nullopt;
 }

@@ -9,11 +9,12 @@ namespace headwise {
 /// Vector instructions of a processor for which OpenBLAS has kernels.
 struct VectorUnits {
     bool avx2 = false;   ///< With FMA.
-    bool avx512 = false; ///< F, DQ, BW and VL.
+    bool avx512 = false; ///< F, DQ, BW, VL and CD.
 };
 
 /// Returns the name of faster kernels than OpenBLAS chose, for its variable OPENBLAS_CORETYPE; none if the choice is
-/// right. OpenBLAS takes a processor newer than itself for one of 2004, and then multiplies at a quarter of its speed.
+/// right. OpenBLAS takes a processor newer than itself for one of 2004, and then multiplies at a quarter of its speed, or for one
+/// without AVX-512, and then at half of it.
 std::optional<std::string> fasterKernels(std::string_view chosen, const VectorUnits& units);
 
 /// Starts the program again with faster kernels, if there are any and the user has not chosen some. OpenBLAS makes its

@@ -22,9 +22,18 @@ private slots:
     void whatFitsStays()
     {
         QVERIFY(!fasterKernels("Prescott", {})); // it is one
-        for (const char* chosen :
-             {"SkylakeX", "Haswell", "Zen", "Cooperlake", "SapphireRapids", "neoversen1"})
+        for (const char* chosen : {"SkylakeX", "Cooperlake", "SapphireRapids", "Sandybridge", "neoversen1"})
             QVERIFY(!fasterKernels(chosen, {.avx2 = true, .avx512 = true}));
+        for (const char* chosen : {"Haswell", "Zen"})
+            QVERIFY(!fasterKernels(chosen, {.avx2 = true}));
+    }
+
+    /// OpenBLAS 0.3.21 takes Zen 4 and Zen 5 for Zen or Haswell.
+    void processorsWithAvx512GetKernelsForIt()
+    {
+        for (const char* chosen : {"Haswell", "Zen"})
+            QCOMPARE(fasterKernels(chosen, {.avx2 = true, .avx512 = true}),
+                     std::optional<std::string>("SkylakeX"));
     }
 
     void whatTheUserChoseStays()
