@@ -28,6 +28,11 @@ constexpr std::string_view analyzeFooter =
     "Results so far are kept in SESSION.h5.partial until the session is written: the same command resumes a killed\nrun where it stopped.\n"
     "An existing SESSION.h5 keeps its notes, bookmarks, view and other results; an analysis computed again "
     "replaces\nits earlier numbers. A session of another model, or computed with other switches, --embedding or --precision,\nis refused; --replace begins anew.\n"
+    "--shard 2/8 computes the second of eight parts of a run, each a process of its own on any machine; headwise merge\n"
+    "joins them. spectra, ranks, eigenvalues, copying, matching, composition, tables and singular_tokens are split by\n"
+    "heads (composition by the later head of a pair); every other analysis is computed whole by one of the parts, and\n"
+    "the baselines of split ones by each. The copies of --self-contained are in part 1. Every part needs the same options.\n"
+    "--one-end, whose pairs are those of no one head, is not possible with it.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model, 4 input/output or memory, 130 cancelled.";
 
@@ -39,6 +44,7 @@ struct AnalyzeOptions {
     std::shared_ptr<TokenFilter> filter;
     std::string output;
     std::optional<std::string> analyses, heads; ///< Absent: the default analyses, all heads.
+    std::optional<std::string> shard;           ///< "2/8"
     std::string embedding = "raw";
     int tableSize = 10;
     bool selfContained = false, oneEnd = false, replace = false;
@@ -78,16 +84,34 @@ std::vector<const Analysis*> takenUp(const std::vector<const Analysis*>& chosen,
     return left;
 }
 
-Result<ResultSet> computed(const Circuits& circuits, const AnalyzeOptions& options,
+using ChosenAnalyses = std::vector<const Analysis*>;
+
+/// Restricts a run to its shard: chooses the shard's analyses, sets `share`, and marks the session as a part.
+Result<ChosenAnalyses> chooseAnalyses(const AnalyzeOptions& options, const ModelConfig& config,
+                                      AnalysisOptions& analysisOptions, Session& session)
+{
+    auto chosen =
+        options.analyses ? parseAnalyses(*options.analyses) : defaultAnalyses(config, analysisOptions);
+    if (!chosen || !options.shard)
+        return chosen;
+    const auto shard = parseShard(*options.shard);
+    if (!shard)
+        return shard.error();
+    const std::vector<HeadId> heads = headsOfShard(*shard, config, analysisOptions);
+    session.part = SessionPart{*shard, runDigest(*chosen, analysisOptions), {}};
+    for (const HeadId head : heads)
+        session.part->heads.push_back(dottedHead(head));
+    ChosenAnalyses own = analysesOfShard(*shard, *chosen, config, analysisOptions);
+    analysisOptions.share = heads;
+    return own;
+}
+
+Result<ResultSet> computed(const Circuits& circuits, const ChosenAnalyses& chosen, bool isSelfContained,
                            const AnalysisOptions& analysisOptions, Resume& resume, const Task& task)
 {
-    auto chosen = options.analyses ? parseAnalyses(*options.analyses)
-                                   : defaultAnalyses(circuits.config(), analysisOptions);
-    if (!chosen)
-        return chosen.error();
-    announce(takenUp(*chosen, resume, task), circuits.config(), analysisOptions, task);
-    auto results = runAnalyses(circuits, *chosen, analysisOptions, task, &resume);
-    if (!results || !options.selfContained)
+    announce(takenUp(chosen, resume, task), circuits.config(), analysisOptions, task);
+    auto results = runAnalyses(circuits, chosen, analysisOptions, task, &resume);
+    if (!results || !isSelfContained)
         return results;
     auto copies = selfContained(circuits, analysisOptions.precision, task);
     if (!copies)
@@ -139,8 +163,40 @@ Result<Done> checkStored(const AnalyzeOptions& options, const Session& run, cons
     return Done{};
 }
 
+/// Reads the options that the analyses see.
+Result<AnalysisOptions> analysisOptionsOf(const AnalyzeOptions& options, const ProcessedWeights& weights,
+                                          const std::optional<Tokenizer>& tokenizer, const Task& task)
+{
+    const ModelConfig& config = weights.config();
+    AnalysisOptions read;
+    read.embedding = *parseEmbedding(options.embedding);
+    read.precision = *options.precision;
+    read.tableSize = options.tableSize;
+    if (options.heads) {
+        const auto heads = parseHeads(*options.heads, config.nLayers, config.nHeads);
+        if (!heads)
+            return heads.error();
+        read.heads = *heads;
+        read.oneEndIsEnough = options.oneEnd;
+    }
+    auto inputs = analysisInputs(*options.inputs, *options.model, weights, tokenizer);
+    if (!inputs)
+        return inputs.error();
+    read.inputs = std::move(inputs).value();
+    TokenFilter filter = *options.filter;
+    filter.counts = filter.lowestCount > 0 ? read.inputs.tokenCounts : nullptr;
+    auto unused = leftOutTokens(filter, tokenizer, weights, config.dVocab, task);
+    if (!unused)
+        return unused.error();
+    read.unusedTokens = std::move(unused).value();
+    return read;
+}
+
 Result<int> analyze(const AnalyzeOptions& options, const Task& task)
 {
+    if (options.shard)
+        if (const auto shard = parseShard(*options.shard); !shard)
+            return shard.error();
     if (const auto writable = checkSessionPath(options.output); !writable)
         return writable.error();
     const auto weights = openProcessed(*options.model, *options.processing, task);
@@ -150,35 +206,22 @@ Result<int> analyze(const AnalyzeOptions& options, const Task& task)
     const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
     if (!tokenizer)
         return tokenizer.error();
-    AnalysisOptions analysisOptions;
-    analysisOptions.embedding = *parseEmbedding(options.embedding);
-    analysisOptions.precision = *options.precision;
-    analysisOptions.tableSize = options.tableSize;
-    if (options.heads) {
-        const auto heads = parseHeads(*options.heads, circuits.config().nLayers, circuits.config().nHeads);
-        if (!heads)
-            return heads.error();
-        analysisOptions.heads = *heads;
-        analysisOptions.oneEndIsEnough = options.oneEnd;
-    }
-    auto inputs = analysisInputs(*options.inputs, *options.model, **weights, *tokenizer);
-    if (!inputs)
-        return inputs.error();
-    analysisOptions.inputs = std::move(inputs).value();
-    TokenFilter filter = *options.filter;
-    filter.counts = filter.lowestCount > 0 ? analysisOptions.inputs.tokenCounts : nullptr;
-    auto unused = leftOutTokens(filter, *tokenizer, **weights, circuits.config().dVocab, task);
-    if (!unused)
-        return unused.error();
-    analysisOptions.unusedTokens = std::move(unused).value();
+    auto read = analysisOptionsOf(options, **weights, *tokenizer, task);
+    if (!read)
+        return read.error();
+    AnalysisOptions analysisOptions = std::move(read).value();
     Session session = makeSession(**weights, options.embedding, *tokenizer ? &**tokenizer : nullptr, {});
     if (const auto source = options.model->source())
         setConfigSource(session, *source);
+    const auto chosen = chooseAnalyses(options, circuits.config(), analysisOptions, session);
+    if (!chosen)
+        return chosen.error();
     if (const auto belongs = checkStored(options, session, (*weights)->original().file(), task); !belongs)
         return belongs.error();
     PartialRun partial(options.output, session);
     Resume resume(partial, runQuestion(**weights, session.configFile, analysisOptions));
-    auto found = checkedAnswer(computed(circuits, options, analysisOptions, resume, task),
+    const bool copies = options.selfContained && (!session.part || session.part->shard.index == 1);
+    auto found = checkedAnswer(computed(circuits, *chosen, copies, analysisOptions, resume, task),
                                (*weights)->original().file());
     if (!found)
         return found.error();
@@ -213,6 +256,11 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
         ->type_name("SESSION.h5");
     command->add_flag("--replace", options->replace,
                       "Begin SESSION.h5 anew instead of adding to what it holds");
+    CLI::Option* shard =
+        command
+            ->add_option("--shard", options->shard,
+                         "Compute part i of a run in n processes; headwise merge joins the parts")
+            ->type_name("i/n");
     options->processing = addProcessingArguments(*command);
     addHeadChangeArguments(*command, options->processing);
     command
@@ -225,7 +273,8 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
     command
         ->add_flag("--one-end", options->oneEnd,
                    "For composition: include pairs in which only one head is in --heads")
-        ->needs(heads);
+        ->needs(heads)
+        ->excludes(shard);
     command
         ->add_option("--embedding", options->embedding,
                      "The token vectors E of full circuits: raw (the default), effective, mlp0 or unembed")

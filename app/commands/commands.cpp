@@ -100,6 +100,7 @@ void addCommands(CLI::App& root, CommandContext& context)
     addVerifyCommand(root, context);
     addRunCommand(root, context);
     addAnalyzeCommand(root, context);
+    addMergeCommand(root, context);
     addListAnalysesCommand(root, context);
     addFindingsCommand(root, context);
     addTokensCommand(root, context);

@@ -57,6 +57,8 @@ struct InputNeeds {
 struct AnalysisOptions {
     std::vector<HeadId> heads; ///< Empty: all. Others stay NaN in per-head arrays and are absent from tables.
     bool oneEndIsEnough = false; ///< Include head pairs in which only one head is in `heads`. Default: false.
+    std::optional<std::vector<HeadId>>
+        share; ///< Heads that this shard computes (Analysis::isSplit); unset: all.
     Embedding embedding = Embedding::Raw;
     Precision precision = Precision::F32; ///< Precision of the arrays and of the token-side products.
     int tableSize = 10;                   ///< k of the top-k tables.
@@ -98,6 +100,8 @@ struct Analysis {
     std::vector<Picture> pictures = {}; ///< Pictures on the page of this analysis, most important first.
     bool followsMetric = false;         ///< Its numbers are norms in AnalysisInputs::metric.
     bool followsFilter = false;         ///< AnalysisOptions::unusedTokens changes its numbers.
+    bool isSplit =
+        false; ///< Follows AnalysisOptions::share: the heads of all shards give what one process does.
 };
 
 /// All analyses, in the order in which they are listed and run.

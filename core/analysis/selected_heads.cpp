@@ -5,6 +5,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 
 namespace headwise {
@@ -62,6 +63,30 @@ std::vector<HeadId> selectedHeads(const ModelConfig& config, const AnalysisOptio
     return heads;
 }
 
+std::vector<HeadId> ownHeads(const ModelConfig& config, const AnalysisOptions& options)
+{
+    std::vector<HeadId> heads = selectedHeads(config, options);
+    if (const auto& share = options.share)
+        std::erase_if(heads, [&](HeadId head) {
+            return std::find(share->begin(), share->end(), head) == share->end();
+        });
+    return heads;
+}
+
+Result<Done> forOtherHeads(const AnalysisContext& context, const Task& task,
+                           const std::function<Result<Done>(HeadId)>& body)
+{
+    const ModelConfig& config = context.circuits.config();
+    const std::vector<HeadId> own = ownHeads(config, context.options);
+    const std::vector<HeadId> all = selectedHeads(config, context.options);
+    std::vector<HeadId> others;
+    std::set_difference(all.begin(), all.end(), own.begin(), own.end(), std::back_inserter(others));
+    if (others.empty())
+        return Done{};
+    return parallelFor(static_cast<int>(others.size()), withoutProgress(task), "heads of other shards",
+                       [&](int i) { return body(others[static_cast<std::size_t>(i)]); });
+}
+
 Results resultsOf(const AnalysisContext& context, std::vector<ArraySpec> specs)
 {
     return {context.circuits.config(), context.options.precision, std::move(specs)};
@@ -84,7 +109,7 @@ Result<std::vector<std::string>>
 forEachGroup(const AnalysisContext& context, const Task& task, std::string_view step, int size,
              const std::function<Result<std::vector<HeadId>>(std::span<const HeadId>)>& body)
 {
-    const std::vector<HeadId> heads = selectedHeads(context.circuits.config(), context.options);
+    const std::vector<HeadId> heads = ownHeads(context.circuits.config(), context.options);
     const int groups = (static_cast<int>(heads.size()) + size - 1) / size;
     std::mutex mutex;
     std::vector<HeadId> left;

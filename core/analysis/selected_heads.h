@@ -16,10 +16,18 @@ namespace headwise {
 /// Returns the selected heads in order, by default all heads of the model.
 std::vector<HeadId> selectedHeads(const ModelConfig& config, const AnalysisOptions& options);
 
+/// Returns the selected heads that this process computes: those of its shard, by default all selected ones.
+std::vector<HeadId> ownHeads(const ModelConfig& config, const AnalysisOptions& options);
+
+/// Runs `body` in parallel for the selected heads that other shards compute, for statistics over all heads.
+/// Errors: those of `body`; Cancelled.
+Result<Done> forOtherHeads(const AnalysisContext& context, const Task& task,
+                           const std::function<Result<Done>(HeadId)>& body);
+
 /// Collects the arrays of an analysis in the run's precision.
 Results resultsOf(const AnalysisContext& context, std::vector<ArraySpec> specs);
 
-/// Runs `body` for every selected head, in parallel. Skips a head for which it returns Corrupt; its numbers stay NaN.
+/// Runs `body` for every selected head of this shard, in parallel. Skips a head for which it returns Corrupt; its numbers stay NaN.
 /// \returns a warning that names the skipped heads, or none
 /// Errors: those of `body` except Corrupt; Cancelled.
 Result<std::vector<std::string>> forEachHead(const AnalysisContext& context, const Task& task,

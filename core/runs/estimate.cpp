@@ -1,6 +1,7 @@
 #include "core/runs/estimate.h"
 
 #include "core/analysis/residual_basis.h"
+#include "core/analysis/selected_heads.h"
 #include "core/runs/plan.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -37,6 +38,13 @@ std::string gigabytes(double bytes)
 AnalysisCost runCost(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options)
 {
     AnalysisCost cost = analysis.cost(config, options);
+    if (analysis.isSplit && options.share) {
+        AnalysisOptions own = options;
+        own.heads = *options.share;
+        const auto all = static_cast<double>(selectedHeads(config, options).size());
+        cost.flops *= static_cast<double>(options.share->size()) / all;
+        cost.bytes = analysis.cost(config, own).bytes;
+    }
     if (!isInEmbeddingBasis(analysis, options))
         return cost;
     const double d = config.dModel;

@@ -18,7 +18,7 @@ struct RunEstimate {
     double longestFlops = 0;
 };
 
-/// Cost of one analysis, with what its metric adds to it (residual_basis.h).
+/// Cost of one analysis, with what its metric adds to it (residual_basis.h); of a split one in a shard, the shard's part.
 AnalysisCost runCost(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options);
 
 /// Sums up those of `chosen` that apply to the model and have their inputs.

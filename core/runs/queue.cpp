@@ -26,6 +26,13 @@ std::string whyTooLargeNow(std::span<const Analysis* const> analyses, const Mode
     return free ? whyTooLarge(estimateRun(analyses, config, options), *free, advice) : std::string();
 }
 
+/// Returns the context of an analysis that cannot be split: it runs for all selected heads.
+AnalysisContext withoutShare(AnalysisContext context)
+{
+    context.options.share.reset();
+    return context;
+}
+
 /// Runs the analyses of a plan one after another.
 class PlannedRun {
 public:
@@ -264,7 +271,10 @@ Result<Done> RunContext::prepare(std::span<const Analysis* const> analyses, cons
 Result<ResultSet> RunContext::run(const Analysis& analysis, const Task& task) const
 {
     const bool isInOther = isInEmbeddingBasis(analysis, m_own.options);
-    Result<ResultSet> results = analysis.run(isInOther ? *m_inEmbeddingBasis : m_own, task);
+    const AnalysisContext& context = isInOther ? *m_inEmbeddingBasis : m_own;
+    Result<ResultSet> results = analysis.isSplit || !context.options.share
+        ? analysis.run(context, task)
+        : analysis.run(withoutShare(context), task);
     // Whatever the analysis made of weights that changed meanwhile.
     if (const auto unchanged = checkUnchanged(m_own.circuits.weights().original().file()); !unchanged)
         return unchanged.error();
@@ -297,7 +307,7 @@ Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis
         return plan.error();
     try {
         PlannedRun run(circuits, std::move(plan).value(), options, task, resume);
-        return run.run(chosen.size() > 1);
+        return run.run(chosen.size() > 1 || options.share); // a shard is part of a run of several
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::OutOfMemory,

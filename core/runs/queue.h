@@ -75,7 +75,7 @@ private:
 Result<ResultSet> runAnalysis(const Analysis& analysis, const AnalysisContext& context, const Task& task);
 
 /// Runs `chosen`, in order, and merges their results; the token side is computed once if any needs it. Those that do not apply
-/// are left out with a warning. Progress names the analysis and ends in the words of runStatusText.
+/// are left out with a warning. With a share (shard.h), split analyses compute its heads alone. Progress names the analysis and ends in the words of runStatusText.
 /// \param resume  takes part if not null: its results are not computed again, and new ones are kept in it
 /// Errors: InvalidArgument (a head outside the model, k < 1), Cancelled, OutOfMemory.
 Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis* const> chosen,

@@ -78,23 +78,41 @@ Json inputsOf(const AnalysisInputs& inputs)
             {"seed", inputs.seed}};
 }
 
-} // namespace
-
-std::string runQuestion(const ProcessedWeights& weights, const std::string& configFile,
-                        const AnalysisOptions& options)
+/// The options that do not differ between the shards of one run.
+Json optionsJson(const AnalysisOptions& options)
 {
     std::vector<std::size_t> unused;
     for (std::size_t id = 0; id < options.unusedTokens.size(); ++id)
         if (options.unusedTokens[id])
             unused.push_back(id);
-    const Json question{{"files", filesOf(weights.original().file().path(), configFile)},
-                        {"heads", dotted(options.heads)},
-                        {"one_end", options.oneEndIsEnough},
-                        {"precision", options.precision == Precision::F64 ? "f64" : "f32"},
-                        {"table_size", options.tableSize},
-                        {"unused", unused},
-                        {"inputs", inputsOf(options.inputs)}};
-    return question.dump(-1, ' ', true, Json::error_handler_t::replace);
+    return {{"heads", dotted(options.heads)},
+            {"one_end", options.oneEndIsEnough},
+            {"precision", options.precision == Precision::F64 ? "f64" : "f32"},
+            {"table_size", options.tableSize},
+            {"unused", unused},
+            {"inputs", inputsOf(options.inputs)}};
+}
+
+std::string dumped(const Json& json)
+{
+    return json.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+} // namespace
+
+std::string optionsText(const AnalysisOptions& options)
+{
+    return dumped(optionsJson(options));
+}
+
+std::string runQuestion(const ProcessedWeights& weights, const std::string& configFile,
+                        const AnalysisOptions& options)
+{
+    Json question = optionsJson(options);
+    question["files"] = filesOf(weights.original().file().path(), configFile);
+    if (options.share)
+        question["share"] = dotted(*options.share);
+    return dumped(question);
 }
 
 Resume::Resume(RunStore& store, std::string question, Duration leastPause)

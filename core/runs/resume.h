@@ -67,6 +67,9 @@ private:
     std::chrono::steady_clock::time_point m_nextWriting;
 };
 
+/// The options of a run as text, without those that only one shard has.
+std::string optionsText(const AnalysisOptions& options);
+
 /// Everything the results of a run depend on besides its model and processing, as text: the model's files with their sizes and
 /// times, the options.
 /// \param configFile  the file named by --config; empty without one

@@ -4,6 +4,7 @@
 #include "core/model/model_card.h"
 #include "core/model/processing.h"
 #include "core/results/result_set.h"
+#include "core/runs/shard.h"
 #include "core/tokenizer/tokenizer.h"
 
 #include <map>
@@ -13,6 +14,15 @@
 #include <vector>
 
 namespace headwise {
+
+/// The place of a session that holds one part of a sharded run (analyze --shard).
+struct SessionPart {
+    Shard shard;
+    std::string run;                ///< runDigest, the same in all parts.
+    std::vector<std::string> heads; ///< "5.1": those that this part computes of split analyses.
+
+    bool operator==(const SessionPart&) const = default;
+};
 
 /// A session as a plain value. For its layout on disk see FORMAT.md beside this file.
 struct Session {
@@ -25,6 +35,7 @@ struct Session {
     std::vector<std::string> ignoredTensors;    ///< Names and patterns that the user left out.
     Processing processing = Processing::none(); ///< The processing that was applied.
     std::string embedding = "raw";
+    std::optional<SessionPart> part; ///< Absent from a whole session.
     std::vector<std::string> warnings;
     std::vector<std::string> tokens;     ///< [d_vocab] as shown; empty without a tokenizer.
     std::vector<std::string> tokenBytes; ///< [d_vocab] raw bytes.

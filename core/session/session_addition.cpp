@@ -31,16 +31,6 @@ bool haveSameWeights(const std::string& mine, const std::string& other)
     return true;
 }
 
-/// Compares the weights too, because checkpoints of one training share the digest, which covers only headers.
-bool isAnotherCheckpoint(const ModelCard& stored, const ModelCard& run)
-{
-    std::error_code code;
-    if (stored.source == run.source || !std::filesystem::exists(stored.source, code)
-        || std::filesystem::equivalent(stored.source, run.source, code))
-        return false;
-    return !haveSameWeights(stored.source, run.source);
-}
-
 bool isSameModel(const ModelCard& stored, const ModelCard& run)
 {
     ModelCard moved = stored; // a model may be renamed or moved
@@ -74,11 +64,23 @@ std::string unitOf(const std::string& path)
 
 } // namespace
 
+bool isAnotherCheckpoint(const ModelCard& stored, const ModelCard& run)
+{
+    std::error_code code;
+    if (stored.source == run.source || !std::filesystem::exists(stored.source, code)
+        || std::filesystem::equivalent(stored.source, run.source, code))
+        return false;
+    return !haveSameWeights(stored.source, run.source);
+}
+
 std::string whyNotAdded(const Session& stored, const Session& run, Precision precision)
 {
     if (!isSameModel(stored.model, run.model))
         return "is about another model, '" + stored.model.name + "' (" + stored.model.architecture
             + ", from '" + stored.model.source + "')";
+    if (stored.part != run.part)
+        return stored.part ? "is part " + shardName(stored.part->shard) + " of a sharded run"
+                           : std::string("is no part of a sharded run");
     if (stored.overrides != run.overrides || stored.configFile != run.configFile)
         return "was computed with other --set or --config options";
     if (stored.processing != run.processing)

@@ -14,6 +14,10 @@ inline constexpr const char* configFile = "config_file"; // attributes of /model
 inline constexpr const char* overrides = "overrides";    // "key=value"
 inline constexpr const char* ignoredTensors = "ignored_tensors";
 
+inline constexpr const char* shard = "shard"; // attributes of the root group: "2/8"
+inline constexpr const char* shardRun = "shard_run";
+inline constexpr const char* shardHeads = "shard_heads"; // "5.1"
+
 /// Groups that hold results; anything else in the root group is ignored.
 inline constexpr std::array<std::string_view, 11> resultRoots = {
     "spectra", "eigenvalues", "scores",      "composition", "tables",  "analyses",

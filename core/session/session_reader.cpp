@@ -68,6 +68,19 @@ AttributeValue attributeValue(const Hdf5Attribute& value)
     return std::visit(kept, value);
 }
 
+/// Reads which part of a sharded run the session is, if it is one.
+Result<Done> readShard(Reading& reading, const Hdf5Attributes& attributes)
+{
+    if (!attributes.contains(layout::shard))
+        return Done{};
+    const Result<Shard> shard = parseShard(textOf(attributes, layout::shard));
+    if (!shard)
+        return reading.corrupt(layout::shard, "does not name a part as i/n");
+    reading.session.part =
+        SessionPart{*shard, textOf(attributes, layout::shardRun), textsOf(attributes, layout::shardHeads)};
+    return Done{};
+}
+
 Result<Done> readRoot(Reading& reading)
 {
     const Result<Hdf5Attributes> attributes = reading.file.attributes("");
@@ -87,7 +100,7 @@ Result<Done> readRoot(Reading& reading)
     reading.session.headwiseVersion = textOf(*attributes, "headwise_version");
     reading.session.created = textOf(*attributes, "created");
     reading.session.modified = textOf(*attributes, "modified");
-    return Done{};
+    return reading.isNewer() ? Result<Done>(Done{}) : readShard(reading, *attributes);
 }
 
 /// Limits the sizes, because a few digits could make lists of all heads or tokens exceed any memory.
@@ -205,6 +218,16 @@ std::optional<HeadId> headOf(const ModelCard& model, std::string_view dotted)
     const bool inside =
         head && dottedHead(*head) == dotted && head->layer < model.nLayers && head->head < model.nHeads;
     return inside ? head : std::nullopt;
+}
+
+/// Checks that the heads of a part are heads of the model.
+Result<Done> checkShard(Reading& reading)
+{
+    const auto& part = reading.session.part;
+    for (const std::string& head : part ? part->heads : std::vector<std::string>())
+        if (!headOf(reading.session.model, head))
+            return reading.corrupt(layout::shardHeads, "names a head that the model does not have: " + head);
+    return Done{};
 }
 
 /// Reads notes and bookmarks; a note on a head that the model does not have is skipped.
@@ -474,8 +497,8 @@ Result<Session> readSession(const std::filesystem::path& path, const Task& task)
         return file.error();
     Session session;
     Reading reading{*file, task, session};
-    for (const auto step : {readRoot, readModel, readProcessing, readVocabulary, readTexts, readResults,
-                            checkTables, checkUnembedding}) {
+    for (const auto step : {readRoot, readModel, checkShard, readProcessing, readVocabulary, readTexts,
+                            readResults, checkTables, checkUnembedding}) {
         if (task.cancelled())
             return stopped();
         if (const Result<Done> done = step(reading); !done)

@@ -37,14 +37,19 @@ Result<Done> setAttributes(Hdf5Writer& file, const std::string& path, const Hdf5
 Result<Done> writeRoot(Hdf5Writer& file, const Session& session)
 {
     const std::string now = utcNow();
-    return setAttributes(
-        file, "",
-        {{"format", std::string(layout::format)},
-         {"format_version", std::int64_t(sessionFormatVersion)},
-         {"headwise_version",
-          session.headwiseVersion.empty() ? std::string(versionText()) : session.headwiseVersion},
-         {"created", session.created.empty() ? now : session.created},
-         {"modified", now}});
+    Hdf5Attributes attributes{
+        {"format", std::string(layout::format)},
+        {"format_version", std::int64_t(sessionFormatVersion)},
+        {"headwise_version",
+         session.headwiseVersion.empty() ? std::string(versionText()) : session.headwiseVersion},
+        {"created", session.created.empty() ? now : session.created},
+        {"modified", now}};
+    if (session.part) {
+        attributes[layout::shard] = shardName(session.part->shard);
+        attributes[layout::shardRun] = session.part->run;
+        attributes[layout::shardHeads] = session.part->heads;
+    }
+    return setAttributes(file, "", attributes);
 }
 
 Result<Done> writeModel(Hdf5Writer& file, const Session& session)

@@ -64,6 +64,7 @@ std::function<Session()> SessionFile::snapshot(const QString& view) const
         made.results = *results;
         ImportedAttention::putInto(made.results, imported);
         made.created = session ? session->created : std::string();
+        made.part = session ? session->part : std::nullopt;
         made.notes = notebook.notes;
         made.bookmarks = notebook.bookmarks;
         made.view = view;

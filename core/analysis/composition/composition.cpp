@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace headwise {
@@ -31,7 +32,8 @@ Result<Matrix<double>> collapsed(const Matrix<double>& outer, const Matrix<doubl
     return out;
 }
 
-/// Selects the head pairs to compute: both heads selected, or (with `oneEndIsEnough`) at least one.
+/// Selects the head pairs to compute: both heads selected, or (with `oneEndIsEnough`) at least one. A shard computes the pairs
+/// whose later head is its own, so that every product of matrices is the same as without shards.
 class AskedPairs {
 public:
     AskedPairs(const ModelConfig& config, const AnalysisOptions& options)
@@ -39,6 +41,7 @@ public:
         , m_oneEnd(options.oneEndIsEnough)
         , m_isAsked(static_cast<std::size_t>(config.nLayers) * m_nHeads, false)
         , m_inLayer(static_cast<std::size_t>(config.nLayers), 0)
+        , m_share(options.share)
     {
         for (const HeadId head : selectedHeads(config, options)) {
             m_isAsked[index(head)] = true;
@@ -56,6 +59,11 @@ public:
         return isAsked(head) || (m_oneEnd && isAnyAsked(head.layer + 1, layers()));
     }
     bool hasLater(HeadId head) const { return isAsked(head) || (m_oneEnd && isAnyAsked(0, head.layer)); }
+    /// Returns whether this shard computes the pairs with this later head.
+    bool isOwn(HeadId later) const
+    {
+        return !m_share || std::find(m_share->begin(), m_share->end(), later) != m_share->end();
+    }
 
     double count() const
     {
@@ -99,6 +107,7 @@ private:
     bool m_oneEnd;
     std::vector<bool> m_isAsked;
     std::vector<double> m_inLayer; // how many are asked for
+    std::optional<std::vector<HeadId>> m_share;
 };
 
 enum Mode { Q, K, V };
@@ -189,7 +198,7 @@ private:
     {
         return parallelFor(m_config.nHeads, withoutProgress(m_task), "heads", [&](int h) -> Result<Done> {
             const HeadId later{layer, h};
-            if (!m_pairs.hasLater(later))
+            if (!m_pairs.hasLater(later) || !m_pairs.isOwn(later))
                 return Done{};
             const auto weights = m_context.circuits.weights().head<double>(later);
             for (const Mode mode : {Mode::Q, Mode::K, Mode::V}) {
@@ -315,7 +324,8 @@ Analysis compositionAnalysis()
             .run = runComposition,
             .arrays = compositionArrays(),
             .pictures = compositionPictures(),
-            .followsMetric = true};
+            .followsMetric = true,
+            .isSplit = true};
 }
 
 } // namespace headwise

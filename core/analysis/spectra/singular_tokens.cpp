@@ -246,7 +246,8 @@ Analysis singularTokensAnalysis()
             .run = runSingularTokens,
             .arrays = singularTokensArrays(),
             .pictures = singularTokensPictures(),
-            .followsFilter = true};
+            .followsFilter = true,
+            .isSplit = true};
 }
 
 } // namespace headwise

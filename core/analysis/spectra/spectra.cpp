@@ -98,6 +98,12 @@ Result<ResultSet> runSpectra(const AnalysisContext& context, const Task& task)
     });
     if (!done)
         return done.error();
+    const auto others = forOtherHeads(context, task, [&](HeadId head) -> Result<Done> {
+        squares.set(head, context.circuits.weights().head<double>(head));
+        return Done{};
+    });
+    if (!others)
+        return others.error();
     Results results = resultsOf(context, spectraArrays());
     results.warn(*done);
     Result<SpectrumNulls> nulls = SpectrumNulls{}; // random QK is like random OV
@@ -276,7 +282,8 @@ Analysis spectraAnalysis()
         .run = runSpectra,
         .arrays = spectraArrays(),
         .pictures = spectraPictures(),
-        .followsMetric = true};
+        .followsMetric = true,
+        .isSplit = true};
 }
 
 Analysis ranksAnalysis()
@@ -291,7 +298,8 @@ Analysis ranksAnalysis()
             .run = runRanks,
             .arrays = ranksArrays(),
             .pictures = ranksPictures(),
-            .followsMetric = true};
+            .followsMetric = true,
+            .isSplit = true};
 }
 
 } // namespace headwise

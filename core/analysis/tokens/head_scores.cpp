@@ -232,7 +232,8 @@ Analysis eigenvaluesAnalysis()
             .cost = eigenvaluesCost,
             .run = runEigenvalues,
             .arrays = eigenvaluesArrays(),
-            .pictures = eigenvaluePictures()};
+            .pictures = eigenvaluePictures(),
+            .isSplit = true};
 }
 
 Analysis copyingAnalysis()
@@ -248,7 +249,8 @@ Analysis copyingAnalysis()
             .cost = copyingCost,
             .run = runCopying,
             .arrays = copyingArrays(),
-            .pictures = copyingPictures()};
+            .pictures = copyingPictures(),
+            .isSplit = true};
 }
 
 Analysis matchingAnalysis()
@@ -264,7 +266,8 @@ Analysis matchingAnalysis()
             .cost = matchingCost,
             .run = runMatching,
             .arrays = matchingArrays(),
-            .pictures = matchingPictures()};
+            .pictures = matchingPictures(),
+            .isSplit = true};
 }
 
 } // namespace headwise

@@ -251,7 +251,7 @@ void putTables(Results& results, Tables tables, CircuitKind kind, const TableSiz
 Result<ResultSet> runTables(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
-    const std::vector<HeadId> heads = selectedHeads(config, context.options);
+    const std::vector<HeadId> heads = ownHeads(config, context.options);
     std::vector<std::string> names;
     names.reserve(heads.size());
     for (const HeadId head : heads)
@@ -348,7 +348,8 @@ Analysis tablesAnalysis()
         .run = runTables,
         .arrays = tablesArrays(),
         .pictures = tablesPictures(),
-        .followsFilter = true};
+        .followsFilter = true,
+        .isSplit = true};
 }
 
 } // namespace headwise

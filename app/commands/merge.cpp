@@ -1,0 +1,91 @@
+#include "app/commands/command.h"
+#include "app/commands/support.h"
+#include "core/session/session_file.h"
+#include "core/session/session_merge.h"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+namespace headwise::app {
+namespace {
+
+constexpr std::string_view mergeFooter =
+    "The parts are those of one run: headwise analyze MODEL -o PART.h5 --shard i/n for every i from 1 to n, with the same\n"
+    "model, options and version of Headwise. The whole session holds the same arrays and attributes as that of one\n"
+    "process, bit for bit on one kind of processor. Warnings about heads stand once for each part, and /created is that\n"
+    "of the oldest part. A part that is missing, doubled or of another run is refused by name, and nothing is written.\n"
+    "SESSION.h5 must not exist: --replace writes over it, notes and all. Notes and bookmarks of the parts are kept.\n"
+    "\n"
+    "Exit codes: 0 good, 2 wrong usage or parts that do not belong together, 3 a damaged part, 4 input/output or memory,\n"
+    "130 cancelled.";
+
+struct MergeOptions {
+    std::string output;
+    std::vector<std::string> parts;
+    bool replace = false;
+};
+
+Result<Done> checkMergeOutput(const MergeOptions& options)
+{
+    std::error_code code;
+    if (!options.replace && std::filesystem::exists(options.output, code)
+        && std::filesystem::file_size(options.output, code) > 0)
+        return Error{
+            ErrorCode::InvalidArgument,
+            "'" + options.output
+                + "' exists already; name another file to write, or pass --replace to write over it."};
+    for (const std::string& part : options.parts)
+        if (std::filesystem::equivalent(part, options.output, code))
+            return Error{ErrorCode::InvalidArgument,
+                         "'" + part + "' is one of the parts, so it cannot be the file to write."};
+    return checkSessionPath(options.output);
+}
+
+Result<int> merge(const MergeOptions& options, const Task& task)
+{
+    if (const auto writable = checkMergeOutput(options); !writable)
+        return writable.error();
+    SessionMerge whole;
+    const int count = static_cast<int>(options.parts.size());
+    for (int i = 0; i < count; ++i) {
+        task.report(i, count, "parts");
+        const std::string& name = options.parts[static_cast<std::size_t>(i)];
+        Result<Session> part = readSession(name, Task{task.stop, {}, task.threads});
+        if (!part)
+            return part.error();
+        if (const auto added = whole.add(std::move(part).value(), name); !added)
+            return added.error();
+    }
+    task.report(count, count, "parts");
+    const Result<Session> session = whole.finish();
+    if (!session)
+        return session.error();
+    if (const auto written = writeSession(options.output, *session, task); !written)
+        return written.error();
+    std::cout << "Wrote " << options.output << " with " << session->results.arrays.size() << " arrays about "
+              << session->model.name << ", of " << count << (count == 1 ? " part.\n" : " parts.\n");
+    return 0;
+}
+
+} // namespace
+
+void addMergeCommand(CLI::App& root, CommandContext& context)
+{
+    auto options = std::make_shared<MergeOptions>();
+    CLI::App* command =
+        root.add_subcommand("merge", "Joins the parts of a sharded run into the session of the whole run");
+    command->footer(std::string(mergeFooter));
+    command->add_option("-o,--output", options->output, "The session file to write (HDF5)")
+        ->required()
+        ->type_name("SESSION.h5");
+    command->add_flag("--replace", options->replace, "Write over an existing SESSION.h5");
+    command->add_option("PART", options->parts, "The parts, in any order: PART.h5 …")
+        ->required()
+        ->type_name("");
+    command->callback([options, &context] {
+        context.work = [options](const Task& task) { return merge(*options, task); };
+    });
+}
+
+} // namespace headwise::app
