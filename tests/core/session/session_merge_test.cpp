@@ -179,6 +179,21 @@ private slots:
             QCOMPARE(std::isnan(scores[i]), i % 3 != 1);
     }
 
+    void aDamagedMarkIsRefused()
+    {
+        const QTemporaryDir folder;
+        const auto file = folder.filePath("part.h5").toStdString();
+        const Session part = partOf(m_circuits, *parseAnalyses("copying"), {}, {2, 3});
+        Session damaged = part;
+        damaged.part->shard = {5, 3};
+        QVERIFY(isOk(writeSession(file, damaged, Task{})));
+        QVERIFY(failsWith(readSession(file, Task{}), ErrorCode::Corrupt, "'shard'"));
+        damaged = part;
+        damaged.part->heads.emplace_back("9.9");
+        QVERIFY(isOk(writeSession(file, damaged, Task{})));
+        QVERIFY(failsWith(readSession(file, Task{}), ErrorCode::Corrupt, "9.9"));
+    }
+
     void partsThatDoNotBelongTogetherAreRefused()
     {
         const Chosen chosen = *parseAnalyses("copying,previous_token");
