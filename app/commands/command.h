@@ -29,9 +29,10 @@ void addInfoCommand(CLI::App& root, CommandContext& context);
 void addProcessCommand(CLI::App& root, CommandContext& context);
 void addVerifyCommand(CLI::App& root, CommandContext& context);
 void addRunCommand(CLI::App& root, CommandContext& context);
-// analyze.cpp, merge.cpp, list_analyses.cpp, tokens.cpp, top.cpp
+// analyze.cpp, merge.cpp, plan.cpp, list_analyses.cpp, tokens.cpp, top.cpp
 void addAnalyzeCommand(CLI::App& root, CommandContext& context);
 void addMergeCommand(CLI::App& root, CommandContext& context);
+void addPlanCommand(CLI::App& root, CommandContext& context);
 void addListAnalysesCommand(CLI::App& root, CommandContext& context);
 void addTokensCommand(CLI::App& root, CommandContext& context);
 void addTopCommand(CLI::App& root, CommandContext& context);

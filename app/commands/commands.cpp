@@ -101,6 +101,7 @@ void addCommands(CLI::App& root, CommandContext& context)
     addRunCommand(root, context);
     addAnalyzeCommand(root, context);
     addMergeCommand(root, context);
+    addPlanCommand(root, context);
     addListAnalysesCommand(root, context);
     addFindingsCommand(root, context);
     addTokensCommand(root, context);

@@ -5,7 +5,8 @@
 #include <system_error>
 #include <unistd.h>
 
-extern "C" char* openblas_get_corename(); // NOLINT(readability-identifier-naming)
+extern "C" char* openblas_get_corename();  // NOLINT(readability-identifier-naming)
+extern "C" int openblas_get_num_threads(); // NOLINT(readability-identifier-naming)
 
 namespace headwise {
 
@@ -37,6 +38,16 @@ std::optional<std::string> fasterKernels(std::string_view chosen, const VectorUn
     if (units.avx2 && isOld)
         return "Haswell";
     return std::nullopt;
+}
+
+std::string blasKernels()
+{
+    return openblas_get_corename();
+}
+
+int blasThreads()
+{
+    return openblas_get_num_threads();
 }
 
 void restartWithFasterKernels(char** argv)

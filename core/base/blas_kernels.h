@@ -17,6 +17,11 @@ struct VectorUnits {
 /// without AVX-512, and then at half of it.
 std::optional<std::string> fasterKernels(std::string_view chosen, const VectorUnits& units);
 
+/// Name of the kernels that OpenBLAS uses: "Haswell".
+std::string blasKernels();
+/// Threads that OpenBLAS starts for one product: 1, because parallelFor starts them.
+int blasThreads();
+
 /// Starts the program again with faster kernels, if there are any and the user has not chosen some. OpenBLAS makes its
 /// choice before `main`, so a restart is the only way. Returns only if nothing is to be done or the restart fails.
 /// \param argv as `main` has it

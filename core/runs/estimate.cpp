@@ -2,6 +2,7 @@
 
 #include "core/analysis/residual_basis.h"
 #include "core/analysis/selected_heads.h"
+#include "core/base/machine_rates.h"
 #include "core/runs/plan.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -14,8 +15,9 @@ namespace headwise {
 
 namespace {
 
-constexpr double flopsPerSecond = 3.5e10; // of a core
-constexpr double trust = 1;               // s that the usual speed counts as measured
+/// Part of a core's speed at sgemm that analyses reach, most of whose arithmetic is in double: 35 of 120 GFLOP/s (tests/bench).
+constexpr double partOfSgemm = 0.29;
+constexpr double trust = 1; // s that the usual speed counts as measured
 
 /// "50 minutes", "3.5 hours": two digits.
 std::string roughly(double seconds)
@@ -85,9 +87,14 @@ int coresOf(int threads)
     return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+double analysisRate(int cores)
+{
+    return partOfSgemm * coreSgemmRate() * std::max(1, cores);
+}
+
 double estimatedSeconds(double flops, int cores)
 {
-    return flops / (flopsPerSecond * std::max(1, cores));
+    return flops / analysisRate(cores);
 }
 
 std::string whyTooLarge(const RunEstimate& estimate, double available, std::string_view advice)
@@ -126,7 +133,7 @@ std::string runStatusText(const RunStatus& status)
 }
 
 RunMeter::RunMeter(int cores)
-    : m_usualSpeed(flopsPerSecond * coresOf(cores))
+    : m_cores(coresOf(cores))
 {
 }
 
@@ -188,7 +195,8 @@ RunStatus RunMeter::status(double flops, int count) const
     const double total = m_done.flops + m_running.flops + flops;
     const double done = m_done.flops + m_running.flops * m_fraction;
     status.fraction = total > 0 ? done / total : running + count == 0 ? 1 : 0;
-    const double speed = (trust * m_usualSpeed + done) / (trust + m_done.seconds + m_running.seconds);
+    const double speed =
+        (trust * analysisRate(m_cores) + done) / (trust + m_done.seconds + m_running.seconds);
     status.secondsLeft = (total - done) / speed;
     return status;
 }

@@ -28,7 +28,10 @@ RunEstimate estimateRun(std::span<const Analysis* const> chosen, const ModelConf
 /// Cores that a task with this limit on its threads uses. \param threads 0: all of this machine
 int coresOf(int threads);
 
-/// Seconds that `flops` take on usual cores; right within a factor of about three (tests/bench).
+/// Speed of analyses on this machine, in flop/s: a part of what coreSgemmRate() measures. Every estimate follows it.
+double analysisRate(int cores = 1);
+
+/// Seconds that `flops` take on cores of this machine; right within a factor of about three (tests/bench).
 double estimatedSeconds(double flops, int cores = 1);
 
 /// Advice to a user whose run needs too much memory.
@@ -78,7 +81,7 @@ private:
     struct Work {
         double flops = 0, seconds = 0;
     };
-    double m_usualSpeed; // flops per second
+    int m_cores;
     Work m_done, m_running;
     double m_fraction = 0; // of m_running
     int m_finished = 0;

@@ -1,3 +1,4 @@
+#include "core/base/machine_rates.h"
 #include "core/base/memory.h"
 #include "core/runs/queue.h"
 #include "tests/support/address_space_limit.h"
@@ -74,7 +75,7 @@ private slots:
         QCOMPARE(all.longest->id, std::string_view("tables"));
         QCOMPARE(all.largest->id, std::string_view("tables"));
         const std::string notice = longRunNotice(all, 2);
-        QVERIFY2(contains(notice, "minutes on 2 cores") && contains(notice, "tables"), notice.c_str());
+        QVERIFY2(contains(notice, " on 2 cores, ") && contains(notice, "tables"), notice.c_str());
         QVERIFY(contains(longRunNotice(all, 1), "on one core"));
         options.heads = {{0, 0}};
         QVERIFY(estimateRun(everything(), gpt2Small(), options).flops < all.flops / 5);
@@ -84,14 +85,15 @@ private slots:
     {
         RunEstimate estimate;
         estimate.longest = findAnalysis("copying");
-        estimate.flops = estimate.longestFlops = 59 * 3.5e10;
+        const double second = analysisRate(); // flops of a core
+        estimate.flops = estimate.longestFlops = 59 * second;
         QVERIFY(longRunNotice(estimate, 1).empty());
-        estimate.flops = estimate.longestFlops = 61 * 3.5e10;
+        estimate.flops = estimate.longestFlops = 61 * second;
         QVERIFY(contains(longRunNotice(estimate, 1), "roughly a minute on one core"));
         QVERIFY(longRunNotice(estimate, 2).empty());
-        estimate.flops = estimate.longestFlops = 5 * 3600 * 3.5e10;
+        estimate.flops = estimate.longestFlops = 5 * 3600 * second;
         QVERIFY(contains(longRunNotice(estimate, 2), "2.5 hours on 2 cores, 100 % of it copying"));
-        estimate.flops = estimate.longestFlops = 30.0 * 86400 * 3.5e10;
+        estimate.flops = estimate.longestFlops = 30.0 * 86400 * second;
         QVERIFY(contains(longRunNotice(estimate, 1), "30 days"));
     }
 
@@ -113,7 +115,7 @@ private slots:
     void readingTheVocabularyForEveryHeadIsCounted()
     {
         for (const char* id : {"singular_tokens", "degeneracy"}) {
-            const double seconds = estimatedSeconds(findAnalysis(id)->cost(gpt2Small(), {}).flops);
+            const double seconds = findAnalysis(id)->cost(gpt2Small(), {}).flops / 3.5e10; // of that core
             QVERIFY2(seconds > 25 && seconds < 110, id);
         }
     }
@@ -200,6 +202,16 @@ private slots:
         steps.clear();
         QVERIFY(runAnalyses(circuits, std::span(chosen).first(1), {}, task));
         QVERIFY(!steps.empty() && has(")") == 0);
+    }
+
+    /// The window, the command line and plan say the same.
+    void everyEstimateFollowsTheMeasuredSpeed()
+    {
+        QVERIFY2(coreSgemmRate() > 1e8 && coreSgemmRate() < 1e13, std::to_string(coreSgemmRate()).c_str());
+        QCOMPARE(coreSgemmRate(), coreSgemmRate());
+        QVERIFY(analysisRate() < coreSgemmRate());
+        QCOMPARE(analysisRate(4), 4 * analysisRate());
+        QVERIFY(std::abs(estimatedSeconds(analysisRate(2), 2) - 1) < 1e-12);
     }
 
     void theTimeLeftFollowsWhatIsMeasured()
