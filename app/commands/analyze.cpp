@@ -106,14 +106,21 @@ Result<ChosenAnalyses> chooseAnalyses(const AnalyzeOptions& options, const Model
     return own;
 }
 
-Result<ResultSet> computed(const Circuits& circuits, const ChosenAnalyses& chosen, bool isSelfContained,
-                           const AnalysisOptions& analysisOptions, Resume& resume, const Task& task)
+/// One run of `analyze`, ready to start.
+struct ReadyRun {
+    const Circuits& circuits;
+    const ChosenAnalyses& chosen;
+    const AnalysisOptions& options;
+    bool isSelfContained = false;
+};
+
+Result<ResultSet> computed(const ReadyRun& run, Resume& resume, const Task& task)
 {
-    announce(takenUp(chosen, resume, task), circuits.config(), analysisOptions, task);
-    auto results = runAnalyses(circuits, chosen, analysisOptions, task, &resume);
-    if (!results || !isSelfContained)
+    announce(takenUp(run.chosen, resume, task), run.circuits.config(), run.options, task);
+    auto results = runAnalyses(run.circuits, run.chosen, run.options, task, &resume);
+    if (!results || !run.isSelfContained)
         return results;
-    auto copies = selfContained(circuits, analysisOptions.precision, task);
+    auto copies = selfContained(run.circuits, run.options.precision, task);
     if (!copies)
         return copies.error();
     ResultSet all = std::move(results).value();
@@ -220,8 +227,9 @@ Result<int> analyze(const AnalyzeOptions& options, const Task& task)
         return belongs.error();
     PartialRun partial(options.output, session);
     Resume resume(partial, runQuestion(**weights, session.configFile, analysisOptions));
-    const bool copies = options.selfContained && (!session.part || session.part->shard.index == 1);
-    auto found = checkedAnswer(computed(circuits, *chosen, copies, analysisOptions, resume, task),
+    // One part holds the copies of the whole run.
+    const bool isSelfContained = options.selfContained && (!session.part || session.part->shard.index == 1);
+    auto found = checkedAnswer(computed({circuits, *chosen, analysisOptions, isSelfContained}, resume, task),
                                (*weights)->original().file());
     if (!found)
         return found.error();

@@ -1,6 +1,7 @@
 #include "core/session/session_merge.h"
 
 #include "core/runs/queue.h"
+#include "core/session/partial_run.h"
 #include "core/session/session_file.h"
 #include "tests/support/every_input.h"
 #include "tests/support/program.h"
@@ -177,6 +178,22 @@ private slots:
         const std::vector<double> scores = numbers(read->results, "scores/copying"); // three heads a layer
         for (std::size_t i = 0; i < scores.size(); ++i)
             QCOMPARE(std::isnan(scores[i]), i % 3 != 1);
+    }
+
+    void aKilledShardIsTakenUpByTheSameShardAlone()
+    {
+        const QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath("part.h5").toStdString();
+        const Session second = partOf(m_circuits, *parseAnalyses("copying"), {}, {2, 3});
+        Session third = second;
+        third.part->shard.index = 3;
+        ResultSet results = second.results;
+        QVERIFY(isOk(PartialRun(file, second).write(results, "record", Task{})));
+        QVERIFY(!PartialRun(file, third).read(Task{}));
+        third.part.reset();
+        QVERIFY(!PartialRun(file, third).read(Task{}));
+        const auto kept = PartialRun(file, second).read(Task{});
+        QVERIFY(kept && kept->record == "record" && kept->results.find("scores/copying"));
     }
 
     void aDamagedMarkIsRefused()
