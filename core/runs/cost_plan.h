@@ -31,7 +31,7 @@ struct CostPlan {
     double preparingFlops = 0;         ///< In every process: the token side, if an analysis needs it.
     double preparingBytes = 0;         ///< In every process: the weights, read once.
     double preparingSeconds = 0;       ///< Not split.
-    double flops = 0;                  ///< Of one process for everything.
+    double flops = 0;                  ///< Everything in one process.
     double bytes = 0;                  ///< The most that one analysis needs.
     double seconds = 0;
     std::vector<NodesCost> nodes;
