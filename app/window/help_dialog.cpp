@@ -29,7 +29,7 @@ QString keysText()
         "the grid, PgUp and PgDn a layer, Home and End the first and last head of it; in a matrix the ends of the row</td></tr>"
         "<tr><td>Enter</td><td>on a head of the grid or the ranking, opens it; on a cell of a matrix or a row "
         "of a table, what a click or a double click there does</td></tr><tr><td>L, I, Z in a matrix</td><td>lock its limits (Shift+L in a grid of heads), invert its "
-        "colours, centre them on zero</td></tr><tr><td>Alt+Left, Alt+Right</td><td>back and forward through heads and tokens</td></tr><tr><td>1 … 9, 0, also with Alt</td><td>the pages; 0 is Analyses</td></tr>"
+        "colours, centre them on zero</td></tr><tr><td>Alt+Left, Alt+Right</td><td>back and forward through heads and tokens</td></tr><tr><td>Alt+Home; 1 … 9, 0, also with Alt</td><td>Findings; the other pages; 0 is Analyses</td></tr>"
         "<tr><td>Ctrl+,</td><td>preferences</td></tr><tr><td>F11</td><td>full screen</td></tr><tr><td>Shift+F1</td><td>what a thing is: click on it</td></tr><tr><td>click; right click, Shift+click or Shift+Enter on a head</td><td>select it; mark it as the "
         "reference that others are compared with, as Model → Use as reference head does; Model → Clear reference takes the mark away</td></tr>"
         "<tr><td>hold Shift, D on Compare</td><td>the reference in the head's place; the difference</td></tr><tr><td>B on Composition</td><td>with or without the baseline</td></tr>"

@@ -6,6 +6,7 @@
 #include "ui/pages/compare/compare_page.h"
 #include "ui/pages/compare/models_page.h"
 #include "ui/pages/composition/composition_page.h"
+#include "ui/pages/findings/findings_page.h"
 #include "ui/pages/heads/all_heads_page.h"
 #include "ui/pages/heads/heads_page.h"
 #include "ui/pages/matrix/heatmap_page.h"
@@ -43,6 +44,7 @@ const std::vector<Pages::Row>& Pages::rows()
 {
     using enum Row::Pictures;
     static const std::vector<Row> all{
+        {QStringLiteral("findings"), tr("Findings"), Other, &Pages::make<FindingsPage>},
         {QStringLiteral("overview"), tr("Overview"), OfHead, &Pages::make<OverviewPage>},
         {QStringLiteral("tokens"), tr("Tokens"), OfHead, &Pages::make<TokensPage>},
         {QStringLiteral("matrix"), tr("Matrix"), OfHead, &Pages::make<HeatmapPage>},

@@ -134,6 +134,7 @@ QCheckBox::indicator:checked { background: @accent; border-color: @accent; image
 QCheckBox::indicator:disabled { border-color: @border; }
 QCheckBox::indicator:focus { border: 2px solid @accent; }
 QFrame[card="true"] { background: @base; border: 1px solid @border; border-radius: 4px; }
+QFrame[card="true"]:focus { border: 1px solid @accent; }
 QToolButton[segment="true"] { background: @base; border: 1px solid @border; border-radius: 4px; padding: 5px 6px; }
 QToolButton[segment="true"]:hover, QToolButton[segment="true"]:focus { border-color: @muted; }
 QToolButton[segment="true"]:checked { border: 2px solid @accent; padding: 4px 5px; font-weight: 600; }

@@ -56,6 +56,12 @@ constexpr std::array pageWords{
               QT_TRANSLATE_NOOP("WhatsThis", "Every head of the model, coloured and ranked by one score."),
               {"copying", "matching", "previous_token"}},
     PageWords{
+        QLatin1StringView("findings"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "Statements that the analyses support, the strongest first. Each names its score, the mean for random weights and the deviations above it, and leads to its picture."),
+        {"previous_token", "copying", "matching", "induction"}},
+    PageWords{
         QLatin1StringView("overview"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
