@@ -66,6 +66,11 @@ void Addresses::goTo(const Address& address)
         m_opening->openPath(text(address.model.string()));
 }
 
+bool Addresses::isAwaited() const
+{
+    return m_awaited && m_opening->shows(m_awaited->model);
+}
+
 void Addresses::showAwaited()
 {
     if (const auto address = std::exchange(m_awaited, {}); address && m_opening->shows(address->model))

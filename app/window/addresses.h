@@ -20,6 +20,7 @@ public:
     /// Errors: InvalidArgument, naming the pages there are.
     Result<Done> check(const Address& address) const;
     void goTo(const Address& address); ///< Opens its model first if another one is open.
+    bool isAwaited() const;            ///< Whether showAwaited() has a place to show.
     void showAwaited();                ///< The place of the model that has just been opened.
     void copyReference();              ///< To the clipboard: an address for --goto to come back here.
 

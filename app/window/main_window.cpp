@@ -160,8 +160,11 @@ void MainWindow::connectWorkspace()
                                                   : file);
         m_start->setError({});
         m_docks->show();
+        const QString view = m_opening->takeViewState();
+        if (m_workspace->session()->view().isEmpty() && view.isEmpty())
+            showFirstPage();
         restoreViewState(m_workspace->session()->view());
-        restoreViewState(m_opening->takeViewState());
+        restoreViewState(view);
         m_addresses->showAwaited();
         updateState();
     });
@@ -181,6 +184,14 @@ void MainWindow::connectWorkspace()
         setMarkup(m_banner, message);
         m_banner->setVisible(!message.isEmpty());
     });
+}
+
+/// Shows the findings of a model that nobody has looked at yet, with the head that stands out most.
+void MainWindow::showFirstPage()
+{
+    if (m_addresses->isAwaited())
+        return showPage(QStringLiteral("overview")); // of the head that was asked for
+    m_pages->showOn(QStringLiteral("findings"), {{QStringLiteral("preselect"), true}});
 }
 
 void MainWindow::connectParts()
@@ -216,8 +227,8 @@ void MainWindow::followLink(const QString& link)
         m_opening->addTokenizer();
 }
 
-/// Polishes the first page, the header and the docks before a model is opened, then creates and polishes the slowest page.
-/// Each step runs in an event of its own.
+/// Polishes the first page, the header and the docks before a model is opened, then creates and polishes the next page that
+/// is looked at and the slowest one. Each step runs in an event of its own.
 void MainWindow::prepareParts()
 {
     const auto polish = [](QWidget* whole) {
@@ -227,12 +238,15 @@ void MainWindow::prepareParts()
         });
     };
     QTimer::singleShot(0, this, [this, polish] {
-        polish(m_pages->currentPage());
+        polish(m_pages->page(m_pages->indexOfName(QStringLiteral("findings"))));
         polish(m_header);
         for (QDockWidget* dock : findChildren<QDockWidget*>())
             polish(dock);
         QTimer::singleShot(0, this, [this, polish] {
-            polish(m_pages->page(m_pages->indexOfName(QStringLiteral("analyses"))));
+            polish(m_pages->page(m_pages->indexOfName(QStringLiteral("overview"))));
+            QTimer::singleShot(0, this, [this, polish] {
+                polish(m_pages->page(m_pages->indexOfName(QStringLiteral("analyses"))));
+            });
         });
     });
 }

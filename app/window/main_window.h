@@ -81,6 +81,7 @@ private:
     void createStatusBar();
     void connectWorkspace();
     void connectParts();
+    void showFirstPage();
     void prepareParts();
     void markDropTarget(bool on);         ///< A file is over the window that opens when it is dropped.
     void followLink(const QString& link); ///< Runs the command of a banner link.

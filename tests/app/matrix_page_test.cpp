@@ -43,8 +43,9 @@ public:
         window.resize(1360, 860);
         window.show();
         window.openDemo();
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens() != nullptr, patience);
         auto* tabs = window.findChild<QTabWidget*>();
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens() != nullptr && tabs->isVisible(),
+                                 patience);
         for (int i = 0; i < tabs->count(); ++i)
             if (tabs->tabText(i) == QLatin1String("Matrix"))
                 tabs->setCurrentIndex(i);

@@ -38,6 +38,7 @@ Control* named(QWidget* parent, const QString& name)
 /// Waits until nothing is left to compute.
 void openDemoIn(MainWindow& window)
 {
+    test::beginOn(test::FirstPage::Overview, window);
     window.openDemo();
     QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->isOpen()
                                  && !window.workspace()->runs()->job()->isRunning()

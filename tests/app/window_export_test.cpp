@@ -157,6 +157,7 @@ private slots:
         m_window = std::make_unique<MainWindow>();
         m_window->resize(1280, 800);
         m_window->show();
+        test::beginOn(test::FirstPage::Overview, *m_window);
         m_window->openDemo();
         QTRY_VERIFY_WITH_TIMEOUT(
             m_window->workspace()->model()->isOpen() && m_window->workspace()->model()->tokens(), patience);

@@ -59,7 +59,9 @@ public:
     Window()
     {
         window.resize(1280, 800);
-        window.showPage(QStringLiteral("matrix"));
+        // A fresh model opens on its findings; the matrix is measured.
+        QObject::connect(window.workspace()->model(), &ui::OpenModel::opened, &window,
+                         [this] { window.showPage(QStringLiteral("matrix")); });
         window.show();
     }
     ~Window()

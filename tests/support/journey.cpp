@@ -1,6 +1,7 @@
 #include "tests/support/journey.h"
 
 #include "tests/bench/make_gpt2_small.h"
+#include "tests/support/first_page.h"
 #include "tests/support/painting.h"
 #include "tests/support/program.h"
 #include "ui/base/job.h"
@@ -281,6 +282,7 @@ Journey::Journey(const QString& name)
     : m_name(name)
     , m_window(std::make_unique<app::MainWindow>())
 {
+    beginOn(FirstPage::Overview, *m_window);
     m_window->resize(1280, 800);
     m_window->show();
     fastestReference();

@@ -63,7 +63,8 @@ bool makeJourneyModel(const std::filesystem::path& folder);
 /// Rows "demo" and "GPT-2 small" of a column `model`.
 void addJourneyModels();
 
-/// One walk through the program as a user does it: by the text on the screen and for screen readers. At its end no event
+/// One walk through the program as a user does it: by the text on the screen and for screen readers. It begins on the overview
+/// of head 0.0; MainWindowTest walks over the findings. At its end no event
 /// has stalled the window in two walks, and a picture of it is in $HEADWISE_SCREENSHOTS, if that is set.
 class Journey {
 public:

@@ -2,6 +2,7 @@
 
 #include "app/window/main_window.h"
 #include "core/results/result_set.h"
+#include "tests/support/first_page.h"
 #include "tests/support/program.h"
 #include "ui/base/theme.h"
 #include "ui/pages/parts/page.h"
@@ -43,8 +44,9 @@ class WindowDriver {
 public:
     app::MainWindow window;
 
-    WindowDriver()
+    explicit WindowDriver(FirstPage first = FirstPage::Overview)
     {
+        beginOn(first, window);
         window.resize(1360, 860);
         window.show();
     }

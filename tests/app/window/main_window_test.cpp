@@ -7,6 +7,8 @@
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/analyses/result_page.h"
+#include "ui/pages/findings/finding_row.h"
+#include "ui/pages/findings/findings_page.h"
 #include "ui/pages/heads/head_header.h"
 #include "ui/pages/model/start_page.h"
 #include "ui/widgets/token_edit.h"
@@ -17,8 +19,11 @@
 #include <QLabel>
 #include <QMessageBox>
 #include <QRegularExpression>
+#include <QSignalSpy>
 #include <QTableView>
 #include <QToolBar>
+
+#include <algorithm>
 
 using namespace headwise;
 using namespace headwise::ui;
@@ -27,6 +32,29 @@ using test::WindowDriver;
 namespace {
 
 using test::patience;
+
+/// The rows on the page of findings, the strongest first.
+std::vector<const FindingRow*> shownRows(WindowDriver& driver)
+{
+    std::vector<const FindingRow*> rows;
+    for (const FindingRow* row : driver.window.findChildren<FindingRow*>())
+        if (row->isVisible())
+            rows.push_back(row);
+    return rows;
+}
+
+/// Opens the demo and waits until its findings are complete.
+void waitForFindings(WindowDriver& driver)
+{
+    driver.openDemo();
+    QTRY_VERIFY_WITH_TIMEOUT(dynamic_cast<FindingsPage*>(driver.page()) && driver.page()->isVisible(),
+                             patience);
+    const auto isAtRest = [&driver] {
+        QCoreApplication::processEvents(); // One answer asks for more.
+        return JobBoard::instance().running().isEmpty() && driver.workspace().runs()->waiting().empty();
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(isAtRest() && isAtRest() && !shownRows(driver).empty(), patience);
+}
 
 } // namespace
 
@@ -57,6 +85,40 @@ private slots:
         QVERIFY(previous);
         const auto& scores = std::get<std::vector<float>>(previous->values);
         QCOMPARE(std::max_element(scores.begin(), scores.begin() + 8) - scores.begin(), 1);
+    }
+
+    void aFreshModelOpensOnItsFindingsWithTheHeadThatStandsOut()
+    {
+        WindowDriver driver(test::FirstPage::Findings);
+        waitForFindings(driver);
+        const std::vector<const FindingRow*> rows = shownRows(driver);
+        QVERIFY(!rows.empty());
+        const auto strongest =
+            std::ranges::find_if(rows, [](const FindingRow* row) { return !row->finding().heads.empty(); });
+        QVERIFY(strongest != rows.end());
+        QCOMPARE(driver.workspace().selection()->head(), (*strongest)->finding().heads.front());
+        QVERIFY(std::ranges::any_of(rows, [](const FindingRow* row) { // truth.json
+            return row->finding().kind == "previous_token" && row->finding().heads.front() == HeadId{0, 1};
+        }));
+        QVERIFY(!driver.workspace().session()->isModified()); // Nobody asked for these results.
+        // A model that is read again stays where it is.
+        driver.window.showPage(QStringLiteral("spectrum"));
+        driver.workspace().selection()->setHead({1, 2});
+        QSignalSpy opened(driver.workspace().model(), &OpenModel::opened);
+        driver.trigger(QStringLiteral("Reload"));
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, patience);
+        QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Spectrum"));
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 2}));
+    }
+
+    void aHeadThatIsChosenBeforeTheFindingsStays()
+    {
+        WindowDriver driver(test::FirstPage::Findings);
+        connect(driver.workspace().model(), &OpenModel::opened, &driver.window, [&driver] {
+            driver.workspace().selection()->setHead({1, 2});
+        });
+        waitForFindings(driver);
+        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 2}));
     }
 
     void theHeaderSaysWhatCountsInASmallWindow()
@@ -151,7 +213,7 @@ private slots:
         for (int i = 0; i < driver.tabs()->count(); ++i) {
             driver.tabs()->setCurrentIndex(i);
             const QString name = driver.tabs()->tabText(i);
-            if (name == QLatin1String("Model"))
+            if (name == QLatin1String("Model") || name == QLatin1String("Findings"))
                 continue; // words, no picture
             driver.workspace().selection()->setHead(name == QLatin1String("Scores") ? HeadId{0, 1}
                                                                                     : HeadId{1, 5});
