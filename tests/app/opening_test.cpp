@@ -11,6 +11,7 @@
 #include <QAbstractButton>
 #include <QDir>
 #include <QDropEvent>
+#include <QFile>
 #include <QFrame>
 #include <QImage>
 #include <QLabel>
@@ -21,6 +22,8 @@
 #include <QSignalSpy>
 #include <QTableView>
 #include <QTimer>
+
+#include <algorithm>
 
 using namespace headwise;
 using namespace headwise::ui;
@@ -87,6 +90,24 @@ private slots:
         QCOMPARE(frame->size(), driver.window.size());
         leave();
         QVERIFY(!frame->isVisible());
+    }
+
+    void anErrorNamesNoOptionOfTheCommandLine()
+    {
+        const QString folder = m_folder.filePath(QStringLiteral("notes alone"));
+        QVERIFY(QDir().mkpath(folder));
+        QFile notes(folder + QStringLiteral("/notes.txt"));
+        QVERIFY(notes.open(QIODevice::WriteOnly) && notes.write("no model") > 0);
+        notes.close();
+        WindowDriver driver;
+        driver.window.openPath(folder);
+        const auto labels = driver.window.findChild<StartPage*>()->findChildren<QLabel*>();
+        const auto error = std::ranges::find_if(labels, [](const QLabel* label) {
+            return label->property("role").toString() == QLatin1String("error");
+        });
+        QVERIFY(error != labels.end());
+        QTRY_VERIFY_WITH_TIMEOUT((*error)->text().contains(QStringLiteral("config.json")), patience);
+        QVERIFY2(!(*error)->text().contains(QStringLiteral("--")), qPrintable((*error)->text()));
     }
 
     void aDroppedFolderIsOpened()

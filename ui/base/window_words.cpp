@@ -17,7 +17,9 @@ struct WordRule {
 
 // Whole clauses, where another word for the option would not make a sentence. The first ones are the most special.
 constexpr std::array wordRules{
-    WordRule{"name (?:one|a config) with --config FILE,? or say what the model is with --set KEY=VALUE,…",
+    WordRule{"name one with --config FILE or say what the model is with --set KEY=VALUE,…",
+             "open a folder that holds it beside the weights"},
+    WordRule{"name a config with --config FILE, or say what the model is with --set KEY=VALUE,…",
              "open it again and choose a config file, or type the keys of its config"},
     WordRule{"say it with --set (.+?), or name a config with --config FILE",
              "open it again and type \\1, or choose a config file"},
