@@ -41,9 +41,12 @@ bool HeatmapPanel::event(QEvent* event)
 
 bool HeatmapPanel::eventFilter(QObject* watched, QEvent* event)
 {
-    if (event->type() == QEvent::Paint
-        && std::exchange(m_cells, m_view->cells().area()) != m_view->cells().area())
-        m_bar->update();
+    if (event->type() == QEvent::Paint) {
+        const bool isElsewhere = std::exchange(m_cells, m_view->cells().area()) != m_view->cells().area();
+        const bool isOther = std::exchange(m_isViewEmpty, m_view->isEmpty()) != m_view->isEmpty();
+        if (isElsewhere || isOther)
+            m_bar->update();
+    }
     if (event->type() == QEvent::Show || event->type() == QEvent::Resize)
         limitView();
     return QWidget::eventFilter(watched, event);

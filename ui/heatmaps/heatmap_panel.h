@@ -32,7 +32,8 @@ private:
     HeatmapView* m_view;
     ColorBar* m_bar;
     bool m_isBarBelow;
-    QRectF m_cells; // as last painted; the bar has the same length
+    QRectF m_cells;            // as last painted; the bar has the same length
+    bool m_isViewEmpty = true; // when it was painted last
 };
 
 } // namespace headwise::ui

@@ -93,6 +93,27 @@ private slots:
         }
     }
 
+    void aBarBesideNothingIsNotDrawn()
+    {
+        HeatmapPanel panel(nullptr, Qt::Vertical);
+        panel.resize(400, 300);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        auto* bar = panel.findChild<ColorBar*>();
+        const auto isDrawn = [bar] {
+            const QImage image = bar->grab().toImage();
+            for (int y = 0; y < image.height(); ++y)
+                if (image.pixel(image.width() / 4, y) != image.pixel(0, 0))
+                    return true;
+            return false;
+        };
+        QVERIFY(!isDrawn());
+        panel.view()->setMatrix(std::make_shared<const Eigen::MatrixXf>(Eigen::MatrixXf::Random(4, 4)));
+        QVERIFY(isDrawn());
+        panel.view()->setMatrix(nullptr);
+        QVERIFY(!isDrawn());
+    }
+
     void draggingAnEndOfASignedScaleKeepsItSymmetric()
     {
         ColorBar bar(Qt::Vertical);
