@@ -154,7 +154,7 @@ private slots:
         driver.workspace().selection()->setHead({1, 5});
         QStringList pagesOfDemo;
         visitAllPages(driver, [&](const QString& page) {
-            if (QTest::qWaitFor([&driver] { return !shownOfDemo(*driver.page()).isEmpty(); }, 100))
+            if (!shownOfDemo(*driver.page()).isEmpty())
                 pagesOfDemo << page;
         });
         typeAboutDemo(driver);
