@@ -221,22 +221,22 @@ void HeadHeader::findNearest()
     const double flops = 4.0 * config.dModel * config.dHead * config.dHead * config.nLayers * config.nHeads;
     if (flops > mostFlops)
         return m_nearestJob.cancel(); // the analysis "similarity" has them already
-    m_nearestJob.start(
-        tr("Heads like %1").arg(text(workspace()->selection()->head())),
-        aboutModel(workspace()->model()->circuits(),
-                   [circuits, head = workspace()->selection()->head()](const Task& task) {
-                       return nearestHeads(*circuits, CircuitKind::Ov, head, mostNearest, task);
-                   }),
-        [this](const Result<std::vector<NearHead>>& found) {
-            if (!found || found->empty())
-                return;
-            m_nearest.clear();
-            for (const NearHead& near : *found)
-                m_nearest << QStringLiteral("<a href='%1'>%2</a>&nbsp;<b>%3</b>")
-                                 .arg(text(dottedHead(near.head)), text(near.head),
-                                      signedNumber(near.cosine));
-            refresh();
-        });
+    m_nearestJob.start(tr("Heads like %1").arg(text(workspace()->selection()->head())),
+                       aboutModel(workspace()->model()->circuits(),
+                                  [circuits, head = workspace()->selection()->head()](const Task& task) {
+                                      return nearestHeads(*circuits, CircuitKind::Ov, head, mostNearest,
+                                                          task);
+                                  }),
+                       [this](const Result<std::vector<NearHead>>& found) {
+                           if (!found || found->empty())
+                               return;
+                           m_nearest.clear();
+                           for (const NearHead& near : *found)
+                               m_nearest << QStringLiteral("<a href='%1'>%2</a>&nbsp;<b>%3</b>")
+                                                .arg(text(dottedHead(near.head)), text(near.head),
+                                                     signedNumber(near.cosine));
+                           refresh();
+                       });
 }
 
 void HeadHeader::refresh()
