@@ -15,6 +15,7 @@
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/note_history.h"
+#include "ui/document/questions.h"
 #include "ui/document/workspace.h"
 #include "ui/heatmaps/color_vision_effect.h"
 #include "ui/pages/analyses/analysis_list.h"
@@ -267,10 +268,12 @@ void MenuBuilder::addModel()
 
 ActionRow MenuBuilder::analysisRow(const char* id, const QString& title, const Analysis& analysis) const
 {
+    QStringList tip{explainedNumber(analysis), text(analysis.formula)};
+    tip.removeAll(QString());
     return {.id = id,
             .text = title,
             .run = call(pages, &Pages::runAnalysis, analysis.id),
-            .toolTip = text(analysis.formula)};
+            .toolTip = tip.join(u'\n')};
 }
 
 void MenuBuilder::addAnalyses()
@@ -280,7 +283,7 @@ void MenuBuilder::addAnalyses()
     // The most-used analysis, at the top level.
     actions->add(analyses,
                  {analysisRow("induction", tr("&Induction finder"), *findAnalysis("induction")), {}});
-    for (const auto& [title, rows] : analysisGroups()) {
+    for (const auto& [title, rows] : analysesByQuestion()) {
         QMenu* group = analyses->addMenu(title);
         group->setToolTipsVisible(true);
         for (const Analysis* analysis : rows)

@@ -5,6 +5,7 @@
 #include "ui/base/theme.h"
 #include "ui/base/window_words.h"
 #include "ui/document/array_part.h"
+#include "ui/document/questions.h"
 
 #include <QEvent>
 #include <QHash>
@@ -23,7 +24,6 @@ namespace headwise::ui {
 namespace {
 
 constexpr int idRole = Qt::UserRole;
-constexpr int titleRole = Qt::UserRole + 1;
 
 const Analysis* analysisOf(const QTreeWidgetItem* item)
 {
@@ -77,48 +77,10 @@ private:
 
 } // namespace
 
-QString groupTitle(QChar letter)
-{
-    switch (letter.unicode()) {
-    case u'A': return AnalysisList::tr("Circuits and tokens");
-    case u'B': return AnalysisList::tr("Token behaviour");
-    case u'C': return AnalysisList::tr("Position");
-    case u'D': return AnalysisList::tr("Composition");
-    case u'E': return AnalysisList::tr("Spectra");
-    case u'F': return AnalysisList::tr("Similarity");
-    case u'G': return AnalysisList::tr("Prompt");
-    case u'H': return AnalysisList::tr("Architecture");
-    case u'I': return AnalysisList::tr("MLP");
-    default: return AnalysisList::tr("Others");
-    }
-}
-
 QString explainedNumber(const Analysis& analysis)
 {
-    const QString number = text(analysis.number);
-    if (number.isEmpty())
-        return {};
-    return AnalysisList::tr(
-               "%1: the number of this analysis in the catalogue; %2 is the group \u201c%3\u201d")
-        .arg(number, number.first(1), groupTitle(number.at(0)));
-}
-
-std::vector<std::pair<QString, std::vector<const Analysis*>>> analysisGroups()
-{
-    std::map<QChar, std::vector<const Analysis*>> byLetter;
-    for (const Analysis& analysis : catalogue())
-        byLetter[text(analysis.number).isEmpty() ? QChar(u'Z') : text(analysis.number).at(0)].push_back(
-            &analysis);
-    const auto numberOf = [](const Analysis* analysis) {
-        return text(analysis->number).mid(1).section(QChar(u'–'), 0, 0).section(QChar(u','), 0, 0).toInt();
-    };
-    std::vector<std::pair<QString, std::vector<const Analysis*>>> groups;
-    for (auto& [letter, rows] : byLetter) {
-        std::stable_sort(rows.begin(), rows.end(),
-                         [&](const Analysis* a, const Analysis* b) { return numberOf(a) < numberOf(b); });
-        groups.emplace_back(groupTitle(letter), rows);
-    }
-    return groups;
+    return analysis.number.empty() ? QString()
+                                   : AnalysisList::tr("%1 in the catalogue").arg(text(analysis.number));
 }
 
 InputNeeds askedInputs(const Analysis& analysis)
@@ -239,7 +201,7 @@ AnalysisList::AnalysisList(Workspace* workspace, QWidget* parent)
 
 void AnalysisList::fill()
 {
-    for (const auto& [title, rows] : analysisGroups()) {
+    for (const auto& [title, rows] : analysesByQuestion()) {
         auto* group = new QTreeWidgetItem(m_tree, {title});
         group->setFlags(Qt::ItemIsEnabled);
         group->setFirstColumnSpanned(true);
@@ -247,10 +209,8 @@ void AnalysisList::fill()
         bold.setWeight(QFont::DemiBold);
         group->setFont(0, bold);
         for (const Analysis* analysis : rows) {
-            const QString name = QStringLiteral("%1  %2").arg(text(analysis->number), text(analysis->title));
-            auto* item = new QTreeWidgetItem(group, {name});
+            auto* item = new QTreeWidgetItem(group, {text(analysis->title)});
             item->setData(0, idRole, text(analysis->id));
-            item->setData(0, titleRole, name);
             item->setTextAlignment(1, Qt::AlignCenter);
         }
         group->setExpanded(true);
@@ -273,9 +233,11 @@ void AnalysisList::updateMarks()
         const QColor color = computed ? colors.good : why.isEmpty() ? colors.accent : colors.muted;
         item->setForeground(1, color);
         item->setForeground(0, computed || why.isEmpty() ? colors.text : colors.muted);
-        const QString name = item->data(0, titleRole).toString();
+        const QString name = item->text(0);
+        QStringList tip{name, explainedNumber(*analysis), state};
+        tip.removeAll(QString());
         for (const int column : {0, 1})
-            item->setToolTip(column, QStringLiteral("%1\n%2").arg(name, state));
+            item->setToolTip(column, tip.join(u'\n'));
         item->setData(0, Qt::AccessibleTextRole, QStringLiteral("%1, %2").arg(name, state));
     }
 }
@@ -305,9 +267,10 @@ void AnalysisList::filter(const QString& words)
         bool any = false;
         for (int k = 0; k < group->childCount(); ++k) {
             const Analysis* analysis = analysisOf(group->child(k));
-            const QString all = group->child(k)->data(0, titleRole).toString() + u' ' + text(analysis->id)
-                + u' ' + text(analysis->formula) + u' ' + text(analysis->citation);
-            const bool fits = all.contains(words, Qt::CaseInsensitive);
+            bool fits = false;
+            for (const std::string_view part :
+                 {analysis->number, analysis->title, analysis->id, analysis->formula, analysis->citation})
+                fits = fits || text(part).contains(words, Qt::CaseInsensitive);
             group->child(k)->setHidden(!fits);
             any = any || fits;
         }

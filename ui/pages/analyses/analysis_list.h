@@ -10,7 +10,7 @@ class QTreeWidgetItem;
 
 namespace headwise::ui {
 
-/// The catalogue's analyses by group, searchable, each marked as computed, possible or impossible on this model.
+/// The catalogue's analyses by question, searchable, each marked as computed, possible or impossible on this model.
 class AnalysisList : public QWidget {
     Q_OBJECT
 
@@ -35,12 +35,8 @@ private:
     QTreeWidget* m_tree;
 };
 
-/// Returns "Circuits and tokens" for the first letter of an analysis' number.
-QString groupTitle(QChar letter);
-/// Explains the "D7" beside a title.
+/// Returns "D7 in the catalogue"; empty for an analysis without a number.
 QString explainedNumber(const Analysis& analysis);
-/// Returns the groups in order, each with its analyses.
-std::vector<std::pair<QString, std::vector<const Analysis*>>> analysisGroups();
 
 /// Inputs that the form shows: those an analysis requires, and optional ones.
 InputNeeds askedInputs(const Analysis& analysis);

@@ -308,7 +308,7 @@ QString ResultPage::metricText() const
 
 void ResultPage::showHead()
 {
-    m_title->setText(QStringLiteral("%1  %2").arg(text(m_analysis->number), text(m_analysis->title)));
+    m_title->setText(text(m_analysis->title));
     m_title->setToolTip(explainedNumber(*m_analysis));
     m_formula->setText(text(m_analysis->formula));
     m_citation->setText(text(m_analysis->citation));
