@@ -250,13 +250,21 @@ void ComparePage::showAgainst()
     m_against->setVisible(!m_newer->name().isEmpty());
 }
 
+QString ComparePage::whyNot(const Workspace& workspace)
+{
+    const OpenModel& model = *workspace.model();
+    return model.isOpen() && !model.hasModel()
+        ? tr("Comparing heads needs the model's files; use File → Locate model…")
+        : QString();
+}
+
 ComparePage::Asked ComparePage::asked() const
 {
     if (!workspace()->model()->isOpen())
         return {};
     const auto circuits = workspace()->model()->circuits();
     if (!circuits)
-        return {{}, tr("Comparing heads needs the model's files; use File → Locate model…")};
+        return {{}, whyNot(*workspace())};
     if (isTokenCircuit() && !workspace()->model()->tokens())
         return {{}, tr("Reading the embeddings…")};
     if (isOfNewer())

@@ -25,6 +25,9 @@ class ComparePage : public Page {
 public:
     explicit ComparePage(Workspace* workspace, QWidget* parent = nullptr);
 
+    /// Explains why this page has nothing to show for the open model or session; empty if it has.
+    static QString whyNot(const Workspace& workspace);
+
     QJsonObject viewState() const override;
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;

@@ -225,6 +225,22 @@ QString CompositionPage::readOut(HeadId from, HeadId to) const
     return z ? words + tr("   z %1").arg(signedNumber(pairAt(*z, from, to))) : words;
 }
 
+QString CompositionPage::whyNot(const Workspace& workspace)
+{
+    const OpenModel& model = *workspace.model();
+    if (!model.isOpen())
+        return {};
+    if (model.card().nLayers < 2)
+        return tr("Composition needs two layers; this model has one.");
+    const bool isThere =
+        model.hasModel() || std::ranges::any_of(model.results()->arrays, [](const ResultArray& array) {
+            return array.path.starts_with("composition/");
+        });
+    return isThere
+        ? QString()
+        : tr("This session holds no composition; it needs the model's files. Use File → Locate model…");
+}
+
 void CompositionPage::recompute()
 {
     m_percentileText->setText(m_percentile->value() == 0
@@ -235,13 +251,8 @@ void CompositionPage::recompute()
     const ResultArray* all = scores();
     m_chance->setEnabled(all && workspace()->model()->hasModel());
     if (!all) {
-        m_map->showMessage(
-            workspace()->model()->isOpen() && workspace()->model()->card().nLayers < 2
-                ? tr("Composition needs two layers; this model has one.")
-                : workspace()->model()->isOpen() && !workspace()->model()->hasModel()
-                ? tr(
-                    "This session holds no composition; it needs the model's files. Use File → Locate model…")
-                : tr("Composition is not computed yet."));
+        const QString never = whyNot(*workspace());
+        m_map->showMessage(never.isEmpty() ? tr("Composition is not computed yet.") : never);
         delete std::exchange(m_card, nullptr); // the wiring of other weights
         showPair();
         return m_explanation->clear();

@@ -23,6 +23,9 @@ class CompositionPage : public Page {
 public:
     explicit CompositionPage(Workspace* workspace, QWidget* parent = nullptr);
 
+    /// Explains why this page has nothing to show for the open model or session; empty if it has.
+    static QString whyNot(const Workspace& workspace);
+
     QJsonObject viewState() const override;
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;

@@ -330,6 +330,14 @@ std::vector<int> HeatmapPage::columnTokens() const
     return all;
 }
 
+QString HeatmapPage::whyNot(const Workspace& workspace)
+{
+    const OpenModel& model = *workspace.model();
+    return model.isOpen() && !model.hasModel()
+        ? tr("The matrix needs the model's files; use File → Locate model…")
+        : QString();
+}
+
 void HeatmapPage::recompute()
 {
     m_which->setVisible(isTokenCircuit() && !isDirect());
@@ -349,7 +357,7 @@ void HeatmapPage::recompute()
         m_job.cancel();
         view->setMatrix(nullptr);
         m_state->clear();
-        return view->setMessage(tr("The matrix needs the model's files; use File → Locate model…"));
+        return view->setMessage(whyNot(*workspace()));
     }
     if (isTokenCircuit() && !workspace()->model()->tokens()) {
         view->setMatrix(nullptr);

@@ -145,6 +145,14 @@ void FoldingPage::clear(const QString& message)
     m_note->setText(message);
 }
 
+QString FoldingPage::whyNot(const Workspace& workspace)
+{
+    const OpenModel& model = *workspace.model();
+    return model.isOpen() && !model.hasModel()
+        ? tr("Another processing needs the model's files; use File → Locate model…")
+        : QString();
+}
+
 void FoldingPage::recompute()
 {
     const auto circuits = workspace()->model()->circuits();
@@ -152,7 +160,7 @@ void FoldingPage::recompute()
     if (!workspace()->model()->isOpen())
         return clear({});
     if (!circuits)
-        return clear(tr("Another processing needs the model's files; use File → Locate model…"));
+        return clear(whyNot(*workspace()));
     const auto tokens = workspace()->model()->tokens();
     if (!tokens)
         return clear(tr("Reading the embeddings…"));

@@ -119,6 +119,14 @@ void TensorsPage::connectSignals()
     });
 }
 
+QString TensorsPage::whyNot(const Workspace& workspace)
+{
+    const OpenModel& model = *workspace.model();
+    return model.isOpen() && !model.hasModel()
+        ? tr("The tensors need the model's files; use File → Locate model…")
+        : QString();
+}
+
 void TensorsPage::recompute()
 {
     if (m_isLone)
@@ -130,7 +138,7 @@ void TensorsPage::recompute()
     m_model->setWeights(weights);
     if (!weights) {
         m_read->setVisible(false);
-        return m_detail->clear(tr("The tensors need the model's files; use File → Locate model…"));
+        return m_detail->clear(whyNot(*workspace()));
     }
     showFile({weights, &weights->file()});
 }

@@ -31,6 +31,9 @@ class TensorsPage : public Page {
 public:
     explicit TensorsPage(Workspace* workspace, QWidget* parent = nullptr);
 
+    /// Explains why this page has nothing to show for the open model or session; empty if it has.
+    static QString whyNot(const Workspace& workspace);
+
     /// Shows a file of which no model is open, whatever the workspace has open.
     void showLoneFile(const std::filesystem::path& path);
 

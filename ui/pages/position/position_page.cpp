@@ -171,16 +171,23 @@ void PositionPage::clear(const QString& message)
     m_explanation->clear();
 }
 
+QString PositionPage::whyNot(const Workspace& workspace)
+{
+    const auto circuits = workspace.model()->circuits();
+    if (!workspace.model()->isOpen())
+        return {};
+    return circuits ? whyNoKernel(circuits->config())
+                    : tr("Scores by position need the model's files; use File → Locate model…");
+}
+
 void PositionPage::recompute()
 {
     if (!workspace()->model()->isOpen())
         return clear({});
-    const auto circuits = workspace()->model()->circuits();
-    if (!circuits)
-        return clear(tr("Scores by position need the model's files; use File → Locate model…"));
-    const ModelConfig& config = circuits->config();
-    if (const QString why = whyNoKernel(config); !why.isEmpty())
+    if (const QString why = whyNot(*workspace()); !why.isEmpty())
         return clear(why);
+    const auto circuits = workspace()->model()->circuits();
+    const ModelConfig& config = circuits->config();
     if (!hasLearnedPositions(config) && !workspace()->model()->tokens())
         return clear(tr("Reading the embeddings…"));
     m_mask->setEnabled(!config.bidirectional);

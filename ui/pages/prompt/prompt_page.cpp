@@ -194,6 +194,14 @@ void PromptPage::clear()
     m_text->setPattern({}, nullptr);
 }
 
+QString PromptPage::whyNot(const Workspace& workspace)
+{
+    const OpenModel& model = *workspace.model();
+    return model.isOpen() && !(model.hasModel() && model.tokenizer())
+        ? tr("A prompt needs the model's files and its tokenizer.")
+        : QString();
+}
+
 void PromptPage::reset()
 {
     m_job.cancel();
@@ -208,7 +216,7 @@ void PromptPage::reset()
     m_run->setEnabled(possible);
     m_import->setEnabled(possible);
     m_panel->view()->setMessage(possible ? tr("Type a prompt to see where this head looks.")
-                                         : tr("A prompt needs the model's files and its tokenizer."));
+                                         : whyNot(*workspace()));
     if (possible && isVisible())
         run();
 }

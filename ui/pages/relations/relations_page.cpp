@@ -292,6 +292,14 @@ const std::vector<Relation>& RelationsPage::shownRelations() const
     return m_shownRelations.empty() ? m_builtIn : m_shownRelations;
 }
 
+QString RelationsPage::whyNot(const Workspace& workspace)
+{
+    const OpenModel& model = *workspace.model();
+    return model.isOpen() && !model.tokenizer() && !model.results()->find(relationsPageFolder + "by_head")
+        ? tr("Relations are pairs of words, and this model has no tokenizer: add one.")
+        : QString();
+}
+
 void RelationsPage::recompute()
 {
     const std::shared_ptr<const ResultSet> results = workspace()->model()->results();
@@ -304,11 +312,11 @@ void RelationsPage::recompute()
             panel->setValues(nullptr);
         say({});
         m_answer->setCurrentIndex(0);
+        const QString never = whyNot(*workspace());
         return m_question->setText(
-            workspace()->model()->isOpen() && !workspace()->model()->tokenizer()
-                ? tr("Relations are pairs of words, and this model has no tokenizer: add one.")
-                : tr(
-                    "Choose a list, or drop a CSV file of pairs on the window: which heads turn the first word into the second?"));
+            never.isEmpty() ? tr(
+                "Choose a list, or drop a CSV file of pairs on the window: which heads turn the first word into the second?")
+                            : never);
     }
     const auto with = workspace()->runs()->inputsOf("relations");
     const std::vector<Relation> asked = with ? with->relations : std::vector<Relation>();

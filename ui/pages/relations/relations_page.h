@@ -24,6 +24,9 @@ class RelationsPage : public Page {
 public:
     explicit RelationsPage(Workspace* workspace, QWidget* parent = nullptr);
 
+    /// Explains why this page has nothing to show for the open model or session; empty if it has.
+    static QString whyNot(const Workspace& workspace);
+
     QJsonObject viewState() const override;
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;

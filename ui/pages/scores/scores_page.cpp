@@ -237,19 +237,26 @@ void ScoresPage::clear(const QString& message)
     arrangeInvitation(m_below, m_state, true);
 }
 
+QString ScoresPage::whyNot(const Workspace& workspace)
+{
+    if (!workspace.model()->isOpen())
+        return {};
+    const auto circuits = workspace.model()->circuits();
+    if (!circuits)
+        return tr("The terms of scores need the model's files; use File → Locate model…");
+    AnalysisOptions options = workspace.runs()->analysisOptions();
+    options.heads = {{0, workspace.selection()->head().head}};
+    return windowWords(text(whyLeftOut(*findAnalysis("six_terms"), circuits->config(), options)));
+}
+
 void ScoresPage::recompute()
 {
     if (!workspace()->model()->isOpen())
         return clear({});
+    if (const QString why = whyNot(*workspace()); !why.isEmpty())
+        return clear(why);
     const auto circuits = workspace()->model()->circuits();
-    if (!circuits)
-        return clear(tr("The terms of scores need the model's files; use File → Locate model…"));
     const HeadId head = workspace()->selection()->head();
-    AnalysisOptions options = workspace()->runs()->analysisOptions();
-    options.heads = {{0, head.head}};
-    if (const std::string why = whyLeftOut(*findAnalysis("six_terms"), circuits->config(), options);
-        !why.empty())
-        return clear(windowWords(text(why)));
     const bool isLayer0 = head.layer == 0;
     m_body->setVisible(isLayer0);
     m_layer0->setVisible(!isLayer0);

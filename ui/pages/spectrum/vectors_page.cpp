@@ -195,13 +195,21 @@ void VectorsPage::clear(const QString& message)
     m_look->setEnabled(false);
 }
 
+QString VectorsPage::whyNot(const Workspace& workspace)
+{
+    const OpenModel& model = *workspace.model();
+    return model.isOpen() && !model.hasModel()
+        ? tr("Singular vectors need the model's files; use File → Locate model…")
+        : QString();
+}
+
 void VectorsPage::recompute()
 {
     if (!workspace()->model()->isOpen())
         return clear({});
     const auto circuits = workspace()->model()->circuits();
     if (!circuits)
-        return clear(tr("Singular vectors need the model's files; use File → Locate model…"));
+        return clear(whyNot(*workspace()));
     const QSignalBlocker quiet(m_circuit);
     m_circuit->setCurrentIndex(
         m_circuit->findData(static_cast<int>(workspace()->selection()->direction().circuit)));
