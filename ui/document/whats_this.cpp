@@ -47,12 +47,24 @@ const Analysis* analysisOf(const ResultArray& array)
 
 struct PageWords {
     QLatin1StringView name;
+    const char* sentence; ///< What it shows and how to read it, in at most 20 words.
     const char* answers;
     std::array<std::string_view, 6> analyses = {}; ///< By which it answers; the rest are empty.
 };
 
 constexpr std::array pageWords{
+    PageWords{
+        QLatin1StringView("findings"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "Statements that stand out from random weights, strongest first, each with its evidence."),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "Statements about heads whose scores exceed those of random weights, each with the numbers behind it.")},
     PageWords{QLatin1StringView("heads"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "Each cell is one head, coloured by the chosen score; click a cell to select its head."),
               QT_TRANSLATE_NOOP("WhatsThis", "Every head of the model, coloured and ranked by one score."),
               {"copying", "matching", "previous_token"}},
     PageWords{
@@ -63,6 +75,8 @@ constexpr std::array pageWords{
         {"previous_token", "copying", "matching", "induction"}},
     PageWords{
         QLatin1StringView("overview"),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "The selected head at a glance; click a panel's heading to open its page."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
             "The selected head at a glance: what it reads and writes, the tokens it makes the most of, its spectra and eigenvalues, its positions and its partners."),
@@ -71,54 +85,93 @@ constexpr std::array pageWords{
         QLatin1StringView("all_heads"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
+            "Every head as a row with all its scores; click a column's title to rank the heads by it."),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
             "Every head in a row with every score that was computed of it, and any two of the scores as a plane of heads."),
         {"copying", "matching", "spectra"}},
     PageWords{
         QLatin1StringView("tokens"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
+            "The tokens that the head attends to from one token, or writes for it, strongest first."),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
             "The strongest entries of one token's row or column of a full circuit: which tokens the head writes for it, or attends to from it."),
         {"tables", "token_card"}},
     PageWords{
         QLatin1StringView("matrix"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "One circuit of the head as a matrix; colour shows the sign and size of each entry."),
         QT_TRANSLATE_NOOP("WhatsThis",
                           "A circuit of the selected head as a matrix: QK, OV, or either between tokens."),
         {"largest_entries", "spectra"}},
-    PageWords{QLatin1StringView("spectrum"),
-              QT_TRANSLATE_NOOP("WhatsThis",
-                                "Singular values and eigenvalues of the circuits of the selected head."),
-              {"spectra", "eigenvalues", "degeneracy"}},
+    PageWords{
+        QLatin1StringView("spectrum"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "Singular values tell how many directions a circuit uses; positive eigenvalues tell that it copies."),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "Singular values and eigenvalues of the circuits of the selected head."),
+        {"spectra", "eigenvalues", "degeneracy"}},
     PageWords{QLatin1StringView("vectors"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "Each singular direction of the head, named by the tokens that it reads and writes most."),
               QT_TRANSLATE_NOOP(
                   "WhatsThis",
                   "The singular directions of the selected head, as the tokens they read from and write to."),
               {"singular_tokens", "direction_search"}},
     PageWords{QLatin1StringView("position"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "The score by distance: a peak is an offset that the head prefers, whatever the tokens."),
               QT_TRANSLATE_NOOP("WhatsThis",
                                 "How the score of the selected head depends on where query and key stand."),
               {"position_kernel", "positional_circuit", "rotary"}},
-    PageWords{QLatin1StringView("scores"),
-              QT_TRANSLATE_NOOP("WhatsThis", "The terms that make up the scores of a head of layer 0."),
-              {"six_terms", "token_prior", "detokenization"}},
+    PageWords{
+        QLatin1StringView("scores"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "The scores of a head of layer 0, split into what its tokens and what their positions add."),
+        QT_TRANSLATE_NOOP("WhatsThis", "The terms that make up the scores of a head of layer 0."),
+        {"six_terms", "token_prior", "detokenization"}},
     PageWords{
         QLatin1StringView("composition"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "Each cell is a pair of heads; high means that the later one reads what the earlier one writes."),
         QT_TRANSLATE_NOOP("WhatsThis", "How much every later head reads of what every earlier head writes."),
         {"composition", "composition_nulls"}},
     PageWords{
         QLatin1StringView("compare"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "The selected head beside the reference head: the same pictures of both, and their difference."),
         QT_TRANSLATE_NOOP("WhatsThis",
                           "The selected head beside the reference: circuits, tables, spectra and angles."),
         {"similarity", "projection_kernel"}},
-    PageWords{QLatin1StringView("prompt"),
+    PageWords{
+        QLatin1StringView("prompt"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "A prompt through the model: where each head attends, and what it adds to the next token's logit."),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "A prompt through the model: the attention of every head, and what each adds to a logit."),
+        {"attention", "logit_attribution"}},
+    PageWords{QLatin1StringView("relations"),
               QT_TRANSLATE_NOOP(
                   "WhatsThis",
-                  "A prompt through the model: the attention of every head, and what each adds to a logit."),
-              {"attention", "logit_attribution"}},
-    PageWords{QLatin1StringView("relations"),
+                  "Heads that turn the first word of a pair into the second, ranked by how often they hit."),
               QT_TRANSLATE_NOOP("WhatsThis", "Heads that turn the first word of a pair into the second."),
               {"relations"}},
     PageWords{
         QLatin1StringView("models"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "How much each head differs between two models, relative to its norm; 0 means that nothing changed."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
             "Changes in every head of a newer model: the change of its circuits over their norm, ‖ΔW‖_F / ‖W‖_F, and the tokens that entered its tables."),
@@ -127,21 +180,32 @@ constexpr std::array pageWords{
         QLatin1StringView("tensors"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
+            "Every tensor of the file as stored, with its range, its histogram and its entries."),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
             "Every tensor of the file as stored: minimum, maximum, mean and standard deviation of its finite numbers (divisor: the count), a histogram of 64 equal bins, and its entries.")},
     PageWords{
         QLatin1StringView("folding"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "One token's row with the weights in use and with other processing; the difference is the effect of folding."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
             "The effect of each processing step: the selected token's row with the weights in use, and with the ticked steps."),
         {"folding"}},
     PageWords{
         QLatin1StringView("model"),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "The model's sizes and parts, what loading found, and what processing changed."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
             "The model card: sizes, kinds of parts, the loading report, and the effects of processing."),
         {"folding"}},
     PageWords{
         QLatin1StringView("analyses"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "Every analysis of the catalogue: choose one, run it, and compare its numbers with their nulls."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
             "Every analysis of the catalogue, with its formula and its source; each picture says what it shows.")}};
@@ -217,6 +281,12 @@ QString explanationOfPage(const QString& name)
         if (const Analysis* analysis = findAnalysis(id))
             words += explanationOf(*analysis);
     return words;
+}
+
+QString sentenceOfPage(const QString& name)
+{
+    const auto found = std::ranges::find(pageWords, name, &PageWords::name);
+    return found == pageWords.end() ? QString() : tr(found->sentence);
 }
 
 void explainHeader(QTableView* table)

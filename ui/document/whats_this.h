@@ -16,6 +16,8 @@ QString explanationOf(
     const ResultArray& array); ///< Title, definition, unit, null, and the formula and source of its analysis.
 QString explanationOfPage(
     const QString& name); ///< The question it answers, and its analyses; empty for an unknown name.
+/// Returns one sentence on what a page shows and how to read it, at most 20 words long; empty for an unknown name.
+QString sentenceOfPage(const QString& name);
 
 /// Makes each header of `table` explain itself: its title, and the explanation from its model or page.
 void explainHeader(QTableView* table);
