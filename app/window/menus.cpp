@@ -181,17 +181,12 @@ void MenuBuilder::addGo()
 void MenuBuilder::addView()
 {
     QMenu* view = actions->addMenu(tr("&View"));
-    int number = 0;
     for (int i = 0; i < pages->count(); ++i) {
         const QString name = pages->pageName(i);
-        // Findings, the first, and Analyses, the last, leave the digits to the pages between them.
-        const bool isFindings = name == QLatin1String("findings"),
-                   isAnalyses = name == QLatin1String("analyses");
-        number += isFindings ? 0 : 1;
-        const QByteArray keys = isFindings ? QByteArray("Alt+Home")
-            : isAnalyses || number <= 9
-            ? QByteArray("Alt+%1; %1").replace("%1", QByteArray::number(isAnalyses ? 0 : number))
-            : QByteArray();
+        const QByteArray digit = pages->digitOf(i);
+        const QByteArray keys = name == QLatin1String("findings") ? QByteArray("Alt+Home")
+            : digit.isEmpty()                                     ? digit
+                              : QByteArray("Alt+%1; %1").replace("%1", digit);
         actions->addRow(view,
                         {("page-" + name.toLatin1()).constData(), pages->tabText(i),
                          call(pages, &Pages::showPage, name), keys.constData()});

@@ -1,13 +1,15 @@
 #include "app/window/page_tabs.h"
 
+#include "app/window/page_sentence.h"
+#include "app/window/page_sidebar.h"
 #include "ui/pages/parts/page.h"
 
-#include <QEvent>
-#include <QMenu>
+#include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QResizeEvent>
 #include <QScrollArea>
-#include <QTabBar>
-#include <QToolButton>
+#include <QStackedWidget>
+#include <QStyle>
 
 #include <algorithm>
 #include <utility>
@@ -16,29 +18,37 @@ namespace headwise::app {
 
 namespace {
 
+constexpr int besideSidebar = 8;      // px
+constexpr int comfortableWidth = 640; // px, for a page that could be narrower
+
+QSize neededBy(const QWidget& page)
+{
+    return page.minimumSizeHint().expandedTo(page.minimumSize());
+}
+
 /// Container of a page in a scroll area. It fills the area but is never smaller than the page can be. Without it, the area
 /// would give the page its preferred height for its width.
 class Place : public QWidget {
 public:
-    explicit Place(QWidget* page)
+    Place(QWidget* page, std::function<void()> onNewHint)
         : m_page(page)
+        , m_onNewHint(std::move(onNewHint))
     {
     }
 
     /// Takes the page. Call it last, because this polishes everything in the page for its new window.
     void take() { m_page->setParent(this); }
 
-    QSize minimumSizeHint() const override
-    {
-        return m_page->minimumSizeHint().expandedTo(m_page->minimumSize());
-    }
+    QSize minimumSizeHint() const override { return neededBy(*m_page); }
     QSize sizeHint() const override { return m_page->sizeHint(); }
 
 protected:
     bool event(QEvent* event) override
     {
-        if (event->type() == QEvent::LayoutRequest)
+        if (event->type() == QEvent::LayoutRequest) {
             updateGeometry(); // the page's hint is this one's
+            m_onNewHint();
+        }
         return QWidget::event(event);
     }
 
@@ -46,50 +56,113 @@ protected:
 
 private:
     QWidget* m_page;
+    std::function<void()> m_onNewHint;
 };
 
 } // namespace
 
 PageTabs::PageTabs(QWidget* parent)
-    : QTabWidget(parent)
-    , m_list(new QToolButton(this))
+    : QWidget(parent)
+    , m_sidebar(new PageSidebar(this))
+    , m_sentence(new PageSentence(this))
+    , m_stack(new QStackedWidget(this))
 {
-    auto* menu = new QMenu(m_list);
-    m_list->setMenu(menu);
-    m_list->setPopupMode(QToolButton::InstantPopup);
-    m_list->setAutoRaise(true);
-    m_list->setText(QStringLiteral("\u2026"));
-    m_list->setToolTip(tr("All pages"));
-    m_list->setAccessibleName(tr("All pages"));
-    setCornerWidget(m_list);
-    m_list->hide();
+    auto* column = new QVBoxLayout;
+    column->setSpacing(0);
+    column->addWidget(m_sentence);
+    column->addWidget(m_stack, 1);
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(besideSidebar);
+    layout->addWidget(m_sidebar);
+    layout->addLayout(column, 1);
+    setFocusProxy(m_sidebar);
+    connect(m_sidebar, &PageSidebar::chosen, this, &PageTabs::setCurrentIndex);
+    connect(m_stack, &QStackedWidget::currentChanged, this, [this](int index) {
+        m_sidebar->setCurrent(index);
+        m_sentence->showPage(pageName(index));
+        emit currentChanged(index);
+    });
 }
 
-void PageTabs::add(const QString& name, const QString& title, std::function<ui::Page*()> make)
+void PageTabs::add(const QString& name, const QString& title, const QString& heading,
+                   std::function<ui::Page*()> make)
 {
-    m_tabs.push_back({name, std::move(make), nullptr, {}});
+    m_tabs.push_back({name, title, std::move(make), nullptr, {}});
+    m_sidebar->add(title, heading);
     // A window smaller than the page shows a part of it, so that the page does not limit the window.
     auto* place = new QScrollArea(this);
     place->setFrameShape(QFrame::NoFrame);
     place->setWidgetResizable(true);
     place->setFocusPolicy(Qt::NoFocus);
     place->installEventFilter(this);
-    addTab(place, title);
-    m_list->menu()->addAction(title, this, [this, place] { setCurrentWidget(place); });
+    m_stack->addWidget(place);
 }
 
-void PageTabs::resizeEvent(QResizeEvent* event)
+int PageTabs::count() const
 {
-    QTabWidget::resizeEvent(event);
-    showList();
+    return m_stack->count();
 }
 
-void PageTabs::showList()
+int PageTabs::currentIndex() const
 {
-    int needed = 0;
-    for (int i = 0; i < count(); ++i)
-        needed += tabBar()->tabRect(i).width();
-    m_list->setVisible(needed > width());
+    return m_stack->currentIndex();
+}
+
+void PageTabs::setCurrentIndex(int index)
+{
+    m_stack->setCurrentIndex(index);
+}
+
+QWidget* PageTabs::widget(int index) const
+{
+    return m_stack->widget(index);
+}
+
+int PageTabs::indexOf(const QWidget* widget) const
+{
+    return m_stack->indexOf(widget);
+}
+
+QString PageTabs::tabText(int index) const
+{
+    return index >= 0 && index < std::ssize(m_tabs) ? m_tabs[static_cast<std::size_t>(index)].title
+                                                    : QString();
+}
+
+void PageTabs::setReason(int index, const QString& whyNot)
+{
+    m_sidebar->setReason(index, whyNot);
+}
+
+int PageTabs::wantedWidth() const
+{
+    int widest = comfortableWidth;
+    for (const Tab& tab : m_tabs)
+        if (tab.page)
+            widest = std::max(widest, neededBy(*tab.page).width());
+    return m_sidebar->minimumWidth() + besideSidebar + widest
+        + style()->pixelMetric(QStyle::PM_ScrollBarExtent, nullptr, this);
+}
+
+void PageTabs::goTo(int step)
+{
+    int to = m_sidebar->neighbour(currentIndex(), step);
+    if (to < 0) // from one end to the other
+        for (int next = currentIndex(); next >= 0; next = m_sidebar->neighbour(next, -step))
+            to = next;
+    setCurrentIndex(to);
+}
+
+void PageTabs::keyPressEvent(QKeyEvent* event)
+{
+    const bool isBack = event->key() == Qt::Key_Backtab || event->key() == Qt::Key_PageUp
+        || (event->modifiers() & Qt::ShiftModifier);
+    const bool isKey = event->key() == Qt::Key_Tab || event->key() == Qt::Key_Backtab
+        || event->key() == Qt::Key_PageUp || event->key() == Qt::Key_PageDown;
+    if (!isKey || !(event->modifiers() & Qt::ControlModifier))
+        return QWidget::keyPressEvent(event);
+    goTo(isBack ? -1 : 1);
 }
 
 QString PageTabs::pageName(int index) const
@@ -119,7 +192,7 @@ ui::Page* PageTabs::page(int index)
         return tab.page;
     tab.page = tab.make();
     auto* place = static_cast<QScrollArea*>(widget(index));
-    auto* inside = new Place(tab.page);
+    auto* inside = new Place(tab.page, [this] { emit wantedWidthChanged(); });
     place->setWidget(inside);
     inside->take();
     tab.page->show();
@@ -127,6 +200,7 @@ ui::Page* PageTabs::page(int index)
     if (!tab.state.isEmpty())
         tab.page->setViewState(std::exchange(tab.state, {}));
     emit pageMade(tab.page);
+    emit wantedWidthChanged();
     return tab.page;
 }
 
@@ -165,7 +239,7 @@ bool PageTabs::eventFilter(QObject* watched, QEvent* event)
             shown->show();
             place->show();
         }
-    return QTabWidget::eventFilter(watched, event);
+    return QWidget::eventFilter(watched, event);
 }
 
 } // namespace headwise::app

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <QJsonObject>
-#include <QTabWidget>
+#include <QWidget>
 
 #include <functional>
 #include <vector>
 
-class QToolButton;
+class QStackedWidget;
 
 namespace headwise::ui {
 class Page;
@@ -14,21 +14,40 @@ class Page;
 
 namespace headwise::app {
 
-/// Tabs that create each page when it is first shown, so that the window appears early.
-class PageTabs : public QTabWidget {
+class PageSentence;
+class PageSidebar;
+
+/// The pages, with a sidebar to choose one and a sentence above it. Each page is made when it is first shown, so that the
+/// window appears early.
+class PageTabs : public QWidget {
     Q_OBJECT
 
 public:
     explicit PageTabs(QWidget* parent = nullptr);
 
-    void add(const QString& name, const QString& title, std::function<ui::Page*()> make);
+    /// \param heading  the question under which the sidebar lists the page; empty: by itself
+    void add(const QString& name, const QString& title, const QString& heading,
+             std::function<ui::Page*()> make);
 
-    QString pageName(int index) const; ///< As a session and --goto call it; empty for no tab.
+    int count() const;
+    int currentIndex() const;
+    void setCurrentIndex(int index);
+    QWidget* widget(int index) const; ///< The scroll area of a page.
+    QWidget* currentWidget() const { return widget(currentIndex()); }
+    int indexOf(const QWidget* widget) const; ///< -1 if it is no scroll area of a page.
+    QString tabText(int index) const;         ///< Title of a page in the sidebar.
+
+    QString pageName(int index) const; ///< As a session and --goto call it; empty for no page.
     QString currentName() const { return pageName(currentIndex()); }
     int indexOfName(const QString& name) const; ///< -1: there is none.
     QStringList pageNames() const;
     ui::Page* page(int index); ///< Made now if it was not yet.
     ui::Page* currentPage() { return page(currentIndex()); }
+
+    /// Greys the page in the sidebar, with the reason; an empty one enables it. setCurrentIndex() still shows it.
+    void setReason(int index, const QString& whyNot);
+    /// Returns the width in px at which the sidebar and every page made so far fit without scrolling.
+    int wantedWidth() const;
 
     /// Returns the view state of every page, by name. A page not yet created returns the state it was last given.
     QJsonObject viewState() const;
@@ -37,22 +56,27 @@ public:
 
 signals:
     void pageMade(ui::Page* page);
+    void currentChanged(int index);
+    void wantedWidthChanged(); ///< Perhaps: a page was made or laid out anew.
 
 protected:
-    void resizeEvent(QResizeEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override; ///< Ctrl+Tab and Ctrl+Page down go through the pages.
 
 private:
-    void showList(); ///< Shows the list button if the bar has no room for all tabs.
+    void goTo(int step); ///< To the next page or the one before, in a circle.
 
     struct Tab {
         QString name;
+        QString title;
         std::function<ui::Page*()> make;
         ui::Page* page = nullptr;
         QJsonObject state; // until it is made
     };
     std::vector<Tab> m_tabs;
-    QToolButton* m_list;
+    PageSidebar* m_sidebar;
+    PageSentence* m_sentence;
+    QStackedWidget* m_stack;
 };
 
 } // namespace headwise::app

@@ -1,6 +1,7 @@
 #include "app/window/pages.h"
 
 #include "ui/document/array_part.h"
+#include "ui/document/questions.h"
 #include "ui/document/whats_this.h"
 #include "ui/pages/analyses/result_page.h"
 #include "ui/pages/compare/compare_page.h"
@@ -24,7 +25,6 @@
 
 #include <QAbstractItemView>
 #include <QPlainTextEdit>
-#include <QTabBar>
 #include <QTableView>
 
 namespace headwise::app {
@@ -34,34 +34,49 @@ using namespace headwise::ui;
 struct Pages::Row {
     enum class Pictures { OfHead, Other };
 
-    QString name;
+    const char* name;
     QString title;
+    Question question;
+    const char*
+        digit; ///< Opens the page, also with Alt. It stays the page's own wherever the page is listed.
     Pictures pictures;
-    Page* (Pages::*make)(Workspace*);
+    Page* (Pages::*make)(Workspace*) = nullptr;
+    QString (*whyNot)(const Workspace&) = nullptr; ///< Null: the page always has something to show.
 };
+
+template <typename PageKind>
+Pages::Row Pages::row(const Row& words)
+{
+    Row made = words;
+    made.make = &Pages::make<PageKind>;
+    if constexpr (requires { &PageKind::whyNot; })
+        made.whyNot = &PageKind::whyNot;
+    return made;
+}
 
 const std::vector<Pages::Row>& Pages::rows()
 {
     using enum Row::Pictures;
+    using enum Question;
     static const std::vector<Row> all{
-        {QStringLiteral("findings"), tr("Findings"), Other, &Pages::make<FindingsPage>},
-        {QStringLiteral("overview"), tr("Overview"), OfHead, &Pages::make<OverviewPage>},
-        {QStringLiteral("tokens"), tr("Tokens"), OfHead, &Pages::make<TokensPage>},
-        {QStringLiteral("matrix"), tr("Matrix"), OfHead, &Pages::make<HeatmapPage>},
-        {QStringLiteral("spectrum"), tr("Spectrum"), OfHead, &Pages::make<SpectrumPage>},
-        {QStringLiteral("vectors"), tr("Vectors"), OfHead, &Pages::make<VectorsPage>},
-        {QStringLiteral("position"), tr("Position"), OfHead, &Pages::make<PositionPage>},
-        {QStringLiteral("scores"), tr("Scores"), OfHead, &Pages::make<ScoresPage>},
-        {QStringLiteral("composition"), tr("Composition"), OfHead, &Pages::make<CompositionPage>},
-        {QStringLiteral("compare"), tr("Compare"), OfHead, &Pages::make<ComparePage>},
-        {QStringLiteral("prompt"), tr("Prompt"), OfHead, &Pages::make<PromptPage>},
-        {QStringLiteral("all_heads"), tr("All heads"), Other, &Pages::make<AllHeadsPage>},
-        {QStringLiteral("relations"), tr("Relations"), OfHead, &Pages::make<RelationsPage>},
-        {QStringLiteral("models"), tr("Two models"), Other, &Pages::make<ModelsPage>},
-        {QStringLiteral("tensors"), tr("Tensors"), Other, &Pages::make<TensorsPage>},
-        {QStringLiteral("folding"), tr("Folding"), OfHead, &Pages::make<FoldingPage>},
-        {QStringLiteral("model"), tr("Model"), Other, &Pages::make<CardPage>},
-        {QStringLiteral("analyses"), tr("Analyses"), OfHead, &Pages::make<ResultPage>},
+        row<FindingsPage>({"findings", tr("Findings"), Question::Findings, "", Other}),
+        row<OverviewPage>({"overview", tr("Overview"), ReadsAndWrites, "1", OfHead}),
+        row<TokensPage>({"tokens", tr("Tokens"), ReadsAndWrites, "2", OfHead}),
+        row<HeatmapPage>({"matrix", tr("Matrix"), ReadsAndWrites, "3", OfHead}),
+        row<SpectrumPage>({"spectrum", tr("Spectrum"), ReadsAndWrites, "4", OfHead}),
+        row<VectorsPage>({"vectors", tr("Vectors"), ReadsAndWrites, "5", OfHead}),
+        row<PositionPage>({"position", tr("Position"), WhereItLooks, "6", OfHead}),
+        row<ScoresPage>({"scores", tr("Scores"), WhereItLooks, "7", OfHead}),
+        row<CompositionPage>({"composition", tr("Composition"), WhoTalksToWhom, "8", OfHead}),
+        row<ComparePage>({"compare", tr("Two heads"), Comparison, "9", OfHead}),
+        row<PromptPage>({"prompt", tr("Prompt"), WhereItLooks, "", OfHead}),
+        row<AllHeadsPage>({"all_heads", tr("All heads"), Comparison, "", Other}),
+        row<RelationsPage>({"relations", tr("Relations"), ReadsAndWrites, "", OfHead}),
+        row<ModelsPage>({"models", tr("Two models"), Comparison, "", Other}),
+        row<TensorsPage>({"tensors", tr("Tensors"), TheModel, "", Other}),
+        row<FoldingPage>({"folding", tr("Folding"), TheModel, "", OfHead}),
+        row<CardPage>({"model", tr("Model"), TheModel, "", Other}),
+        row<ResultPage>({"analyses", tr("Analyses"), TheModel, "0", OfHead}),
     };
     return all;
 }
@@ -95,19 +110,31 @@ Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)
     , m_workspace(workspace)
     , m_heads(heads)
 {
-    setDocumentMode(true);
-    tabBar()->setDrawBase(false);
     connect(this, &PageTabs::pageMade, this, &Pages::prepare);
-    for (const Row& row : rows())
-        add(row.name, row.title, [this, &row] {
-            Page* page = (this->*row.make)(m_workspace);
-            page->setWhatsThis(explanationOfPage(row.name));
+    for (const Row& row : rows()) {
+        const QString name = QLatin1String(row.name);
+        add(name, row.title, questionTitle(row.question), [this, name, make = row.make] {
+            Page* page = (this->*make)(m_workspace);
+            page->setWhatsThis(explanationOfPage(name));
             return page;
         });
+    }
+    for (const auto signal :
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokenizerReplaced,
+          &OpenModel::tokensChanged, &OpenModel::resultsChanged})
+        connect(workspace->model(), signal, this, &Pages::grey);
     heads->setWhatsThis(explanationOfPage(QStringLiteral("heads")));
     prepare(heads);
     connect(heads, &HeadsPage::pageRequested, this, &Pages::showPage);
     connect(heads, &HeadsPage::relationsAsked, this, [this] { showPage(QStringLiteral("relations")); });
+}
+
+void Pages::grey()
+{
+    const auto& all = rows();
+    for (int i = 0; i < count(); ++i)
+        if (const auto whyNot = all[static_cast<std::size_t>(i)].whyNot)
+            setReason(i, whyNot(*m_workspace));
 }
 
 void Pages::prepare(Page* page)
@@ -185,6 +212,11 @@ QList<FigureSource*> Pages::figures()
 bool Pages::hasPicturesOfHead() const
 {
     return rows().at(static_cast<std::size_t>(currentIndex())).pictures == Row::Pictures::OfHead;
+}
+
+QByteArray Pages::digitOf(int index) const
+{
+    return rows().at(static_cast<std::size_t>(index)).digit;
 }
 
 std::function<Page*(Workspace*)> Pages::copier()

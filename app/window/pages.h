@@ -15,7 +15,7 @@ class Workspace;
 
 namespace headwise::app {
 
-/// The tabs of this program and the links between pages. Also manages the head grid beside them.
+/// The pages of this program and the links between them. Also manages the head grid beside them.
 class Pages : public PageTabs {
     Q_OBJECT
 
@@ -32,6 +32,8 @@ public:
     QList<ui::FigureSource*> figures();
     /// Whether other heads have the pictures of the current page, too.
     bool hasPicturesOfHead() const;
+    /// Returns the digit that opens the page; empty for a page without one.
+    QByteArray digitOf(int index) const;
     /// Makes further pages like the current one.
     std::function<ui::Page*(ui::Workspace*)> copier();
 
@@ -45,7 +47,10 @@ private:
     struct Row;
     static const std::vector<Row>& rows();
     template <typename PageKind>
+    static Row row(const Row& words); ///< The row of a kind of page.
+    template <typename PageKind>
     ui::Page* make(ui::Workspace* workspace); ///< Connects its requests, too.
+    void grey();                              ///< The pages that have nothing to show of what is open.
     void prepare(ui::Page* page);
     void prepareView(QWidget* view); ///< A picture that can be exported.
     ui::ResultPage* showResults();

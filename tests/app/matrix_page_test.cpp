@@ -3,6 +3,7 @@
 // The circuit of all tokens on the Matrix page, from opening the demo to a number under the mouse.
 
 #include "app/window/main_window.h"
+#include "app/window/page_tabs.h"
 #include "core/analysis/inputs/token_counts.h"
 #include "core/circuits/axis_order.h"
 #include "core/circuits/block.h"
@@ -21,7 +22,6 @@
 #include <QSettings>
 #include <QSignalSpy>
 #include <QStandardPaths>
-#include <QTabWidget>
 #include <QTest>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ public:
         window.resize(1360, 860);
         window.show();
         window.openDemo();
-        auto* tabs = window.findChild<QTabWidget*>();
+        auto* tabs = window.findChild<app::PageTabs*>();
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens() != nullptr && tabs->isVisible(),
                                  patience);
         for (int i = 0; i < tabs->count(); ++i)

@@ -133,7 +133,7 @@ private:
         QTRY_VERIFY_WITH_TIMEOUT(isShown() && JobBoard::instance().running().isEmpty(), patience);
     }
 
-    Page* currentPage() { return m_window->findChild<QTabWidget*>()->currentWidget()->findChild<Page*>(); }
+    Page* currentPage() { return m_window->findChild<app::PageTabs*>()->currentPage(); }
 
     /// Orders "Export all heads…" of the matrix for `heads` into `folder`.
     void orderHeads(const QString& heads, const QString& folder)

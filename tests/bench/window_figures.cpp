@@ -5,6 +5,7 @@
 #include "tests/support/frame_times.h"
 
 #include "app/window/main_window.h"
+#include "app/window/page_tabs.h"
 #include "ui/base/job.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/models/token_table_model.h"
@@ -12,7 +13,6 @@
 
 #include <QApplication>
 #include <QStandardPaths>
-#include <QTabWidget>
 #include <QTimer>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ public:
     }
 
     ui::Workspace& workspace() { return *window.workspace(); }
-    QWidget* page() { return window.findChild<QTabWidget*>()->currentWidget(); }
+    QWidget* page() { return window.findChild<app::PageTabs*>()->currentWidget(); }
     HeatmapView* heatmap() { return page()->findChild<HeatmapView*>(); }
 
     void openToFirstHeatmap(const std::filesystem::path& folder)
@@ -206,7 +206,7 @@ int useWindow(const std::filesystem::path& folder)
     Window window;
     window.openToFirstHeatmap(folder);
     window.waitForAnalyses();
-    auto* tabs = window.window.findChild<QTabWidget*>();
+    auto* tabs = window.window.findChild<app::PageTabs*>();
     for (int i = 0; i < tabs->count(); ++i) {
         tabs->setCurrentIndex(i);
         for (int head = 0; head < 3; ++head) {

@@ -1,5 +1,6 @@
 #include "tests/support/journey.h"
 
+#include "app/window/page_sidebar.h"
 #include "tests/bench/make_gpt2_small.h"
 #include "tests/support/first_page.h"
 #include "tests/support/painting.h"
@@ -373,6 +374,13 @@ void Journey::click(const QString& words)
 
 void Journey::openTab(const QString& words)
 {
+    auto* pages = m_window->findChild<app::PageSidebar*>();
+    for (QTreeWidgetItem* item : pages->findItems(words, Qt::MatchExactly | Qt::MatchRecursive)) {
+        if (!pages->isVisible() || !(item->flags() & Qt::ItemIsSelectable))
+            continue; // a heading
+        pages->scrollToItem(item);
+        return QTest::mouseClick(pages->viewport(), Qt::LeftButton, {}, pages->visualItemRect(item).center());
+    }
     for (QTabBar* bar : m_window->findChildren<QTabBar*>())
         for (int i = 0; bar->isVisible() && i < bar->count(); ++i)
             if (bar->tabText(i) == words)

@@ -91,7 +91,7 @@ public:
     void drop(QWidget* on, const QStringList& files, Qt::KeyboardModifiers modifiers = Qt::NoModifier);
     void trigger(const QString& words); ///< The action of a menu or button, without its mnemonic.
     void click(const QString& words);   ///< Waits for the visible button with this text.
-    void openTab(const QString& words); ///< Opens the visible tab with that title.
+    void openTab(const QString& words); ///< Opens the page or the visible tab with that title.
     void close();                       ///< As the user closes the window.
     void keys(const QString& shortcut); ///< Sends "Ctrl+L" to the focus.
     void type(const QString& words);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/window/main_window.h"
+#include "app/window/page_tabs.h"
 #include "core/results/result_set.h"
 #include "tests/support/first_page.h"
 #include "tests/support/program.h"
@@ -12,7 +13,6 @@
 #include <QApplication>
 #include <QMessageBox>
 #include <QSettings>
-#include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
@@ -52,7 +52,7 @@ public:
     }
 
     ui::Workspace& workspace() { return *window.workspace(); }
-    QTabWidget* tabs() { return window.findChild<QTabWidget*>(); }
+    app::PageTabs* tabs() { return window.findChild<app::PageTabs*>(); }
     ui::Page* page() { return tabs()->currentWidget()->findChild<ui::Page*>(); }
 
     bool isComplete()

@@ -47,7 +47,7 @@ const Analysis* analysisOf(const ResultArray& array)
 
 struct PageWords {
     QLatin1StringView name;
-    const char* sentence; ///< What it shows and how to read it, in at most 20 words.
+    const char* sentence; ///< Says what it shows and how to read it, in at most 20 words.
     const char* answers;
     std::array<std::string_view, 6> analyses = {}; ///< By which it answers; the rest are empty.
 };

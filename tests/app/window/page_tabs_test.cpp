@@ -1,21 +1,32 @@
 #include "app/window/main_window.h"
 
+#include "app/window/page_sidebar.h"
 #include "app/window/page_tabs.h"
+#include "core/session/session_file.h"
+#include "tests/support/matchers.h"
 #include "tests/support/program.h"
 #include "ui/base/job.h"
+#include "ui/document/whats_this.h"
+#include "ui/pages/matrix/heatmap_page.h"
 #include "ui/pages/model/card_page.h"
 #include "ui/pages/parts/page.h"
 #include "ui/widgets/token_edit.h"
 
+#include <QAction>
+#include <QApplication>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLabel>
-#include <QMenu>
 #include <QSettings>
+#include <QSignalSpy>
 #include <QStandardItemModel>
 #include <QStandardPaths>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
+#include <QWhatsThis>
+
+#include <algorithm>
 
 using namespace headwise;
 using namespace headwise::app;
@@ -30,6 +41,18 @@ QJsonObject pagesIn(const MainWindow& window)
     return QJsonDocument::fromJson(window.viewState().toUtf8()).object()[QStringLiteral("pages")].toObject();
 }
 
+QTreeWidgetItem* sidebarItem(const PageSidebar* sidebar, const char* title)
+{
+    return sidebar->findItems(QLatin1String(title), Qt::MatchExactly | Qt::MatchRecursive).value(0);
+}
+
+void clickItem(PageSidebar* sidebar, const char* title)
+{
+    QTreeWidgetItem* item = sidebarItem(sidebar, title);
+    sidebar->scrollToItem(item);
+    QTest::mouseClick(sidebar->viewport(), Qt::LeftButton, {}, sidebar->visualItemRect(item).center());
+}
+
 } // namespace
 
 class PageTabsTest : public QObject {
@@ -41,6 +64,7 @@ private slots:
         QStandardPaths::setTestModeEnabled(true);
         QCoreApplication::setOrganizationName(QStringLiteral("headwise-test-tabs"));
         QSettings().clear();
+        QVERIFY(m_folder.isValid());
     }
 
     void cleanupTestCase() { QVERIFY(waitForJobs(std::chrono::minutes(1))); }
@@ -84,25 +108,150 @@ private slots:
         QCOMPARE(pagesIn(window)[QStringLiteral("tokens")].toObject()[QStringLiteral("side")].toInt(), 1);
     }
 
-    void aNarrowWindowListsItsPages()
+    void theSidebarListsEveryPageUnderItsQuestion()
     {
         MainWindow window;
-        window.resize(1120, 760);
+        const auto* sidebar = window.findChild<PageSidebar*>();
+        auto* tabs = window.findChild<PageTabs*>();
+        QStringList headings, listed, titles;
+        for (int i = 0; i < sidebar->topLevelItemCount(); ++i) {
+            const QTreeWidgetItem* top = sidebar->topLevelItem(i);
+            (top->childCount() > 0 ? headings : listed) << top->text(0);
+            for (int k = 0; k < top->childCount(); ++k)
+                listed << top->child(k)->text(0);
+        }
+        for (int i = 0; i < tabs->count(); ++i)
+            titles << tabs->tabText(i);
+        QCOMPARE(headings,
+                 QStringList({QStringLiteral("Reads and writes"), QStringLiteral("Where it looks"),
+                              QStringLiteral("Who talks to whom"), QStringLiteral("Compare"),
+                              QStringLiteral("The model")}));
+        titles.sort();
+        listed.sort();
+        QCOMPARE(listed, titles);
+        QCOMPARE(sidebarItem(sidebar, "Prompt")->parent()->text(0), QStringLiteral("Where it looks"));
+    }
+
+    void theSidebarIsClickedAndWalkedThrough()
+    {
+        MainWindow window;
+        window.show();
+        window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
+        auto* sidebar = window.findChild<PageSidebar*>();
+        auto* tabs = window.findChild<PageTabs*>();
+        clickItem(sidebar, "Scores");
+        QCOMPARE(tabs->currentName(), QStringLiteral("scores"));
+        clickItem(sidebar, "Where it looks"); // a heading opens nothing
+        QCOMPARE(tabs->currentName(), QStringLiteral("scores"));
+        QCOMPARE(sidebar->currentItem()->text(0), QStringLiteral("Scores"));
+        QTest::keyClick(sidebar, Qt::Key_Down);
+        QCOMPARE(tabs->currentName(), QStringLiteral("prompt"));
+        QTest::keyClick(sidebar, Qt::Key_Down); // over the heading
+        QCOMPARE(tabs->currentName(), QStringLiteral("composition"));
+        QTest::keyClick(sidebar, Qt::Key_Up);
+        QTest::keyClick(sidebar, Qt::Key_Up);
+        QCOMPARE(tabs->currentName(), QStringLiteral("scores"));
+        QTest::keyClick(sidebar, Qt::Key_End);
+        QCOMPARE(tabs->currentName(), QStringLiteral("analyses"));
+        window.showPage(QStringLiteral("scores"));
+        QCOMPARE(sidebar->currentItem()->text(0), QStringLiteral("Scores"));
+        QTest::keyClick(tabs->currentPage(), Qt::Key_Tab, Qt::ControlModifier);
+        QCOMPARE(tabs->currentName(), QStringLiteral("prompt"));
+        QTest::keyClick(tabs->currentPage(), Qt::Key_Backtab, Qt::ControlModifier | Qt::ShiftModifier);
+        QCOMPARE(tabs->currentName(), QStringLiteral("scores"));
+        QTest::keyClick(tabs->currentPage(), Qt::Key_PageDown, Qt::ControlModifier);
+        QCOMPARE(tabs->currentName(), QStringLiteral("prompt"));
+    }
+
+    void everyPageKeepsItsKey()
+    {
+        MainWindow window;
+        int digit = 0;
+        for (const char* name : {"analyses", "overview", "tokens", "matrix", "spectrum", "vectors",
+                                 "position", "scores", "composition", "compare"}) {
+            const auto* action = window.findChild<QAction*>(QStringLiteral("page-") + QLatin1String(name));
+            QVERIFY2(action, name);
+            QVERIFY2(action->shortcuts().contains(QKeySequence(QString::number(digit))), name);
+            QVERIFY2(action->shortcuts().contains(QKeySequence(QStringLiteral("Alt+%1").arg(digit))), name);
+            ++digit;
+        }
+    }
+
+    void aPageWithNothingToShowIsGreyedWithTheReason()
+    {
+        MainWindow window;
+        window.show();
+        window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        Workspace* workspace = window.workspace();
+        QTRY_VERIFY_WITH_TIMEOUT(workspace->model()->results()->find("composition/k"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!workspace->runs()->job()->isRunning(), patience);
+        auto* sidebar = window.findChild<PageSidebar*>();
+        auto* tabs = window.findChild<PageTabs*>();
+        const auto isOpenable = [&](const char* title) {
+            return sidebarItem(sidebar, title)->flags().testFlag(Qt::ItemIsEnabled);
+        };
+        QVERIFY(isOpenable("Matrix") && isOpenable("Tensors"));
+
+        const QString file = m_folder.filePath(QStringLiteral("alone.h5"));
+        QSignalSpy saved(workspace->session(), &SessionFile::saved);
+        window.saveTo(file);
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        auto read = readSession(file.toStdString(), Task{});
+        QVERIFY(test::isOk(read));
+        Session session = std::move(read).value();
+        session.model.source = "/nowhere";
+        QVERIFY(test::isOk(writeSession(file.toStdString(), session, Task{})));
+        window.openPath(file);
+        QTRY_VERIFY_WITH_TIMEOUT(workspace->model()->isOpen() && !workspace->model()->hasModel(), patience);
+        QTRY_VERIFY(!isOpenable("Matrix"));
+        QCOMPARE(sidebarItem(sidebar, "Matrix")->toolTip(0), HeatmapPage::whyNot(*workspace));
+        QVERIFY(HeatmapPage::whyNot(*workspace).contains(QStringLiteral("Locate model")));
+        for (const char* title :
+             {"Vectors", "Position", "Scores", "Two heads", "Prompt", "Tensors", "Folding"})
+            QVERIFY2(!isOpenable(title) && !sidebarItem(sidebar, title)->toolTip(0).isEmpty(), title);
+        for (const char* title : {"Overview", "Tokens", "Spectrum", "Composition", "All heads", "Analyses"})
+            QVERIFY2(isOpenable(title) && sidebarItem(sidebar, title)->toolTip(0).isEmpty(), title);
+
+        window.showPage(QStringLiteral("spectrum"));
+        clickItem(sidebar, "Matrix");
+        QCOMPARE(tabs->currentName(), QStringLiteral("spectrum"));
+        QCOMPARE(sidebar->currentItem()->text(0), QStringLiteral("Spectrum"));
+        QTest::keyClick(sidebar, Qt::Key_Up); // over the matrix
+        QCOMPARE(tabs->currentName(), QStringLiteral("tokens"));
+        window.showPage(QStringLiteral("matrix")); // as an address does
+        QCOMPARE(tabs->currentName(), QStringLiteral("matrix"));
+        QCOMPARE(sidebar->currentItem()->text(0), QStringLiteral("Matrix"));
+        window.showPage(QStringLiteral("spectrum"));
+        QVERIFY(!isOpenable("Matrix"));
+        window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QTRY_VERIFY_WITH_TIMEOUT(workspace->model()->hasModel(), patience);
+        QTRY_VERIFY(isOpenable("Matrix"));
+        QVERIFY(sidebarItem(sidebar, "Matrix")->toolTip(0).isEmpty());
+    }
+
+    void everyPageBeginsWithOneSentence()
+    {
+        MainWindow window;
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
         auto* tabs = window.findChild<PageTabs*>();
-        auto* list = qobject_cast<QToolButton*>(tabs->cornerWidget());
-        QTRY_VERIFY(list->isVisible());
-        QCOMPARE(list->menu()->actions().size(), tabs->count());
-        list->menu()->actions().last()->trigger();
-        QCOMPARE(tabs->currentName(), QStringLiteral("analyses"));
-        for (int i = 0; i < tabs->count(); ++i) { // no page makes it grow
+        const auto* shown = tabs->findChild<QLabel*>(QStringLiteral("pageSentence"));
+        for (int i = 0; i < tabs->count(); ++i) {
+            const QString name = tabs->pageName(i), sentence = sentenceOfPage(name);
+            QVERIFY2(!sentence.isEmpty() && sentence.endsWith(u'.'), qPrintable(name));
+            QVERIFY2(sentence.split(u' ').size() <= 20, qPrintable(name));
             tabs->setCurrentIndex(i);
-            QCoreApplication::processEvents();
-            QVERIFY2(window.width() == 1120,
-                     qPrintable(QStringLiteral("%1: %2").arg(tabs->tabText(i)).arg(window.width())));
+            QCOMPARE(shown->text(), sentence);
+            QVERIFY(shown->isVisible());
         }
+        QVERIFY(sentenceOfPage(QStringLiteral("no such page")).isEmpty());
+        QTest::mouseClick(tabs->findChild<QToolButton*>(QStringLiteral("explainPage")), Qt::LeftButton);
+        QTRY_VERIFY(std::ranges::any_of(QApplication::topLevelWidgets(), [](const QWidget* top) {
+            return top->inherits("QWhatsThat") && top->isVisible();
+        }));
+        QWhatsThis::hideText();
     }
 
     /// Half of a wide screen, or a small screen at twice the scale.
@@ -135,6 +284,9 @@ private slots:
         const QWidget* page = tabs->currentPage();
         QVERIFY(page->width() >= page->minimumSizeHint().width());
     }
+
+private:
+    QTemporaryDir m_folder;
 };
 
 HEADWISE_TEST(PageTabsTest)

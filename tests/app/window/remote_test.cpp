@@ -1,5 +1,6 @@
 #include "app/address.h"
 #include "app/window/main_window.h"
+#include "app/window/page_tabs.h"
 #include "app/window/remote.h"
 #include "app/window/windows.h"
 #include "tests/support/command.h"
@@ -16,7 +17,6 @@
 #include <QLocalSocket>
 #include <QMessageBox>
 #include <QSettings>
-#include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
@@ -40,7 +40,7 @@ QList<MainWindow*> windows()
 
 QString pageOf(MainWindow* window)
 {
-    auto* tabs = window->findChild<QTabWidget*>();
+    auto* tabs = window->findChild<PageTabs*>();
     return tabs->tabText(tabs->currentIndex());
 }
 
@@ -285,7 +285,7 @@ private slots:
         QCOMPARE(window->workspace()->selection()->direction(), (ui::SingularChoice{CircuitKind::Qk, 2, 1}));
         QCOMPARE(copy(), QStringLiteral("L1H5/vectors?direction=qk.3"));
         goTo("#L1H5/compare?reference=L1H7");
-        QCOMPARE(pageOf(window), QStringLiteral("Compare"));
+        QCOMPARE(pageOf(window), QStringLiteral("Two heads"));
         QCOMPARE(window->workspace()->selection()->reference(), std::optional(HeadId{1, 7}));
         QCOMPARE(copy(), QStringLiteral("L1H5/compare?reference=L1H7"));
         goTo("#L0H1/analyses?analysis=normality");

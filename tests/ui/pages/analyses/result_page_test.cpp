@@ -10,6 +10,7 @@
 #include "ui/charts/spectrum_chart.h"
 #include "ui/document/array_part.h"
 #include "ui/document/head_metrics.h"
+#include "ui/document/questions.h"
 #include "ui/document/workspace_state.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/analyses/analysis_form.h"
@@ -247,8 +248,32 @@ private slots:
         QVERIFY(shown > 0 && shown < static_cast<int>(catalogue().size()));
         QVERIFY(copying && !copying->isHidden());
         QTRY_COMPARE(copying->text(1), QStringLiteral("●"));
+        // The number of the catalogue is in the tooltip; it finds the analysis, too.
+        QCOMPARE(copying->text(0), text(findAnalysis("copying")->title));
+        QVERIFY(copying->toolTip(0).contains(QStringLiteral("B1 in the catalogue")));
+        list->findChild<QLineEdit*>()->setText(QStringLiteral("b1"));
+        QVERIFY(!copying->isHidden());
+        QCOMPARE(copying->parent()->text(0), QStringLiteral("Reads and writes"));
         tree->setCurrentItem(copying);
         QCOMPARE(m_page->analysis().id, std::string_view("copying"));
+    }
+
+    void everyAnalysisStandsUnderOneQuestion()
+    {
+        std::size_t listed = 0;
+        QStringList titles;
+        for (const auto& [title, analyses] : analysesByQuestion()) {
+            titles << title;
+            listed += analyses.size();
+        }
+        QCOMPARE(listed, catalogue().size());
+        QCOMPARE(titles,
+                 QStringList({QStringLiteral("Reads and writes"), QStringLiteral("Where it looks"),
+                              QStringLiteral("Who talks to whom"), QStringLiteral("Compare"),
+                              QStringLiteral("The model")}));
+        QVERIFY(questionOf(*findAnalysis("induction")) == Question::WhoTalksToWhom);
+        QVERIFY(questionOf(*findAnalysis("folding")) == Question::TheModel);
+        QVERIFY(questionOf(*findAnalysis("skipless")) == Question::TheModel);
     }
 
     void theViewIsKept()
