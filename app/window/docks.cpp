@@ -1,23 +1,40 @@
 #include "app/window/docks.h"
 
+#include "app/window/page_tabs.h"
 #include "app/window/window_settings.h"
 #include "ui/pages/heads/heads_page.h"
 #include "ui/pages/session/jobs_page.h"
 #include "ui/pages/session/notes_page.h"
 #include "ui/widgets/log_view.h"
 
+#include <QApplication>
 #include <QDockWidget>
+#include <QEvent>
+#include <QLayout>
 #include <QPlainTextEdit>
-#include <QTimer>
 
+#include <algorithm>
 #include <utility>
 
 namespace headwise::app {
 
 using namespace headwise::ui;
 
-Docks::Docks(QMainWindow* window, Workspace* workspace, HeadsPage* heads, WindowSettings* settings)
+namespace {
+
+constexpr int aroundPages = 16; // px: the margins beside them
+
+int widthNeeded(const QDockWidget* dock)
+{
+    return dock->minimumSizeHint().expandedTo(dock->minimumSize()).width();
+}
+
+} // namespace
+
+Docks::Docks(QMainWindow* window, Workspace* workspace, HeadsPage* heads, PageTabs* pages,
+             WindowSettings* settings)
     : WindowPart(window, workspace)
+    , m_pages(pages)
     , m_settings(settings)
 {
     const auto add = [&](QWidget* widget, const QString& name, const QString& title,
@@ -32,9 +49,17 @@ Docks::Docks(QMainWindow* window, Workspace* workspace, HeadsPage* heads, Window
     add(new NotesPage(workspace, window), QStringLiteral("notes"), tr("Notes"), Qt::RightDockWidgetArea);
     add(new LogView(window), QStringLiteral("log"), tr("Log"), Qt::BottomDockWidgetArea);
     add(new JobsPage(workspace, window), QStringLiteral("jobs"), tr("Jobs"), Qt::BottomDockWidgetArea);
+    m_notes = m_docks[1];
+    connect(m_notes->toggleViewAction(), &QAction::triggered, this, [this] { m_notesGaveWay = false; });
+    m_pause.setSingleShot(true);
+    m_pause.setInterval(0);
+    connect(&m_pause, &QTimer::timeout, this, [this] { makeRoom(std::exchange(m_mayHide, false)); });
+    connect(pages, &PageTabs::pageMade, this, [this] { m_mayHide = true; });
+    connect(pages, &PageTabs::wantedWidthChanged, &m_pause, qOverload<>(&QTimer::start));
+    window->installEventFilter(this);
     connect(settings, &WindowSettings::keeping, this, [this](Settings* kept) {
         if (m_areShown)
-            kept->layout = m_window->saveState();
+            kept->layout = layout();
     });
     connect(workspace->model(), &OpenModel::circuitsChanged, this, [this] {
         if (m_workspace->model()->isOpen() && !m_areShown) // in an event before that of opened()
@@ -64,9 +89,97 @@ void Docks::setShown(bool shown)
     for (QDockWidget* dock : m_docks)
         dock->setVisible(shown && dock->objectName() != QLatin1String("log")
                          && dock->objectName() != QLatin1String("jobs"));
-    if (shown)
-        m_window->restoreState(m_settings->now().layout);
     m_areShown = shown;
+    m_notesGaveWay = false;
+    if (shown)
+        setLayout(m_settings->now().layout);
+}
+
+bool Docks::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_window && event->type() == QEvent::Resize) {
+        m_mayHide = true;
+        m_pause.start();
+    }
+    return WindowPart::eventFilter(watched, event);
+}
+
+QByteArray Docks::layout() const
+{
+    return m_notesGaveWay && !m_notes->isVisible() ? m_fullLayout : m_window->saveState();
+}
+
+void Docks::setLayout(const QByteArray& layout)
+{
+    if (m_window->restoreState(layout))
+        m_notesGaveWay = false;
+    m_mayHide = true;
+    m_pause.start();
+}
+
+QDockWidget* Docks::beside(Qt::DockWidgetArea area) const
+{
+    const auto found = std::ranges::find_if(m_docks, [&](QDockWidget* dock) {
+        return dock->isVisible() && !dock->isFloating() && m_window->dockWidgetArea(dock) == area;
+    });
+    return found == m_docks.end() ? nullptr : *found;
+}
+
+int Docks::smallest(Qt::DockWidgetArea area) const
+{
+    int width = 0;
+    for (QDockWidget* dock : m_docks)
+        if (dock->isVisible() && !dock->isFloating() && m_window->dockWidgetArea(dock) == area)
+            width = std::max(width, widthNeeded(dock));
+    return width;
+}
+
+void Docks::makeRoom(bool mayHide)
+{
+    const int wanted = m_pages->wantedWidth();
+    if (!m_areShown)
+        return;
+    int room = m_window->centralWidget()->width() - aroundPages - wanted, others = 0;
+    for (Side& side : m_sides)
+        if (const QDockWidget* dock = beside(side.area)) {
+            if (dock->width() != side.given) // the user or a layout has moved it
+                side.liked = side.given = dock->width();
+            room += dock->width();
+            others += smallest(side.area);
+        }
+    if (mayHide && hideOrShowNotes(room - others)) {
+        m_window->layout()->activate();
+        return makeRoom(false);
+    }
+    for (Side& side : m_sides)
+        if (QDockWidget* dock = beside(side.area)) {
+            const int least = smallest(side.area);
+            others -= least;
+            side.given = std::clamp(room - others, least, std::max(side.liked, least));
+            room -= side.given;
+            if (dock->width() != side.given)
+                m_window->resizeDocks({dock}, {side.given}, Qt::Horizontal);
+        }
+    m_window->layout()->activate();
+}
+
+/// \param room  px that docks at their smallest leave free; negative if the pages lack room
+/// \returns whether the notes were hidden or shown
+bool Docks::hideOrShowNotes(int room)
+{
+    const bool isBeside = m_notes->isVisible() && !m_notes->isFloating()
+        && (beside(Qt::RightDockWidgetArea) == m_notes || beside(Qt::LeftDockWidgetArea) == m_notes);
+    if (m_notesGaveWay && !m_notes->isVisible() && room > widthNeeded(m_notes)) {
+        m_notesGaveWay = false;
+        m_notes->show();
+        return true;
+    }
+    if (room >= 0 || !isBeside || m_notes->isAncestorOf(QApplication::focusWidget()))
+        return false;
+    m_fullLayout = m_window->saveState();
+    m_notesGaveWay = true;
+    m_notes->hide();
+    return true;
 }
 
 void Docks::rememberLayout()
@@ -76,7 +189,7 @@ void Docks::rememberLayout()
 
 void Docks::reset()
 {
-    m_window->restoreState(m_firstLayout);
+    setLayout(m_firstLayout);
 }
 
 void Docks::writeNote()

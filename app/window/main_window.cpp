@@ -71,7 +71,7 @@ MainWindow::MainWindow(QWidget* parent)
     , m_heads(new HeadsPage(m_workspace, this))
     , m_pages(new Pages(m_workspace, m_heads, this))
     , m_noticeBar(new NoticeBar(this))
-    , m_docks(new Docks(this, m_workspace, m_heads, m_settings))
+    , m_docks(new Docks(this, m_workspace, m_heads, m_pages, m_settings))
     , m_bar(new MainBar(m_workspace, m_saving, this))
     , m_addresses(new Addresses(this, m_workspace, m_opening, m_pages))
     , m_figures(new FigureCommands(this, m_workspace, m_settings, m_pages))
@@ -263,7 +263,7 @@ QString MainWindow::viewState() const
     state[QStringLiteral("question")] = questionState(*m_workspace);
     state[QStringLiteral("page")] = m_pages->currentName();
     state[QStringLiteral("pages")] = pages;
-    state[QStringLiteral("layout")] = QString::fromLatin1(saveState().toBase64());
+    state[QStringLiteral("layout")] = QString::fromLatin1(m_docks->layout().toBase64());
     return QString::fromUtf8(QJsonDocument(state).toJson(QJsonDocument::Compact));
 }
 
@@ -272,7 +272,7 @@ void MainWindow::restoreViewState(const QString& json)
     const QJsonObject state = QJsonDocument::fromJson(json.toUtf8()).object();
     if (state.isEmpty())
         return;
-    restoreState(QByteArray::fromBase64(state[QStringLiteral("layout")].toString().toLatin1()));
+    m_docks->setLayout(QByteArray::fromBase64(state[QStringLiteral("layout")].toString().toLatin1()));
     const QJsonObject pages = state[QStringLiteral("pages")].toObject();
     m_pages->setViewState(pages);
     m_heads->setViewState(pages[QStringLiteral("heads")].toObject());

@@ -14,9 +14,12 @@
 
 #include <QAction>
 #include <QApplication>
+#include <QDockWidget>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLabel>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QStandardItemModel>
@@ -252,6 +255,36 @@ private slots:
             return top->inherits("QWhatsThat") && top->isVisible();
         }));
         QWhatsThis::hideText();
+    }
+
+    void docksGiveWayToThePages()
+    {
+        MainWindow window;
+        window.resize(1360, 860);
+        window.show();
+        window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
+        auto* tabs = window.findChild<PageTabs*>();
+        auto* sidebar = window.findChild<PageSidebar*>();
+        const auto* heads = window.findChild<QDockWidget*>(QStringLiteral("heads"));
+        const auto* notes = window.findChild<QDockWidget*>(QStringLiteral("notes"));
+        QTRY_VERIFY(heads->isVisible() && notes->isVisible());
+        window.resize(1024, 640);
+        for (int i = 0; i < tabs->count(); ++i) { // no page makes it grow
+            tabs->setCurrentIndex(i);
+            const auto* area = qobject_cast<QScrollArea*>(tabs->currentWidget());
+            const auto isWide = [area] { return area->horizontalScrollBar()->maximum() == 0; };
+            QTRY_VERIFY2(isWide()
+                             || (!notes->isVisible()
+                                 && heads->width() <= std::max(heads->minimumSizeHint().width(), 1) + 1),
+                         qPrintable(tabs->tabText(i)));
+            QCOMPARE(window.size(), QSize(1024, 640));
+            QVERIFY(heads->isVisible());
+            const QRect row = sidebar->visualItemRect(sidebar->currentItem());
+            QVERIFY2(sidebar->viewport()->rect().contains(row.center()), qPrintable(tabs->tabText(i)));
+        }
+        window.resize(1700, 860);
+        QTRY_VERIFY(notes->isVisible());
     }
 
     /// Half of a wide screen, or a small screen at twice the scale.
