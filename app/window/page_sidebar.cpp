@@ -9,6 +9,7 @@
 #include <QStyledItemDelegate>
 
 #include <algorithm>
+#include <utility>
 
 namespace headwise::app {
 
@@ -91,6 +92,7 @@ void PageSidebar::add(const QString& title, const QString& heading)
         group->setExpanded(true);
     }
     auto* item = new QTreeWidgetItem(group, {title});
+    item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
     item->setData(0, pageRole, static_cast<int>(m_pages.size()));
     m_pages.push_back(item);
     fitWidth();
@@ -124,8 +126,10 @@ void PageSidebar::enable(int page)
 {
     QTreeWidgetItem* item = m_pages.at(static_cast<std::size_t>(page));
     // The page that is shown is marked although it has nothing to show.
-    item->setFlags(item == m_current || item->toolTip(0).isEmpty() ? Qt::ItemIsEnabled | Qt::ItemIsSelectable
-                                                                   : Qt::NoItemFlags);
+    const bool isOpenable = item == m_current || item->toolTip(0).isEmpty();
+    if (isOpenable != item->flags().testFlag(Qt::ItemIsEnabled))
+        item->setFlags(isOpenable ? Qt::ItemIsEnabled | Qt::ItemIsSelectable
+                                  : Qt::ItemFlags(Qt::NoItemFlags));
 }
 
 std::vector<int> PageSidebar::shown() const
