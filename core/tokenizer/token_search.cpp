@@ -108,6 +108,29 @@ Result<std::vector<int>> matchingTokens(const Tokenizer& tokenizer, std::string_
     return found;
 }
 
+Result<std::vector<int>> promptTokens(std::string_view prompt, const Tokenizer* tokenizer, int dVocab)
+{
+    if (tokenizer)
+        return tokenizer->encode(prompt);
+    constexpr std::string_view separators = " ,\t\r\n";
+    std::vector<int> ids;
+    for (std::size_t begin = prompt.find_first_not_of(separators); begin != std::string_view::npos;) {
+        const std::size_t end = std::min(prompt.find_first_of(separators, begin), prompt.size());
+        const std::string_view word = prompt.substr(begin, end - begin);
+        const std::string_view digits = word.substr(word.front() == '#' ? 1 : 0);
+        int id = -1;
+        const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), id);
+        if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size() || id < 0 || id >= dVocab)
+            return Error{ErrorCode::InvalidArgument,
+                         "'" + std::string(word)
+                             + "' is not a token id. This model has no tokenizer, so write ids from 0 to "
+                             + std::to_string(dVocab - 1) + ", separated by spaces."};
+        ids.push_back(id);
+        begin = prompt.find_first_not_of(separators, end);
+    }
+    return ids;
+}
+
 Result<int> tokenNamed(std::string_view text, const Tokenizer* tokenizer)
 {
     if (tokenizer)

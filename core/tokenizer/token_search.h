@@ -15,6 +15,12 @@ class Tokenizer;
 /// Errors: those of Tokenizer::find; NotFound for a text without a tokenizer.
 Result<int> tokenNamed(std::string_view text, const Tokenizer* tokenizer);
 
+/// Returns the ids of a prompt: the text as the tokenizer encodes it. Without a tokenizer (null), the ids that the prompt
+/// lists, separated by spaces or commas, each with or without #: "3 5 112", "#3, #5".
+/// \param dVocab   the number of ids of the model
+/// Errors: those of Tokenizer::encode; without a tokenizer, InvalidArgument naming the word that is no id below dVocab.
+Result<std::vector<int>> promptTokens(std::string_view prompt, const Tokenizer* tokenizer, int dVocab);
+
 /// Returns the first `limit` ids that the user may mean by `query`: the one it names exactly, then those whose shown or
 /// raw text begins with it, then those that contain it. Each group is sorted by id; ASCII letters are compared without
 /// case.

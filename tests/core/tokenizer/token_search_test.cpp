@@ -30,6 +30,21 @@ private slots:
         QCOMPARE(searchTokens(tokenizer, "␣the", 10), (std::vector<int>{0, 4}));
     }
 
+    void aPromptWithoutATokenizerIsIds()
+    {
+        QCOMPARE(*promptTokens("#3 #5 #112", nullptr, 113), (std::vector<int>{3, 5, 112}));
+        QCOMPARE(*promptTokens(" 3,5 ,\t112\n", nullptr, 113), (std::vector<int>{3, 5, 112}));
+        QVERIFY(promptTokens(" , ", nullptr, 113)->empty());
+        for (const std::string wrong : {"113", "-1", "#", "##3", "3#5", "five", "3.0", "99999999999"}) {
+            const auto ids = promptTokens("3 " + wrong, nullptr, 113);
+            QVERIFY2(!ids, wrong.c_str());
+            QVERIFY(ids.error().code == ErrorCode::InvalidArgument);
+            QVERIFY2(ids.error().message.find("'" + wrong + "'") != std::string::npos,
+                     ids.error().message.c_str());
+            QVERIFY(ids.error().message.find("0 to 112") != std::string::npos);
+        }
+    }
+
     void respectsTheLimitAndFindsNothingInNothing()
     {
         const Tokenizer tokenizer = smallVocabulary();

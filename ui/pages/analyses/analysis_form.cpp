@@ -268,14 +268,11 @@ void AnalysisForm::forget()
 
 void AnalysisForm::suggest()
 {
-    const auto tokenizer = m_workspace->model()->tokenizer();
-    m_prompt->setPlaceholderText(tokenizer
-                                     ? tr("A prompt; the model's own rule for special tokens is followed")
-                                     : tr("Token ids, as 17 4 99"));
+    m_prompt->setPlaceholderText(promptHint(*m_workspace->model()));
     if (!m_workspace->model()->isOpen())
         return;
     if (m_prompt->toPlainText() == m_suggestedPrompt) {
-        m_suggestedPrompt = tokenizer ? repeatedWords(*tokenizer) : QStringLiteral("1 2 3 4 1 2 3 4");
+        m_suggestedPrompt = firstPrompt(*m_workspace->model());
         m_prompt->setPlainText(m_suggestedPrompt);
     }
     m_direction->suggest();
@@ -300,27 +297,10 @@ std::vector<int> AnalysisForm::readPrompt(QString& problem) const
 {
     const auto tokenizer = m_workspace->model()->tokenizer();
     const QString words = m_prompt->toPlainText();
-    std::vector<int> ids;
-    if (tokenizer) {
-        const auto encoded = tokenizer->encode(words.toStdString());
-        if (encoded)
-            ids = *encoded;
-        else if (!words.isEmpty())
-            problem = text(encoded.error());
-        return ids;
-    }
-    static const QRegularExpression between(QStringLiteral("[\\s,#]+"));
-    for (const QString& word : words.split(between, Qt::SkipEmptyParts)) {
-        bool isNumber = false;
-        const int id = word.toInt(&isNumber);
-        if (!isNumber || id < 0 || id >= m_workspace->model()->card().dVocab) {
-            problem =
-                tr("'%1' is not a token id below %2.").arg(word).arg(m_workspace->model()->card().dVocab);
-            return {};
-        }
-        ids.push_back(id);
-    }
-    return ids;
+    const auto ids = promptTokens(words.toStdString(), tokenizer.get(), m_workspace->model()->card().dVocab);
+    if (!ids && !words.isEmpty())
+        problem = text(ids.error());
+    return ids ? *ids : std::vector<int>();
 }
 
 std::optional<int> AnalysisForm::readKeyToken(QString& problem) const

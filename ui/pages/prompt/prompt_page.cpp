@@ -197,18 +197,17 @@ void PromptPage::clear()
 QString PromptPage::whyNot(const Workspace& workspace)
 {
     const OpenModel& model = *workspace.model();
-    return model.isOpen() && !(model.hasModel() && model.tokenizer())
-        ? tr("A prompt needs the model's files and its tokenizer.")
-        : QString();
+    return model.isOpen() && !model.hasModel() ? tr("A prompt needs the model's files.") : QString();
 }
 
 void PromptPage::reset()
 {
     m_job.cancel();
     clear();
-    const bool possible = workspace()->model()->circuits() && workspace()->model()->tokenizer();
+    const bool possible = workspace()->model()->circuits() != nullptr;
+    m_prompt->setPlaceholderText(promptHint(*workspace()->model()));
     if (possible && m_prompt->text() == m_suggested) {
-        m_suggested = repeatedWords(*workspace()->model()->tokenizer());
+        m_suggested = firstPrompt(*workspace()->model());
         m_prompt->setText(m_suggested);
         m_prompt->setCursorPosition(0); // shows its beginning
     }
@@ -236,7 +235,7 @@ void PromptPage::runItself()
 
 void PromptPage::run()
 {
-    if (!workspace()->model()->circuits() || !workspace()->model()->tokenizer() || m_prompt->text().isEmpty())
+    if (!workspace()->model()->circuits() || m_prompt->text().isEmpty())
         return;
     using Found = std::shared_ptr<const Answer>;
     m_panel->view()->setPending(true);
@@ -246,7 +245,8 @@ void PromptPage::run()
                    [circuits = workspace()->model()->circuits(),
                     tokenizer = workspace()->model()->tokenizer(), prompt = m_prompt->text().toStdString(),
                     isWeighted = m_weighs->isChecked()](const Task& task) -> Result<Found> {
-                       auto tokens = tokenizer->encode(prompt);
+                       auto tokens =
+                           promptTokens(prompt, tokenizer.get(), circuits->weights().config().dVocab);
                        if (!tokens)
                            return tokens.error();
                        auto run = forward<float>(circuits->weights(), *tokens, task);
@@ -269,6 +269,7 @@ void PromptPage::run()
             m_panel->view()->setPending(false);
             if (!result) {
                 clear();
+                m_panel->view()->setAccessibleDescription(text(result.error()));
                 return m_panel->view()->setMessage(text(result.error()));
             }
             take(*result);

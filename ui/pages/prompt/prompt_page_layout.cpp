@@ -22,7 +22,6 @@ namespace headwise::ui {
 
 void PromptPage::createLayout()
 {
-    m_prompt->setPlaceholderText(tr("A prompt; the model's own rule for special tokens is followed"));
     m_prompt->setAccessibleName(tr("Prompt"));
     m_prompt->setFont(tokenFont());
     m_prompt->setTextMargins(4, 0, 4, 0);

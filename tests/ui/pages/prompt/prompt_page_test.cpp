@@ -346,12 +346,41 @@ private slots:
         QCOMPARE(smallPatterns({{pattern}}, 64)[0][0], pattern);
     }
 
-    void whatNoLogitCanBeSplitForIsSaid()
+    void withoutATokenizerAPromptIsIds()
     {
-        // Without a tokenizer there is no prompt.
         OpenedPage<PromptPage> opened(HEADWISE_TEST_DATA "/models/stories260k");
-        QVERIFY(!opened.find<QLineEdit>(QStringLiteral("Prompt"))->isEnabled());
-        QVERIFY(opened.page.figures().isEmpty());
+        auto* prompt = opened.find<QLineEdit>(QStringLiteral("Prompt"));
+        auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
+        QVERIFY(prompt->isEnabled());
+        QCOMPARE(prompt->text(), QStringLiteral("1 2 3 4 1 2 3 4")); // runs by itself
+        QTRY_VERIFY_WITH_TIMEOUT(large->matrix() && large->matrix()->rows() == 8, patience);
+        const HeadId head = opened.workspace.selection()->head();
+        for (const char* words : {"#3 #5 #113", "3, 5,113"}) {
+            prompt->setText(QString::fromUtf8(words));
+            const auto before = large->matrix();
+            QTest::keyClick(prompt, Qt::Key_Return);
+            QTRY_VERIFY_WITH_TIMEOUT(large->matrix() && large->matrix() != before, patience);
+            const std::vector<int> tokens{3, 5, 113};
+            const auto run = forward<float>(opened.workspace.model()->circuits()->weights(), tokens, Task{});
+            QVERIFY(run);
+            QCOMPARE(
+                *large->matrix(),
+                run->patterns[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)]);
+            QCOMPARE(axisLabel(large->scene().rows, 2), QStringLiteral("#113"));
+        }
+        // The message names the word at fault and the ids there are.
+        for (const char* words : {"3 five", "3 512", "3 -1", "3 #"}) {
+            prompt->setText(QString::fromUtf8(words));
+            QTest::keyClick(prompt, Qt::Key_Return);
+            const QString wrong = QString::fromUtf8(words).section(u' ', 1);
+            QTRY_COMPARE_WITH_TIMEOUT(
+                large->accessibleDescription(),
+                QStringLiteral(
+                    "'%1' is not a token id. This model has no tokenizer, so write ids from 0 to 511, separated by spaces.")
+                    .arg(wrong),
+                patience);
+            QVERIFY(opened.page.figures().isEmpty());
+        }
     }
 };
 
