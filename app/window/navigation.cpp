@@ -3,6 +3,7 @@
 #include "app/window/docks.h"
 #include "app/window/main_bar.h"
 #include "app/window/pages.h"
+#include "core/tokenizer/token_search.h"
 #include "ui/base/text.h"
 #include "ui/document/compared_model.h"
 #include "ui/document/note_history.h"
@@ -175,6 +176,21 @@ void Navigation::returnFromJump()
         m_workspace->selection()->goBack();
 }
 
+QList<PaletteCommand> Navigation::pieces(const QString& words)
+{
+    QList<PaletteCommand> found;
+    const auto tokenizer = m_workspace->model()->tokenizer();
+    if (!tokenizer)
+        return found;
+    const QString path = tr("Piece of “%1” › ").arg(words);
+    for (const int id : piecesOf(*tokenizer, words.toStdString()))
+        found << PaletteCommand{m_workspace->model()->tokenText(id), path, {}, [this, id] {
+                                    m_workspace->selection()->setToken(id);
+                                    m_pages->showPage(QStringLiteral("tokens"));
+                                }};
+    return found;
+}
+
 void Navigation::offer(QList<PaletteCommand> commands)
 {
     if (m_workspace->model()->isOpen())
@@ -194,7 +210,7 @@ void Navigation::offer(QList<PaletteCommand> commands)
                                         m_bar->search()->setText(words);
                                         emit m_bar->search()->returnPressed();
                                     }};
-            return found;
+            return found + pieces(words);
         });
     palette->open();
 }

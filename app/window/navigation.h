@@ -38,6 +38,8 @@ private:
     bool cancelJob();      ///< The first one that the page shows running.
     bool clearFilter();    ///< The first one of the page that hides something.
     bool cancelAnalysis(); ///< The one that runs, if only the user can have asked for it.
+    /// The tokens that the words are made of, if they are no single one.
+    QList<ui::PaletteCommand> pieces(const QString& words);
     void returnFromJump(); ///< To where the last jump began, once.
 
     Pages* m_pages;

@@ -174,6 +174,19 @@ std::vector<int> searchTokens(const Tokenizer& tokenizer, std::string_view query
     return found;
 }
 
+std::vector<int> piecesOf(const Tokenizer& tokenizer, std::string_view query)
+{
+    constexpr std::size_t longestQuery = 200;
+    constexpr std::string_view shownSpace = "\u2423";
+    if (query.empty() || query.size() > longestQuery || tokenizer.find(query))
+        return {};
+    std::string text(query);
+    for (std::size_t at = text.find(shownSpace); at != std::string::npos; at = text.find(shownSpace, at))
+        text.replace(at, shownSpace.size(), " ");
+    Result<std::vector<int>> ids = tokenizer.encode(text, Tokenizer::SpecialTokens::None);
+    return ids && ids->size() > 1 ? *std::move(ids) : std::vector<int>();
+}
+
 std::vector<int> sampleOfWords(const Tokenizer& tokenizer, int count)
 {
     std::vector<int> words;

@@ -27,6 +27,10 @@ Result<std::vector<int>> promptTokens(std::string_view prompt, const Tokenizer* 
 /// Cost: one pass over the vocabulary.
 std::vector<int> searchTokens(const Tokenizer& tokenizer, std::string_view query, int limit);
 
+/// Returns the tokens that a text is made of if it is no single token: " Parisian" → ␣Paris, ian. A ␣ counts as a space.
+/// Empty for a single token, a text that the tokenizer cannot encode, and one of more than 200 bytes.
+std::vector<int> piecesOf(const Tokenizer& tokenizer, std::string_view query);
+
 /// Returns the regular expression of a query between slashes, "/^␣un/" → "^␣un"; nothing for any other query.
 std::optional<std::string_view> patternIn(std::string_view query);
 

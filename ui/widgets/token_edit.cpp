@@ -9,6 +9,7 @@
 #include <QCompleter>
 #include <QStandardItemModel>
 
+#include <algorithm>
 #include <chrono>
 
 namespace headwise::ui {
@@ -83,14 +84,18 @@ std::optional<HeadId> TokenEdit::headNamed() const
     return head && head->layer < m_layers && head->head < m_heads ? head : std::nullopt;
 }
 
-void TokenEdit::find(const std::function<void(const Result<Ids>&)>& done)
+void TokenEdit::find(const std::function<void(const Result<Found>&)>& done)
 {
     m_job.start(
         tr("Searching the vocabulary"),
-        [tokenizer = m_tokenizer, query = text().toStdString()](const Task& task) -> Result<Ids> {
-            if (const auto pattern = patternIn(query))
-                return matchingTokens(*tokenizer, *pattern, matchLimit, task);
-            return searchTokens(*tokenizer, query, matchLimit);
+        [tokenizer = m_tokenizer, query = text().toStdString()](const Task& task) -> Result<Found> {
+            const auto pattern = patternIn(query);
+            if (!pattern)
+                return Found{searchTokens(*tokenizer, query, matchLimit), piecesOf(*tokenizer, query)};
+            auto ids = matchingTokens(*tokenizer, *pattern, matchLimit, task);
+            if (!ids)
+                return ids.error();
+            return Found{*std::move(ids), {}};
         },
         done);
 }
@@ -100,11 +105,38 @@ void TokenEdit::search()
     if (text().isEmpty() || (!m_tokenizer && !headNamed()))
         return m_job.cancel();
     if (!m_tokenizer)
-        return showMatches(Ids{});
-    find([this](const Result<Ids>& ids) { showMatches(ids); });
+        return showMatches(Found{});
+    find([this](const Result<Found>& found) { showMatches(found); });
 }
 
-void TokenEdit::showMatches(const Result<Ids>& ids)
+void TokenEdit::appendToken(int id)
+{
+    auto* item = new QStandardItem(QStringLiteral("%1   #%2").arg(ui::text(m_tokenizer->shown(id))).arg(id));
+    item->setData(id, idRole);
+    m_matches->appendRow(item);
+}
+
+QString TokenEdit::piecesText(const std::vector<int>& pieces) const
+{
+    QStringList shown;
+    for (const int id : pieces)
+        shown << ui::text(m_tokenizer->shown(id));
+    return shown.join(QStringLiteral(", "));
+}
+
+void TokenEdit::appendPieces(const std::vector<int>& pieces)
+{
+    if (pieces.empty())
+        return;
+    auto* heading = new QStandardItem(tr("pieces of '%1': %2").arg(text(), piecesText(pieces)));
+    heading->setFlags(Qt::NoItemFlags);
+    m_matches->appendRow(heading);
+    for (auto piece = pieces.begin(); piece != pieces.end(); ++piece)
+        if (std::find(pieces.begin(), piece, *piece) == piece) // each once
+            appendToken(*piece);
+}
+
+void TokenEdit::showMatches(const Result<Found>& found)
 {
     m_matches->clear();
     if (const auto head = headNamed()) {
@@ -112,16 +144,15 @@ void TokenEdit::showMatches(const Result<Ids>& ids)
         item->setData(ui::text(dottedHead(*head)), headRole);
         m_matches->appendRow(item);
     }
-    if (!ids) {
-        auto* problem = new QStandardItem(ui::text(ids.error()));
+    if (!found) {
+        auto* problem = new QStandardItem(ui::text(found.error()));
         problem->setFlags(Qt::NoItemFlags);
         m_matches->appendRow(problem);
     }
-    for (const int id : ids ? *ids : Ids()) {
-        const QString shown = ui::text(m_tokenizer->shown(id));
-        auto* item = new QStandardItem(QStringLiteral("%1   #%2").arg(shown).arg(id));
-        item->setData(id, idRole);
-        m_matches->appendRow(item);
+    if (found) {
+        for (const int id : found->ids)
+            appendToken(id);
+        appendPieces(found->pieces);
     }
     if (m_matches->rowCount() > 0 && hasFocus())
         m_completer->complete();
@@ -142,14 +173,19 @@ void TokenEdit::accept()
     if (m_tokenizer) {
         const Result<int> token = m_tokenizer->find(query.toStdString());
         if (!token && patternIn(query.toStdString()))
-            return find([this, query](const Result<Ids>& ids) {
-                if (ids && !ids->empty())
-                    emit tokenChosen(ids->front());
+            return find([this, query](const Result<Found>& found) {
+                if (found && !found->ids.empty())
+                    emit tokenChosen(found->ids.front());
                 else
-                    emit notFound(ids ? tr("No token matches %1.").arg(query) : ui::text(ids.error()));
+                    emit notFound(found ? tr("No token matches %1.").arg(query) : ui::text(found.error()));
             });
-        if (!token)
-            return emit notFound(ui::text(token.error()));
+        if (!token) {
+            const std::vector<int> pieces = piecesOf(*m_tokenizer, query.toStdString());
+            return emit notFound(
+                pieces.empty()
+                    ? ui::text(token.error())
+                    : tr("'%1' is not one token; its pieces are %2.").arg(query, piecesText(pieces)));
+        }
         return emit tokenChosen(*token);
     }
     bool isNumber = false;

@@ -20,7 +20,7 @@ namespace headwise::ui {
 class Workspace;
 
 /// A line that finds tokens while the user types: by shown form, raw text, #id or a regular expression between slashes.
-/// With offerHeads(), a head's name leads to that head.
+/// Text that is no single token offers the tokens it is made of. With offerHeads(), a head's name leads to that head.
 class TokenEdit : public QLineEdit {
     Q_OBJECT
 
@@ -39,11 +39,17 @@ signals:
     void notFound(const QString& message); ///< Enter was pressed on text that names no token.
 
 private:
-    using Ids = std::vector<int>;
+    struct Found {
+        std::vector<int> ids;    ///< Tokens that the text may mean.
+        std::vector<int> pieces; ///< Tokens that it is made of, if it is no single one.
+    };
     void search();
     /// Finds the tokens that the text may mean.
-    void find(const std::function<void(const Result<Ids>&)>& done);
-    void showMatches(const Result<Ids>& ids);
+    void find(const std::function<void(const Result<Found>&)>& done);
+    void showMatches(const Result<Found>& found);
+    void appendToken(int id);
+    void appendPieces(const std::vector<int>& pieces);
+    QString piecesText(const std::vector<int>& pieces) const; ///< "␣Paris, ian"
     void accept();
     std::optional<HeadId> headNamed() const; ///< The head named by the text, if it is offered.
 

@@ -2,6 +2,7 @@
 
 #include "tests/support/opened_page.h"
 #include "tests/support/program.h"
+#include "ui/base/text.h"
 #include "ui/models/token_table_model.h"
 #include "ui/widgets/table_cells.h"
 #include "ui/widgets/table_copy.h"
@@ -104,6 +105,39 @@ private slots:
         QTest::keyClick(&line.edit, Qt::Key_Return);
         QTRY_COMPARE_WITH_TIMEOUT(missed.size(), 1, patience);
         QCOMPARE(missed.front().front().toString(), wrong.front());
+    }
+
+    void textOfSeveralTokensOffersItsPieces()
+    {
+        Line line;
+        const auto tokenizer = line.workspace.model()->tokenizer();
+        line.edit.setTokenizer(tokenizer);
+        const auto ids = tokenizer->encode(" Parisian", Tokenizer::SpecialTokens::None);
+        QVERIFY(ids && ids->size() > 1);
+        QStringList shown, choices;
+        for (const int id : *ids) {
+            shown << text(tokenizer->shown(id));
+            choices << QStringLiteral("%1   #%2").arg(shown.last()).arg(id);
+        }
+        choices.removeDuplicates();
+        const QString pieces = shown.join(QStringLiteral(", "));
+        QCOMPARE(offered(line.edit, QStringLiteral(" Parisian")),
+                 QStringList(QStringLiteral("pieces of ' Parisian': %1").arg(pieces)) + choices);
+        auto* lines = line.edit.findChild<QCompleter*>()->model();
+        QVERIFY(!(lines->flags(lines->index(0, 0)) & Qt::ItemIsEnabled)); // the heading is no choice
+        for (const char* query : {" Parisian", "␣Parisian"}) {
+            const QString typed = QString::fromUtf8(query);
+            line.edit.setText(typed);
+            QSignalSpy missed(&line.edit, &TokenEdit::notFound);
+            QTest::keyClick(&line.edit, Qt::Key_Return);
+            QCOMPARE(missed.size(), 1);
+            QCOMPARE(missed.front().front().toString(),
+                     QStringLiteral("'%1' is not one token; its pieces are %2.").arg(typed, pieces));
+        }
+        // A single token has none.
+        const QString word = text(tokenizer->shown(ids->back()));
+        for (const QString& one : offered(line.edit, word))
+            QVERIFY2(!one.startsWith(QStringLiteral("pieces of")), qPrintable(one));
     }
 
     void aTokenIsCopiedAsItIsOrByItsId()
