@@ -34,6 +34,13 @@ TokenDelegate::TokenDelegate(QAbstractItemView* view)
 {
 }
 
+int TokenDelegate::tokenWidth(int characters)
+{
+    QFont font = tokenFont();
+    font.setBold(true); // as the source token is
+    return QFontMetrics(font).horizontalAdvance(QString(characters, u'0')) + 2 * (padding + inset);
+}
+
 int TokenDelegate::roomBehind(const QStyleOptionViewItem& option, const QModelIndex& index) const
 {
     const QFontMetrics metrics(option.font);

@@ -16,6 +16,9 @@ class TokenDelegate : public QStyledItemDelegate {
 public:
     explicit TokenDelegate(QAbstractItemView* view);
 
+    /// Width in px of a cell that shows a token of so many characters whole.
+    static int tokenWidth(int characters);
+
     void paint(QPainter* painter, const QStyleOptionViewItem& option,
                const QModelIndex& index) const override;
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;

@@ -7,13 +7,8 @@
 #include "ui/document/about_model.h"
 #include "ui/document/glitch_tokens.h"
 #include "ui/pages/parts/offset_box.h"
-#include "ui/widgets/row_opening.h"
 #include "ui/widgets/table_cells.h"
-#include "ui/widgets/table_copy.h"
-#include "ui/widgets/token_delegate.h"
 
-#include <QHBoxLayout>
-#include <QHeaderView>
 #include <QLabel>
 #include <QSortFilterProxyModel>
 #include <QTableView>
@@ -26,7 +21,6 @@ namespace headwise::ui {
 
 namespace {
 constexpr std::size_t answersKept = 64;
-constexpr int roomForBothEnds = 320; // px
 } // namespace
 
 struct TokensPanel::Question {
@@ -91,22 +85,23 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     , m_bottom(new TokenTableModel(this))
     , m_topTable(makeTable(m_top))
     , m_bottomTable(makeTable(m_bottom))
+    , m_tables(new QBoxLayout(QBoxLayout::LeftToRight))
 {
     makeHeading(m_heading);
     makeSecondary(m_message);
     m_message->setAlignment(Qt::AlignCenter);
     m_message->setWordWrap(true);
-    auto* tables = new QHBoxLayout;
-    tables->setSpacing(8);
-    tables->addWidget(captioned(tr("largest"), m_topTable));
+    m_heading->setWordWrap(true); // does not set a minimum width
+    m_tables->setSpacing(8);
+    m_tables->addWidget(captioned(tr("largest"), m_topTable), 1);
     m_bottomEnd = captioned(tr("smallest"), m_bottomTable);
-    tables->addWidget(m_bottomEnd);
+    m_tables->addWidget(m_bottomEnd, 1);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
     layout->addWidget(m_heading);
     layout->addWidget(m_message);
-    layout->addLayout(tables, 1);
+    layout->addLayout(m_tables, 1);
     showColumns();
     connect(workspace->selection(), &Selection::headChanged, this, &TokensPanel::refresh);
     connect(workspace->selection(), &Selection::tokenChanged, this, &TokensPanel::refresh);
@@ -122,44 +117,6 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
 }
 
 TokensPanel::~TokensPanel() = default;
-
-QTableView* TokensPanel::makeTable(TokenTableModel* model)
-{
-    auto* table = new QTableView(this);
-    auto* filtered = new QSortFilterProxyModel(table);
-    filtered->setSourceModel(model);
-    filtered->setFilterKeyColumn(TokenTableModel::TokenColumn);
-    filtered->setFilterCaseSensitivity(Qt::CaseInsensitive);
-    table->setModel(filtered);
-    table->setItemDelegate(new TokenDelegate(table));
-    table->setSelectionBehavior(QAbstractItemView::SelectRows);
-    table->setSelectionMode(QAbstractItemView::ExtendedSelection);
-    copyRowsByKey(table, TokenTableModel::SortRole);
-    table->verticalHeader()->hide();
-    table->verticalHeader()->setDefaultSectionSize(24);
-    table->setShowGrid(false);
-    table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    table->setWordWrap(false);
-    QHeaderView* header = table->horizontalHeader();
-    header->setMinimumSectionSize(24);
-    header->setResizeContentsPrecision(50);
-    header->setSectionResizeMode(QHeaderView::ResizeToContents);
-    header->setSectionResizeMode(TokenTableModel::TokenColumn, QHeaderView::Stretch);
-    header->moveSection(TokenTableModel::BiasedColumn, TokenTableModel::ValueColumn + 1); // beside the score
-    whenOpened(table, [this](const QModelIndex& index) {
-        emit tokenActivated(index.data(TokenTableModel::IdRole).toInt());
-    });
-    table->setMouseTracking(true);
-    connect(table, &QTableView::entered, this, [this, model, filtered](const QModelIndex& index) {
-        const TokenRow& row = (*model->rows())[static_cast<std::size_t>(filtered->mapToSource(index).row())];
-        emit readOutChanged(
-            tr("%1 → %2 #%3   %4")
-                .arg(workspace()->model()->tokenText(workspace()->selection()->token()), row.shown)
-                .arg(row.token)
-                .arg(number(row.value)));
-    });
-    return table;
-}
 
 void TokensPanel::setKind(CircuitKind kind)
 {
@@ -186,58 +143,6 @@ void TokensPanel::setSide(TableSide side)
 {
     m_side = side;
     refresh();
-}
-
-QWidget* TokensPanel::captioned(const QString& caption, QTableView* table)
-{
-    auto* box = new QWidget(this);
-    auto* label = new QLabel(caption, box);
-    makeSecondary(label);
-    table->setAccessibleName(caption);
-    auto* layout = new QVBoxLayout(box);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(4);
-    layout->addWidget(label);
-    layout->addWidget(table, 1);
-    return box;
-}
-
-void TokensPanel::setCompact(bool on)
-{
-    m_isCompact = on;
-    m_heading->setWordWrap(on); // does not set a minimum width
-    showColumns();
-    showEnds();
-}
-
-void TokensPanel::showEnds()
-{
-    m_bottomEnd->setVisible(!m_isCompact || width() >= roomForBothEnds);
-}
-
-void TokensPanel::resizeEvent(QResizeEvent* event)
-{
-    Page::resizeEvent(event);
-    showEnds();
-}
-
-void TokensPanel::showColumns()
-{
-    for (QTableView* table : {m_topTable, m_bottomTable}) {
-        // The rank in the whole row is shown only if the filter hides some; otherwise it equals the order on screen.
-        table->setColumnHidden(TokenTableModel::RankColumn, m_isCompact || m_filter.isEmpty());
-        table->setColumnHidden(TokenTableModel::IdColumn,
-                               m_isCompact || !m_showsIds); // still shown on hover
-        table->setColumnHidden(TokenTableModel::BiasedColumn, !showsBiased());
-        table->setColumnHidden(TokenTableModel::ZColumn, m_isCompact || !hasScores());
-        table->setColumnHidden(TokenTableModel::ShareColumn, m_isCompact || hasScores());
-        table->horizontalHeader()->setVisible(!m_isCompact);
-    }
-}
-
-bool TokensPanel::showsBiased() const
-{
-    return !m_isCompact && hasScores() && !m_terms.biases;
 }
 
 void TokensPanel::setIdsShown(bool on)
@@ -379,6 +284,7 @@ void TokensPanel::show(const Answer& answer)
             largest = std::fmax(largest, std::abs(entry.value));
     m_top->setRows(rows(answer.ends.top, answer.biasedTop), largest);
     m_bottom->setRows(rows(answer.ends.bottom, answer.biasedBottom), largest);
+    showColumns(); // whose widths have changed
 }
 
 QList<FigureSource*> TokensPanel::figures()

@@ -4,6 +4,7 @@
 #include "ui/models/token_table_model.h"
 #include "ui/pages/parts/page.h"
 
+class QBoxLayout;
 class QLabel;
 class QTableView;
 
@@ -25,6 +26,8 @@ public:
     void setSide(TableSide side);
     void setLength(int rows); ///< Number of entries at each end.
     void setCompact(bool on); ///< Shows only tokens and values, and only the largest ones if narrow.
+    /// Width in px of one table that cuts off no token of usual length.
+    int leastWidth() const;
     void setTerms(const CircuitTerms& terms);
     void setIdsShown(bool on);
     /// Shows the entries of the whole row whose token contains `text`, with their ranks; empty: the ends.
@@ -42,9 +45,13 @@ protected:
 
 private:
     QTableView* makeTable(TokenTableModel* model);
-    void showColumns();       ///< Shows z-scores for scores, shares for outputs.
-    void showEnds();          ///< Shows both if two tables fit.
-    bool showsBiased() const; ///< True if scores with biases are shown beside those without.
+    /// Shows z-scores for scores, shares for outputs, as far as the tokens leave space. Puts the tables below each other
+    /// where two do not fit side by side; a compact panel then has the largest entries alone.
+    void showColumns();
+    std::vector<int> wantedColumns() const; ///< Besides token and value, the most important first.
+    int widthOf(int column) const;          ///< px, in both tables
+    int widthBeside() const;                ///< px, of a table's frame and scroll bar
+    bool showsBiased() const;               ///< True if scores with biases are shown beside those without.
     QWidget* captioned(const QString& caption, QTableView* table);
     struct Question;
     struct Answer;
@@ -74,6 +81,7 @@ private:
     TokenTableModel* m_bottom;
     QTableView* m_topTable;
     QTableView* m_bottomTable;
+    QBoxLayout* m_tables;
     QWidget* m_bottomEnd = nullptr;                     // with its caption
     std::vector<std::pair<Question, Answer>> m_answers; // the latest answers, so that going back is instant
     std::size_t m_next = 0;                             // index of the next answer

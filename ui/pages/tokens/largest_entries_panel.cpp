@@ -40,6 +40,7 @@ LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)
     , m_table(new TableFigure(this))
 {
     makeHeading(m_heading);
+    m_heading->setWordWrap(true); // does not set a minimum width
     makeSecondary(m_state);
     m_state->setWordWrap(true);
     m_table->setSource(m_model, TokenTableModel::SortRole);

@@ -6,6 +6,7 @@
 #include "ui/pages/parts/tokens_panel.h"
 #include "ui/pages/tokens/largest_entries_panel.h"
 #include "ui/pages/tokens/token_effect_panel.h"
+#include "ui/widgets/narrow_choice.h"
 #include "ui/widgets/token_edit.h"
 
 #include <QCheckBox>
@@ -24,12 +25,17 @@ namespace headwise::ui {
 namespace {
 constexpr int largestOfAll = -1;         // index among the sides
 constexpr int tokensPageDirectPath = -1; // index among the circuits
+constexpr int narrowChoiceCharacters = 9;
+constexpr int tokensPageEffectWidth = 210; // px, of the heads' map
+constexpr int tokensPageHandle = 16;       // px, between the map and the tables
+constexpr int tokensPageMargin = 12;       // px
+constexpr int tokensPageSlack = 16;        // px, for numbers that are not there yet
 } // namespace
 
 TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
-    , m_circuit(new QComboBox(this))
-    , m_side(new QComboBox(this))
+    , m_circuit(new NarrowChoice(narrowChoiceCharacters, this))
+    , m_side(new NarrowChoice(narrowChoiceCharacters, this))
     , m_biases(new QCheckBox(tr("biases"), this))
     , m_scale(new QCheckBox(tr("scale"), this))
     , m_offset(new OffsetBox(workspace, this))
@@ -41,6 +47,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     , m_panel(new TokensPanel(workspace, CircuitKind::FullOv, this))
     , m_largest(new LargestEntriesPanel(workspace, this))
     , m_effect(new TokenEffectPanel(workspace, this))
+    , m_columns(new QSplitter(this))
 {
     m_circuit->addItem(tr("full OV: what it writes"), static_cast<int>(CircuitKind::FullOv));
     m_circuit->addItem(tr("full QK: where it looks"), static_cast<int>(CircuitKind::FullQk));
@@ -51,6 +58,8 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     m_side->addItem(tr("row of the token"), static_cast<int>(TableSide::Row));
     m_side->addItem(tr("column of the token"), static_cast<int>(TableSide::Column));
     m_side->addItem(tr("largest of all tokens"), largestOfAll);
+    for (QComboBox* choice : {m_circuit, m_side})
+        choice->setSizeAdjustPolicy(QComboBox::AdjustToContents); // whole where there is space
     m_circuit->setAccessibleName(tr("Circuit of the tables"));
     m_side->setAccessibleName(tr("Contents of the tables"));
     m_biases->setToolTip(tr("x W + b in place of x W on both sides of the circuit"));
@@ -59,6 +68,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
         ofScores->setEnabled(false); // full OV has neither scale nor offset
     m_ids->setToolTip(tr("The ids of the tokens, in most vocabularies frequent ones first"));
     makeSecondary(m_problem);
+    m_problem->setWordWrap(true);
     m_panel->setLength(100);
     m_edit->setAccessibleName(tr("Token of the tables"));
     createFilter();
@@ -76,28 +86,45 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     choices->addWidget(m_offset);
     choices->addStretch();
     auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setContentsMargins(tokensPageMargin, tokensPageMargin, tokensPageMargin, tokensPageMargin);
     layout->setSpacing(8);
     layout->addLayout(controls);
     layout->addLayout(choices);
     layout->addWidget(m_problem);
-    auto* columns = new QSplitter(this);
-    columns->setChildrenCollapsible(false);
-    columns->setHandleWidth(16);
-    columns->addWidget(m_effect);
-    auto* tables = new QWidget(columns); // one of them at a time
+    createColumns();
+    layout->addWidget(m_columns, 1);
+    m_problem->hide();
+    connectSignals();
+    m_edit->follow(workspace);
+}
+
+void TokensPage::createColumns()
+{
+    m_columns->setChildrenCollapsible(false);
+    m_columns->setHandleWidth(tokensPageHandle);
+    m_columns->addWidget(m_effect);
+    auto* tables = new QWidget(m_columns); // one of them at a time
     auto* place = new QVBoxLayout(tables);
     place->setContentsMargins(0, 0, 0, 0);
     place->addWidget(m_panel);
     place->addWidget(m_largest);
     m_largest->hide();
-    columns->addWidget(tables);
-    columns->setSizes({210, 600});
-    columns->setStretchFactor(1, 1);
-    layout->addWidget(columns, 1);
-    m_problem->hide();
-    connectSignals();
-    m_edit->follow(workspace);
+    m_columns->addWidget(tables);
+    m_columns->setSizes({tokensPageEffectWidth, 600});
+    m_columns->setStretchFactor(1, 1);
+}
+
+void TokensPage::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    const int wide = tokensPageEffectWidth + tokensPageHandle + m_panel->leastWidth() + 2 * tokensPageMargin
+        + tokensPageSlack;
+    const auto wanted = width() < wide ? Qt::Vertical : Qt::Horizontal;
+    if (wanted == m_columns->orientation())
+        return;
+    m_columns->setOrientation(wanted);
+    m_columns->setSizes(wanted == Qt::Vertical ? QList<int>{tokensPageEffectWidth, 300}
+                                               : QList<int>{tokensPageEffectWidth, 600});
 }
 
 void TokensPage::createFilter()

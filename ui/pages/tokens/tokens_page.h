@@ -8,6 +8,7 @@ class QCheckBox;
 class QComboBox;
 class QLabel;
 class QLineEdit;
+class QSplitter;
 
 namespace headwise::ui {
 
@@ -29,7 +30,11 @@ public:
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
+    void createColumns();
     void createFilter();
     void connectSignals();
     void applyChoice();
@@ -48,6 +53,7 @@ private:
     TokensPanel* m_panel;
     LargestEntriesPanel* m_largest;
     TokenEffectPanel* m_effect;
+    QSplitter* m_columns; // below each other on a narrow page
 };
 
 } // namespace headwise::ui

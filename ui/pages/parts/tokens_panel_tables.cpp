@@ -1,0 +1,168 @@
+// Tables of the tokens panel, and how they share its width.
+
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/pages/parts/tokens_panel.h"
+#include "ui/widgets/row_opening.h"
+#include "ui/widgets/table_copy.h"
+#include "ui/widgets/token_delegate.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QScrollBar>
+#include <QSortFilterProxyModel>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <vector>
+
+namespace headwise::ui {
+
+namespace {
+
+// Tokens of so many characters are never cut off.
+constexpr int readableCharacters = 12;
+constexpr int readableWhenCompact = 8;
+
+constexpr int allColumns[] = {TokenTableModel::RankColumn, TokenTableModel::IdColumn,
+                              TokenTableModel::BiasedColumn, TokenTableModel::ZColumn,
+                              TokenTableModel::ShareColumn};
+
+/// Width in px of a shown column, for its title and its first rows.
+int wantedWidth(const QTableView* table, int column)
+{
+    const QAbstractItemView* cells = table; // sizeHint is public in the base class
+    const QHeaderView* header = table->horizontalHeader();
+    return std::max(header->isHidden() ? header->minimumSectionSize() : header->sectionSizeHint(column),
+                    cells->sizeHintForColumn(column));
+}
+
+} // namespace
+
+QTableView* TokensPanel::makeTable(TokenTableModel* model)
+{
+    auto* table = new QTableView(this);
+    auto* filtered = new QSortFilterProxyModel(table);
+    filtered->setSourceModel(model);
+    filtered->setFilterKeyColumn(TokenTableModel::TokenColumn);
+    filtered->setFilterCaseSensitivity(Qt::CaseInsensitive);
+    table->setModel(filtered);
+    table->setItemDelegate(new TokenDelegate(table));
+    table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    copyRowsByKey(table, TokenTableModel::SortRole);
+    table->verticalHeader()->hide();
+    table->verticalHeader()->setDefaultSectionSize(24);
+    table->setShowGrid(false);
+    table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    table->setWordWrap(false);
+    QHeaderView* header = table->horizontalHeader();
+    header->setMinimumSectionSize(24);
+    header->setResizeContentsPrecision(50);
+    header->setSectionResizeMode(QHeaderView::ResizeToContents);
+    header->setSectionResizeMode(TokenTableModel::TokenColumn, QHeaderView::Stretch);
+    header->moveSection(TokenTableModel::BiasedColumn, TokenTableModel::ValueColumn + 1); // beside the score
+    whenOpened(table, [this](const QModelIndex& index) {
+        emit tokenActivated(index.data(TokenTableModel::IdRole).toInt());
+    });
+    table->setMouseTracking(true);
+    connect(table, &QTableView::entered, this, [this, model, filtered](const QModelIndex& index) {
+        const TokenRow& row = (*model->rows())[static_cast<std::size_t>(filtered->mapToSource(index).row())];
+        emit readOutChanged(
+            tr("%1 → %2 #%3   %4")
+                .arg(workspace()->model()->tokenText(workspace()->selection()->token()), row.shown)
+                .arg(row.token)
+                .arg(number(row.value)));
+    });
+    return table;
+}
+
+QWidget* TokensPanel::captioned(const QString& caption, QTableView* table)
+{
+    auto* box = new QWidget(this);
+    auto* label = new QLabel(caption, box);
+    makeSecondary(label);
+    table->setAccessibleName(caption);
+    auto* layout = new QVBoxLayout(box);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(4);
+    layout->addWidget(label);
+    layout->addWidget(table, 1);
+    return box;
+}
+
+void TokensPanel::setCompact(bool on)
+{
+    m_isCompact = on;
+    showColumns();
+}
+
+void TokensPanel::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    showColumns();
+}
+
+int TokensPanel::widthOf(int column) const
+{
+    return std::max(wantedWidth(m_topTable, column), wantedWidth(m_bottomTable, column));
+}
+
+int TokensPanel::widthBeside() const
+{
+    return 2 * m_topTable->frameWidth() + m_topTable->verticalScrollBar()->sizeHint().width();
+}
+
+int TokensPanel::leastWidth() const
+{
+    return TokenDelegate::tokenWidth(m_isCompact ? readableWhenCompact : readableCharacters)
+        + widthOf(TokenTableModel::ValueColumn) + widthBeside();
+}
+
+std::vector<int> TokensPanel::wantedColumns() const
+{
+    std::vector<int> columns;
+    if (m_isCompact)
+        return columns;
+    if (m_showsIds) // still shown on hover
+        columns.push_back(TokenTableModel::IdColumn);
+    // The rank in the whole row is shown only if the filter hides some; otherwise it equals the order on screen.
+    if (!m_filter.isEmpty())
+        columns.push_back(TokenTableModel::RankColumn);
+    if (showsBiased())
+        columns.push_back(TokenTableModel::BiasedColumn);
+    columns.push_back(hasScores() ? TokenTableModel::ZColumn : TokenTableModel::ShareColumn);
+    return columns;
+}
+
+void TokensPanel::showColumns()
+{
+    for (QTableView* table : {m_topTable, m_bottomTable})
+        table->horizontalHeader()->setVisible(!m_isCompact);
+    const int least = leastWidth();
+    const int half = (width() - m_tables->spacing()) / 2;
+    m_bottomEnd->setVisible(!m_isCompact || half >= least);
+    const bool isStacked = !m_isCompact && half < least;
+    m_tables->setDirection(isStacked ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    int room = (isStacked ? width() : half) - least;
+    const std::vector<int> wanted = wantedColumns();
+    for (const int column : allColumns) {
+        const bool isWanted = std::ranges::find(wanted, column) != wanted.end();
+        for (QTableView* table : {m_topTable, m_bottomTable})
+            table->setColumnHidden(column, !isWanted);
+    }
+    // The tokens come first: columns that leave them too little space are hidden, the least important ones first.
+    for (const int column : wanted) {
+        room -= widthOf(column);
+        for (QTableView* table : {m_topTable, m_bottomTable})
+            table->setColumnHidden(column, room < 0);
+    }
+}
+
+bool TokensPanel::showsBiased() const
+{
+    return !m_isCompact && hasScores() && !m_terms.biases;
+}
+
+} // namespace headwise::ui
