@@ -4,6 +4,9 @@
 
 #include <QElapsedTimer>
 
+#include <utility>
+#include <vector>
+
 class QGridLayout;
 
 namespace headwise::ui {
@@ -17,6 +20,7 @@ public:
     explicit OverviewPage(Workspace* workspace, QWidget* parent = nullptr);
 
     QList<FigureSource*> figures() override;
+    QSize minimumSizeHint() const override; ///< As wide as one card.
 
 signals:
     void pageRequested(
@@ -27,6 +31,7 @@ signals:
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     struct Place {
@@ -34,9 +39,13 @@ private:
         int rows = 1;
     };
     void makeLink(QWidget* part, const QString& pageName);
-    void addPanel(QGridLayout* grid, const Place& place, Page* panel, const QString& title,
-                  const QString& pageName);
+    void addPanel(const Place& place, Page* panel, const QString& title, const QString& pageName);
+    int fittingColumns() const; ///< For the present width.
+    void arrange(int columns);  ///< Puts the cards into three, two or one columns.
 
+    QGridLayout* m_grid;
+    std::vector<std::pair<QWidget*, Place>> m_cards; // with their places among three columns
+    int m_columnCount = 0;
     QList<Page*> m_panels;
     QElapsedTimer m_clicked; // since the last click on a heading
 };
