@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -287,6 +288,80 @@ def check_module(path, demo):
         check("no session" in str(error), "the module does not say what is wrong")
 
 
+def refuses(what, question, *words):
+    """The question raises one sentence that holds all the words, and neither a quoted one nor an error of h5py."""
+    try:
+        question()
+    except Exception as error:
+        said = str(error)
+        check(type(error).__name__ in ("SessionError", "FileNotFoundError"), f"{what} raises {type(error).__name__}: {said}")
+        check(said.endswith((".", "?")) and "\n" not in said, f"{what} raises no sentence: {said!r}")
+        for word in words:
+            check(word in said, f"{what} does not say {word!r}: {said}")
+    else:
+        failures.append(f"{what} is not refused")
+
+
+def check_tokens_of_module(path):
+    """Tokens are ids, raw text or text as shown, everywhere; what is none is refused in a sentence."""
+    import headwise as module
+
+    with module.Session(path) as session:
+        tokens = list(session.tokens)
+        king = tokens.index("\u2423king")
+        for name in (" king", "\u2423king", king, f"#{king}", np.int32(king)):
+            check(session.token(name) == king, f"the module takes {name!r} for {session.token(name)}, expected {king}")
+            check(session.table("full_ov", 1, 5, name) == session.table("full_ov", 1, 5, king), f"the module has no table of {name!r}")
+        check(len(session.table("full_ov", 1, 5, " king")) == 10, "the module's table of ' king' has not 10 entries")
+        check(session.address(1, 5, row=king).endswith(f"?row=%23{king}"), f"the module's address is {session.address(1, 5, row=king)}")
+        refuses("a text without its space", lambda: session.table("full_ov", 1, 5, "king"), "'king'", "' king'")
+        refuses("a text that is no token", lambda: session.table("full_ov", 1, 5, "no such token"), "'no such token'", "2047")
+        refuses("an id past the end", lambda: session.token(2048), "2048", "0 to 2047")
+        refuses("a negative id", lambda: session.token(-1), "-1", "0 to 2047")
+        refuses("a number for a token", lambda: session.token(1.5), "1.5")
+        refuses("an unknown circuit", lambda: session.table("full_xy", 1, 5, king), "full_xy", "full_ov", "full_qk")
+        refuses("a head that is none", lambda: session.table("full_ov", 2, 0, king), "2.0", "1.7")
+        refuses("an address of a head that is none", lambda: session.address(0, 8), "0.8", "1.7")
+        refuses("a score that is none", lambda: session.best("coping"), "coping", "copying")
+        refuses("an array that is none", lambda: session["scores/coping"], "scores/coping")
+        refuses("a group", lambda: session["scores"], "scores", "group")
+        refuses("a program that is none", lambda: session.show(1, 5, program="/no/headwise"), "/no/headwise")
+        refuses("a program that fails", lambda: session.show(1, 5, program="false"), "false", "L1H5")
+    refuses("a closed session", lambda: session["scores/copying"], "closed")
+    refuses("a file that is none", lambda: module.Session("/no/session.h5"), "/no/session.h5")
+    text_file = path.with_name("text.h5")
+    text_file.write_text("no HDF5")
+    refuses("a text file", lambda: module.Session(text_file), "no session")
+    for thing in [module, module.Session] + [value for name, value in vars(module.Session).items() if not name.startswith("_")]:
+        check((thing.__doc__ or "").strip(), f"{thing} of the module has no docstring")
+
+
+def check_readme(session):
+    """The examples of the README run as they are written; a stand-in takes the place of the window."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    section = (root / "README.md").read_text(encoding="utf-8").split("## From a notebook", 1)[1].split("\n## ", 1)[0]
+    examples = re.findall(r"```python\n(.*?)```", section, re.S)
+    check(len(examples) == 2, f"the README has {len(examples)} examples for notebooks, expected 2")
+    with tempfile.TemporaryDirectory() as folder:
+        window = pathlib.Path(folder) / "headwise"
+        window.write_text('#!/bin/sh\necho "$@" > asked\n')
+        window.chmod(0o755)
+        shutil.copy(session, pathlib.Path(folder) / "session.h5")
+        with h5py.File(session, "r") as file:
+            copying = file["scores/copying"][()]
+        layer, head = np.unravel_index(np.nanargmax(copying), copying.shape)
+        environment = dict(os.environ, PATH=folder + os.pathsep + os.environ["PATH"], PYTHONIOENCODING="utf-8", PYTHONDONTWRITEBYTECODE="1")
+        environment["PYTHONPATH"] = os.pathsep.join([str(root / "resources/python"), os.environ.get("PYTHONPATH", "")])
+        for example in examples:
+            asked = pathlib.Path(folder) / "asked"
+            asked.unlink(missing_ok=True)
+            run = subprocess.run([sys.executable, "-c", example], cwd=folder, env=environment, capture_output=True, text=True)
+            check(run.returncode == 0, f"an example of the README ends with {run.returncode}: {run.stderr}")
+            check(run.stdout.strip() != "", "an example of the README prints nothing")
+            said = asked.read_text().strip() if asked.exists() else "nothing"
+            check(said == f"--goto session.h5#L{layer}H{head}/OV?row=%20king", f"an example of the README asks for {said}")
+
+
 def check_what_others_add(headwise, session):
     """Arrays of somebody else, packed in a way that Headwise does not read, leave the session's own as they are."""
     with h5py.File(session, "r+") as file:
@@ -315,6 +390,8 @@ def main():
             check_composition(file, m)
             check_tables(file, m)
         check_module(session, demo)
+        check_tokens_of_module(session)
+        check_readme(session)
         check_what_others_add(headwise, session)
     for failure in failures[:40]:
         print(failure)
