@@ -2,9 +2,15 @@
 
 #include "core/analysis/catalogue.h"
 #include "ui/base/text.h"
+#include "ui/base/theme.h"
 
 #include <QDialog>
 #include <QDialogButtonBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QShortcut>
 #include <QTextBrowser>
 #include <QVBoxLayout>
 
@@ -73,6 +79,90 @@ QString analysesText()
     return lines;
 }
 
+/// The guide beside the window, so that one can try what one reads. A search marks every place of the words and goes to
+/// the first; Enter goes on to the next.
+class HelpDialog : public QDialog {
+public:
+    explicit HelpDialog(QWidget* window);
+
+private:
+    void search();
+    void goTo(qsizetype place); ///< The first after the last.
+
+    QLineEdit* m_words;
+    QLabel* m_count;
+    QTextBrowser* m_text;
+    QList<QTextCursor> m_places;
+    qsizetype m_place = 0;
+};
+
+HelpDialog::HelpDialog(QWidget* window)
+    : QDialog(window)
+    , m_words(new QLineEdit(this))
+    , m_count(new QLabel(this))
+    , m_text(new QTextBrowser(this))
+{
+    setAttribute(Qt::WA_DeleteOnClose);
+    setWindowTitle(tr("Keys and views"));
+    m_words->setPlaceholderText(tr("Search the guide"));
+    m_words->setAccessibleName(tr("Search the guide"));
+    m_words->setToolTip(tr("Enter goes on to the next place"));
+    m_words->setClearButtonEnabled(true);
+    m_count->setObjectName(QStringLiteral("matches"));
+    makeSecondary(m_count);
+    m_text->setFrameShape(QFrame::NoFrame);
+    m_text->setHtml(keysText() + conventionsText() + analysesText());
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+    buttons->button(QDialogButtonBox::Close)->setAutoDefault(false); // Enter searches
+    auto* top = new QHBoxLayout;
+    top->addWidget(m_words, 1);
+    top->addWidget(m_count);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->addLayout(top);
+    layout->addWidget(m_text);
+    layout->addWidget(buttons);
+    resize(680, 620);
+    m_words->setFocus();
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    connect(m_words, &QLineEdit::textChanged, this, [this] { search(); });
+    connect(m_words, &QLineEdit::returnPressed, this, [this] { goTo(m_place + 1); });
+    connect(new QShortcut(QKeySequence::Find, this), &QShortcut::activated, m_words, [this] {
+        m_words->setFocus();
+        m_words->selectAll();
+    });
+}
+
+void HelpDialog::search()
+{
+    const QString words = m_words->text().trimmed();
+    m_places.clear();
+    const QTextDocument* document = m_text->document();
+    if (!words.isEmpty())
+        for (QTextCursor at = document->find(words); !at.isNull(); at = document->find(words, at))
+            m_places << at;
+    QTextCharFormat format;
+    QColor soft = themeColors(palette()).accent;
+    soft.setAlphaF(0.25F);
+    format.setBackground(soft);
+    QList<QTextEdit::ExtraSelection> marks;
+    for (const QTextCursor& place : m_places)
+        marks << QTextEdit::ExtraSelection{place, format};
+    m_text->setExtraSelections(marks);
+    m_count->setText(words.isEmpty() ? QString() : tr("not found"));
+    goTo(0);
+}
+
+void HelpDialog::goTo(qsizetype place)
+{
+    if (m_places.isEmpty())
+        return;
+    m_place = place % m_places.size();
+    m_text->setTextCursor(m_places[m_place]);
+    m_text->ensureCursorVisible();
+    m_count->setText(tr("%1 of %2").arg(m_place + 1).arg(m_places.size()));
+}
+
 } // namespace
 
 void showHelp(QWidget* window)
@@ -82,20 +172,8 @@ void showHelp(QWidget* window)
         shown->raise();
         return shown->activateWindow();
     }
-    auto* dialog = new QDialog(window); // beside the window, so that one can try what one reads
+    auto* dialog = new HelpDialog(window);
     dialog->setObjectName(name);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setWindowTitle(QDialog::tr("Keys and views"));
-    auto* browser = new QTextBrowser(dialog);
-    browser->setFrameShape(QFrame::NoFrame);
-    browser->setHtml(keysText() + conventionsText() + analysesText());
-    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, dialog);
-    QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
-    auto* layout = new QVBoxLayout(dialog);
-    layout->setContentsMargins(12, 12, 12, 12);
-    layout->addWidget(browser);
-    layout->addWidget(buttons);
-    dialog->resize(680, 620);
     dialog->show();
 }
 

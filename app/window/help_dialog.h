@@ -4,7 +4,7 @@ class QWidget;
 
 namespace headwise::app {
 
-/// Opens the page about keys, conventions and analyses, beside the window.
+/// Opens the guide to keys, conventions and analyses, which can be searched, beside the window.
 void showHelp(QWidget* window);
 
 } // namespace headwise::app

@@ -100,6 +100,33 @@ private slots:
         QTRY_VERIFY(!dialog);
     }
 
+    /// The guide finds words, marks them and goes from one place to the next.
+    void helpIsSearched()
+    {
+        KeysDriver driver;
+        driver.trigger(QStringLiteral("Keys and views"));
+        auto* dialog = driver.window.findChild<QDialog*>(QStringLiteral("help"));
+        QVERIFY(dialog);
+        auto* field = dialog->findChild<QLineEdit*>();
+        auto* browser = dialog->findChild<QTextBrowser*>();
+        auto* count = dialog->findChild<QLabel*>(QStringLiteral("matches"));
+        QVERIFY(field && browser && count);
+        field->setText(QStringLiteral("preferences"));
+        QCOMPARE(browser->textCursor().selectedText().toLower(), QStringLiteral("preferences"));
+        QVERIFY2(count->text().startsWith(QStringLiteral("1 of ")), qPrintable(count->text()));
+        field->setText(QStringLiteral("colour"));
+        const int first = browser->textCursor().position();
+        QVERIFY(browser->extraSelections().size() > 1);
+        QTest::keyClick(field, Qt::Key_Return);
+        QVERIFY(browser->textCursor().position() > first);
+        QVERIFY(dialog->isVisible()); // Enter does not close it
+        field->setText(QStringLiteral("no such words"));
+        QCOMPARE(count->text(), QStringLiteral("not found"));
+        QVERIFY(browser->extraSelections().isEmpty());
+        field->clear();
+        QVERIFY(count->text().isEmpty());
+    }
+
     void aCellOfTheAttentionLeadsToWhatMadeItsScore()
     {
         KeysDriver driver;
