@@ -11,12 +11,15 @@
 #include "ui/pages/findings/findings_page.h"
 #include "ui/pages/heads/head_header.h"
 #include "ui/pages/model/start_page.h"
+#include "ui/widgets/command_palette.h"
 #include "ui/widgets/token_edit.h"
 
 #include <QAbstractButton>
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QLabel>
+#include <QLineEdit>
+#include <QListView>
 #include <QMessageBox>
 #include <QRegularExpression>
 #include <QSignalSpy>
@@ -200,6 +203,32 @@ private slots:
         const TokenEntry best = ends(*line, 1, {}).top.front();
         QCOMPARE(tables.first()->model()->index(0, TokenTableModel::IdColumn).data().toString(),
                  QString::number(best.id));
+    }
+
+    void thePaletteOffersThePiecesOfAWord()
+    {
+        WindowDriver driver;
+        driver.openDemo();
+        const auto ids =
+            driver.workspace().model()->tokenizer()->encode(" Parisian", Tokenizer::SpecialTokens::None);
+        QVERIFY(ids && ids->size() > 1);
+        driver.trigger(QStringLiteral("Find a command…"));
+        auto* palette = driver.window.findChild<CommandPalette*>();
+        QVERIFY(palette);
+        auto* line = palette->findChild<QLineEdit*>();
+        line->setText(QStringLiteral(" Parisian"));
+        const auto* list = palette->findChild<QListView*>()->model();
+        QStringList shown;
+        for (int row = 0; row < list->rowCount(); ++row)
+            shown << list->index(row, 0).data().toString();
+        const auto pieces = static_cast<int>(ids->size());
+        QVERIFY2(shown.size() > pieces, qPrintable(shown.join(u'|')));
+        for (int i = 0; i < pieces; ++i) // after the search for the whole
+            QCOMPARE(shown[shown.size() - pieces + i],
+                     driver.workspace().model()->tokenText((*ids)[static_cast<std::size_t>(i)]));
+        QTest::keyClick(line, Qt::Key_Down); // from the search to the first piece
+        QTest::keyClick(line, Qt::Key_Return);
+        QTRY_COMPARE(driver.workspace().selection()->token(), ids->front());
     }
 
     void everyPageHasPicturesThatExport()
