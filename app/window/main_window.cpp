@@ -9,6 +9,7 @@
 #include "app/window/menus.h"
 #include "app/window/navigation.h"
 #include "app/window/notices.h"
+#include "app/window/tour.h"
 #include "app/window/window_settings.h"
 #include "ui/base/bidi.h"
 #include "ui/base/icons.h"
@@ -76,6 +77,7 @@ MainWindow::MainWindow(QWidget* parent)
     , m_addresses(new Addresses(this, m_workspace, m_opening, m_pages))
     , m_figures(new FigureCommands(this, m_workspace, m_settings, m_pages))
     , m_notices(new Notices(this, m_workspace, m_noticeBar, m_opening))
+    , m_tour(new Tour(this, m_workspace, m_pages, m_settings))
     , m_actions(new Actions(this, m_workspace))
     , m_dropFrame(new QFrame(this))
 {
@@ -130,7 +132,7 @@ void MainWindow::createMenus()
 {
     auto* navigation = new Navigation(this, m_workspace, m_pages, m_docks, m_bar);
     fillMenus({this, m_workspace, m_actions, m_settings, m_saving, m_opening, m_pages, m_docks, m_figures,
-               navigation, m_addresses});
+               navigation, m_addresses, m_tour});
     connect(m_actions->find("quit"), &QAction::triggered, this, &MainWindow::quitRequested);
     addToolBar(m_bar);
     m_bar->arrange(*m_actions);
@@ -206,6 +208,7 @@ void MainWindow::connectParts()
     connect(m_opening, &Opening::comparisonChosen, this, [this] { showPage(QStringLiteral("models")); });
     connect(m_start, &StartPage::openFolderRequested, m_opening, &Opening::chooseFolder);
     connect(m_start, &StartPage::openFileRequested, m_opening, &Opening::chooseFile);
+    connect(m_start, &StartPage::openDemoRequested, m_tour, &Tour::offer);
     connect(m_start, &StartPage::openDemoRequested, m_opening, &Opening::openDemo);
     connect(m_start, &StartPage::openRecentRequested, m_opening, &Opening::openPath);
     connect(m_pages, &Pages::modelWanted, m_opening, &Opening::chooseComparison);

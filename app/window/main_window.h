@@ -27,6 +27,7 @@ class Docks;
 class FigureCommands;
 class MainBar;
 class Notices;
+class Tour;
 class WindowSettings;
 
 /// The main window. It creates the workspace and the parts that work on it, and connects them.
@@ -104,6 +105,7 @@ private:
     Addresses* m_addresses;
     FigureCommands* m_figures;
     Notices* m_notices;
+    Tour* m_tour;
     Actions* m_actions;
     QFrame* m_dropFrame;
     bool m_closesUnasked = false;

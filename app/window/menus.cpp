@@ -11,6 +11,7 @@
 #include "app/window/opening.h"
 #include "app/window/pages.h"
 #include "app/window/saving.h"
+#include "app/window/tour.h"
 #include "app/window/window_settings.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
@@ -83,8 +84,12 @@ void MenuBuilder::addFile()
         {"open-file", tr("Open &file or session…"), call(opening, &Opening::chooseFile), "Ctrl+Shift+O",
          "table", always},
     };
+    const auto openDemo = [from = opening, guide = tour] {
+        guide->offer();
+        from->openDemo();
+    };
     const std::vector<ActionRow> second{
-        {"open-demo", tr("Open &demo"), call(opening, &Opening::openDemo), {}, "play", always},
+        {"open-demo", tr("Open &demo"), openDemo, {}, "play", always},
         {"compare", tr("Com&pare with…"), call(opening, &Opening::chooseComparison), "Ctrl+Shift+D"},
         {"compare-file", tr("Compare with a f&ile…"), call(opening, &Opening::chooseComparisonFile)},
         {"locate", tr("&Locate model…"), call(opening, &Opening::locateModel), {}, "link"},
@@ -154,13 +159,17 @@ void MenuBuilder::addEdit()
 
 void MenuBuilder::addGo()
 {
+    const auto escape = [from = navigation, guide = tour] {
+        if (!guide->leave())
+            from->escape();
+    };
     actions->add(
         actions->addMenu(tr("&Go")),
         {
             {"back", tr("&Back"), call(workspace->selection(), &Selection::goBack), "Alt+Left", "back"},
             {"forward", tr("&Forward"), call(workspace->selection(), &Selection::goForward), "Alt+Right",
              "forward"},
-            {"escape", tr("&Return from a jump"), call(navigation, &Navigation::escape), "Esc"},
+            {"escape", tr("&Return from a jump"), escape, "Esc"},
             {},
             {"go-to-head", tr("&Go to head…"), call(navigation, &Navigation::goToHead), "Ctrl+L"},
             {"find-token", tr("&Find a token…"), call(navigation, &Navigation::findToken), QKeySequence::Find,
@@ -298,6 +307,7 @@ void MenuBuilder::addHelp()
     };
     actions->addRow(
         help, {"help", tr("&Keys and views"), [top = window] { showHelp(top); }, "F1; ?", "help", always});
+    actions->addRow(help, {"tour", tr("&Tour"), call(tour, &Tour::start)});
     help->addAction(QWhatsThis::createAction(help));
     actions->addRow(help, {"about", tr("&About Headwise"), about, {}, nullptr, always});
 }

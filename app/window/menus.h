@@ -16,6 +16,7 @@ class Navigation;
 class Opening;
 class Pages;
 class Saving;
+class Tour;
 class WindowSettings;
 
 /// The parts of a window that its menus command.
@@ -31,6 +32,7 @@ struct MenuTargets {
     FigureCommands* figures;
     Navigation* navigation;
     Addresses* addresses;
+    Tour* tour;
 };
 
 /// Fills the menu bar. Everything the window can be asked to do stands in the tables of menus.cpp.

@@ -26,6 +26,7 @@ struct Settings {
     int threads = 0;            ///< Threads for analyses; 0: one per core.
     QString exportFolder;       ///< Empty: the last one used.
     QString figure;             ///< The last figure settings, as the export dialog writes them.
+    bool tourOffered = false;   ///< Whether the tour was shown once.
 
     bool operator==(const Settings&) const = default;
 
