@@ -36,7 +36,7 @@ class SidebarRows : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
 
-    int padding = 6; ///< Of a row beside its text, in px.
+    int padding = 6; ///< Space beside the text of a row, in px.
 
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {

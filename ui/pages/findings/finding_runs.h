@@ -18,7 +18,7 @@ class Workspace;
 struct MissingFindings {
     QStringList underWay;                  ///< Their analyses run, wait, or will be asked for.
     QStringList left;                      ///< Nobody has asked for their analyses.
-    std::vector<const Analysis*> analyses; ///< Those that `left` needs.
+    std::vector<const Analysis*> analyses; ///< Analyses that `left` needs.
 };
 
 /// \param planned analyses that will be asked for
