@@ -150,26 +150,6 @@ std::pair<double, double> limitsOf(const ValueStatistics& m, const ColorScale& s
     return {low, high};
 }
 
-double lightness(Rgb color)
-{
-    return (2.0 * ((color >> 16U) & 0xFFU) + 5.0 * ((color >> 8U) & 0xFFU) + (color & 0xFFU)) / 8;
-}
-
-/// On from the end of a map in the direction that it comes from `before`; a green that no such map has, where there is no
-/// way on from black or white.
-Rgb beyond(Rgb end, Rgb before)
-{
-    const double here = lightness(end);
-    if (here < 24 || here > 240)
-        return 0xFF009E73;
-    const bool darker = here < lightness(before);
-    const auto moved = [&](unsigned shift) {
-        const double channel = (end >> shift) & 0xFFU;
-        return static_cast<Rgb>(darker ? 0.35 * channel : channel + 0.65 * (255 - channel)) << shift;
-    };
-    return 0xFF000000U | moved(16) | moved(8) | moved(0);
-}
-
 } // namespace
 
 bool isSigned(ColorMap map)
@@ -288,14 +268,6 @@ Colorizer::Colorizer(const ColorScale& scale)
 Rgb colorOf(float value, const ColorScale& scale)
 {
     return Colorizer(scale)(value);
-}
-
-BeyondColors beyondColors(const ColorScale& scale)
-{
-    const ColorTable& table = colorTable(scale.map);
-    const Rgb low = beyond(table[0], table[24]);
-    const Rgb high = beyond(table[255], table[231]);
-    return scale.inverted ? BeyondColors{high, low} : BeyondColors{low, high};
 }
 
 std::vector<Rgb> toPixels(const Eigen::MatrixXf& matrix, const ColorScale& scale)

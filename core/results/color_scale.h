@@ -129,14 +129,6 @@ Rgb colorOf(float value, const ColorScale& scale);
 /// One colour per entry, row-major (top row first), size rows · cols.
 std::vector<Rgb> toPixels(const Eigen::MatrixXf& matrix, const ColorScale& scale);
 
-/// The colour of a cell beyond a limit where it is too small for a mark: the colour of that end, moved away from the map, so
-/// that a trimmed outlier differs from the strongest value shown.
-struct BeyondColors {
-    Rgb low = 0;
-    Rgb high = 0;
-};
-BeyondColors beyondColors(const ColorScale& scale);
-
 /// "signed", "viridis", … as text() writes them.
 std::string_view mapName(ColorMap map);
 /// "map=signed low=-1 high=1 fit=full transform=linear inverted=no", with percentile=99 where the fit asks for it: one line, exact, for a session.

@@ -70,24 +70,22 @@ bool hasCaps(const ColorScale& scale)
     return scale.fit == ColorFit::Robust || scale.fit == ColorFit::Percentiles;
 }
 
-/// Paints the out-of-range colours at both ends, if the fit may exclude values.
+/// Paints outlined tips at both ends, if the fit may exclude values. Out-of-range values have the colours of the ends.
 void paintCaps(QPainter& painter, const QRectF& bar, const ColorScale& scale, Qt::Orientation orientation)
 {
     if (!hasCaps(scale))
         return;
-    const BeyondColors beyond = beyondColors(scale);
-    const auto cap = [&](const QPointF& from, const QPointF& to, const QPointF& tip, Rgb color) {
-        painter.setBrush(QColor::fromRgb(color));
+    const auto cap = [&](const QPointF& from, const QPointF& to, const QPointF& tip, float value) {
+        painter.setBrush(QColor::fromRgb(colorOf(value, scale)));
         painter.drawPolygon(QPolygonF({from, to, tip}));
     };
-    painter.setPen(Qt::NoPen);
     const QPointF middle = bar.center();
     if (orientation == Qt::Vertical) {
-        cap(bar.topLeft(), bar.topRight(), {middle.x(), bar.top() - capLength}, beyond.high);
-        cap(bar.bottomLeft(), bar.bottomRight(), {middle.x(), bar.bottom() + capLength}, beyond.low);
+        cap(bar.topLeft(), bar.topRight(), {middle.x(), bar.top() - capLength}, scale.high);
+        cap(bar.bottomLeft(), bar.bottomRight(), {middle.x(), bar.bottom() + capLength}, scale.low);
     } else {
-        cap(bar.topLeft(), bar.bottomLeft(), {bar.left() - capLength, middle.y()}, beyond.low);
-        cap(bar.topRight(), bar.bottomRight(), {bar.right() + capLength, middle.y()}, beyond.high);
+        cap(bar.topLeft(), bar.bottomLeft(), {bar.left() - capLength, middle.y()}, scale.low);
+        cap(bar.topRight(), bar.bottomRight(), {bar.right() + capLength, middle.y()}, scale.high);
     }
 }
 
@@ -153,6 +151,7 @@ void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scal
     const QRectF bar = upright ? QRectF(area.left(), area.top(), colorBarThickness, area.height())
                                : QRectF(area.left(), area.top(), area.width(), colorBarThickness);
     paintColors(painter, bar, scale, orientation);
+    painter.setPen(QPen(colors.muted, lineWidth));
     paintCaps(painter, bar, scale, orientation);
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(colors.border, lineWidth));

@@ -64,6 +64,38 @@ QPen faded(QPen pen, double strength)
     return pen;
 }
 
+/// The number of one cell.
+struct CellText {
+    float value;
+    QString shown;
+    double width;
+    QPointF center;
+};
+
+/// Returns the numbers of the cells whose centre is visible; none if the widest does not fit its cell, because a map in
+/// which only the negative numbers are missing misleads.
+std::vector<CellText> cellTexts(const QRectF& cells, const HeatmapScene& scene, const QFontMetricsF& metrics)
+{
+    constexpr double beside = 1; // pixels or points at either side
+    std::vector<CellText> texts;
+    const QRect part = scene.visibleCells();
+    const Eigen::MatrixXf values = scene.visibleValues();
+    for (int row = part.top(); row <= part.bottom(); ++row) {
+        for (int column = part.left(); column <= part.right(); ++column) {
+            const float value = values(row - part.top(), column - part.left());
+            const QRectF cell = cellRect(cells, scene, row, column);
+            if (!std::isfinite(value) || !cells.contains(cell.center()))
+                continue;
+            const QString shown = number(double{value});
+            const double width = metrics.horizontalAdvance(shown);
+            if (width + 2 * beside > cell.width())
+                return {};
+            texts.push_back({value, shown, width, cell.center()});
+        }
+    }
+    return texts;
+}
+
 } // namespace
 
 QColor inkOn(Rgb ground)
@@ -133,25 +165,18 @@ void paintHeatmapNorms(QPainter& painter, const QRectF& cells, const HeatmapRoom
 
 void paintHeatmapValues(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, const QFont& font)
 {
+    const QFontMetricsF metrics(font, painter.device());
+    const std::vector<CellText> texts = cellTexts(cells, scene, metrics);
+    if (texts.empty())
+        return;
     painter.save();
     painter.setFont(font);
-    const QFontMetricsF metrics(font, painter.device());
     const Colorizer color(scene.scale);
-    const QRect part = scene.visibleCells();
-    const Eigen::MatrixXf values = scene.visibleValues();
-    for (int row = part.top(); row <= part.bottom(); ++row) {
-        for (int column = part.left(); column <= part.right(); ++column) {
-            const float value = values(row - part.top(), column - part.left());
-            const QRectF cell = cellRect(cells, scene, row, column);
-            const QString shown = number(double{value});
-            const double width = metrics.horizontalAdvance(shown);
-            const QPointF at(cell.center().x() - width / 2,
-                             cell.center().y() + (metrics.ascent() - metrics.descent()) / 2);
-            if (!std::isfinite(value) || width > cell.width() || !cells.contains(cell.center()))
-                continue;
-            painter.setPen(inkOn(color(value)));
-            painter.drawText(at, shown);
-        }
+    for (const CellText& text : texts) {
+        painter.setPen(inkOn(color(text.value)));
+        painter.drawText(QPointF(text.center.x() - text.width / 2,
+                                 text.center.y() + (metrics.ascent() - metrics.descent()) / 2),
+                         text.shown);
     }
     painter.restore();
 }

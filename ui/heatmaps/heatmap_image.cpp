@@ -1,4 +1,3 @@
-#include "ui/heatmaps/cell_colors.h"
 #include "ui/heatmaps/heatmap_painter.h"
 
 #include <algorithm>
@@ -139,7 +138,7 @@ float shareOfNext(Eigen::Index first, Eigen::Index under, Eigen::Index cells)
 }
 
 // Works in blocks, because values are stored by columns and pictures by rows.
-void colorInto(QImage& image, const Eigen::MatrixXf& values, const CellColors& color, QRgb hatch,
+void colorInto(QImage& image, const Eigen::MatrixXf& values, const Colorizer& color, QRgb hatch,
                const ThemeColors& colors)
 {
     constexpr int block = 32;
@@ -204,7 +203,7 @@ QImage heatmapImage(const HeatmapScene& scene, MatrixPyramid& pyramid, const QSi
     colorInto(image,
               scene.aggregate == Aggregate::Mean ? meanUnder(level, rows, columns)
                                                  : strongestUnder(level, rows, columns),
-              CellColors(scene, size), (scene.nanIsAbsent ? colors.base : colors.muted).rgb(), colors);
+              Colorizer(scene.scale), (scene.nanIsAbsent ? colors.base : colors.muted).rgb(), colors);
     return image;
 }
 

@@ -84,8 +84,8 @@ private:
 };
 
 /// Renders the visible cells of a matrix at `size` device pixels: nearest neighbour if a cell has at least a pixel, else
-/// the scene's aggregate. Cells that are not finite are hatched in `colors`. Out-of-range cells that are too small for a
-/// mark have a colour of their own.
+/// the scene's aggregate. Cells that are not finite are hatched in `colors`. Out-of-range cells have the colour of their end
+/// of the map.
 QImage heatmapImage(const HeatmapScene& scene, MatrixPyramid& pyramid, const QSize& size,
                     const ThemeColors& colors);
 
@@ -133,7 +133,7 @@ void paintHeatmapAxes(QPainter& painter, const QRectF& cells, const HeatmapRoom&
 /// space.
 void paintHeatmapNorms(QPainter& painter, const QRectF& cells, const HeatmapRoom& room,
                        const HeatmapScene& scene, const ThemeColors& colors);
-/// Paints the number in every visible cell, in black or white.
+/// Paints the number in every visible cell, in black or white; in none if the widest number does not fit its cell.
 void paintHeatmapValues(QPainter& painter, const QRectF& cells, const HeatmapScene& scene, const QFont& font);
 /// Paints the visible cells as rectangles, for vector formats (SVG, PDF). A few thousand at most.
 void paintHeatmapCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scene,

@@ -1,6 +1,5 @@
 // Pictures of circuits too large to form.
 
-#include "ui/heatmaps/cell_colors.h"
 #include "ui/heatmaps/heatmap_painter.h"
 
 #include <algorithm>
@@ -43,7 +42,7 @@ struct TiledPicture {
     QImage image;
     std::vector<int> rows;
     std::vector<int> columns;
-    CellColors color;
+    Colorizer color;
 
     void paint(const Run& down, const Run& across, const TileLoader::Source& source);
     void paintRow(QRgb* line, const Run& across, const TileLoader::Source& source, int entryRow) const;
@@ -99,7 +98,7 @@ QImage tiledImage(const HeatmapScene& scene, TileLoader& loader, const QSize& si
                                       size.height(), level, scene.tiles->rowsAt(level)),
                          entriesUnder(scene.visible.left(), scene.visible.width() / size.width(),
                                       size.width(), level, scene.tiles->colsAt(level)),
-                         CellColors(scene, size)};
+                         Colorizer(scene.scale)};
     const std::vector<Run> acrossRuns = runsOf(picture.columns);
     for (const Run& down : runsOf(picture.rows)) {
         for (const Run& across : acrossRuns) {

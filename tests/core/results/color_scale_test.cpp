@@ -329,16 +329,6 @@ private slots:
         QVERIFY(read && read->transform == ColorTransform::Rank && read->rankKnots.empty());
     }
 
-    void whatLiesBeyondALimitIsDistinctFromTheEndOfEveryMap()
-    {
-        for (const ColorMap map : allColorMaps)
-            for (const bool inverted : {false, true}) {
-                const ColorScale scale{.map = map, .inverted = inverted};
-                QVERIFY((okLab(beyondColors(scale).low) - okLab(colorOf(-1, scale))).norm() > 0.1);
-                QVERIFY((okLab(beyondColors(scale).high) - okLab(colorOf(1, scale))).norm() > 0.1);
-            }
-    }
-
     void percentilesAndTransformsAreSaved()
     {
         const ColorScale scale{

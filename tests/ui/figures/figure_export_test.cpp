@@ -3,6 +3,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 #include "ui/base/theme.h"
+#include "ui/heatmaps/color_bar_painter.h"
 #include "ui/heatmaps/heatmap_view.h"
 
 #include <QApplication>
@@ -83,6 +84,17 @@ int count(const QImage& image, QRgb color)
         for (int x = 0; x < image.width(); ++x)
             found += image.pixel(x, y) == color ? 1 : 0;
     return found;
+}
+
+/// Counts the pixels of an end's colour on the colour bar, which is at the right of the cells.
+int countOnBar(const QImage& image, QRgb color, double dpi)
+{
+    int last = -1;
+    for (int y = 0; y < image.height(); ++y)
+        for (int x = last + 1; x < image.width(); ++x)
+            last = image.pixel(x, y) == color ? x : last;
+    const int left = last - static_cast<int>(colorBarThickness * dpi / 72);
+    return last < 0 ? 0 : count(image.copy(left, 0, last + 1 - left, image.height()), color);
 }
 
 const QRgb fullRed = colorOf(1, ColorScale{});
@@ -210,15 +222,21 @@ private slots:
         ColorScale scale;
         scale.fit = ColorFit::Percentiles;
         source->colors()->setScale(scale);
-        const BeyondColors beyond = beyondColors(scale);
+        const QRgb ends[] = {colorOf(1, scale), colorOf(-1, scale)};
         for (const bool isAll : {true, false}) {
             FigureSettings settings;
             settings.style.title = isAll;
             settings.style.axes = isAll;
+            source->colors()->setScale({.fit = ColorFit::Full}); // no value can be beyond these limits
+            const QImage plain = figureImage(*source, settings, settings.dpi);
+            source->colors()->setScale(scale);
             const QImage image = figureImage(*source, settings, settings.dpi);
-            const int high = count(image, 0xFF000000U | beyond.high);
-            QVERIFY2(high > 50, qPrintable(QString::number(high)));
-            QVERIFY(std::abs(count(image, 0xFF000000U | beyond.low) - high) < high / 5);
+            int tips[2];
+            for (int i = 0; i < 2; ++i) {
+                tips[i] = countOnBar(image, ends[i], settings.dpi) - countOnBar(plain, ends[i], settings.dpi);
+                QVERIFY2(tips[i] > 50, qPrintable(QString::number(tips[i])));
+            }
+            QVERIFY(std::abs(tips[0] - tips[1]) < tips[0] / 5);
         }
     }
 

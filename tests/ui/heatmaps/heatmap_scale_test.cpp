@@ -2,6 +2,7 @@
 
 // Out-of-range values, norms and labels at the edges of a heatmap, and its screen reader text.
 
+#include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/heatmaps/color_bar.h"
 #include "ui/heatmaps/heatmap_panel.h"
@@ -11,6 +12,7 @@
 #include <QAccessible>
 #include <QApplication>
 #include <QMenu>
+#include <QPainter>
 #include <QTest>
 
 #include <limits>
@@ -119,7 +121,7 @@ private slots:
         QTRY_VERIFY((isBelow ? view->height() : view->width()) > 500);
     }
 
-    void aSmallCellBeyondTheLimitsHasAColourOfItsOwn()
+    void aSmallCellBeyondTheLimitsHasTheColourOfItsEnd()
     {
         HeatmapView view;
         const auto matrix = zeroMatrix(100, 100);
@@ -131,12 +133,59 @@ private slots:
         const auto at = [&](int row, int column) {
             return image.pixel(view.cells().rect(row, column).center().toPoint());
         };
-        QCOMPARE(at(90, 90), beyondColors(fixedScale).high);
-        QCOMPARE(at(20, 20), beyondColors(fixedScale).low);
+        QCOMPARE(at(90, 90), colorOf(1, fixedScale));
+        QCOMPARE(at(20, 20), colorOf(-1, fixedScale));
         QCOMPARE(at(60, 60), colorOf(1, fixedScale));
         QVERIFY(view.note().text().contains(QStringLiteral("2 values beyond the limits")));
         view.colors()->setScale({.fit = ColorFit::Full}); // The positive control: nothing lies beyond these.
         QVERIFY(!view.note().text().contains(QStringLiteral("beyond")));
+    }
+
+    /// A strong negative outlier would look like a positive one if both were drawn in one colour.
+    void anOutlierKeepsTheColourOfItsSignInEveryTheme()
+    {
+        for (const ColorMap map : allColorMaps) {
+            const ColorScale scale{.map = map, .low = -1, .high = 1, .fit = ColorFit::Fixed};
+            const auto outliers = zeroMatrix(100, 100);
+            (*outliers)(3, 4) = -9;
+            (*outliers)(5, 6) = 9;
+            HeatmapScene scene;
+            scene.matrix = outliers;
+            scene.scale = scale;
+            scene.visible = QRectF(0, 0, 100, 100);
+            MatrixPyramid pyramid(outliers, Aggregate::Strongest);
+            const QImage image = heatmapImage(scene, pyramid, {100, 100}, lightColors());
+            QCOMPARE(image.pixel(4, 3), colorOf(-1, scale));
+            QCOMPARE(image.pixel(6, 5), colorOf(1, scale));
+        }
+    }
+
+    /// A minus sign makes a number wider. If only numbers that fit were drawn, the negative ones would be missing.
+    void theNumbersOfAllCellsAreDrawnOrOfNone()
+    {
+        const auto inks = [](int side) {
+            const auto matrix = zeroMatrix(1, 2);
+            *matrix << 0.123F, -0.123F;
+            HeatmapScene scene;
+            scene.matrix = matrix;
+            scene.scale = fixedScale;
+            scene.visible = QRectF(0, 0, 2, 1);
+            QImage image(2 * side, 40, QImage::Format_RGB32);
+            image.fill(Qt::green);
+            QPainter painter(&image);
+            paintHeatmapValues(painter, QRectF(image.rect()), scene, qApp->font());
+            painter.end();
+            const auto painted = [&](int left) {
+                return side * 40 - countOf(image, QRect(left, 0, side, 40), QColor(Qt::green).rgb());
+            };
+            return std::pair(painted(0), painted(side));
+        };
+        const QFontMetricsF metrics(qApp->font());
+        const auto widthOf = [&](double value) { return metrics.horizontalAdvance(number(value)); };
+        QVERIFY(widthOf(-0.123F) > widthOf(0.123F) + 1);
+        const auto [positive, negative] = inks(static_cast<int>(widthOf(-0.123F)) + 8);
+        QVERIFY(positive > 0 && negative > 0);
+        QCOMPARE(inks(static_cast<int>(widthOf(0.123F)) + 3), std::pair(0, 0));
     }
 
     void keysLockInvertAndCentre()
@@ -176,7 +225,7 @@ private slots:
                  qPrintable(view.note().text()));
         const QImage mean = view.grab().toImage();
         const QPoint at = view.cells().rect(300, 512).center().toPoint();
-        QCOMPARE(strongest.pixel(at), beyondColors(fixedScale).high);
+        QCOMPARE(strongest.pixel(at), colorOf(1, fixedScale));
         MatrixPyramid pyramid(matrix, Aggregate::Mean);
         QCOMPARE(pyramid.level(3)(17, 64), 8.0F); // One of eight columns.
         QCOMPARE(pyramid.level(10)(0, 0), 64.0F / 1024);
