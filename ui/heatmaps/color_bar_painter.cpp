@@ -159,6 +159,16 @@ void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scal
     const double length = upright ? bar.height() : bar.width();
     const double room =
         upright ? 1.8 * metrics.height() : metrics.horizontalAdvance(QStringLiteral("−0.000")) * 1.5;
+    std::vector<QRectF> written;
+    const auto write = [&](const QPointF& at, const QString& text) { // on a short bar not over another number
+        const QRectF box(at.x(), at.y() - metrics.ascent(), metrics.horizontalAdvance(text),
+                         metrics.ascent());
+        const auto covers = [&box](const QRectF& other) { return other.intersects(box); };
+        if (std::ranges::any_of(written, covers))
+            return;
+        written.push_back(box);
+        painter.drawText(at, text);
+    };
     for (const ColorBarTick& tick : colorBarTicksOf(scale, std::max(1, static_cast<int>(length / room)))) {
         const double at = position(static_cast<float>(tick.value), scale) * length;
         painter.setPen(QPen(tick.value == 0 ? colors.text : colors.muted, lineWidth));
@@ -169,7 +179,7 @@ void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scal
             const double baseline =
                 std::clamp(y + (metrics.ascent() - metrics.descent()) / 2,
                            area.top() + metrics.ascent() - metrics.descent(), area.bottom());
-            painter.drawText(QPointF(bar.right() + tickLength + 3, baseline), tick.text);
+            write(QPointF(bar.right() + tickLength + 3, baseline), tick.text);
         } else {
             const double x = bar.left() + at;
             painter.drawLine(QPointF(x, tick.value == 0 ? bar.top() : bar.bottom()),
@@ -177,7 +187,7 @@ void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scal
             const double width = metrics.horizontalAdvance(tick.text);
             const double left =
                 std::clamp(x - width / 2, area.left(), std::max(area.left(), area.right() - width));
-            painter.drawText(QPointF(left, bar.bottom() + tickLength + 1 + metrics.ascent()), tick.text);
+            write(QPointF(left, bar.bottom() + tickLength + 1 + metrics.ascent()), tick.text);
         }
     }
     painter.restore();

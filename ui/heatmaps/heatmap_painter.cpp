@@ -92,16 +92,27 @@ struct Labels {
     }
 };
 
-Labels labelsFor(const HeatmapScene& scene, Qt::Orientation orientation, double cellSize,
-                 const HeatmapFonts& fonts, const QPaintDevice* device)
+/// The direction of an axis and of the names along it.
+struct LabelPlace {
+    Qt::Orientation orientation;
+    bool isInLine;   // The names lie along the axis, so that their widths count; otherwise their heights do.
+    double cellSize; // along the axis
+};
+
+Labels labelsFor(const HeatmapScene& scene, const LabelPlace& place, const HeatmapFonts& fonts,
+                 const QPaintDevice* device)
 {
-    const bool vertical = orientation == Qt::Vertical;
+    const bool vertical = place.orientation == Qt::Vertical;
+    const double cellSize = place.cellSize;
     const HeatmapAxis& axis = vertical ? scene.rows : scene.columns;
     const QFontMetricsF metrics(fontOf(axis, fonts), device);
+    const int size = count(scene, place.orientation);
+    const double nameRoom = place.isInLine
+        ? heatmapPainterWidestLabel(axis, size, metrics) + heatmapPainterGap
+        : 0.85 * metrics.height();
     // Every second or fifth name says more than numbers do; numbers are the last resort.
-    const int namesStep = niceStep(cellSize, 0.85 * metrics.height());
+    const int namesStep = niceStep(cellSize, nameRoom);
     const bool names = axis.label && namesStep <= 5;
-    const int size = count(scene, orientation);
     const QFontMetricsF text(fonts.text, device);
     const double indexRoom = vertical ? 1.1 * text.height()
                                       : text.horizontalAdvance(QString::number(size)) + 2 * heatmapPainterGap;
@@ -221,9 +232,9 @@ void paintHeatmapAxes(QPainter& painter, const QRectF& cells, const HeatmapRoom&
     const double cellHeight = cells.height() / scene.visible.height();
     const double cellWidth = cells.width() / scene.visible.width();
     paintRowLabels(painter, cells, room.rowLabels, scene,
-                   labelsFor(scene, Qt::Vertical, cellHeight, fonts, device));
+                   labelsFor(scene, {Qt::Vertical, false, cellHeight}, fonts, device));
     paintColumnLabels(painter, cells, room, scene,
-                      labelsFor(scene, Qt::Horizontal, cellWidth, fonts, device));
+                      labelsFor(scene, {Qt::Horizontal, room.flatColumnLabels, cellWidth}, fonts, device));
     painter.setFont(fonts.text);
     painter.setPen(look.colors.text);
     const QFontMetricsF text(fonts.text, device);

@@ -114,6 +114,7 @@ void HeatmapPanel::setViewState(const QJsonObject& state)
     viewed.centerX = state[QStringLiteral("centerX")].toDouble(0.5);
     viewed.centerY = state[QStringLiteral("centerY")].toDouble(0.5);
     m_view->zoom()->setState(viewed);
+    m_view->zoom()->forgetSize();
     m_view->content()->setAggregate(state[QStringLiteral("mean")].toBool() ? Aggregate::Mean
                                                                            : Aggregate::Strongest);
     m_view->content()->setNormBars(state[QStringLiteral("norms")].toBool());

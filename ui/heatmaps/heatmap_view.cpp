@@ -52,6 +52,7 @@ void HeatmapView::takeNumbers()
     m_colors->setScale(colorScale());
     if (state().row >= scene().rowCount() || state().column >= scene().columnCount())
         m_zoom->setCurrentCell(-1, -1);
+    m_zoom->followSize();
     updateVisible();
 }
 

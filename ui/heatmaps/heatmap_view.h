@@ -39,7 +39,7 @@ public:
     const HeatmapNote& note() const { return m_note; }     ///< The note in the corner.
     const HeatmapScene& scene() const { return m_content->scene(); }
 
-    /// Null: an empty view. Keeps scale and zoom, and refits the limits if they follow the data.
+    /// Null: an empty view. Keeps the scale, and the zoom if the size is the same; refits limits that follow the data.
     void setMatrix(Matrix matrix) { m_content->setMatrix(std::move(matrix)); }
     const Matrix& matrix() const { return scene().matrix; }
     /// Shows a circuit too large for a matrix, from tiles that are computed when they become visible; null: an empty

@@ -1,6 +1,7 @@
 #include "ui/heatmaps/heatmap_zoom.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -67,6 +68,17 @@ void HeatmapZoom::apply()
 void HeatmapZoom::fit()
 {
     setState({.row = m_state.row, .column = m_state.column});
+}
+
+void HeatmapZoom::followSize()
+{
+    const HeatmapScene& scene = m_content->scene();
+    if (scene.isEmpty())
+        return;
+    const QSize size(static_cast<int>(scene.columnCount()), static_cast<int>(scene.rowCount()));
+    const QSize before = std::exchange(m_size, size);
+    if (before.isValid() && before != size)
+        fit();
 }
 
 void HeatmapZoom::zoomAt(const QPointF& part, double factorX, double factorY)

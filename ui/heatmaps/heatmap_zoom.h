@@ -4,10 +4,11 @@
 
 #include <QObject>
 #include <QPointF>
+#include <QSize>
 
 namespace headwise::ui {
 
-/// The visible part of a heatmap, in fractions of the matrix, so that it fits a matrix of another size as well.
+/// The visible part of a heatmap, in fractions of the matrix.
 struct HeatmapState {
     double zoomX = 1; ///< 1: all columns are visible.
     double zoomY = 1;
@@ -30,6 +31,12 @@ public:
     void setState(const HeatmapState& state);
     void apply(); ///< Adapts the visible part to the size of the matrix.
     void fit();   ///< Shows the whole matrix.
+    /// Shows the whole matrix if it has another size than the last one: the old part would be a random cut-out of it.
+    void followSize();
+    void forgetSize()
+    {
+        m_size = {};
+    } ///< The next matrix keeps the zoom, whatever its size: a session restored it.
     /// Zooms about a point that stays in place. \param part fractions of the visible part, 0 … 1
     void zoomAt(const QPointF& part, double factorX, double factorY);
     void pan(double partX, double partY); ///< Moves the content by fractions of the visible part.
@@ -48,6 +55,7 @@ private:
 
     HeatmapContent* m_content;
     HeatmapState m_state;
+    QSize m_size; // of the last matrix: columns, rows; invalid: none yet
 };
 
 } // namespace headwise::ui

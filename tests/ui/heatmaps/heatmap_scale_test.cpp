@@ -11,8 +11,10 @@
 
 #include <QAccessible>
 #include <QApplication>
+#include <QBuffer>
 #include <QMenu>
 #include <QPainter>
+#include <QSvgGenerator>
 #include <QTest>
 
 #include <limits>
@@ -186,6 +188,28 @@ private slots:
         const auto [positive, negative] = inks(static_cast<int>(widthOf(-0.123F)) + 8);
         QVERIFY(positive > 0 && negative > 0);
         QCOMPARE(inks(static_cast<int>(widthOf(0.123F)) + 3), std::pair(0, 0));
+    }
+
+    /// Square cells can be narrower than the widget lets one expect.
+    void columnNamesDoNotCoverEachOther()
+    {
+        HeatmapScene scene;
+        scene.matrix = zeroMatrix(12, 12);
+        scene.columns.label = [](int column) { return QStringLiteral("column%1").arg(column, 3); };
+        scene.visible = QRectF(0, 0, 12, 12);
+        const HeatmapFonts fonts{qApp->font(), tokenFont()};
+        const double width = QFontMetricsF(fonts.labels).horizontalAdvance(scene.columns.label(0));
+        const QRectF cells(100, 100, 4 * width, 4 * width);
+        QBuffer svg;
+        QSvgGenerator generator;
+        generator.setOutputDevice(&svg);
+        generator.setSize({2000, 2000});
+        QPainter painter(&generator);
+        paintHeatmapAxes(painter, cells, {.columnLabels = 20, .flatColumnLabels = true}, scene,
+                         {fonts, lightColors()});
+        painter.end();
+        const auto drawn = svg.data().count("column");
+        QVERIFY2(drawn >= 2 && drawn <= 4, qPrintable(QString::number(drawn)));
     }
 
     void keysLockInvertAndCentre()
