@@ -51,7 +51,7 @@ private slots:
         // J8: one click on the tab, which shows keys first. The scores are computed without a request.
         journey.begin();
         journey.openTab(QStringLiteral("Composition"));
-        auto* map = journey.named<HeatmapView>(QStringLiteral("K-composition less 1/√d_model"));
+        auto* map = journey.named<HeatmapView>(QStringLiteral("K-composition minus the baseline 1/√d_model"));
         journey.waitFor([&] { return map->scene().rowCount() > 0; }, QStringLiteral("the scores"));
         QVERIFY(journey.tookGestures(2, 8s));
         const QString link = QStringLiteral("L0H2 → L1H5");

@@ -61,7 +61,7 @@ ResultArray shownScores(const ResultArray& scores, double baseline, int percenti
     for (double& value : values)
         value = value >= least ? value : notComputed;
     if (baseline > 0)
-        shown.title += " less 1/√d_model";
+        shown.title += " minus the baseline 1/√d_model";
     shown.values = std::move(values);
     return shown;
 }
@@ -110,19 +110,15 @@ QWidget* CompositionPage::createMap()
     layout->setContentsMargins(0, 8, 0, 0);
     layout->setSpacing(8);
     layout->addLayout(controls);
-    auto* halves = new QSplitter(Qt::Vertical, map);
-    halves->setChildrenCollapsible(false);
-    halves->addWidget(m_map);
-    halves->addWidget(m_pair);
-    halves->setStretchFactor(0, 1);
-    // The map has all of the space until there is a pair to show.
-    const auto share = [this, halves](bool isCharted) {
-        const int wanted = isCharted ? m_pair->minimumHeight() : m_pair->maximumHeight();
-        halves->setSizes({std::max(halves->height() - wanted, 1), wanted});
-    };
-    connect(m_pair, &PairPanel::chartedChanged, halves, share);
-    halves->setSizes({1000, 20});
-    layout->addWidget(halves, 1);
+    // The pair has its place from the start, so that the map keeps its size when one is chosen.
+    auto* sides = new QSplitter(map);
+    sides->setHandleWidth(16);
+    sides->addWidget(m_map);
+    sides->addWidget(m_pair);
+    sides->setCollapsible(0, false);
+    sides->setStretchFactor(0, 1);
+    sides->setSizes({1000, m_pair->minimumWidth()});
+    layout->addWidget(sides, 1);
     return map;
 }
 
@@ -218,8 +214,9 @@ QString CompositionPage::readOut(HeadId from, HeadId to) const
     const double score = pairAt(*all, from, to);
     if (!std::isfinite(score))
         return tr("%1 → %2   not earlier").arg(text(from), text(to));
-    QString words = tr("%1 → %2   %3   null %4")
-                        .arg(text(from), text(to), number(score), number(all->nullMean.value_or(0)));
+    QString words = QStringLiteral("%1 → %2   %3").arg(text(from), text(to), number(score));
+    if (all->nullMean)
+        words += tr(", baseline %1, above it %2").arg(number(*all->nullMean), number(score - *all->nullMean));
     const ResultArray* z =
         workspace()->model()->results()->find("analyses/composition_nulls/" + kind() + "_z");
     return z ? words + tr("   z %1").arg(signedNumber(pairAt(*z, from, to))) : words;

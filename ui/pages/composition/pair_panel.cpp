@@ -7,16 +7,13 @@
 #include "ui/charts/spectrum_chart.h"
 #include "ui/document/about_model.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QVBoxLayout>
-
-#include <utility>
 
 namespace headwise::ui {
 
 namespace {
-constexpr int chartsHeight = 220; // px, for two readable charts
+constexpr int pairPanelWidth = 240; // px, for readable charts
 }
 
 PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
@@ -35,15 +32,17 @@ PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
         "Between what the earlier head writes and what the later one reads; small angles are shared directions. Dashed: random subspaces"));
     m_parts->setToolTip(tr(
         "σ²/Σσ² of W_OV of the earlier head times what the later one reads with; few tall bars: a narrow channel"));
-    auto* charts = new QHBoxLayout;
-    charts->setSpacing(16);
-    charts->addWidget(m_angles, 1);
-    charts->addWidget(m_parts, 1);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(4);
     layout->addWidget(m_title);
-    layout->addLayout(charts, 1);
+    setMinimumSize(pairPanelWidth, 1); // not that of a long title
+    for (LineChart* chart : {m_angles, m_parts}) {
+        QSizePolicy kept = chart->sizePolicy();
+        kept.setRetainSizeWhenHidden(true);
+        chart->setSizePolicy(kept);
+        layout->addWidget(chart, 1);
+    }
     for (LineChart* chart : {m_angles, m_parts})
         connect(chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_angles, &LineChart::pointHovered, this,
@@ -66,15 +65,6 @@ void PairPanel::say(const QString& message)
         chart->setSeries({});
         chart->hide();
     }
-    setMinimumHeight(0);
-    setMaximumHeight(2 * QFontMetrics(m_title->font()).height() + 8); // leaves the space to the map
-    setCharted(false);
-}
-
-void PairPanel::setCharted(bool charted)
-{
-    if (std::exchange(m_isCharted, charted) != charted)
-        emit chartedChanged(charted);
 }
 
 bool PairPanel::isMeasuredByEmbedding() const
@@ -135,9 +125,6 @@ void PairPanel::showParts(const PairParts& pair)
     m_parts->setSeries({parts});
     m_angles->show();
     m_parts->show();
-    setMaximumHeight(QWIDGETSIZE_MAX);
-    setMinimumHeight(chartsHeight);
-    setCharted(true);
     setMarkup(
         m_title,
         tr("<b>%1</b>: score %2, of which the first rank-1 part is %3; smallest angle %4° (random subspaces %5°)")

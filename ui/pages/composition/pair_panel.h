@@ -10,7 +10,7 @@ namespace headwise::ui {
 class LineChart;
 
 /// How one later head reads what an earlier one writes: the principal angles between the two subspaces, and the rank-1
-/// parts of the composition score.
+/// parts of the composition score. It takes the same space with and without a pair.
 class PairPanel : public Page {
     Q_OBJECT
 
@@ -22,11 +22,7 @@ public:
     void showPair(ReadBy by, const QString& letter);
     QList<FigureSource*> figures() override;
 
-signals:
-    void chartedChanged(bool charted); ///< Whether there is a pair to show.
-
 private:
-    void setCharted(bool charted);
     void showParts(const PairParts& pair);
     void say(const QString& message);
     bool isMeasuredByEmbedding() const; ///< True if the map, and with it its pairs, use the embedding metric.
@@ -34,7 +30,6 @@ private:
     QLabel* m_title;
     LineChart* m_angles;
     LineChart* m_parts;
-    bool m_isCharted = false;
     QString m_pair; ///< "L0H2 → L1H5, K-composition"
     Job m_job;
 };

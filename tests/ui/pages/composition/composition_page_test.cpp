@@ -4,6 +4,7 @@
 #include "tests/support/program.h"
 #include "ui/base/text.h"
 #include "ui/charts/diagram_view.h"
+#include "ui/charts/spectrum_chart.h"
 #include "ui/document/array_part.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/models/array_table_model.h"
@@ -85,7 +86,7 @@ private slots:
         QCOMPARE(opened.page.viewState(), state);
     }
 
-    void theMapIsSquareAndHasTheRoomUntilThereIsAPair()
+    void theMapIsSquareAndKeepsItsSizeWhenAPairIsChosen()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
@@ -96,11 +97,37 @@ private slots:
         QCOMPARE(map(opened)->scene().columns.groupLabel(0), QStringLiteral("L1"));
         const int high = map(opened)->height();
         QVERIFY2(high > opened.page.height() - 220, qPrintable(QString::number(high)));
+        auto* angles = opened.find<LineChart>(QStringLiteral("Principal angles of the pair"));
+        QVERIFY(!angles->isVisible());
         opened.workspace.selection()->setReference(HeadId{0, 1});
         opened.workspace.selection()->setHead({1, 5});
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->height() < high - 100, patience / 3);
+        QTRY_VERIFY_WITH_TIMEOUT(angles->isVisible() && !angles->series().empty(), patience);
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+        QCOMPARE(map(opened)->cells().area(), cells);
         opened.workspace.selection()->setHead({0, 5});
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->height() > high - 40, patience / 3);
+        QTRY_VERIFY_WITH_TIMEOUT(!angles->isVisible(), patience);
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+        QCOMPARE(map(opened)->cells().area(), cells);
+    }
+
+    /// A cell shows the score minus its baseline, so that the raw score alone would contradict it.
+    void theReadOutSaysTheScoreTheBaselineAndWhatTheCellShows()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QSignalSpy said(&opened.page, &Page::readOutChanged);
+        QTest::mouseMove(map(opened), map(opened)->cells().rect(1, 5).center().toPoint());
+        QTRY_VERIFY(!said.isEmpty());
+        const double score = kComposition(*opened.workspace.model()->circuits(), {0, 1}, {1, 5});
+        const double baseline = 1 / std::sqrt(opened.workspace.model()->card().dModel);
+        const QString words = said.last()[0].toString();
+        const QString wanted = QStringLiteral("%1, baseline %2, above it %3")
+                                   .arg(number(score), number(baseline), number(score - baseline));
+        QVERIFY2(words.contains(wanted), qPrintable(words));
+        const QString title = QStringLiteral("minus the baseline 1/√d_model");
+        QVERIFY(map(opened)->content()->valueTitle().contains(title));
+        QTest::mouseClick(opened.page.findChild<QCheckBox*>(), Qt::LeftButton, {}, QPoint(8, 8));
+        QTRY_VERIFY(!map(opened)->content()->valueTitle().contains(title));
     }
 
     void restoredColoursOutliveWhatIsComputedAfterwards()
