@@ -1,11 +1,11 @@
 #include "core/analysis/tokens/relation_pairs.h"
 
-#include "core/analysis/tokens/relation_questions.h"
 #include "core/circuits/token_table.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace headwise {
 
@@ -22,15 +22,29 @@ int rankOfTarget(const RowVector<double>& line, int target, const std::vector<bo
     return before;
 }
 
+std::optional<Error> missingRelation(const AnalysisContext& context, std::size_t relation)
+{
+    const std::size_t relations = askedRelations(context.options).size();
+    if (relation < relations)
+        return std::nullopt;
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("There is no relation {}: {} were asked for.", relation, relations)};
+}
+
 } // namespace
+
+Result<AskedRelation> askedRelation(const AnalysisContext& context, std::size_t relation)
+{
+    if (const auto missing = missingRelation(context, relation))
+        return *missing;
+    return relationQuestions(context).relations[relation];
+}
 
 Result<std::vector<RelationPair>> relationPairs(const AnalysisContext& context, std::size_t relation,
                                                 HeadId head, std::size_t count, const Task& task)
 {
-    const std::size_t relations = askedRelations(context.options).size();
-    if (relation >= relations)
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("There is no relation {}: {} were asked for.", relation, relations)};
+    if (const auto missing = missingRelation(context, relation))
+        return *missing;
     const RelationQuestions questions = relationQuestions(context);
     const AskedRelation& asked = questions.relations[relation];
     std::vector<RelationPair> pairs;

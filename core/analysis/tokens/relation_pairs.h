@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/analysis/catalogue.h"
+#include "core/analysis/tokens/relation_questions.h"
 
 #include <vector>
 
@@ -23,5 +24,9 @@ struct RelationPair {
 /// Cost: 2 V d flops a pair.
 Result<std::vector<RelationPair>> relationPairs(const AnalysisContext& context, std::size_t relation,
                                                 HeadId head, std::size_t count, const Task& task);
+
+/// Returns one relation as tokens of the model, with the pairs that are left out and the reasons.
+/// Errors: InvalidArgument for a missing relation.
+Result<AskedRelation> askedRelation(const AnalysisContext& context, std::size_t relation);
 
 } // namespace headwise

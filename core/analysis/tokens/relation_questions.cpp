@@ -16,19 +16,31 @@ namespace {
 
 constexpr int nullDraws = 2000;
 
+/// The tokens of two words, or the reason why there are none.
+struct PairTokens {
+    int source = 0, target = 0;
+    std::string problem = {}; ///< Empty: there are tokens.
+};
+
 /// Returns the tokens of source and target with a leading space, or else both without one.
-std::optional<std::pair<int, int>> tokenPair(const Tokenizer& tokenizer,
-                                             const std::pair<std::string, std::string>& words)
+PairTokens pairTokens(const Tokenizer& tokenizer, const std::pair<std::string, std::string>& words)
 {
     const WordTokens source = wordTokens(tokenizer, words.first);
     const WordTokens target = wordTokens(tokenizer, words.second);
-    std::optional<std::pair<int, int>> found;
+    PairTokens found;
     if (source.spaced && target.spaced)
-        found.emplace(*source.spaced, *target.spaced);
+        found = {*source.spaced, *target.spaced};
     else if (source.bare && target.bare)
-        found.emplace(*source.bare, *target.bare);
-    if (found && found->first == found->second && words.first != words.second)
-        return std::nullopt; // one token for two words: of a vocabulary without capitals, say
+        found = {*source.bare, *target.bare};
+    else if (!source.spaced && !source.bare)
+        found.problem = words.first + " is not a single token";
+    else if (!target.spaced && !target.bare)
+        found.problem = words.second + " is not a single token";
+    else
+        found.problem = "one word is a single token only with a leading space, the other only without it";
+    // In a vocabulary without capitals, say.
+    if (found.problem.empty() && found.source == found.target && words.first != words.second)
+        found.problem = "both words are the same token";
     return found;
 }
 
@@ -69,22 +81,30 @@ RelationQuestions relationQuestions(const AnalysisContext& context)
         static_cast<double>(tokens.W_U.cols() - std::count(unused.begin(), unused.end(), true));
     std::map<std::pair<int, int>, std::size_t> places;
     for (const Relation& relation : askedRelations(context.options)) {
-        AskedRelation asked{relation.name, relation.pairs.size(), {}};
+        AskedRelation asked{.name = relation.name, .given = relation.pairs.size(), .rows = {}};
         const auto same = [](const auto& words) { return words.first == words.second; };
         asked.k = standardK(context.circuits.config(),
                             std::all_of(relation.pairs.begin(), relation.pairs.end(), same));
         for (const auto& words : relation.pairs) {
-            const auto pair = tokenPair(*context.options.inputs.tokenizer, words);
-            if (!pair || pair->first >= tokens.E.rows() || pair->second >= tokens.W_U.cols()
-                || isLeftOut(pair->first) || isLeftOut(pair->second))
+            PairTokens pair = pairTokens(*context.options.inputs.tokenizer, words);
+            if (pair.problem.empty() && (pair.source >= tokens.E.rows() || pair.target >= tokens.W_U.cols()))
+                pair.problem = "the model has no weights for one of the tokens";
+            else if (pair.problem.empty() && (isLeftOut(pair.source) || isLeftOut(pair.target)))
+                pair.problem = "the token filter removes one of the tokens";
+            if (!pair.problem.empty()) {
+                asked.leftOut.push_back({words.first, words.second, pair.problem});
                 continue;
-            const auto [place, isNew] = places.emplace(*pair, questions.sources.size());
+            }
+            const auto [place, isNew] =
+                places.emplace(std::pair(pair.source, pair.target), questions.sources.size());
             if (isNew) {
-                questions.sources.push_back(pair->first);
-                questions.targets.push_back(pair->second);
+                questions.sources.push_back(pair.source);
+                questions.targets.push_back(pair.target);
             }
             if (std::find(asked.rows.begin(), asked.rows.end(), place->second) == asked.rows.end())
                 asked.rows.push_back(place->second);
+            else
+                asked.leftOut.push_back({words.first, words.second, "the list has these tokens already"});
         }
         asked.isValid = asked.rows.size() >= fewestRelationPairs;
         questions.relations.push_back(std::move(asked));

@@ -18,6 +18,14 @@ inline constexpr std::size_t fewestRelationPairs =
 /// Source: Elhelo & Geva 2024, and get_k in src/utils.py of their code.
 int standardK(const ModelConfig& config, bool isCopying);
 
+/// A pair of words that has no score.
+struct LeftOutPair {
+    std::string source, target;
+    std::string why; ///< "France is several tokens"
+
+    bool operator==(const LeftOutPair&) const = default;
+};
+
 /// One relation as tokens of a model.
 struct AskedRelation {
     std::string name;
@@ -25,6 +33,7 @@ struct AskedRelation {
     std::vector<std::size_t> rows; ///< Single-token pairs, as indices into RelationQuestions::sources.
     int k = 10;
     bool isValid = false;
+    std::vector<LeftOutPair> leftOut = {}; ///< The pairs of words without a row.
 };
 
 /// All relations, with each pair of tokens stored once.

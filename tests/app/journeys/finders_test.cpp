@@ -299,15 +299,18 @@ private slots:
             auto* ranking = journey.named<QTableView>(QStringLiteral("Heads by their score"));
             QVERIFY(ranking);
             QCOMPARE(ranking->model()->headerData(1, Qt::Horizontal).toString(),
-                     QStringLiteral("Best relation score"));
+                     QStringLiteral("Best relation score: ") + name);
             QVERIFY(reads(numberIn(ranking, 0, 1), hits[best]));
             const QString words = readOut(journey, grid, bestHead.layer, bestHead.head);
-            QVERIFY2(reads(numberAfter(words, QStringLiteral("score")), hits[best]), qPrintable(words));
+            QVERIFY2(reads(numberAfter(words, QStringLiteral("score: ") + name), hits[best]),
+                     qPrintable(words));
             const QString share = readOut(journey, raised, bestHead.layer, bestHead.head);
             QVERIFY2(reads(numberAfter(share, QStringLiteral("most in")), 100 * hits[best]),
                      qPrintable(share));
             // Its pairs with their outcomes.
-            const QString title = text(bestHead) + QStringLiteral(" (the best head)");
+            const QString title = text(bestHead)
+                + (hits[best] > 0 ? QStringLiteral(" (the best head)")
+                                  : QStringLiteral(" (no head hits any pair)"));
             journey.waitFor([&] { return journey.shows(title); }, title);
             auto* table = journey.named<QTableView>(QStringLiteral("Pairs of the head"));
             QVERIFY(table);

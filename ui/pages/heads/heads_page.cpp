@@ -149,11 +149,20 @@ QString HeadsPage::readOutOf(HeadId head) const
     if (!shown)
         return text(head);
     const double value = metricAt(*shown, head);
-    QString words = QStringLiteral("%1   %2 %3").arg(text(head), metricTitle(*shown), number(value));
+    QString words = QStringLiteral("%1   %2 %3").arg(text(head), titleOf(*shown), number(value));
     const LayerNull null = layerNull(*shown, head.layer);
     if (const double z = null.zScore(value); std::isfinite(z))
         words += tr("   null %1   z %2").arg(number(*null.mean), signedNumber(z));
     return words;
+}
+
+QString HeadsPage::titleOf(const ResultArray& metric) const
+{
+    const QString title = metricTitle(metric);
+    const auto with = workspace()->runs()->inputsOf("relations");
+    if (!with || with->relations.size() != 1 || !metric.path.starts_with("analyses/relations/"))
+        return title;
+    return QStringLiteral("%1: %2").arg(title, text(with->relations.front().name));
 }
 
 const ResultArray* HeadsPage::shownMetric() const
@@ -243,9 +252,9 @@ void HeadsPage::refreshMetrics()
     if (workspace()->model()->isOpen())
         for (const ResultArray* array :
              headMetrics(*workspace()->model()->results(), workspace()->model()->card()))
-            m_metric->addItem(metricTitle(*array), text(array->path));
+            m_metric->addItem(titleOf(*array), text(array->path));
     if (const ResultArray* first = workspace()->firstNorms()->array(); first && m_metric->count() == 0)
-        m_metric->addItem(metricTitle(*first), text(first->path));
+        m_metric->addItem(titleOf(*first), text(first->path));
     m_metric->setCurrentIndex(std::max(m_metric->count() > 0 ? 0 : -1, m_metric->findData(m_wanted)));
     m_metric->setEnabled(m_metric->count() > 0);
     showMetric();
@@ -294,7 +303,7 @@ void HeadsPage::showMetric()
             scores->push_back({{layer, head}, value, null.zScore(value)});
         }
     }
-    m_model->setScores(std::move(scores), metricTitle(*shown));
+    m_model->setScores(std::move(scores), titleOf(*shown));
     markHead();
 }
 
@@ -356,9 +365,9 @@ QList<FigureSource*> HeadsPage::figures()
     if (!shown || !m_panel->view()->matrix())
         return {};
     const QString model = text(workspace()->model()->card().name);
-    describe(m_panel->view(), tr("%1, %2").arg(metricTitle(*shown), model));
+    describe(m_panel->view(), tr("%1, %2").arg(titleOf(*shown), model));
     setSubject(m_panel->view(), std::nullopt);
-    describe(m_table, tr("Heads by %1, %2").arg(metricTitle(*shown), model));
+    describe(m_table, tr("Heads by %1, %2").arg(titleOf(*shown), model));
     setSubject(m_table, std::nullopt);
     return {m_panel->view(), m_table};
 }

@@ -55,7 +55,9 @@ private:
     void showMetric();
     void markHead();
     const ResultArray* shownMetric() const;
-    QString readOutOf(HeadId head) const; ///< Its score, with null and z if known.
+    QString readOutOf(HeadId head) const;
+    QString titleOf(const ResultArray& metric)
+        const; ///< With the list of a relation score. ///< Its score, with null and z if known.
 
     QLabel* m_card;
     QComboBox* m_metric;

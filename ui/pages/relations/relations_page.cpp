@@ -3,10 +3,8 @@
 #include "core/analysis/inputs/relation_file.h"
 #include "core/analysis/tokens/relation_lists.h"
 #include "ui/base/color_choice.h"
-#include "ui/base/plain_text.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
-#include "ui/document/about_model.h"
 #include "ui/document/head_metrics.h"
 #include "ui/document/relation_store.h"
 #include "ui/models/token_table_model.h"
@@ -34,7 +32,6 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr std::size_t pairsShown = 20;
 const std::string relationsPageFolder = "analyses/relations/";
 
 /// Returns the workspace's inputs with other relations, without the token, pair and tokenizer that the selection adds.
@@ -351,64 +348,6 @@ void RelationsPage::showGrids()
                      ? tr("; by chance %1 ± %2")
                            .arg(number(*null->nullMean), number(null->nullDeviation.value_or(0)))
                      : QString()));
-}
-
-HeadId RelationsPage::bestHead() const
-{
-    return m_hits->largest().value_or(workspace()->selection()->head());
-}
-
-std::size_t RelationsPage::relationOf(HeadId head) const
-{
-    const ResultArray* best = m_shown->find(relationsPageFolder + "best_relation");
-    if (shownRelations().size() < 2 || !best)
-        return 0;
-    return static_cast<std::size_t>(std::max(0.0, metricAt(*best, head)));
-}
-
-void RelationsPage::showPairs(HeadId head)
-{
-    const auto tokens = workspace()->model()->tokens();
-    if (!workspace()->model()->circuits() || !tokens || !workspace()->model()->tokenizer()) {
-        m_pairModel->clear();
-        return setPlain(m_pairsTitle, tr("The pairs of a head need the model's files."));
-    }
-    AnalysisContext context{*workspace()->model()->circuits(), tokens,
-                            workspace()->runs()->analysisOptions()};
-    context.options.inputs.relations = m_shownRelations;
-    m_pairJob.start(tr("Pairs of %1").arg(text(head)),
-                    aboutModel(workspace()->model()->circuits(),
-                               [context, head, relation = relationOf(head)](const Task& task) {
-                                   return relationPairs(context, relation, head, pairsShown, task);
-                               }),
-                    [this, head](const Result<std::vector<RelationPair>>& pairs) {
-                        if (pairs)
-                            return fillPairs(*pairs, head);
-                        m_pairModel->clear();
-                        setPlain(m_pairsTitle, text(pairs.error()));
-                    });
-}
-
-void RelationsPage::fillPairs(const std::vector<RelationPair>& pairs, HeadId head)
-{
-    m_pairsHead = head;
-    const auto hits =
-        std::count_if(pairs.begin(), pairs.end(), [](const RelationPair& p) { return p.isHit; });
-    const QString name = text(shownRelations()[std::min(relationOf(head), shownRelations().size() - 1)].name);
-    setMarkup(
-        m_pairsTitle,
-        tr("<b>%1</b>%2, %3: %4 of the first %5 pairs hit")
-            .arg(text(head), head == bestHead() ? tr(" (the best head)") : QString(), name.toHtmlEscaped())
-            .arg(hits)
-            .arg(pairs.size()));
-    m_pairModel->clear();
-    m_pairModel->setHorizontalHeaderLabels(
-        {tr("Source"), tr("Target"), tr("Hit"), tr("Place of the target"), tr("Logit")});
-    for (const RelationPair& pair : pairs)
-        m_pairModel->appendRow({tokenCell(*workspace(), pair.source), tokenCell(*workspace(), pair.target),
-                                wordCell(pair.isHit ? QStringLiteral("✓") : QStringLiteral("✗")),
-                                countCell(pair.rank + 1), signedNumberCell(pair.value)});
-    fitColumns(m_pairs);
 }
 
 QJsonObject RelationsPage::viewState() const

@@ -48,10 +48,17 @@ private:
     void recompute() override;
     void showGrids();
     void showPairs(HeadId head);
-    void fillPairs(const std::vector<RelationPair>& pairs, HeadId head);
+    /// The pairs of one head, and their relation as tokens.
+    struct HeadPairs {
+        AskedRelation relation;
+        std::vector<RelationPair> pairs; ///< The first ones.
+    };
+    void fillPairs(const HeadPairs& found, HeadId head);
+    QString hitsIn(const HeadPairs& found, HeadId head) const; ///< "9 of 14 pairs hit at k = 10"
     void say(const QString& message);
     std::size_t relationOf(HeadId head) const; ///< The relation whose pairs are shown.
     HeadId bestHead() const;
+    QString rankOf(HeadId head) const; ///< " (the best head)" and the like; empty: another head.
     const std::vector<Relation>& shownRelations() const; ///< Relations of the current results.
 
     struct Entry {

@@ -5,6 +5,7 @@
 #include "tests/support/opened_page.h"
 #include "tests/support/program.h"
 #include "ui/base/text.h"
+#include "ui/document/array_part.h"
 #include "ui/document/head_metrics.h"
 #include "ui/document/relation_store.h"
 #include "ui/heatmaps/heatmap_view.h"
@@ -141,6 +142,67 @@ private slots:
                  qPrintable(figureCaption(*figures[0])));
         QVERIFY(!provenanceLine(*figures[1]).contains(QStringLiteral("head: ")));
         QVERIFY(provenanceLine(*figures[2]).contains(QStringLiteral("head: L0H3")));
+    }
+
+    void pairsThatAreLeftOutAreNamedWithTheReason()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QFile csv(file(opened));
+        QVERIFY(csv.open(QIODevice::Append) && csv.write("qqzzqqzz,xxjjxxjj\n") > 0);
+        csv.close();
+        HeadsPage heads(&opened.workspace);
+        heads.askRelations(csv.fileName());
+        auto* pairs = opened.find<TableFigure>(QStringLiteral("Pairs of the head"));
+        QTRY_COMPARE_WITH_TIMEOUT(pairs->model()->rowCount(), 20, patience);
+        QString title;
+        for (const QLabel* label : opened.page.findChildren<QLabel*>())
+            if (label->text().contains(QStringLiteral("at k = ")))
+                title = label->text();
+        const auto results = opened.workspace.model()->results();
+        const auto number = [&](const char* name) {
+            return wholeArray(*results->find(std::string("analyses/relations/") + name)).at(0);
+        };
+        QVERIFY2(title.contains(QStringLiteral(" of %1 pairs hit at k = %2; the first 20 are listed")
+                                    .arg(number("pairs_used"))
+                                    .arg(number("k"))),
+                 qPrintable(title));
+        const QString reason = QStringLiteral("qqzzqqzz → xxjjxxjj (qqzzqqzz is not a single token)");
+        QVERIFY2(title.contains(reason), qPrintable(title));
+        QVERIFY2(title.contains(QStringLiteral("Left out %1 of %2 pairs")
+                                    .arg(number("pairs_given") - number("pairs_used"))
+                                    .arg(number("pairs_given"))),
+                 qPrintable(title));
+        // The score on the heads page names the list.
+        QTRY_COMPARE(heads.findChild<QComboBox*>()->currentText(),
+                     QStringLiteral("Best relation score: next word"));
+    }
+
+    void noHeadIsTheBestWhereAllScoresAreZero()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        // One pair of words without a relation: hardly a head can raise its target.
+        const std::vector<int> words = sampleOfWords(*opened.workspace.model()->tokenizer(), 3);
+        const auto word = [&](std::size_t at) {
+            return QString::fromStdString(
+                       opened.workspace.model()->tokenizer()->decode(std::vector<int>{words[at]}))
+                .trimmed()
+                .toStdString();
+        };
+        AnalysisInputs inputs = opened.workspace.runs()->inputs();
+        inputs.relations = {{"one", {{word(0), word(1)}}}};
+        opened.workspace.runs()->setInputs(inputs);
+        opened.workspace.runs()->runAnalysis("relations");
+        auto* pairs = opened.find<TableFigure>(QStringLiteral("Pairs of the head"));
+        QTRY_COMPARE_WITH_TIMEOUT(pairs->model()->rowCount(), 1, patience);
+        const bool anyHit = hits(opened)->matrix()->maxCoeff() > 0;
+        const auto says = [&](const QString& what) {
+            for (const QLabel* label : opened.page.findChildren<QLabel*>())
+                if (label->text().contains(what))
+                    return true;
+            return false;
+        };
+        QCOMPARE(says(QStringLiteral("(the best head)")), anyHit);
+        QCOMPARE(says(QStringLiteral("(no head hits any pair)")), !anyHit);
     }
 
     void aListIsKeptForTheNextTime()
