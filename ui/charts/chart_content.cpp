@@ -108,13 +108,14 @@ ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& content, con
     paper.range = equalUnits(paper);
     if (style.axes)
         paintChartAxes(painter, paper);
-    paintChartBaselines(painter, paper, content.baselines);
+    paintChartBaselines(painter, paper, content);
     paintChartErrors(painter, paper, content.series);
     paintChartBrackets(painter, paper, content.brackets);
     for (std::size_t i = 0; i < content.series.size(); ++i)
         paintChartSeries(painter, paper, content.series[i],
                          {seriesColor(static_cast<int>(i), colors), static_cast<int>(i), style.lineWidth});
     paintChartLegend(painter, paper, content.series);
+    paintPointNames(painter, paper, content.series);
     return paper;
 }
 

@@ -13,38 +13,6 @@ namespace {
 
 constexpr double chartLegendGap = 4;
 
-/// Returns points along the drawn series, close enough together to tell what a legend would cover.
-std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<ChartSeries>& series)
-{
-    constexpr double step = 8; // px
-    std::vector<QPointF> places;
-    const auto walk = [&places](const QPointF& from, const QPointF& to) {
-        const QPointF way = to - from;
-        const int steps = static_cast<int>(std::min(200.0, std::hypot(way.x(), way.y()) / step));
-        for (int i = 1; i < steps; ++i)
-            places.push_back(from + way * i / steps);
-    };
-    for (const ChartSeries& one : series) {
-        QPointF last;
-        bool hasLast = false;
-        for (const QPointF& point : one.points) {
-            const QPointF place = frame.map(shownPoint(point, frame.look));
-            if (!std::isfinite(place.x()) || !std::isfinite(place.y())) {
-                hasLast = false;
-                continue;
-            }
-            if (one.style == SeriesStyle::Bars)
-                walk({place.x(), frame.plot.bottom()}, place);
-            else if (hasLast && one.style != SeriesStyle::Points)
-                walk(last, place);
-            places.push_back(place);
-            last = place;
-            hasLast = true;
-        }
-    }
-    return places;
-}
-
 struct LegendRoom {
     QRectF place;
     std::ptrdiff_t hidden =
@@ -214,6 +182,44 @@ void paintLegendAbove(QPainter& painter, const ChartFrame& frame, const std::vec
 }
 
 } // namespace
+
+std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<ChartSeries>& series)
+{
+    constexpr double step = 8; // px
+    std::vector<QPointF> places;
+    const auto walk = [&places](const QPointF& from, const QPointF& to) {
+        const QPointF way = to - from;
+        const int steps = static_cast<int>(std::min(200.0, std::hypot(way.x(), way.y()) / step));
+        for (int i = 1; i < steps; ++i)
+            places.push_back(from + way * i / steps);
+    };
+    for (const ChartSeries& one : series) {
+        QPointF last;
+        bool hasLast = false;
+        for (const QPointF& point : one.points) {
+            const QPointF place = frame.map(shownPoint(point, frame.look));
+            if (!std::isfinite(place.x()) || !std::isfinite(place.y())) {
+                hasLast = false;
+                continue;
+            }
+            if (one.style == SeriesStyle::Bars)
+                walk({place.x(), frame.plot.bottom()}, place);
+            else if (hasLast && one.style != SeriesStyle::Points)
+                walk(last, place);
+            places.push_back(place);
+            last = place;
+            hasLast = true;
+        }
+    }
+    return places;
+}
+
+QRectF legendInside(const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                    const QPaintDevice* device)
+{
+    const QSizeF size = sizeInside(series, QFontMetricsF(frame.font, device));
+    return frame.legend > 0 || size.isEmpty() ? QRectF() : legendRoom(frame, size, series).place;
+}
 
 double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& series,
                    const QPaintDevice* device)

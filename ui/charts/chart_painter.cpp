@@ -318,27 +318,6 @@ void paintChartAxes(QPainter& painter, const ChartFrame& frame)
     painter.restore();
 }
 
-void paintChartBaselines(QPainter& painter, const ChartFrame& frame,
-                         const std::vector<ChartBaseline>& baselines)
-{
-    painter.save();
-    painter.setFont(frame.font);
-    painter.setPen(QPen(frame.colors.muted, frame.hairline, Qt::DashLine));
-    const QFontMetricsF metrics(frame.font, painter.device());
-    for (const ChartBaseline& baseline : baselines) {
-        const double y = frame.map(shownPoint({1, baseline.y}, frame.look)).y();
-        if (!(frame.plot.top() <= y && y <= frame.plot.bottom()))
-            continue;
-        painter.drawLine(QPointF(frame.plot.left(), y), QPointF(frame.plot.right(), y));
-        const double above = y - metrics.descent() - 2;
-        const bool fits = above - metrics.ascent() > frame.plot.top();
-        painter.drawText(
-            QPointF(frame.plot.left() + chartPainterGap, fits ? above : y + metrics.ascent() + 2),
-            baseline.name);
-    }
-    painter.restore();
-}
-
 void paintChartBrackets(QPainter& painter, const ChartFrame& frame, const std::vector<ChartBracket>& brackets)
 {
     painter.save();
@@ -356,18 +335,6 @@ void paintChartBrackets(QPainter& painter, const ChartFrame& frame, const std::v
                                           QPointF(right, y), QPointF(right, y + tick)};
         painter.drawPolyline(line.data(), static_cast<int>(line.size()));
     }
-    painter.restore();
-}
-
-void paintChartNote(QPainter& painter, const ChartFrame& frame, const QString& note)
-{
-    painter.save();
-    painter.setFont(frame.font);
-    painter.setPen(frame.colors.muted);
-    const QFontMetricsF metrics(frame.font, painter.device());
-    painter.drawText(QPointF(frame.plot.left() + chartPainterGap,
-                             frame.plot.bottom() - chartPainterGap - metrics.descent()),
-                     note);
     painter.restore();
 }
 

@@ -36,8 +36,8 @@ QColor seriesColor(int index, const ThemeColors& colors);
 QColor shadeColor(float shade, const ThemeColors& colors); ///< Blue at 0, vermilion at 1.
 
 void paintChartAxes(QPainter& painter, const ChartFrame& frame);
-void paintChartBaselines(QPainter& painter, const ChartFrame& frame,
-                         const std::vector<ChartBaseline>& baselines);
+/// Paints the lines, each with its name at the end where it covers least.
+void paintChartBaselines(QPainter& painter, const ChartFrame& frame, const ChartContent& content);
 /// Paints bars from y − error to y + error, or an area around the line. On a log axis, bars that reach zero go down to
 /// its end.
 void paintChartErrors(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
@@ -61,7 +61,16 @@ double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& seri
                    const QPaintDevice* device);
 /// Paints the names in the colours of their lines, above the plot or in the corner where they hide least.
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
-void paintChartNote(QPainter& painter, const ChartFrame& frame, const QString& note);
+/// The place of the names inside the plot; empty if there are none or they stand above it.
+QRectF legendInside(const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                    const QPaintDevice* device);
+/// Returns points along the drawn series, close enough together to tell what a text would cover.
+std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<ChartSeries>& series);
+/// Paints the note in the corner where it covers least and is not over the legend.
+void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                    const QString& note);
+/// Paints the names of points beside them, as many as have room.
+void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
 /// Paints a marker. Classes differ in shape too: disc, square, diamond, triangle, in this order.
 void paintMarker(QPainter& painter, const QPointF& at, int shape, double size);
 

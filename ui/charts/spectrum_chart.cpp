@@ -140,11 +140,12 @@ void LineChart::paintForeground(QPainter& painter) const
         painter.setBrush(Qt::NoBrush);
         painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
     }
-    paintChartBaselines(painter, now, m_content.baselines);
+    paintChartBaselines(painter, now, m_content);
     paintChartErrors(painter, now, m_content.series);
     paintChartBrackets(painter, now, m_content.brackets);
     paintChartLegend(painter, now, m_content.series);
-    paintChartNote(painter, now, omittedNote(m_content, m_omitted));
+    paintPointNames(painter, now, m_content.series);
+    paintChartNote(painter, now, m_content.series, omittedNote(m_content, m_omitted));
     const ChartPoint& hovered = m_pointer->hovered();
     if (hovered.series < 0 || !std::isfinite(hovered.point.y()))
         return;
@@ -244,7 +245,7 @@ void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
     const double top = paintFigureTitle(painter, *this, size.width(), style);
     const QRectF page(QPointF(0, top), QPointF(size.width(), size.height()));
     const ChartFrame paper = paintChartOnPaper(painter, m_content, m_range, page, style);
-    paintChartNote(painter, paper, omittedNote(m_content, m_omitted));
+    paintChartNote(painter, paper, m_content.series, omittedNote(m_content, m_omitted));
 }
 
 void LineChart::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const

@@ -9,6 +9,7 @@
 #include <QWidget>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace headwise::ui {
@@ -29,6 +30,8 @@ struct ChartSeries {
         {}; ///< For Points: each point's position between two colours, 0 … 1. Empty: one colour.
     std::vector<float> errors = {}; ///< Half height of an error bar per point. Empty: none.
     bool hasBand = false;           ///< Shows the errors as a band around the line.
+    /// For Points: the names of some, by index, the most important first. They are written where they have room.
+    std::vector<std::pair<int, QString>> pointNames = {};
 
     bool operator==(const ChartSeries&) const = default;
 };

@@ -1,4 +1,5 @@
 #include "ui/base/text.h"
+#include "ui/charts/chart_painter.h"
 #include "ui/document/head_metrics.h"
 #include "ui/pictures/chart_contents.h"
 
@@ -46,6 +47,42 @@ private:
         m_contents.series.push_back({text(m_context.head), {at}, SeriesStyle::Points});
     }
 
+    /// Names the heads that are farthest from the mean, in standard deviations of either axis: five at most.
+    void nameExtremes(ChartSeries& heads) const
+    {
+        constexpr std::size_t mostNames = 5;
+        constexpr double farthest = 2; // deviations from which on a head is named
+        std::vector<QPointF> places;
+        QPointF sum, squares;
+        double count = 0;
+        for (const QPointF& point : heads.points) {
+            const QPointF at = shownPoint(point, m_contents.look);
+            places.push_back(at);
+            if (!std::isfinite(at.x()) || !std::isfinite(at.y()))
+                continue;
+            sum += at;
+            squares += QPointF(at.x() * at.x(), at.y() * at.y());
+            ++count;
+        }
+        const auto deviations = [count](double value, double total, double ofSquares) {
+            const double mean = total / count, variance = ofSquares / count - mean * mean;
+            return variance > 1e-12 * std::max(1e-300, mean * mean) ? (value - mean) / std::sqrt(variance)
+                                                                    : 0;
+        };
+        std::vector<std::pair<double, int>> far;
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            const double distance = std::hypot(deviations(places[i].x(), sum.x(), squares.x()),
+                                               deviations(places[i].y(), sum.y(), squares.y()));
+            if (distance >= farthest) // false for NaN
+                far.emplace_back(-distance, static_cast<int>(i));
+        }
+        std::ranges::sort(far);
+        far.resize(std::min(far.size(), mostNames));
+        const int inLayer = std::max(1, m_context.card.nHeads);
+        for (const auto& [distance, index] : far)
+            heads.pointNames.emplace_back(index, text(HeadId{index / inLayer, index % inLayer}));
+    }
+
     void addHeadPlane()
     {
         std::erase_if(m_data.arrays, [this](const ResultArray* array) {
@@ -62,6 +99,7 @@ private:
         m_contents.look.yTitle = axisTitle(*y.array);
         if (m_data.arrays.size() > 2)
             shadePoints(m_contents, heads, wholeArray(*m_data.arrays[2]));
+        nameExtremes(heads);
         const HeadId head = m_context.head;
         const QPointF mark(metricAt(*x.array, head), metricAt(*y.array, head));
         m_contents.series.push_back(std::move(heads));

@@ -67,6 +67,38 @@ private slots:
                                   patience); // its null and the most by the null
     }
 
+    void theFarthestHeadsAreNamedInThePlane()
+    {
+        Opened opened;
+        const auto* plane = opened.find<LineChart>(QStringLiteral("Two scores of every head"));
+        const auto cloud = [&]() -> const ChartSeries& { return plane->series().front(); };
+        QTRY_VERIFY(!plane->series().empty() && cloud().points.size() == 16);
+        std::vector<double> distances(16);
+        for (const bool across : {true, false}) {
+            const auto valueOf = [&](int head) {
+                return across ? cloud().points[head].x() : cloud().points[head].y();
+            };
+            double mean = 0, variance = 0;
+            for (int head = 0; head < 16; ++head)
+                mean += valueOf(head) / 16;
+            for (int head = 0; head < 16; ++head)
+                variance += std::pow(valueOf(head) - mean, 2) / 16;
+            for (int head = 0; head < 16; ++head)
+                distances[static_cast<std::size_t>(head)] += std::pow(valueOf(head) - mean, 2) / variance;
+        }
+        const auto& names = cloud().pointNames;
+        QVERIFY(names.size() <= 5);
+        int far = 0, farthest = 0;
+        for (int head = 0; head < 16; ++head) {
+            const auto at = static_cast<std::size_t>(head);
+            far += distances[at] >= 4 ? 1 : 0;
+            farthest = distances[at] > distances[static_cast<std::size_t>(farthest)] ? head : farthest;
+        }
+        QCOMPARE(names.size(), static_cast<std::size_t>(std::min(far, 5)));
+        if (far > 0)
+            QCOMPARE(names.front(), std::pair(farthest, text(HeadId{farthest / 8, farthest % 8})));
+    }
+
     void theHeadsAreSortedByAnyScoreAndChosenByTheirRows()
     {
         Opened opened;

@@ -1,0 +1,83 @@
+#include "ui/charts/chart_painter.h"
+
+#include "tests/support/program.h"
+
+#include "ui/base/theme.h"
+
+#include <QApplication>
+#include <QBuffer>
+#include <QImage>
+#include <QPainter>
+#include <QSvgGenerator>
+#include <QTest>
+
+#include <functional>
+
+using namespace headwise;
+using namespace headwise::ui;
+
+class ChartWordsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { applyTheme(*qApp, ThemeMode::Light); }
+
+    /// Notes, and the names of baselines, give way to the data.
+    void wordsStandWhereTheyCoverNoPoints()
+    {
+        ChartSeries corner{QString(), {}, SeriesStyle::Points};
+        for (int i = 0; i < 200; ++i) // the bottom left of the plot
+            corner.points << QPointF(0.4 * (i % 20) / 20.0, 0.02 * (i / 20.0));
+        const ChartFrame frame{.plot = {0, 0, 400, 300},
+                               .range = {0, 0, 1, 1},
+                               .look = {},
+                               .font = qApp->font(),
+                               .colors = lightColors()};
+        const auto inkIn = [&](const std::function<void(QPainter&)>& paint, const QRect& area) {
+            QImage image(400, 300, QImage::Format_RGB32);
+            image.fill(Qt::white);
+            QPainter painter(&image);
+            paint(painter);
+            painter.end();
+            int ink = 0;
+            for (int y = area.top(); y <= area.bottom(); ++y)
+                for (int x = area.left(); x <= area.right(); ++x)
+                    ink += image.pixelColor(x, y) == QColor(Qt::white) ? 0 : 1;
+            return ink;
+        };
+        const auto note = [&](QPainter& painter) {
+            paintChartNote(painter, frame, {corner}, QStringLiteral("2 left out"));
+        };
+        QCOMPARE(inkIn(note, {0, 200, 160, 100}), 0);
+        QVERIFY(inkIn(note, {200, 200, 200, 100}) > 20);
+        const ChartContent content{
+            .look = {}, .series = {corner}, .baselines = {{QStringLiteral("null"), 0.03}}};
+        const auto baseline = [&](QPainter& painter) { paintChartBaselines(painter, frame, content); };
+        QVERIFY(inkIn(baseline, {200, 250, 200, 50}) > inkIn(baseline, {0, 250, 200, 50}) + 10);
+    }
+
+    void namesOfPointsDoNotCoverEachOther()
+    {
+        ChartSeries heads{QString(), {{0.5, 0.5}}, SeriesStyle::Points};
+        for (int i = 0; i < 6; ++i)
+            heads.pointNames.emplace_back(0, QStringLiteral("L%1H0").arg(i));
+        const ChartFrame frame{.plot = {0, 0, 400, 300},
+                               .range = {0, 0, 1, 1},
+                               .look = {},
+                               .font = qApp->font(),
+                               .colors = lightColors()};
+        QBuffer svg;
+        QSvgGenerator generator;
+        generator.setOutputDevice(&svg);
+        generator.setSize({400, 300});
+        QPainter painter(&generator);
+        paintPointNames(painter, frame, {heads});
+        painter.end();
+        const QByteArray drawn = svg.data();
+        QVERIFY(drawn.contains("L0H0") && drawn.contains("L1H0")); // at either side
+        QVERIFY(!drawn.contains("L5H0"));                          // the sixth has no room
+    }
+};
+
+HEADWISE_TEST(ChartWordsTest)
+#include "chart_words_test.moc"

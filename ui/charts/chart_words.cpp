@@ -1,0 +1,146 @@
+// Words inside the plot: notes, names of baselines and of points.
+
+#include "ui/charts/chart_painter.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace headwise::ui {
+
+namespace {
+
+constexpr double chartWordsGap = 4;
+
+/// The room for words in a plot: the points it shows, and the places that other words have.
+class WordRoom {
+public:
+    WordRoom(const ChartFrame& frame, const std::vector<ChartSeries>& series, const QPaintDevice* device)
+        : m_places(drawnPlaces(frame, series))
+        , m_taken{legendInside(frame, series, device)}
+    {
+    }
+
+    std::ptrdiff_t hiddenBy(const QRectF& box) const
+    {
+        return std::ranges::count_if(m_places, [&box](const QPointF& place) { return box.contains(place); });
+    }
+    bool isFree(const QRectF& box) const
+    {
+        return std::ranges::none_of(m_taken, [&box](const QRectF& other) { return other.intersects(box); });
+    }
+    /// Takes the free place that hides least, the earlier one of equals. \return empty if there is no free one
+    QRectF take(const std::vector<QRectF>& candidates)
+    {
+        QRectF best;
+        auto least = std::numeric_limits<std::ptrdiff_t>::max();
+        for (const QRectF& box : candidates)
+            if (const auto hidden = hiddenBy(box); isFree(box) && hidden < least) {
+                least = hidden;
+                best = box;
+            }
+        m_taken.push_back(best);
+        return best;
+    }
+
+private:
+    std::vector<QPointF> m_places;
+    std::vector<QRectF> m_taken;
+};
+
+void paintIn(QPainter& painter, const QRectF& box, const QString& words)
+{
+    painter.drawText(
+        QPointF(box.left(), box.top() + QFontMetricsF(painter.font(), painter.device()).ascent()), words);
+}
+
+} // namespace
+
+void paintChartBaselines(QPainter& painter, const ChartFrame& frame, const ChartContent& content)
+{
+    if (content.baselines.empty())
+        return;
+    painter.save();
+    painter.setFont(frame.font);
+    painter.setPen(QPen(frame.colors.muted, frame.hairline, Qt::DashLine));
+    const QFontMetricsF metrics(frame.font, painter.device());
+    const QRectF& plot = frame.plot;
+    WordRoom room(frame, content.series, painter.device());
+    for (const ChartBaseline& baseline : content.baselines) {
+        const double y = frame.map(shownPoint({1, baseline.y}, frame.look)).y();
+        if (!(plot.top() <= y && y <= plot.bottom()))
+            continue;
+        painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
+        const QSizeF size(metrics.horizontalAdvance(baseline.name), metrics.height());
+        const double left = plot.left() + chartWordsGap;
+        const double right = std::max(left, plot.right() - chartWordsGap - size.width());
+        std::vector<QRectF> candidates;
+        for (const double top : {y - size.height() - 1, y + 2})
+            for (const double x : {left, right})
+                if (top >= plot.top() && top + size.height() <= plot.bottom())
+                    candidates.emplace_back(QPointF(x, top), size);
+        if (const QRectF box = room.take(candidates); !box.isEmpty())
+            paintIn(painter, box, baseline.name);
+    }
+    painter.restore();
+}
+
+void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                    const QString& note)
+{
+    if (note.isEmpty())
+        return;
+    painter.save();
+    painter.setFont(frame.font);
+    const QFontMetricsF metrics(frame.font, painter.device());
+    const QSizeF size(metrics.horizontalAdvance(note), metrics.height());
+    const QRectF inside = frame.plot.adjusted(chartWordsGap, chartWordsGap, -chartWordsGap, -chartWordsGap);
+    const double right = inside.right() - size.width(), bottom = inside.bottom() - size.height();
+    WordRoom room(frame, series, painter.device());
+    QRectF box = room.take({{{inside.left(), bottom}, size},
+                            {{right, bottom}, size},
+                            {inside.topLeft(), size},
+                            {{right, inside.top()}, size}});
+    if (box.isEmpty())
+        box = {{inside.left(), bottom}, size};
+    if (room.hiddenBy(box) > 0) { // readable over the points it covers
+        QColor veil = frame.colors.base;
+        veil.setAlphaF(0.85F);
+        painter.fillRect(box, veil);
+    }
+    painter.setPen(frame.colors.muted);
+    paintIn(painter, box, note);
+    painter.restore();
+}
+
+void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
+{
+    constexpr double beside = 6; // from the middle of a marker
+    if (std::ranges::all_of(series, [](const ChartSeries& one) { return one.pointNames.empty(); }))
+        return;
+    painter.save();
+    painter.setFont(frame.font);
+    painter.setPen(frame.colors.text);
+    const QFontMetricsF metrics(frame.font, painter.device());
+    WordRoom room(frame, series, painter.device());
+    for (const ChartSeries& one : series)
+        for (const auto& [index, name] : one.pointNames) {
+            const QPointF at = frame.map(shownPoint(one.points.value(index), frame.look));
+            const QSizeF size(metrics.horizontalAdvance(name), metrics.height());
+            std::vector<QRectF> candidates;
+            for (const QPointF& corner : {at + QPointF(beside, -size.height() / 2),
+                                          at + QPointF(-beside - size.width(), -size.height() / 2),
+                                          at + QPointF(-size.width() / 2, -beside - size.height()),
+                                          at + QPointF(-size.width() / 2, beside)})
+                if (const QRectF box(corner, size); frame.plot.contains(at) && frame.plot.contains(box))
+                    candidates.push_back(box);
+            if (const QRectF box = room.take(candidates); !box.isEmpty())
+                paintIn(painter, box, name);
+        }
+    painter.restore();
+}
+
+} // namespace headwise::ui
