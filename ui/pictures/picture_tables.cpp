@@ -6,6 +6,7 @@
 #include "ui/widgets/table_figure.h"
 
 #include <QHeaderView>
+#include <QSignalBlocker>
 #include <QSortFilterProxyModel>
 #include <QVBoxLayout>
 
@@ -51,6 +52,7 @@ public:
     void showPicture(const PictureData& shown) override
     {
         m_caption.clear();
+        const int chosen = chosenRow(), rowsBefore = m_table->model()->rowCount();
         m_table->setAccessibleName(text(shown.picture.title));
         const auto isOfPairs = [this](const ResultArray* array) {
             return array->shape.size() == 4 && headAxes(*array, context().card) == HeadAxes::TwoHeads;
@@ -72,6 +74,8 @@ public:
         constexpr int scrollBar = 24; // px, with the frame
         const int height = rows * 24 + m_table->horizontalHeader()->sizeHint().height() + scrollBar;
         m_table->setFixedHeight(std::clamp(height, 90, 320));
+        if (m_ofAllHeads && rows == rowsBefore) // the same rows, drawn for other results
+            chooseAgain(chosen);
         markToken();
         if (rows > 12 && m_caption.isEmpty())
             m_caption = tr("%1 rows.").arg(count(rows));
@@ -102,6 +106,26 @@ public:
     }
 
 private:
+    /// Row of the model that is selected; −1: none.
+    int chosenRow() const
+    {
+        const QModelIndexList rows = m_table->selectionModel()->selectedRows();
+        return rows.isEmpty() ? -1 : m_table->sourceRow(rows.front());
+    }
+
+    void chooseAgain(int row)
+    {
+        if (row < 0)
+            return;
+        const auto* sorted = static_cast<const QSortFilterProxyModel*>(m_table->model());
+        const QModelIndex index = sorted->mapFromSource(sorted->sourceModel()->index(row, 0));
+        const QSignalBlocker quiet(m_table->selectionModel()); // it is no choice of a head
+        m_table->selectionModel()->setCurrentIndex(
+            index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+        m_table->scrollTo(index);
+        m_table->viewport()->update();
+    }
+
     /// Whether the columns are a name and a list of tokens, each before its value.
     static bool isTokenLists(const std::vector<ArrayPart>& parts)
     {

@@ -8,6 +8,7 @@
 #include "ui/pages/analyses/analysis_form.h"
 #include "ui/pages/analyses/analysis_list.h"
 #include "ui/pages/analyses/numbers_table.h"
+#include "ui/pages/analyses/verified_text.h"
 #include "ui/pages/parts/figure_row.h"
 #include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/token_filter_button.h"
@@ -56,6 +57,7 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     , m_state(new QLabel(this))
     , m_run(new QPushButton(tr("Run"), this))
     , m_verify(new QPushButton(tr("Verify on random tokens"), this))
+    , m_verified(new QLabel(this))
     , m_scroll(new QScrollArea(this))
     , m_pictures(new QWidget(m_scroll))
     , m_grid(new QGridLayout(m_pictures))
@@ -93,7 +95,7 @@ QWidget* ResultPage::createHead()
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     }
-    for (QLabel* label : {m_citation, m_cost, m_state})
+    for (QLabel* label : {m_citation, m_cost, m_state, m_verified})
         makeSecondary(label);
     m_run->setAccessibleName(tr("Run this analysis"));
     auto* layout = new QGridLayout(head);
@@ -102,7 +104,10 @@ QWidget* ResultPage::createHead()
     layout->setVerticalSpacing(4);
     layout->addWidget(m_title, 0, 0);
     layout->addWidget(m_run, 0, 2, Qt::AlignRight | Qt::AlignTop);
-    layout->addWidget(m_verify, 0, 1, Qt::AlignRight | Qt::AlignTop);
+    auto* verify = new QHBoxLayout;
+    verify->addWidget(m_verified);
+    verify->addWidget(m_verify);
+    layout->addLayout(verify, 0, 1, Qt::AlignRight | Qt::AlignTop);
     layout->addWidget(m_formula, 1, 0, 1, 3);
     layout->addWidget(m_citation, 2, 0, 1, 3);
     auto* work = new QHBoxLayout; // the text has the whole width while nothing is running
@@ -323,6 +328,9 @@ void ResultPage::showHead()
     m_verify->setVisible(m_analysis->id == "induction" && computed && workspace()->model()->hasModel());
     m_verify->setToolTip(
         tr("Runs the model on repeated random tokens and sets its attention beside the weights"));
+    m_verified->setText(m_verify->isHidden() ? QString()
+                                             : verifiedText(*workspace()->model()->results(),
+                                                            workspace()->selection()->head()));
     m_form->setVisible(workspace()->model()->hasModel());
     QStringList states{why, missingText(), staleText(), metricText()};
     states.removeAll(QString());
@@ -349,15 +357,23 @@ void ResultPage::makeCards()
         [](const Picture& picture, const PictureCard* card) { return picture == card->picture(); });
     if (!same) {
         delete std::exchange(m_paperFigure, nullptr);
-        for (PictureCard* card : m_cards)
-            delete card;
-        m_cards.clear();
+        // The others stay, with their scrolling and selected rows.
+        std::vector<PictureCard*> before = std::exchange(m_cards, {});
         for (const Picture& picture : pictures) {
+            const auto kept = std::ranges::find_if(
+                before, [&](const PictureCard* card) { return card->picture() == picture; });
+            if (kept != before.end()) {
+                m_cards.push_back(*kept);
+                before.erase(kept);
+                continue;
+            }
             auto* card = new PictureCard(workspace(), picture, m_pictures);
             connect(card, &PictureCard::readOutChanged, this, &Page::readOutChanged);
             connect(card, &PictureCard::viewMade, this, &ResultPage::viewMade);
             m_cards.push_back(card);
         }
+        for (PictureCard* card : before)
+            delete card;
         m_abreast = 0;
     }
     placeCards();

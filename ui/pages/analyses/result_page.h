@@ -73,6 +73,7 @@ private:
     QLabel* m_state;
     QPushButton* m_run;
     QPushButton* m_verify;
+    QLabel* m_verified; // the answer, beside its button
     QScrollArea* m_scroll;
     QWidget* m_pictures;
     QGridLayout* m_grid;

@@ -331,6 +331,39 @@ private slots:
                  (QStringList{QStringLiteral("L0H1"), QStringLiteral("L1H5"), QStringLiteral("0.9")}));
     }
 
+    /// The answer stands beside the button, and the row that raised the question stays selected and in sight.
+    void theVerificationIsAnsweredInSightAndKeepsTheRow()
+    {
+        openDemo();
+        run("induction");
+        TableFigure* table = nullptr;
+        QTRY_VERIFY((table = view<TableFigure>(QStringLiteral("Candidates")))
+                    && table->model()->rowCount() > 3);
+        QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
+                          table->visualRect(table->model()->index(2, 0)).center());
+        const auto chosen = [&] {
+            table = view<TableFigure>(QStringLiteral("Candidates"));
+            const QModelIndexList rows = table ? table->selectionModel()->selectedRows() : QModelIndexList();
+            return rows.isEmpty() ? -1 : rows.front().row();
+        };
+        QCOMPARE(chosen(), 2);
+        const HeadId head = m_workspace->selection()->head();
+        for (QPushButton* button : m_page->findChildren<QPushButton*>())
+            if (button->text() == QLatin1String("Verify on random tokens"))
+                QTest::mouseClick(button, Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(array("analyses/pattern_scores/induction"), patience);
+        const QString answer =
+            QStringLiteral("%1 on random tokens: %2, from the weights: %3")
+                .arg(text(head), number(metricAt(*array("analyses/pattern_scores/induction"), head)),
+                     number(metricAt(*array("analyses/induction/as_induction_head"), head)));
+        QTRY_VERIFY(says(answer));
+        QCoreApplication::processEvents(); // draws what is in sight
+        QCOMPARE(chosen(), 2);
+        QCOMPARE(m_workspace->selection()->head(), head);
+        const QRect row = table->visualRect(table->model()->index(2, 0));
+        QVERIFY(table->viewport()->visibleRegion().contains(row.center()));
+    }
+
     void aTokenThatIsChosenIsAskedAboutAgain()
     {
         openDemo();
