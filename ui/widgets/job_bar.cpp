@@ -10,6 +10,8 @@
 #include <QProgressBar>
 #include <QToolButton>
 
+#include <algorithm>
+
 namespace headwise::ui {
 
 JobBar::JobBar(Job* job, QWidget* parent)
@@ -35,10 +37,13 @@ JobBar::JobBar(Job* job, QWidget* parent)
     layout->addWidget(m_progress);
     layout->addWidget(m_step);
     layout->addWidget(m_cancel);
-    setVisible(false);
+    QSizePolicy kept = sizePolicy();
+    kept.setRetainSizeWhenHidden(true);
+    setSizePolicy(kept);
+    setShown(false);
     connect(job, &Job::started, this, &JobBar::begin);
     connect(job, &Job::progressed, this, &JobBar::show);
-    connect(job, &Job::finished, this, [this] { setVisible(false); });
+    connect(job, &Job::finished, this, [this] { setShown(false); });
     connect(m_cancel, &QToolButton::clicked, job, &Job::cancel);
     m_cancel->setAccessibleName(tr("Cancel"));
     if (job->isRunning())
@@ -52,7 +57,19 @@ void JobBar::begin(const QString& title)
     m_step->clear();
     m_progress->setValue(0);
     m_clock.start();
-    setVisible(true);
+    setShown(true);
+}
+
+QSize JobBar::inLine(const QSize& shown) const
+{
+    const int height = std::max(m_title->sizeHint().height(), m_cancel->sizeHint().height());
+    return {isHidden() ? 0 : shown.width(), std::max(shown.height(), height)};
+}
+
+void JobBar::setShown(bool shown)
+{
+    setVisible(shown);
+    updateGeometry();
 }
 
 void JobBar::show(int permille, const QString& step)

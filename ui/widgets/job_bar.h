@@ -11,14 +11,20 @@ namespace headwise::ui {
 
 class Job;
 
-/// The title, progress, time left and cancel button of one job; hidden while no work runs.
+/// The title, progress, time left and cancel button of one job; hidden while no work runs. Its line keeps its height, so
+/// that a job does not move the page.
 class JobBar : public QWidget {
     Q_OBJECT
 
 public:
     explicit JobBar(Job* job, QWidget* parent = nullptr);
 
+    QSize sizeHint() const override { return inLine(QWidget::sizeHint()); }
+    QSize minimumSizeHint() const override { return inLine(QWidget::minimumSizeHint()); }
+
 private:
+    QSize inLine(const QSize& shown) const; ///< As high as with a job, and without width while hidden.
+    void setShown(bool shown);
     void begin(const QString& title);
     void show(int permille, const QString& step);
 

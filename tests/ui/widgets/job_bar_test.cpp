@@ -8,6 +8,7 @@
 #include <QProgressBar>
 #include <QTest>
 #include <QToolButton>
+#include <QVBoxLayout>
 
 #include <atomic>
 #include <thread>
@@ -41,6 +42,39 @@ private slots:
         QTRY_COMPARE(bar.findChild<QProgressBar*>()->value(), 256);
         go = true;
         QTRY_VERIFY(!bar.isVisible());
+    }
+
+    void aJobDoesNotMoveThePage()
+    {
+        QWidget window;
+        Job job;
+        auto* bar = new JobBar(&job, &window);
+        auto* below = new QLabel(QStringLiteral("below"), &window);
+        auto* layout = new QVBoxLayout(&window);
+        layout->addWidget(bar);
+        layout->addWidget(below, 1);
+        window.resize(400, 300);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        const QRect before = below->geometry();
+        std::atomic<bool> go = false;
+        job.start(
+            QStringLiteral("Counting heads"),
+            [&go](const Task&) -> Result<int> {
+                while (!go)
+                    std::this_thread::yield();
+                return 1;
+            },
+            [](const Result<int>&) {});
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+        const QRect during = below->geometry();
+        const bool isShown = bar->isVisible() && bar->height() > 8;
+        go = true;
+        QTRY_VERIFY(!bar->isVisible());
+        QVERIFY(isShown);
+        QCOMPARE(during, before);
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+        QCOMPARE(below->geometry(), before);
     }
 
     void itsButtonCancelsTheJob()
