@@ -271,8 +271,15 @@ void DiagramView::paintEvent(QPaintEvent* /*event*/)
         painter.setPen(colors.accent);
         painter.drawRect(rect().adjusted(0, 0, -1, -1));
     }
-    if (!m_edges.empty())
-        return paint(painter, QRectF(rect()), {secondaryFont(), colors, 1, true});
+    if (!m_edges.empty()) {
+        paint(painter, QRectF(rect()), {secondaryFont(), colors, 1, true});
+        if (m_lit) {
+            painter.setPen(QPen(colors.accent, 1));
+            painter.setBrush(Qt::NoBrush);
+            painter.drawEllipse(positionOf(*m_lit), 9, 9);
+        }
+        return;
+    }
     painter.setPen(colors.muted);
     painter.drawText(rect().adjusted(12, 12, -12, -12), Qt::AlignCenter | Qt::TextWordWrap, m_message);
 }
@@ -307,6 +314,12 @@ QString DiagramView::describe(HeadId head) const
             break;
     }
     return parts.join(QStringLiteral("   "));
+}
+
+void DiagramView::setLit(std::optional<HeadId> head)
+{
+    m_lit = head;
+    update();
 }
 
 void DiagramView::mouseMoveEvent(QMouseEvent* event)

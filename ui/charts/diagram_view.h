@@ -54,6 +54,8 @@ public:
     QRectF legendRect(int headClass) const; ///< In widget coordinates; empty if no head has the class.
     QColor edgeColor(const DiagramEdge& edge, const ThemeColors& colors) const;
     void setCurrent(HeadId head);
+    std::optional<HeadId> hovered() const { return m_hovered; } ///< The head under the mouse.
+    void setLit(std::optional<HeadId> head); ///< A thin ring around a head that is hovered elsewhere.
     void setMessage(const QString& message); ///< Shown while there are no edges.
     QPointF positionOf(HeadId head) const;   ///< In widget coordinates.
 
@@ -105,7 +107,7 @@ private:
     std::vector<DiagramEdge> m_edges;
     DiagramClasses m_classes;
     HeadId m_current;
-    std::optional<HeadId> m_hovered;
+    std::optional<HeadId> m_hovered, m_lit;
     QString m_message;
 };
 

@@ -145,6 +145,11 @@ void LineChart::paintForeground(QPainter& painter) const
     paintChartBrackets(painter, now, m_content.brackets);
     paintChartLegend(painter, now, m_content.series);
     paintPointNames(painter, now, m_content.series);
+    if (const QPointF lit = m_lit ? positionOf(*m_lit) : QPointF(-1, -1); now.plot.contains(lit)) {
+        painter.setPen(QPen(now.colors.accent, 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawEllipse(lit, 8, 8);
+    }
     paintChartNote(painter, now, m_content.series, omittedNote(m_content, m_omitted));
     const ChartPoint& hovered = m_pointer->hovered();
     if (hovered.series < 0 || !std::isfinite(hovered.point.y()))
@@ -156,6 +161,12 @@ void LineChart::paintForeground(QPainter& painter) const
     painter.setPen(QPen(now.colors.base, 1.5));
     painter.setBrush(seriesColor(hovered.series, now.colors));
     paintMarker(painter, at, hovered.series, 9);
+}
+
+void LineChart::setLitPoint(const std::optional<QPointF>& point)
+{
+    if (std::exchange(m_lit, point) != point)
+        m_canvas->update();
 }
 
 QPointF LineChart::positionOf(const QPointF& point) const

@@ -9,6 +9,7 @@
 #include <QWidget>
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,8 @@ public:
     void setBaselines(const std::vector<ChartBaseline>& baselines);
     void setBrackets(const std::vector<ChartBracket>& brackets);
     void setMessage(const QString& message); ///< Shown while there are no points: a hint or an error.
+    void setLitPoint(
+        const std::optional<QPointF>& point); ///< A thin ring around a point that is hovered elsewhere.
 
     const std::vector<ChartSeries>& series() const { return m_content.series; }
     const std::vector<ChartBaseline>& baselines() const { return m_content.baselines; }
@@ -145,6 +148,7 @@ private:
     int m_omitted = 0;
     double m_legend = 0; // height of the names above the plot
     QRectF m_range{0, 0, 1, 1};
+    std::optional<QPointF> m_lit;
     ChartCanvas* m_canvas; // Draws with Qt Charts; child of this widget.
     std::unique_ptr<ChartPointer> m_pointer;
     bool m_hasRing = false; // keyboard focus is here

@@ -70,6 +70,14 @@ void Selection::setRotaryOffset(int offset)
     emit rotaryOffsetChanged();
 }
 
+void Selection::setHovered(std::optional<HeadId> head)
+{
+    if (head && (!m_model->isOpen() || !hasHead(m_model->card(), *head)))
+        head.reset();
+    if (std::exchange(m_hovered, head) != head)
+        emit hoveredChanged();
+}
+
 void Selection::remember(Part part)
 {
     m_forward.clear();
@@ -135,6 +143,7 @@ void Selection::start(int token)
 {
     m_now.head = {};
     m_now.token = token;
+    m_hovered.reset();
     forgetHistory();
 }
 

@@ -50,13 +50,16 @@ public:
     const SingularChoice& direction() const { return m_now.direction; }
     /// Δ = query position − key position of the rotary circuits on screen; 0 in other models.
     int rotaryOffset() const { return m_rotaryOffset; }
+    /// The head under the mouse in any picture, which the others light up. The history ignores it.
+    std::optional<HeadId> hovered() const { return m_hovered; }
 
     void setHead(HeadId head);                     ///< Ignored if the model has no such head.
     void setToken(int token);                      ///< Ignored outside the vocabulary.
     void setReference(std::optional<HeadId> head); ///< Ignored if the model has no such head.
     /// Ignored if the index is negative. A head with fewer directions shows its last.
     void setDirection(const SingularChoice& direction);
-    void setRotaryOffset(int offset); ///< Ignored if the model has no such offset.
+    void setRotaryOffset(int offset);            ///< Ignored if the model has no such offset.
+    void setHovered(std::optional<HeadId> head); ///< None, too, if the model has no such head.
 
     void goBack(); ///< To the head, token, reference and direction that were selected before.
     void goForward();
@@ -83,6 +86,7 @@ signals:
     void referenceChanged();
     void directionChanged(const headwise::ui::SingularChoice& direction);
     void rotaryOffsetChanged();
+    void hoveredChanged();
 
 private:
     enum class Part { Head, Token, Reference, Direction };
@@ -92,6 +96,7 @@ private:
     const OpenModel* m_model;
     Place m_now;
     int m_rotaryOffset = 0;
+    std::optional<HeadId> m_hovered;
     std::deque<Place> m_back, m_forward;
     std::set<Part> m_changedNow; // by the present gesture, since a place was last recorded
 };

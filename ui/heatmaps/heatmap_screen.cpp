@@ -6,12 +6,24 @@
 
 #include <QPainter>
 
+#include <utility>
+
 namespace headwise::ui {
 
 namespace {
 
 constexpr double valueWidth = 40; // px; from this width on a cell has space for its number
 constexpr double valueHeight = 16;
+
+/// A thin ring in the accent colour that is visible on every colour.
+void paintThinRing(QPainter& painter, const QRectF& area, const ThemeColors& colors)
+{
+    painter.setBrush(Qt::NoBrush);
+    for (const QPen& pen : {QPen(colors.base, 3), QPen(colors.accent, 1)}) {
+        painter.setPen(pen);
+        painter.drawRect(area);
+    }
+}
 
 } // namespace
 
@@ -47,6 +59,12 @@ void HeatmapScreen::setReferenceCell(int row, int column)
 {
     m_reference = {column, row};
     m_view->update();
+}
+
+void HeatmapScreen::setLitCells(const QList<QRect>& areas)
+{
+    if (std::exchange(m_lit, areas) != areas)
+        m_view->update();
 }
 
 void HeatmapScreen::forgetImage()
@@ -100,6 +118,9 @@ void HeatmapScreen::paintOverlays(QPainter& painter) const
     painter.save();
     painter.setClipRect(cells.adjusted(-3, -3, 3, 3));
     const HeatmapState& state = m_view->state();
+    for (const QRect& lit : m_lit)
+        paintThinRing(painter, layout.rect(lit.top(), lit.left()) | layout.rect(lit.bottom(), lit.right()),
+                      colors);
     if (m_reference.x() >= 0)
         paintCellRing(painter, layout.rect(m_reference.y(), m_reference.x()), colors, Qt::DashLine);
     if (state.row >= 0)

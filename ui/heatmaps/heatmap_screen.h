@@ -1,7 +1,9 @@
 #pragma once
 
 #include <QImage>
+#include <QList>
 #include <QPoint>
+#include <QRect>
 #include <QString>
 #include <QTimer>
 
@@ -21,6 +23,7 @@ public:
     void setPending(bool pending);
     void setMessage(const QString& message);
     void setReferenceCell(int row, int column);
+    void setLitCells(const QList<QRect>& areas);
 
 private:
     void paintCells(QPainter& painter);
@@ -31,6 +34,7 @@ private:
     QImage m_image; // The visible cells in device pixels; null when out of date.
     QString m_message;
     QPoint m_reference{-1, -1}; // (column, row)
+    QList<QRect> m_lit;         // columns and rows
     QTimer m_dimTimer;
     bool m_dimmed = false;
 };

@@ -88,6 +88,11 @@ void HeatmapView::setReferenceCell(int row, int column)
     m_screen.setReferenceCell(row, column);
 }
 
+void HeatmapView::setLitCells(const QList<QRect>& areas)
+{
+    m_screen.setLitCells(areas);
+}
+
 void HeatmapView::setPending(bool pending)
 {
     m_screen.setPending(pending);

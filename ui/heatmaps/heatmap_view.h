@@ -52,6 +52,8 @@ public:
     const ColorScale& colorScale() const { return m_colors->scale(); }
     const HeatmapState& state() const { return m_zoom->state(); }
     void setReferenceCell(int row, int column);
+    void
+    setLitCells(const QList<QRect>& areas); ///< Thin rings around columns and rows: a head hovered elsewhere.
     /// A new matrix is being computed: dims the old one after 200 ms.
     void setPending(bool pending);
     void setMessage(const QString& message); ///< Shown instead of an empty matrix: a hint or an error.

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace headwise::ui {
@@ -44,8 +45,10 @@ public:
     /// Takes the size of its place, with the selected head alone; cards have their own size.
     /// \param name for assistive technology until there is a picture
     virtual void fillPlace(const QString& /*name*/) { }
-    virtual void markHead() { }    ///< Another head is selected; only of bodies that show all heads.
-    virtual void markToken() { }   ///< Another token is selected.
+    virtual void markHead() { }  ///< Another head is selected; only of bodies that show all heads.
+    virtual void markToken() { } ///< Another token is selected.
+    /// Lights the head that is hovered in any picture; only of bodies that show all heads.
+    virtual void lightHead(std::optional<HeadId> /*head*/) { }
     virtual void markClasses() { } ///< The user gave heads other classes.
     virtual bool showsAllHeads() const { return false; }
 
@@ -62,6 +65,8 @@ signals:
     void captionChanged();
     void headChosen(headwise::HeadId head);
     void referenceChosen(headwise::HeadId head);
+    void
+    headHovered(std::optional<headwise::HeadId> head); ///< Before the read-out; none: the mouse has left.
     void pairHovered(headwise::HeadId earlier, headwise::HeadId later);
     void pairActivated(headwise::HeadId earlier, headwise::HeadId later); ///< By a double click.
     void tokenChosen(int token);

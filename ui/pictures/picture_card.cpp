@@ -58,6 +58,9 @@ PictureCard::PictureCard(Workspace* workspace, const Picture& picture, QWidget* 
 void PictureCard::followSelection()
 {
     connect(m_body, &PictureBody::headChosen, m_workspace->selection(), &Selection::setHead);
+    connect(m_body, &PictureBody::headHovered, m_workspace->selection(), &Selection::setHovered);
+    connect(m_workspace->selection(), &Selection::hoveredChanged, this,
+            [this] { m_body->lightHead(m_workspace->selection()->hovered()); });
     connect(m_body, &PictureBody::referenceChosen, m_workspace->selection(), &Selection::setReference);
     connect(m_body, &PictureBody::tokenChosen, m_workspace->selection(), &Selection::setToken);
     connect(m_body, &PictureBody::ownHeadClassesChosen, m_workspace->notebook(),

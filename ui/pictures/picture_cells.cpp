@@ -55,8 +55,13 @@ public:
         HeatmapView* view = m_panel->view();
         view->setCellShape(HeatmapView::CellShape::Square);
         view->content()->setNanIsAbsent(true);
-        connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
-        connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float value) {
+        connect(view, &HeatmapView::hoverLeft, this, [this] {
+            emit headHovered({});
+            emit readOutChanged({});
+        });
+        connect(view, &HeatmapView::cellHovered, this, [this, view](int row, int column, float value) {
+            if (m_ofHeads && view->underMouse()) // not with a key; of a pair, the head that a click selects
+                emit headHovered(m_ofPairs ? headAt(column + m_firstColumn) : headOf(row));
             emit readOutChanged(QStringLiteral("%1 · %2   %3")
                                     .arg(placeOn(m_rows, row), placeOn(m_columns, column),
                                          std::isfinite(value) ? number(value) : tr("nothing here")));
@@ -119,6 +124,24 @@ public:
         const int column = placeOf(context().head) - m_firstColumn;
         const bool isThere = row >= 0 && row < cells.rows() && column >= 0;
         m_panel->view()->zoom()->setCurrentCell(isThere ? row : -1, isThere ? column : -1);
+    }
+
+    /// The row of a head, and of pairs its column too.
+    void lightHead(std::optional<HeadId> head) override
+    {
+        HeatmapView* view = m_panel->view();
+        QList<QRect> lit;
+        if (head && m_ofHeads && view->matrix()) {
+            const int rows = static_cast<int>(view->matrix()->rows());
+            const int columns = static_cast<int>(view->matrix()->cols());
+            const int row = m_ofPairs ? placeOf(*head) : indexOf(*head);
+            const int column = m_ofPairs ? row - m_firstColumn : -1;
+            if (row >= 0 && row < rows)
+                lit << QRect(0, row, columns, 1);
+            if (row >= 0 && column >= 0 && column < columns)
+                lit << QRect(column, 0, 1, rows);
+        }
+        view->setLitCells(lit);
     }
 
     void setPending(bool pending) override { m_panel->view()->setPending(pending); }

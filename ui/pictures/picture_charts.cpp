@@ -49,7 +49,11 @@ public:
             m_heads->addItems({tr("This head"), tr("Every head of its layer"), tr("Every head")});
         introduceMultiples(this, m_heads, m_multiples, [this] { showPicture(PictureData(m_data)); });
         m_chart->setFixedHeight(hasPointPerHead() ? 340 : 280);
-        connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
+        connect(m_chart, &LineChart::hoverLeft, this, [this] {
+            if (hasPointPerHead())
+                emit headHovered({});
+            emit readOutChanged({});
+        });
         connect(m_chart, &LineChart::pointHovered, this, &ChartBody::hover);
         connect(m_chart, &LineChart::pointClicked, this, &ChartBody::choose);
     }
@@ -77,6 +81,18 @@ public:
         m_multiples->setVisible(several);
         if (several)
             showMultiples();
+    }
+
+    void lightHead(std::optional<HeadId> head) override
+    {
+        if (!hasPointPerHead())
+            return;
+        const int heads = context().card.nHeads, all = heads * context().card.nLayers;
+        const auto cloud = std::ranges::find_if(
+            m_contents.series, [all](const ChartSeries& one) { return one.points.size() == all; });
+        m_chart->setLitPoint(head && cloud != m_contents.series.end()
+                                 ? std::optional(cloud->points.value(head->layer * heads + head->head))
+                                 : std::nullopt);
     }
 
     void showMessage(const QString& message) override
@@ -173,6 +189,8 @@ private:
         if (!m_contents.symbol.isEmpty())
             return emit readOutChanged(readOut(series, index, point));
         QString name = series;
+        if (hasPointPerHead() && series.isEmpty() && m_chart->underMouse()) // not with a key
+            emit headHovered(headOf(index));
         if (hasPointPerHead())
             name = series.isEmpty() ? text(headOf(index)) : series;
         else if (m_contents.names)

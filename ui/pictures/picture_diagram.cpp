@@ -81,8 +81,10 @@ public:
             showClasses();
         });
         connect(m_diagram, &DiagramView::headClicked, this, &DiagramBody::headChosen);
-        connect(m_diagram, &DiagramView::headHovered, this,
-                [this](const QString& words) { emit readOutChanged(words); });
+        connect(m_diagram, &DiagramView::headHovered, this, [this](const QString& words) {
+            emit headHovered(m_diagram->hovered());
+            emit readOutChanged(words);
+        });
     }
 
     bool showsAllHeads() const override { return true; }
@@ -118,6 +120,7 @@ public:
     }
 
     void markHead() override { m_diagram->setCurrent(context().head); }
+    void lightHead(std::optional<HeadId> head) override { m_diagram->setLit(head); }
     void markClasses() override
     {
         m_problem.clear();

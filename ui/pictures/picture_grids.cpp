@@ -59,6 +59,13 @@ public:
         }
     }
 
+    void lightHead(std::optional<HeadId> head) override
+    {
+        for (const Panel& made : m_panels)
+            made.panel->view()->setLitCells(head ? QList{QRect(head->head, head->layer, 1, 1)}
+                                                 : QList<QRect>());
+    }
+
     std::vector<std::pair<QWidget*, QString>> figures() override
     {
         std::vector<std::pair<QWidget*, QString>> all;
@@ -99,8 +106,13 @@ private:
         connect(view, &HeatmapView::cellReferenced, this, [this](int row, int column) {
             emit referenceChosen(HeadId{row, column});
         });
-        connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
-        connect(view, &HeatmapView::cellHovered, this, [this, index](int row, int column, float) {
+        connect(view, &HeatmapView::hoverLeft, this, [this] {
+            emit headHovered({});
+            emit readOutChanged({});
+        });
+        connect(view, &HeatmapView::cellHovered, this, [this, view, index](int row, int column, float) {
+            if (view->underMouse()) // not with a key
+                emit headHovered(HeadId{row, column});
             const auto at = static_cast<std::size_t>(index);
             if (at < m_data.arrays.size())
                 emit readOutChanged(readOut(*m_data.arrays[at], {row, column}));

@@ -12,6 +12,7 @@
 #include "ui/heatmaps/heatmap_panel.h"
 #include "ui/models/head_table_model.h"
 #include "ui/pages/parts/figure_subject.h"
+#include "ui/pages/parts/head_grid.h"
 #include "ui/pages/parts/model_line.h"
 #include "ui/widgets/row_opening.h"
 #include "ui/widgets/table_figure.h"
@@ -132,6 +133,7 @@ void HeadsPage::connectSignals()
         if (row >= 0)
             workspace()->selection()->setHead({row, column});
     });
+    linkHover(view, workspace()->selection());
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float) {
         emit readOutChanged(readOutOf({row, column}));

@@ -16,11 +16,7 @@ class Page : public QWidget {
     Q_OBJECT
 
 public:
-    explicit Page(Workspace* workspace, QWidget* parent = nullptr)
-        : QWidget(parent)
-        , m_workspace(workspace)
-    {
-    }
+    explicit Page(Workspace* workspace, QWidget* parent = nullptr);
 
     /// State of this page's view for a session.
     virtual QJsonObject viewState() const { return {}; }
@@ -59,8 +55,12 @@ protected:
     }
 
 private:
+    void
+    showTip(const QString& words); ///< At the pointer, while it is over a head in a picture of all heads.
+
     Workspace* m_workspace;
     bool m_isStale = true;
+    bool m_hasTip = false;
 };
 
 } // namespace headwise::ui

@@ -21,6 +21,9 @@ PicturePanel::PicturePanel(Workspace* workspace, Picture::Kind kind, const QStri
     m_body->fillPlace(name);
     connect(m_body, &PictureBody::readOutChanged, this, &Page::readOutChanged);
     connect(m_body, &PictureBody::headChosen, workspace->selection(), &Selection::setHead);
+    connect(m_body, &PictureBody::headHovered, workspace->selection(), &Selection::setHovered);
+    connect(workspace->selection(), &Selection::hoveredChanged, this,
+            [this] { m_body->lightHead(this->workspace()->selection()->hovered()); });
     connect(m_body, &PictureBody::referenceChosen, workspace->selection(), &Selection::setReference);
     connect(m_body, &PictureBody::tokenChosen, workspace->selection(), &Selection::setToken);
 }

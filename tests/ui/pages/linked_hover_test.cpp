@@ -1,0 +1,97 @@
+#include "tests/support/opened_page.h"
+#include "tests/support/program.h"
+#include "ui/base/text.h"
+#include "ui/charts/diagram_view.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/pages/composition/composition_page.h"
+#include "ui/pages/heads/heads_page.h"
+
+#include <QHBoxLayout>
+#include <QSignalSpy>
+#include <QTest>
+#include <QToolTip>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+class LinkedHoverTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void aHeadUnderTheMouseIsLitInTheOtherPictures()
+    {
+        Workspace workspace;
+        QWidget window;
+        auto* layout = new QHBoxLayout(&window);
+        auto* heads = new HeadsPage(&workspace, &window);
+        auto* composition = new CompositionPage(&workspace, &window);
+        layout->addWidget(heads, 1);
+        layout->addWidget(composition, 2);
+        window.resize(1200, 700);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        auto* grid = heads->findChild<HeatmapView*>();
+        auto* map = composition->findChild<HeatmapView*>();
+        QTRY_VERIFY_WITH_TIMEOUT(grid->matrix() && map->matrix() && !workspace.runs()->job()->isRunning()
+                                     && workspace.runs()->waiting().empty(),
+                                 patience);
+        const auto hovered = [&] { return workspace.selection()->hovered(); };
+        const QImage map0 = map->grab().toImage(), grid0 = grid->grab().toImage();
+        QSignalSpy said(heads, &Page::readOutChanged);
+        QTest::mouseMove(grid, grid->cells().rect(1, 5).center().toPoint());
+        QTRY_COMPARE(hovered(), std::optional(HeadId{1, 5}));
+        QVERIFY(map->grab().toImage() != map0);
+        QVERIFY(!said.isEmpty());
+        QCOMPARE(QToolTip::text(), said.last()[0].toString());
+        QVERIFY(QToolTip::text().startsWith(text(HeadId{1, 5})));
+        // The other way round: of a pair, the head that a click selects.
+        QTest::mouseMove(map, map->cells().rect(2, 7).center().toPoint());
+        QTRY_COMPARE(hovered(), std::optional(HeadId{1, 7}));
+        QVERIFY(grid->grab().toImage() != grid0);
+        QTest::mouseMove(map, QPoint(1, 1)); // beside the cells
+        QTRY_VERIFY(!hovered());
+        QCOMPARE(map->grab().toImage(), map0);
+        QCOMPARE(grid->grab().toImage(), grid0);
+    }
+
+    void chartsAndDiagramsLightAHead()
+    {
+        DiagramView diagram;
+        diagram.resize(600, 300);
+        diagram.setHeads(2, 8);
+        diagram.setEdges({{{0, 1}, {1, 5}, 0.9}, {{0, 2}, {1, 3}, 0.5}});
+        const QImage wiring = diagram.grab().toImage();
+        diagram.setLit(HeadId{1, 4});
+        QVERIFY(diagram.grab().toImage() != wiring);
+        diagram.setLit({});
+        QCOMPARE(diagram.grab().toImage(), wiring);
+        LineChart chart;
+        chart.resize(400, 300);
+        chart.setSeries({{QString(), {{0, 0}, {1, 2}, {2, 1}}, SeriesStyle::Points}});
+        chart.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&chart));
+        const QImage cloud = chart.grab().toImage();
+        chart.setLitPoint(QPointF(1, 2));
+        QVERIFY(chart.grab().toImage() != cloud);
+        chart.setLitPoint({});
+        QCOMPARE(chart.grab().toImage(), cloud);
+    }
+
+    void aHeadThatTheModelLacksIsNotHovered()
+    {
+        OpenedPage<CompositionPage> opened(HEADWISE_DEMO_MODEL);
+        Selection* selection = opened.workspace.selection();
+        QSignalSpy changed(selection, &Selection::hoveredChanged);
+        selection->setHovered(HeadId{5, 5});
+        QVERIFY(!selection->hovered() && changed.isEmpty());
+        selection->setHovered(HeadId{1, 5});
+        selection->setHovered(HeadId{1, 5});
+        QCOMPARE(changed.count(), 1);
+    }
+};
+
+HEADWISE_TEST(LinkedHoverTest)
+#include "linked_hover_test.moc"

@@ -1,0 +1,27 @@
+#include "ui/pages/parts/page.h"
+
+#include <QCursor>
+#include <QToolTip>
+
+#include <utility>
+
+namespace headwise::ui {
+
+Page::Page(Workspace* workspace, QWidget* parent)
+    : QWidget(parent)
+    , m_workspace(workspace)
+{
+    connect(this, &Page::readOutChanged, this, &Page::showTip);
+}
+
+void Page::showTip(const QString& words)
+{
+    const bool isOverHead = !words.isEmpty() && underMouse() && m_workspace->selection()->hovered();
+    const bool hadTip = std::exchange(m_hasTip, isOverHead);
+    if (isOverHead)
+        QToolTip::showText(QCursor::pos(), words, this);
+    else if (hadTip)
+        QToolTip::hideText();
+}
+
+} // namespace headwise::ui
