@@ -212,6 +212,22 @@ private slots:
         QVERIFY2(drawn >= 2 && drawn <= 4, qPrintable(QString::number(drawn)));
     }
 
+    /// A part of one matrix means nothing in a matrix of another size.
+    void theZoomIsKeptForAMatrixOfTheSameSizeOnly()
+    {
+        HeatmapView view;
+        const HeatmapState zoomed{.zoomX = 2, .zoomY = 2, .centerX = 0.3, .centerY = 0.4};
+        view.zoom()->setState(zoomed); // restored before there is a matrix
+        showScaled(view, zeroMatrix(10, 12));
+        QVERIFY(view.state() == zoomed);
+        view.setMatrix(nullptr);
+        view.setMatrix(zeroMatrix(10, 12));
+        QVERIFY(view.state() == zoomed);
+        view.setMatrix(zeroMatrix(12, 10));
+        QVERIFY(view.state() == HeatmapState());
+        QCOMPARE(view.scene().visible, QRectF(0, 0, 10, 12));
+    }
+
     void keysLockInvertAndCentre()
     {
         HeatmapView view;

@@ -359,22 +359,6 @@ private slots:
         QCOMPARE(changed.count(), 1);
     }
 
-    /// A part of one matrix means nothing in a matrix of another size.
-    void theZoomIsKeptForAMatrixOfTheSameSizeOnly()
-    {
-        HeatmapView view;
-        const HeatmapState zoomed{.zoomX = 2, .zoomY = 2, .centerX = 0.3, .centerY = 0.4};
-        view.zoom()->setState(zoomed); // restored before there is a matrix
-        prepare(view, zeros(10, 12));
-        QVERIFY(view.state() == zoomed);
-        view.setMatrix(nullptr);
-        view.setMatrix(zeros(10, 12));
-        QVERIFY(view.state() == zoomed);
-        view.setMatrix(zeros(12, 10));
-        QVERIFY(view.state() == HeatmapState());
-        QCOMPARE(view.scene().visible, QRectF(0, 0, 10, 12));
-    }
-
     void theDataIsTheVisibleRegionInFull()
     {
         HeatmapView view;
