@@ -53,14 +53,6 @@ struct PageWords {
 };
 
 constexpr std::array pageWords{
-    PageWords{
-        QLatin1StringView("findings"),
-        QT_TRANSLATE_NOOP(
-            "WhatsThis",
-            "Statements that stand out from random weights, strongest first, each with its evidence."),
-        QT_TRANSLATE_NOOP(
-            "WhatsThis",
-            "Statements about heads whose scores exceed those of random weights, each with the numbers behind it.")},
     PageWords{QLatin1StringView("heads"),
               QT_TRANSLATE_NOOP(
                   "WhatsThis",
@@ -69,6 +61,9 @@ constexpr std::array pageWords{
               {"copying", "matching", "previous_token"}},
     PageWords{
         QLatin1StringView("findings"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "Statements that stand out from random weights, strongest first, each with its evidence."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
             "Statements that the analyses support, the strongest first. Each names its score, the mean for random weights and the deviations above it, and leads to its picture."),

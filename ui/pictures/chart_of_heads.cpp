@@ -50,7 +50,7 @@ private:
     /// Names the heads that are farthest from the mean, in standard deviations of either axis: five at most.
     void nameExtremes(ChartSeries& heads) const
     {
-        constexpr std::size_t mostNames = 5;
+        constexpr std::size_t mostNamed = 5;
         constexpr double farthest = 2; // deviations from which on a head is named
         std::vector<QPointF> places;
         QPointF sum, squares;
@@ -77,7 +77,7 @@ private:
                 far.emplace_back(-distance, static_cast<int>(i));
         }
         std::ranges::sort(far);
-        far.resize(std::min(far.size(), mostNames));
+        far.resize(std::min(far.size(), mostNamed));
         const int inLayer = std::max(1, m_context.card.nHeads);
         for (const auto& [distance, index] : far)
             heads.pointNames.emplace_back(index, text(HeadId{index / inLayer, index % inLayer}));
