@@ -87,7 +87,7 @@ std::vector<Finding> findInduction(const FindingEvidence& evidence)
                         .value = best.value,
                         .text = fmt::format(
                             "{} {} what {} writes through {} keys and {} what {} to: induction candidate{}.",
-                            headNames(later), isOne ? "reads" : "read", headLabel(entry.first),
+                            listedHeads(later), isOne ? "reads" : "read", headLabel(entry.first),
                             isOne ? "its" : "their", isOne ? "copies" : "copy",
                             isOne ? "it attends" : "they attend", isOne ? "" : "s"),
                         .view = "analyses/induction/combined",
@@ -221,7 +221,7 @@ std::vector<Finding> findNearDuplicates(const FindingEvidence& evidence)
         group.nullMean = 0;
         group.z = group.value * scale;
         group.text =
-            fmt::format("{} do nearly the same ({} {}).", headNames(group.heads),
+            fmt::format("{} do nearly the same ({} {}).", listedHeads(group.heads),
                         group.heads.size() == 2 ? "cosine" : "cosine at least", shortNumber(group.value));
         group.view = "analyses/similarity/cosine_ov";
         group.strength = shareOfRange(group.value, 0);

@@ -183,7 +183,7 @@ std::string scoreAndZ(const JudgedHead& head, std::string_view what)
     return fmt::format("({} {}{})", what, shortNumber(head.value), z);
 }
 
-std::string headNames(const std::vector<HeadId>& heads)
+std::string listedHeads(const std::vector<HeadId>& heads)
 {
     const std::size_t shown = std::min(heads.size(), mostNames);
     const std::size_t more = heads.size() - shown;

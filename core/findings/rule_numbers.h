@@ -63,7 +63,8 @@ std::vector<Finding> strongestFindings(std::vector<Finding> all);
 
 std::string shortNumber(double value); ///< Three significant digits: "0.93", "513", "12300".
 std::string scoreAndZ(const JudgedHead& head, std::string_view what = "score"); ///< "(score 0.93, z 513)"
-std::string headNames(const std::vector<HeadId>& heads); ///< "L1H5, L1H7 and L1H0"; of many: the first five.
+std::string
+listedHeads(const std::vector<HeadId>& heads); ///< "L1H5, L1H7 and L1H0"; of many: the first five.
 /// Returns the token as shown between quotation marks, or "#42" without a tokenizer.
 std::string tokenName(const FindingEvidence& evidence, int id);
 
