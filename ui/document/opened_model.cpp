@@ -1,5 +1,6 @@
 #include "ui/document/opened_model.h"
 
+#include "core/base/machine_rates.h"
 #include "core/tokenizer/model_tokenizer.h"
 #include "ui/base/text.h"
 
@@ -27,6 +28,7 @@ Result<OpenedModel> readModel(const ModelSource& source, const ProcessingWish& w
         opened.tokenizer = std::make_shared<const Tokenizer>(std::move(tokenizer).value());
     else if (tokenizer.error().code != ErrorCode::NotFound)
         opened.tokenizerProblem = text(tokenizer.error());
+    coreSgemmRate(); // measured here, not by the first estimate of the window's thread
     if (opened.tokenizer)
         opened.unused = unusedIds(*opened.tokenizer, opened.weights->config().dVocab);
     return opened;

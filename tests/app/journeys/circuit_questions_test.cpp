@@ -66,8 +66,9 @@ private slots:
         if (map->scene().rowCount() > heads) {
             const QRectF next = map->cells().rect(heads, heads);
             const QImage drawn = map->grab().toImage();
+            // In a row that the mouse did not light.
             const QPoint onLine(static_cast<int>(next.left()),
-                                static_cast<int>(map->cells().rect(2, 5).center().y()));
+                                static_cast<int>(map->cells().rect(6, 5).center().y()));
             const QPoint around(3, 0);
             const auto fromLine =
                 [&](int x) { // how far a pixel is from a line's colour, which fades where lines are dense
