@@ -19,7 +19,7 @@ namespace headwise::app {
 namespace {
 
 constexpr int besideSidebar = 8;      // px
-constexpr int comfortableWidth = 640; // px, for a page that could be narrower
+constexpr int comfortableWidth = 760; // px, for a page that could be narrower
 
 QSize neededBy(const QWidget& page)
 {
