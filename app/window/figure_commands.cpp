@@ -11,9 +11,11 @@
 #include "ui/pages/export/export_dialog.h"
 #include "ui/pages/export/figure_export_batch.h"
 #include "ui/pages/parts/page.h"
+#include "ui/pages/parts/subject_menu.h"
 #include "ui/widgets/job_bar.h"
-#include "ui/widgets/table_copy.h"
+#include "ui/widgets/subject.h"
 
+#include <QAbstractScrollArea>
 #include <QApplication>
 #include <QClipboard>
 #include <QCursor>
@@ -56,8 +58,12 @@ FigureCommands::FigureCommands(QMainWindow* window, Workspace* workspace, Window
     : WindowPart(window, workspace)
     , m_settings(settings)
     , m_pages(pages)
+    , m_subjects(new SubjectMenu(workspace, this))
 {
     connect(pages, &Pages::figureMenuRequested, this, &FigureCommands::showMenu);
+    connect(m_subjects, &SubjectMenu::pageWanted, pages, &Pages::showPage);
+    connect(m_subjects, &SubjectMenu::promptWanted, this, &FigureCommands::useInPrompt);
+    connect(m_subjects, &SubjectMenu::problemFound, this, &FigureCommands::showMessage);
     qApp->installEventFilter(
         this); // A click need not give a picture the focus, nor reach more than a part of it.
 }
@@ -252,22 +258,41 @@ void FigureCommands::addCopies(QMenu* menu, FigureSource* source)
                     }));
 }
 
-void FigureCommands::showMenu(QWidget* figure, const QPoint& position)
+void FigureCommands::addExports(QMenu* menu, FigureSource* source)
 {
-    auto* source = dynamic_cast<FigureSource*>(figure);
-    if (!m_pages->figures().contains(source))
-        return; // nothing in it yet
-    QMenu menu(m_window);
-    menu.addActions(figure->actions()); // actions of this view alone
-    addTokenCopies(&menu, figure, position, m_workspace->model()->tokenizer().get());
-    menu.addAction(icon("export"), tr("Export figure…"), this,
-                   ifThere(source, [this](FigureSource* there) { exportFigureOf(there); }));
+    menu->addAction(icon("export"), tr("Export figure…"), this,
+                    ifThere(source, [this](FigureSource* there) { exportFigureOf(there); }));
     if (isOfHead(source))
-        menu.addAction(tr("Export all heads…"), this,
-                       ifThere(source, [this](FigureSource* there) { exportHeadsOf(there); }));
-    menu.addSeparator();
-    addCopies(&menu, source);
-    menu.exec(figure->mapToGlobal(position));
+        menu->addAction(tr("Export all heads…"), this,
+                        ifThere(source, [this](FigureSource* there) { exportHeadsOf(there); }));
+    menu->addSeparator();
+    addCopies(menu, source);
+}
+
+void FigureCommands::useInPrompt(const QString& token)
+{
+    const QString name = QStringLiteral("prompt");
+    const Page* page = m_pages->page(m_pages->indexOfName(name));
+    QString prompt = page->viewState()[name].toString();
+    if (!m_workspace->model()->tokenizer() && !prompt.isEmpty())
+        prompt += u' '; // between ids
+    m_pages->showOn(name, {{name, prompt + token}});
+}
+
+void FigureCommands::showMenu(QWidget* view, const QPoint& position)
+{
+    auto* source = dynamic_cast<FigureSource*>(view);
+    const bool isFigure = source && m_pages->figures().contains(source);
+    QMenu menu(m_window);
+    m_subjects->addTo(&menu, subjectAt(view, position));
+    if (isFigure || !source) // else there is nothing in it yet
+        menu.addActions(view->actions());
+    if (isFigure)
+        addExports(&menu, source);
+    if (menu.isEmpty())
+        return;
+    const auto* area = qobject_cast<QAbstractScrollArea*>(view);
+    menu.exec((area ? area->viewport() : view)->mapToGlobal(position));
 }
 
 } // namespace headwise::app

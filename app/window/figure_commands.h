@@ -19,6 +19,7 @@ class FigureBatch;
 class FigureSource;
 class FigureWriter;
 class Job;
+class SubjectMenu;
 } // namespace headwise::ui
 
 namespace headwise::app {
@@ -37,7 +38,8 @@ public:
     void exportAgain();  ///< With the same settings under the next free name, without a dialog.
     void exportHeads();  ///< The same picture of other heads, one file each.
     bool copyFocused();  ///< The picture that has the focus; false: none has.
-    void showMenu(QWidget* figure, const QPoint& position);
+    /// Offers what can be done with the head, pair or token at a position, and with the picture.
+    void showMenu(QWidget* view, const QPoint& position);
 
 protected:
     bool eventFilter(QObject* watched,
@@ -53,13 +55,16 @@ private:
     void exportFigureOf(ui::FigureSource* source);
     void exportHeadsOf(ui::FigureSource* source);
     void startBatch(ui::FigureSource* source, const std::vector<HeadId>& heads, const QString& folder);
-    ui::FigureWriter* writer(); ///< Made when first asked for.
-    void showJob(ui::Job* job); ///< In the status bar.
+    ui::FigureWriter* writer();             ///< Made when first asked for.
+    void showJob(ui::Job* job);             ///< In the status bar.
+    void useInPrompt(const QString& token); ///< At the end of what is there.
+    void addExports(QMenu* menu, ui::FigureSource* source);
     void addCopies(QMenu* menu, ui::FigureSource* source);
     bool isOfHead(ui::FigureSource* source) const; ///< Other heads have the same picture.
 
     WindowSettings* m_settings;
     Pages* m_pages;
+    ui::SubjectMenu* m_subjects;
     QString m_exportedTo;                         // by the dialog, in this window
     const ui::FigureSource* m_exported = nullptr; // to compare with only; it may be gone
     QPointer<QWidget> m_touched;                  // the picture clicked or focused last

@@ -24,6 +24,7 @@
 #include "ui/pages/tokens/tokens_page.h"
 
 #include <QAbstractItemView>
+#include <QMouseEvent>
 #include <QPlainTextEdit>
 #include <QTableView>
 
@@ -156,14 +157,26 @@ void Pages::prepareView(QWidget* view)
 {
     if (auto* table = qobject_cast<QTableView*>(view))
         explainHeader(table);
-    if (view->property("rightClickIsReference").toBool())
-        return; // a grid of heads: its right button marks the head to compare with
     if (view->property("hasFigureMenu").toBool())
         return; // A page that draws when it is made announces its views before it is searched for them.
     view->setProperty("hasFigureMenu", true);
+    if (auto* list = qobject_cast<QAbstractItemView*>(view))
+        list->viewport()->installEventFilter(this);
+    for (auto* list : view->findChildren<QAbstractItemView*>())
+        list->viewport()->installEventFilter(this);
     view->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(view, &QWidget::customContextMenuRequested, this,
             [this, view](const QPoint& position) { emit figureMenuRequested(view, position); });
+}
+
+bool Pages::eventFilter(QObject* watched, QEvent* event)
+{
+    // A table would select the row, and with it a head or a token. The menu has an event of its own.
+    const bool isPress =
+        event->type() == QEvent::MouseButtonPress || event->type() == QEvent::MouseButtonDblClick;
+    if (isPress && static_cast<QMouseEvent*>(event)->button() == Qt::RightButton)
+        return true;
+    return PageTabs::eventFilter(watched, event);
 }
 
 void Pages::showPage(const QString& name)

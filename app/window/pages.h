@@ -43,6 +43,10 @@ signals:
     void modelWanted();     ///< The user wants to choose the newer model's folder…
     void modelFileWanted(); ///< …or its only file.
 
+protected:
+    /// Keeps a right click on a table from selecting its row.
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     struct Row;
     static const std::vector<Row>& rows();
@@ -52,7 +56,7 @@ private:
     ui::Page* make(ui::Workspace* workspace); ///< Connects its requests, too.
     void grey();                              ///< The pages that have nothing to show of what is open.
     void prepare(ui::Page* page);
-    void prepareView(QWidget* view); ///< A picture that can be exported.
+    void prepareView(QWidget* view); ///< A picture that can be exported, or another view with a menu.
     ui::ResultPage* showResults();
 
     ui::Workspace* m_workspace;

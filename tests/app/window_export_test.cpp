@@ -275,6 +275,8 @@ private slots:
             QVERIFY(menu);
             page->showAnalysis("matching");
             for (QAction* each : menu->actions()) {
+                if (each->objectName() == QLatin1String("subjectAction"))
+                    continue; // about the head, which is still there
                 each->trigger();
                 chosen += each->isSeparator() ? 0 : 1;
             }

@@ -23,6 +23,7 @@ class ChartPointer {
 public:
     ChartPointer(LineChart* chart, QWidget* canvas);
 
+    ChartPoint nearestTo(const QPointF& position) const; ///< Within reach of the mouse.
     const ChartPoint& hovered() const { return m_hovered; }
     void forget() { m_hovered = {}; } ///< The series have changed.
     void leave();                     ///< Reads out nothing any more.
@@ -30,7 +31,6 @@ public:
     bool handleKey(int key);          ///< \return whether the key does something
 
 private:
-    ChartPoint nearestTo(const QPointF& position) const;
     void hoverOn(const ChartPoint& nearest);
     bool step(int key); ///< Moves to another point; false if the key does nothing.
 

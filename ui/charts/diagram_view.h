@@ -58,6 +58,7 @@ public:
     void setLit(std::optional<HeadId> head); ///< A thin ring around a head that is hovered elsewhere.
     void setMessage(const QString& message); ///< Shown while there are no edges.
     QPointF positionOf(HeadId head) const;   ///< In widget coordinates.
+    std::optional<HeadId> headAt(const QPointF& position) const; ///< In widget coordinates.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
@@ -77,7 +78,6 @@ protected:
 
 private:
     QPointF place(HeadId head, const QRectF& area) const;
-    std::optional<HeadId> headAt(const QPointF& position) const;
     struct Look {
         QFont font;
         const ThemeColors& colors;

@@ -5,6 +5,7 @@
 #include "ui/figures/figure_export_title.h"
 #include "ui/heatmaps/heatmap_painter.h"
 #include "ui/widgets/picture_accessible.h"
+#include "ui/widgets/subject.h"
 
 #include <QFontMetricsF>
 #include <QKeyEvent>
@@ -51,7 +52,10 @@ PatternGrid::PatternGrid(QWidget* parent)
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setMinimumSize(120, 80);
-    setProperty("rightClickIsReference", true);
+    setSubjects(this, [this](const QPoint& position) {
+        const std::optional<HeadId> head = headAt(position);
+        return head ? Subject{.heads = {*head}} : Subject{};
+    });
     installPictureAccessibility();
 }
 
@@ -216,11 +220,11 @@ void PatternGrid::mouseMoveEvent(QMouseEvent* event)
 void PatternGrid::mousePressEvent(QMouseEvent* event)
 {
     const auto head = headAt(event->position());
-    if (!head)
+    if (!head || event->button() != Qt::LeftButton)
         return;
-    if (event->button() == Qt::RightButton || event->modifiers().testFlag(Qt::ShiftModifier))
+    if (event->modifiers().testFlag(Qt::ShiftModifier))
         emit headReferenced(*head);
-    else if (event->button() == Qt::LeftButton)
+    else
         emit headChosen(*head);
 }
 

@@ -28,8 +28,7 @@ Patterns smallPatterns(const Patterns& patterns, Eigen::Index side, Eigen::Index
 /// The attention patterns of every head on one prompt as small multiples, one row per layer, from white (0) to the accent
 /// colour.
 ///
-/// A click, the arrow keys or hjkl select a head, PgUp and PgDn one in the next layer, a right click or Shift+click the
-/// reference head.
+/// A click, the arrow keys or hjkl select a head, PgUp and PgDn one in the next layer, Shift+click the reference head.
 class PatternGrid : public QWidget, public FigureSource {
     Q_OBJECT
 

@@ -28,8 +28,9 @@ public:
     void setQuery(int query); ///< An index outside the prompt selects the last token.
     int query() const; ///< The displayed query: the one under the mouse if any; −1: nothing is shown.
     const QStringList& tokens() const { return m_tokens; }
-    float attention(int key) const;    ///< From the query to `key`; NaN outside.
-    QRectF tokenRect(int token) const; ///< In widget coordinates.
+    float attention(int key) const;             ///< From the query to `key`; NaN outside.
+    QRectF tokenRect(int token) const;          ///< In widget coordinates.
+    int tokenAt(const QPointF& position) const; ///< −1: none.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
@@ -53,7 +54,6 @@ protected:
 
 private:
     std::vector<QRectF> placed(double width, const QFont& font, const QPaintDevice* device) const;
-    int tokenAt(const QPointF& position) const; ///< −1: none.
     void choose(int query);
     void hover(int token);
     void paint(QPainter& painter, const std::vector<QRectF>& places, const ThemeColors& colors) const;

@@ -4,6 +4,7 @@
 #include "ui/charts/chart_painter.h"
 #include "ui/figures/figure_export_title.h"
 #include "ui/heatmaps/heatmap_painter.h"
+#include "ui/widgets/subject.h"
 
 #include <QFontMetricsF>
 #include <QKeyEvent>
@@ -33,6 +34,10 @@ SmallMultiples::SmallMultiples(QWidget* parent)
 {
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
+    setSubjects(this, [this](const QPoint& position) {
+        const std::optional<std::size_t> index = indexAt(position);
+        return index ? Subject{.heads = {m_heads[*index].head}} : Subject{};
+    });
 }
 
 int SmallMultiples::rows() const

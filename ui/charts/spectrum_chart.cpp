@@ -174,6 +174,14 @@ QPointF LineChart::positionOf(const QPointF& point) const
     return frame().map(shownPoint(point, m_content.look));
 }
 
+std::optional<std::pair<QString, int>> LineChart::pointAt(const QPointF& position) const
+{
+    const ChartPoint nearest = m_pointer->nearestTo(position);
+    if (nearest.series < 0)
+        return {};
+    return std::pair(m_content.series[static_cast<std::size_t>(nearest.series)].name, nearest.index);
+}
+
 void LineChart::zoomAt(const QPointF& position, double factorX, double factorY)
 {
     const ChartFrame now = frame();

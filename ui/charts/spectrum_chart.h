@@ -114,6 +114,8 @@ public:
     ChartFrame frame() const;                                             ///< The axes on the screen.
     int omittedCount() const { return m_omitted; }
     QPointF positionOf(const QPointF& point) const; ///< Position of a data point, in widget coordinates.
+    /// Returns the series and the index of the point nearest to a position in widget coordinates; none: too far.
+    std::optional<std::pair<QString, int>> pointAt(const QPointF& position) const;
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;

@@ -113,10 +113,11 @@ void HeatmapPointer::release(const QMouseEvent& event)
     const std::optional<QPoint> cell = m_view->cells().at(event.position());
     if (wasDrag || !cell)
         return;
-    const bool shifted = event.modifiers().testFlag(Qt::ShiftModifier);
-    if (event.button() == Qt::RightButton || (event.button() == Qt::LeftButton && shifted)) {
+    if (event.button() != Qt::LeftButton)
+        return;
+    if (event.modifiers().testFlag(Qt::ShiftModifier)) {
         emit m_view->cellReferenced(cell->y(), cell->x());
-    } else if (event.button() == Qt::LeftButton) {
+    } else {
         m_view->zoom()->setCurrentCell(cell->y(), cell->x());
         emit m_view->cellClicked(cell->y(), cell->x());
     }

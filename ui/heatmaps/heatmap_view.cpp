@@ -103,6 +103,13 @@ void HeatmapView::setMessage(const QString& message)
     m_screen.setMessage(message);
 }
 
+QVariant HeatmapView::inputMethodQuery(Qt::InputMethodQuery query) const
+{
+    if (query == Qt::ImCursorRectangle && !isEmpty() && state().row >= 0)
+        return m_cells.rect(state().row, state().column).toAlignedRect();
+    return QWidget::inputMethodQuery(query);
+}
+
 void HeatmapView::paintEvent(QPaintEvent* /*event*/)
 {
     m_screen.paint();

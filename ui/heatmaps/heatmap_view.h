@@ -65,12 +65,14 @@ public:
 
     QSize sizeHint() const override { return {400, 400}; }
     QSize minimumSizeHint() const override { return {120, 120}; }
+    /// The current cell: the Menu key opens its menu there.
+    QVariant inputMethodQuery(Qt::InputMethodQuery query) const override;
 
 signals:
     void cellHovered(int row, int column, float value); ///< With the mouse, or reached by a key.
     void hoverLeft();
     void cellClicked(int row, int column);
-    void cellReferenced(int row, int column); ///< Shift+click, Shift+Enter or right click, to compare with.
+    void cellReferenced(int row, int column); ///< Shift+click or Shift+Enter, to compare with.
     void cellActivated(int row, int column);  ///< Enter, or double-click at full view.
 
 protected:

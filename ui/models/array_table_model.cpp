@@ -377,6 +377,10 @@ QVariant ArrayTableModel::data(const QModelIndex& index, int role) const
     case Qt::FontRole: return column.kind == Kind::Token ? tokenFont() : numberFont();
     case IsTokenRole: return column.kind == Kind::Token;
     case IdRole: return tokenId(column, index.row());
+    case TokenTableModel::HeadsRole: {
+        const std::vector<HeadId> heads = headsAt(index.row());
+        return QVariant::fromValue(QList<HeadId>(heads.begin(), heads.end()));
+    }
     default: return {};
     }
 }

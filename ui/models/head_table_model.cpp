@@ -2,6 +2,7 @@
 
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/models/token_table_model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -62,6 +63,8 @@ QVariant HeadTableModel::data(const QModelIndex& index, int role) const
         return numberFont();
     if (role == Qt::ToolTipRole)
         return isHead ? text(score.head) : exactNumber(value);
+    if (role == TokenTableModel::HeadsRole)
+        return QVariant::fromValue(QList<HeadId>{score.head});
     if (role == SortRole) {
         if (isHead)
             return score.head.layer * 100000 + score.head.head;

@@ -78,6 +78,10 @@ QVariant PairTableModel::data(const QModelIndex& index, int role) const
     if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid))
         return {};
     const Column& column = m_columns[static_cast<std::size_t>(index.column())];
+    if (role == TokenTableModel::HeadsRole) {
+        const auto [earlier, later] = pairAt(index.row());
+        return QVariant::fromValue(QList<HeadId>{earlier, later});
+    }
     const bool isHead = column.kind == Kind::From || column.kind == Kind::To;
     if (role == Qt::TextAlignmentRole)
         return QVariant::fromValue(isHead ? Qt::AlignLeft | Qt::AlignVCenter

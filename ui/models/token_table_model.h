@@ -52,6 +52,7 @@ public:
         IsMutedRole, ///< Whether this cell is greyed out because it is meaningless by itself.
         /// The number over the largest magnitude of its table, −1 … 1, for the cell's colour. A token uses its number's.
         HeatRole,
+        HeadsRole, ///< The heads the row is about, the earlier first: QList<HeadId>.
     };
 
     explicit TokenTableModel(QObject* parent = nullptr);

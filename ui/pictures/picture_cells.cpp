@@ -2,6 +2,7 @@
 #include "ui/charts/small_multiples.h"
 #include "ui/document/head_metrics.h"
 #include "ui/heatmaps/heatmap_panel.h"
+#include "ui/heatmaps/heatmap_subjects.h"
 #include "ui/pictures/chart_contents.h"
 #include "ui/pictures/picture_body.h"
 #include "ui/pictures/picture_multiples.h"
@@ -68,6 +69,7 @@ public:
             if (m_ofPairs)
                 emit pairHovered(headAt(row), headAt(column + m_firstColumn));
         });
+        setCellSubjects(view, [this](int row, int column) { return subjectOf(row, column); });
         connect(view, &HeatmapView::cellClicked, this, &CellsBody::choose);
         connect(view, &HeatmapView::cellActivated, this, [this](int row, int column) {
             choose(row, column);
@@ -269,6 +271,15 @@ private:
             return indexOf(head);
         const auto found = std::ranges::find(m_order, indexOf(head));
         return found == m_order.end() ? -1 : static_cast<int>(found - m_order.begin());
+    }
+
+    Subject subjectOf(int row, int column) const
+    {
+        if (m_ofPairs)
+            return {.heads = {headAt(row), headAt(column + m_firstColumn)}};
+        if (m_ofHeads)
+            return {.heads = {headOf(row)}};
+        return {};
     }
 
     static QString titleOf(const ArrayAxis& axis)

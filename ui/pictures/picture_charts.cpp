@@ -3,6 +3,7 @@
 #include "ui/pictures/chart_contents.h"
 #include "ui/pictures/metric_choice.h"
 #include "ui/pictures/picture_multiples.h"
+#include "ui/widgets/subject.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -56,6 +57,7 @@ public:
         });
         connect(m_chart, &LineChart::pointHovered, this, &ChartBody::hover);
         connect(m_chart, &LineChart::pointClicked, this, &ChartBody::choose);
+        setSubjects(m_chart, [this](const QPoint& position) { return subjectAt(position); });
     }
 
     bool showsAllHeads() const override
@@ -219,6 +221,17 @@ private:
             words << QStringLiteral("± %1").arg(number(of->errors[static_cast<std::size_t>(index)]));
         words.removeAll(QString());
         return words.join(QStringLiteral("   "));
+    }
+
+    Subject subjectAt(const QPoint& position) const
+    {
+        Subject subject;
+        const auto point = m_chart->pointAt(position);
+        if (point && hasPointPerHead() && point->first.isEmpty())
+            subject.heads = {headOf(point->second)};
+        else if (point && m_contents.tokens && m_contents.tokens(point->second) >= 0)
+            subject.token = m_contents.tokens(point->second);
+        return subject;
     }
 
     void choose(const QString& series, int index)

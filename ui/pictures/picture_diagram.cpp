@@ -5,6 +5,7 @@
 #include "ui/document/head_classes.h"
 #include "ui/document/head_metrics.h"
 #include "ui/pictures/picture_body.h"
+#include "ui/widgets/subject.h"
 
 #include <QColorDialog>
 #include <QComboBox>
@@ -79,6 +80,10 @@ public:
         connect(m_colors, &QComboBox::activated, this, [this] {
             m_isChosen = true;
             showClasses();
+        });
+        setSubjects(m_diagram, [this](const QPoint& position) {
+            const std::optional<HeadId> head = m_diagram->headAt(position);
+            return head ? Subject{.heads = {*head}} : Subject{};
         });
         connect(m_diagram, &DiagramView::headClicked, this, &DiagramBody::headChosen);
         connect(m_diagram, &DiagramView::headHovered, this, [this](const QString& words) {

@@ -2,6 +2,7 @@
 #include "ui/base/text.h"
 #include "ui/document/head_metrics.h"
 #include "ui/heatmaps/heatmap_panel.h"
+#include "ui/heatmaps/heatmap_subjects.h"
 #include "ui/pictures/chart_contents.h"
 #include "ui/pictures/panel_grid.h"
 #include "ui/pictures/picture_body.h"
@@ -97,6 +98,7 @@ private:
         view->setCellShape(HeatmapView::CellShape::Square);
         view->setRowAxis({tr("layer"), {}});
         view->setColumnAxis({tr("head"), {}});
+        setHeadSubjects(view);
         m_panels.push_back(made);
         m_grid.add(made.title, made.panel);
         connect(view->zoom(), &HeatmapZoom::currentCellChanged, this, [this](int row, int column) {

@@ -1,17 +1,12 @@
 #include "ui/widgets/table_copy.h"
 
-#include "core/tokenizer/token_text.h"
-#include "core/tokenizer/tokenizer.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
-#include "ui/models/token_table_model.h"
 
 #include <QClipboard>
-#include <QCoreApplication>
 #include <QFont>
 #include <QGuiApplication>
 #include <QKeyEvent>
-#include <QMenu>
 #include <QStringList>
 #include <QTableView>
 
@@ -55,17 +50,6 @@ private:
     int m_numberRole;
 };
 
-/// Finds the cell in a table, or in a view that contains tables.
-QModelIndex cellAt(QWidget* view, const QPoint& position)
-{
-    if (const auto* table = qobject_cast<QTableView*>(view))
-        return table->indexAt(position);
-    for (QWidget* part = view->childAt(position); part && part != view; part = part->parentWidget())
-        if (const auto* table = qobject_cast<QTableView*>(part))
-            return table->indexAt(table->viewport()->mapFrom(view, position));
-    return {};
-}
-
 } // namespace
 
 QString takenCell(const QModelIndex& index, int numberRole)
@@ -80,24 +64,6 @@ QString takenCell(const QModelIndex& index, int numberRole)
 void copyRowsByKey(QTableView* table, int numberRole)
 {
     new RowCopier(table, numberRole);
-}
-
-void addTokenCopies(QMenu* menu, QWidget* view, const QPoint& position, const Tokenizer* tokenizer)
-{
-    const QModelIndex cell = cellAt(view, position);
-    const QVariant id = cell.data(TokenTableModel::IdRole);
-    if (!cell.data(TokenTableModel::IsTokenRole).toBool() || !id.isValid())
-        return;
-    const auto add = [menu](const QString& words, const QString& copied) {
-        menu->addAction(words, menu, [copied] { QGuiApplication::clipboard()->setText(copied); });
-    };
-    const QByteArray bytes =
-        tokenizer ? QByteArray::fromStdString(tokenizer->bytes(id.toInt())) : QByteArray();
-    const bool isText = !bytes.isEmpty() && bytes.isValidUtf8();
-    add(QCoreApplication::translate("Tables", "Copy token"),
-        isText ? QString::fromUtf8(bytes) : cell.data().toString());
-    add(QCoreApplication::translate("Tables", "Copy token #%1").arg(id.toInt()), text(shownId(id.toInt())));
-    menu->addSeparator();
 }
 
 } // namespace headwise::ui

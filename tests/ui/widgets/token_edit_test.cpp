@@ -4,8 +4,9 @@
 #include "tests/support/program.h"
 #include "ui/base/text.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/parts/subject_menu.h"
 #include "ui/widgets/table_cells.h"
-#include "ui/widgets/table_copy.h"
+#include "ui/widgets/subject.h"
 #include "ui/widgets/table_figure.h"
 
 #include <QAbstractItemView>
@@ -152,19 +153,24 @@ private slots:
         table.setSource(&model, TokenTableModel::SortRole);
         table.resize(300, 200);
         table.show();
-        const auto menuAt = [&](int column) {
-            auto menu = std::make_unique<QMenu>();
-            addTokenCopies(menu.get(), &table, table.visualRect(table.model()->index(0, column)).center(),
-                           workspace.model()->tokenizer().get());
-            return menu;
+        const auto at = [&](int column) {
+            return subjectAt(&table, table.visualRect(table.model()->index(0, column)).center());
         };
-        const auto menu = menuAt(0);
-        QCOMPARE(menu->actions().size(), 3); // with the line below them
-        menu->actions()[0]->trigger();
+        SubjectMenu subjects(&workspace);
+        QMenu menu;
+        subjects.addTo(&menu, at(0));
+        const auto choose = [&menu](const QString& words) {
+            for (QAction* each : menu.actions())
+                if (each->text() == words)
+                    each->trigger();
+        };
+        choose(QStringLiteral("Copy token"));
         QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral(" the"));
-        menu->actions()[1]->trigger();
+        choose(QStringLiteral("Copy token #%1").arg(token));
         QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("#%1").arg(token));
-        QVERIFY(menuAt(1)->isEmpty()); // a number
+        QCOMPARE(at(0).value, QString());
+        QCOMPARE(at(1).value, QStringLiteral("1.5")); // a number of the same row
+        QCOMPARE(at(1).token, std::optional(token));
         const QString hover = model.item(0)->toolTip();
         QVERIFY2(hover.endsWith(QStringLiteral("\" the\"")), qPrintable(hover));
     }

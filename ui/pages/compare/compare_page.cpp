@@ -274,7 +274,7 @@ ComparePage::Asked ComparePage::asked() const
     if (!reference)
         return {
             {},
-            tr("Right-click a head in the grid, or click it with Shift, to compare %1 with it; by keyboard Shift+Enter marks the head the keys are on, as Model → Use as reference head does.")
+            tr("Click a head in the grid with Shift, or right-click it and choose Set as reference, to compare %1 with it; by keyboard Shift+Enter marks the head the keys are on, as Model → Use as reference head does.")
                 .arg(text(head))};
     const QString model = text(workspace()->model()->card().name);
     const auto tokens = workspace()->model()->tokens();

@@ -3,6 +3,7 @@
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/pages/findings/finding_words.h"
+#include "ui/widgets/subject.h"
 
 #include <QAbstractButton>
 #include <QAction>
@@ -73,7 +74,7 @@ void FindingRow::layOut()
 
 void FindingRow::createActions()
 {
-    setContextMenuPolicy(Qt::ActionsContextMenu);
+    setSubjects(this, [this](const QPoint&) { return subject(); });
     auto* show = new QAction(tr("Show"), this);
     connect(show, &QAction::triggered, this, &FindingRow::opened);
     auto* copy = new QAction(tr("Copy"), this);
@@ -83,6 +84,15 @@ void FindingRow::createActions()
             [this] { QApplication::clipboard()->setText(text(m_finding.text)); });
     addAction(show);
     addAction(copy);
+}
+
+Subject FindingRow::subject() const
+{
+    Subject subject;
+    subject.heads = QList<HeadId>(m_finding.heads.begin(), m_finding.heads.end());
+    if (subject.heads.size() == 2 && subject.heads[1].layer < subject.heads[0].layer)
+        subject.heads.swapItemsAt(0, 1); // The rules name the reader first.
+    return subject;
 }
 
 void FindingRow::setFinding(const Finding& finding, bool canVerify)

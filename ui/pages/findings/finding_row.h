@@ -10,6 +10,8 @@ class QToolButton;
 
 namespace headwise::ui {
 
+struct Subject;
+
 /// One finding: its sentence, the numbers behind it, and buttons that lead to its picture and its rule.
 ///
 /// Enter and a double click open the picture, Ctrl+C copies the sentence, Up and Down go to the next row.
@@ -36,6 +38,7 @@ private:
     void layOut();
     void createActions();
     void showRule();
+    Subject subject() const; ///< Its heads, for the menu.
 
     Finding m_finding;
     QLabel* m_sentence;

@@ -235,6 +235,7 @@ FindingRow* FindingsPage::createRow()
     });
     m_list->addWidget(row);
     m_rows.push_back(row);
+    emit viewMade(row);
     return row;
 }
 

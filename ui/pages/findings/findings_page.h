@@ -32,6 +32,7 @@ public:
 signals:
     void pageRequested(const QString& name);
     void analysisRequested(const QString& id);
+    void viewMade(QWidget* row); ///< A finding, which has a menu.
 
 protected:
     void recompute() override;

@@ -10,6 +10,7 @@
 #include "ui/document/relation_store.h"
 #include "ui/document/whats_this.h"
 #include "ui/heatmaps/heatmap_panel.h"
+#include "ui/heatmaps/heatmap_subjects.h"
 #include "ui/models/head_table_model.h"
 #include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/head_grid.h"
@@ -70,7 +71,7 @@ void HeadsPage::createLayout()
     view->setRowAxis({tr("layer"), {}});
     view->setColumnAxis({tr("head"), {}});
     view->setAccessibleName(tr("Heads"));
-    view->setProperty("rightClickIsReference", true);
+    setHeadSubjects(view);
     m_table->setHorizontalHeader(new WrappedHeader(m_table));
     m_table->setSource(m_model, HeadTableModel::SortRole);
     m_sorted = qobject_cast<QSortFilterProxyModel*>(m_table->model());

@@ -23,7 +23,7 @@ constexpr std::size_t rowsShown = 16;
 
 struct Link {
     QString words;
-    HeadId other;
+    HeadId other, earlier, later;
     double score, excess;
 };
 
@@ -38,11 +38,11 @@ void addLinks(std::vector<Link>& links, const ResultArray& array, HeadId head, c
         const HeadId other{static_cast<int>(i / heads), static_cast<int>(i % heads)};
         const double from = values.at(i * all + own), to = values.at(own * all + i);
         if (std::isfinite(from))
-            links.push_back(
-                {CompositionPanel::tr("%1 ← %2").arg(kind, text(other)), other, from, from - null});
+            links.push_back({CompositionPanel::tr("%1 ← %2").arg(kind, text(other)), other, other, head, from,
+                             from - null});
         if (std::isfinite(to))
-            links.push_back(
-                {CompositionPanel::tr("→ %1 of %2").arg(kind, text(other)), other, to, to - null});
+            links.push_back({CompositionPanel::tr("→ %1 of %2").arg(kind, text(other)), other, head, other,
+                             to, to - null});
     }
 }
 
@@ -99,7 +99,12 @@ void CompositionPanel::recompute()
     m_model->setHorizontalHeaderLabels({tr("Link"), tr("Score"), tr("−\u00a0null")});
     for (const Link& link : links) {
         m_heads.push_back(link.other);
-        m_model->appendRow({wordCell(link.words), numberCell(link.score), signedNumberCell(link.excess)});
+        const QList<QStandardItem*> row{wordCell(link.words), numberCell(link.score),
+                                        signedNumberCell(link.excess)};
+        for (QStandardItem* cell : row)
+            cell->setData(QVariant::fromValue(QList<HeadId>{link.earlier, link.later}),
+                          TokenTableModel::HeadsRole);
+        m_model->appendRow(row);
     }
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);

@@ -1,5 +1,7 @@
 #include "ui/pages/parts/head_grid.h"
 
+#include "ui/heatmaps/heatmap_subjects.h"
+
 #include <cmath>
 #include <limits>
 
@@ -14,7 +16,7 @@ HeadGrid::HeadGrid(Workspace* workspace, const QString& name, QWidget* parent)
     view()->setAccessibleName(name);
     view()->setRowAxis({tr("layer"), {}});
     view()->setColumnAxis({tr("head"), {}});
-    view()->setProperty("rightClickIsReference", true);
+    setHeadSubjects(view());
     connect(workspace->selection(), &Selection::headChanged, this, &HeadGrid::mark);
     connect(workspace->selection(), &Selection::referenceChanged, this, &HeadGrid::mark);
     connect(view()->zoom(), &HeatmapZoom::currentCellChanged, this, [this](int row, int column) {

@@ -13,6 +13,7 @@
 #include "ui/document/head_metrics.h"
 #include "ui/document/imported_attention.h"
 #include "ui/heatmaps/heatmap_panel.h"
+#include "ui/heatmaps/heatmap_subjects.h"
 #include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/first_prompt.h"
 #include "ui/pages/parts/head_grid.h"
@@ -91,6 +92,13 @@ PromptPage::PromptPage(Workspace* workspace, QWidget* parent)
     reset();
 }
 
+std::optional<int> PromptPage::tokenOf(int shown) const
+{
+    const auto at = static_cast<std::size_t>(shown + skipped());
+    return shown >= 0 && m_answer && at < m_answer->tokens.size() ? std::optional(m_answer->tokens[at])
+                                                                  : std::nullopt;
+}
+
 QString PromptPage::placeText(int shown) const
 {
     const auto at = static_cast<std::size_t>(shown + skipped());
@@ -158,15 +166,22 @@ void PromptPage::connectScores()
     HeatmapView* view = m_panel->view();
     view->setToolTip(tr("A double click, or Enter, takes the score of a query with a key apart"));
     view->addAction(m_askForScore);
-    connect(m_askForScore, &QAction::triggered, this, &PromptPage::askForScore);
+    connect(m_askForScore, &QAction::triggered, this, [this, view] {
+        if (const QPoint cell = m_askForScore->data().toPoint(); m_askForScore->data().isValid())
+            view->zoom()->setCurrentCell(cell.y(), cell.x());
+        askForScore();
+    });
+    setCellSubjects(view, [this](int, int column) { return Subject{.token = tokenOf(column)}; });
+    setSubjects(m_text, [this](const QPoint& position) {
+        return Subject{.token = tokenOf(m_text->tokenAt(position))};
+    });
     connect(view, &HeatmapView::cellActivated, this, [this, view](int row, int column) {
         view->zoom()->setCurrentCell(row, column);
         askForScore();
     });
     connect(view, &QWidget::customContextMenuRequested, this, [this, view](const QPoint& at) {
         const std::optional<QPoint> cell = view->cells().at(at);
-        if (cell)
-            view->zoom()->setCurrentCell(cell->y(), cell->x());
+        m_askForScore->setData(cell ? QVariant(*cell) : QVariant());
         // Imported attention does not come from this model's scores.
         m_askForScore->setVisible(cell && cell->x() <= cell->y() && m_answer && !m_answer->imported);
     });

@@ -62,9 +62,10 @@ private:
     void connectScores();
     void askForScore();                 ///< Emits scoreWanted() for the current cell.
     QString placeText(int shown) const; ///< "3 ␣Paris", for a row or column.
-    void attribute();                   ///< Attributes the last position's logit to the heads.
-    void fitColors();                   ///< Fits the scale to 0 … 1 for plain attention.
-    void showPatterns();                ///< The patterns of every head, and of the selected one.
+    std::optional<int> tokenOf(int shown) const;
+    void attribute();    ///< Attributes the last position's logit to the heads.
+    void fitColors();    ///< Fits the scale to 0 … 1 for plain attention.
+    void showPatterns(); ///< The patterns of every head, and of the selected one.
     void showPattern();
     Eigen::Index skipped() const; ///< Number of first positions hidden.
     void chooseFile();            ///< Asks for a file of patterns to import.

@@ -29,7 +29,7 @@ void PromptPage::createLayout()
     makeSecondary(m_logit);
     m_logit->setWordWrap(true);
     m_heads->setAccessibleName(tr("Attention of every head"));
-    m_heads->setToolTip(tr("Attention of every head; a click shows one large, a right click compares"));
+    m_heads->setToolTip(tr("Attention of every head; a click shows one large, Shift+click compares"));
     m_panel->view()->setAccessibleName(tr("Attention of the head"));
     m_panel->view()->setCellShape(HeatmapView::CellShape::Square);
     m_panel->view()->colors()->proposeScale({ColorMap::Attention, 0, 1, ColorFit::Fixed});

@@ -62,7 +62,8 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         const auto says = [&] {
             for (const QLabel* label : opened.page.findChildren<QLabel*>())
-                if (label->isVisible() && label->text().startsWith(QLatin1String("Right-click a head")))
+                if (label->isVisible()
+                    && label->text().startsWith(QLatin1String("Click a head in the grid with Shift")))
                     return true;
             return false;
         };

@@ -67,7 +67,10 @@ private slots:
         QTest::keyClick(heads, Qt::Key_Left);
         QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 4}));
         QCOMPARE(*large->matrix(), run->patterns[1][4]);
-        QTest::mouseClick(heads, Qt::RightButton, {}, heads->tileRect({0, 7}).center().toPoint());
+        QTest::mouseClick(heads, Qt::RightButton, {}, heads->tileRect({0, 6}).center().toPoint());
+        QVERIFY(!opened.workspace.selection()->reference());
+        QTest::mouseClick(heads, Qt::LeftButton, Qt::ShiftModifier,
+                          heads->tileRect({0, 7}).center().toPoint());
         QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{0, 7}));
         // Its numbers: layer, head, query, key, attention.
         const auto rows = dataRows(heads);

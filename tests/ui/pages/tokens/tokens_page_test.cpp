@@ -92,7 +92,7 @@ private slots:
         const int best = ends(*line, 1, opened.workspace.filteredTokens()->unused()).top.front().id;
         auto* table = opened.page.findChildren<QTableView*>().first();
         QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, 2), QString::number(best), patience);
-        QTest::mouseClick(map(opened), Qt::RightButton, {},
+        QTest::mouseClick(map(opened), Qt::LeftButton, Qt::ShiftModifier,
                           map(opened)->cells().rect(0, 1).center().toPoint());
         QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{0, 1}));
         QCOMPARE(opened.page.figures().size(), 2);
