@@ -1,0 +1,217 @@
+// The menu of heads, pairs and tokens: the same everywhere, and nothing happens before an entry is chosen.
+
+#include "tests/support/program.h"
+#include "tests/support/window_driver.h"
+#include "ui/base/text.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/document/notebook.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/pages/findings/finding_row.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QDockWidget>
+#include <QLineEdit>
+#include <QMenu>
+#include <QTimer>
+
+#include <algorithm>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::WindowDriver;
+
+namespace {
+
+using test::patience;
+
+struct MenuDriver : WindowDriver {
+    MenuDriver()
+    {
+        activate();
+        openDemo();
+        heads = window.findChild<QDockWidget*>(QStringLiteral("heads"));
+        grid = heads->findChild<HeatmapView*>();
+    }
+
+    void show(const QString& title)
+    {
+        for (int i = 0; i < tabs()->count(); ++i)
+            if (tabs()->tabText(i) == title)
+                tabs()->setCurrentIndex(i);
+    }
+
+    /// Asks for the menu of a view, chooses an entry if it has one of these words, and returns all entries.
+    QStringList choose(QWidget* view, const QPoint& at, const QString& words)
+    {
+        QStringList entries;
+        QTimer::singleShot(0, &window, [&] {
+            auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+            if (!menu)
+                return;
+            QAction* chosen = nullptr;
+            for (QAction* each : menu->actions()) {
+                entries << each->text();
+                if (each->text() == words)
+                    chosen = each;
+            }
+            menu->close();
+            if (chosen)
+                chosen->trigger();
+        });
+        emit view->customContextMenuRequested(at);
+        return entries;
+    }
+
+    Selection* selection() { return workspace().selection(); }
+    QPoint inGrid(HeadId head) const { return grid->cells().rect(head.layer, head.head).center().toPoint(); }
+
+    QDockWidget* heads = nullptr;
+    HeatmapView* grid = nullptr;
+};
+
+} // namespace
+
+class WindowMenuTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { test::beginWithOwnSettings(m_folder); }
+    void cleanupTestCase() { QVERIFY(waitForJobs(std::chrono::minutes(1))); }
+
+    void aRightClickAloneChangesNothing()
+    {
+        MenuDriver driver;
+        QTRY_VERIFY_WITH_TIMEOUT(driver.grid->matrix(), patience);
+        const Selection::Place before = driver.selection()->place();
+        QTest::mouseClick(driver.grid, Qt::RightButton, {}, driver.inGrid({1, 7}));
+        QVERIFY(driver.selection()->place() == before);
+        QVERIFY(driver.choose(driver.grid, driver.inGrid({1, 7}), {}).contains(QStringLiteral("Open L1H7")));
+        QVERIFY(driver.selection()->place() == before);
+        // Nor does it select the row of a table.
+        auto* table = driver.heads->findChild<TableFigure*>();
+        const int last = table->model()->rowCount() - 1;
+        QVERIFY(last > 0);
+        for (const int row : {0, last}) {
+            table->scrollTo(table->model()->index(row, 0));
+            const QPoint at = table->visualRect(table->model()->index(row, 0)).center();
+            QTest::mouseClick(table->viewport(), Qt::RightButton, {}, at);
+            QVERIFY(driver.selection()->place() == before);
+            const QString name = table->model()->index(row, 0).data().toString();
+            QVERIFY(driver.choose(table, at, {}).contains(QStringLiteral("Open ") + name));
+        }
+    }
+
+    void theEntriesOfAHeadDoWhatTheySay()
+    {
+        MenuDriver driver;
+        QTRY_VERIFY_WITH_TIMEOUT(driver.grid->matrix(), patience);
+        const HeadId head{1, 7};
+        const QPoint at = driver.inGrid(head);
+        driver.choose(driver.grid, at, QStringLiteral("Set as reference"));
+        QCOMPARE(driver.selection()->reference(), std::optional(head));
+        driver.choose(driver.grid, at, QStringLiteral("Clear reference"));
+        QVERIFY(!driver.selection()->reference());
+        driver.choose(driver.grid, at, QStringLiteral("Bookmark"));
+        QVERIFY(driver.workspace().notebook()->isBookmarked(head));
+        driver.choose(driver.grid, at, QStringLiteral("Remove bookmark"));
+        QVERIFY(!driver.workspace().notebook()->isBookmarked(head));
+        driver.choose(driver.grid, at, QStringLiteral("Copy name L1H7"));
+        QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("L1H7"));
+        driver.choose(driver.grid, at, QStringLiteral("Copy id 1.7"));
+        QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("1.7"));
+        driver.choose(driver.grid, at, QStringLiteral("Show in all heads"));
+        QCOMPARE(driver.selection()->head(), head);
+        QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("All heads"));
+        driver.choose(driver.grid, driver.inGrid({0, 3}), QStringLiteral("Compare with nearest head"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.selection()->reference(), patience);
+        QCOMPARE(driver.selection()->head(), (HeadId{0, 3}));
+        QVERIFY(*driver.selection()->reference() != (HeadId{0, 3}));
+        QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Two heads"));
+    }
+
+    void aPairIsOpenedFromTheMap()
+    {
+        MenuDriver driver;
+        driver.show(QStringLiteral("Composition"));
+        auto* map = driver.page()->findChild<HeatmapView*>();
+        QTRY_VERIFY_WITH_TIMEOUT(map->matrix(), patience);
+        const QStringList entries = driver.choose(map, map->cells().rect(2, 7).center().toPoint(),
+                                                  QStringLiteral("Open L0H2 → L1H7"));
+        QVERIFY2(entries.contains(QStringLiteral("L0H2")), qPrintable(entries.join(u'\n')));
+        QCOMPARE(driver.selection()->reference(), std::optional(HeadId{0, 2}));
+        QCOMPARE(driver.selection()->head(), (HeadId{1, 7}));
+    }
+
+    void aPointOfTheScatterIsAHead()
+    {
+        MenuDriver driver;
+        driver.show(QStringLiteral("All heads"));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.page()->findChild<LineChart*>()
+                                     && driver.page()->findChild<LineChart*>()->isVisible()
+                                     && driver.page()->figures().size() > 1,
+                                 patience);
+        auto* scatter = driver.page()->findChild<LineChart*>();
+        const auto cloud = std::ranges::find_if(
+            scatter->series(), [](const ChartSeries& one) { return one.points.size() == 16; });
+        QVERIFY(cloud != scatter->series().end());
+        const QPoint at = scatter->positionOf(cloud->points[13]).toPoint();
+        const auto nearest = scatter->pointAt(at);
+        QVERIFY(nearest);
+        const HeadId head{nearest->second / 8, nearest->second % 8};
+        driver.choose(scatter, at, QStringLiteral("Open ") + text(head));
+        QCOMPARE(driver.selection()->head(), head);
+        QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Overview"));
+    }
+
+    void aTokenGoesIntoThePrompt()
+    {
+        MenuDriver driver;
+        driver.show(QStringLiteral("Tokens"));
+        auto* table = driver.page()->findChild<QTableView*>();
+        QTRY_VERIFY_WITH_TIMEOUT(table->model()->rowCount() > 0 && !driver.page()->figures().isEmpty(),
+                                 patience);
+        auto* figure = dynamic_cast<QWidget*>(driver.page()->figures().first());
+        QVERIFY(figure && (figure == table || figure->isAncestorOf(table)));
+        const QPoint inTable = table->visualRect(table->model()->index(0, 1)).center();
+        const QPoint at = figure == table ? inTable : table->viewport()->mapTo(figure, inTable);
+        const QStringList entries = driver.choose(figure, at, QStringLiteral("Copy token"));
+        QVERIFY2(entries.contains(QStringLiteral("Use in prompt")), qPrintable(entries.join(u'\n')));
+        const QString token = QGuiApplication::clipboard()->text();
+        driver.choose(figure, at, QStringLiteral("Use in prompt"));
+        QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Prompt"));
+        const QList<QLineEdit*> fields = driver.page()->findChildren<QLineEdit*>();
+        const auto prompt = std::ranges::find_if(
+            fields, [](const QLineEdit* one) { return one->accessibleName() == u"Prompt"; });
+        QVERIFY(prompt != fields.end());
+        QVERIFY2((*prompt)->text().endsWith(token), qPrintable((*prompt)->text()));
+    }
+
+    void aFindingOffersItsHeads()
+    {
+        MenuDriver driver;
+        driver.show(QStringLiteral("Findings"));
+        const auto ofOneHead = [&]() -> FindingRow* {
+            for (FindingRow* row : driver.page()->findChildren<FindingRow*>())
+                if (row->isVisible() && row->finding().heads.size() == 1)
+                    return row;
+            return nullptr;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(ofOneHead(), patience);
+        FindingRow* row = ofOneHead();
+        const HeadId head = row->finding().heads.front();
+        const QStringList entries =
+            driver.choose(row, row->rect().center(), QStringLiteral("Set as reference"));
+        QVERIFY2(entries.contains(QStringLiteral("Show")) && entries.contains(QStringLiteral("Copy")),
+                 qPrintable(entries.join(u'\n')));
+        QCOMPARE(driver.selection()->reference(), std::optional(head));
+    }
+
+private:
+    QTemporaryDir m_folder;
+};
+
+HEADWISE_TEST(WindowMenuTest)
+#include "window_menu_test.moc"
