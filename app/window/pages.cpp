@@ -15,6 +15,7 @@
 #include "ui/pages/model/folding_page.h"
 #include "ui/pages/model/tensors_page.h"
 #include "ui/pages/overview/overview_page.h"
+#include "ui/pages/parts/locate_button.h"
 #include "ui/pages/position/position_page.h"
 #include "ui/pages/prompt/prompt_page.h"
 #include "ui/pages/relations/relations_page.h"
@@ -24,6 +25,7 @@
 #include "ui/pages/tokens/tokens_page.h"
 
 #include <QAbstractItemView>
+#include <QBoxLayout>
 #include <QMouseEvent>
 #include <QPlainTextEdit>
 #include <QTableView>
@@ -92,6 +94,8 @@ Page* Pages::make(Workspace* workspace)
         connect(page, &PageKind::analysisRequested, this, &Pages::showAnalysis);
     if constexpr (requires { &PageKind::viewMade; })
         connect(page, &PageKind::viewMade, this, &Pages::prepareView);
+    if constexpr (requires { &PageKind::whyNot; })
+        inviteToLocate(page, workspace, &PageKind::whyNot);
     if constexpr (requires { &PageKind::modelWanted; })
         connect(page, &PageKind::modelWanted, this, &Pages::modelWanted);
     if constexpr (requires { &PageKind::modelFileWanted; })
@@ -104,6 +108,16 @@ Page* Pages::make(Workspace* workspace)
             showResults()->lookAtScore(prompt, query, key);
         });
     return page;
+}
+
+void Pages::inviteToLocate(Page* page, const Workspace* workspace, QString (*whyNot)(const Workspace&))
+{
+    auto* layout = qobject_cast<QBoxLayout*>(page->layout());
+    if (!layout)
+        return;
+    auto* button = new LocateButton(workspace, whyNot, page);
+    layout->addWidget(button, 0, Qt::AlignHCenter);
+    connect(button, &QPushButton::clicked, this, &Pages::locateWanted);
 }
 
 Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)

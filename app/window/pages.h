@@ -42,6 +42,7 @@ signals:
     void figureMenuRequested(QWidget* figure, const QPoint& position);
     void modelWanted();     ///< The user wants to choose the newer model's folder…
     void modelFileWanted(); ///< …or its only file.
+    void locateWanted();    ///< The user wants to find the files that the session lacks.
 
 protected:
     /// Keeps a right click on a table from selecting its row.
@@ -54,7 +55,10 @@ private:
     static Row row(const Row& words); ///< The row of a kind of page.
     template <typename PageKind>
     ui::Page* make(ui::Workspace* workspace); ///< Connects its requests, too.
-    void grey();                              ///< The pages that have nothing to show of what is open.
+    /// Adds the button that fills the page to one with nothing to show.
+    void inviteToLocate(ui::Page* page, const ui::Workspace* workspace,
+                        QString (*whyNot)(const ui::Workspace&));
+    void grey(); ///< The pages that have nothing to show of what is open.
     void prepare(ui::Page* page);
     void prepareView(QWidget* view); ///< A picture that can be exported, or another view with a menu.
     ui::ResultPage* showResults();

@@ -47,7 +47,9 @@ struct MenuDriver : WindowDriver {
     QStringList choose(QWidget* view, const QPoint& at, const QString& words)
     {
         QStringList entries;
-        QTimer::singleShot(0, &window, [&] {
+        QTimer answer; // The menu waits for an answer.
+        answer.setSingleShot(true);
+        QObject::connect(&answer, &QTimer::timeout, &window, [&] {
             auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
             if (!menu)
                 return;
@@ -61,6 +63,7 @@ struct MenuDriver : WindowDriver {
             if (chosen)
                 chosen->trigger();
         });
+        answer.start(0);
         emit view->customContextMenuRequested(at);
         return entries;
     }

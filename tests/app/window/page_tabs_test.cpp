@@ -9,6 +9,7 @@
 #include "ui/document/whats_this.h"
 #include "ui/pages/matrix/heatmap_page.h"
 #include "ui/pages/model/card_page.h"
+#include "ui/pages/parts/locate_button.h"
 #include "ui/pages/parts/page.h"
 #include "ui/widgets/token_edit.h"
 
@@ -225,12 +226,16 @@ private slots:
         window.showPage(QStringLiteral("matrix")); // as an address does
         QCOMPARE(tabs->currentName(), QStringLiteral("matrix"));
         QCOMPARE(sidebar->currentItem()->text(0), QStringLiteral("Matrix"));
+        auto* locate = tabs->page(tabs->currentIndex())->findChild<LocateButton*>();
+        QVERIFY(locate && locate->isVisible()); // The page has the button that fills it.
         window.showPage(QStringLiteral("spectrum"));
         QVERIFY(!isOpenable("Matrix"));
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
         QTRY_VERIFY_WITH_TIMEOUT(workspace->model()->hasModel(), patience);
         QTRY_VERIFY(isOpenable("Matrix"));
         QVERIFY(sidebarItem(sidebar, "Matrix")->toolTip(0).isEmpty());
+        window.showPage(QStringLiteral("matrix"));
+        QVERIFY(!locate->isVisible());
     }
 
     void everyPageBeginsWithOneSentence()

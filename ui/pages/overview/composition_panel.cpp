@@ -4,6 +4,7 @@
 #include "ui/base/theme.h"
 #include "ui/document/array_part.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/parts/compute_button.h"
 #include "ui/widgets/table_cells.h"
 #include "ui/widgets/table_figure.h"
 
@@ -64,6 +65,7 @@ CompositionPanel::CompositionPanel(Workspace* workspace, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_message);
+    layout->addWidget(new ComputeButton(workspace, "composition", this), 0, Qt::AlignHCenter | Qt::AlignTop);
     layout->addWidget(m_table, 1);
     connect(workspace->model(), &OpenModel::opened, this, &CompositionPanel::refresh);
     connect(workspace->model(), &OpenModel::closed, this, &CompositionPanel::refresh);

@@ -1,6 +1,8 @@
 #include "ui/pages/parts/subject_menu.h"
 
 #include "core/analysis/comparison/head_pair.h"
+#include "core/tokenizer/token_text.h"
+#include "core/tokenizer/tokenizer.h"
 #include "ui/base/icons.h"
 #include "ui/base/text.h"
 #include "ui/document/about_model.h"
@@ -9,7 +11,7 @@
 #include <QGuiApplication>
 #include <QMenu>
 
-#include <utility>
+#include <algorithm>
 
 namespace headwise::ui {
 
