@@ -262,6 +262,8 @@ private:
             return x;
         m_contents.names = names;
         m_contents.tokens = tokensAlong(part, dimension, m_context);
+        if (part.axis(dimension) == Axis::Frequency)
+            m_contents.look.xTitle = PictureBody::tr("frequency (wavelength, positions per turn)");
         if (x.size() <= mostNames && m_contents.look.xLabels.isEmpty())
             for (std::size_t i = 0; i < x.size(); ++i)
                 m_contents.look.xLabels << names(static_cast<int>(i));

@@ -214,7 +214,7 @@ private:
         else if (m_contents.symbol == u"σ")
             words << QStringLiteral("σ%1 = %2").arg(index + 1).arg(number(point.y()));
         else
-            words << QStringLiteral("%1 = %2").arg(m_contents.symbol).arg(point.x())
+            words << QStringLiteral("%1 = %2").arg(m_contents.symbol, placeOf(index, point))
                   << signedNumber(point.y());
         const auto of = std::ranges::find(m_contents.series, series, &ChartSeries::name);
         if (of != m_contents.series.end() && static_cast<std::size_t>(index) < of->errors.size())
@@ -232,6 +232,13 @@ private:
         else if (point && m_contents.tokens && m_contents.tokens(point->second) >= 0)
             subject.token = m_contents.tokens(point->second);
         return subject;
+    }
+
+    /// The place of a point along its axis: its number, of a frequency also the wavelength.
+    QString placeOf(int index, QPointF point) const
+    {
+        return m_contents.symbol == u"m" && m_contents.names ? m_contents.names(index)
+                                                             : QString::number(point.x());
     }
 
     void choose(const QString& series, int index)

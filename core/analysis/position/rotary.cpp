@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace headwise {
@@ -210,9 +211,21 @@ public:
         }
         if (hasBiasKernel())
             m_bias.put(results, "bias");
+        nameFrequencies(results);
     }
 
 private:
+    /// Names the frequencies by their wavelengths, where all layers have the same.
+    void nameFrequencies(Results& results) const
+    {
+        if (m_waves.rotaries.size() != 1)
+            return;
+        const std::vector<std::string> names = frequencyNames(rotaryFrequencies(m_waves.rotaries.front()));
+        for (ResultArray& array : results.arrays())
+            if (array.axes.back() == Axis::Frequency)
+                array.attributes[frequencyLabels] = names;
+    }
+
     void setKernel(RotaryKernelNumbers& out, HeadId head, const RowVector<double>& q,
                    const RowVector<double>& k)
     {

@@ -2,7 +2,13 @@
 
 #include "core/analysis/shared/norm_divisors.h"
 
+#include "core/model/families/attention_parts.h"
+#include "core/model/families/layer_parts.h"
+
+#include <spdlog/fmt/fmt.h>
+
 #include <cmath>
+#include <numbers>
 
 namespace headwise {
 
@@ -30,6 +36,45 @@ RotaryKernel rotaryKernel(const Rotary& rotary, const RowVector<double>& q, cons
     if (rotary.dim == q.size())
         kernel.constant = 0; // nothing but rounding is left
     return kernel;
+}
+
+RotaryKernel rotaryKernel(const ProcessedWeights& weights, HeadId head, const RowVector<double>& query,
+                          const RowVector<double>& key)
+{
+    const ModelConfig& config = weights.config();
+    Matrix<double> x(2, config.dModel);
+    x.row(0) = query;
+    x.row(1) = key;
+    x = normalized<double>(weights.ln1<double>(head.layer), x);
+    const QueriesAndKeys<double> qk =
+        queriesAndKeys(weights.head<double>(head), sharedQkScale(weights, head.layer, x), config.qkvLimit, x);
+    return rotaryKernel(config.rotaryOf(head.layer), qk.q.row(0), qk.k.row(1),
+                        config.attentionScaleOf(head.layer));
+}
+
+Eigen::VectorXd frequencyTerms(const Rotary& rotary, const RotaryKernel& kernel, int offset)
+{
+    const std::vector<double> frequencies = rotaryFrequencies(rotary);
+    Eigen::VectorXd terms(kernel.a.size());
+    for (Eigen::Index m = 0; m < terms.size(); ++m) {
+        const double angle = frequencies[static_cast<std::size_t>(m)] * offset;
+        terms(m) = kernel.a(m) * std::cos(angle) + kernel.b(m) * std::sin(angle);
+    }
+    return terms;
+}
+
+std::vector<std::string> frequencyNames(const std::vector<double>& frequencies)
+{
+    constexpr double wholeFrom = 1000, shortFrom = 1e6;
+    std::vector<std::string> names;
+    for (std::size_t m = 0; m < frequencies.size(); ++m) {
+        const double wavelength = 2 * std::numbers::pi / frequencies[m];
+        const bool isWhole = wavelength >= wholeFrom && wavelength < shortFrom;
+        names.push_back(!std::isfinite(wavelength) ? fmt::format("{}", m)
+                            : isWhole              ? fmt::format("{} ({:.0f})", m, wavelength)
+                                                   : fmt::format("{} ({:.3g})", m, wavelength));
+    }
+    return names;
 }
 
 RotaryWaves::RotaryWaves(const Rotary& rotary, Eigen::Index n)

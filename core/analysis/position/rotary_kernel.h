@@ -2,6 +2,7 @@
 
 #include "core/model/processing.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,20 @@ struct RotaryKernel {
 /// \param q, k [r], not rotated \param factor the scale of the scores
 RotaryKernel rotaryKernel(const Rotary& rotary, const RowVector<double>& q, const RowVector<double>& k,
                           double factor);
+
+/// Computes the kernel of two rows of the residual stream as a head reads them: through its norm and its weights.
+/// \param query, key [d], before the norm
+RotaryKernel rotaryKernel(const ProcessedWeights& weights, HeadId head, const RowVector<double>& query,
+                          const RowVector<double>& key);
+
+/// Returns each frequency's share of the score at an offset, [dim/2]: a_m cos θ_m Δ + b_m sin θ_m Δ.
+Eigen::VectorXd frequencyTerms(const Rotary& rotary, const RotaryKernel& kernel, int offset);
+
+/// Attribute with the names along an axis of frequencies.
+inline constexpr const char* frequencyLabels = "frequency_labels";
+/// Names frequencies by number and wavelength in positions per turn: "3 (118)".
+/// \param frequencies radians per position
+std::vector<std::string> frequencyNames(const std::vector<double>& frequencies);
 
 /// cos θ_m Δ and sin θ_m Δ, Δ = 0 … n − 1.
 class RotaryWaves {

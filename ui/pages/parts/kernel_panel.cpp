@@ -2,6 +2,8 @@
 
 #include "core/circuits/position_scores.h"
 #include "ui/base/text.h"
+#include "ui/charts/chart_cursor.h"
+#include "ui/charts/spectrum_chart.h"
 #include "ui/document/about_model.h"
 #include "ui/pages/parts/picture_panel.h"
 
@@ -69,6 +71,24 @@ ResultSet kernelResults(const ModelConfig& config, const std::vector<double>& sc
             results.arrays.push_back(array(path + ending, std::move(end)));
     }
     return results;
+}
+
+void markOffset(const PicturePanel* kernel, Workspace* workspace)
+{
+    auto* cursor = new ChartCursor(kernel->findChild<LineChart*>());
+    Selection* selection = workspace->selection();
+    const auto show = [cursor, workspace, selection] {
+        const auto circuits = workspace->model()->circuits();
+        if (!circuits || circuits->config().positional != Positional::Rotary)
+            return cursor->setPlace({}, {});
+        cursor->setPlace(selection->rotaryOffset(), KernelPanel::tr("Δ = %1").arg(selection->rotaryOffset()));
+    };
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
+        QObject::connect(workspace->model(), signal, cursor, show);
+    QObject::connect(selection, &Selection::rotaryOffsetChanged, cursor, show);
+    QObject::connect(cursor, &ChartCursor::moved, selection,
+                     [selection](double x) { selection->setRotaryOffset(qRound(x)); });
+    show();
 }
 
 KernelPanel::KernelPanel(Workspace* workspace, QWidget* parent)

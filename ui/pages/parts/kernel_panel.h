@@ -35,6 +35,9 @@ Picture kernelPicture();
 ResultSet kernelResults(const ModelConfig& config, const std::vector<double>& scores,
                         const std::vector<double>& deviations = {});
 
+/// Marks the selected Δ on a chart of scores by offset, for rotary positions. The user drags the mark or clicks another offset.
+void markOffset(const PicturePanel* kernel, Workspace* workspace);
+
 /// Explains why no score of this model depends on position alone; empty if some do.
 QString whyNoKernel(const ModelConfig& config);
 

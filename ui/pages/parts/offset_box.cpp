@@ -1,6 +1,7 @@
 #include "ui/pages/parts/offset_box.h"
 
 #include "ui/document/workspace.h"
+#include "ui/pages/parts/kernel_panel.h"
 
 #include <QSignalBlocker>
 
@@ -32,6 +33,29 @@ void OffsetBox::followModel()
         return;
     const QSignalBlocker quiet(this);
     setRange(0, std::max(0, circuits->config().nCtx - 1));
+    setValue(m_workspace->selection()->rotaryOffset());
+}
+
+OffsetSlider::OffsetSlider(Workspace* workspace, QWidget* parent)
+    : QSlider(Qt::Horizontal, parent)
+    , m_workspace(workspace)
+{
+    setAccessibleName(tr("Offset of the key"));
+    setToolTip(tr("How many places the key stands before the query"));
+    followModel();
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
+        connect(workspace->model(), signal, this, &OffsetSlider::followModel);
+    connect(workspace->selection(), &Selection::rotaryOffsetChanged, this, &OffsetSlider::followModel);
+    connect(this, &QSlider::valueChanged, workspace->selection(), &Selection::setRotaryOffset);
+}
+
+void OffsetSlider::followModel()
+{
+    const auto circuits = m_workspace->model()->circuits();
+    if (!circuits || circuits->config().positional != Positional::Rotary)
+        return;
+    const QSignalBlocker quiet(this); // A Δ beyond the end stays as it is.
+    setRange(0, std::clamp(circuits->config().nCtx, 1, longestKernel) - 1);
     setValue(m_workspace->selection()->rotaryOffset());
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QSlider>
 #include <QSpinBox>
 
 namespace headwise::ui {
@@ -13,6 +14,19 @@ class OffsetBox : public QSpinBox {
 
 public:
     explicit OffsetBox(Workspace* workspace, QWidget* parent = nullptr);
+
+private:
+    void followModel();
+
+    Workspace* m_workspace;
+};
+
+/// The same Δ on a slider, for the offsets that a kernel shows. A larger Δ leaves it at its end.
+class OffsetSlider : public QSlider {
+    Q_OBJECT
+
+public:
+    explicit OffsetSlider(Workspace* workspace, QWidget* parent = nullptr);
 
 private:
     void followModel();

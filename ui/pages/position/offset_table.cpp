@@ -6,38 +6,33 @@
 #include "ui/base/theme.h"
 #include "ui/document/about_model.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/parts/offset_box.h"
 #include "ui/pages/parts/token_filter_button.h"
 #include "ui/widgets/row_opening.h"
 #include "ui/widgets/table_cells.h"
 #include "ui/widgets/table_figure.h"
 
+#include <QHBoxLayout>
 #include <QLabel>
-#include <QSlider>
 #include <QStandardItemModel>
 #include <QVBoxLayout>
 
-#include <algorithm>
 #include <chrono>
 
 namespace headwise::ui {
 
 namespace {
 
-constexpr int farthest = 64; // positions
 constexpr int offsetTableLength = 20;
 
 } // namespace
 
 OffsetTable::OffsetTable(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
-    , m_slider(new QSlider(Qt::Horizontal, this))
     , m_heading(new QLabel(this))
     , m_model(new QStandardItemModel(this))
     , m_table(new TableFigure(this))
 {
-    m_slider->setRange(0, farthest);
-    m_slider->setAccessibleName(tr("Offset of the key"));
-    m_slider->setToolTip(tr("How many places the key stands before the query"));
     m_heading->setWordWrap(true);
     m_table->setSource(m_model, TokenTableModel::SortRole);
     m_table->setAccessibleName(tr("Keys at the offset"));
@@ -47,11 +42,17 @@ OffsetTable::OffsetTable(Workspace* workspace, QWidget* parent)
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
     layout->addWidget(m_heading);
-    layout->addWidget(m_slider);
+    auto* offsets = new QHBoxLayout;
+    offsets->setSpacing(8);
+    offsets->addWidget(new OffsetSlider(workspace, this), 1);
+    auto* box = new OffsetBox(workspace, this);
+    box->setAccessibleName(tr("Offset of the key as a number"));
+    offsets->addWidget(box);
+    layout->addLayout(offsets);
     layout->addWidget(new TokenFilterButton(workspace, TokenFilterButton::Role::Notice, this), 0,
                       Qt::AlignLeft);
     layout->addWidget(m_table, 1);
-    connect(m_slider, &QSlider::valueChanged, &m_pause, qOverload<>(&QTimer::start));
+    connect(workspace->selection(), &Selection::rotaryOffsetChanged, &m_pause, qOverload<>(&QTimer::start));
     connect(&m_pause, &QTimer::timeout, this, &OffsetTable::refresh);
     for (const auto signal :
          {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
@@ -65,21 +66,11 @@ OffsetTable::OffsetTable(Workspace* workspace, QWidget* parent)
     });
 }
 
-int OffsetTable::offset() const
-{
-    return m_slider->value();
-}
-
-void OffsetTable::setOffset(int offset)
-{
-    m_slider->setValue(offset);
-}
-
 QString OffsetTable::heading() const
 {
     return tr("Keys that the query %1 attends to, Δ = %2 positions before it")
         .arg(workspace()->model()->tokenText(workspace()->selection()->token()))
-        .arg(offset());
+        .arg(workspace()->selection()->rotaryOffset());
 }
 
 void OffsetTable::clear(const QString& message)
@@ -95,14 +86,13 @@ void OffsetTable::recompute()
     const auto tokens = workspace()->model()->tokens();
     if (!workspace()->model()->isOpen() || !circuits || circuits->config().positional != Positional::Rotary)
         return clear({});
-    m_slider->setMaximum(std::min(farthest, circuits->config().nCtx - 1));
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
     m_job.start(
         heading(),
         aboutModel(workspace()->model()->circuits(),
                    [circuits, tokens, head = workspace()->selection()->head(),
-                    token = workspace()->selection()->token(), at = offset(),
+                    token = workspace()->selection()->token(), at = workspace()->selection()->rotaryOffset(),
                     unused = workspace()->filteredTokens()->unused()](const Task&) -> Result<TokenEnds> {
                        const auto line = rotaryTokenLine(*circuits, *tokens, head, token, at);
                        if (!line)
@@ -112,7 +102,7 @@ void OffsetTable::recompute()
         [this, words = heading()](const Result<TokenEnds>& found) {
             if (!found)
                 return clear(text(found.error()));
-            m_heading->setText(words); // the slider may have moved on
+            m_heading->setText(words); // Δ may have moved on
             m_model->clear();
             m_model->setHorizontalHeaderLabels(
                 {tr("#"), tr("Largest"), tr("Score"), tr("Smallest"), tr("Score")});

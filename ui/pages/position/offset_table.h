@@ -5,22 +5,19 @@
 #include <QTimer>
 
 class QLabel;
-class QSlider;
 class QStandardItemModel;
 
 namespace headwise::ui {
 
 class TableFigure;
 
-/// The keys that the selected token attends to at a distance, with rotary positions; a slider sets the offset Δ.
+/// The keys that the selected token attends to at the selected offset Δ, with rotary positions; a slider and a box set Δ.
 class OffsetTable : public Page {
     Q_OBJECT
 
 public:
     explicit OffsetTable(Workspace* workspace, QWidget* parent = nullptr);
 
-    int offset() const;
-    void setOffset(int offset);
     QList<FigureSource*> figures() override;
 
 private:
@@ -28,7 +25,6 @@ private:
     void clear(const QString& message);
     QString heading() const;
 
-    QSlider* m_slider;
     QLabel* m_heading;
     QStandardItemModel* m_model;
     TableFigure* m_table;

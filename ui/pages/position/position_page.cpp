@@ -18,7 +18,6 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <numbers>
 
 namespace headwise::ui {
 
@@ -125,6 +124,7 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     boxOf(m_energies)->hide();
     for (Page* part : std::initializer_list<Page*>{m_kernel, m_energies, m_map, m_offsets})
         connect(part, &Page::readOutChanged, this, &Page::readOutChanged);
+    markOffset(m_kernel, workspace);
     splitter->setSizes({500, 460, 420});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
@@ -254,18 +254,12 @@ void PositionPage::showMap(const Answer& answer)
 void PositionPage::showEnergies(const Answer& answer)
 {
     const std::string energy = "analyses/rotary/energy", unaligned = energy + "_null";
-    const ArrayAxis axis = ArrayAxis::named("frequency (positions in a turn)");
-    std::vector<std::string> names;
-    for (std::size_t m = 0; m < answer.frequencies.size(); ++m)
-        names.push_back(QStringLiteral("%1 (%2)")
-                            .arg(m)
-                            .arg(number(2 * std::numbers::pi / answer.frequencies[m]))
-                            .toStdString());
+    const std::vector<std::string> names = frequencyNames(answer.frequencies);
     ResultSet results;
     for (const auto& [path, values] :
          {std::pair(energy, answer.energies.energy), {unaligned, answer.energies.unaligned}}) {
-        results.arrays.push_back(shownArray(path, axis, {values.begin(), values.end()}));
-        results.arrays.back().attributes["labels"] = names;
+        results.arrays.push_back(shownArray(path, Axis::Frequency, {values.begin(), values.end()}));
+        results.arrays.back().attributes[frequencyLabels] = names;
     }
     m_energies->showPicture({.kind = Picture::Kind::Bars,
                              .title = tr("Energy by frequency").toStdString(),
@@ -301,8 +295,7 @@ QJsonObject PositionPage::viewState() const
 {
     return {{QStringLiteral("heatmap"), m_map->viewState()},
             {QStringLiteral("shown"), m_shown->currentIndex()},
-            {QStringLiteral("mask"), m_mask->isChecked()},
-            {QStringLiteral("offset"), m_offsets->offset()}};
+            {QStringLiteral("mask"), m_mask->isChecked()}};
 }
 
 void PositionPage::setViewState(const QJsonObject& state)
@@ -310,7 +303,6 @@ void PositionPage::setViewState(const QJsonObject& state)
     m_shown->setCurrentIndex(state[QStringLiteral("shown")].toInt() == 1 ? 1 : 0);
     m_mask->setChecked(state[QStringLiteral("mask")].toBool(true));
     m_map->setViewState(state[QStringLiteral("heatmap")].toObject());
-    m_offsets->setOffset(state[QStringLiteral("offset")].toInt());
 }
 
 QList<FigureSource*> PositionPage::figures()

@@ -14,7 +14,7 @@ class PicturePanel;
 
 /// Attention of the selected head by position alone: the score at every offset. For learned positions also the whole
 /// table of query and key positions, as scores or attention; for rotary ones the energy of every frequency and the keys
-/// at an offset.
+/// at the selected offset.
 class PositionPage : public Page {
     Q_OBJECT
 
