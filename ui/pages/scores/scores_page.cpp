@@ -3,17 +3,15 @@
 #include "core/analysis/shared/positions_shown.h"
 #include "core/runs/plan.h"
 #include "ui/base/text.h"
-#include "ui/base/theme.h"
 #include "ui/base/window_words.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/document/about_model.h"
 #include "ui/pages/parts/figure_row.h"
 #include "ui/pages/parts/invitation.h"
 #include "ui/pages/parts/picture_panel.h"
-#include "ui/pages/parts/token_filter_button.h"
 #include "ui/pages/scores/prefix_table.h"
+#include "ui/pages/scores/rotary_terms.h"
 #include "ui/pages/scores/term_map.h"
-#include "ui/widgets/job_bar.h"
 #include "ui/widgets/token_edit.h"
 
 #include <QLabel>
@@ -21,8 +19,6 @@
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QSpinBox>
-#include <QSplitter>
-#include <QVBoxLayout>
 
 #include <algorithm>
 #include <chrono>
@@ -31,7 +27,6 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr std::array presets{50, 500, 1000}; // as in Kamoda et al. 2025
 constexpr int scoresPageSampledTokens = 512; // first sample for large vocabularies
 
 const LineChart* chartOf(const PicturePanel* panel)
@@ -103,85 +98,10 @@ ScoresPage::ScoresPage(Workspace* workspace, QWidget* parent)
                              this))
     , m_map(new TermMap(workspace, m_body))
     , m_prefixes(new PrefixTable(workspace, m_body))
+    , m_rotary(new RotaryTerms(workspace, this))
 {
     createLayout();
     connectSignals();
-}
-
-QHBoxLayout* ScoresPage::createControls()
-{
-    m_position->setAccessibleName(tr("Query position"));
-    m_positionBox->setAccessibleName(tr("Query position as a number"));
-    m_token->setAccessibleName(tr("Token at the query"));
-    m_token->setToolTip(tr("The token at the query, by its id"));
-    m_token->setPageStep(100);
-    m_tokenEdit->setAccessibleName(tr("Token at the query, by its text"));
-    m_tokenEdit->setFont(tokenFont());
-    m_tokenEdit->setMaximumWidth(160);
-    auto* controls = new QHBoxLayout;
-    controls->setSpacing(8);
-    controls->addWidget(new QLabel(tr("Query position"), this));
-    controls->addWidget(m_position, 2);
-    controls->addWidget(m_positionBox);
-    for (const int place : presets) {
-        auto* button = new QPushButton(QString::number(place), this);
-        button->setAccessibleName(tr("Query position %1").arg(place));
-        button->setFixedWidth(button->fontMetrics().horizontalAdvance(QStringLiteral("00000")) + 16);
-        connect(button, &QPushButton::clicked, this, [this, place] { m_position->setValue(place); });
-        m_presets << button;
-        controls->addWidget(button);
-    }
-    controls->addSpacing(16);
-    controls->addWidget(new QLabel(tr("Token"), this));
-    controls->addWidget(m_tokenEdit);
-    controls->addWidget(m_token, 1);
-    return controls;
-}
-
-QWidget* ScoresPage::createCharts()
-{
-    for (PicturePanel* panel : {m_prior, m_pairs, m_pattern})
-        connect(panel, &Page::readOutChanged, this, &Page::readOutChanged);
-    auto* charts = new QSplitter(Qt::Vertical, m_body);
-    charts->setChildrenCollapsible(false);
-    charts->addWidget(m_prior);
-    charts->addWidget(m_pairs);
-    charts->addWidget(m_pattern);
-    charts->setSizes({200, 260, 200}); // the middle has most lines and names
-    return charts;
-}
-
-void ScoresPage::createLayout()
-{
-    auto* right = new QSplitter(Qt::Vertical, m_body);
-    right->setChildrenCollapsible(false);
-    right->addWidget(m_map);
-    right->addWidget(m_prefixes);
-    right->setSizes({400, 240});
-    auto* parts = new QSplitter(m_body);
-    parts->setChildrenCollapsible(false);
-    parts->setHandleWidth(16);
-    parts->addWidget(createCharts());
-    parts->addWidget(right);
-    parts->setSizes({420, 580}); // fits six columns of prefixes without a scroll bar
-    auto* body = new QVBoxLayout(m_body);
-    body->setContentsMargins(0, 0, 0, 0);
-    body->setSpacing(8);
-    body->addLayout(createControls());
-    body->addWidget(parts, 1);
-    m_state->setWordWrap(true);
-    makeSecondary(m_state);
-    m_below = new QHBoxLayout;
-    m_below->setSpacing(8);
-    m_below->addWidget(m_state, 1);
-    m_below->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
-    m_below->addWidget(m_layer0);
-    m_below->addWidget(new JobBar(&m_normsJob, this));
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(12, 12, 12, 12);
-    layout->setSpacing(8);
-    layout->addWidget(m_body, 1);
-    layout->addLayout(m_below);
 }
 
 void ScoresPage::connectSignals()
@@ -203,6 +123,7 @@ void ScoresPage::connectSignals()
     });
     connect(m_map, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(m_prefixes, &Page::readOutChanged, this, &Page::readOutChanged);
+    connect(m_rotary, &Page::readOutChanged, this, &Page::readOutChanged);
     for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
         connect(workspace()->model(), signal, this, &ScoresPage::refresh);
     connect(workspace()->selection(), &Selection::headChanged, this, &ScoresPage::refresh);
@@ -232,10 +153,34 @@ void ScoresPage::clear(const QString& message)
     for (PicturePanel* panel : {m_prior, m_pairs, m_pattern})
         panel->showMessage({});
     m_body->hide();
+    m_rotary->hide();
     m_layer0->hide();
     m_state->setText(message);
     arrangeInvitation(m_below, m_state, true);
 }
+
+namespace {
+
+AnalysisOptions optionsOf(const Workspace& workspace)
+{
+    AnalysisOptions options = workspace.runs()->analysisOptions();
+    options.heads = {{0, workspace.selection()->head().head}};
+    return options;
+}
+
+/// Explains why the scores are no sum of terms of tokens and learned positions; empty if they are.
+std::string whyNoTerms(const Workspace& workspace, const Circuits& circuits)
+{
+    return whyLeftOut(*findAnalysis("six_terms"), circuits.config(), optionsOf(workspace));
+}
+
+bool hasRotaryTerms(const Workspace& workspace, const Circuits& circuits)
+{
+    return !whyNoTerms(workspace, circuits).empty()
+        && whyLeftOut(*findAnalysis("rotary"), circuits.config(), optionsOf(workspace)).empty();
+}
+
+} // namespace
 
 QString ScoresPage::whyNot(const Workspace& workspace)
 {
@@ -244,9 +189,17 @@ QString ScoresPage::whyNot(const Workspace& workspace)
     const auto circuits = workspace.model()->circuits();
     if (!circuits)
         return tr("The terms of scores need the model's files; use File → Locate model…");
-    AnalysisOptions options = workspace.runs()->analysisOptions();
-    options.heads = {{0, workspace.selection()->head().head}};
-    return windowWords(text(whyLeftOut(*findAnalysis("six_terms"), circuits->config(), options)));
+    return hasRotaryTerms(workspace, *circuits) ? QString()
+                                                : windowWords(text(whyNoTerms(workspace, *circuits)));
+}
+
+void ScoresPage::showRotary()
+{
+    if (!m_rotary->isHidden())
+        return; // It follows the selection itself.
+    clear({});
+    arrangeInvitation(m_below, m_state, false);
+    m_rotary->show();
 }
 
 void ScoresPage::recompute()
@@ -255,6 +208,9 @@ void ScoresPage::recompute()
         return clear({});
     if (const QString why = whyNot(*workspace()); !why.isEmpty())
         return clear(why);
+    if (hasRotaryTerms(*workspace(), *workspace()->model()->circuits()))
+        return showRotary();
+    m_rotary->hide();
     const auto circuits = workspace()->model()->circuits();
     const HeadId head = workspace()->selection()->head();
     const bool isLayer0 = head.layer == 0;
@@ -278,8 +234,8 @@ void ScoresPage::recompute()
         m_positionBox->setValue(wanted);
     }
     m_wantedQuery = -1;
-    for (int i = 0; i < m_presets.size(); ++i)
-        m_presets[i]->setEnabled(presets[static_cast<std::size_t>(i)] < n);
+    for (QPushButton* button : m_presets)
+        button->setEnabled(button->text().toInt() < n);
     showToken();
     if (m_norms && m_norms->circuits == circuits)
         return readTerms();
@@ -385,6 +341,8 @@ void ScoresPage::setViewState(const QJsonObject& state)
 
 QList<FigureSource*> ScoresPage::figures()
 {
+    if (!m_rotary->isHidden())
+        return m_rotary->figures();
     if (!m_terms || m_isFirstLook || m_body->isHidden())
         return {};
     const QString of = tr("%1, i = %2, %3")

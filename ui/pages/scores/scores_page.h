@@ -17,11 +17,13 @@ namespace headwise::ui {
 class FigureRow;
 class PicturePanel;
 class PrefixTable;
+class RotaryTerms;
 class TermMap;
 class TokenEdit;
 
 /// Components of a layer-0 head's scores (Kamoda et al. 2025): the position terms over all keys, for a query position and
 /// a token set by sliders; one term over a list of tokens; and the prefixes that the token attends to.
+/// With rotary positions, any head's score by offset and by frequency.
 class ScoresPage : public Page {
     Q_OBJECT
 
@@ -48,6 +50,7 @@ private:
     void takeTerms(std::shared_ptr<const PositionTerms> terms, const std::shared_ptr<const Norms>& norms);
     void showTerms(); ///< At the sliders' values; cheap enough for every step.
     void showToken();
+    void showRotary();
     void clear(const QString& message);
     int query() const;
 
@@ -67,6 +70,7 @@ private:
     FigureRow* m_figure;
     TermMap* m_map;
     PrefixTable* m_prefixes;
+    RotaryTerms* m_rotary; // for rotary positions, in place of all others
     Job m_normsJob, m_termsJob;
     std::shared_ptr<const Norms> m_norms;         // for the circuits they were read from; null until then
     std::shared_ptr<const PositionTerms> m_terms; // for the selected head; null until computed
