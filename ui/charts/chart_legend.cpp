@@ -37,25 +37,32 @@ LegendRoom legendRoom(const ChartFrame& frame, const QSizeF& size, const std::ve
     return best;
 }
 
+/// Returns whether the legend names the series: it has a name, and the axes can show some of its points.
+bool hasEntry(const ChartSeries& one, const ChartLook& look)
+{
+    const auto isShown = [&look](const QPointF& point) { return !std::isnan(shownPoint(point, look).x()); };
+    return !one.name.isEmpty() && (one.points.isEmpty() || std::ranges::any_of(one.points, isShown));
+}
+
 constexpr double sampleLength = 18; // of a sample line before its name
 
 /// A marker sample needs a frame, or it would look like one of the points.
-double legendPadding(const std::vector<ChartSeries>& series)
+double legendPadding(const std::vector<ChartSeries>& series, const ChartLook& look)
 {
-    const bool hasMarker = std::ranges::any_of(series, [](const ChartSeries& one) {
-        return one.style == SeriesStyle::Points && !one.name.isEmpty();
+    const bool hasMarker = std::ranges::any_of(series, [&look](const ChartSeries& one) {
+        return one.style == SeriesStyle::Points && hasEntry(one, look);
     });
     return hasMarker ? chartLegendGap : 0;
 }
 
-QSizeF sizeInside(const std::vector<ChartSeries>& series, const QFontMetricsF& metrics)
+QSizeF sizeInside(const std::vector<ChartSeries>& series, const ChartLook& look, const QFontMetricsF& metrics)
 {
     QSizeF size(0, 0);
     for (const ChartSeries& one : series)
-        if (!one.name.isEmpty())
+        if (hasEntry(one, look))
             size = {std::max(size.width(), sampleLength + metrics.horizontalAdvance(one.name)),
                     size.height() + metrics.height()};
-    const double padding = size.isEmpty() ? 0 : legendPadding(series);
+    const double padding = size.isEmpty() ? 0 : legendPadding(series, look);
     return size.grownBy(QMarginsF(padding, padding, padding, padding));
 }
 
@@ -71,12 +78,12 @@ QString restOf(int hidden)
     return QStringLiteral("+ %1").arg(hidden);
 }
 
-LegendRows rowsAbove(const std::vector<ChartSeries>& series, const QFontMetricsF& metrics, double width,
-                     int mostRows)
+LegendRows rowsAbove(const std::vector<ChartSeries>& series, const ChartLook& look,
+                     const QFontMetricsF& metrics, double width, int mostRows)
 {
     const auto lengthOf = [&](const ChartSeries& one) {
-        return one.name.isEmpty() ? 0
-                                  : sampleLength + metrics.horizontalAdvance(one.name) + 2 * chartLegendGap;
+        return !hasEntry(one, look) ? 0
+                                    : sampleLength + metrics.horizontalAdvance(one.name) + 2 * chartLegendGap;
     };
     LegendRows rows;
     QPointF at;
@@ -92,7 +99,7 @@ LegendRows rowsAbove(const std::vector<ChartSeries>& series, const QFontMetricsF
     const auto countHidden = [&] {
         rows.hidden =
             static_cast<int>(std::count_if(series.begin() + std::ssize(rows.places), series.end(),
-                                           [](const ChartSeries& one) { return !one.name.isEmpty(); }));
+                                           [&](const ChartSeries& one) { return hasEntry(one, look); }));
     };
     for (countHidden(); rows.hidden > 0 && !rows.places.empty(); rows.places.pop_back(), countHidden()) {
         const ChartSeries& last = series[rows.places.size() - 1];
@@ -138,8 +145,8 @@ void paintName(QPainter& painter, const ChartFrame& frame, const ChartSeries& se
 void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
 {
     const QFontMetricsF metrics(frame.font, painter.device());
-    const double padding = legendPadding(series);
-    const auto [place, hidden] = legendRoom(frame, sizeInside(series, metrics), series);
+    const double padding = legendPadding(series, frame.look);
+    const auto [place, hidden] = legendRoom(frame, sizeInside(series, frame.look, metrics), series);
     const bool isFramed = padding > 0;
     if (isFramed || hidden > 0) { // readable over the points it covers
         QColor veil = frame.colors.base;
@@ -151,7 +158,7 @@ void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::ve
     const QRectF room = place.adjusted(padding, padding, -padding, -padding);
     double y = room.top() + metrics.ascent();
     for (std::size_t i = 0; i < series.size(); ++i) {
-        if (series[i].name.isEmpty())
+        if (!hasEntry(series[i], frame.look))
             continue;
         const double x = room.right() - metrics.horizontalAdvance(series[i].name);
         paintName(painter, frame, series[i], static_cast<int>(i), {{x, y}, frame.plot.right()});
@@ -163,13 +170,13 @@ void paintLegendAbove(QPainter& painter, const ChartFrame& frame, const std::vec
 {
     const QFontMetricsF metrics(frame.font, painter.device());
     const int height = static_cast<int>(std::round((frame.legend - chartLegendGap) / metrics.height()));
-    const LegendRows rows = rowsAbove(series, metrics, frame.plot.width(), height);
+    const LegendRows rows = rowsAbove(series, frame.look, metrics, frame.plot.width(), height);
     const QPointF first = frame.plot.topLeft() + QPointF(sampleLength, metrics.ascent() - frame.legend);
     const double restWidth =
         rows.hidden > 0 ? metrics.horizontalAdvance(restOf(rows.hidden)) + chartLegendGap : 0;
     for (std::size_t i = 0; i < rows.places.size(); ++i) {
         const bool isLast = i + 1 == rows.places.size();
-        if (!series[i].name.isEmpty())
+        if (hasEntry(series[i], frame.look))
             paintName(painter, frame, series[i], static_cast<int>(i),
                       {first + rows.places[i], frame.plot.right() - (isLast ? restWidth : 0)});
     }
@@ -217,7 +224,7 @@ std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<Char
 QRectF legendInside(const ChartFrame& frame, const std::vector<ChartSeries>& series,
                     const QPaintDevice* device)
 {
-    const QSizeF size = sizeInside(series, QFontMetricsF(frame.font, device));
+    const QSizeF size = sizeInside(series, frame.look, QFontMetricsF(frame.font, device));
     return frame.legend > 0 || size.isEmpty() ? QRectF() : legendRoom(frame, size, series).place;
 }
 
@@ -226,7 +233,7 @@ double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& seri
 {
     constexpr double most = 0.4; // of the plot's width and height, if inside
     const QFontMetricsF metrics(frame.font, device);
-    const QSizeF inside = sizeInside(series, metrics);
+    const QSizeF inside = sizeInside(series, frame.look, metrics);
     if (inside.isEmpty() || frame.plot.isEmpty())
         return 0;
     const bool isSmall =
@@ -236,7 +243,7 @@ double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& seri
     const int mostRows = mostRowsAbove(frame.plot.height(), metrics);
     if (mostRows < 1)
         return 0;
-    const LegendRows rows = rowsAbove(series, metrics, frame.plot.width(), mostRows);
+    const LegendRows rows = rowsAbove(series, frame.look, metrics, frame.plot.width(), mostRows);
     return rows.places.back().y() + metrics.height() + chartLegendGap;
 }
 
@@ -247,7 +254,7 @@ void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vec
     const QFontMetricsF metrics(frame.font, painter.device());
     if (frame.legend > 0) {
         paintLegendAbove(painter, frame, series);
-    } else if (!sizeInside(series, metrics).isEmpty()) {
+    } else if (!sizeInside(series, frame.look, metrics).isEmpty()) {
         paintLegendInside(painter, frame, series);
     }
     painter.restore();

@@ -325,7 +325,7 @@ Analysis skiplessAnalysis()
         {Picture::Kind::Table,
          "What removing a pair would save",
          {at + "possible", at + "equivalent", at + "weights_total", at + "weights_removed", at + "saving",
-          at + "speedup"},
+          at + "speedup", at + "error"},
          false,
          false,
          false,

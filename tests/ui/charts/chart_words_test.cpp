@@ -11,6 +11,7 @@
 #include <QSvgGenerator>
 #include <QTest>
 
+#include <cmath>
 #include <functional>
 
 using namespace headwise;
@@ -76,6 +77,29 @@ private slots:
         const QByteArray drawn = svg.data();
         QVERIFY(drawn.contains("L0H0") && drawn.contains("L1H0")); // at either side
         QVERIFY(!drawn.contains("L5H0"));                          // the sixth has no room
+    }
+
+    void theLegendNamesNoCurveThatIsNotDrawn()
+    {
+        const double nan = std::nan("");
+        const ChartFrame frame{.plot = {0, 0, 400, 300},
+                               .range = {0, -1, 2, 2},
+                               .look = {.yScale = ChartLook::Scale::Log},
+                               .font = qApp->font(),
+                               .colors = lightColors()};
+        const std::vector<ChartSeries> series{
+            {QStringLiteral("drawn"), {{0, 1}, {1, 5}}, SeriesStyle::Bars},
+            {QStringLiteral("missing"), {{0, nan}, {1, nan}}, SeriesStyle::Bars},
+            {QStringLiteral("zeros"), {{0, 0}, {1, 0}}, SeriesStyle::Bars}}; // no logarithm shows them
+        QBuffer svg;
+        QSvgGenerator generator;
+        generator.setOutputDevice(&svg);
+        generator.setSize({400, 300});
+        QPainter painter(&generator);
+        paintChartLegend(painter, frame, series);
+        painter.end();
+        QVERIFY(svg.data().contains("drawn"));
+        QVERIFY(!svg.data().contains("missing") && !svg.data().contains("zeros"));
     }
 };
 

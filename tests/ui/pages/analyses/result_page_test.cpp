@@ -286,6 +286,20 @@ private slots:
         QCOMPARE(m_page->analysis().id, std::string_view("ranks"));
     }
 
+    void theErrorsOfSkiplessMergesStandByPrecision()
+    {
+        openDemo();
+        m_page->resize(1100, 4000); // pictures are made when visible
+        run("skipless");
+        TableFigure* table = nullptr;
+        QTRY_VERIFY(table = view<TableFigure>(QStringLiteral("What removing a pair would save")));
+        QString columns;
+        for (int column = 0; column < table->model()->columnCount(); ++column)
+            columns += table->model()->headerData(column, Qt::Horizontal).toString().simplified() + u';';
+        QVERIFY2(columns.contains(QLatin1String("merge float64;Error of the merge float32;")),
+                 qPrintable(columns));
+    }
+
     // One row for every direction of the selected head's MLP, on the screen and in the export.
     void directionsOfMlpsAreThoseOfTheSelectedLayer()
     {
