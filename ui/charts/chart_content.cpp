@@ -103,8 +103,7 @@ ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& content, con
                      .font = font,
                      .colors = colors,
                      .hairline = 0.5 * style.lineWidth};
-    paper.legend = legendAbove(paper, content.series, painter.device());
-    paper.plot.setTop(paper.plot.top() + paper.legend);
+    makeRoomForNames(paper, content, painter.device());
     paper.range = equalUnits(paper);
     if (style.axes)
         paintChartAxes(painter, paper);

@@ -225,7 +225,8 @@ QRectF legendInside(const ChartFrame& frame, const std::vector<ChartSeries>& ser
                     const QPaintDevice* device)
 {
     const QSizeF size = sizeInside(series, frame.look, QFontMetricsF(frame.font, device));
-    return frame.legend > 0 || size.isEmpty() ? QRectF() : legendRoom(frame, size, series).place;
+    return frame.legend > 0 || frame.ends > 0 || size.isEmpty() ? QRectF()
+                                                                : legendRoom(frame, size, series).place;
 }
 
 double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& series,
@@ -252,7 +253,9 @@ void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vec
     painter.save();
     painter.setFont(frame.font);
     const QFontMetricsF metrics(frame.font, painter.device());
-    if (frame.legend > 0) {
+    if (frame.ends > 0) {
+        paintEndNames(painter, frame, series);
+    } else if (frame.legend > 0) {
         paintLegendAbove(painter, frame, series);
     } else if (!sizeInside(series, frame.look, metrics).isEmpty()) {
         paintLegendInside(painter, frame, series);

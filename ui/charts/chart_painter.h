@@ -19,6 +19,7 @@ struct ChartFrame {
     const ThemeColors& colors;
     double hairline = 1; ///< Width of grid and axes, device units.
     double legend = 0;   ///< Height of the names above the plot, device units; 0: they are inside it.
+    double ends = 0; ///< Width of the names at the ends of lines, device units; 0: they are in the legend.
 
     QPointF map(const QPointF& point) const;
     QPointF unmap(const QPointF& position) const;
@@ -56,10 +57,19 @@ struct SeriesLook {
 double barWidth(const ChartSeries& series, const ChartLook& look);
 void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
                       const SeriesLook& look);
+/// Width of the names right of the plot, at the ends of two to six lines; 0 if they have no room there.
+/// \param frame with the whole range
+double endNamesWidth(const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                     const QPaintDevice* device);
+/// Paints each name in its line's colour beside the line's end, moved as far as needed not to cover another.
+void paintEndNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
+/// Makes room for the names of lines: at their ends if they fit there, else above the plot if no corner is free.
+/// \param frame gets `ends` or `legend`, and a smaller plot
+void makeRoomForNames(ChartFrame& frame, const ChartContent& content, const QPaintDevice* device);
 /// Height of the names above the plot, in rows from edge to edge; 0 if a corner of the plot has space for them.
 double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& series,
                    const QPaintDevice* device);
-/// Paints the names in the colours of their lines, above the plot or in the corner where they hide least.
+/// Paints the names in the colours of their lines: at their ends, above the plot or in the corner where they hide least.
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
 /// The place of the names inside the plot; empty if there are none or they stand above it.
 QRectF legendInside(const ChartFrame& frame, const std::vector<ChartSeries>& series,

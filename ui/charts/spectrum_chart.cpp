@@ -110,8 +110,9 @@ ChartFrame LineChart::frame() const
                      .look = m_content.look,
                      .font = font,
                      .colors = themeColors(palette()),
-                     .legend = m_legend};
-    frame.plot.setTop(frame.plot.top() + m_legend);
+                     .legend = m_legend,
+                     .ends = m_ends};
+    frame.plot.adjust(0, m_legend, -m_ends, 0);
     frame.range = equalUnits(frame);
     return frame;
 }
@@ -252,11 +253,13 @@ void LineChart::keyPressEvent(QKeyEvent* event)
 
 void LineChart::placeLegend()
 {
-    m_legend = 0;
+    m_legend = m_ends = 0;
     ChartFrame all = frame();
     all.range = fullRange(m_content); // independent of the zoom
     all.range = equalUnits(all);
-    m_legend = legendAbove(all, m_content.series, this);
+    makeRoomForNames(all, m_content, this);
+    m_legend = all.legend;
+    m_ends = all.ends;
 }
 
 void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const

@@ -149,6 +149,7 @@ private:
     QString m_message;
     int m_omitted = 0;
     double m_legend = 0; // height of the names above the plot
+    double m_ends = 0;   // width of the names at the ends of lines
     QRectF m_range{0, 0, 1, 1};
     std::optional<QPointF> m_lit;
     ChartCanvas* m_canvas; // Draws with Qt Charts; child of this widget.

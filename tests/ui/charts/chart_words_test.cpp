@@ -3,6 +3,8 @@
 #include "tests/support/program.h"
 
 #include "ui/base/theme.h"
+#include "ui/charts/chart_content.h"
+#include "ui/charts/spectrum_chart.h"
 
 #include <QApplication>
 #include <QBuffer>
@@ -84,7 +86,7 @@ private slots:
         const double nan = std::nan("");
         const ChartFrame frame{.plot = {0, 0, 400, 300},
                                .range = {0, -1, 2, 2},
-                               .look = {.yScale = ChartLook::Scale::Log},
+                               .look = {.xTitle = {}, .yTitle = {}, .yScale = ChartLook::Scale::Log},
                                .font = qApp->font(),
                                .colors = lightColors()};
         const std::vector<ChartSeries> series{
@@ -100,6 +102,65 @@ private slots:
         painter.end();
         QVERIFY(svg.data().contains("drawn"));
         QVERIFY(!svg.data().contains("missing") && !svg.data().contains("zeros"));
+    }
+
+    void linesAreNamedAtTheirEndsWhereThereIsRoom()
+    {
+        const auto linesOf = [](int count, const QString& name) {
+            std::vector<ChartSeries> lines;
+            for (int i = 0; i < count; ++i)
+                lines.push_back({name, {{0, 0.1 * i}, {10, 5}}, SeriesStyle::Line}); // all end at one place
+            return lines;
+        };
+        LineChart chart;
+        chart.resize(500, 300);
+        const auto widths = [&](const std::vector<ChartSeries>& series) { // on the screen and on paper
+            chart.setSeries(series);
+            QImage image(500, 300, QImage::Format_RGB32);
+            QPainter painter(&image);
+            const ChartContent content{.look = {}, .series = series};
+            const double onPaper =
+                paintChartOnPaper(painter, content, fullRange(content), image.rect(), {}).ends;
+            return std::pair(chart.frame().ends, onPaper);
+        };
+        const QString name = QStringLiteral("line");
+        for (const int count : {2, 6}) {
+            const auto [screen, paper] = widths(linesOf(count, name));
+            QVERIFY(screen > 0 && paper > 0);
+            QVERIFY(chart.frame().plot.right() + screen <= chart.width());
+        }
+        for (const auto& series : {linesOf(1, name), linesOf(7, name), linesOf(3, QString(60, u'l'))})
+            QCOMPARE(widths(series), std::pair(0.0, 0.0)); // the legend has them
+    }
+
+    void namesAtEndsDoNotCoverEachOther()
+    {
+        const ChartFrame frame{.plot = {0, 0, 300, 200},
+                               .range = {0, 0, 1, 1},
+                               .look = {},
+                               .font = qApp->font(),
+                               .colors = lightColors(),
+                               .ends = 100};
+        for (const double y : {0.0, 0.5, 1.0}) { // in a corner too
+            const std::vector<ChartSeries> lines{{QStringLiteral("HHHH"), {{0, 0}, {1, y}}},
+                                                 {QStringLiteral("HHHH"), {{0, 1}, {1, y}}},
+                                                 {QStringLiteral("HHHH"), {{0, 0.2}, {1, y}}}};
+            QImage image(400, 200, QImage::Format_RGB32);
+            image.fill(Qt::white);
+            QPainter painter(&image);
+            paintChartLegend(painter, frame, lines);
+            painter.end();
+            int names = 0; // runs of rows with ink
+            bool wasInked = false;
+            for (int row = 0; row < image.height(); ++row) {
+                bool isInked = false;
+                for (int x = 312; x < image.width(); ++x) // right of the leaders
+                    isInked = isInked || image.pixelColor(x, row) != QColor(Qt::white);
+                names += isInked && !wasInked ? 1 : 0;
+                wasInked = isInked;
+            }
+            QCOMPARE(names, 3);
+        }
     }
 };
 
