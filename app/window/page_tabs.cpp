@@ -66,16 +66,16 @@ PageTabs::PageTabs(QWidget* parent)
     , m_sidebar(new PageSidebar(this))
     , m_sentence(new PageSentence(this))
     , m_stack(new QStackedWidget(this))
+    , m_column(new QVBoxLayout)
 {
-    auto* column = new QVBoxLayout;
-    column->setSpacing(0);
-    column->addWidget(m_sentence);
-    column->addWidget(m_stack, 1);
+    m_column->setSpacing(0);
+    m_column->addWidget(m_sentence);
+    m_column->addWidget(m_stack, 1);
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(besideSidebar);
     layout->addWidget(m_sidebar);
-    layout->addLayout(column, 1);
+    layout->addLayout(m_column, 1);
     setFocusProxy(m_sidebar);
     connect(m_sidebar, &PageSidebar::chosen, this, &PageTabs::setCurrentIndex);
     connect(m_stack, &QStackedWidget::currentChanged, this, [this](int index) {
@@ -202,6 +202,16 @@ ui::Page* PageTabs::page(int index)
     emit pageMade(tab.page);
     emit wantedWidthChanged();
     return tab.page;
+}
+
+ui::Page* PageTabs::madePage(int index) const
+{
+    return m_tabs.at(static_cast<std::size_t>(index)).page;
+}
+
+void PageTabs::placeBelow(QWidget* part)
+{
+    m_column->addWidget(part, 2);
 }
 
 QJsonObject PageTabs::viewState() const

@@ -7,6 +7,7 @@
 #include <vector>
 
 class QStackedWidget;
+class QVBoxLayout;
 
 namespace headwise::ui {
 class Page;
@@ -41,7 +42,9 @@ public:
     QString currentName() const { return pageName(currentIndex()); }
     int indexOfName(const QString& name) const; ///< -1: there is none.
     QStringList pageNames() const;
-    ui::Page* page(int index); ///< Made now if it was not yet.
+    ui::Page* page(int index);           ///< Made now if it was not yet.
+    ui::Page* madePage(int index) const; ///< Null if it was not made yet.
+    void placeBelow(QWidget* part); ///< Below every page, with two thirds of the height while it is visible.
     ui::Page* currentPage() { return page(currentIndex()); }
 
     /// Greys the page in the sidebar, with the reason; an empty one enables it. setCurrentIndex() still shows it.
@@ -77,6 +80,7 @@ private:
     PageSidebar* m_sidebar;
     PageSentence* m_sentence;
     QStackedWidget* m_stack;
+    QVBoxLayout* m_column;
 };
 
 } // namespace headwise::app

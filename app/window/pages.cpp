@@ -16,6 +16,8 @@
 #include "ui/pages/model/tensors_page.h"
 #include "ui/pages/overview/overview_page.h"
 #include "ui/pages/parts/locate_button.h"
+#include "ui/pages/parts/saved_screen.h"
+#include "ui/pages/parts/screen_capture.h"
 #include "ui/pages/position/position_page.h"
 #include "ui/pages/prompt/prompt_page.h"
 #include "ui/pages/relations/relations_page.h"
@@ -124,6 +126,7 @@ Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)
     : PageTabs(parent)
     , m_workspace(workspace)
     , m_heads(heads)
+    , m_saved(new SavedScreen(workspace, this))
 {
     connect(this, &PageTabs::pageMade, this, &Pages::prepare);
     for (const Row& row : rows()) {
@@ -142,6 +145,47 @@ Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)
     prepare(heads);
     connect(heads, &HeadsPage::pageRequested, this, &Pages::showPage);
     connect(heads, &HeadsPage::relationsAsked, this, [this] { showPage(QStringLiteral("relations")); });
+    connectSaved();
+}
+
+void Pages::connectSaved()
+{
+    placeBelow(m_saved);
+    m_later.setSingleShot(true);
+    m_later.setInterval(0);
+    connect(&m_later, &QTimer::timeout, this, [this] {
+        if (Page* shown = madePage(currentIndex()))
+            m_saved->showFor(currentName(), shown);
+    });
+    const auto later = [this] { m_later.start(); };
+    for (const auto signal :
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::resultsChanged})
+        connect(m_workspace->model(), signal, this, later);
+    connect(m_workspace->selection(), &Selection::headChanged, this, later);
+    connect(m_workspace->selection(), &Selection::tokenChanged, this, later);
+    connect(this, &PageTabs::currentChanged, this, later);
+    connect(this, &PageTabs::pageMade, this, later);
+    connect(m_saved, &SavedScreen::viewMade, this, &Pages::prepareView);
+    m_workspace->session()->setScreen([this] { return screen(); });
+}
+
+std::function<std::vector<ScreenPicture>()> Pages::screen()
+{
+    if (!m_workspace->model()->hasModel())
+        return {};
+    const std::string head = dottedHead(m_workspace->selection()->head());
+    ScreenCapture capture;
+    const auto add = [&](int index) {
+        Page* shown = madePage(index);
+        const bool isOfHead = rows().at(static_cast<std::size_t>(index)).pictures == Row::Pictures::OfHead;
+        if (shown && !shown->isOutdated())
+            capture.add(pageName(index), shown->figures(), isOfHead ? head : std::string());
+    };
+    add(currentIndex());
+    for (int index = 0; index < count(); ++index)
+        if (index != currentIndex())
+            add(index);
+    return capture.taken();
 }
 
 void Pages::grey()
@@ -149,7 +193,7 @@ void Pages::grey()
     const auto& all = rows();
     for (int i = 0; i < count(); ++i)
         if (const auto whyNot = all[static_cast<std::size_t>(i)].whyNot)
-            setReason(i, whyNot(*m_workspace));
+            setReason(i, m_saved->has(pageName(i)) ? QString() : whyNot(*m_workspace));
 }
 
 void Pages::prepare(Page* page)
@@ -232,7 +276,7 @@ void Pages::showAnalysis(const QString& id)
 
 QList<FigureSource*> Pages::figures()
 {
-    return m_workspace->model()->isOpen() ? currentPage()->figures() + m_heads->figures()
+    return m_workspace->model()->isOpen() ? currentPage()->figures() + m_saved->figures() + m_heads->figures()
                                           : QList<FigureSource*>();
 }
 

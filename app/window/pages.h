@@ -2,6 +2,10 @@
 
 #include "app/window/page_tabs.h"
 
+#include "core/session/screen.h"
+
+#include <QTimer>
+
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -10,6 +14,7 @@ namespace headwise::ui {
 class FigureSource;
 class HeadsPage;
 class ResultPage;
+class SavedScreen;
 class Workspace;
 } // namespace headwise::ui
 
@@ -58,13 +63,18 @@ private:
     /// Adds the button that fills the page to one with nothing to show.
     void inviteToLocate(ui::Page* page, const ui::Workspace* workspace,
                         QString (*whyNot)(const ui::Workspace&));
-    void grey(); ///< The pages that have nothing to show of what is open.
+    void grey();         ///< The pages that have nothing to show of what is open.
+    void connectSaved(); ///< The pictures that sessions keep for a time without the model.
+    /// Takes down the pictures of the visited pages, the current one first; empty without the model.
+    std::function<std::vector<ScreenPicture>()> screen();
     void prepare(ui::Page* page);
     void prepareView(QWidget* view); ///< A picture that can be exported, or another view with a menu.
     ui::ResultPage* showResults();
 
     ui::Workspace* m_workspace;
     ui::HeadsPage* m_heads;
+    ui::SavedScreen* m_saved;
+    QTimer m_later; // one look at the current page for all changes of an event
 };
 
 } // namespace headwise::app

@@ -5,6 +5,7 @@
 #include "core/model/processing.h"
 #include "core/results/result_set.h"
 #include "core/runs/shard.h"
+#include "core/session/screen.h"
 #include "core/tokenizer/tokenizer.h"
 
 #include <map>
@@ -43,6 +44,7 @@ struct Session {
     std::map<std::string, std::string> notes; ///< "5.1" → text
     std::vector<std::string> bookmarks;       ///< "5.1"
     std::string view;                         ///< One JSON string of the window; `analyze` writes none.
+    std::vector<ScreenPicture> screen;        ///< Pictures that the window showed; `analyze` makes none.
 
     bool operator==(const Session&) const = default;
 };

@@ -130,6 +130,7 @@ Session added(Session stored, Session run)
     run.notes = std::move(stored.notes);
     run.bookmarks = std::move(stored.bookmarks);
     run.view = std::move(stored.view);
+    run.screen = std::move(stored.screen);
     if (run.tokens.empty()) {
         run.tokens = std::move(stored.tokens);
         run.tokenBytes = std::move(stored.tokenBytes);

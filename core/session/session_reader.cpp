@@ -488,6 +488,16 @@ Result<Done> checkTables(Reading& reading)
     return Done{};
 }
 
+/// Reads the pictures that the window showed. A later version may store them differently.
+Result<Done> readPictures(Reading& reading)
+{
+    Result<std::vector<ScreenPicture>> screen = readScreen(reading.file, reading.task);
+    if (!screen)
+        return reading.isNewer() ? Result<Done>(Done{}) : screen.error();
+    reading.session.screen = std::move(screen).value();
+    return Done{};
+}
+
 } // namespace
 
 Result<Session> readSession(const std::filesystem::path& path, const Task& task)
@@ -498,7 +508,7 @@ Result<Session> readSession(const std::filesystem::path& path, const Task& task)
     Session session;
     Reading reading{*file, task, session};
     for (const auto step : {readRoot, readModel, checkShard, readProcessing, readVocabulary, readTexts,
-                            readResults, checkTables, checkUnembedding}) {
+                            readResults, checkTables, checkUnembedding, readPictures}) {
         if (task.cancelled())
             return stopped();
         if (const Result<Done> done = step(reading); !done)

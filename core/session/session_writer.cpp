@@ -239,6 +239,7 @@ Result<Done> writeSession(const std::filesystem::path& path, const Session& sess
         +[](Hdf5Writer& f, const Session& s, const Task&) { return writeProcessing(f, s); },
         +[](Hdf5Writer& f, const Session& s, const Task&) { return writeTexts(f, s); },
         +[](Hdf5Writer& f, const Session& s, const Task& t) { return writeResults(f, s.results, t); },
+        +[](Hdf5Writer& f, const Session& s, const Task& t) { return writeScreen(f, s.screen, t); },
         +[](Hdf5Writer& f, const Session& s, const Task&) { return writeAxes(f, s); }};
     for (const auto step : steps) {
         if (task.cancelled())

@@ -6,6 +6,7 @@
 #include "ui/document/workspace.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -19,6 +20,16 @@ std::string_view groupOf(const std::string& path)
     const std::size_t first = path.find('/');
     const std::size_t last = path.starts_with("analyses/") ? path.find('/', first + 1) : first;
     return std::string_view(path).substr(0, last);
+}
+
+/// Adds pictures of the screen, in place of older ones of the same pages.
+void putScreen(Session& session, std::vector<ScreenPicture> screen)
+{
+    std::erase_if(session.screen, [&screen](const ScreenPicture& old) {
+        return std::ranges::find(screen, old.page, &ScreenPicture::page) != screen.end();
+    });
+    std::ranges::move(session.screen, std::back_inserter(screen));
+    session.screen = std::move(screen);
 }
 
 } // namespace
@@ -61,6 +72,9 @@ std::function<Session()> SessionFile::snapshot(const QString& view) const
                 made.tokenBytes.push_back(tokenizer->bytes(id));
             }
         }
+        if (processed && session && session->processing == made.processing
+            && session->embedding == made.embedding)
+            made.screen = session->screen;
         made.results = *results;
         ImportedAttention::putInto(made.results, imported);
         made.created = session ? session->created : std::string();
@@ -89,11 +103,15 @@ void SessionFile::save(const std::filesystem::path& file, const QString& view, I
     Notebook* notebook = m_workspace->notebook();
     m_job.start(
         tr("Saving %1").arg(text(file.filename().string())),
-        [file, session = snapshot(view), known](const Task& task) -> Result<FileStamp> {
+        [file, session = snapshot(view), screen = m_screen ? m_screen() : Screen(),
+         known](const Task& task) -> Result<FileStamp> {
             // Nobody is asked about a file that is gone: nothing can be lost.
             if (known && stampOf(file).exists() && stampOf(file) != *known)
                 return FileStamp{};
-            if (const auto written = writeSession(file, session(), task); !written)
+            Session made = session();
+            if (screen)
+                putScreen(made, screen());
+            if (const auto written = writeSession(file, made, task); !written)
                 return written.error();
             return stampOf(file);
         },

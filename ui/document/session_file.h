@@ -10,6 +10,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <utility>
+#include <vector>
 
 namespace headwise::ui {
 
@@ -27,6 +29,11 @@ public:
     bool isReadOnly() const;                                     ///< A session of a newer format.
     bool isModified() const; ///< Unsaved notes or bookmarks, or results that somebody asked for.
     QString view() const;    ///< The saved window state, empty if none.
+
+    /// Reads the pictures of the screen, on any thread.
+    using Screen = std::function<std::vector<ScreenPicture>()>;
+    /// \param screen  asked on the window's thread whenever the session is saved; its answer may be empty
+    void setScreen(std::function<Screen()> screen) { m_screen = std::move(screen); }
 
     enum class IfChanged { Ask, Overwrite };
     /// Writes beside and renames; `view` is the window's state as one JSON string. If somebody else has written the open session
@@ -60,6 +67,7 @@ private:
     FileStamp m_stamp;
     NotebookContents m_base; // notes and bookmarks in the file when it had m_stamp
     quint64 m_opening = 0;   // grows with everything that is opened or closed
+    std::function<Screen()> m_screen;
     Job m_job;
 };
 

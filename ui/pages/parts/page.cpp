@@ -3,6 +3,7 @@
 #include <QCursor>
 #include <QToolTip>
 
+#include <algorithm>
 #include <utility>
 
 namespace headwise::ui {
@@ -12,6 +13,14 @@ Page::Page(Workspace* workspace, QWidget* parent)
     , m_workspace(workspace)
 {
     connect(this, &Page::readOutChanged, this, &Page::showTip);
+}
+
+bool Page::isOutdated() const
+{
+    const QList<Page*> parts = findChildren<Page*>();
+    return m_isStale || std::ranges::any_of(parts, [this](const Page* part) {
+               return part->m_isStale && part->isVisibleTo(this);
+           });
 }
 
 void Page::showTip(const QString& words)

@@ -25,6 +25,9 @@ public:
     /// The pictures of this page that can be exported now, with titles; the most important first.
     virtual QList<FigureSource*> figures() { return {}; }
 
+    /// Whether something it showed last has changed since, here or in a visible part of it.
+    bool isOutdated() const;
+
 signals:
     void readOutChanged(const QString& text); ///< Text for the position under the mouse; empty for none.
 
