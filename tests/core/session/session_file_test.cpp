@@ -84,6 +84,28 @@ Session fullSession()
     session.overrides = {"act_fn=relu", "n_heads=12"};
     session.ignoredTensors = {"visual.*", "score.weight"};
     session.view = "{\"head\": \"0.1\"}";
+    ScreenPicture matrix;
+    matrix.page = "matrix";
+    matrix.title = "L1H2 OV, toy";
+    matrix.head = "1.2";
+    matrix.note = "Only the first 2 of 3 rows are saved.";
+    matrix.isMatrix = true;
+    matrix.rowAxis = "source token";
+    matrix.columnAxis = "output token";
+    matrix.columnNames = {"␣t0", "␣t1", "␣t4"};
+    matrix.rowNames = {"␣t2", "␣t3"};
+    matrix.values = {0, 0.5, -1, std::nan(""), 2, 3};
+    ScreenPicture table;
+    table.page = "tokens";
+    table.title = "L1H2 Outputs";
+    table.head = "1.2";
+    table.columnNames = {"rank", "token", "value"};
+    table.values = {1, std::nan(""), 0.1, 2, std::nan(""), std::nan("")};
+    table.words = {"", "␣t2", "", "", "007", ""};
+    ScreenPicture second = table;
+    second.head = "";
+    second.words.clear();
+    session.screen = {matrix, table, second};
     return session;
 }
 
@@ -135,6 +157,28 @@ private slots:
                      session.results.arrays[i].path.c_str());
         QVERIFY(read->results == session.results);
         QVERIFY(*read == session);
+    }
+
+    void aPictureWhoseLabelsDoNotFitItsNumbersIsRefused_data()
+    {
+        QTest::addColumn<int>("fault");
+        QTest::newRow("columns") << 0;
+        QTest::newRow("rows") << 1;
+        QTest::newRow("words") << 2;
+    }
+    void aPictureWhoseLabelsDoNotFitItsNumbersIsRefused()
+    {
+        QFETCH(int, fault);
+        const auto path = damaged([fault](Session& session) {
+            if (fault == 0)
+                session.screen[1].isMatrix = true; // without names of rows
+            if (fault == 1)
+                session.screen[0].rowNames.emplace_back("one more");
+            if (fault == 2)
+                session.screen[1].words.pop_back();
+        });
+        const auto read = readSession(path, Task{});
+        QVERIFY(failsWith(read, ErrorCode::Corrupt, "screen/"));
     }
 
     void aSessionWhoseRootCannotBeReadIsADamagedSession()

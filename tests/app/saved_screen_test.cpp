@@ -1,0 +1,246 @@
+#include "core/session/session_file.h"
+#include "tests/support/matchers.h"
+#include "tests/support/program.h"
+#include "tests/support/window_driver.h"
+#include "ui/base/text.h"
+#include "ui/charts/pattern_grid.h"
+#include "ui/charts/small_multiples.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/pages/parts/saved_screen.h"
+
+#include <QDir>
+#include <QLabel>
+#include <QLocale>
+#include <QSignalSpy>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::patience;
+using test::WindowDriver;
+
+namespace {
+
+constexpr HeadId savedScreenHead{1, 5};
+
+/// A picture as its page shows it.
+struct ScreenFigure {
+    QString title;
+    std::vector<QStringList> rows;
+};
+
+std::vector<QStringList> savedRows(const FigureSource& figure)
+{
+    std::vector<QStringList> rows;
+    figure.forEachDataRow([&rows](const QStringList& row) { rows.push_back(row); });
+    return rows;
+}
+
+/// The pictures that a session keeps of a page.
+std::vector<ScreenFigure> keptFigures(Page& page)
+{
+    std::vector<ScreenFigure> kept;
+    for (const FigureSource* figure : page.figures())
+        if (!dynamic_cast<const PatternGrid*>(figure) && !dynamic_cast<const SmallMultiples*>(figure))
+            kept.push_back({figure->figureTitle(), savedRows(*figure)});
+    return kept;
+}
+
+/// Equal words, or equal numbers in whatever form.
+bool isSameCell(const QString& a, const QString& b)
+{
+    bool isNumberA = false, isNumberB = false;
+    const double numberA = QLocale::c().toDouble(a, &isNumberA);
+    const double numberB = QLocale::c().toDouble(b, &isNumberB);
+    return a == b || (a.isEmpty() && isNumberB && std::isnan(numberB)) // a table shows nothing for NaN
+        || (isNumberA && isNumberB && static_cast<float>(numberA) == static_cast<float>(numberB));
+}
+
+/// Returns where the tables differ; empty: nowhere.
+QString differenceOf(const std::vector<QStringList>& shown, const std::vector<QStringList>& expected)
+{
+    if (shown.size() != expected.size())
+        return QStringLiteral("%1 rows, expected %2").arg(shown.size()).arg(expected.size());
+    for (std::size_t row = 0; row < shown.size(); ++row)
+        for (qsizetype column = 0; column < shown[row].size(); ++column)
+            if (!isSameCell(shown[row][column], expected[row].value(column)))
+                return QStringLiteral("row %1: '%2', expected '%3'")
+                    .arg(row)
+                    .arg(shown[row][column], expected[row].value(column));
+    return {};
+}
+
+} // namespace
+
+/// A session shows, without its model's files, the pictures that were on the screen when it was saved.
+class SavedScreenTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void init()
+    {
+        m_folder = std::make_unique<QTemporaryDir>();
+        test::beginWithOwnSettings(*m_folder);
+        QSettings().setValue(QStringLiteral("autosaveMinutes"), 0);
+    }
+
+    void everyVisitedPageShowsItsNumbersWithoutTheModel()
+    {
+        const std::map<QString, std::vector<ScreenFigure>> expected = savedPages(QStringLiteral("a.h5"));
+        QVERIFY(!QTest::currentTestFailed());
+        WindowDriver driver;
+        openWithoutModel(driver, QStringLiteral("a.h5"));
+        auto* saved = driver.window.findChild<SavedScreen*>();
+        for (const auto& page : expected) {
+            driver.window.showPage(page.first);
+            for (const ScreenFigure& figure : page.second)
+                QTRY_VERIFY2_WITH_TIMEOUT(isShown(driver, *saved, figure),
+                                          qPrintable(page.first + u": " + whyNotShown(*saved, figure)),
+                                          patience);
+        }
+    }
+
+    void thePicturesAreThoseOfTheHeadAndSaySo()
+    {
+        (void)savedPages(QStringLiteral("b.h5"));
+        QVERIFY(!QTest::currentTestFailed());
+        WindowDriver driver;
+        openWithoutModel(driver, QStringLiteral("b.h5"));
+        auto* saved = driver.window.findChild<SavedScreen*>();
+        driver.window.showPage(QStringLiteral("matrix"));
+        QTRY_VERIFY_WITH_TIMEOUT(saved->isVisible(), patience);
+        QVERIFY(saved->findChild<HeatmapView*>());
+        QStringList words;
+        for (const QLabel* label : saved->findChildren<QLabel*>())
+            words << label->text();
+        QVERIFY2(words.contains(QStringLiteral("As saved; locate the model to change it.")),
+                 qPrintable(words.join(u'\n')));
+        driver.workspace().selection()->setHead({0, 2});
+        QTRY_VERIFY_WITH_TIMEOUT(!saved->isVisible(), patience);
+        driver.workspace().selection()->setHead(savedScreenHead);
+        QTRY_VERIFY_WITH_TIMEOUT(saved->isVisible(), patience);
+        // Saved again without the model, the session still has them.
+        const QString copy = m_folder->filePath(QStringLiteral("copy.h5"));
+        saveScreen(driver, copy);
+        const auto first = readSession(m_folder->filePath(QStringLiteral("b.h5")).toStdString(), {});
+        const auto second = readSession(copy.toStdString(), {});
+        QVERIFY(test::isOk(first));
+        QVERIFY(test::isOk(second));
+        QVERIFY(!first->screen.empty());
+        QVERIFY(first->screen == second->screen);
+    }
+
+    void withTheModelThePagesMakeTheirOwn()
+    {
+        (void)savedPages(QStringLiteral("c.h5"));
+        QVERIFY(!QTest::currentTestFailed());
+        WindowDriver driver;
+        openWithoutModel(driver, QStringLiteral("c.h5"));
+        auto* saved = driver.window.findChild<SavedScreen*>();
+        driver.window.showPage(QStringLiteral("matrix"));
+        QTRY_VERIFY_WITH_TIMEOUT(saved->isVisible(), patience);
+        driver.workspace().opener()->locateModel(
+            {m_folder->filePath(QStringLiteral("elsewhere")).toStdString(), std::nullopt, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!saved->isVisible(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!driver.page()->figures().isEmpty(), patience);
+    }
+
+private:
+    /// Tells whether the page makes the picture of the session's results, or shows it with the saved numbers.
+    static bool isShown(WindowDriver& driver, const SavedScreen& saved, const ScreenFigure& figure)
+    {
+        const QList<FigureSource*> own = driver.page()->figures(), kept = saved.figures();
+        return std::ranges::any_of(
+                   own, [&](const FigureSource* one) { return one->figureTitle() == figure.title; })
+            || std::ranges::any_of(kept, [&](const FigureSource* one) {
+                   return one->figureTitle() == figure.title
+                       && differenceOf(savedRows(*one), figure.rows).isEmpty();
+               });
+    }
+
+    static QString whyNotShown(const SavedScreen& saved, const ScreenFigure& figure)
+    {
+        for (const FigureSource* one : saved.figures())
+            if (one->figureTitle() == figure.title)
+                return figure.title + u": " + differenceOf(savedRows(*one), figure.rows);
+        return figure.title + QStringLiteral(" is not shown");
+    }
+
+    static void saveScreen(WindowDriver& driver, const QString& file)
+    {
+        QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
+        driver.window.saveTo(file);
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+    }
+
+    /// Copies the demo, visits pages of one head, saves the session and moves the model away.
+    /// \returns the pictures of each page when it was saved
+    std::map<QString, std::vector<ScreenFigure>> savedPages(const QString& name)
+    {
+        const QString model = m_folder->filePath(QStringLiteral("model"));
+        copyDemo(model);
+        std::map<QString, std::vector<ScreenFigure>> pages;
+        {
+            WindowDriver driver;
+            driver.window.openPath(model);
+            driver.waitForAnalyses();
+            driver.workspace().selection()->setHead(savedScreenHead);
+            visit(driver);
+            for (const QString& page : visited()) {
+                Page* shown = driver.tabs()->page(driver.tabs()->indexOfName(page));
+                if (!shown->isOutdated())
+                    pages[page] = keptFigures(*shown);
+            }
+            saveScreen(driver, m_folder->filePath(name));
+        }
+        for (const char* page : {"tokens", "matrix", "vectors", "prompt"})
+            if (pages[QLatin1String(page)].empty())
+                QTest::qFail(page, __FILE__, __LINE__);
+        if (!QDir().rename(model, m_folder->filePath(QStringLiteral("elsewhere"))))
+            QTest::qFail("the model cannot be moved", __FILE__, __LINE__);
+        return pages;
+    }
+
+    static QStringList visited()
+    {
+        return {QStringLiteral("overview"), QStringLiteral("tokens"),   QStringLiteral("spectrum"),
+                QStringLiteral("vectors"),  QStringLiteral("position"), QStringLiteral("scores"),
+                QStringLiteral("prompt"),   QStringLiteral("matrix")};
+    }
+
+    /// Shows each page until it has its pictures, and all of them stay up to date.
+    static void visit(WindowDriver& driver)
+    {
+        for (const QString& page : visited()) {
+            driver.window.showPage(page);
+            QTRY_VERIFY2_WITH_TIMEOUT(!driver.page()->figures().isEmpty(), qPrintable(page), patience);
+            const int index = driver.tabs()->indexOfName(page);
+            QTRY_VERIFY2_WITH_TIMEOUT(!driver.tabs()->page(index)->isOutdated(), qPrintable(page), patience);
+        }
+    }
+
+    static void copyDemo(const QString& folder)
+    {
+        const QDir demo(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QVERIFY(QDir().mkpath(folder));
+        for (const QString& name : demo.entryList(QDir::Files))
+            QVERIFY(QFile::copy(demo.filePath(name), folder + u'/' + name));
+    }
+
+    void openWithoutModel(WindowDriver& driver, const QString& name)
+    {
+        driver.window.openPath(m_folder->filePath(name));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->head(), savedScreenHead, patience);
+        QVERIFY(!driver.workspace().model()->hasModel());
+    }
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+};
+
+HEADWISE_TEST(SavedScreenTest)
+#include "saved_screen_test.moc"
