@@ -43,9 +43,14 @@ std::vector<QStringList> savedRows(const FigureSource& figure)
 std::vector<ScreenFigure> keptFigures(Page& page)
 {
     std::vector<ScreenFigure> kept;
-    for (const FigureSource* figure : page.figures())
-        if (!dynamic_cast<const PatternGrid*>(figure) && !dynamic_cast<const SmallMultiples*>(figure))
-            kept.push_back({figure->figureTitle(), savedRows(*figure)});
+    for (const FigureSource* figure : page.figures()) {
+        if (dynamic_cast<const PatternGrid*>(figure) || dynamic_cast<const SmallMultiples*>(figure))
+            continue;
+        std::vector<QStringList> rows = savedRows(*figure);
+        rows.resize(std::min(rows.size(), 1 + mostScreenSide)); // the header is one
+        if (rows.size() > 1)
+            kept.push_back({figure->figureTitle(), std::move(rows)});
+    }
     return kept;
 }
 

@@ -63,7 +63,10 @@ QStandardItem* savedCell(const ScreenPicture& picture, std::size_t at, bool isCo
     const double value = picture.values[at];
     if (std::isnan(value))
         return wordCell(picture.words.empty() ? QString() : shownText(picture.words[at]));
-    return isCount && std::isfinite(value) ? countCell(static_cast<int>(value)) : numberCell(value);
+    QStandardItem* cell = numberCell(value);
+    if (isCount && std::isfinite(value))
+        cell->setText(QString::number(static_cast<qint64>(value))); // an id or a rank has all its digits
+    return cell;
 }
 
 HeatmapPanel* savedHeatmap(const ScreenPicture& picture, QWidget* parent)
