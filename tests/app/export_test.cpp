@@ -10,6 +10,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -178,6 +179,30 @@ private slots:
         QVERIFY(svg.contains("<svg") && svg.contains("viewBox=\"0 0 ") && svg.trimmed().endsWith("</svg>"));
         const QByteArray pdf = contents(path("p.pdf"));
         QVERIFY(pdf.startsWith("%PDF-") && pdf.trimmed().endsWith("%%EOF"));
+    }
+
+    void typeOfPicturesIsSixPointsOrMore_data() { allViews(); }
+    void typeOfPicturesIsSixPointsOrMore()
+    {
+        if (!HEADWISE_GUI)
+            QSKIP("built without the window");
+        QFETCH(const QString, view);
+        QFETCH(const bool, ofHead);
+        static const QRegularExpression size("<text[^>]* font-size=\"([0-9.]+)\"");
+        static const QRegularExpression matrix("matrix\\(([-0-9.e]+),([-0-9.e]+),");
+        for (const char* page : {"85x70mm", "170x100mm"}) {
+            const CommandRun run =
+                exported(view, QStringList{"type.svg"}, headOption(ofHead) + QStringList{"--size", page});
+            QVERIFY2(run.exitCode == 0, run.err.constData());
+            const QString svg = QString::fromUtf8(contents(path("type.svg")));
+            QVERIFY(size.match(svg).hasMatch());
+            for (auto found = size.globalMatch(svg); found.hasNext();)
+                QVERIFY(found.next().captured(1).toDouble() >= 6);
+            for (auto found = matrix.globalMatch(svg); found.hasNext();) { // nothing is scaled down
+                const QRegularExpressionMatch at = found.next();
+                QVERIFY(std::hypot(at.captured(1).toDouble(), at.captured(2).toDouble()) > 0.99);
+            }
+        }
     }
 
     void severalFilesAreWhatTheyAreOneByOne()

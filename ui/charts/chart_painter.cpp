@@ -1,5 +1,6 @@
 #include "ui/charts/chart_painter.h"
 
+#include "ui/figures/figure_export_title.h"
 #include "ui/widgets/ticks.h"
 
 #include <QFontMetricsF>
@@ -272,7 +273,7 @@ struct FittedTitle {
         : font(wanted)
     {
         constexpr double step = 0.5; // points: sizes are rounded, so they are tried
-        const double smallest = 0.7 * wanted.pointSizeF();
+        const double smallest = smallestType(wanted.pointSizeF());
         while (font.pointSizeF() > smallest && QFontMetricsF(font, device).horizontalAdvance(title) > room)
             font.setPointSizeF(std::max(smallest, font.pointSizeF() - step));
         const QFontMetricsF metrics(font, device);

@@ -184,7 +184,9 @@ void DiagramView::paintLabels(QPainter& painter, const QRectF& all, const QRectF
 {
     const QFontMetricsF metrics(look.font, painter.device());
     painter.setPen(look.colors.muted);
-    for (int layer = 0; layer < m_layers; ++layer)
+    const double down = m_layers > 1 ? area.height() / (m_layers - 1) : area.height();
+    const int layerStep = std::max(1, static_cast<int>(std::ceil(metrics.height() / std::max(1.0, down))));
+    for (int layer = 0; layer < m_layers; layer += layerStep)
         painter.drawText(QPointF(all.left() + 4, place({layer, 0}, area).y() + metrics.ascent() / 2 - 1),
                          tr("layer %1").arg(layer));
     const double across = area.width() / std::max(1, m_heads);

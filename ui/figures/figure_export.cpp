@@ -69,7 +69,8 @@ void paintPage(const FigureSource& source, QPainter& painter, const FigureSettin
     painter.setRenderHint(QPainter::Antialiasing);
     if (!settings.transparent)
         painter.fillRect(QRectF(QPointF(), sizeInPoints(settings)), Qt::white);
-    source.paintFigure(painter, sizeInPoints(settings), settings.style);
+    painter.translate(pageMargin, pageMargin);
+    source.paintFigure(painter, paintedSize(settings), settings.style);
 }
 
 QImage figureImage(const FigureSource& source, const FigureSettings& settings, double dpi)

@@ -35,6 +35,10 @@ public:
 
     /// Paints the whole figure in the light theme, with one unit of `painter` being one point (1/72 inch).
     virtual void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const = 0;
+    /// Says what a figure of that size leaves out for lack of room, a few words each; empty: nothing.
+    virtual QStringList omissions(const QSizeF& /*size*/, const FigureStyle& /*style*/) const { return {}; }
+    /// Returns the least height, in points, in which a figure of that width can be read; 0: any.
+    virtual double leastHeight(double /*width*/, const FigureStyle& /*style*/) const { return 0; }
     /// Calls `writeRow` with the header and then with each displayed row of numbers, C locale.
     virtual void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const = 0;
     /// Returns the same numbers if they are a matrix; otherwise they are written as records.

@@ -96,6 +96,11 @@ QSizeF sizeInPoints(const FigureSettings& settings)
     return QSizeF(settings.width, settings.height) * (pointsPerInch / millimetresPerInch);
 }
 
+QSizeF paintedSize(const FigureSettings& settings)
+{
+    return sizeInPoints(settings) - QSizeF(2 * pageMargin, 2 * pageMargin);
+}
+
 QString text(const FigureSettings& settings)
 {
     QJsonObject object;

@@ -16,7 +16,6 @@ namespace {
 
 constexpr double gap = 4; // points
 constexpr qsizetype mostLines = 3;
-constexpr double smallestShare = 0.7; // relative to the style's size
 
 /// Breaks lines between words if possible.
 QStringList wrapped(const QString& title, const QFont& font, double width, QPaintDevice* device)
@@ -36,6 +35,12 @@ QStringList wrapped(const QString& title, const QFont& font, double width, QPain
 }
 
 } // namespace
+
+double smallestType(double wanted)
+{
+    constexpr double smallestShare = 0.7;
+    return std::min(wanted, std::max(leastType, smallestShare * wanted));
+}
 
 QFont figureFont(const FigureStyle& style)
 {
@@ -62,7 +67,7 @@ double paintFigureTitle(QPainter& painter, const FigureSource& source, double wi
         return 0;
     QFont font = figureFont(style);
     font.setWeight(QFont::DemiBold);
-    const double smallest = smallestShare * font.pointSizeF();
+    const double smallest = smallestType(font.pointSizeF());
     QStringList lines = wrapped(title, font, width, painter.device());
     while (lines.size() > mostLines && font.pointSizeF() > smallest) {
         font.setPointSizeF(std::max(smallest, 0.92 * font.pointSizeF()));

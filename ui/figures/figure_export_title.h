@@ -6,6 +6,10 @@
 
 namespace headwise::ui {
 
+inline constexpr double leastType = 6; ///< Points: labels are thinned before they become smaller.
+/// Returns the smallest size that type of `wanted` points may shrink to.
+double smallestType(double wanted);
+
 /// Returns the font of `style`, or the program's, at the style's size. Text widths do not depend on the resolution.
 QFont figureFont(const FigureStyle& style);
 /// The same for tokenFont(), which keeps its family because that has every script.

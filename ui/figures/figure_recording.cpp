@@ -221,10 +221,10 @@ RecordedFigure::RecordedFigure(const FigureSource& source, const FigureSettings&
     if (!isData(settings.format)) {
         const bool isPixels = settings.format == FigureFormat::Png;
         m_picture = std::make_unique<PaintRecording>(
-            sizeInPoints(settings), isPixels ? std::optional(settings.dpi / pointsPerInch) : std::nullopt);
+            paintedSize(settings), isPixels ? std::optional(settings.dpi / pointsPerInch) : std::nullopt);
         QPainter painter(m_picture.get());
         painter.setRenderHint(QPainter::Antialiasing);
-        source.paintFigure(painter, sizeInPoints(settings), settings.style);
+        source.paintFigure(painter, paintedSize(settings), settings.style);
     }
     if (m_array || (m_picture && !settings.dataBeside))
         return;

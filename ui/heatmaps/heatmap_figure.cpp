@@ -4,6 +4,7 @@
 #include "ui/figures/figure_export_title.h"
 #include "ui/heatmaps/color_bar_painter.h"
 #include "ui/heatmaps/heatmap_groups.h"
+#include "ui/heatmaps/heatmap_view.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
@@ -18,32 +19,58 @@ namespace {
 constexpr double most = 1600;          // cells drawn as rectangles; more become one lossless picture
 constexpr int mostPixels = 4096;       // of that picture, in each direction
 constexpr double heatmapFigureGap = 6; // points
-constexpr double smallest = 4;         // points, for names in little space
 
-/// Shrinks the names of rows and columns until every name, or every second or fifth, fits its cells. If even the smallest
-/// do not fit, indices replace them and the cells get the space.
-void fitNames(HeatmapScene& scene, HeatmapFonts& fonts, const QSizeF& size, const QPaintDevice* device)
+/// The names along the axes of a figure.
+enum class NamesOnPaper { All, EverySecond, EveryFifth, Groups, Indices };
+
+/// Shrinks the names of rows and columns to at most smallestType() until each has room. If they have none, groups such as
+/// layers are named instead, else every second or fifth row; if that is no help, indices replace the names.
+NamesOnPaper fitNames(HeatmapScene& scene, HeatmapFonts& fonts, const QSizeF& size,
+                      const QPaintDevice* device)
 {
     if (!scene.rows.label && !scene.columns.label)
-        return;
+        return NamesOnPaper::All;
     const auto cellWith = [&](const HeatmapFonts& used) {
         const QRectF cells =
             QRectF(QPointF(), size).marginsRemoved(heatmapRoom(scene, size, used, device).margins());
         return std::min(cells.width() / scene.visible.width(), cells.height() / scene.visible.height());
     };
-    const auto largest = static_cast<int>(2 * fonts.labels.pointSizeF());
-    for (const int step : {1, 2, 5}) {
-        for (int halves = largest; halves >= 2 * smallest; --halves) { // search by trial: heights are rounded
+    const double largest = fonts.labels.pointSizeF();
+    const double smallest = smallestType(largest);
+    const auto fits = [&](int step) {
+        for (double points = largest; points >= smallest; points -= 0.5) { // by trial: heights are rounded
             HeatmapFonts tried = fonts;
-            tried.labels.setPointSizeF(halves / 2.0);
+            tried.labels.setPointSizeF(points);
             if (step * cellWith(tried) >= 0.85 * QFontMetricsF(tried.labels, device).height()) {
                 fonts = tried;
-                return;
+                return true;
             }
         }
-    }
+        return false;
+    };
+    const bool hasGroups =
+        (!scene.rows.label || scene.rows.groupLabel) && (!scene.columns.label || scene.columns.groupLabel);
+    if (fits(1))
+        return NamesOnPaper::All;
+    if (!hasGroups && fits(2))
+        return NamesOnPaper::EverySecond;
+    if (!hasGroups && fits(5))
+        return NamesOnPaper::EveryFifth;
     scene.rows.label = nullptr;
     scene.columns.label = nullptr;
+    return hasGroups ? NamesOnPaper::Groups : NamesOnPaper::Indices;
+}
+
+QString omissionOf(NamesOnPaper names)
+{
+    switch (names) {
+    case NamesOnPaper::All: return {};
+    case NamesOnPaper::EverySecond: return HeatmapView::tr("only every second name has room");
+    case NamesOnPaper::EveryFifth: return HeatmapView::tr("only every fifth name has room");
+    case NamesOnPaper::Groups: return HeatmapView::tr("groups are named instead of single rows and columns");
+    case NamesOnPaper::Indices: return HeatmapView::tr("names have no room; indices replace them");
+    }
+    return {};
 }
 
 /// Shows whole cells of a matrix: the picture has a pixel, and the table a number, for each.
@@ -177,22 +204,47 @@ QRectF HeatmapFigure::paintHead(QPainter& painter, const QSizeF& size, const Fig
     return area;
 }
 
+HeatmapFigure::BarRoom HeatmapFigure::roomOfBar(const QFont& font, const QPaintDevice* device) const
+{
+    const bool hasTitle = !m_content->valueTitle().isEmpty();
+    return {colorBarExtent(m_content->scene().scale, Qt::Vertical, font, device),
+            hasTitle ? QFontMetricsF(font, device).height() + 2 : 0};
+}
+
+QRectF HeatmapFigure::withoutBar(QRectF area, const FigureStyle& style, const BarRoom& room) const
+{
+    if (!style.colorBar)
+        return area;
+    const double overhang = colorBarOverhang(m_content->scene().scale);
+    area.setTop(std::max(area.top(), overhang));
+    area.setRight(area.right() - room.bar - room.title - heatmapFigureGap - 3);
+    area.setBottom(area.bottom() - overhang);
+    return area;
+}
+
+QStringList HeatmapFigure::omissions(const QSizeF& size, const FigureStyle& style,
+                                     const FigureSource& source) const
+{
+    if (!style.axes)
+        return {};
+    PaintRecording page(size, std::nullopt);
+    QPainter painter(&page);
+    HeatmapFonts fonts{figureFont(style), figureTokenFont(style)};
+    HeatmapScene scene = shownOnPaper(m_content->scene());
+    const QRectF area = withoutBar(paintHead(painter, size, style, source, fonts.text), style,
+                                   roomOfBar(fonts.text, painter.device()));
+    const QString words = omissionOf(fitNames(scene, fonts, area.size(), painter.device()));
+    return words.isEmpty() ? QStringList() : QStringList{words};
+}
+
 void HeatmapFigure::paint(QPainter& painter, const QSizeF& size, const FigureStyle& style,
                           const FigureSource& source) const
 {
     HeatmapFonts fonts{figureFont(style), figureTokenFont(style)};
     HeatmapScene scene = shownOnPaper(m_content->scene());
     const ThemeColors& colors = lightColors();
-    QRectF area = paintHead(painter, size, style, source, fonts.text);
-    const QString& title = m_content->valueTitle();
-    const double barWidth = colorBarExtent(scene.scale, Qt::Vertical, fonts.text, painter.device());
-    const double titleWidth = title.isEmpty() ? 0 : QFontMetricsF(fonts.text, painter.device()).height() + 2;
-    if (style.colorBar) {
-        const double overhang = colorBarOverhang(scene.scale);
-        area.setTop(std::max(area.top(), overhang));
-        area.setRight(area.right() - barWidth - titleWidth - heatmapFigureGap - 3);
-        area.setBottom(area.bottom() - overhang);
-    }
+    const BarRoom barRoom = roomOfBar(fonts.text, painter.device());
+    const QRectF area = withoutBar(paintHead(painter, size, style, source, fonts.text), style, barRoom);
     HeatmapRoom room;
     if (style.axes) {
         fitNames(scene, fonts, area.size(), painter.device());
@@ -213,11 +265,11 @@ void HeatmapFigure::paint(QPainter& painter, const QSizeF& size, const FigureSty
     }
     if (style.colorBar) {
         painter.setFont(fonts.text);
-        const QRectF bar(cells.right() + room.norms + heatmapFigureGap + 2, cells.top(), barWidth,
+        const QRectF bar(cells.right() + room.norms + heatmapFigureGap + 2, cells.top(), barRoom.bar,
                          cells.height());
         paintColorBar(painter, bar, scene.scale, Qt::Vertical, colors);
-        paintValueTitle(painter, QRectF(area.topLeft(), QPointF(bar.right() + titleWidth, area.bottom())),
-                        cells, title);
+        paintValueTitle(painter, QRectF(area.topLeft(), QPointF(bar.right() + barRoom.title, area.bottom())),
+                        cells, m_content->valueTitle());
     }
 }
 

@@ -14,8 +14,16 @@ public:
 
     void paint(QPainter& painter, const QSizeF& size, const FigureStyle& style,
                const FigureSource& source) const;
+    /// Says which names a figure of that size leaves out; empty if none.
+    QStringList omissions(const QSizeF& size, const FigureStyle& style, const FigureSource& source) const;
 
 private:
+    /// Widths beside the cells, in points.
+    struct BarRoom {
+        double bar, title;
+    };
+    BarRoom roomOfBar(const QFont& font, const QPaintDevice* device) const;
+    QRectF withoutBar(QRectF area, const FigureStyle& style, const BarRoom& room) const;
     /// Paints the title and the note at the top. \return the area below them
     QRectF paintHead(QPainter& painter, const QSizeF& size, const FigureStyle& style,
                      const FigureSource& source, const QFont& font) const;

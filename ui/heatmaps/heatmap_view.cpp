@@ -142,6 +142,12 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         HeatmapFigure(m_content, m_note, m_cells.shape()).paint(painter, size, style, *this);
 }
 
+QStringList HeatmapView::omissions(const QSizeF& size, const FigureStyle& style) const
+{
+    return isEmpty() ? QStringList()
+                     : HeatmapFigure(m_content, m_note, m_cells.shape()).omissions(size, style, *this);
+}
+
 std::optional<FigureArray> HeatmapView::figureArray() const
 {
     return heatmapArray(*m_content);

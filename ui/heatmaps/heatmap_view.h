@@ -59,6 +59,7 @@ public:
     void setMessage(const QString& message); ///< Shown instead of an empty matrix: a hint or an error.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    QStringList omissions(const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
     DataRows detachedRows() const override;
     std::optional<FigureArray> figureArray() const override;

@@ -394,7 +394,7 @@ private slots:
             return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
         };
         QVERIFY(drawn(160).contains("name17"));
-        const QByteArray small = drawn(70); // every second has room
+        const QByteArray small = drawn(80); // every second has room
         QVERIFY(small.contains("name16") && !small.contains("name17"));
         const QByteArray tiny = drawn(25);
         QVERIFY(!tiny.isEmpty() && !tiny.contains("name"));

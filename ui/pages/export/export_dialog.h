@@ -22,7 +22,7 @@ class FigureWriter;
 
 int presetOf(
     const FigureSettings& settings); ///< Index into figurePresets of the preset with this size; −1: none.
-/// Reduces the height of a preset size to what `source` needs; other sizes stay.
+/// Changes the height of a preset size to what `source` needs; other sizes stay.
 FigureSettings fittedToView(const FigureSource& source, FigureSettings settings);
 
 /// Chooses how a view becomes a figure, with a preview at true size, then writes or copies it.

@@ -42,6 +42,14 @@ QSizeF drawnSize(const FigureSource& source, const FigureSettings& settings)
 FigureSettings fittedToView(const FigureSource& source, FigureSettings settings)
 {
     const bool isPreset = presetOf(settings) >= 0;
+    if (isPreset && !isData(settings.format)) {
+        const double least = source.leastHeight(paintedSize(settings).width(), settings.style);
+        const double height = (least + 2 * pageMargin) * millimetresPerInch / pointsPerInch;
+        if (least > 0 && height > settings.height) {
+            settings.height = std::ceil(2 * height) / 2;
+            return settings;
+        }
+    }
     const QSizeF whole = isPreset && !isData(settings.format) ? drawnSize(source, settings) : QSizeF();
     if (whole.height() <= 0)
         return settings;

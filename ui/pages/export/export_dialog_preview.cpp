@@ -73,6 +73,7 @@ FigurePreview::FigurePreview(QWidget* parent)
     m_stack->addWidget(m_scroll);
     m_stack->addWidget(m_data);
     makeSecondary(m_state);
+    m_state->setWordWrap(true);
     m_fit->addItems({tr("True size, or what fits"), tr("True size"), tr("Fit")});
     m_fit->setAccessibleName(tr("Size of the preview"));
     connect(m_fit, &QComboBox::activated, this, &FigurePreview::showPicture);
@@ -138,9 +139,11 @@ void FigurePreview::showPicture()
               .arg(m_settings.width / millimetresPerInch, 0, 'f', 2)
               .arg(m_settings.height / millimetresPerInch, 0, 'f', 2)
         : tr("%1 × %2 mm").arg(m_settings.width, 0, 'f', 1).arg(m_settings.height, 0, 'f', 1);
-    m_state->setText(std::abs(m_zoom - 1) < 0.005
-                         ? tr("100 %, true size on this screen · %1").arg(size)
-                         : tr("%1 % of true size · %2").arg(std::lround(100 * m_zoom)).arg(size));
+    QStringList facts{std::abs(m_zoom - 1) < 0.005
+                          ? tr("100 %, true size on this screen · %1").arg(size)
+                          : tr("%1 % of true size · %2").arg(std::lround(100 * m_zoom)).arg(size)};
+    facts += m_source->omissions(paintedSize(m_settings), m_settings.style);
+    m_state->setText(facts.join(QStringLiteral(" · ")));
 }
 
 void FigurePreview::showData()

@@ -4,6 +4,7 @@
 #include "ui/base/theme.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/figures/figure_export_title.h"
+#include "ui/figures/figure_recording.h"
 #include "ui/pictures/picture_card.h"
 
 #include <QFontMetricsF>
@@ -33,38 +34,65 @@ void FigureRow::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
     const double top = paintFigureTitle(painter, *this, size.width(), style);
     const QFont font = figureFont(style);
     const double line = QFontMetricsF(font, painter.device()).height();
-    const auto count = static_cast<double>(m_panels.size());
     const QSizeF room(size.width(), size.height() - top);
-    const QSizeF abreast((room.width() - (count - 1) * between) / count, room.height());
-    const QSizeF stacked(room.width(), (room.height() - (count - 1) * between) / count);
-    // Charts smaller than that are drawn larger and scaled down.
-    const auto shrunk = [line](const QSizeF& panel) {
-        return std::min({1.0, panel.width() / least.width(), (panel.height() - line) / least.height()});
-    };
-    const bool isRow = shrunk(abreast) >= shrunk(stacked);
-    const QSizeF each = isRow ? abreast : stacked;
-    const double factor = shrunk(each);
-    if (each.width() <= 0 || each.height() <= line || factor <= 0)
+    const int columns = columnsIn(room, line);
+    const QSizeF each = panelSize(room, columns);
+    if (each.width() <= 0 || each.height() <= line)
         return;
     FigureStyle inner = style;
     inner.title = false;
     for (std::size_t i = 0; i < m_panels.size(); ++i) {
-        const auto at = static_cast<double>(i);
+        const auto at = static_cast<int>(i);
         painter.save();
-        painter.translate(isRow ? QPointF(at * (each.width() + between), top)
-                                : QPointF(0, top + at * (each.height() + between)));
-        painter.scale(factor, factor);
+        painter.translate(at % columns * (each.width() + between),
+                          top + at / columns * (each.height() + between));
         painter.setFont(font);
         painter.setPen(lightColors().text);
-        const QString words =
-            QStringLiteral("%1  %2").arg(QChar(u'a' + static_cast<int>(i))).arg(m_panels[i].title);
-        painter.drawText(QPointF(0, 0.8 * line), words);
+        const QString words = QStringLiteral("%1  %2").arg(QChar(u'a' + at)).arg(m_panels[i].title);
+        painter.drawText(
+            QPointF(0, 0.8 * line),
+            QFontMetricsF(font, painter.device()).elidedText(words, Qt::ElideRight, each.width()));
         painter.translate(0, line);
         if (m_panels[i].chart)
-            m_panels[i].chart->paintFigure(painter, {each.width() / factor, each.height() / factor - line},
-                                           inner);
+            m_panels[i].chart->paintFigure(painter, {each.width(), each.height() - line}, inner);
         painter.restore();
     }
+}
+
+QSizeF FigureRow::panelSize(const QSizeF& room, int columns) const
+{
+    const int rows = (static_cast<int>(m_panels.size()) + columns - 1) / columns;
+    return {(room.width() - (columns - 1) * between) / columns,
+            (room.height() - (rows - 1) * between) / rows};
+}
+
+int FigureRow::columnsIn(const QSizeF& room, double line) const
+{
+    int best = 1;
+    double largest = 0;
+    for (int columns = static_cast<int>(m_panels.size()); columns >= 1; --columns) {
+        const QSizeF panel = panelSize(room, columns);
+        const double share =
+            std::min({1.0, panel.width() / least.width(), (panel.height() - line) / least.height()});
+        if (share > largest) {
+            largest = share;
+            best = columns;
+        }
+    }
+    return best;
+}
+
+double FigureRow::leastHeight(double width, const FigureStyle& style) const
+{
+    const auto panels = static_cast<int>(m_panels.size());
+    const int abreast =
+        std::clamp(static_cast<int>((width + between) / (least.width() + between)), 1, std::max(1, panels));
+    const int rows = (panels + abreast - 1) / abreast;
+    PaintRecording page({width, least.height()}, std::nullopt);
+    QPainter painter(&page);
+    const double line = QFontMetricsF(figureFont(style), &page).height();
+    return paintFigureTitle(painter, *this, width, style) + rows * (least.height() + line)
+        + (rows - 1) * between;
 }
 
 void FigureRow::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const

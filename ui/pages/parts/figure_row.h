@@ -12,7 +12,7 @@ namespace headwise::ui {
 class LineChart;
 class PictureCard;
 
-/// Several charts as one figure with lettered panels, side by side if they are then wide enough.
+/// Several charts as one figure with lettered panels, as many side by side as can be read; the rest go below.
 class FigureRow : public QObject, public FigureSource {
     Q_OBJECT
 
@@ -24,10 +24,15 @@ public:
     FigureRow(std::vector<Panel> panels, QObject* parent);
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    double leastHeight(double width, const FigureStyle& style) const override;
     /// Rows are panel, curve, x, y.
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
 
 private:
+    QSizeF panelSize(const QSizeF& room, int columns) const;
+    /// Returns how many panels abreast come closest to the size that can be read. \param line height of a panel's title
+    int columnsIn(const QSizeF& room, double line) const;
+
     std::vector<Panel> m_panels;
 };
 

@@ -1,0 +1,186 @@
+#include "tests/support/program.h"
+#include "ui/base/theme.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/figures/figure_export.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/pages/export/export_dialog.h"
+#include "ui/pages/parts/figure_row.h"
+
+#include <QApplication>
+#include <QLabel>
+#include <QTest>
+#include <QXmlStreamReader>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace headwise;
+using namespace headwise::ui;
+
+namespace {
+
+/// A grid of cells whose rows and columns have names.
+std::unique_ptr<HeatmapView> namedCells(int count, const std::function<QString(int)>& name, int groupSize)
+{
+    auto view = std::make_unique<HeatmapView>();
+    HeatmapAxis axis{QStringLiteral("token"), name, groupSize};
+    if (groupSize > 0)
+        axis.groupLabel = [](int group) { return QStringLiteral("L%1").arg(group); };
+    view->setRowAxis(axis);
+    view->setColumnAxis(axis);
+    view->setCellShape(HeatmapView::CellShape::Square);
+    view->setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Identity(count, count)));
+    view->setFigureTitle(
+        QStringLiteral("A title that is so long that it needs several lines, as those of compositions do"));
+    return view;
+}
+
+/// Three charts like those of the scores' page.
+struct ThreeCharts {
+    LineChart charts[3];
+    FigureRow row{{{&charts[0], QStringLiteral("first")},
+                   {&charts[1], QStringLiteral("second")},
+                   {&charts[2], QStringLiteral("third")}},
+                  nullptr};
+
+    ThreeCharts()
+    {
+        for (LineChart& chart : charts) {
+            chart.setLook({.xTitle = QStringLiteral("key position of the pattern"),
+                           .yTitle = QStringLiteral("attention score before the softmax (logits)")});
+            chart.setSeries({{QStringLiteral("one curve"), {{0, 0}, {1, 2}}},
+                             {QStringLiteral("another curve"), {{0, 1}, {1, 1}}}});
+        }
+        row.setFigureTitle(QStringLiteral("L5H1"));
+    }
+};
+
+QByteArray svgAt(const FigureSource& source, double width, double height)
+{
+    const FigureSettings settings{.format = FigureFormat::Svg, .width = width, .height = height};
+    const Result<RenderedFigure> figure = renderFigure(source, settings);
+    return figure ? figure->bytes : QByteArray();
+}
+
+/// The smallest type of an SVG as it is drawn, in points; infinite without type.
+double smallestTypeIn(const QByteArray& svg)
+{
+    double least = std::numeric_limits<double>::infinity();
+    std::vector<double> scales{1.0};
+    std::vector<double> sizes{0.0};
+    QXmlStreamReader reader(svg);
+    while (!reader.atEnd()) {
+        reader.readNext();
+        if (reader.isStartElement()) {
+            double scale = scales.back();
+            const QString transform = reader.attributes().value(QLatin1String("transform")).toString();
+            if (const qsizetype open = transform.indexOf(QLatin1String("matrix(")); open >= 0) {
+                const QStringList parts = transform.mid(open + 7).split(u',');
+                scale *= std::hypot(parts.value(0).toDouble(), parts.value(1).toDouble());
+            }
+            const QString size = reader.attributes().value(QLatin1String("font-size")).toString();
+            scales.push_back(scale);
+            sizes.push_back(size.isEmpty() ? sizes.back() : size.toDouble());
+            if (reader.name() == u"text")
+                least = std::min(least, scales.back() * sizes.back());
+        } else if (reader.isEndElement()) {
+            scales.pop_back();
+            sizes.pop_back();
+        }
+    }
+    return least;
+}
+
+bool isEdgeWhite(const FigureSource& source, double width, double height)
+{
+    const FigureSettings settings{.width = width, .height = height};
+    const QImage image = figureImage(source, settings, 144);
+    const auto isWhite = [&image](int x, int y) { return (image.pixel(x, y) & 0xFFFFFFU) == 0xFFFFFFU; };
+    for (int x = 0; x < image.width(); ++x)
+        if (!isWhite(x, 0) || !isWhite(x, image.height() - 1))
+            return false;
+    for (int y = 0; y < image.height(); ++y)
+        if (!isWhite(0, y) || !isWhite(image.width() - 1, y))
+            return false;
+    return true;
+}
+
+} // namespace
+
+class FigureTypeTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { applyTheme(*qApp, ThemeMode::Light); }
+
+    void noTypeIsSmallerThanSixPointsOrTouchesTheEdge_data()
+    {
+        QTest::addColumn<int>("kind"); // 0: heads, 1: tokens, 2: charts
+        QTest::addColumn<double>("width");
+        for (const double width : {85.0, 170.0}) {
+            QTest::addRow("144 heads, %.0f mm", width) << 0 << width;
+            QTest::addRow("tokens, %.0f mm", width) << 1 << width;
+            QTest::addRow("three charts, %.0f mm", width) << 2 << width;
+        }
+    }
+    void noTypeIsSmallerThanSixPointsOrTouchesTheEdge()
+    {
+        QFETCH(const int, kind);
+        QFETCH(const double, width);
+        const auto heads = namedCells(
+            144, [](int i) { return QStringLiteral("L%1H%2").arg(i / 12).arg(i % 12); }, 12);
+        const auto tokens = namedCells(
+            40, [](int i) { return QStringLiteral("␣token%1").arg(i); }, 0);
+        const ThreeCharts charts;
+        const FigureSource& source = kind == 0 ? static_cast<const FigureSource&>(*heads)
+            : kind == 1                        ? static_cast<const FigureSource&>(*tokens)
+                                               : charts.row;
+        const double height = width == 85 ? 70 : 100;
+        const double smallest = smallestTypeIn(svgAt(source, width, height));
+        QVERIFY2(smallest >= 6 && smallest <= 8, qPrintable(QString::number(smallest)));
+        QVERIFY(isEdgeWhite(source, width, height));
+    }
+
+    /// All twelve layers are named where 144 heads have no room.
+    void layersAreNamedWhereHeadsHaveNoRoom()
+    {
+        const auto heads = namedCells(
+            144, [](int i) { return QStringLiteral("L%1H%2").arg(i / 12).arg(i % 12); }, 12);
+        const QByteArray svg = svgAt(*heads, 170, 150);
+        for (int layer = 0; layer < 12; ++layer)
+            QVERIFY(svg.contains(QStringLiteral(">L%1<").arg(layer).toUtf8()));
+        QVERIFY(!svg.contains(">L0H0<"));
+    }
+
+    void theDialogSaysWhatWasLeftOut()
+    {
+        const auto heads = namedCells(
+            144, [](int i) { return QStringLiteral("L%1H%2").arg(i / 12).arg(i % 12); }, 12);
+        ExportDialog dialog(heads.get(), {}, QStringLiteral("fig"));
+        dialog.show();
+        const auto says = [&dialog](const QString& words) {
+            return std::ranges::any_of(dialog.findChildren<QLabel*>(), [&words](const QLabel* label) {
+                return label->text().contains(words);
+            });
+        };
+        QTRY_VERIFY(says(QStringLiteral("groups are named instead")));
+        const auto few = namedCells(
+            4, [](int i) { return QString::number(i); }, 0);
+        QVERIFY(few->omissions({400, 400}, {}).isEmpty());
+    }
+
+    /// Three charts of a readable size do not fit abreast in a column; the page grows instead of shrinking them.
+    void aPresetGrowsForPanelsThatAreStacked()
+    {
+        const ThreeCharts charts;
+        ExportDialog narrow(&charts.row, {}, QStringLiteral("fig"));
+        QCOMPARE(narrow.settings().width, 85.0);
+        QVERIFY2(narrow.settings().height > 110, qPrintable(QString::number(narrow.settings().height)));
+        QCOMPARE(narrow.remembered().height, 70.0);
+        const double wide = charts.row.leastHeight(500, {});
+        QVERIFY2(wide > 100 && wide < 160, qPrintable(QString::number(wide)));
+    }
+};
+
+HEADWISE_TEST(FigureTypeTest)
+#include "figure_type_test.moc"
