@@ -7,6 +7,9 @@
 #include <QRegularExpression>
 #include <QSvgGenerator>
 
+#include <algorithm>
+#include <vector>
+
 // Vector formats: SVG and PDF.
 
 namespace headwise::ui {
@@ -63,6 +66,42 @@ QByteArray mended(const QByteArray& svg, const FigureSource& source, const Figur
     return text.toUtf8();
 }
 
+/// Forbids readers of a PDF to blur its pictures, on which Qt is silent, and moves the offsets of its table of objects.
+QByteArray withoutInterpolation(const QByteArray& pdf)
+{
+    const QByteArray picture = "/Subtype /Image\n", addition = "/Interpolate false\n";
+    const qsizetype table = pdf.lastIndexOf("\nxref\n") + 1;
+    const qsizetype end = pdf.lastIndexOf("startxref\n");
+    if (table == 0 || end < table)
+        return pdf;
+    QByteArray result;
+    std::vector<qsizetype> places; // of the additions
+    qsizetype copied = 0;
+    for (qsizetype at = pdf.indexOf(picture); at >= 0 && at < table; at = pdf.indexOf(picture, copied)) {
+        places.push_back(at + picture.size());
+        result += pdf.mid(copied, places.back() - copied) + addition;
+        copied = places.back();
+    }
+    if (places.empty())
+        return pdf;
+    const auto moved = [&](qsizetype offset) {
+        return offset + addition.size() * std::ranges::count_if(places, [offset](qsizetype place) {
+                            return place <= offset;
+                        });
+    };
+    result += pdf.mid(copied, table - copied);
+    for (const QByteArray& line : pdf.mid(table, end - table).split('\n')) {
+        bool isOffset = false;
+        const qsizetype offset = line.left(10).toLongLong(&isOffset);
+        result += isOffset && line.contains(" n")
+            ? QByteArray::number(moved(offset)).rightJustified(10, '0') + line.mid(10)
+            : line;
+        result += '\n';
+    }
+    result.chop(1); // The last line is empty.
+    return result + "startxref\n" + QByteArray::number(moved(table)) + "\n%%EOF\n";
+}
+
 } // namespace
 
 QByteArray svgOf(const FigureSource& source, const FigureSettings& settings)
@@ -100,7 +139,7 @@ QByteArray pdfOf(const FigureSource& source, const FigureSettings& settings)
     QPainter painter(&writer);
     paintPage(source, painter, settings);
     painter.end();
-    return bytes;
+    return withoutInterpolation(bytes);
 }
 
 } // namespace headwise::ui

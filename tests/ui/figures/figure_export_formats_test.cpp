@@ -255,6 +255,30 @@ private slots:
         QCOMPARE(image.text(QStringLiteral("Title")), title); // An arrow is not Latin-1.
     }
 
+    /// The offsets of the objects hold after the entry was added to the pictures.
+    void picturesAreNotInterpolated()
+    {
+        const QByteArray svg = written(*heatmap(60, 90), {}, FigureFormat::Svg);
+        QCOMPARE(svg.count("image-rendering:pixelated"), svg.count("<image "));
+        const QByteArray pdf = written(*heatmap(60, 90), {}, FigureFormat::Pdf);
+        QVERIFY(pdf.contains("/Subtype /Image"));
+        QCOMPARE(pdf.count("/Interpolate false"), pdf.count("/Subtype /Image"));
+        const qsizetype table = pdf.lastIndexOf("\nxref\n") + 1;
+        const qsizetype named = pdf.lastIndexOf("startxref\n") + 10;
+        QCOMPARE(pdf.mid(named, pdf.indexOf('\n', named) - named).toLongLong(), table);
+        int object = -1;
+        for (const QByteArray& line : pdf.mid(table).split('\n')) {
+            if (line.size() < 18 || !line.at(0) || !QChar::fromLatin1(line.at(0)).isDigit())
+                continue;
+            ++object;
+            if (object > 0 && line.contains(" n"))
+                QVERIFY2(
+                    pdf.mid(line.left(10).toLongLong()).startsWith(QByteArray::number(object) + " 0 obj"),
+                    line.constData());
+        }
+        QVERIFY(object > 5);
+    }
+
     void everyFormatOfFiguresNamesWhatItShows()
     {
         const auto source = chart();
