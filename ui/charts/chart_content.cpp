@@ -88,9 +88,24 @@ QString omittedNote(const ChartContent& content, int omitted)
                         : LineChart::tr("%1 points are left out: %2").arg(ui::count(omitted), why);
 }
 
-ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& content, const QRectF& range,
+namespace {
+
+/// Returns the series without the marks of the selection. The others keep their places, on which their colours depend.
+std::vector<ChartSeries> onPaper(std::vector<ChartSeries> series)
+{
+    for (ChartSeries& one : series)
+        if (one.isSelection)
+            one = {};
+    return series;
+}
+
+} // namespace
+
+ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& shown, const QRectF& range,
                              const QRectF& page, const FigureStyle& style)
 {
+    ChartContent content = shown;
+    content.series = onPaper(std::move(content.series));
     const QFont font = figureFont(style);
     const ThemeColors& colors = lightColors();
     painter.setFont(font);
@@ -120,7 +135,9 @@ ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& content, con
 
 void writeChartRows(const ChartContent& content, const std::function<void(const QStringList&)>& writeRow)
 {
-    QStringList names{QStringLiteral("series"),
+    const auto hasLabels = [](const ChartSeries& series) { return !series.labels.isEmpty(); };
+    QStringList names{std::ranges::any_of(content.series, hasLabels) ? QStringLiteral("name")
+                                                                     : QStringLiteral("series"),
                       content.look.xTitle.isEmpty() ? QStringLiteral("x") : content.look.xTitle,
                       content.look.yTitle.isEmpty() ? QStringLiteral("y") : content.look.yTitle};
     if (content.look.plane == ChartLook::Plane::LogPolar) // hidden points are exported all the same
@@ -128,14 +145,22 @@ void writeChartRows(const ChartContent& content, const std::function<void(const 
     const bool hasErrors =
         std::ranges::any_of(content.series, [](const ChartSeries& s) { return !s.errors.empty(); });
     writeRow(hasErrors ? names << QStringLiteral("error") : names);
-    for (const ChartSeries& series : content.series)
-        for (std::size_t i = 0; i < static_cast<std::size_t>(series.points.size()); ++i) {
-            const QPointF& point = series.points[static_cast<qsizetype>(i)];
-            QStringList row{series.name, exactNumber(point.x()), exactNumber(point.y())};
+    for (auto series = content.series.begin(); series != content.series.end(); ++series) {
+        const auto next = series + 1;
+        // A curve through the points of the next series repeats them.
+        const bool isRepeated = next != content.series.end() && next->points == series->points;
+        if (series->isSelection || isRepeated)
+            continue;
+        for (qsizetype i = 0; i < series->points.size(); ++i) {
+            const QPointF& point = series->points[i];
+            QStringList row{series->labels.value(i, series->name), exactNumber(point.x()),
+                            exactNumber(point.y())};
+            const auto at = static_cast<std::size_t>(i);
             if (hasErrors)
-                row << (i < series.errors.size() ? exactNumber(series.errors[i]) : QString());
+                row << (at < series->errors.size() ? exactNumber(series->errors[at]) : QString());
             writeRow(row);
         }
+    }
 }
 
 } // namespace headwise::ui

@@ -137,7 +137,7 @@ void DiagramView::paintEdges(QPainter& painter, const QRectF& area, const Look& 
     };
     const bool several = m_classes.kinds.size() > 1;
     for (auto edge = m_edges.rbegin(); edge != m_edges.rend(); ++edge) { // the strongest on top
-        const bool faint = m_hovered && !touches(*edge, *m_hovered);
+        const bool faint = look.hasSelection && m_hovered && !touches(*edge, *m_hovered);
         const double strength = largest > 0 ? std::abs(edge->value) / largest : 0;
         QColor color = edgeColor(*edge, look.colors);
         color.setAlphaF(faint ? 0.08F : static_cast<float>(0.35 + 0.6 * strength));
@@ -161,7 +161,8 @@ void DiagramView::paintNodes(QPainter& painter, const QRectF& area, const Look& 
     for (int layer = 0; layer < m_layers; ++layer)
         for (int head = 0; head < m_heads; ++head) {
             const HeadId id{layer, head};
-            const bool chosen = id == m_current || m_hovered == id;
+            const bool isCurrent = look.hasSelection && id == m_current;
+            const bool chosen = isCurrent || (look.hasSelection && m_hovered == id);
             const int headClass = classOf(id);
             painter.setPen(
                 QPen(chosen ? look.colors.accent : look.colors.muted, look.lineWidth * (chosen ? 2 : 1)));
@@ -169,10 +170,10 @@ void DiagramView::paintNodes(QPainter& painter, const QRectF& area, const Look& 
                 painter.setBrush(classColor(headClass, look.colors));
                 paintMarker(painter, place(id, area), headClass, 2 * radius);
             } else {
-                painter.setBrush(id == m_current ? look.colors.accent : look.colors.base);
+                painter.setBrush(isCurrent ? look.colors.accent : look.colors.base);
                 painter.drawEllipse(place(id, area), radius, radius);
             }
-            if (headClass > 0 && id == m_current) {
+            if (headClass > 0 && isCurrent) {
                 painter.setBrush(Qt::NoBrush);
                 painter.drawEllipse(place(id, area), 1.7 * radius, 1.7 * radius);
             }
@@ -274,7 +275,7 @@ void DiagramView::paintEvent(QPaintEvent* /*event*/)
         painter.drawRect(rect().adjusted(0, 0, -1, -1));
     }
     if (!m_edges.empty()) {
-        paint(painter, QRectF(rect()), {secondaryFont(), colors, 1, true});
+        paint(painter, QRectF(rect()), {secondaryFont(), colors, 1, true, true});
         if (m_lit) {
             painter.setPen(QPen(colors.accent, 1));
             painter.setBrush(Qt::NoBrush);
@@ -356,7 +357,7 @@ void DiagramView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
 {
     QRectF area(QPointF(), size);
     area.setTop(paintFigureTitle(painter, *this, size.width(), style));
-    paint(painter, area, {figureFont(style), lightColors(), style.lineWidth, style.axes});
+    paint(painter, area, {figureFont(style), lightColors(), style.lineWidth, style.axes, false});
 }
 
 void DiagramView::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const

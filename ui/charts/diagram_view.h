@@ -83,6 +83,7 @@ private:
         const ThemeColors& colors;
         double lineWidth; ///< 1: the strongest edge is 3.6 units wide.
         bool hasLabels;
+        bool hasSelection; ///< Marks the selected and the hovered head: on the screen.
     };
     void paint(QPainter& painter, const QRectF& all, const Look& look) const;
     void paintEdges(QPainter& painter, const QRectF& area, const Look& look) const;

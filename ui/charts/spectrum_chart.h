@@ -33,6 +33,8 @@ struct ChartSeries {
     bool hasBand = false;           ///< Shows the errors as a band around the line.
     /// For Points: the names of some, by index, the most important first. They are written where they have room.
     std::vector<std::pair<int, QString>> pointNames = {};
+    QStringList labels = {};  ///< Names of all points, for tables; empty: they have none.
+    bool isSelection = false; ///< Marks what is selected, on the screen only.
 
     bool operator==(const ChartSeries&) const = default;
 };

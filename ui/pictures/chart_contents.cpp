@@ -288,6 +288,8 @@ private:
         if (all[0].shape.size() == 1) {
             m_contents.names = namesAlong(all[0], 0, m_context);
             m_contents.tokens = tokensAlong(all[0], 0, m_context);
+            for (int i = 0; m_contents.names && i < static_cast<int>(count); ++i)
+                cloud.labels << m_contents.names(i);
         }
         if (all.size() > 2 && all[2].size() == count)
             shadePoints(m_contents, cloud, all[2]);

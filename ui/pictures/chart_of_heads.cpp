@@ -43,8 +43,20 @@ private:
     {
         if (!std::isfinite(at.x()) || !std::isfinite(at.y()))
             return;
-        m_contents.series.push_back({QString(), {}, SeriesStyle::Points}); // its colour is one of the shades'
-        m_contents.series.push_back({text(m_context.head), {at}, SeriesStyle::Points});
+        ChartSeries mark{QString(), {}, SeriesStyle::Points};
+        mark.isSelection = true;
+        m_contents.series.push_back(mark); // its colour is one of the shades'
+        mark.name = text(m_context.head);
+        mark.points = {at};
+        m_contents.series.push_back(mark);
+    }
+
+    /// Names every head in the table of the chart.
+    void label(ChartSeries& heads) const
+    {
+        const int inLayer = std::max(1, m_context.card.nHeads);
+        for (int i = 0; i < heads.points.size(); ++i)
+            heads.labels << text(HeadId{i / inLayer, i % inLayer});
     }
 
     /// Names the heads that are farthest from the mean, in standard deviations of either axis: five at most.
@@ -100,6 +112,7 @@ private:
         if (m_data.arrays.size() > 2)
             shadePoints(m_contents, heads, wholeArray(*m_data.arrays[2]));
         nameExtremes(heads);
+        label(heads);
         const HeadId head = m_context.head;
         const QPointF mark(metricAt(*x.array, head), metricAt(*y.array, head));
         m_contents.series.push_back(std::move(heads));
@@ -129,6 +142,7 @@ private:
             heads.shades.clear();
             shadePoints(m_contents, heads, wholeArray(*m_data.arrays[1]));
         }
+        label(heads);
         const HeadId head = m_context.head;
         const QPointF mark =
             heads.points[static_cast<qsizetype>(head.layer) * m_context.card.nHeads + head.head];
@@ -164,8 +178,11 @@ private:
         const ResultArray& first = *m_data.arrays.front();
         if (first.nullMean)
             upright(PictureBody::tr("null"), *first.nullMean);
-        if (m_data.arrays.size() == 1 && headAxes(first, m_context.card) == HeadAxes::OneHead)
+        if (m_data.arrays.size() == 1 && headAxes(first, m_context.card) == HeadAxes::OneHead
+            && std::isfinite(metricAt(first, m_context.head))) {
             upright(text(m_context.head), metricAt(first, m_context.head));
+            m_contents.series.back().isSelection = true;
+        }
         m_contents.look.xTitle = m_data.arrays.size() == 1 ? axisTitle(first) : text(first.unit);
         m_contents.look.yTitle = PictureBody::tr("heads");
     }

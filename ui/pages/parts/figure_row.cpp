@@ -101,7 +101,7 @@ void FigureRow::forEachDataRow(const std::function<void(const QStringList&)>& wr
     for (const Panel& panel : m_panels)
         if (panel.chart)
             for (const ChartSeries& series : panel.chart->series())
-                for (const QPointF& point : series.points)
+                for (const QPointF& point : series.isSelection ? QVector<QPointF>() : series.points)
                     writeRow({panel.title, series.name, exactNumber(point.x()), exactNumber(point.y())});
 }
 

@@ -288,6 +288,7 @@ void VectorsPage::showSpectrum()
     all.errors.assign(static_cast<std::size_t>(S.size()),
                       static_cast<float>(m_directions->stability.perturbation));
     ChartSeries chosen{tr("selected"), {QPointF(current() + 1, S(current()))}, SeriesStyle::Points};
+    chosen.isSelection = true;
     m_spectrum->setSeries({all, chosen});
     m_spectrum->setBrackets(degenerateBrackets({S.data(), static_cast<std::size_t>(S.size())},
                                                workspace()->model()->card().dModel));

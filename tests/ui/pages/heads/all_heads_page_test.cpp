@@ -8,6 +8,7 @@
 #include "ui/models/array_table_model.h"
 #include "ui/widgets/table_figure.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace headwise;
@@ -134,6 +135,20 @@ private slots:
         for (const ChartSeries& series : plane->series())
             points += static_cast<std::size_t>(series.points.size());
         QVERIFY(points >= 16);
+        // Every head has one row under its name, the selected one too.
+        const auto heads = dataRows(figures.back());
+        QCOMPARE(heads.size(), std::size_t{17});
+        QCOMPARE(heads[0][0], QStringLiteral("name"));
+        for (int head = 0; head < 16; ++head)
+            QCOMPARE(heads[static_cast<std::size_t>(head) + 1][0], text(HeadId{head / 8, head % 8}));
+        // The mark of the selection stays on the screen.
+        const QImage before = figureImage(*figures.back(), {}, 72);
+        const HeadId now = opened.workspace.selection()->head();
+        opened.workspace.selection()->setHead({1 - now.layer, 7 - now.head});
+        QTRY_VERIFY(std::ranges::any_of(plane->series(), [&](const ChartSeries& series) {
+            return series.name == text(HeadId{1 - now.layer, 7 - now.head});
+        }));
+        QCOMPARE(figureImage(*figures.back(), {}, 72), before);
     }
 };
 
