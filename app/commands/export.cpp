@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <tuple>
@@ -21,6 +22,7 @@ namespace {
 
 struct ExportOptions {
     std::string session, view, head;
+    std::string again; ///< A figure to make again from its metadata.
     std::vector<std::string> files;
     std::string size = "120x80mm";
     std::string preset;
@@ -154,10 +156,58 @@ Result<Done> writeView(const Session& session, const View& view, const std::vect
     return Done{};
 }
 
+/// Adds the place of the session to the metadata, so that `--again` finds it.
+View withSession(View view, const std::string& path)
+{
+    std::error_code failed;
+    const std::filesystem::path full = std::filesystem::absolute(path, failed);
+    view.provenance.emplace_back("session_file", failed ? path : full.string());
+    return view;
+}
+
+/// Makes a figure again from its metadata.
+Result<int> exportAgain(const ExportOptions& options, const Task& task)
+{
+    if (options.files.size() != 1 || options.files.front().empty())
+        return invalid("export --again FIGURE needs one -o FILE.");
+    const Result<FigureRecipe> recipe = figureRecipe(options.again);
+    if (!recipe)
+        return recipe.error();
+    FigureSettings settings = recipe->settings;
+    settings.dataBeside = false;
+    const Result<FigureFormat> format = figureFormatOf(options.files.front());
+    if (!format)
+        return format.error();
+    settings.format = *format;
+    const std::string path = options.session.empty() ? recipe->session : options.session;
+    if (recipe->view.empty())
+        return invalid("'" + options.again + "' does not name its view, so that it cannot be made again.");
+    std::error_code ignored;
+    if (path.empty() || !std::filesystem::exists(path, ignored))
+        return Error{ErrorCode::NotFound,
+                     "The session of '" + options.again + "' is not "
+                         + (path.empty() ? "named in it" : "at '" + path + "'")
+                         + "; say where it is: headwise export SESSION.h5 --again FIGURE -o FILE."};
+    const Result<Session> session = readSession(path, task);
+    if (!session)
+        return session.error();
+    if (session->model.sha256 != recipe->sha256)
+        return invalid("'" + path + "' is a session of another model than that of '" + options.again
+                       + "': their sha256 differ.");
+    const Result<View> view = viewOf(*session, recipe->view, parseHeadId(recipe->head));
+    if (!view)
+        return view.error();
+    const Result<Done> written =
+        writeView(*session, withSession(*view, path), {{options.files.front(), settings}});
+    return written ? Result<int>(0) : written.error();
+}
+
 Result<int> exportView(const ExportOptions& options, const CLI::App& command, const Task& task)
 {
     if (options.list)
         return listViews(options, task);
+    if (!options.again.empty())
+        return exportAgain(options, task);
     const bool isNamed = !options.files.empty()
         && std::ranges::none_of(options.files, [](const std::string& file) { return file.empty(); });
     if (options.session.empty() || options.view.empty() || !isNamed)
@@ -178,7 +228,8 @@ Result<int> exportView(const ExportOptions& options, const CLI::App& command, co
     const Result<View> view = viewOf(*session, options.view, head);
     if (!view)
         return view.error();
-    if (const Result<Done> written = writeView(*session, *view, files); !written)
+    if (const Result<Done> written = writeView(*session, withSession(*view, options.session), files);
+        !written)
         return written.error();
     return 0;
 }
@@ -234,6 +285,16 @@ void addExportCommand(CLI::App& root, CommandContext& context)
                                           "Names the views, or those of SESSION, with what each needs");
     command->add_flag("--json", options->json, "With --list: a JSON list of name, title, needs, head")
         ->needs(list);
+    CLI::Option* again =
+        command
+            ->add_option(
+                "--again", options->again,
+                "Makes a PNG, SVG or PDF again from its metadata; SESSION says where its session has moved to")
+            ->type_name("FIGURE");
+    for (const char* other :
+         {"--view", "--head", "--size", "--dpi", "--preset", "--font", "--font-size", "--line-width",
+          "--no-title", "--no-color-bar", "--no-axes", "--transparent", "--list"})
+        again->excludes(command->get_option(other));
     command->callback([options, command, &context] {
         context.work = [options, command](const Task& task) { return exportView(*options, *command, task); };
     });

@@ -5,6 +5,7 @@
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/figures/figure_export.h"
+#include "ui/figures/figure_metadata.h"
 #include "ui/pictures/picture_body.h"
 
 #include <QApplication>
@@ -61,6 +62,25 @@ void logQtMessage(QtMsgType type, const QMessageLogContext&, const QString& mess
 }
 
 } // namespace
+
+Result<FigureRecipe> figureRecipe(const std::string& file)
+{
+    qInstallMessageHandler(logQtMessage);
+    const Result<ui::Provenance> lines = ui::figureMetadata(text(file));
+    if (!lines)
+        return lines.error();
+    const auto valueOf = [&lines](const char* name) {
+        for (const auto& [key, value] : *lines)
+            if (key == QLatin1StringView(name))
+                return value;
+        return QString();
+    };
+    return FigureRecipe{.session = valueOf(ui::sessionFileKey).toStdString(),
+                        .sha256 = valueOf("sha256").toStdString(),
+                        .view = valueOf("view").toStdString(),
+                        .head = valueOf("head").toStdString(),
+                        .settings = ui::parseFigureSettings(valueOf(ui::figureSettingsKey))};
+}
 
 Result<Done> exportFigures(const Session& session, const View& view, std::span<const FigureFile> files)
 {

@@ -2,6 +2,7 @@
 
 #include "core/files/file_write.h"
 #include "ui/figures/figure_export_formats.h"
+#include "ui/figures/figure_metadata.h"
 
 #include <QClipboard>
 #include <QFileInfo>
@@ -110,6 +111,7 @@ Result<RenderedFigure> renderFigure(const FigureSource& source, const FigureSett
                         {QStringLiteral("Software"), figureCreator()},
                         {QStringLiteral("Description"), figureCaption(source)}};
         figure.texts += source.provenance();
+        figure.texts.append({QLatin1StringView(figureSettingsKey), text(settings)});
     } else {
         const Result<QByteArray> bytes = bytesOf(source, settings);
         if (!bytes)

@@ -4,6 +4,7 @@
 #include "core/files/table_formats.h"
 #include "core/results/table_file.h"
 #include "ui/base/text.h"
+#include "ui/figures/figure_metadata.h"
 
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -113,10 +114,11 @@ QString provenanceLine(const FigureSource& source)
     return parts.join(QStringLiteral("; "));
 }
 
-QByteArray provenanceJson(const FigureSource& source)
+QByteArray provenanceJson(const FigureSource& source, const FigureSettings& settings)
 {
     QJsonObject object{{QStringLiteral("creator"), figureCreator()},
-                       {QStringLiteral("title"), source.figureTitle()}};
+                       {QStringLiteral("title"), source.figureTitle()},
+                       {QLatin1StringView(figureSettingsKey), text(settings)}};
     for (const auto& [name, value] : source.provenance())
         object[name] = value;
     return QJsonDocument(object).toJson();

@@ -20,7 +20,8 @@ QSizeF paintedSize(const FigureSettings& settings);
 void paintPage(const FigureSource& source, QPainter& painter, const FigureSettings& settings);
 /// Returns "model: demo; head: L1H2", for places with room for one line.
 QString provenanceLine(const FigureSource& source);
-QByteArray provenanceJson(const FigureSource& source);
+/// All metadata, with the settings.
+QByteArray provenanceJson(const FigureSource& source, const FigureSettings& settings);
 
 QByteArray svgOf(const FigureSource& source, const FigureSettings& settings);
 QByteArray pdfOf(const FigureSource& source, const FigureSettings& settings);

@@ -60,7 +60,7 @@ QByteArray mended(const QByteArray& svg, const FigureSource& source, const Figur
                      .arg(points.width())
                      .arg(points.height()));
     text.replace(QStringLiteral("<image "), QStringLiteral("<image style=\"image-rendering:pixelated\" "));
-    const QString metadata = QString::fromUtf8(provenanceJson(source)).toHtmlEscaped();
+    const QString metadata = QString::fromUtf8(provenanceJson(source, settings)).toHtmlEscaped();
     if (const qsizetype defs = text.indexOf(QStringLiteral("<defs>")); defs >= 0)
         text.insert(defs, QStringLiteral("<metadata>%1</metadata>\n").arg(metadata));
     return text.toUtf8();
@@ -134,7 +134,7 @@ QByteArray pdfOf(const FigureSource& source, const FigureSettings& settings)
     writer.setResolution(static_cast<int>(pointsPerInch));
     writer.setTitle(source.figureTitle());
     writer.setCreator(figureCreator() + QStringLiteral("; ") + provenanceLine(source));
-    writer.addFileAttachment(QStringLiteral("provenance.json"), provenanceJson(source),
+    writer.addFileAttachment(QStringLiteral("provenance.json"), provenanceJson(source, settings),
                              QStringLiteral("application/json"));
     QPainter painter(&writer);
     paintPage(source, painter, settings);

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "ui/figures/figure_export.h"
+
+namespace headwise::ui {
+
+/// Names of the metadata that make a figure again, beside those of the view.
+inline constexpr auto figureSettingsKey = "figure_settings"; ///< The line of text(FigureSettings).
+inline constexpr auto sessionFileKey = "session_file";       ///< Full path of the session it was drawn from.
+
+/// Reads the metadata of a PNG, SVG or PDF that renderFigure() made; the order of lines may differ.
+/// Errors: Io; InvalidArgument for a file without them, naming it.
+Result<Provenance> figureMetadata(const QString& fileName);
+
+} // namespace headwise::ui
