@@ -93,12 +93,14 @@ constexpr int tableFigureMeasuredRows = 200; // Enough to tell how wide a column
 constexpr double tableFigureBetween = 8;     // points between columns
 constexpr double narrowest = 18;             // points, for a readable column
 
-/// A sorted table laid out for paper.
-struct PaperTable {
+} // namespace
+
+struct TableFigure::PaperTable {
     const QAbstractItemModel& model;
     QFont text, bold, tokens;
-    std::vector<double> widths = {}; // of the columns that fit
-    std::vector<double> tails = {};  // of all columns: width from the decimal point on
+    std::vector<double> widths = {};           // of all columns
+    std::vector<std::vector<int>> blocks = {}; // columns side by side; a block stands below the one before
+    std::vector<double> tails = {};            // of all columns: width from the decimal point on
 
     QFont fontAt(const QModelIndex& index) const
     {
@@ -135,43 +137,70 @@ struct PaperTable {
     }
 
     /// Paints the colours behind the numbers of a row, as in the window.
-    void paintHeat(QPainter& painter, int row, double top, double height) const
+    void paintHeat(QPainter& painter, int row, const std::vector<int>& columns, const QRectF& line) const
     {
         double x = 0;
-        for (int column = 0; column < static_cast<int>(widths.size()); ++column) {
+        for (const int column : columns) {
             const double width = widths[static_cast<std::size_t>(column)];
             const QVariant heat = model.index(row, column).data(TokenTableModel::HeatRole);
             if (heat.isValid())
-                painter.fillRect(QRectF(x - 1, top, width - tableFigureBetween + 2, height),
+                painter.fillRect(QRectF(x - 1, line.top(), width - tableFigureBetween + 2, line.height()),
                                  heatColor(heat.toDouble(), lightColors()));
             x += width;
         }
     }
 
-    /// Shrinks wide columns first; if even narrow ones do not fit, drops the last ones.
+    /// Paints a row on the baseline `y`. \param row −1: the titles
+    void paintRow(QPainter& painter, int row, const std::vector<int>& columns, double y) const
+    {
+        double x = 0;
+        for (const int column : columns) {
+            const QModelIndex index = model.index(std::max(row, 0), column);
+            const double width = widths[static_cast<std::size_t>(column)];
+            const QFont font = row < 0 ? bold : fontAt(index);
+            const QString words =
+                row < 0 ? model.headerData(column, Qt::Horizontal).toString() : index.data().toString();
+            const QFontMetricsF ruler(font, painter.device());
+            const QString shown = ruler.elidedText(words, Qt::ElideRight, width - tableFigureBetween + 0.5);
+            double left = 0;
+            if (isNumberCell(index))
+                left = width - tableFigureBetween - ruler.horizontalAdvance(shown)
+                    - (row < 0 ? 0 : roomBehind(shown, column, width - tableFigureBetween, ruler));
+            painter.setFont(font);
+            const bool isMuted = index.data(TokenTableModel::IsMutedRole).toBool();
+            painter.setPen(isMuted ? lightColors().muted : lightColors().text);
+            painter.drawText(QPointF(x + left, y), shown);
+            x += width;
+        }
+    }
+
+    /// Splits the columns into blocks below each other, so that none is cut or left out. Each begins with the first
+    /// column, which names the rows.
     void fit(double room)
     {
-        while (!widths.empty()
-               && static_cast<double>(widths.size()) * (narrowest + tableFigureBetween) > room)
-            widths.pop_back();
-        double fair = room;
-        const auto total = [this, &fair] {
-            double sum = 0;
-            for (const double width : widths)
-                sum += std::min(width, fair);
-            return sum;
-        };
-        while (total() > room && fair > narrowest + tableFigureBetween)
-            fair = std::max(narrowest + tableFigureBetween, 0.95 * fair);
+        const auto all = static_cast<int>(widths.size());
         for (double& width : widths)
-            width = std::min(width, fair);
-        if (const double left = room - total(); left > 0 && !widths.empty())
+            width = std::min(width, room);
+        double used = room + 1;
+        for (int column = 0; column < all; ++column) {
+            const double width = widths[static_cast<std::size_t>(column)];
+            if (used + width > room) {
+                blocks.emplace_back();
+                used = 0;
+                if (column > 0 && widths[0] + narrowest + tableFigureBetween <= room) {
+                    blocks.back().push_back(0);
+                    used = widths[0];
+                    widths[static_cast<std::size_t>(column)] = std::min(width, room - used);
+                }
+            }
+            blocks.back().push_back(column);
+            used += widths[static_cast<std::size_t>(column)];
+        }
+        if (blocks.size() == 1) // The rest of the line is shared.
             for (double& width : widths)
-                width += std::min(left / static_cast<double>(widths.size()), 2 * tableFigureBetween);
+                width += std::min((room - used) / static_cast<double>(all), 2 * tableFigureBetween);
     }
 };
-
-} // namespace
 
 void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
@@ -180,51 +209,67 @@ void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const Figur
     PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style)};
     table.bold.setWeight(QFont::DemiBold);
     table.measure(size.width(), painter.device());
+    const double top = paintFigureTitle(painter, *this, size.width(), style);
+    const double line = 1.35 * QFontMetricsF(table.text, painter.device()).height();
+    const auto count = static_cast<double>(std::max<std::size_t>(1, table.blocks.size()));
+    // The blocks share the page, but none gets more than it needs.
+    const double height = std::min((size.height() - top) / count, (m_sorted->rowCount() + 2) * line);
+    double y = top;
+    for (const std::vector<int>& columns : table.blocks) {
+        paintBlock(painter, table, columns, QRectF(0, y, size.width(), height), style);
+        y += height;
+    }
+}
+
+void TableFigure::paintBlock(QPainter& painter, const PaperTable& table, const std::vector<int>& columns,
+                             const QRectF& area, const FigureStyle& style) const
+{
     const QFontMetricsF metrics(table.text, painter.device());
     const double line = 1.35 * metrics.height();
-    double y = paintFigureTitle(painter, *this, size.width(), style) + metrics.ascent();
-    const int columns = static_cast<int>(table.widths.size());
-    const auto paintRow = [&](int row) { // −1: the titles
-        double x = 0;
-        for (int column = 0; column < columns; ++column) {
-            const QModelIndex index = m_sorted->index(std::max(row, 0), column);
-            const double width = table.widths[static_cast<std::size_t>(column)];
-            const QFont font = row < 0 ? table.bold : table.fontAt(index);
-            const QString words =
-                row < 0 ? m_sorted->headerData(column, Qt::Horizontal).toString() : index.data().toString();
-            const QFontMetricsF ruler(font, painter.device());
-            const QString shown = ruler.elidedText(words, Qt::ElideRight, width - tableFigureBetween + 0.5);
-            double left = 0;
-            if (isNumberCell(index))
-                left = width - tableFigureBetween - ruler.horizontalAdvance(shown)
-                    - (row < 0 ? 0 : table.roomBehind(shown, column, width - tableFigureBetween, ruler));
-            painter.setFont(font);
-            const bool isMuted = index.data(TokenTableModel::IsMutedRole).toBool();
-            painter.setPen(isMuted ? lightColors().muted : lightColors().text);
-            painter.drawText(QPointF(x + left, y), shown);
-            x += width;
-        }
-    };
+    double y = area.top() + metrics.ascent();
     painter.setPen(lightColors().text);
     if (style.axes) {
-        paintRow(-1);
+        table.paintRow(painter, -1, columns, y);
         painter.setPen(QPen(lightColors().border, 0.5 * style.lineWidth));
         const double rule = y + metrics.descent() + 1;
-        painter.drawLine(QPointF(0, rule), QPointF(size.width(), rule));
+        painter.drawLine(QPointF(0, rule), QPointF(area.width(), rule));
         y += line;
     }
     const int rows = m_sorted->rowCount();
     for (int row = 0; row < rows; ++row, y += line) {
-        const bool isLast = y + line > size.height() && row + 1 < rows;
+        const bool isLast = y + line > area.bottom() && row + 1 < rows;
         painter.setPen(isLast ? lightColors().muted : lightColors().text);
         if (isLast) {
             painter.setFont(table.text);
             return painter.drawText(QPointF(0, y),
                                     tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
         }
-        table.paintHeat(painter, row, y - metrics.ascent(), metrics.height());
-        paintRow(row);
+        table.paintHeat(painter, row, columns,
+                        QRectF(0, y - metrics.ascent(), area.width(), metrics.height()));
+        table.paintRow(painter, row, columns, y);
     }
+}
+
+QStringList TableFigure::omissions(const QSizeF& size, const FigureStyle& style) const
+{
+    if (m_lists)
+        return {};
+    PaintRecording page(size, std::nullopt);
+    QPainter painter(&page);
+    PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style)};
+    table.bold.setWeight(QFont::DemiBold);
+    table.measure(size.width(), &page);
+    const double top = paintFigureTitle(painter, *this, size.width(), style);
+    const double line = 1.35 * QFontMetricsF(table.text, &page).height();
+    const auto blocks = static_cast<double>(std::max<std::size_t>(1, table.blocks.size()));
+    const auto fitting = static_cast<int>((size.height() - top) / blocks / line) - (style.axes ? 1 : 0);
+    QStringList said;
+    if (table.blocks.size() > 1)
+        said << tr("columns in %1 blocks").arg(table.blocks.size());
+    if (fitting < m_sorted->rowCount())
+        said << tr("the first %1 of %2 rows")
+                    .arg(ui::count(std::max(0, fitting - 1)), ui::count(m_sorted->rowCount()));
+    return said;
 }
 
 } // namespace headwise::ui

@@ -5,6 +5,7 @@
 #include <QTableView>
 
 #include <optional>
+#include <vector>
 
 class QSortFilterProxyModel;
 
@@ -31,6 +32,7 @@ public:
     void setLists(const std::optional<ListTitles>& titles) { m_lists = titles; }
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    QStringList omissions(const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
     int dataRowCount() const override;
     QStringList dataRow(int row) const override;
@@ -40,6 +42,10 @@ signals:
     void rowChosen(int sourceRow);
 
 private:
+    struct PaperTable; ///< A sorted table laid out for paper.
+    /// Paints the rows of some columns, as many as fit.
+    void paintBlock(QPainter& painter, const PaperTable& table, const std::vector<int>& columns,
+                    const QRectF& area, const FigureStyle& style) const;
     void paintLists(QPainter& painter, const QSizeF& size, const FigureStyle& style) const;
 
     QSortFilterProxyModel* m_sorted;

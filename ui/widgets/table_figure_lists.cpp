@@ -27,11 +27,13 @@ struct ListColumns {
     double width = 0; ///< Width of the name and of each entry.
     double gap = 0;
 
-    ListColumns(int columns, double room, double letter)
+    /// \param widest what the widest name or entry needs, so that no token is cut while there is room for one
+    ListColumns(int columns, double room, double letter, double widest)
         : all((columns - 1) / 2)
         , gap(letter)
     {
-        const int fitting = static_cast<int>(room / (lettersInListEntry * letter)) - 1;
+        const double needed = std::max(lettersInListEntry * letter, widest);
+        const int fitting = static_cast<int>(room / needed) - 1;
         entries = std::clamp(std::min(fitting, mostListEntries), 1, std::max(1, all));
         width = room / (entries + 1);
     }
@@ -42,6 +44,22 @@ struct ListColumns {
     }
 };
 
+/// Returns the width of the widest name, or entry with its value, of the first rows.
+double widestEntry(const QAbstractItemModel& model, int rows, const QFontMetricsF& words,
+                   const QFontMetricsF& tokens)
+{
+    double widest = 0;
+    for (int row = 0; row < std::min(rows, model.rowCount()); ++row) {
+        const auto textAt = [&](int column) { return model.index(row, column).data().toString(); };
+        widest = std::max(widest, tokens.horizontalAdvance(textAt(0)));
+        for (int entry = 0; entry < std::min(mostListEntries, (model.columnCount() - 1) / 2); ++entry)
+            widest = std::max(widest,
+                              tokens.horizontalAdvance(textAt(2 * entry + 1))
+                                  + words.horizontalAdvance(textAt(2 * entry + 2)));
+    }
+    return widest;
+}
+
 } // namespace
 
 void TableFigure::paintLists(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
@@ -50,7 +68,10 @@ void TableFigure::paintLists(QPainter& painter, const QSizeF& size, const Figure
     const QFontMetricsF ruler(words, painter.device()), tokenRuler(tokens, painter.device());
     const ThemeColors& colors = lightColors();
     const double step = 1.2 * std::max(ruler.height(), tokenRuler.height());
-    const ListColumns columns(m_sorted->columnCount(), size.width(), tokenRuler.horizontalAdvance(u' '));
+    const double letter = tokenRuler.horizontalAdvance(u' ');
+    const int onPage = static_cast<int>(size.height() / step);
+    const ListColumns columns(m_sorted->columnCount(), size.width(), letter,
+                              widestEntry(*m_sorted, onPage, ruler, tokenRuler) + 3 * letter);
     QRectF line(0, paintFigureTitle(painter, *this, size.width(), style), size.width(), step);
     const auto write = [&](const QFont& font, const QColor& color, const QRectF& cell, const QString& text,
                            Qt::Alignment side = Qt::AlignLeft) {

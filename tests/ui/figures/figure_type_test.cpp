@@ -5,9 +5,11 @@
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/export/export_dialog.h"
 #include "ui/pages/parts/figure_row.h"
+#include "ui/widgets/table_figure.h"
 
 #include <QApplication>
 #include <QLabel>
+#include <QStandardItemModel>
 #include <QTest>
 #include <QXmlStreamReader>
 
@@ -150,6 +152,46 @@ private slots:
         for (int layer = 0; layer < 12; ++layer)
             QVERIFY(svg.contains(QStringLiteral(">L%1<").arg(layer).toUtf8()));
         QVERIFY(!svg.contains(">L0H0<"));
+    }
+
+    /// Columns that do not fit stand below the others; each block names its rows.
+    void aTableDropsNoColumnAndCutsNoToken()
+    {
+        TableFigure table;
+        auto* model = new QStandardItemModel(&table);
+        QList<QStandardItem*> cells{new QStandardItem(QStringLiteral("rowname"))};
+        QStringList titles{QStringLiteral("token")};
+        for (int column = 1; column < 12; ++column) {
+            titles << QStringLiteral("title%1").arg(column);
+            cells << new QStandardItem(QStringLiteral("principality%1").arg(column));
+        }
+        model->setHorizontalHeaderLabels(titles);
+        model->appendRow(cells);
+        table.setSource(model, Qt::DisplayRole);
+        const QByteArray svg = svgAt(table, 85, 150);
+        for (int column = 1; column < 12; ++column)
+            QVERIFY2(svg.contains(QStringLiteral(">principality%1<").arg(column).toUtf8()),
+                     qPrintable(QString::number(column)));
+        QVERIFY(svg.count(">rowname<") > 1 && !svg.contains("…"));
+        const QStringList said = table.omissions({237, 420}, {});
+        QVERIFY(said.size() == 1 && said.front().contains(QStringLiteral("blocks")));
+        QVERIFY(table.omissions({2000, 420}, {}).isEmpty());
+    }
+
+    /// A list of tokens has fewer entries rather than cut ones, and says so.
+    void aListOfTokensHasFewerEntriesInsteadOfCutOnes()
+    {
+        TableFigure table;
+        auto* model = new QStandardItemModel(&table);
+        QList<QStandardItem*> cells{new QStandardItem(QStringLiteral("␣of"))};
+        for (int entry = 0; entry < 3; ++entry)
+            cells << new QStandardItem(QStringLiteral("␣constitutional%1").arg(entry))
+                  << new QStandardItem(QStringLiteral("+12.3"));
+        model->appendRow(cells);
+        table.setSource(model, Qt::DisplayRole);
+        table.setLists(TableFigure::ListTitles{QStringLiteral("source"), QStringLiteral("outputs")});
+        const QByteArray svg = svgAt(table, 85, 70);
+        QVERIFY(svg.contains(">␣constitutional0<") && !svg.contains("…") && svg.contains(" of 3)"));
     }
 
     void theDialogSaysWhatWasLeftOut()
