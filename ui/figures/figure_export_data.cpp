@@ -138,6 +138,12 @@ QString figureCaption(const FigureSource& source)
         facts << (weights == is("raw") ? QStringLiteral("raw weights") : weights);
     if (const QString embedding = valueOf(source, {is("embedding")}); !embedding.isEmpty())
         facts << QStringLiteral("%1 embedding").arg(embedding);
+    if (const QString baseline = valueOf(source, {is("baseline")}); !baseline.isEmpty())
+        facts << baseline;
+    if (const QString tokens = valueOf(source, {is("tokens"), is("filter")}); !tokens.isEmpty())
+        facts << QStringLiteral("tokens %1").arg(tokens);
+    if (const QString view = valueOf(source, {is("view")}); !view.isEmpty())
+        facts << QStringLiteral("view %1").arg(view);
     if (const QString hash = valueOf(source, {is("sha256")}); !hash.isEmpty())
         facts << QStringLiteral("file with SHA-256 %1…").arg(hash.left(12));
     facts << figureCreator();

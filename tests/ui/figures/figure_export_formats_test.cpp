@@ -311,6 +311,11 @@ private slots:
         // A model that the title does not name.
         untitled.setProvenance({{QStringLiteral("model"), QStringLiteral("demo")}});
         QVERIFY(figureCaption(untitled).startsWith(QStringLiteral("Spectrum, demo. Headwise ")));
+        untitled.setProvenance({{QStringLiteral("tokens"), QStringLiteral("--first-id 9")},
+                                {QStringLiteral("view"), QStringLiteral("spectrum")},
+                                {QStringLiteral("baseline"), QStringLiteral("minus 1/√d")}});
+        QVERIFY(figureCaption(untitled).startsWith(
+            QStringLiteral("Spectrum. Minus 1/√d; tokens --first-id 9; view spectrum; Headwise ")));
     }
 
     void csvAndNpyReadBackAsTheMatrix()

@@ -346,7 +346,21 @@ QList<FigureSource*> CompositionPage::figures()
         }
     if (m_tabs->currentWidget() == m_pairs)
         all << m_pairs->figures();
-    return all + m_map->figures() + m_pair->figures();
+    const QList<FigureSource*> maps = m_map->figures();
+    if (m_subtract->isChecked()) {
+        const double baseline = 1 / std::sqrt(static_cast<double>(workspace()->model()->card().dModel));
+        const QString words =
+            tr("ratios of norms minus the baseline 1/√d_model = %1, so that pairs below it are negative")
+                .arg(number(baseline));
+        for (FigureSource* map : maps) {
+            Provenance lines = map->provenance();
+            lines.append({QStringLiteral("baseline"), words});
+            map->setProvenance(lines);
+            map->setFigureTitle(
+                tr("%1 minus the baseline, %2").arg(kindTitle(), text(workspace()->model()->card().name)));
+        }
+    }
+    return all + maps + m_pair->figures();
 }
 
 } // namespace headwise::ui

@@ -214,6 +214,25 @@ private slots:
         QCOMPARE(opened.page.figures().size(), 2);
     }
 
+    void aFigureSaysWhyRatiosOfNormsAreNegative()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QCheckBox* subtract = nullptr;
+        for (QCheckBox* box : opened.page.findChildren<QCheckBox*>())
+            if (box->text().contains(QStringLiteral("baseline")))
+                subtract = box;
+        QVERIFY(subtract);
+        for (const bool isLess : {true, false}) {
+            subtract->setChecked(isLess);
+            QVERIFY(opened.page.figures().contains(map(opened)));
+            const QString caption = figureCaption(*map(opened));
+            QCOMPARE(caption.contains(QStringLiteral("atios of norms minus the baseline 1/√d_model = ")),
+                     isLess);
+            QCOMPARE(map(opened)->figureTitle().contains(QStringLiteral("minus the baseline")), isLess);
+        }
+    }
+
     void allPairsAreListedTheStrongestFirstAndARowSelectsBoth()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
