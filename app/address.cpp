@@ -32,12 +32,12 @@ Result<std::string> decoded(std::string_view encoded)
         const char* digits = encoded.data() + i + 1;
         if (i + 2 >= encoded.size() || std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2)
             return addressWrong("'" + std::string(encoded.substr(i, 3))
-                                + "' is no percent and two hexadecimal digits");
+                                + "' is not a percent sign and two hexadecimal digits");
         text += static_cast<char>(byte);
         i += 2;
     }
     if (firstInvalidUtf8(text))
-        return addressWrong("'" + std::string(encoded) + "' does not stand for UTF-8");
+        return addressWrong("'" + std::string(encoded) + "' does not decode to UTF-8");
     if (text.find('\0') != std::string::npos)
         return addressWrong("'" + std::string(encoded) + "' holds a zero byte");
     return text;
@@ -68,7 +68,7 @@ Result<Address::Direction> readDirection(std::string_view text)
     const auto [stop, wrong] =
         isNamed ? std::from_chars(text.data() + 3, end, direction.number) : std::from_chars_result{end, {}};
     if (!isNamed || wrong != std::errc() || stop != end || direction.number < 1)
-        return addressWrong("'" + std::string(text) + "' is no singular direction such as ov.3");
+        return addressWrong("'" + std::string(text) + "' is not a singular direction such as ov.3");
     return direction;
 }
 

@@ -45,7 +45,7 @@ void Screenshot::look()
     m_timer.stop();
     if (!m_window->grab().save(m_file)) {
         printError("'" + m_file.toStdString()
-                   + "' could not be written as a picture; name a .png in a folder that is there.");
+                   + "' could not be written as a picture; name a .png file in an existing folder.");
         return QCoreApplication::exit(exitCode(ErrorCode::Io));
     }
     QCoreApplication::exit(0);

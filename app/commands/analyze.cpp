@@ -23,16 +23,14 @@ namespace {
 constexpr std::string_view analyzeFooter =
     "Without --analyses: spectra, eigenvalues, copying, matching, previous_token and composition, and tables where\n"
     "heads * d_vocab^2 * d_head is at most 2e11. An analysis that does not apply to the model is left out with a\n"
-    "warning. Heads that were not asked for are NaN. Ids without a token, and what the options under Tokens\nleave out, are in no table, rank or search, and in every spectrum, eigenvalue and norm. The file is described in core/session/FORMAT.md.\n"
-    "A run of more than a minute says first roughly how long it takes; headwise list-analyses MODEL says so of each\nanalysis. One that needs more memory than is free is refused before it starts.\n"
+    "warning. Heads you did not ask for are NaN. Ids without a token, and tokens removed by the\noptions under Tokens, appear in no table, rank or search. Spectra, eigenvalues and norms include them. The file is described in core/session/FORMAT.md.\n"
+    "A run of more than a minute first says roughly how long it will take. headwise list-analyses MODEL says so for each\nanalysis. A run that needs more memory than is free is refused before it starts.\n"
     "Results so far are kept in SESSION.h5.partial until the session is written: the same command resumes a killed\nrun where it stopped.\n"
     "An existing SESSION.h5 keeps its notes, bookmarks, view and other results; an analysis computed again "
-    "replaces\nits earlier numbers. A session of another model, or computed with other switches, --embedding or --precision,\nis refused; --replace begins anew.\n"
-    "--shard 2/8 computes the second of eight parts of a run, each a process of its own on any machine; headwise merge\n"
-    "joins them. spectra, ranks, eigenvalues, copying, matching, composition, tables and singular_tokens are split by\n"
-    "heads (composition by the later head of a pair); every other analysis is computed whole by one of the parts, and\n"
-    "the baselines of split ones by each. The copies of --self-contained are in part 1. Every part needs the same options.\n"
-    "--one-end, whose pairs are those of no one head, is not possible with it.\n"
+    "replaces\nits earlier numbers. A session of another model, or computed with other switches, --embedding or --precision,\nis refused; --replace starts over.\n"
+    "--shard 2/8 computes the second of eight parts of a run, each its own process, on any machine; headwise merge\njoins them. spectra, ranks, eigenvalues, copying, matching, composition, tables and singular_tokens are split by\n"
+    "heads (composition by the later head of a pair); one part computes each other analysis whole,\nand every part computes the baselines of the split ones. The copies of --self-contained are in part 1. Every part needs the same options.\n"
+    "It cannot be combined with --one-end, whose pairs belong to no single head.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model, 4 input/output or memory, 130 cancelled.";
 
@@ -77,7 +75,7 @@ std::vector<const Analysis*> takenUp(const std::vector<const Analysis*>& chosen,
     }
     if (!names.empty()) {
         const std::string sentence =
-            "An earlier run that did not end has computed " + names + "; they are taken from it.";
+            "An interrupted earlier run has computed " + names + "; this run reuses them.";
         logger().info("{}", sentence);
         printWarnings({sentence});
     }
@@ -144,7 +142,7 @@ Result<Session> withStored(const AnalyzeOptions& options, Session run, const Tas
     if (!stored) {
         if (stored.error().code == ErrorCode::Cancelled)
             return stored.error();
-        return Error{stored.error().code, stored.error().message + " To write it anew, pass --replace."};
+        return Error{stored.error().code, stored.error().message + " To overwrite it, pass --replace."};
     }
     const std::string why = stored->formatVersion > sessionFormatVersion
         ? "was written by a later version of Headwise"
@@ -152,7 +150,7 @@ Result<Session> withStored(const AnalyzeOptions& options, Session run, const Tas
     if (!why.empty())
         return Error{ErrorCode::InvalidArgument,
                      "Session '" + options.output + "' " + why
-                         + "; name another file to write, or pass --replace to begin it anew."};
+                         + "; name another output file, or pass --replace to start it over."};
     return added(std::move(stored).value(), std::move(run));
 }
 
@@ -165,7 +163,7 @@ Result<Done> checkStored(const AnalyzeOptions& options, const Session& run, cons
         return whole.error();
     if (const auto file = changedSince(*whole, weights); !file.empty())
         printWarnings({fmt::format(
-            "{} is younger than the session '{}'; if its weights changed since, --replace begins the session anew.",
+            "{} is newer than the session '{}'; if its weights have changed, pass --replace to start the session over.",
             file.string(), options.output)});
     return Done{};
 }
@@ -262,8 +260,7 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
     command->add_option("-o,--output", options->output, "The session file to write (HDF5)")
         ->required()
         ->type_name("SESSION.h5");
-    command->add_flag("--replace", options->replace,
-                      "Begin SESSION.h5 anew instead of adding to what it holds");
+    command->add_flag("--replace", options->replace, "Start SESSION.h5 over instead of adding to it");
     CLI::Option* shard =
         command
             ->add_option("--shard", options->shard,
@@ -292,12 +289,12 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
     options->filter = addFilterArguments(*command);
     options->precision = addPrecisionOption(*command);
     addThreadsOption(*command, context);
-    command->add_option("-k", options->tableSize, "Entries per row of the token tables (10)")
+    command->add_option("-k", options->tableSize, "Entries per row of the token tables (default 10)")
         ->check(CLI::Range(1, 1000000).description(""))
         ->type_name("N");
     command->add_flag(
         "--self-contained", options->selfContained,
-        "Also save the factors of every head, W_E and W_U, so that the session answers for any token");
+        "Also save every head's factors, W_E and W_U, so that the session answers for any token");
     command->callback([options, &context] {
         context.work = [options](const Task& task) { return analyze(*options, task); };
     });

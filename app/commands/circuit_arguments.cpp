@@ -14,8 +14,8 @@ Result<HeadId> CircuitArguments::oneHead(int nLayers, int nHeads) const
 {
     if (offset != 0 && kind() != CircuitKind::FullQk)
         return Error{ErrorCode::InvalidArgument,
-                     "--offset is about the scores of --circuit full-qk; what " + circuit
-                         + " writes does not depend on where the token stands."};
+                     "--offset applies to the scores of --circuit full-qk; what " + circuit
+                         + " writes does not depend on the token's position."};
     const auto heads = parseHeads(head, nLayers, nHeads);
     if (!heads)
         return heads.error();

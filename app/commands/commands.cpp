@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view programDescription =
     "Headwise: circuit analysis of transformer weights.\n"
     "\n"
-    "  headwise [MODEL | SESSION.h5]      opens the window, or a further one in the headwise that is running\n"
+    "  headwise [MODEL | SESSION.h5]      opens the window, or another window of the running headwise\n"
     "  headwise COMMAND …                 works without a display\n"
     "\n"
     "MODEL is a Hugging Face folder, a TransformerLens folder or one weights file.\n"
@@ -66,16 +66,15 @@ void addWindowOptions(CLI::App& root, WindowOptions& options)
 {
     const auto ofWindow = [](CLI::Option* option) { return option->group(std::string(windowGroup)); };
     ofWindow(
-        root.add_option(
-            "--goto", options.address,
-            "Shows a head, as in demo#L1H5/OV?row=%20the, in the window that is running or in a new one"))
+        root.add_option("--goto", options.address,
+                        "Shows a head, as in demo#L1H5/OV?row=%20the, in the running window or in a new one"))
         ->type_name("ADDRESS");
-    ofWindow(
-        root.add_flag("--new-window", options.newWindow, "Opens a window of its own, whatever is running"));
+    ofWindow(root.add_flag("--new-window", options.newWindow,
+                           "Opens a separate window even if Headwise is already running"));
     ofWindow(
         root.add_flag("--fresh", options.fresh, "Neither reads nor writes settings and recovered sessions"));
     ofWindow(root.add_option("--screenshot", options.screenshot,
-                             "Writes a picture of the window once everything is shown, and ends"))
+                             "Saves a picture of the window once everything is shown, then exits"))
         ->type_name("FILE.png");
 }
 
@@ -84,11 +83,11 @@ void addGlobalOptions(CLI::App& root, GlobalOptions& options)
     root.formatter(std::make_shared<HelpFormat>());
     root.set_help_flag("-h,--help", "Explains a command and exits");
     root.set_version_flag("--version", "headwise " + std::string(versionText()),
-                          "Prints the version and ends");
+                          "Prints the version and exits");
     root.add_option("--log-level", options.logLevel,
                     "Lowest level in the log file: trace, debug, info, warning, error or off")
         ->type_name("LEVEL");
-    root.add_flag("--progress", options.progress, "Shows progress on stderr though it is not a terminal");
+    root.add_flag("--progress", options.progress, "Shows progress on stderr even if it is not a terminal");
     root.fallthrough(); // so that both may also follow the command
 }
 
@@ -164,7 +163,8 @@ Result<WindowRequest> requestOf(const WindowOptions& options, const std::string&
         return request;
     if (!options.paths.empty())
         return Error{ErrorCode::InvalidArgument,
-                     "--goto names its model itself, so '" + options.paths.front() + "' is one too many."};
+                     "--goto names its model itself, so '" + options.paths.front()
+                         + "' is one model too many."};
     Result<Address> address = parseAddress(*options.address);
     if (!address)
         return address.error();
@@ -196,9 +196,9 @@ Result<int> runWork(const CommandContext& context, bool progress)
         return Error{ErrorCode::OutOfMemory, "There is not enough memory for this model."};
     } catch (const std::system_error& e) { // a thread could not be started
         return Error{ErrorCode::OutOfMemory,
-                     std::string("The system gives no further memory or threads: ") + e.what() + "."};
+                     std::string("The system refused more memory or threads: ") + e.what() + "."};
     } catch (const std::exception& e) {
-        return Error{ErrorCode::Internal, std::string("An error of headwise itself: ") + e.what() + "."};
+        return Error{ErrorCode::Internal, std::string("Internal error in headwise: ") + e.what() + "."};
     }
 }
 

@@ -63,7 +63,7 @@ Result<int> listViews(const ExportOptions& options, const Task& task)
         list = viewsOf(*session);
     } else {
         list.push_back(
-            {"PATH", "Any other array of the session, as export --list SESSION names them", "/PATH", false});
+            {"PATH", "Any other array of the session; export --list SESSION lists them", "/PATH", false});
     }
     if (options.json) {
         auto json = nlohmann::ordered_json::array();
@@ -211,7 +211,7 @@ Result<int> exportView(const ExportOptions& options, const CLI::App& command, co
     const bool isNamed = !options.files.empty()
         && std::ranges::none_of(options.files, [](const std::string& file) { return file.empty(); });
     if (options.session.empty() || options.view.empty() || !isNamed)
-        return invalid("export needs SESSION, --view NAME and -o FILE; export --list names the views.");
+        return invalid("export needs SESSION, --view NAME and -o FILE; export --list lists the views.");
     std::vector<FigureFile> files;
     for (const std::string& file : options.files) {
         const Result<FigureSettings> settings = settingsOf(options, command, file);
@@ -242,7 +242,8 @@ void addLook(CLI::App& command, ExportOptions& options)
             "--preset", options.preset,
             "Size and font size for a single (85 mm) or double column (178 mm), a slide or a poster; --size and --font-size take precedence")
         ->type_name("NAME");
-    command.add_option("--font", style.fontFamily, "Font family of figures; default: the program's")
+    command
+        .add_option("--font", style.fontFamily, "Font family of figures; default: the font of the program")
         ->type_name("FAMILY");
     command.add_option("--font-size", style.fontSize, "Font size of figures, in points")
         ->capture_default_str();
@@ -267,13 +268,13 @@ void addExportCommand(CLI::App& root, CommandContext& context)
     const auto options = std::make_shared<ExportOptions>();
     CLI::App* command =
         root.add_subcommand("export", "Writes a view of a session as a figure or as its numbers");
-    command->add_option("SESSION", options->session, "A session file, as analyze writes it");
-    command->add_option("--view", options->view, "The view to export; --list names them")->type_name("NAME");
-    command->add_option("--head", options->head, "The head of views that show one")->type_name("L.H");
+    command->add_option("SESSION", options->session, "A session file written by analyze");
+    command->add_option("--view", options->view, "The view to export; --list lists them")->type_name("NAME");
+    command->add_option("--head", options->head, "The head, for views that show one head")->type_name("L.H");
     command
         ->add_option(
             "-o,--output", options->files,
-            "FILE.png, .svg, .pdf; the numbers: .csv, .tsv, .npy, .tex, .md; once for each file to write")
+            "Output file: .png, .svg or .pdf for a figure; .csv, .tsv, .npy, .tex or .md for the numbers; may be repeated")
         ->type_name("FILE")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
@@ -282,7 +283,7 @@ void addExportCommand(CLI::App& root, CommandContext& context)
         ->capture_default_str();
     addLook(*command, *options);
     CLI::Option* list = command->add_flag("--list", options->list,
-                                          "Names the views, or those of SESSION, with what each needs");
+                                          "Lists the views, or those of SESSION, with the inputs each needs");
     command->add_flag("--json", options->json, "With --list: a JSON list of name, title, needs, head")
         ->needs(list);
     CLI::Option* again =

@@ -13,8 +13,8 @@ Result<Done> exportFigures(const Session& /*session*/, const View& /*view*/,
                            std::span<const FigureFile> files)
 {
     return Error{ErrorCode::InvalidArgument,
-                 "This headwise draws no figures like '" + files.front().path.string()
-                     + "', being built without the window; it writes .csv, .tsv and .npy."};
+                 "This headwise cannot draw figures such as '" + files.front().path.string()
+                     + "' because it was built without the window; it writes .csv, .tsv and .npy."};
 }
 
 } // namespace headwise::app

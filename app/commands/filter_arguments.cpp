@@ -17,11 +17,11 @@ void addRanges(CLI::App& command, TokenFilter& filter)
             ->type_name("N")
             ->group("Tokens");
     };
-    add("--first-id", filter.firstId, "Leave out tokens of lower ids");
-    add("--last-id", filter.lastId, "Leave out tokens of higher ids");
+    add("--first-id", filter.firstId, "Leave out tokens with lower ids");
+    add("--last-id", filter.lastId, "Leave out tokens with higher ids");
     add("--min-norm", filter.lowestNorm,
-        "Leave out tokens whose row of W_E, of the weights in use, is shorter than N");
-    add("--max-norm", filter.highestNorm, "Leave out tokens whose row of W_E is longer than N");
+        "Leave out tokens whose row of W_E (of the weights in use) has a norm below N");
+    add("--max-norm", filter.highestNorm, "Leave out tokens whose row of W_E has a norm above N");
 }
 
 } // namespace
@@ -33,7 +33,7 @@ std::shared_ptr<TokenFilter> addFilterArguments(CLI::App& command)
         ->group("Tokens");
     command
         .add_flag("--words", filter->wordsOnly,
-                  "Leave out tokens that are no words: letters, perhaps after a space")
+                  "Leave out tokens that are not words (letters, with or without a leading space)")
         ->group("Tokens");
     command
         .add_flag(
@@ -41,7 +41,7 @@ std::shared_ptr<TokenFilter> addFilterArguments(CLI::App& command)
             "Leave out untrained tokens: their embedding is much nearer to the mean row of W_E than most")
         ->group("Tokens");
     command
-        .add_flag("--no-specials", filter->noSpecials, "Leave out special tokens, which stand for no text")
+        .add_flag("--no-specials", filter->noSpecials, "Leave out special tokens, which represent no text")
         ->group("Tokens");
     using Space = TokenFilter::LeadingSpace;
     command
@@ -57,7 +57,7 @@ std::shared_ptr<TokenFilter> addFilterArguments(CLI::App& command)
     addRanges(command, *filter);
     command
         .add_option("--min-count", filter->lowestCount,
-                    "Leave out tokens that occur less often than N times in the text of --token-counts")
+                    "Leave out tokens that occur fewer than N times in the text of --token-counts")
         ->check(CLI::NonNegativeNumber.description(""))
         ->type_name("N")
         ->group("Tokens");
@@ -71,14 +71,13 @@ Result<std::vector<bool>> leftOutTokens(const TokenFilter& filter, const std::op
     if (!filter.isOn())
         return unused;
     if (filter.lowestCount > 0 && !filter.counts) {
-        return Error{
-            ErrorCode::InvalidArgument,
-            "--min-count needs to know how often tokens occur; name a file with --token-counts FILE."};
+        return Error{ErrorCode::InvalidArgument,
+                     "--min-count needs token counts; name a file with --token-counts FILE."};
     }
     if (!tokenizer && filter.asksForText()) {
         return Error{ErrorCode::NotFound,
                      "There is no tokenizer beside this model, so " + filterName(filter)
-                         + " cannot tell its tokens apart; name one with --tokenizer FILE."};
+                         + " cannot classify its tokens; name one with --tokenizer FILE."};
     }
     // without a tokenizer nothing is known about tokens
     unused.resize(static_cast<std::size_t>(count), false);

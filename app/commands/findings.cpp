@@ -17,11 +17,7 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view findingsFooter =
-    "Each line is a statement that a rule makes of the analyses, with its number, what random weights give and the\n"
-    "deviations above that (z). Thresholds are corrected for the number of heads. Nothing is a proof: look at the "
-    "view.\n"
-    "Of a MODEL the analyses that the rules read are computed and not kept. A SESSION answers from its results, and "
-    "what\nthey cannot answer is named on stderr. --json gives kind, heads, value, null, z, text and view.\n"
+    "Each line is a statement that a rule derives from the analyses. It gives the number, the value for random weights and\nthe deviations above that (z). Thresholds are corrected for the number of heads. Nothing is a proof: look at the view.\nFor a MODEL the analyses that the rules read are computed and not kept. A SESSION answers from its results, and stderr\nnames what they cannot answer. --json gives kind, heads, value, null, z, text and view.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad input, 4 input/output or memory, 130 cancelled.";
 
@@ -58,9 +54,10 @@ Result<int> findingsOfSession(const FindingsOptions& options, const Task& task)
     const ModelArguments& model = *options.model;
     if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty()
         || !model.ignored.empty() || hasSwitch(options.processing->wish()))
-        return Error{ErrorCode::InvalidArgument,
-                     "Options of reading and processing say how to compute, and '" + model.path
-                         + "' is a session, whose results are there; name the model, or leave them out."};
+        return Error{
+            ErrorCode::InvalidArgument,
+            "Options for reading and processing control how results are computed, and '" + model.path
+                + "' is a session, whose results exist already; name the model, or leave these options out."};
     const auto session = readSession(model.path, task);
     if (!session)
         return session.error();
@@ -135,7 +132,7 @@ void addFindingsCommand(CLI::App& root, CommandContext& context)
 {
     auto options = std::make_shared<FindingsOptions>();
     CLI::App* command =
-        root.add_subcommand("findings", "Says what stands out from random weights, the strongest first");
+        root.add_subcommand("findings", "Lists what stands out from random weights, strongest first");
     command->footer(std::string(findingsFooter));
     options->model = addModelArguments(*command);
     command->get_option("MODEL")->description("A model, or a session (.h5) written by analyze");

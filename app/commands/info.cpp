@@ -19,23 +19,20 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view infoFooter =
-    "merges are about the model's counterpart without skip connections and normalisation, in which a square Q, K or V\n"
-    "and the output projection P can be multiplied into their neighbours (Graef, table 1). weights_total = W_E + W_U\n"
+    "merges describes the model's counterpart without skip connections and normalisation. There a square Q, K or V and\nthe output projection P can be multiplied into their neighbours (Graef, table 1). weights_total = W_E + W_U\n"
     "(once if tied) + Q, K, V, P + MLP matrices; saving = removed / total; speedup = total / (total − removed).\n"
-    "With weights at hand the inverted matrix must have a condition number below 10^7 in every layer.\n"
+    "If weights are present, the inverted matrix must have a condition number below 10^7 in every layer.\n"
     "\n"
     "flops, a multiplication and an addition counted as two: per_token = 2 · (matrix weights but W_E)\n"
     "+ 4 · n_layers · n_ctx · n_heads · d_head, the last token of a full context; per_sequence = the sum over n_ctx\n"
     "tokens under the causal mask, or n_ctx · per_token where attention is bidirectional.\n"
     "\n"
     "parameters: total counts everything with vectors and W_pos; embedding = W_E + W_U (once if tied).\n"
-    "A folder with config.json alone is enough for everything but --tensors, which reads every number of the\n"
-    "file and prints for each tensor its name as stored, dtype, shape, bytes, smallest and largest number, mean,\n"
+    "A folder with only config.json is enough for everything except --tensors, which reads every number of the\nfile and prints for each tensor its name as stored, dtype, shape, bytes, smallest and largest number, mean,\n"
     "standard deviation (divisor: the count; all four over the finite numbers) and how many are NaN or infinite;\n"
     "with --json also how many are zero and a histogram of 64 equal bins from min to max, the norms' factors,\n"
-    "what the family's circuits leave out, and the load report. Where no model can be opened, for want of a config or\n"
-    "because of other tensors, --tensors lists the file all the same, and says why.\n"
-    "Without it only the files' headers are read, and the matrices whose condition numbers the merges need.\n"
+    "what the family's circuits leave out, and the load report. If no model can be opened, because the config is missing\nor the tensors do not fit, --tensors still lists the file and says why.\n"
+    "Without --tensors, info reads only the files' headers and the matrices whose condition numbers the merges need.\n"
     "Load report: which tensors are used or ignored and why, and what the config says against the tensors.\n"
     "\n"
     "--system measures one core at float32 products for 25 ms, and memory for 0.1 s. Every estimate of a time (plan,\n"
@@ -161,7 +158,7 @@ void printArchitecture(const ModelConfig& c)
 
 void printMerges(const std::array<Merge, 3>& merges)
 {
-    std::cout << "\nSkipless merges  (of the counterpart without skip connections and normalisation)\n";
+    std::cout << "\nSkipless merges  (for the counterpart without skip connections and normalisation)\n";
     for (const Merge& merge : merges) {
         const std::string pair = merge.pair == MergePair::QP ? "Q, P"
             : merge.pair == MergePair::KP                    ? "K, P"
@@ -194,15 +191,15 @@ void printCard(const ModelFacts& facts)
                      + " tokens");
     printMerges(facts.merges);
     if (!facts.weights)
-        std::cout << "\nThere are no weights here; everything above follows from the config.\n";
+        std::cout << "\nNo weights found; everything above follows from the config.\n";
     if (!facts.notes.empty())
-        std::cout << "\nWhat a circuit leaves out\n";
+        std::cout << "\nLeft out of the circuits\n";
     for (const std::string& note : facts.notes)
         std::cout << "  " << note << '\n';
     if (facts.weights)
         printReport(*facts.weights);
     if (!facts.assumed.empty())
-        std::cout << "\nAssumed, because no file says it\n";
+        std::cout << "\nAssumed, because no file states it\n";
     for (const AssumedKey& key : facts.assumed)
         std::cout << "  " << key.key << " = " << key.value << '\n';
     if (!facts.warnings.empty())
@@ -234,7 +231,7 @@ Result<int> info(const InfoOptions& options, const Task& task)
 {
     if (options.system && (options.tensors || !options.model->path.empty()))
         return Error{ErrorCode::InvalidArgument,
-                     "--system is about this machine: it takes neither a MODEL nor --tensors."};
+                     "--system describes this machine; it takes neither a MODEL nor --tensors."};
     if (options.system)
         return infoSystem(options.json, task);
     if (options.model->path.empty())

@@ -50,7 +50,7 @@ std::string joined(const std::vector<std::string>& words)
     std::string text;
     for (const std::string& word : words)
         text += (text.empty() ? "" : ", ") + word;
-    return text.empty() ? "none that matter" : text;
+    return text.empty() ? "none that Headwise uses" : text;
 }
 
 void printSystemRow(std::string_view label, const std::string& value)
@@ -70,12 +70,12 @@ void printSystem(const SystemFacts& facts)
     printSystemRow("OpenBLAS threads",
                    std::to_string(facts.blasThreads)
                        + " a product; headwise multiplies on every core at once");
-    printSystemRow("sgemm", fmt::format("{:.0f} GFLOP/s a core, measured", facts.sgemm * 1e-9));
+    printSystemRow("sgemm", fmt::format("{:.0f} GFLOP/s per core, measured", facts.sgemm * 1e-9));
     printSystemRow("analyses",
-                   fmt::format("{:.0f} GFLOP/s a core, estimated from it", facts.analyses * 1e-9));
+                   fmt::format("{:.0f} GFLOP/s per core, estimated from it", facts.analyses * 1e-9));
     printSystemRow("memory",
                    facts.memoryRate > 0 ? fmt::format("{:.1f} GB/s, measured", facts.memoryRate * 1e-9)
-                                        : std::string("not measured: too little is free"));
+                                        : std::string("not measured: too little free memory"));
     printSystemRow("free memory",
                    facts.freeMemory ? fmt::format("{:.1f} GB", *facts.freeMemory * 1e-9) : "unknown");
     for (const auto& [name, version] : facts.libraries)

@@ -53,8 +53,7 @@ Result<std::optional<int>> keyTokenId(const InputArguments& arguments,
     if (!arguments.keyToken)
         return std::optional<int>();
     if (!arguments.token)
-        return Error{ErrorCode::InvalidArgument,
-                     "--key-token is the key of another token's query; give that token with --token."};
+        return Error{ErrorCode::InvalidArgument, "--key-token needs the query token; give it with --token."};
     if (arguments.keyToken->empty())
         return Error{ErrorCode::InvalidArgument,
                      "--key-token is empty; give a token's text, or its id as #ID."};
@@ -124,13 +123,13 @@ void addTextArguments(CLI::App& command, InputArguments& arguments)
 {
     command
         .add_option("--names", arguments.names,
-                    "Words of name copying, one per line, instead of the built-in first names")
+                    "Words for name copying, one per line, instead of the built-in first names")
         ->type_name("FILE");
     addTokenCountsOption(command, arguments.tokenCounts);
     command
         .add_option(
             "--bigram-counts", arguments.bigramCounts,
-            "How often a token directly follows another in a text of yours: CSV (first,second,count), or a JSON array of such triples")
+            "Bigram counts from your own text, how often a token directly follows another: CSV (first,second,count), or a JSON array of such triples")
         ->type_name("FILE");
 }
 
@@ -141,7 +140,7 @@ void addTokenCountsOption(CLI::App& command, std::optional<std::string>& file)
     command
         .add_option(
             "--token-counts", file,
-            "How often each token occurs in a text of yours: CSV (token,count), a JSON object {token: count}, or a NumPy vector of one number per id")
+            "Token counts from your own text, how often each token occurs: CSV (token,count), a JSON object {token: count}, or a NumPy vector of one number per id")
         ->type_name("FILE");
 }
 
@@ -168,7 +167,7 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
     command
         .add_option(
             "--key-token", arguments->keyToken,
-            "The token whose key meets the query of --token: their score by offset under rotary positions")
+            "Key token for the query of --token: computes their score by offset under rotary positions")
         ->type_name("TEXT|#ID");
     command
         .add_option(
@@ -177,21 +176,20 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
         ->type_name("IDS");
     command
         .add_option("--pair", arguments->pair,
-                    "The two heads of the analyses of a pair, the earlier and the later, as in 0.1,1.5")
+                    "The two heads for analyses of a pair, the earlier and the later, as in 0.1,1.5")
         ->type_name("L.H,L.H");
     command
-        .add_option(
-            "--query-position", arguments->queryPosition,
-            "Where in the prompt, from 0, the query is whose score score_sources takes apart (the last)")
+        .add_option("--query-position", arguments->queryPosition,
+                    "Query position for score_sources, counted from 0. Default: the last token")
         ->type_name("N");
     command
         .add_option("--key-position", arguments->keyPosition,
-                    "Where its key is (the one that each head attends to most)")
+                    "Key position for score_sources. Default: the key each head attends to most")
         ->type_name("N");
     command
         .add_option(
             "--previous-token-heads", arguments->previousTokenHeads,
-            "Heads that you know to attend to the previous token: the ranking of induction circuits takes them as certain, whatever their score from weights")
+            "Known previous-token heads. The ranking of induction circuits treats them as certain, whatever their score from weights")
         ->type_name("L.H,...");
     command
         .add_option(
@@ -203,14 +201,13 @@ std::shared_ptr<InputArguments> addInputArguments(CLI::App& command)
     command
         .add_option(
             "--direction", arguments->direction,
-            "The direction of the direction card: a vector of d_model numbers in a NumPy file, or a token's row "
-            "of W_E, less another's where two are given, as in \" he --  she\"; unembed:TOKEN is its column of W_U; neuron:L.N:out is what neuron N of layer L writes, :in what it reads; "
+            "The direction for the direction card: a NumPy file with d_model numbers, or a token's row of W_E, minus another's if two are given, as in \" he --  she\"; unembed:TOKEN is its column of W_U; neuron:L.N:out is what neuron N of layer L writes, :in what it reads; "
             "singular:L.H:ov:out:K is the K-th (from 1) right singular vector of a head's W_V W_O, in the left one, qk those of W_Q W_K^T")
         ->type_name("FILE.npy|TOKEN[ -- TOKEN]|neuron:...|singular:...");
     command
         .add_option(
             "--metric", arguments->metric,
-            "How analyses that compare norms measure lengths in the residual stream: identity, as the weights are (the default), or embedding, by the covariance of --embedding's rows")
+            "Metric for norms in the residual stream: identity (the default), or embedding, the covariance of the rows of --embedding")
         ->check(CLI::IsMember({"identity", "embedding"}).description(""))
         ->type_name("METRIC");
     command.add_option("--seed", arguments->seed, "Seed for random baselines and sequences (default 0)")

@@ -43,7 +43,7 @@ std::string needsOf(const Analysis& analysis)
     add(analysis.needs.pair, "two heads");
     add(analysis.needs.direction, "a direction");
     add(analysis.followsMetric, "follows --metric");
-    add(analysis.followsFilter, "follows filters of tokens");
+    add(analysis.followsFilter, "follows token filters");
     return needs;
 }
 
@@ -154,10 +154,11 @@ void addListAnalysesCommand(CLI::App& root, CommandContext& context)
 {
     auto options = std::make_shared<ListAnalysesOptions>();
     CLI::App* command = root.add_subcommand(
-        "list-analyses", "Names the analyses, what they need and, given a model, what they cost on it");
+        "list-analyses", "Lists the analyses, their inputs and, given a model, their cost on it");
     options->model = addModelArguments(*command);
     command->get_option("MODEL")->required(false);
-    command->add_flag("--json", options->json, "Prints a JSON list: what each analysis is, needs and gives");
+    command->add_flag("--json", options->json,
+                      "Prints a JSON list with the description, inputs and results of each analysis");
     command->callback(
         [options, &context] { context.work = [options](const Task&) { return listAnalyses(*options); }; });
 }

@@ -11,11 +11,10 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view mergeFooter =
-    "The parts are those of one run: headwise analyze MODEL -o PART.h5 --shard i/n for every i from 1 to n, with the same\n"
+    "The parts must come from one run: headwise analyze MODEL -o PART.h5 --shard i/n for every i from 1 to n, with the same\n"
     "model, options and version of Headwise. The whole session holds the same arrays and attributes as that of one\n"
-    "process, bit for bit on one kind of processor. Warnings about heads stand once for each part, and /created is that\n"
-    "of the oldest part. A part that is missing, doubled or of another run is refused by name, and nothing is written.\n"
-    "SESSION.h5 must not exist: --replace writes over it, notes and all. Notes and bookmarks of the parts are kept.\n"
+    "process, bit for bit on one kind of processor. Warnings about heads appear once for each part, and /created is that\nof the oldest part. A missing part, a duplicate or a part of another run is refused by name, and nothing is written.\n"
+    "SESSION.h5 must not exist; --replace overwrites it, including its notes. Notes and bookmarks of the parts are kept.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage or parts that do not belong together, 3 a damaged part, 4 input/output or memory,\n"
     "130 cancelled.";
@@ -31,14 +30,13 @@ Result<Done> checkMergeOutput(const MergeOptions& options)
     std::error_code code;
     if (!options.replace && std::filesystem::exists(options.output, code)
         && std::filesystem::file_size(options.output, code) > 0)
-        return Error{
-            ErrorCode::InvalidArgument,
-            "'" + options.output
-                + "' exists already; name another file to write, or pass --replace to write over it."};
+        return Error{ErrorCode::InvalidArgument,
+                     "'" + options.output
+                         + "' already exists; name another output file, or pass --replace to overwrite it."};
     for (const std::string& part : options.parts)
         if (std::filesystem::equivalent(part, options.output, code))
             return Error{ErrorCode::InvalidArgument,
-                         "'" + part + "' is one of the parts, so it cannot be the file to write."};
+                         "'" + part + "' is one of the parts, so it cannot be the output file."};
     return checkSessionPath(options.output);
 }
 
@@ -79,7 +77,7 @@ void addMergeCommand(CLI::App& root, CommandContext& context)
     command->add_option("-o,--output", options->output, "The session file to write (HDF5)")
         ->required()
         ->type_name("SESSION.h5");
-    command->add_flag("--replace", options->replace, "Write over an existing SESSION.h5");
+    command->add_flag("--replace", options->replace, "Overwrite an existing SESSION.h5");
     command->add_option("PART", options->parts, "The parts, in any order: PART.h5 …")
         ->required()
         ->type_name("");

@@ -42,7 +42,7 @@ std::vector<int> parseIds(const std::string& text)
             ++at;
         const auto [next, code] = std::from_chars(at, end, ids.emplace_back());
         if (code != std::errc() || (next != end && *next != ','))
-            throw CLI::ValidationError("--tokens", "'" + text + "' is no list of token ids as in 1,2,3");
+            throw CLI::ValidationError("--tokens", "'" + text + "' is not a list of token ids such as 1,2,3");
         if (next == end)
             return ids;
         at = next + 1;
@@ -106,7 +106,7 @@ void addModelFiles(CLI::App& command, ModelArguments& arguments)
     command
         .add_option(
             "--tokenizer", arguments.tokenizerFile,
-            "The tokenizer's file or folder, if the model brings none: tokenizer.json, vocab.json, tokenizer.model, GGUF, ...")
+            "The tokenizer's file or folder, if the model has none: tokenizer.json, vocab.json, tokenizer.model, GGUF, ...")
         ->type_name("FILE");
     command
         .add_option(
@@ -118,7 +118,7 @@ void addModelFiles(CLI::App& command, ModelArguments& arguments)
     command
         .add_option(
             "--ignore", arguments.ignored,
-            "Tensors to leave out that belong to no part of the model, as in visual.*,score.weight (* stands for any text); may be repeated")
+            "Tensors to ignore because they belong to no part of the model, as in visual.*,score.weight (* matches any text); may be repeated")
         ->type_name("NAME,PATTERN")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -143,11 +143,12 @@ std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command)
     auto arguments = std::make_shared<ProcessingArguments>();
     addSwitch(command, "fold-layer-norm", arguments->foldLayerNorm,
               "Fold the norms into the weights that read from them; on unless negated");
-    addSwitch(command, "center-writing-weights", arguments->centerWritingWeights,
-              "Subtract the mean over d_model from what writes to the residual; on unless negated");
+    addSwitch(
+        command, "center-writing-weights", arguments->centerWritingWeights,
+        "Subtract the mean over d_model from the weights that write to the residual stream; on unless negated");
     addSwitch(
         command, "center-unembed", arguments->centerUnembed,
-        "Subtract the mean over the vocabulary from W_U and b_U, over all d_vocab columns, those of ids without a token included; on unless negated");
+        "Subtract the mean over the vocabulary from W_U and b_U, over all d_vocab columns, including ids without a token; on unless negated");
     addSwitch(command, "fold-value-biases", arguments->foldValueBiases,
               "Move b_V through W_O into b_O; on unless negated");
     addSwitch(command, "refactor-factored-attention", arguments->refactorAttention,
@@ -190,7 +191,7 @@ std::shared_ptr<Precision> addPrecisionOption(CLI::App& command)
             [precision](const std::string& name) {
                 *precision = name == "f64" ? Precision::F64 : Precision::F32;
             },
-            "f32 (the default) or f64: what is computed and written")
+            "Precision of computation and output: f32 (the default) or f64")
         ->check(CLI::IsMember({"f32", "f64"}).description(""))
         ->type_name("f32|f64");
     return precision;
@@ -199,7 +200,8 @@ std::shared_ptr<Precision> addPrecisionOption(CLI::App& command)
 void addThreadsOption(CLI::App& command, CommandContext& context)
 {
     command
-        .add_option("--threads", context.threads, "At most this many threads; 0, the default: one per core")
+        .add_option("--threads", context.threads,
+                    "Maximum number of threads; 0 (the default) means one per core")
         ->check(CLI::Range(0, 4096).description(""))
         ->type_name("N");
 }
@@ -211,11 +213,11 @@ std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command)
         command
             .add_option_function<std::string>(
                 "--tokens", [arguments](const std::string& text) { arguments->tokens = parseIds(text); },
-                "Token ids, as in 1,2,3; nothing is added to them")
+                "Token ids, as in 1,2,3; no special tokens are added")
             ->type_name("IDS");
     command
         .add_option("--prompt", arguments->prompt,
-                    "Text for the model's own tokenizer, which decides about special tokens")
+                    "Text for the model's tokenizer, which adds its own special tokens")
         ->type_name("TEXT")
         ->excludes(tokens);
     command.add_flag(

@@ -20,14 +20,12 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view planFooter =
-    "A folder with config.json alone is enough. Without --analyses: the default analyses of analyze.\n"
+    "A folder with only config.json is enough. Without --analyses: the default analyses of analyze.\n"
     "Seconds follow from the flops of each analysis and the speed of this machine, measured at the start (headwise info\n"
-    "--system); they are right within a factor of about three. Memory is working memory and results of the largest\n"
-    "analysis, without the weights, which are mapped from their files. One that needs more than is free is refused.\n"
+    "--system); expect them to be right within a factor of about three. Memory is the working memory and results of the largest\nanalysis, without the weights, which are mapped from their files. A run that needs more than is free is refused.\n"
     "\n"
-    "Several nodes: headwise analyze --shard i/n on machines like this one, then headwise merge. Analyses split by heads\n"
-    "take an n-th each; every other analysis runs whole on one node, so the longest of them is the least time there is.\n"
-    "Every node opens the model, reads its weights and computes the token side itself. Merging is not counted.\n"
+    "Several nodes: headwise analyze --shard i/n on machines like this one, then headwise merge. Analyses split by heads\ntake an n-th each. Every other analysis runs whole on one node, so the longest of them sets the minimum time.\n"
+    "Every node opens the model, reads its weights and computes the token side. Merging is not counted.\n"
     "\n"
     "JSON: name, cores, sgemm_flops_per_core, analysis_flops_per_core, memory_bytes_per_second, free_memory, analyses\n"
     "[{name, flops, bytes, seconds, split}], left_out [sentence], preparing {flops, bytes, seconds}, total {flops, bytes,\n"
@@ -171,7 +169,8 @@ void addPlanCommand(CLI::App& root, CommandContext& context)
 {
     auto options = std::make_shared<PlanOptions>();
     CLI::App* command = root.add_subcommand(
-        "plan", "Estimates arithmetic, memory and time of analyses on this machine and on several like it");
+        "plan",
+        "Estimates the arithmetic, memory and time of analyses on this machine and on several like it");
     command->footer(std::string(planFooter));
     options->model = addModelArguments(*command);
     command
@@ -180,7 +179,7 @@ void addPlanCommand(CLI::App& root, CommandContext& context)
         ->type_name("a,b,...|all");
     command->add_option("--heads", options->heads, "Heads to compute, as in 0.1,2.*; default: all")
         ->type_name("L.H,...");
-    command->add_option("-k", options->tableSize, "Entries per row of the token tables (10)")
+    command->add_option("-k", options->tableSize, "Entries per row of the token tables (default 10)")
         ->check(CLI::Range(1, 1000000).description(""))
         ->type_name("N");
     options->precision = addPrecisionOption(*command);

@@ -56,11 +56,11 @@ Result<Output> outputOf(const ProcessOptions& options, const Task& task)
     if (original && (options.skipless || !options.merge.empty()))
         return Error{
             ErrorCode::InvalidArgument,
-            "No family's own layout has a name for a skipless model; --skipless and --merge write TransformerLens' names."};
+            "No family's layout can name a skipless model's tensors; --skipless and --merge write TransformerLens names."};
     if ((original || !options.merge.empty()) && !options.processing->headChanges.empty())
         return Error{
             ErrorCode::InvalidArgument,
-            "A model with a changed head is written in TransformerLens' names alone, and not merged; leave out --names original and --merge."};
+            "A model with a changed head can only be written in TransformerLens names, unmerged; leave out --names original and --merge."};
     auto model = openModel(*options.model, task);
     if (!model)
         return model.error();
@@ -69,7 +69,7 @@ Result<Output> outputOf(const ProcessOptions& options, const Task& task)
     if (options.skipless && !source->config().skipless) {
         source = std::make_shared<const ModelWeights>(skiplessCounterpart(*source));
         output.remarks.emplace_back(
-            "skipless: applied; this is another function than the model's: its skip connections and all its norms are dropped");
+            "skipless: applied; this changes the model's function: its skip connections and all its norms are dropped");
     }
     ProcessingWish wish = options.processing->wish();
     wish.biasHomes = original ? BiasHomes::AsStored : BiasHomes::Anywhere;
@@ -115,8 +115,7 @@ void warnOfTokenizerLeft(const ProcessOptions& options, const ModelWeights& mode
 Result<int> processModel(const ProcessOptions& options, const Task& task)
 {
     if (options.folder.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     "The folder to write has no name; name one, as in processed."};
+        return Error{ErrorCode::InvalidArgument, "The output folder has no name; name one, as in processed."};
     if (const Result<Done> writable =
             canReplaceFolder(options.folder, options.force ? Existing::Replace : Existing::Refuse);
         !writable)
@@ -161,28 +160,25 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
     command->footer(
         "Steps that would change this model's function are skipped with a warning, or refused if they were asked\n"
         "for by name. With all four defaults negated the weights are written as they are.\n"
-        "The folder appears complete or not at all. float32, or float64 if the model is.\n"
-        "--names original: folded norms are written as identity, W_U apart from W_E; a norm whose bias has no\n"
-        "home in the family's layout stays unfolded, with one warning.\n"
-        "--skipless: the counterpart of the model without skip connections and norms, another function. "
-        "--merge then\n"
+        "The folder appears complete or not at all. Numbers are float32, or float64 if the model's are.\n"
+        "--names original: folded norms are written as identity, W_U apart from W_E; a norm whose bias has no\nplace in the family's layout stays unfolded, with one warning.\n"
+        "--skipless: the model's counterpart without skip connections and norms, which computes another function. --merge then\n"
         "removes Q, K or V together with the output projection P by multiplying them into their neighbours, "
         "which keeps\n"
         "the counterpart's function (Graef, table 1); `run` and `verify` know such folders.");
     auto options = std::make_shared<ProcessOptions>();
     options->model = addModelArguments(*command);
-    command->add_option("-o,--output", options->folder, "The folder to write; it must be new or empty")
+    command->add_option("-o,--output", options->folder, "The output folder; it must be new or empty")
         ->required()
         ->type_name("FOLDER");
-    command->add_flag("--force", options->force,
-                      "Replaces the files of a model in a folder that is not empty");
+    command->add_flag("--force", options->force, "Replaces a model's files in a folder that is not empty");
     command
         ->add_option("--names", options->names,
                      "Names and layout of the tensors: transformer-lens, or original for the model's own")
         ->check(CLI::IsMember({"transformer-lens", "original"}))
         ->type_name("NAMES");
     command->add_flag("--skipless", options->skipless,
-                      "Drops the skip connections and the norms: another function");
+                      "Drops the skip connections and the norms; this changes the function");
     command
         ->add_option("--merge", options->merge,
                      "For a skipless model: merges Q, K or V and P into their neighbours")

@@ -155,7 +155,7 @@ Result<int> runAs(const RunOptions& options, const ProcessedWeights& weights, co
         if (!damaged)
             return damaged.error();
         printWarnings({damaged->value_or(
-            "The logits hold NaN or infinity, and every weight is finite: an activation grew past what the numbers can hold; --precision f64 holds more.")});
+            "The logits hold NaN or infinity although every weight is finite: an activation overflowed; --precision f64 holds more.")});
     }
 
     ResultFile file(std::move(writer), task);
@@ -183,11 +183,11 @@ Result<ProcessingPlan> planOf(const RunOptions& options, const ModelWeights& mod
         if (one->option->count() > 0)
             return Error{
                 ErrorCode::InvalidArgument,
-                "The processing switches of `run` need --process; without it the model runs as it is in the file."};
+                "The processing switches of `run` need --process; without it the model runs as stored."};
     if (!switches.headChanges.empty())
         return Error{
             ErrorCode::InvalidArgument,
-            "--virtual-head and --without-component need --process; without it the model runs as it is in the file."};
+            "--virtual-head and --without-component need --process; without it the model runs as stored."};
     return ProcessingPlan{};
 }
 
@@ -233,10 +233,11 @@ void addRunCommand(CLI::App& root, CommandContext& context)
     auto options = std::make_shared<RunOptions>();
     options->model = addModelArguments(*command);
     options->prompt = addPromptArguments(*command);
-    command->add_option("-o,--output", options->output, "The HDF5 file to write")
+    command->add_option("-o,--output", options->output, "The HDF5 output file")
         ->required()
         ->type_name("OUT.h5");
-    command->add_option("--greedy", options->greedy, "Decodes so many more tokens, each the most likely one")
+    command
+        ->add_option("--greedy", options->greedy, "Decodes this many more tokens, each the most likely one")
         ->check(CLI::Range(0, std::numeric_limits<int>::max()).description(""))
         ->type_name("N");
     command->add_flag("--process", options->process, "Runs the processed model");

@@ -76,7 +76,7 @@ Result<Done> checkSessionPath(const std::filesystem::path& path)
     if (!path.empty() && !std::filesystem::is_directory(folder, code))
         return Error{ErrorCode::Io,
                      "There is no folder '" + folder.string()
-                         + "' to write the session into; make it first."};
+                         + "' to write the session into; create it first."};
     if (std::filesystem::is_directory(path, code))
         return Error{ErrorCode::Io,
                      "'" + path.string() + "' is a folder; name the session file to write, as in demo.h5."};

@@ -98,7 +98,7 @@ private:
     {
         if (m_session->model.positional != positionalName(Positional::Rotary))
             return {ErrorCode::InvalidArgument,
-                    "Circuits at an offset need rotary positions, and the model of this session has others."};
+                    "Circuits at an offset need rotary positions, and this session's model has none."};
         return {ErrorCode::NotFound,
                 fmt::format("The session '{}' has no scores at an offset; its model has: {}", m_path,
                             askingTheModel(query))};
@@ -131,7 +131,7 @@ private:
         return {
             ErrorCode::NotFound,
             fmt::format(
-                "The session '{}' does not hold {}; make one that does with: headwise analyze {} -o SESSION.h5 --analyses tables --heads {} -k {}{}{}",
+                "The session '{}' does not hold {}; create one that does with: headwise analyze {} -o SESSION.h5 --analyses tables --heads {} -k {}{}{}",
                 m_path, missing(query), shellWord(m_session->model.source), dottedHead(query.head), query.k,
                 query.token ? "" : " --self-contained", remakingOptions(*m_session))};
     }
@@ -236,9 +236,9 @@ private:
                 return std::nullopt;
             found.bottom = *bottom;
         } else if (!top->empty()) {
-            printWarnings({"The tables of a session hold no smallest entries of columns; "
+            printWarnings({"A session's tables do not hold the smallest entries of columns; "
                            + (m_session->embedding == "raw"
-                                  ? std::string("analyze --self-contained keeps what finds them.")
+                                  ? std::string("analyze --self-contained keeps the factors that give them.")
                                   : "the model has them: " + askingTheModel(query))});
         }
         return found;

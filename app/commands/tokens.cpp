@@ -15,16 +15,12 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view tokensFooter =
-    "Rows of full-ov: what a source token raises and lowers; columns: which sources raise an output token.\n"
-    "Rows of full-qk: the keys of a query token; columns: the queries of a key token. Values are without "
-    "scale and bias.\n"
-    "Without --token: the tokens whose whole row (or column) is longest and shortest, the value being its "
-    "length.\n"
+    "Rows of full-ov: outputs that a source token promotes and suppresses; columns: sources that promote an output token.\nRows of full-qk: the keys of a query token; columns: the queries of a key token. Values are without scale and bias.\nWithout --token: the tokens whose row (or column) has the largest and smallest norm, with that norm as the value.\n"
     "A session answers from its token tables, or for any token if it was made with analyze --self-contained; "
     "its tables\n"
-    "hold no smallest entries of columns, so --direction column then prints the top alone.\n"
+    "hold no smallest entries of columns, so --direction column then prints only the top.\n"
     "\n"
-    "Exit codes: 0 good, 2 wrong usage, 3 bad input or a session without what is asked.";
+    "Exit codes: 0 good, 2 wrong usage, 3 bad input or a session that lacks the entries.";
 
 struct TokensOptions : CircuitArguments {
     std::optional<std::string> token;
@@ -119,7 +115,7 @@ std::optional<Error> askedOfAnother(const Session& session, const TokensOptions&
     return Error{
         ErrorCode::NotFound,
         fmt::format(
-            "The session '{}' was made otherwise than with{}; headwise analyze {} -o SESSION.h5 -k {} --analyses tables --heads {}{} makes one as asked.",
+            "The session '{}' was not made with{}; headwise analyze {} -o SESSION.h5 -k {} --analyses tables --heads {}{} makes one that matches.",
             options.model->path, switches, shellWord(session.model.source), options.k, options.head,
             remakingOptions(session, asAsked(options.processing->wish(), session.processing),
                             options.embedding.value_or(session.embedding)))};
@@ -132,13 +128,13 @@ Result<int> answerOfSession(const TokensOptions& options, const Task& task)
         return Error{
             ErrorCode::InvalidArgument,
             fmt::format(
-                "{} cannot leave tokens out of the tables of a session, which are as they were computed; name the model, or make a session with headwise analyze MODEL -o SESSION.h5 {}.",
+                "{} cannot change a session's tables, which are already computed; name the model, or make a session with headwise analyze MODEL -o SESSION.h5 {}.",
                 filterName(*options.filter), filterName(*options.filter))};
     if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty()
         || !model.ignored.empty())
         return Error{ErrorCode::InvalidArgument,
-                     "--config, --set, --ignore and --tokenizer say how to read a model, and '" + model.path
-                         + "' is a session; name the model, or leave them out."};
+                     "--config, --set, --ignore and --tokenizer control how a model is read, and '"
+                         + model.path + "' is a session; name the model, or leave these options out."};
     const auto session = readSession(model.path, task);
     if (!session)
         return session.error();
@@ -185,7 +181,7 @@ void addTokensCommand(CLI::App& root, CommandContext& context)
     command->add_option("--direction", options->direction, "row (the default) or column")
         ->check(CLI::IsMember({"row", "column"}).description(""))
         ->type_name("row|column");
-    command->add_option("-k", options->k, "How many from each end (10)")
+    command->add_option("-k", options->k, "Number of entries from each end (default 10)")
         ->check(CLI::Range(1, 100000000).description(""))
         ->type_name("N");
     command->callback([options, &context] {

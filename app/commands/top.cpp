@@ -11,10 +11,9 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view topFooter =
-    "The largest entries of the whole matrix, exactly, falling; ties to the lower row id, then the lower column id.\n"
+    "The exact largest entries of the whole matrix, in descending order. Ties go to the lower row id, then the lower column id.\n"
     "Rows of full-ov are source tokens, columns output tokens; rows of full-qk are query tokens, columns key tokens.\n"
-    "Values are without scale and bias. Ids without a token are left out, and with the options\nunder Tokens other tokens too, as rows and as columns. Where there are fewer than N entries all are\n"
-    "printed.\n"
+    "Values are without scale and bias. Ids without a token are left out as rows and as columns;\nthe options under Tokens leave out more tokens. If there are fewer than N entries, all are printed.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model.";
 
@@ -77,7 +76,7 @@ void addTopCommand(CLI::App& root, CommandContext& context)
         root.add_subcommand("top", "Prints the largest entries of a head's whole full circuit, exactly");
     command->footer(std::string(topFooter));
     addCircuitArguments(*command, *options, "rank,row_id,row_token,column_id,column_token,value");
-    command->add_option("-n", options->count, "How many entries")
+    command->add_option("-n", options->count, "Number of entries")
         ->required()
         ->check(CLI::Range(1, 2000000000).description(""))
         ->type_name("N");

@@ -165,18 +165,18 @@ Result<std::shared_ptr<const ModelWeights>> unmergedOf(const ModelWeights& merge
     const std::string path = named.empty() ? source.path : named;
     const auto notToBeHad = [](const std::string& reason) {
         return Error{ErrorCode::NotFound,
-                     "There is nothing to compare this merged model with: " + reason
+                     "This merged model cannot be compared: " + reason
                          + "; name the unmerged model with --unmerged."};
     };
     if (path.empty())
-        return notToBeHad("its config does not say what it was made of");
+        return notToBeHad("its config does not name the unmerged model");
     const auto model = loadModel({path, std::nullopt, {}}, task);
     if (!model && (!named.empty() || model.error().code == ErrorCode::Cancelled))
         return model.error();
     if (!model)
-        return notToBeHad("'" + path + "', which it was made of, cannot be opened");
+        return notToBeHad("'" + path + "', which it was made from, cannot be opened");
     if (named.empty() && (*model)->file().sha256() != source.sha256)
-        return notToBeHad("'" + path + "', which it was made of, has changed since");
+        return notToBeHad("'" + path + "', which it was made from, has changed since");
     auto counterpart = skiplessCounterpart(**model);
     const ModelConfig &a = merged.config(), &b = counterpart.config();
     if (b.merged || a.dVocab != b.dVocab || a.dVocabOut != b.dVocabOut || a.nCtx != b.nCtx)
@@ -289,26 +289,24 @@ Result<int> verifyModel(const VerifyOptions& options, const Task& task)
 void addVerifyCommand(CLI::App& root, CommandContext& context)
 {
     CLI::App* command =
-        root.add_subcommand("verify", "Measures that the processing keeps the model's function");
+        root.add_subcommand("verify", "Checks that the processing keeps the model's function");
     command->footer(
         "Runs the model in float64 as it is and after each step, with the weights as `process` would write them, and\n"
         "prints the largest |log-softmax(after) - log-softmax(original)| over positions and vocabulary. The steps add up.\n"
         "Without --tokens and --prompt: min(64, n_ctx) ids, std::mt19937 with seed 0, modulo d_vocab.\n"
-        "Exit code 1 if a difference is above the tolerance; a skipped step is no failure.\n"
+        "Exit code 1 if a difference is above the tolerance; a skipped step is not a failure.\n"
         "For a skipless model, each possible merge is compared with the unmerged model. A merged model is compared with\n"
         "the skipless counterpart of the model named by its config or by --unmerged.");
     auto options = std::make_shared<VerifyOptions>();
     options->model = addModelArguments(*command);
     options->prompt = addPromptArguments(*command);
-    command
-        ->add_option("--tolerance", options->tolerance,
-                     "The largest difference that is good; 1e-4 by default")
+    command->add_option("--tolerance", options->tolerance, "Largest difference that passes (default 1e-4)")
         ->check(CLI::Validator(
             [](const std::string& text) {
                 double value = 0;
                 return CLI::detail::lexical_cast(text, value) && value >= 0 && std::isfinite(value)
                     ? std::string()
-                    : "'" + text + "' is no number from 0 on";
+                    : "'" + text + "' is not a number of at least 0";
             },
             ""))
         ->type_name("NATS");

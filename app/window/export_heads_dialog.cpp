@@ -32,7 +32,7 @@ ExportHeadsDialog::ExportHeadsDialog(const Model& model, const QString& example,
     m_heads->addItems({QStringLiteral("*.*"), QStringLiteral("%1.*").arg(model.selected.layer),
                        QStringLiteral("*.%1").arg(model.selected.head)});
     m_heads->setAccessibleName(tr("Heads"));
-    m_heads->setToolTip(tr("As in 0.1,2.*: a star stands for every layer or head"));
+    m_heads->setToolTip(tr("As in 0.1,2.*: a star means every layer or head"));
     m_folder->setAccessibleName(tr("Folder"));
     m_message->setWordWrap(true);
     auto* choose = new QPushButton(ui::icon("open"), tr("Choose…"), this);
@@ -69,7 +69,7 @@ QString ExportHeadsDialog::folder() const
 
 void ExportHeadsDialog::chooseFolder()
 {
-    auto* dialog = new QFileDialog(this, tr("Folder of the figures"), m_folder->text());
+    auto* dialog = new QFileDialog(this, tr("Folder for the figures"), m_folder->text());
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::Directory);
     dialog->setOption(QFileDialog::ShowDirsOnly);
@@ -86,9 +86,10 @@ void ExportHeadsDialog::update()
     const QString estimate =
         ui::estimateText(m_model.perFigure * static_cast<std::chrono::milliseconds::rep>(m_chosen.size()));
     m_message->setText(
-        !heads           ? ui::text(heads.error())
-            : !hasFolder ? tr("There is no folder '%1'; choose one that exists.").arg(folder())
-                         : tr("Files are named like %1; those of the same name are replaced.").arg(m_example)
+        !heads ? ui::text(heads.error())
+            : !hasFolder
+            ? tr("There is no folder '%1'; choose one that exists.").arg(folder())
+            : tr("Files are named like %1. Existing files with these names are replaced.").arg(m_example)
                 + (estimate.isEmpty() ? QString() : tr(" They take %1.").arg(estimate)));
     m_start->setEnabled(!m_chosen.empty() && hasFolder);
     m_start->setText(

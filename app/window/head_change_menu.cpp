@@ -68,7 +68,7 @@ void fillHeadChangeMenu(QMenu& menu, Workspace& workspace,
     };
     QAction* remove = add(removal);
     QAction* chain = add(virtualHead);
-    QAction* undo = menu.addAction(tr("&Undo changes of heads"), &menu, [&workspace, whenSafe] {
+    QAction* undo = menu.addAction(tr("&Undo head changes"), &menu, [&workspace, whenSafe] {
         whenSafe([&workspace] { undoHeadChanges(workspace); });
     });
     const auto refresh = [&workspace, remove, chain, undo] {

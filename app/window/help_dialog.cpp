@@ -29,18 +29,18 @@ QString keysText()
         "dialog</td></tr><tr><td>Ctrl+C</td><td>copy the selected rows of a table, the current cell of a matrix, or a chart or diagram with its numbers</td></tr>"
         "<tr><td>Ctrl+K</td><td>find any command, head or token by a few letters</td></tr><tr><td>Ctrl+L, Ctrl+F</td><td>go to a head; find a token (on Vectors: in all directions)</td></tr>"
         "<tr><td>Esc</td><td>clears a filter, else stops what the page computes, a comparison, or an analysis that was asked for and runs or waits, else back to the head from which Ctrl+L or Ctrl+K "
-        "jumped</td></tr><tr><td>N</td><td>write a note on this head</td></tr><tr><td>Ctrl+Z, Ctrl+Shift+Z</td><td>take back what was done to notes and bookmarks; do it again</td></tr>"
+        "jumped</td></tr><tr><td>N</td><td>write a note on this head</td></tr><tr><td>Ctrl+Z, Ctrl+Shift+Z</td><td>undo a change to notes and bookmarks; redo it</td></tr>"
         "<tr><td>Tab, F6</td><td>the next field or picture; the next pane</td></tr><tr><td>Ctrl+arrows</td><td>next and previous head and layer; plain arrows or hjkl in "
         "the grid, PgUp and PgDn a layer, Home and End the first and last head of it; in a matrix the ends of the row</td></tr>"
         "<tr><td>Enter</td><td>on a head of the grid or the ranking, opens it; on a cell of a matrix or a row "
         "of a table, what a click or a double click there does</td></tr><tr><td>L, I, Z in a matrix</td><td>lock its limits (Shift+L in a grid of heads), invert its "
         "colours, centre them on zero</td></tr><tr><td>Alt+Left, Alt+Right</td><td>back and forward through heads and tokens</td></tr><tr><td>Alt+Home; 1 … 9, 0, also with Alt</td><td>Findings; the other pages; 0 is Analyses; Ctrl+Tab goes through all of them</td></tr>"
-        "<tr><td>Ctrl+,</td><td>preferences</td></tr><tr><td>F11</td><td>full screen</td></tr><tr><td>Shift+F1</td><td>what a thing is: click on it</td></tr><tr><td>click; Shift+click or Shift+Enter on a head</td><td>select it; mark it as the "
+        "<tr><td>Ctrl+,</td><td>preferences</td></tr><tr><td>F11</td><td>full screen</td></tr><tr><td>Shift+F1</td><td>explain the thing you click next</td></tr><tr><td>click; Shift+click or Shift+Enter on a head</td><td>select it; mark it as the "
         "reference that others are compared with, as Set as reference in its menu and Model → Use as reference head do; Model → Clear reference takes the mark away</td></tr>"
-        "<tr><td>hold Shift, D on Two heads</td><td>the reference in the head's place; the difference</td></tr><tr><td>B on Composition</td><td>with or without the baseline</td></tr>"
-        "<tr><td>Left, Right, Space on Vectors</td><td>next and previous direction; turn its sign</td></tr><tr><td>Ctrl+M</td><td>colour the heads by another score, found by a part of its name</td></tr>"
-        "<tr><td>drop a .csv of pairs, Alt and drop a model</td><td>which heads know the relation; what a newer model changed</td></tr>"
-        "<tr><td>Ctrl+D</td><td>bookmark this head</td></tr><tr><td>Ctrl+Shift+C</td><td>copy a reference to what is shown, for headwise --goto</td></tr><tr><td>Tab, then arrows, Enter, + − 0 on a chart</td><td>from point to point; choose it; zoom</td></tr>"
+        "<tr><td>hold Shift, D on Two heads</td><td>the reference in the head's place; the difference</td></tr><tr><td>B on Composition</td><td>subtract the baseline or not</td></tr>"
+        "<tr><td>Left, Right, Space on Vectors</td><td>next and previous direction; flip its sign</td></tr><tr><td>Ctrl+M</td><td>colour the heads by another score; type a part of its name</td></tr>"
+        "<tr><td>drop a .csv of pairs, Alt and drop a model</td><td>find heads that know the relation; compare a newer model</td></tr>"
+        "<tr><td>Ctrl+D</td><td>bookmark this head</td></tr><tr><td>Ctrl+Shift+C</td><td>copy the address of this view, for headwise --goto</td></tr><tr><td>Tab, then arrows, Enter, + − 0 on a chart</td><td>from point to point; choose it; zoom</td></tr>"
         "<tr><td>wheel, drag, double click</td><td>zoom, move, show everything; Ctrl+wheel columns, Shift+wheel rows; + − 0 by keyboard, F the current cell in the middle</td></tr></table>");
 }
 
@@ -48,8 +48,8 @@ QString conventionsText()
 {
     return QDialog::tr(
         "<h3>What is shown</h3><p>QK = W_Q W_Kᵀ: rows are queries, columns keys. OV = W_V W_O: rows are the source, columns the output. The full circuits stand between tokens: E W_Q W_Kᵀ Eᵀ and E W_V W_O W_U. Neither "
-        "the attention scale nor a bias is in them. With rotary positions QK is the one of offset Δ = 0.</p><p>Processed weights have norms and value biases folded and writing weights and unembedding centred, as far "
-        "as the model's function stays the same; raw weights are as the file has them. E is what stands on the token side: the embedding, the embedding after layer 0's MLP, that MLP alone, or the unembedding.</p>"
+        "the attention scale nor a bias is in them. With rotary positions, QK is shown at offset Δ = 0.</p><p>Processed weights have norms and value biases folded and writing weights and unembedding centred, as far "
+        "as the model's function stays the same; raw weights are as stored. E is what stands on the token side: the embedding, the embedding after layer 0's MLP, that MLP alone, or the unembedding.</p>"
         "<p>The Folding page sets the selected token's row with the weights in use beside the same with each step of processing on or off; Use as ticked takes them over. Model → This head changed puts another head in the "
         "selected one's place on every page: its W_OV without the selected singular component, or the virtual head "
         "W_OV W_OV after the reference head; the line over the pages says so and undoes it.</p><p>The Tensors page shows the file itself: every tensor as stored, whatever the processing. Mean "
@@ -105,7 +105,7 @@ HelpDialog::HelpDialog(QWidget* window)
     setWindowTitle(tr("Keys and views"));
     m_words->setPlaceholderText(tr("Search the guide"));
     m_words->setAccessibleName(tr("Search the guide"));
-    m_words->setToolTip(tr("Enter goes on to the next place"));
+    m_words->setToolTip(tr("Enter finds the next match"));
     m_words->setClearButtonEnabled(true);
     m_count->setObjectName(QStringLiteral("matches"));
     makeSecondary(m_count);

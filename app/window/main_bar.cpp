@@ -34,7 +34,7 @@ MainBar::MainBar(Workspace* workspace, Saving* saving, QWidget* parent)
     m_search->setMinimumWidth(220);
     m_search->setMaximumWidth(360);
     m_search->setAccessibleName(tr("Find a token"));
-    m_search->setToolTip(tr("Find a token (Ctrl+F), by a regular expression between slashes too, or a head"));
+    m_search->setToolTip(tr("Find a token (Ctrl+F) or a head; put a regular expression between slashes"));
     m_search->follow(m_workspace);
     m_search->offerHeads();
     for (const auto& [kind, name] :
@@ -42,7 +42,7 @@ MainBar::MainBar(Workspace* workspace, Saving* saving, QWidget* parent)
           std::pair(Embedding::Mlp0, tr("mlp0")), std::pair(Embedding::Unembed, tr("unembed"))})
         m_embedding->addItem(name, static_cast<int>(kind));
     m_embedding->setAccessibleName(tr("Embedding"));
-    m_embedding->setToolTip(tr("Token vectors on the token sides of the full circuits"));
+    m_embedding->setToolTip(tr("Embedding used for the tokens of full circuits"));
     connect(m_embedding, &QComboBox::activated, this, [this, saving] {
         saving->whenResultsAreSafe(
             [this, chosen = static_cast<Embedding>(m_embedding->currentData().toInt())] {
@@ -52,7 +52,7 @@ MainBar::MainBar(Workspace* workspace, Saving* saving, QWidget* parent)
     m_processing->addItems({tr("processed"), tr("raw")});
     m_processing->setAccessibleName(tr("Weights"));
     m_processing->setToolTip(tr(
-        "Processed: norms and value biases folded, writing weights and unembedding centred, where that keeps the model's function"));
+        "Processed: norms and value biases folded, writing weights and unembedding centred, as far as the model's function allows"));
     connect(m_processing, &QComboBox::activated, this, [this, saving](int index) {
         ProcessingWish wish;
         if (index == 1)

@@ -50,7 +50,7 @@ void Navigation::jumpTo(const QString& headName)
     const auto head = parseHeadId(headName.trimmed().toStdString());
     const ModelCard& card = m_workspace->model()->card();
     if (!head || head->layer >= card.nLayers || head->head >= card.nHeads) {
-        showMessage(tr("'%1' is no head of this model; its heads are 0.0 to %2.%3.")
+        showMessage(tr("'%1' is not a head of this model; its heads are 0.0 to %2.%3.")
                         .arg(headName)
                         .arg(card.nLayers - 1)
                         .arg(card.nHeads - 1));

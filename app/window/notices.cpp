@@ -73,18 +73,18 @@ void Notices::keepRecovery(const std::filesystem::path& folder, Saving* saving,
     setInterval();
     sweepTemporaries(folder);
     for (const LostSession& lost : Recovery::lostSessions(folder)) {
-        const QString model = lost.model.isEmpty() ? tr("a model without a name") : lost.model;
+        const QString model = lost.model.isEmpty() ? tr("an unnamed model") : lost.model;
         const QString time = lost.time.date() == QDate::currentDate()
             ? QLocale().toString(lost.time.time(), QStringLiteral("HH:mm"))
             : QLocale().toString(lost.time, QStringLiteral("d MMM yyyy, HH:mm"));
         const auto recover = [saving, recovery, lost] {
             saving->whenNotesAreSafe([recovery, lost] { recovery->recover(lost); });
         };
-        m_bar->post({QStringLiteral("lost-") + lost.id,
-                     tr("Headwise did not end as it should. The session of %1, %2, can be recovered.")
-                         .arg(model, time),
-                     {{tr("Recover session of %1, %2").arg(model, time), recover},
-                      {tr("Discard"), [lost] { Recovery::discard(lost); }}}});
+        m_bar->post(
+            {QStringLiteral("lost-") + lost.id,
+             tr("Headwise did not close properly. The session of %1, %2, can be recovered.").arg(model, time),
+             {{tr("Recover session of %1, %2").arg(model, time), recover},
+              {tr("Discard"), [lost] { Recovery::discard(lost); }}}});
     }
 }
 

@@ -189,7 +189,7 @@ void Opening::askToLeaveOut(const ModelSource& source, const QStringList& tensor
         names = tr("%1 and %2 more").arg(names).arg(tensors.size() - shown);
     auto* box = new QMessageBox(
         QMessageBox::Question, tr("Unknown tensors"),
-        tr("%1 holds tensors that belong to no part of the model: %2. Leave them out if its function does not need them.")
+        tr("%1 holds tensors that are not part of the model: %2. Leave them out if the model works without them.")
             .arg(text(source.path.filename().string()), names),
         QMessageBox::Cancel, m_window);
     box->setAttribute(Qt::WA_DeleteOnClose);

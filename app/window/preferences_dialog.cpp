@@ -51,15 +51,16 @@ PreferencesDialog::PreferencesDialog(const Settings& settings, QWidget* parent)
     layout->setSpacing(8);
 
     QVBoxLayout* looks = addSection(tr("Appearance"));
-    addRow(looks, tr("Colours"), tr("Applies to the window. Exported figures are always light."),
+    addRow(looks, tr("Colours"), tr("Applies to the window. Exported figures always use the light theme."),
            themeChoice());
-    addRow(looks, tr("Matrices"), tr("Default colour map for values without a sign."), sequentialChoice());
-    addRow(looks, tr("Signed values"), tr("Zero is neutral, both sides are equally strong."), signedChoice());
-    addRow(looks, tr("Tokens"), tr("The font of tokens, with fallbacks for every script."), fontChoice());
+    addRow(looks, tr("Matrices"), tr("Default colour map for unsigned values."), sequentialChoice());
+    addRow(looks, tr("Signed values"), tr("Default colour map for signed values: zero is neutral."),
+           signedChoice());
+    addRow(looks, tr("Tokens"), tr("Font for tokens, with fallbacks for every script."), fontChoice());
     QVBoxLayout* work = addSection(tr("Work"));
     addRow(work, tr("Recovery copy"),
-           tr("How often a copy of unsaved changes is written, in case of a crash."), autosaveChoice());
-    addRow(work, tr("Threads"), tr("Threads for analyses of all heads, from the next one on."),
+           tr("How often Headwise saves a copy of unsaved changes, in case of a crash."), autosaveChoice());
+    addRow(work, tr("Threads"), tr("Threads for analyses of all heads. Applies from the next analysis."),
            threadsChoice());
     QVBoxLayout* figures = addSection(tr("Figures"));
     addRow(figures, tr("Folder"), tr("Default folder for exports."), folderChoice());
@@ -168,7 +169,7 @@ QWidget* PreferencesDialog::signedChoice()
 QWidget* PreferencesDialog::fontChoice()
 {
     auto* box = new QComboBox(this);
-    box->addItem(tr("As delivered"), QString());
+    box->addItem(tr("Restore defaults"), QString());
     for (const QString& family : QFontDatabase::families())
         if (QFontDatabase::isFixedPitch(family) && !QFontDatabase::isPrivateFamily(family))
             box->addItem(family, family);
@@ -225,14 +226,14 @@ QWidget* PreferencesDialog::folderChoice()
     button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     const auto show = [this, button] {
         const QString folder = m_settings.exportFolder;
-        const QString shown = folder.isEmpty() ? tr("the last one used") : QDir::toNativeSeparators(folder);
+        const QString shown = folder.isEmpty() ? tr("last folder used") : QDir::toNativeSeparators(folder);
         button->setText(button->fontMetrics().elidedText(shown, Qt::ElideMiddle, controlWidth - 48));
         button->setToolTip(shown);
     };
     show();
     connect(button, &QToolButton::clicked, this, [this, show] {
         m_settings.exportFolder = QFileDialog::getExistingDirectory(
-            this, tr("Where figures go; Cancel: the last folder used"), m_settings.exportFolder);
+            this, tr("Folder for figures; Cancel keeps the last folder used"), m_settings.exportFolder);
         show();
         tell();
     });

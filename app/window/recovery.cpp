@@ -127,7 +127,7 @@ void Recovery::saveNow()
     if (!m_isChanged && view == m_savedView)
         return emit nothingToSave();
     if (!QDir().mkpath(text(m_folder.string())) || !takeLock())
-        return emit failed(tr("No recovery copy can be written into %1.").arg(text(m_folder.string())));
+        return emit failed(tr("Headwise cannot write a recovery copy to %1.").arg(text(m_folder.string())));
     m_isChanged = false;
     m_typing.stop();
     m_savedView = view;

@@ -35,7 +35,7 @@ constexpr auto retryInterval = 3s;
 
 Error remoteWrong(const char* what)
 {
-    return Error{ErrorCode::InvalidArgument, std::string("The request is not understood: ") + what + "."};
+    return Error{ErrorCode::InvalidArgument, std::string("The request cannot be read: ") + what + "."};
 }
 
 /// Whether the kernel says that the other end runs as this user.
@@ -129,7 +129,7 @@ Result<RemoteRequest> parseRemoteRequest(const QByteArray& line)
         return remoteWrong("it is not a JSON object");
     const QJsonObject message = document.object();
     if (message[QStringLiteral("headwise")].toInt() != protocolVersion)
-        return remoteWrong("it is of another version of headwise");
+        return remoteWrong("it comes from another version of headwise");
     RemoteRequest request;
     request.display = message[QStringLiteral("display")].toString();
     const QJsonArray paths = message[QStringLiteral("open")].toArray();
@@ -147,7 +147,7 @@ Result<RemoteRequest> parseRemoteRequest(const QByteArray& line)
     if (!address)
         return address.error();
     if (!address->model.is_absolute())
-        return remoteWrong("the address is not of an absolute path");
+        return remoteWrong("the address does not have an absolute path");
     request.address = std::move(address).value();
     return request;
 }

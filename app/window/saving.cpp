@@ -73,7 +73,7 @@ void Saving::askAboutConflict(const QString& file)
 {
     auto* box = new QMessageBox(
         QMessageBox::Question, tr("Not saved"),
-        tr("%1 was changed since it was opened here; nothing was saved. Merge notes keeps both sides, Overwrite only this one.")
+        tr("%1 has changed since you opened it, so nothing was saved. “Merge notes” keeps both versions. “Overwrite” keeps only yours.")
             .arg(file),
         QMessageBox::Cancel, m_window);
     box->setAttribute(Qt::WA_DeleteOnClose);
@@ -107,9 +107,9 @@ void Saving::whenNotesAreSafe(const std::function<void()>& next)
     const QString name = text(m_workspace->model()->card().name);
     const bool notes = m_workspace->notebook()->isUnsaved(),
                results = m_workspace->model()->hasUnsavedResults();
-    askToSave(notes && results ? tr("The notes on %1 and the results you asked for are not saved.").arg(name)
-                  : results    ? tr("The results you asked for of %1 are not saved.").arg(name)
-                               : tr("The notes on %1 are not saved.").arg(name),
+    askToSave(notes && results ? tr("Your notes and results for %1 are not saved.").arg(name)
+                  : results    ? tr("Your results for %1 are not saved.").arg(name)
+                               : tr("Your notes on %1 are not saved.").arg(name),
               next);
 }
 
@@ -118,7 +118,7 @@ void Saving::whenResultsAreSafe(const std::function<void()>& next)
     if (!m_workspace->model()->hasUnsavedResults() || m_workspace->session()->isReadOnly())
         return next();
     const auto answer = askToSave(
-        tr("The results you asked for of %1 are not saved. Other weights or another embedding make them void.")
+        tr("Your results for %1 are not saved. Changing the weights or the embedding discards them.")
             .arg(text(m_workspace->model()->card().name)),
         next);
     if (answer != QMessageBox::Discard)

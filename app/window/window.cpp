@@ -106,7 +106,7 @@ void logQtStart(QtMsgType type, const QMessageLogContext&, const QString& messag
         if (qEnvironmentVariableIsSet(name))
             tried += (tried.empty() ? "" : ", ") + std::string(name) + "="
                 + qEnvironmentVariable(name).toStdString();
-    printError("The window cannot reach a display with " + tried + "; see headwise --help.");
+    printError("The window cannot open a display with " + tried + "; see headwise --help.");
     logger().flush();
     std::_Exit(exitCode(ErrorCode::Io));
 }

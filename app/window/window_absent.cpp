@@ -11,8 +11,7 @@ std::optional<int> runElsewhere(const WindowRequest& /*request*/)
 
 int runWindow(int& /*argc*/, char** /*argv*/, const WindowRequest& /*request*/)
 {
-    std::cerr
-        << "headwise: This headwise was built without the window; see headwise --help for what it can do.\n";
+    std::cerr << "headwise: this program was built without the window; headwise --help lists its commands.\n";
     return 4;
 }
 

@@ -159,15 +159,15 @@ private slots:
         writeToyModel(model.toStdString(), {});
         QVERIFY(analyze({"--analyses", "spectra"}, model).exitCode == 0);
         const CommandRun same = analyze({"--analyses", "composition"}, model);
-        QVERIFY2(same.exitCode == 0 && !same.err.contains("is younger than"), same.err);
+        QVERIFY2(same.exitCode == 0 && !same.err.contains("is newer than"), same.err);
         const std::filesystem::path weights = (model + "/model.safetensors").toStdString();
         std::filesystem::last_write_time(
             weights, std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
         const CommandRun younger = analyze({"--analyses", "composition"}, model);
-        QVERIFY2(younger.exitCode == 0 && younger.err.contains("model.safetensors is younger than"),
+        QVERIFY2(younger.exitCode == 0 && younger.err.contains("model.safetensors is newer than"),
                  younger.err);
         const CommandRun anew = analyze({"--analyses", "composition", "--replace"}, model);
-        QVERIFY2(anew.exitCode == 0 && !anew.err.contains("is younger than"), anew.err);
+        QVERIFY2(anew.exitCode == 0 && !anew.err.contains("is newer than"), anew.err);
     }
 
     void aDamagedSessionIsNotWrittenOver()

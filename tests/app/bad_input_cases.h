@@ -219,7 +219,7 @@ inline std::vector<Case> prompts()
          nothing,
          {"verify", "model", "--tolerance", "-1"},
          2,
-         "'-1' is no number from 0 on"},
+         "'-1' is not a number of at least 0"},
         {"empty token", nothing, QStringList(tokensOfSession).replaceInStrings("#5", ""), 2,
          "--token is empty"},
         {"no analyses",

@@ -100,9 +100,9 @@ private slots:
         driver.change(driver.starting(QStringLiteral("Without singular component 1")));
         QCOMPARE(driver.workspace().model()->processing().headChanges,
                  (std::vector<HeadChange>{{.head = {1, 5}, .withoutComponent = 0}}));
-        driver.change(driver.starting(QStringLiteral("Undo changes of heads")));
+        driver.change(driver.starting(QStringLiteral("Undo head changes")));
         QVERIFY(driver.workspace().model()->processing().headChanges.empty());
-        QVERIFY(!driver.starting(QStringLiteral("Undo changes of heads"))->isEnabled());
+        QVERIFY(!driver.starting(QStringLiteral("Undo head changes"))->isEnabled());
     }
 
 private:

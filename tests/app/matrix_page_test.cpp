@@ -306,7 +306,7 @@ private slots:
         QVERIFY(says(QStringLiteral("softmax of rows (of scores as attention has them")));
         scaled->click(); // the user's own choice stays
         QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(1, head.b_Q)), patience);
-        QVERIFY(says(QStringLiteral("the scores are not scaled")));
+        QVERIFY(says(QStringLiteral("scores are not scaled")));
         const QJsonObject left = driver.page->viewState();
         driver.choose(QStringLiteral("z-scores of rows"));
         QVERIFY(!scaled->isChecked() && !biased->isChecked());

@@ -83,7 +83,7 @@ private slots:
 
         const CommandRun again = runHeadwise(command(killed), m_folder.path());
         QVERIFY2(again.exitCode == 0, again.err.constData());
-        QVERIFY2(again.err.contains("they are taken from it"), again.err.constData());
+        QVERIFY2(again.err.contains("this run reuses them"), again.err.constData());
         QVERIFY(!QFile::exists(killed + ".partial"));
         const auto expected = readSession(whole.toStdString(), {});
         auto resumed = readSession(killed.toStdString(), {});
@@ -112,7 +112,7 @@ private slots:
             QStringList{"analyze", HEADWISE_DEMO_MODEL, "-o", file, "--analyses", "spectra"} + asked,
             m_folder.path());
         QVERIFY2(other.exitCode == 0, other.err.constData());
-        QVERIFY2(!other.err.contains("taken from it"), other.err.constData());
+        QVERIFY2(!other.err.contains("this run reuses them"), other.err.constData());
         const auto found = readSession(file.toStdString(), {});
         QVERIFY(isOk(found));
         const ResultArray* norms = found->results.find("spectra/ov/frobenius_norm");
@@ -134,7 +134,7 @@ private slots:
         QVERIFY(isOk(writeSession(file.toStdString(), held, {})));
         const CommandRun again = runHeadwise(command(file), m_folder.path());
         QVERIFY2(again.exitCode == 0, again.err.constData());
-        QVERIFY2(again.err.contains("they are taken from it"), again.err.constData());
+        QVERIFY2(again.err.contains("this run reuses them"), again.err.constData());
         const auto whole = readSession(file.toStdString(), {});
         QVERIFY(isOk(whole));
         QCOMPARE(whole->notes, held.notes);

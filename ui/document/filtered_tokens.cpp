@@ -54,7 +54,7 @@ void FilteredTokens::update()
     std::vector<bool> missing = model->missingIds();
     missing.resize(static_cast<std::size_t>(model->card().dVocab), false);
     m_job.start(
-        tr("Choosing tokens"),
+        tr("Filtering tokens"),
         [filter, circuits = model->circuits(), tokenizer = model->tokenizer(), missing](const Task& task) {
             return leftOutTokens(filter, tokenizer.get(), circuits->weights(), missing, task);
         },

@@ -51,13 +51,14 @@ std::string take(const std::vector<std::string>& fields, const ModelCard& card,
                            fields.size() == 1 ? "" : "s");
     const auto head = parseHeadId(fields[0]);
     if (!head || head->layer >= card.nLayers || head->head >= card.nHeads)
-        return fmt::format("names '{}', which is no head of this model; write layer.head, as 0.1", fields[0]);
+        return fmt::format("names '{}', which is not a head of this model; write layer.head, as in 0.1",
+                           fields[0]);
     const QString name = text(fields[1]).simplified();
     if (name.isEmpty() || fields[1].size() > longestName)
         return fmt::format("has a class of {} bytes, expected 1 to {}", fields[1].size(), longestName);
     return classes.emplace(*head, name).second
         ? std::string()
-        : fmt::format("names {} again, which has a class already", dottedHead(*head));
+        : fmt::format("names {} again, which already has a class", dottedHead(*head));
 }
 
 } // namespace
@@ -79,8 +80,7 @@ Result<std::map<HeadId, QString>> readHeadClasses(const std::filesystem::path& f
             return wrong(file, row.line, fault);
         names.insert(text(row.fields[1]).simplified());
         if (names.size() > mostClasses)
-            return wrong(file, row.line,
-                         fmt::format("has one class more than the {} there may be", mostClasses));
+            return wrong(file, row.line, fmt::format("has more than the {} classes allowed", mostClasses));
     }
     return classes;
 }

@@ -36,21 +36,21 @@ QString bannerText(const OpenModel& model)
 {
     if (model.session() && model.session()->formatVersion > sessionFormatVersion)
         return OpenModel::tr(
-            "This session was written by a newer Headwise. It is open read-only; what this version does not know is not shown.");
+            "This session was written by a newer Headwise. It is open read-only. Newer content is not shown.");
     if (model.session() && !model.hasModel())
         return OpenModel::tr(
-            "The model's files are not here. What the session holds is shown; the rest needs them. <a href=\"locate-model\">Locate model…</a> <a href=\"locate-model-file\">Locate model file…</a>");
+            "The model's files were not found. You see what the session holds; the rest needs them. <a href=\"locate-model\">Locate model…</a> <a href=\"locate-model-file\">Locate model file…</a>");
     if (const auto changes = model.processing().headChanges; !changes.empty()) {
         QStringList words;
         for (const HeadChange& change : changes)
             words << text(headChangeText(change)).toHtmlEscaped();
         return OpenModel::
-            tr("%1. The results are not those of the original model. <a href=\"undo-head-changes\">Undo</a>")
+            tr("%1. Results differ from those of the original model. <a href=\"undo-head-changes\">Undo</a>")
                 .arg(words.join(QStringLiteral(", ")));
     }
     if (model.isOpen() && !model.tokenizer())
         return OpenModel::tr(
-            "This model has no tokenizer, so numbers stand for its tokens. <a href=\"add-tokenizer\">Add tokenizer…</a>");
+            "This model has no tokenizer, so tokens are shown as ids. <a href=\"add-tokenizer\">Add tokenizer…</a>");
     return {};
 }
 

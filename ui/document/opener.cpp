@@ -243,7 +243,7 @@ void Opener::locateModel(ModelSource source)
             if (opened && (*opened)->weights->file().sha256() != expected)
                 return Error{ErrorCode::InvalidArgument,
                              "'" + source.path.string()
-                                 + "' is not the model this session was made from; open it on its own."};
+                                 + "' is not the model of this session; open it separately."};
             return opened;
         },
         [this, source, wanted, model](const Result<SharedModel>& result) {
@@ -279,7 +279,7 @@ void Opener::addTokenizer(const std::filesystem::path& path)
             const int last = (*result)->size() - 1, lastOfModel = model->card().dVocab - 1;
             if (last > lastOfModel)
                 emit failed(
-                    tr("The tokenizer has ids up to %1, the model up to %2: it may belong to another model.")
+                    tr("The tokenizer has ids up to %1, the model up to %2. The tokenizer may belong to another model.")
                         .arg(last)
                         .arg(lastOfModel));
         });

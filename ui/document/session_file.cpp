@@ -160,7 +160,7 @@ void SessionFile::merge()
             if (other.model.sha256 != m_workspace->model()->card().sha256
                 || other.formatVersion > sessionFormatVersion)
                 return emit failed(
-                    tr("%1 holds a session of another model or of a newer Headwise by now. Nothing was merged; press Save session as… and choose another name.")
+                    tr("%1 now holds a session of another model or of a newer Headwise. Nothing was merged. Use “Save session as…” and choose another name.")
                         .arg(text(m_path.string())));
             take(other, (*result)->stamp);
             emit merged();

@@ -66,7 +66,7 @@ constexpr std::array pageWords{
             "Statements that stand out from random weights, strongest first, each with its evidence."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "Statements that the analyses support, the strongest first. Each names its score, the mean for random weights and the deviations above it, and leads to its picture."),
+            "Statements that the analyses support, strongest first. Each gives its score, the mean for random weights and z. A click opens its picture."),
         {"previous_token", "copying", "matching", "induction"}},
     PageWords{
         QLatin1StringView("overview"),
@@ -74,57 +74,56 @@ constexpr std::array pageWords{
                           "The selected head at a glance; click a panel's heading to open its page."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "The selected head at a glance: what it reads and writes, the tokens it makes the most of, its spectra and eigenvalues, its positions and its partners."),
+            "The selected head at a glance: tokens it reads and writes, salient tokens, spectra, eigenvalues, positions and composition."),
         {"tables", "salient_tokens", "spectra", "eigenvalues", "position_kernel", "composition"}},
-    PageWords{
-        QLatin1StringView("all_heads"),
-        QT_TRANSLATE_NOOP(
-            "WhatsThis",
-            "Every head as a row with all its scores; click a column's title to rank the heads by it."),
-        QT_TRANSLATE_NOOP(
-            "WhatsThis",
-            "Every head in a row with every score that was computed of it, and any two of the scores as a plane of heads."),
-        {"copying", "matching", "spectra"}},
+    PageWords{QLatin1StringView("all_heads"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "Every head as a row with all its scores; click a column's title to rank the heads by it."),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "Every head as a row with all its computed scores, and a scatter plot of any two scores."),
+              {"copying", "matching", "spectra"}},
     PageWords{
         QLatin1StringView("tokens"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "The tokens that the head attends to from one token, or writes for it, strongest first."),
+            "The tokens that the head attends to from one token, or writes when it attends to one, strongest first."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "The strongest entries of one token's row or column of a full circuit: which tokens the head writes for it, or attends to from it."),
+            "The strongest entries of one token's row or column of a full circuit: outputs when attending to it, or keys it attends to."),
         {"tables", "token_card"}},
-    PageWords{
-        QLatin1StringView("matrix"),
-        QT_TRANSLATE_NOOP(
-            "WhatsThis",
-            "One circuit of the head as a matrix; colour shows the sign and size of each entry."),
-        QT_TRANSLATE_NOOP("WhatsThis",
-                          "A circuit of the selected head as a matrix: QK, OV, or either between tokens."),
-        {"largest_entries", "spectra"}},
+    PageWords{QLatin1StringView("matrix"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "One circuit of the head as a matrix; colour shows the sign and size of each entry."),
+              QT_TRANSLATE_NOOP("WhatsThis",
+                                "A circuit of the selected head as a matrix: QK, OV, full QK or full OV."),
+              {"largest_entries", "spectra"}},
     PageWords{
         QLatin1StringView("spectrum"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "Singular values tell how many directions a circuit uses; positive eigenvalues tell that it copies."),
+            "Singular values show how many directions a circuit uses; positive eigenvalues show that it copies."),
         QT_TRANSLATE_NOOP("WhatsThis",
                           "Singular values and eigenvalues of the circuits of the selected head."),
         {"spectra", "eigenvalues", "degeneracy"}},
     PageWords{QLatin1StringView("vectors"),
               QT_TRANSLATE_NOOP(
                   "WhatsThis",
-                  "Each singular direction of the head, named by the tokens that it reads and writes most."),
+                  "Each singular direction of the head, shown as the tokens it reads and writes most."),
               QT_TRANSLATE_NOOP(
                   "WhatsThis",
                   "The singular directions of the selected head, as the tokens they read from and write to."),
               {"singular_tokens", "direction_search"}},
-    PageWords{QLatin1StringView("position"),
-              QT_TRANSLATE_NOOP(
-                  "WhatsThis",
-                  "The score by distance: a peak is an offset that the head prefers, whatever the tokens."),
-              QT_TRANSLATE_NOOP("WhatsThis",
-                                "How the score of the selected head depends on where query and key stand."),
-              {"position_kernel", "positional_circuit", "rotary"}},
+    PageWords{
+        QLatin1StringView("position"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "The score by distance: a peak is an offset that the head prefers regardless of the tokens."),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "How the selected head's score depends on the query and key positions."),
+        {"position_kernel", "positional_circuit", "rotary"}},
     PageWords{
         QLatin1StringView("scores"),
         QT_TRANSLATE_NOOP(
@@ -136,14 +135,14 @@ constexpr std::array pageWords{
         QLatin1StringView("composition"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "Each cell is a pair of heads; high means that the later one reads what the earlier one writes."),
-        QT_TRANSLATE_NOOP("WhatsThis", "How much every later head reads of what every earlier head writes."),
+            "Each cell is a pair of heads; a high value means that the later head reads what the earlier head writes."),
+        QT_TRANSLATE_NOOP("WhatsThis", "How strongly each later head reads the output of each earlier head."),
         {"composition", "composition_nulls"}},
     PageWords{
         QLatin1StringView("compare"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "The selected head beside the reference head: the same pictures of both, and their difference."),
+            "The selected head beside the reference head: the same pictures for both, and their difference."),
         QT_TRANSLATE_NOOP("WhatsThis",
                           "The selected head beside the reference: circuits, tables, spectra and angles."),
         {"similarity", "projection_kernel"}},
@@ -151,10 +150,9 @@ constexpr std::array pageWords{
         QLatin1StringView("prompt"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "A prompt through the model: where each head attends, and what it adds to the next token's logit."),
-        QT_TRANSLATE_NOOP(
-            "WhatsThis",
-            "A prompt through the model: the attention of every head, and what each adds to a logit."),
+            "The model on a prompt: where each head attends, and its effect on the next token's logit."),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "The model on a prompt: every head's attention and its effect on a logit."),
         {"attention", "logit_attribution"}},
     PageWords{QLatin1StringView("relations"),
               QT_TRANSLATE_NOOP(
@@ -166,16 +164,15 @@ constexpr std::array pageWords{
         QLatin1StringView("models"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "How much each head differs between two models, relative to its norm; 0 means that nothing changed."),
+            "How much each head differs between two models, relative to its norm; 0 means no change."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "Changes in every head of a newer model: the change of its circuits over their norm, ‖ΔW‖_F / ‖W‖_F, and the tokens that entered its tables."),
+            "Changes in every head of a newer model: the relative change of its circuits, ‖ΔW‖_F / ‖W‖_F, and the tokens that entered its tables."),
         {"tables"}},
     PageWords{
         QLatin1StringView("tensors"),
-        QT_TRANSLATE_NOOP(
-            "WhatsThis",
-            "Every tensor of the file as stored, with its range, its histogram and its entries."),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "Every tensor as stored in the file, with its range, histogram and entries."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
             "Every tensor of the file as stored: minimum, maximum, mean and standard deviation of its finite numbers (divisor: the count), a histogram of 64 equal bins, and its entries.")},
@@ -191,7 +188,7 @@ constexpr std::array pageWords{
     PageWords{
         QLatin1StringView("model"),
         QT_TRANSLATE_NOOP("WhatsThis",
-                          "The model's sizes and parts, what loading found, and what processing changed."),
+                          "The model's sizes and parts, the loading report and the processing steps."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
             "The model card: sizes, kinds of parts, the loading report, and the effects of processing."),

@@ -69,7 +69,7 @@ Result<Table> tableOf(const FigureSource& source, qsizetype mostCells)
         return Error{
             ErrorCode::InvalidArgument,
             QStringLiteral(
-                "'%1' has %2 numbers, too many for a table that is set in type; write it as CSV, TSV or NPY, or zoom in to the part you need.")
+                "'%1' has %2 numbers, too many for a typeset table. Write it as CSV, TSV or NPY, or zoom in to the part you need.")
                 .arg(source.figureTitle())
                 .arg(cells)
                 .toStdString()};

@@ -56,8 +56,8 @@ private:
             return deleteLater();
         }
         if (!m_view || m_source->dataRevision() != m_revision)
-            return end(Error{ErrorCode::InvalidArgument,
-                             "The table changed while its numbers were read; export it again."});
+            return end(
+                Error{ErrorCode::InvalidArgument, "The table changed during the export; export it again."});
         QElapsedTimer clock;
         clock.start();
         const int all = m_source->dataRowCount();

@@ -42,8 +42,8 @@ void askPercentile(ColorBar* bar)
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setWindowTitle(ColorBar::tr("Limits from percentiles"));
     dialog->setLabelText(isSigned(bar->scale().map)
-                             ? ColorBar::tr("Percent of all magnitudes that lie within the limits:")
-                             : ColorBar::tr("Upper percentile; as much is left out at the lower end:"));
+                             ? ColorBar::tr("Percentage of magnitudes within the limits:")
+                             : ColorBar::tr("Upper percentile; the lower end is cut equally:"));
     dialog->setInputMode(QInputDialog::DoubleInput);
     dialog->setDoubleDecimals(2);
     dialog->setDoubleRange(50.01, 100);
@@ -88,7 +88,7 @@ void addTransforms(QMenu* menu, ColorBar* bar)
     };
     add(ColorBar::tr("Linear"), ColorTransform::Linear);
     add(ColorBar::tr("Square root"), ColorTransform::Sqrt);
-    add(ColorBar::tr("Logarithmic away from zero"), ColorTransform::Symlog);
+    add(ColorBar::tr("Symmetric logarithmic"), ColorTransform::Symlog);
     add(ColorBar::tr("By rank"), ColorTransform::Rank);
 }
 
@@ -100,8 +100,8 @@ void addPixels(QMenu* menu, HeatmapView* view)
         addChoice(menu, group, title, aggregate == view->scene().aggregate,
                   [view, aggregate] { view->content()->setAggregate(aggregate); });
     };
-    add(ColorBar::tr("Pixels show the strongest of their cells"), Aggregate::Strongest);
-    add(ColorBar::tr("Pixels show the mean of their cells"), Aggregate::Mean);
+    add(ColorBar::tr("Pixels show the strongest cell"), Aggregate::Strongest);
+    add(ColorBar::tr("Pixels show the mean"), Aggregate::Mean);
     menu->addSeparator();
     addChoice(menu, nullptr, ColorBar::tr("Norms of rows and columns"), view->content()->hasNormBars(),
               [view] { view->content()->setNormBars(!view->content()->hasNormBars()); });

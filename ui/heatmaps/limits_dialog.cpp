@@ -36,7 +36,7 @@ LimitsDialog::LimitsDialog(float low, float high, QWidget* parent)
     , m_high(numberField(high, tr("Upper limit"), this))
     , m_problem(new QLabel(this))
 {
-    setWindowTitle(tr("Limits of the colours"));
+    setWindowTitle(tr("Colour limits"));
     auto* layout = new QFormLayout(this);
     layout->addRow(tr("&Upper limit:"), m_high); // in the order of a vertical bar
     layout->addRow(tr("&Lower limit:"), m_low);

@@ -82,7 +82,7 @@ QVariant HeadTableModel::headerData(int section, Qt::Orientation orientation, in
     if (orientation != Qt::Horizontal || (role != Qt::DisplayRole && role != Qt::ToolTipRole))
         return {};
     if (role == Qt::ToolTipRole && section == ZColumn)
-        return tr("Distance from chance, in standard deviations");
+        return tr("Distance from the null, in standard deviations");
     switch (section) {
     case HeadColumn: return tr("Head");
     case ValueColumn: return m_title;

@@ -101,10 +101,10 @@ QVariant TokenTableModel::headerData(int section, Qt::Orientation orientation, i
         if (section == ZColumn)
             return tr("Standard deviations from the mean of the row, over all tokens");
         if (section == ShareColumn)
-            return tr("The entry's square over that of the whole row's length");
+            return tr("The entry's square divided by the row's squared norm");
         if (section == BiasedColumn)
             return tr(
-                "(x W_Q + b_Q) (y W_K + b_K)ᵀ in place of x W_Q (y W_K)ᵀ; of the direct path x W_U + b_U");
+                "(x W_Q + b_Q) (y W_K + b_K)ᵀ in place of x W_Q (y W_K)ᵀ; for the direct path x W_U + b_U");
     }
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole)
         return {};

@@ -53,7 +53,7 @@ QString quantileName(int index)
 ChartContents boxContents(const PictureData& shown, const PictureContext& context)
 {
     ChartContents contents;
-    contents.message = PictureBody::tr("The results have no such array.");
+    contents.message = PictureBody::tr("These results lack this array.");
     std::vector<const ResultArray*> arrays = shown.arrays;
     std::erase_if(arrays, [&](const ResultArray* array) {
         return array->shape.size() != 2 || headAxes(*array, context.card) != HeadAxes::OneHead;
@@ -75,7 +75,7 @@ ChartContents boxContents(const PictureData& shown, const PictureContext& contex
     contents.look.yTitle = arrays.size() == 1 ? axisTitle(*arrays.front()) : text(arrays.front()->unit);
     contents.names = quantileName;
     contents.caption = PictureBody::tr(
-        "Lines: from a layer's smallest head to its largest; boxes: its middle half; bars in them: its median.");
+        "Lines span a layer's heads from smallest to largest. Boxes hold the middle half, with a bar at the median.");
     return contents;
 }
 

@@ -37,7 +37,7 @@ public:
         const Picture& picture = shown.picture;
         m_contents.look.xScale = picture.logX ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
         m_contents.look.yScale = picture.logY ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
-        m_contents.message = PictureBody::tr("The results have no such array.");
+        m_contents.message = PictureBody::tr("These results lack this array.");
     }
 
     ChartContents make()
@@ -60,7 +60,7 @@ private:
                                              : *part);
             else
                 m_contents.message = headAxes(*array, m_context.card) == HeadAxes::TwoHeads
-                    ? PictureBody::tr("Mark another head as the reference: Shift+click it in the grid.")
+                    ? PictureBody::tr("Shift+click another head in the grid to mark it as the reference.")
                     : PictureBody::tr("This head was left out of the computation.");
         }
         return all;
@@ -183,7 +183,7 @@ private:
             m_contents.series.push_back(std::move(line));
         }
         if (rows > chartContentsMostLines)
-            m_contents.caption = PictureBody::tr("%1 of %2 rows, evenly spaced, the selected one among them.")
+            m_contents.caption = PictureBody::tr("%1 of %2 rows, evenly spaced, including the selected one.")
                                      .arg(chartContentsMostLines)
                                      .arg(rows);
     }

@@ -24,7 +24,7 @@ public:
         const Picture& picture = shown.picture;
         m_contents.look.xScale = picture.logX ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
         m_contents.look.yScale = picture.logY ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
-        m_contents.message = PictureBody::tr("The results have no such array.");
+        m_contents.message = PictureBody::tr("These results lack this array.");
     }
 
     ChartContents make()

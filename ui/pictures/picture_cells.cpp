@@ -65,7 +65,7 @@ public:
                 emit headHovered(m_ofPairs ? headAt(column + m_firstColumn) : headOf(row));
             emit readOutChanged(QStringLiteral("%1 · %2   %3")
                                     .arg(placeOn(m_rows, row), placeOn(m_columns, column),
-                                         std::isfinite(value) ? number(value) : tr("nothing here")));
+                                         std::isfinite(value) ? number(value) : tr("no data here")));
             if (m_ofPairs)
                 emit pairHovered(headAt(row), headAt(column + m_firstColumn));
         });
@@ -94,7 +94,7 @@ public:
         m_data = shown;
         m_tokens = nullptr;
         HeatmapView* view = m_panel->view();
-        view->setMessage(tr("The results have no such array."));
+        view->setMessage(tr("These results lack this array."));
         if (shown.arrays.empty())
             return view->setMatrix(nullptr);
         const ResultArray& array = *shown.arrays.front();
@@ -106,7 +106,7 @@ public:
         const auto part = cutAtHeads(array, context());
         if (!part) {
             view->setMessage(headAxes(array, context().card) == HeadAxes::TwoHeads
-                                 ? tr("Mark another head as the reference: Shift+click it in the grid.")
+                                 ? tr("Shift+click another head in the grid to mark it as the reference.")
                                  : tr("This head was left out of the computation."));
             return view->setMatrix(nullptr);
         }
@@ -184,9 +184,9 @@ private:
 
     void createOrders()
     {
-        m_orders->addItems({tr("In the order of layers"), tr("Heads that are alike together")});
+        m_orders->addItems({tr("By layer"), tr("Similar heads together")});
         m_orders->setAccessibleName(tr("Order of the heads"));
-        m_orders->setToolTip(tr("Alike by this picture's own numbers: the leaves of average linkage"));
+        m_orders->setToolTip(tr("Similarity by the numbers in this picture (average linkage)"));
         m_orders->setObjectName(QStringLiteral("orderOfHeads"));
         m_orders->hide();
         connect(m_orders, &QComboBox::currentIndexChanged, this,

@@ -45,7 +45,7 @@ public:
         layout->addWidget(m_chart);
         layout->addWidget(m_multiples);
         if (m_kind == PictureChartsKind::Histogram)
-            m_heads->addItems({tr("How many heads"), tr("Boxes by layer")});
+            m_heads->addItems({tr("Number of heads"), tr("Boxes by layer")});
         else
             m_heads->addItems({tr("This head"), tr("Every head of its layer"), tr("Every head")});
         introduceMultiples(this, m_heads, m_multiples, [this] { showPicture(PictureData(m_data)); });

@@ -45,13 +45,13 @@ public:
     {
         m_slider->setRange(0, sliderEnd);
         m_slider->setMaximumWidth(240);
-        m_slider->setAccessibleName(tr("Least value that is drawn"));
-        m_slider->setToolTip(tr("Pairs below this value are left out"));
+        m_slider->setAccessibleName(tr("Smallest value drawn"));
+        m_slider->setToolTip(tr("Hides pairs below this value"));
         m_colors->addItems(
             {tr("Edges by sign"), tr("Edges by class of the writer"), tr("Edges by class of the reader")});
         m_colors->setAccessibleName(tr("Colour of edges"));
         m_colors->setToolTip(tr(
-            "Classes: at least 0.3 of the attention on random tokens to the previous token, or, beyond what unrepeated tokens get, after the same token (induction) or to it; copying at least 0.5 of either sign"));
+            "Class thresholds: 0.3 of the attention on random tokens (previous token; induction and duplicate token less a control), or 0.5 of copying of either sign"));
         makeSecondary(m_howMany);
         auto* least = new QHBoxLayout;
         least->setSpacing(8);
@@ -100,7 +100,7 @@ public:
         const bool isNew = m_all.empty();
         m_data = shown;
         m_all.clear();
-        m_diagram->setMessage(tr("The results have no such array."));
+        m_diagram->setMessage(tr("These results lack this array."));
         std::erase_if(m_data.arrays, [this](const ResultArray* array) {
             return headAxes(*array, context().card) != HeadAxes::TwoHeads;
         });
@@ -143,7 +143,7 @@ public:
 private:
     void createClassColors()
     {
-        m_classColors->setAccessibleName(tr("Colours of the classes of heads"));
+        m_classColors->setAccessibleName(tr("Colours of head classes"));
         m_classColors->setToolTip(tr("Applies to all diagrams. You can also click a class in the legend."));
         auto* menu = new QMenu(m_classColors);
         m_classColors->setMenu(menu);
@@ -153,13 +153,13 @@ private:
 
     void createOwnClasses()
     {
-        m_ownClasses->setAccessibleName(tr("Classes of your own"));
+        m_ownClasses->setAccessibleName(tr("Your own classes"));
         m_ownClasses->setToolTip(tr(
             "Your own head classes, which override the computed ones. CSV rows: head,class, such as 5.1,name mover"));
         auto* menu = new QMenu(m_ownClasses);
         menu->addAction(tr("Choose a file…"), this, [this] {
-            auto* dialog = new QFileDialog(this, tr("Classes of heads"), {},
-                                           tr("Heads and their classes (*.csv);;All files (*)"));
+            auto* dialog =
+                new QFileDialog(this, tr("Classes of heads"), {}, tr("Head classes (*.csv);;All files (*)"));
             dialog->setAttribute(Qt::WA_DeleteOnClose);
             dialog->setFileMode(QFileDialog::ExistingFile);
             connect(dialog, &QFileDialog::fileSelected, this, &DiagramBody::loadClasses);
@@ -192,7 +192,7 @@ private:
                             [this, headClass] { askForColor(headClass); });
         }
         menu->addSeparator();
-        QAction* reset = menu->addAction(tr("As delivered"), this, [this] {
+        QAction* reset = menu->addAction(tr("Restore defaults"), this, [this] {
             for (const QString& name : m_diagram->classes().names)
                 setClassColor(name, {});
         });

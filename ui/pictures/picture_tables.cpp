@@ -181,7 +181,8 @@ private:
     QString whyNone(const ResultArray& array) const
     {
         switch (headAxes(array, context().card)) {
-        case HeadAxes::TwoHeads: return tr("Mark another head as the reference: Shift+click it in the grid.");
+        case HeadAxes::TwoHeads:
+            return tr("Shift+click another head in the grid to mark it as the reference.");
         case HeadAxes::Layer: return tr("This layer was left out of the computation.");
         default: return tr("This head was left out of the computation.");
         }

@@ -191,7 +191,7 @@ void TokenEdit::accept()
     bool isNumber = false;
     const int id = query.mid(query.startsWith(u'#') ? 1 : 0).toInt(&isNumber);
     if (!isNumber || id < 0 || id >= m_vocabularySize)
-        return emit notFound(tr("'%1' is no token id; the model has no tokenizer, so type #0 to #%2.")
+        return emit notFound(tr("'%1' is not a token id. The model has no tokenizer, so type #0 to #%2.")
                                  .arg(query)
                                  .arg(m_vocabularySize - 1));
     emit tokenChosen(id);

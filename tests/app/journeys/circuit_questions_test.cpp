@@ -84,9 +84,9 @@ private slots:
         QVERIFY(reads(static_cast<double>(map->scene().at(2, 5)), expected - baseline));
         journey.click(QStringLiteral("minus the baseline"));
         QVERIFY(reads(static_cast<double>(map->scene().at(2, 5)), expected));
-        QTest::keyClick(journey.named<QSlider>(QStringLiteral("Percentile of pairs left out")), Qt::Key_End);
+        QTest::keyClick(journey.named<QSlider>(QStringLiteral("Percentile cutoff")), Qt::Key_End);
         QVERIFY(journey.shows(QStringLiteral("the strongest 1 %")));
-        QTest::keyClick(journey.named<QSlider>(QStringLiteral("Percentile of pairs left out")), Qt::Key_Home);
+        QTest::keyClick(journey.named<QSlider>(QStringLiteral("Percentile cutoff")), Qt::Key_Home);
         journey.openTab(QStringLiteral("Wiring"));
         journey.named(QStringLiteral("K-composition, strongest pairs"));
         const QString drawn = journey.labelWith(QStringLiteral("pairs of at least"));
@@ -127,7 +127,7 @@ private slots:
         openModel(journey, folderOf(which));
         journey.begin();
         journey.drop(journey.window(), {newer.path()}, Qt::AltModifier); // J12: one gesture
-        auto* heads = journey.named<QTableView>(QStringLiteral("Heads by how much they changed"));
+        auto* heads = journey.named<QTableView>(QStringLiteral("Heads by change"));
         QVERIFY(journey.tookGestures(2, 5s));
         QCOMPARE(cell(heads, 0, 0), text(changed));
         const Matrix<double> before = dense(circuitsIn(folderOf(which)).ov(changed));
@@ -213,9 +213,9 @@ private:
     /// Compares each new direction with every old one.
     static void showIntruders(Journey& journey, HeadId changed, const Circuits& older, const Circuits& newer)
     {
-        auto* matrix = wheelTo<HeatmapView>(
-            journey, journey.named<QTableView>(QStringLiteral("Heads by how much they changed")),
-            QStringLiteral("OV, written directions, new and old"));
+        auto* matrix =
+            wheelTo<HeatmapView>(journey, journey.named<QTableView>(QStringLiteral("Heads by change")),
+                                 QStringLiteral("OV, written directions, new and old"));
         QVERIFY(matrix);
         journey.waitFor([&] { return matrix->scene().rowCount() > 0; }, QStringLiteral("the cosines"));
         const auto a = singularDirections(older, CircuitKind::Ov, changed);

@@ -58,7 +58,7 @@ private slots:
         // J7: one click on the tab, then only keys.
         journey.begin();
         journey.openTab(QStringLiteral("Vectors"));
-        auto* tokens = journey.named<QTableView>(QStringLiteral("Tokens of the first side"));
+        auto* tokens = journey.named<QTableView>(QStringLiteral("Tokens, first side"));
         journey.waitFor([&] { return tokens->model()->rowCount() > 0; }, QStringLiteral("the tokens"));
         QVERIFY(journey.tookGestures(1, 300ms));
         journey.keys(QStringLiteral("Right"));
@@ -256,7 +256,7 @@ private:
     static void exportDirections(Journey& journey, const SingularDirections& directions, JourneyModel which)
     {
         journey.click(QStringLiteral("scores"));
-        auto* tokens = journey.named<QTableView>(QStringLiteral("Tokens of the first side"));
+        auto* tokens = journey.named<QTableView>(QStringLiteral("Tokens, first side"));
         journey.waitFor([&] { return columnOf(tokens, QStringLiteral("score 1")) > 0; },
                         QStringLiteral("the scores"));
         const QTemporaryDir folder;

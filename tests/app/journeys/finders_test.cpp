@@ -315,7 +315,7 @@ private slots:
             auto* table = journey.named<QTableView>(QStringLiteral("Pairs of the head"));
             QVERIFY(table);
             const int column = columnOf(table, QStringLiteral("Hit"));
-            const int place = columnOf(table, QStringLiteral("Place of the target"));
+            const int place = columnOf(table, QStringLiteral("Rank of the target"));
             const CoreModel& own = coreModel(which);
             const auto expected =
                 relationPairs({*own.circuits, own.tokens, options}, 0, bestHead, 20, Task{});

@@ -171,7 +171,7 @@ private slots:
         const QString suffix = which == JourneyModel::Demo ? QStringLiteral("ness") : QStringLiteral("iens");
         const Tokenizer tokenizer = tokenizerIn(folderOf(which));
         const int token = *tokenizer.find(suffix.toStdString());
-        QTest::mouseClick(journey.named<QLineEdit>(QStringLiteral("Token at the query, by its text")),
+        QTest::mouseClick(journey.named<QLineEdit>(QStringLiteral("Token at the query, text")),
                           Qt::LeftButton);
         journey.type(suffix);
         journey.keys(QStringLiteral("Return"));

@@ -107,7 +107,7 @@ private slots:
         QVERIFY(QDir().rename(model, m_folder.filePath(QStringLiteral("elsewhere"))));
         Journey journey(QStringLiteral("j15-moved"));
         journey.drop(journey.window(), {file});
-        journey.waitFor([&] { return journey.shows(QStringLiteral("The model's files are not here")); },
+        journey.waitFor([&] { return journey.shows(QStringLiteral("The model's files were not found")); },
                         QStringLiteral("the banner"));
         const QString header = journey.labelWith(QStringLiteral("copying"));
         QVERIFY2(close(numberAfter(header, QStringLiteral("copying")), copyingInFile(file, {0, 0})),

@@ -127,11 +127,11 @@ private slots:
         row("gpt2#L1H1?row=", "names no token");
         row("gpt2#L1H1?reference=", "names no reference");
         row("gpt2#L1H1?reference=L1", "not a head");
-        row("gpt2#L1H1?direction=ov.0", "no singular direction");
-        row("gpt2#L1H1?direction=ov.", "no singular direction");
-        row("gpt2#L1H1?direction=qk.99999999999", "no singular direction");
-        row("gpt2#L1H1?direction=vo.1", "no singular direction");
-        row("gpt2#L1H1?direction=qk.1x", "no singular direction");
+        row("gpt2#L1H1?direction=ov.0", "not a singular direction");
+        row("gpt2#L1H1?direction=ov.", "not a singular direction");
+        row("gpt2#L1H1?direction=qk.99999999999", "not a singular direction");
+        row("gpt2#L1H1?direction=vo.1", "not a singular direction");
+        row("gpt2#L1H1?direction=qk.1x", "not a singular direction");
         row("gpt2#L1H1?row=%2", "hexadecimal");
         row("gpt2#L1H1?row=%zz", "hexadecimal");
         row("gpt2#L1H1?row=%FF", "UTF-8");

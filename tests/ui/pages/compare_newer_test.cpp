@@ -148,7 +148,7 @@ private slots:
         };
         // All eleven tokens are among the twenty strongest of both, so only their ranks differ.
         const TableDifference expected = tableDifference(lineOf("older"), lineOf("newer"), 20, {});
-        auto* both = opened.find<TableFigure>(QStringLiteral("Tokens both heads have"));
+        auto* both = opened.find<TableFigure>(QStringLiteral("In both heads"));
         QTRY_COMPARE_WITH_TIMEOUT(both->model()->rowCount(), 11, patience);
         bool isMoved = false;
         for (int row = 0; row < 11; ++row) {

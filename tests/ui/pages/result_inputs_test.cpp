@@ -146,8 +146,8 @@ private slots:
             return std::ranges::all_of(series, [](double value) { return std::isnan(value); });
         };
         m_page->showAnalysis("largest_entries");
-        auto* which = field<QComboBox>(QStringLiteral("Choice of heads"));
-        auto* list = field<QLineEdit>(QStringLiteral("Heads asked about"));
+        auto* which = field<QComboBox>(QStringLiteral("Selected or listed heads"));
+        auto* list = field<QLineEdit>(QStringLiteral("Heads to analyse"));
         QVERIFY(which && which->isVisible() && list && !list->isVisible());
         QCOMPARE(which->currentText(), QStringLiteral("all"));
         choose(which, QStringLiteral("the selected one, L1H5"));
@@ -196,7 +196,7 @@ private slots:
         m_workspace->filteredTokens()->setFilter({.firstId = 500});
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->filteredTokens()->filter().isOn(), patience);
         QVERIFY(notice->isVisible());
-        QVERIFY(says(QStringLiteral("for other tokens than the filter allows")));
+        QVERIFY(says(QStringLiteral("computed with another token filter")));
         QCOMPARE(m_workspace->runs()->analysisOptions().unusedTokens,
                  m_workspace->filteredTokens()->unused());
         run("largest_entries");

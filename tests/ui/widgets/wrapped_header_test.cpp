@@ -144,10 +144,9 @@ private slots:
         test::OpenedPage<ComparePage> opened(HEADWISE_DEMO_MODEL, {700, 760});
         opened.workspace.selection()->setHead({1, 5});
         opened.workspace.selection()->setReference(HeadId{0, 1});
-        const auto* both = opened.find<QTableView>(QStringLiteral("Tokens both heads have"));
+        const auto* both = opened.find<QTableView>(QStringLiteral("In both heads"));
         QTRY_VERIFY_WITH_TIMEOUT(both->model()->columnCount() > 0, test::patience);
-        for (const char* name :
-             {"Tokens only the selected head has", "Tokens both heads have", "Tokens only the reference has"})
+        for (const char* name : {"Only in the selected head", "In both heads", "Only in the reference"})
             QTRY_COMPARE(cutTitle(opened.find<QTableView>(QString::fromLatin1(name))), QString());
         grab(opened.page, QStringLiteral("compare-narrow"));
     }

@@ -114,12 +114,12 @@ void AnalysisForm::createFields()
     m_prompt->setFixedHeight(2 * QFontMetrics(tokenFont()).lineSpacing() + 14);
     m_prompt->setAccessibleName(tr("Prompt"));
     m_token->setFont(tokenFont());
-    m_token->setToolTip(tr("The selected token; find another with Ctrl+F"));
+    m_token->setToolTip(tr("The selected token. Ctrl+F finds another."));
     m_reference->setFixedWidth(72);
     m_reference->setAlignment(Qt::AlignCenter);
     m_reference->setPlaceholderText(QStringLiteral("0.1"));
     m_reference->setAccessibleName(tr("Reference head"));
-    m_reference->setToolTip(tr("Layer.head; a Shift+click in a grid of heads marks it too"));
+    m_reference->setToolTip(tr("Layer.head; Shift+click in a grid of heads marks it too"));
     beside(m_pair, {m_reference, m_selected});
     auto* choose = new QPushButton(tr("Choose a file…"), m_relations);
     auto* reset = new QPushButton(tr("Built-in"), m_relations);
@@ -170,7 +170,7 @@ void AnalysisForm::createKeyToken()
     m_cycle->setMaximumWidth(240);
     m_cycle->setPlaceholderText(tr("all ids; or as 0-112"));
     m_cycle->setAccessibleName(tr("Cycle of ids"));
-    m_cycle->setToolTip(tr("Token ids in the order of the cycle: a range, or a list of ids and ranges"));
+    m_cycle->setToolTip(tr("Token ids in cycle order: a range, or a list of ids and ranges"));
 }
 
 void AnalysisForm::createPositions()
@@ -202,7 +202,7 @@ void AnalysisForm::createMarks()
     m_previousToken->setMaximumWidth(240);
     m_previousToken->setAccessibleName(tr("Heads known to attend to the previous token"));
     m_previousToken->setToolTip(tr(
-        "Heads that you know to attend to the previous token: the ranking takes them as certain, whatever their score from weights"));
+        "Known previous-token heads. The ranking treats them as certain, whatever their score from weights"));
 }
 
 void AnalysisForm::createMetric()
@@ -213,8 +213,8 @@ void AnalysisForm::createMetric()
     m_metric->setAccessibleName(tr("Lengths in the residual stream"));
     m_metric->setToolTip(tr("How norms in the residual stream are measured"));
     m_metric->setWhatsThis(tr(
-        "A norm treats all residual directions as equally important. With the embedding covariance, a direction counts by how much the embeddings of tokens vary along it. "
-        "This changes norms, angles and composition scores, but no circuit with tokens on both sides."));
+        "A norm treats all residual directions as equally important. The embedding covariance weights each direction by how much token embeddings vary along it. "
+        "This changes norms, angles and composition scores, but not full circuits."));
 }
 
 void AnalysisForm::showHeads()
@@ -356,7 +356,7 @@ std::vector<HeadId> AnalysisForm::readHeads(QString& problem) const
     for (const QString& word : m_previousToken->text().split(between, Qt::SkipEmptyParts)) {
         const auto head = parseHeadId(word.toStdString());
         if (!head || head->layer >= card.nLayers || head->head >= card.nHeads) {
-            problem += tr("'%1' is no head of this model; write layer.head, as 0.1.").arg(word);
+            problem += tr("'%1' is not a head of this model; write layer.head, as in 0.1.").arg(word);
             return {};
         }
         heads.push_back(*head);

@@ -141,9 +141,9 @@ QString whyNotNow(const Analysis& analysis, const Workspace& workspace)
         return AnalysisList::tr("It needs a prompt: type one below.");
     if (analysis.needs.pair && !inputs.pair)
         return AnalysisList::tr(
-            "It needs two heads of different layers: the selected one and a reference, which a Shift+click in the grid of heads marks.");
+            "It needs two heads in different layers: the selected one and a reference. Shift+click in the grid of heads marks the reference.");
     if (analysis.needs.direction && inputs.direction.empty())
-        return AnalysisList::tr("It needs a direction: say below which tokens it goes to and comes from.");
+        return AnalysisList::tr("It needs a direction: give its tokens below.");
     return windowWords(text(whyLeftOut(analysis, config, options)));
 }
 

@@ -42,14 +42,14 @@ DirectionInput::DirectionInput(Workspace* workspace, QWidget* parent)
     }
     m_to->setAccessibleName(tr("Token the direction goes to"));
     m_to->setToolTip(tr(
-        "A token; or neuron:5.123:out, what that neuron writes (in: reads); or singular:1.5:ov:out:1, a singular vector of a head (ov or qk, in or out, from 1); or FILE.npy"));
+        "A token, FILE.npy, neuron:5.123:out (the neuron's output; in: its input) or singular:1.5:ov:out:1 (a head's singular vector; ov or qk, in or out, from 1)"));
     m_from->setAccessibleName(tr("Token the direction comes from"));
     m_from->setPlaceholderText(tr("nothing"));
     m_space->addItems({tr("of W_E"), tr("of W_U")});
-    m_space->setAccessibleName(tr("Matrix of the token vectors"));
+    m_space->setAccessibleName(tr("Token vectors"));
     connect(m_space, &QComboBox::activated, this, &DirectionInput::changed);
     m_file->setAccessibleName(tr("Direction from a file"));
-    m_file->setToolTip(tr("A NumPy vector of as many numbers as the residual stream is wide"));
+    m_file->setToolTip(tr("A NumPy vector with d_model numbers"));
     connect(m_file, &QPushButton::clicked, this, &DirectionInput::chooseFile);
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);

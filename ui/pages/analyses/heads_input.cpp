@@ -21,8 +21,8 @@ HeadsInput::HeadsInput(Workspace* workspace, QWidget* parent)
     m_which->addItem(tr("all"), static_cast<int>(Which::All));
     m_which->addItem(tr("the selected one"), static_cast<int>(Which::Selected));
     m_which->addItem(tr("these:"), static_cast<int>(Which::Listed));
-    m_which->setAccessibleName(tr("Choice of heads"));
-    m_listed->setAccessibleName(tr("Heads asked about"));
+    m_which->setAccessibleName(tr("Selected or listed heads"));
+    m_listed->setAccessibleName(tr("Heads to analyse"));
     m_listed->setPlaceholderText(QStringLiteral("5.1, 9.6"));
     m_listed->setToolTip(tr("Layer.head, separated by commas; 5.* is every head of layer 5"));
     m_listed->setMaximumWidth(240);

@@ -265,7 +265,7 @@ QString ResultPage::staleText() const
     if (!isOtherwiseFiltered())
         return {};
     return workspace()->filteredTokens()->filter().isOn()
-        ? tr("These results are for other tokens than the filter allows. Run the analysis again.")
+        ? tr("These results were computed with another token filter. Run the analysis again.")
         : tr("These results are for filtered tokens. Run the analysis again for all tokens.");
 }
 
@@ -275,10 +275,9 @@ QString ResultPage::missingText() const
         return {};
     const QString head = text(workspace()->selection()->head());
     return workspace()->runs()->analysisOptions(*m_analysis).heads.empty()
-        ? tr("It says nothing of %1: select another head, of layer 0 where it is about the embedding.")
+        ? tr("It has no result for %1. Select another head; analyses of the embedding cover layer 0 only.")
               .arg(head)
-        : tr("%1 is not among the heads in these results. Choose it under Heads and run the analysis again.")
-              .arg(head);
+        : tr("These results do not include %1. Choose it under Heads and run the analysis again.").arg(head);
 }
 
 QString ResultPage::costText() const
@@ -303,11 +302,11 @@ QString ResultPage::metricText() const
             const ResultArray* array = results.find(path);
             const bool isOwn = path.find(m_analysis->id) != std::string::npos; // belongs to this analysis
             if (isOwn && array && isInEmbeddingMetric(*array))
-                return tr("Lengths are measured by the covariance of the embedding.");
+                return tr("Norms use the embedding covariance.");
         }
     }
     return m_analysis->followsMetric && isComputed(*m_analysis, results)
-        ? tr("Lengths are measured as the weights are.")
+        ? tr("Norms are those of the weights.")
         : QString();
 }
 
@@ -327,7 +326,7 @@ void ResultPage::showHead()
     m_run->setToolTip(why);
     m_verify->setVisible(m_analysis->id == "induction" && computed && workspace()->model()->hasModel());
     m_verify->setToolTip(
-        tr("Runs the model on repeated random tokens and sets its attention beside the weights"));
+        tr("Runs the model on repeated random tokens and compares its attention with the weights"));
     m_verified->setText(m_verify->isHidden() ? QString()
                                              : verifiedText(*workspace()->model()->results(),
                                                             workspace()->selection()->head()));
@@ -339,8 +338,8 @@ void ResultPage::showHead()
     m_empty->setText(!why.isEmpty()    ? why
                          : m_lacksHead ? missingText()
                          : workspace()->runs()->job()->isRunning()
-                         ? tr("It is being computed.")
-                         : tr("Not computed yet. Run computes it; the results are saved with the session."));
+                         ? tr("Computing…")
+                         : tr("Not computed yet. Press Run. The results are saved with the session."));
 }
 
 void ResultPage::makeCards()

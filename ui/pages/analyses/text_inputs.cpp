@@ -109,10 +109,10 @@ TextInputs::TextInputs(Workspace* workspace, QFormLayout* rows, QWidget* parent)
               new InputFile(tr("Words"), tr("Words (*.txt *.csv);;All files (*)"), parent)}
 {
     m_files[Tokens]->setToolTip(tr(
-        "How often each token occurs in a text of yours: CSV with the columns token,count, a JSON object, or a NumPy vector of one number per id"));
+        "Token counts from your own text, how often each token occurs: CSV with the columns token,count, a JSON object, or a NumPy vector of one number per id"));
     m_files[Bigrams]->setToolTip(tr(
-        "How often a token directly follows another in a text of yours: CSV with the columns first,second,count, or a JSON array of such triples"));
-    m_files[Names]->setToolTip(tr("Words of your own, one per line"));
+        "Bigram counts from your own text, how often a token directly follows another: CSV with the columns first,second,count, or a JSON array of such triples"));
+    m_files[Names]->setToolTip(tr("Your own words, one per line"));
     const std::array labels{tr("Token counts"), tr("Bigram counts"), tr("Words")};
     for (const Kind kind : {Tokens, Bigrams, Names}) {
         rows->addRow(labels[kind], m_files[kind]);

@@ -69,7 +69,7 @@ void ComparePage::createControls()
     m_circuit->addItem(tr("full OV: E W_V W_O W_U"), static_cast<int>(CircuitKind::FullOv));
     m_circuit->addItem(tr("full QK: E W_Q W_Kᵀ Eᵀ"), static_cast<int>(CircuitKind::FullQk));
     m_circuit->setAccessibleName(tr("Circuit to compare"));
-    m_text->setPlaceholderText(tr("Text whose tokens are the rows and columns; empty: a sample of words"));
+    m_text->setPlaceholderText(tr("Text whose tokens form the rows and columns; empty: a sample of words"));
     m_text->setFont(tokenFont());
     m_text->setAccessibleName(tr("Tokens to compare"));
     QSizePolicy keepsPlace = m_text->sizePolicy();
@@ -81,7 +81,7 @@ void ComparePage::createControls()
     m_way->addItem(tr("Ratio"), static_cast<int>(Way::Ratio));
     m_way->setAccessibleName(tr("How to compare"));
     m_way->setToolTip(tr(
-        "Two pictures; one with a divider that can be dragged, the reference left of it; the selected head minus the reference (D), or over it"));
+        "Side by side; one picture with a divider you can drag; the difference (D); or the ratio to the reference"));
     m_against->setAccessibleName(tr("Head to compare with"));
     m_against->setToolTip(tr("Another head of this model, or the same head of the newer one"));
 }
@@ -140,7 +140,7 @@ QWidget* ComparePage::chartTabs()
     m_angles->setLook({.xTitle = tr("index"), .yTitle = tr("principal angle (degrees)")});
     m_angles->setAccessibleName(tr("Principal angles of both heads"));
     m_angles->setToolTip(tr(
-        "Between the subspaces that the two heads read, and that they write; small angles are shared directions. Dashed: random subspaces"));
+        "Principal angles between the subspaces the two heads read, and between those they write. Small angles are shared directions. Dashed: random subspaces"));
     auto* tabs = new QTabWidget(m_body);
     tabs->addTab(m_spectra, tr("Spectra"));
     tabs->addTab(m_angles, tr("Angles"));
@@ -352,7 +352,7 @@ void ComparePage::showAnswer(const CompareAnswer& answer, const CompareSides& si
     } else {
         setPlain(
             m_numbers,
-            tr("The models' residual streams are of different sizes: there are no cosine and no angles of the two heads."));
+            tr("The models' residual streams have different sizes, so the two heads have no cosine and no angles."));
         m_spectra->setSeries({});
         m_angles->setSeries({});
     }

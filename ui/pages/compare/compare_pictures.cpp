@@ -264,7 +264,7 @@ void ComparePictures::titlePictures()
     m_ratioTitle->setText(tr("%1 / %2 %3, without %4 cells of %2 near 0")
                               .arg(m_names.first, m_names.second, m_names.circuit,
                                    count(m_ratio->view()->content()->notFiniteCount())));
-    m_ratioTitle->setToolTip(tr("Cells are left out where the divisor is at most %1 of its root mean square")
+    m_ratioTitle->setToolTip(tr("Cells whose divisor is at most %1 of its root mean square are left out")
                                  .arg(percent(smallestDivisor)));
 }
 

@@ -35,7 +35,7 @@ QString CompareSides::whyNot(CircuitKind kind) const
 {
     for (const CompareSide* side : {&first, &second})
         if (!side->circuits->contains(side->head))
-            return tr("%1 has no head %2 but %3; choose a head that both models have.")
+            return tr("%1 has no head %2, only %3; choose a head that both models have.")
                 .arg(side->model, text(side->head), countsOf(side->circuits->config()));
     if (isFull(kind) && !hasSameVocabulary)
         return tr("%1 and %2 have different tokens, so the entries of their full circuits do not correspond; choose OV or QK.")

@@ -58,22 +58,21 @@ std::pair<QString, QString> namesOf(const Workspace& workspace)
 
 std::vector<Picture> matchPictures()
 {
-    return {
-        {.kind = Picture::Kind::Matrix,
-         .title = "Outputs shared with each head of the other model",
-         .arrays = {modelsPageFolder + "match/jaccard"},
-         .signedColors = false,
-         .note = "Mean Jaccard index of the largest outputs of full OV, over tokens both vocabularies have."},
-        {.kind = Picture::Kind::Matrix,
-         .title = "CKA with each head of the other model",
-         .arrays = {modelsPageFolder + "match/cka"},
-         .signedColors = false,
-         .note = "How alike the two heads tell the same tokens apart, in whatever basis they write."},
-        {.kind = Picture::Kind::HeadGrid,
-         .title = "Best match of every head in the other model",
-         .arrays = {modelsPageFolder + "match/best"},
-         .signedColors = false,
-         .note = {}}};
+    return {{.kind = Picture::Kind::Matrix,
+             .title = "Outputs shared with each head of the other model",
+             .arrays = {modelsPageFolder + "match/jaccard"},
+             .signedColors = false,
+             .note = "Mean Jaccard index of the largest full-OV outputs, over tokens in both vocabularies."},
+            {.kind = Picture::Kind::Matrix,
+             .title = "CKA with each head of the other model",
+             .arrays = {modelsPageFolder + "match/cka"},
+             .signedColors = false,
+             .note = "Similarity of the two heads' outputs over the same tokens, in any basis."},
+            {.kind = Picture::Kind::HeadGrid,
+             .title = "Best match of every head in the other model",
+             .arrays = {modelsPageFolder + "match/best"},
+             .signedColors = false,
+             .note = {}}};
 }
 
 std::vector<Picture> changePictures()
@@ -92,7 +91,7 @@ std::vector<Picture> changePictures()
             .arrays = paths({name}),
             .signedColors = false,
             .note =
-                "|cosine| of each new direction with every old one, or of the spans of degenerate ones; a row without a cell of 0.5 is an intruder."};
+                "|cosine| of each new direction with every old one (of their spans if degenerate). A row with no cell of 0.5 or more is an intruder."};
     };
     return {
         {.kind = Kind::HeadGrid,
@@ -101,7 +100,7 @@ std::vector<Picture> changePictures()
          .signedColors = false,
          .note = {}},
         {.kind = Kind::HeadGrid,
-         .title = "Intruders: new directions that none of the old ones resembles",
+         .title = "Intruders: new directions unlike all old ones",
          .arrays =
              paths({"ov/left_intruders", "ov/right_intruders", "qk/left_intruders", "qk/right_intruders"}),
          .signedColors = false,
@@ -117,11 +116,11 @@ std::vector<Picture> changePictures()
              {"ov/left_max_cosine", "ov/right_max_cosine", "qk/left_max_cosine", "qk/right_max_cosine"}),
          .note = "Below 0.5 a direction is an intruder."},
         {.kind = Kind::HeadGrid,
-         .title = "Subspaces that queries, keys, values and the output keep",
+         .title = "Subspaces kept by queries, keys, values and output",
          .arrays = paths(
              {"projection_kernel/q", "projection_kernel/k", "projection_kernel/v", "projection_kernel/o"}),
          .signedColors = false,
-         .note = "Projection kernels between then and now over the rank: 1 where a subspace stayed."},
+         .note = "Projection kernel between old and new, divided by the rank: 1 means the subspace stayed."},
         {.kind = Kind::Lines,
          .title = "Singular values of OV, older and newer",
          .arrays = paths({"ov/singular_values_a", "ov/singular_values_b"}),
@@ -131,7 +130,7 @@ std::vector<Picture> changePictures()
          .arrays = paths({"qk/singular_values_a", "qk/singular_values_b"}),
          .note = {}},
         {.kind = Kind::HeadGrid,
-         .title = "Share of the top tokens of full OV that left, and cosines",
+         .title = "Top full-OV tokens that left, and cosines",
          .arrays = paths({"full_ov/table_change", "ov/cosine", "qk/cosine"}),
          .note = {}},
     };
@@ -178,7 +177,7 @@ void ModelsPage::createLayout()
     m_state->setWordWrap(true);
     m_circuits->setToolTip(tr("The selected head in both models, side by side with one scale and zoom"));
     m_choose->setToolTip(tr(
-        "A newer model of the same architecture, or any other, whose heads are then matched by the tokens they write; dropping it on the window with Alt does the same"));
+        "Choose a newer model of the same architecture, or any other to match heads by the tokens they write. Alt+drop on the window does the same"));
     auto* controls = new QWidget(this);
     auto* buttons = new QHBoxLayout(controls);
     buttons->setContentsMargins(0, 0, 0, 0);
@@ -194,7 +193,7 @@ void ModelsPage::createLayout()
     column->setContentsMargins(0, 0, 8, 0);
     column->setSpacing(8);
     for (const auto& [title, table, model, name] :
-         {std::tuple(m_headsTitle, m_heads, m_headModel, tr("Heads by how much they changed")),
+         {std::tuple(m_headsTitle, m_heads, m_headModel, tr("Heads by change")),
           std::tuple(m_tokensTitle, m_tokens, m_tokenModel, tr("Tokens that left and entered"))}) {
         table->setSource(model, TokenTableModel::SortRole);
         table->setAccessibleName(name);
@@ -248,7 +247,7 @@ void ModelsPage::recompute()
         m_headModel->clear();
         m_tokenModel->clear();
         QString question = tr(
-            "What did training change? Choose a newer model of the same architecture, or drop it on the window with Alt held. Heads of any other model are matched by the tokens they write.");
+            "What did training change? Choose a newer model of the same architecture, or drop it on the window while holding Alt. Heads of any other model are matched by the tokens they write.");
         if (workspace()->model()->hasModel())
             if (const QString estimate =
                     estimateText(comparisonCost(workspace()->model()->circuits()->config()));
@@ -285,7 +284,7 @@ void ModelsPage::showMatches()
     const ResultArray* cka = results.find(modelsPageFolder + "match/cka");
     m_headModel->clear();
     m_headOfRow.clear();
-    setMarkup(m_headsTitle, tr("<b>Heads by how well one of the other model matches them</b>"));
+    setMarkup(m_headsTitle, tr("<b>Heads by their best match in the other model</b>"));
     if (!heads || !cka || cka->shape.size() != 4)
         return;
     m_headModel->setHorizontalHeaderLabels(
@@ -353,7 +352,7 @@ void ModelsPage::showHeads()
         }
         m_headModel->appendRow(row);
     }
-    setMarkup(m_headsTitle, tr("<b>Heads, those that changed most first</b>"));
+    setMarkup(m_headsTitle, tr("<b>Heads by change, largest first</b>"));
     fitColumns(m_heads);
 }
 

@@ -91,15 +91,15 @@ QWidget* CompositionPage::createMap()
 {
     auto* map = new QWidget(m_tabs);
     m_subtract->setChecked(true);
-    m_subtract->setToolTip(tr("Subtract the score of two heads of random weights of these shapes (B)"));
+    m_subtract->setToolTip(tr("Subtract the score of random heads of the same shape (B)"));
     m_subtract->setShortcut(Qt::Key_B);
     m_percentile->setRange(0, 99);
     m_percentile->setMaximumWidth(160);
-    m_percentile->setAccessibleName(tr("Percentile of pairs left out"));
-    m_percentile->setToolTip(tr("Leaves out pairs below this percentile of all scores"));
+    m_percentile->setAccessibleName(tr("Percentile cutoff"));
+    m_percentile->setToolTip(tr("Hides pairs below this percentile of all scores"));
     makeSecondary(m_percentileText);
-    m_chance->setToolTip(tr(
-        "z-scores of every pair against circuits whose singular vectors are random: Composition against chance"));
+    m_chance->setToolTip(
+        tr("z-score of every pair against random singular vectors; opens Composition against chance"));
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     for (QWidget* control :
@@ -282,7 +282,7 @@ void CompositionPage::showWiring()
     const Picture wanted{.kind = Picture::Kind::Diagram,
                          .title = kindTitle().toStdString() + ", strongest pairs",
                          .arrays = {"composition/" + kind()},
-                         .note = "Heads by layer, the first above; a click selects a head."};
+                         .note = "Heads by layer, layer 0 at the top. Click a head to select it."};
     if (!m_card || m_card->picture() != wanted) {
         delete m_card;
         m_card = new PictureCard(workspace(), wanted, m_wiring);

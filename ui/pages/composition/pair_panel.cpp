@@ -29,9 +29,9 @@ PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
     m_angles->setAccessibleName(tr("Principal angles of the pair"));
     m_parts->setAccessibleName(tr("Rank-1 parts of the pair"));
     m_angles->setToolTip(tr(
-        "Between what the earlier head writes and what the later one reads; small angles are shared directions. Dashed: random subspaces"));
+        "Principal angles between the earlier head's output and the later head's input. Small angles are shared directions. Dashed: random subspaces"));
     m_parts->setToolTip(tr(
-        "σ²/Σσ² of W_OV of the earlier head times what the later one reads with; few tall bars: a narrow channel"));
+        "σ²/Σσ² of the earlier head's W_OV times the later head's reading weights. Few tall bars mean a narrow channel"));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(4);

@@ -71,7 +71,7 @@ void PairsPanel::showKind(const std::string& kind, const QString& title)
     m_caption->setText(!isThere ? tr("Composition is not computed yet.")
                            : arrays.size() > 1
                            ? rows
-                           : tr("%1 Against chance, on the map, adds z and percentile.").arg(rows));
+                           : tr("%1 “Against chance” on the map adds z and the percentile.").arg(rows));
 }
 
 QList<FigureSource*> PairsPanel::figures()

@@ -178,7 +178,7 @@ QFormLayout* ExportDialog::createForm()
     form->addRow(QString(), m_dataBeside);
     form->addRow(QString(), m_provenanceInData);
     auto* copy = new QPushButton(icon("copy"), tr("Copy settings"), this);
-    copy->setToolTip(tr("As one line of text, for a colleague or the next paper"));
+    copy->setToolTip(tr("Copies the settings as one line of text"));
     auto* paste = new QPushButton(tr("Paste settings"), this);
     connect(copy, &QPushButton::clicked, this, &ExportDialog::copySettings);
     connect(paste, &QPushButton::clicked, this, &ExportDialog::pasteSettings);
@@ -211,7 +211,7 @@ QWidget* ExportDialog::createCaption()
     QStringList facts;
     for (const auto& [name, value] : m_source->provenance())
         facts << name + QStringLiteral(": ") + value;
-    addCopy(tr("Copy provenance"), tr("Copied all that is needed to make the figure again."),
+    addCopy(tr("Copy provenance"), tr("Copied what is needed to reproduce the figure."),
             [lines = facts.join(u'\n')] { return lines; });
     auto* row = new QHBoxLayout(box);
     row->setContentsMargins(0, 0, 0, 0);
@@ -230,7 +230,7 @@ QDialogButtonBox* ExportDialog::createButtons()
     auto* copyButton = buttons->addButton(tr("Copy figure"), QDialogButtonBox::ActionRole);
     copyButton->setIcon(icon("copy"));
     m_heads = buttons->addButton(tr("Export all heads…"), QDialogButtonBox::ActionRole);
-    m_heads->setToolTip(tr("The same picture of other heads, one file each"));
+    m_heads->setToolTip(tr("Exports the same picture for other heads, one file each"));
     m_heads->hide();
     buttons->addButton(QDialogButtonBox::Close);
     connect(exportButton, &QPushButton::clicked, this, &ExportDialog::chooseFile);
@@ -413,14 +413,14 @@ void ExportDialog::forgetSource()
 void ExportDialog::copySettings()
 {
     QGuiApplication::clipboard()->setText(ui::text(m_settings));
-    say(tr("Copied the settings; Paste settings takes them in here or in another window."), false);
+    say(tr("Copied the settings. “Paste settings” applies them here or in another window."), false);
 }
 
 void ExportDialog::pasteSettings()
 {
     const QString line = QGuiApplication::clipboard()->text();
     if (!isFigureSettings(line))
-        return say(tr("The clipboard holds no figure settings; Copy settings puts them there."), true);
+        return say(tr("The clipboard holds no figure settings. Use “Copy settings” first."), true);
     m_settings = parseFigureSettings(line);
     showSettings();
 }

@@ -74,7 +74,7 @@ FigurePreview::FigurePreview(QWidget* parent)
     m_stack->addWidget(m_data);
     makeSecondary(m_state);
     m_state->setWordWrap(true);
-    m_fit->addItems({tr("True size, or what fits"), tr("True size"), tr("Fit")});
+    m_fit->addItems({tr("True size, or fit to window"), tr("True size"), tr("Fit")});
     m_fit->setAccessibleName(tr("Size of the preview"));
     connect(m_fit, &QComboBox::activated, this, &FigurePreview::showPicture);
     auto* below = new QHBoxLayout;

@@ -149,7 +149,8 @@ void FigureBatch::look()
         return hand(std::make_shared<const RecordedFigure>(**found, m_order.settings));
     m_waited += figureExportBatchTurn;
     if (m_waited > patience)
-        hand(Error{ErrorCode::Internal, tr("'%1' was not there after a minute.").arg(wanted).toStdString()});
+        hand(
+            Error{ErrorCode::Internal, tr("'%1' did not appear within a minute.").arg(wanted).toStdString()});
 }
 
 void FigureBatch::hand(Result<std::shared_ptr<const RecordedFigure>> figure)

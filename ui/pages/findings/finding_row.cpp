@@ -48,7 +48,7 @@ FindingRow::FindingRow(QWidget* parent)
     makeSecondary(m_evidence);
     m_show->setToolTip(tr("Selects the head and opens the picture that shows it"));
     m_verify->setToolTip(
-        tr("Runs the model on repeated random tokens and sets its attention beside the weights"));
+        tr("Runs the model on repeated random tokens and compares its attention with the weights"));
     m_rule->setText(QStringLiteral("?"));
     layOut();
     createActions();

@@ -61,12 +61,11 @@ void AllHeadsPage::recompute()
     if (workspace()->model()->isOpen())
         scores = headMetrics(*results, workspace()->model()->card());
     m_table->setVisible(!scores.empty());
-    m_message->setText(
-        scores.empty()
-            ? tr("No score has been computed yet.")
-            : tr("%1 scores of %2 heads; those of other analyses join them when they are run.")
-                  .arg(scores.size())
-                  .arg(workspace()->model()->card().nLayers * workspace()->model()->card().nHeads));
+    m_message->setText(scores.empty() ? tr("No score has been computed yet.")
+                                      : tr("%1 scores of %2 heads. Run other analyses to add their scores.")
+                                            .arg(scores.size())
+                                            .arg(workspace()->model()->card().nLayers
+                                                 * workspace()->model()->card().nHeads));
     if (m_plane)
         m_planeScroll->setVisible(!scores.empty());
     if (scores.empty())

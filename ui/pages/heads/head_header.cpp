@@ -257,7 +257,7 @@ void HeadHeader::refresh()
                                .arg(HeadHeader::tr(shown.name), text(metric->definition).toHtmlEscaped());
     }
     definitions
-        << tr("<b>nearest</b>: the heads whose W_V W_O have the largest cosines with this one's; of chance 0 ± %1")
+        << tr("<b>nearest</b>: heads whose W_V W_O has the largest cosine with this head's; random baseline 0 ± %1")
                .arg(number(1.0 / workspace()->model()->card().dModel));
     m_definitions = definitions.join(QStringLiteral("<br>"));
     m_firstNearest = -1;

@@ -59,7 +59,7 @@ void HeatmapPage::fillChoices()
     m_circuit->addItem(tr("full QK: E W_Q W_Kᵀ Eᵀ"), static_cast<int>(CircuitKind::FullQk));
     m_circuit->addItem(tr("direct path: E W_U"), heatmapPageDirectPath);
     m_circuit->setItemData(m_circuit->count() - 1,
-                           tr("The bigrams of a model without layers, with b_U where biases are on"),
+                           tr("Bigrams of the model without layers; includes b_U if biases are on"),
                            Qt::ToolTipRole);
     m_circuit->setAccessibleName(tr("Circuit shown"));
     m_which->addItem(tr("tokens of a text"));
@@ -67,11 +67,11 @@ void HeatmapPage::fillChoices()
     m_which->setAccessibleName(tr("Tokens shown"));
     m_aggregate->addItem(tr("strongest"));
     m_aggregate->addItem(tr("mean"));
-    m_aggregate->setAccessibleName(tr("Value of a pixel"));
+    m_aggregate->setAccessibleName(tr("Pixel value"));
     m_aggregate->setToolTip(
-        tr("Value of a pixel that covers several cells: the entry of largest magnitude, or their mean"));
-    m_norms->setToolTip(tr("The norms of rows and columns as bars at the edges"));
-    m_text->setPlaceholderText(tr("Text whose tokens are the rows and columns; empty: a sample of words"));
+        tr("Value of a pixel that covers several cells: the largest magnitude or the mean"));
+    m_norms->setToolTip(tr("Shows row and column norms as bars at the edges"));
+    m_text->setPlaceholderText(tr("Text whose tokens form the rows and columns; empty: a sample of words"));
     m_text->setAccessibleName(tr("Tokens of the rows and columns"));
     m_text->setFont(tokenFont());
     m_text->setTextMargins(4, 0, 4, 0);
@@ -82,7 +82,7 @@ void HeatmapPage::fillChoices()
     m_form->addItem(tr("z-scores of rows"), static_cast<int>(RowForm::ZScores));
     m_form->addItem(tr("softmax of rows"), static_cast<int>(RowForm::Softmax));
     m_form->setToolTip(tr(
-        "Scores of different queries have no common zero; over the columns shown. A softmax of full QK is one of scores: it turns scale and biases on."));
+        "Scores of different queries share no zero, so compare them row by row over the columns shown. Softmax of full QK turns on scale and biases."));
     using Order = CircuitPicture::Order;
     m_order->addItem(tr("by index"), static_cast<int>(Order::ByIndex));
     m_order->addItem(tr("by norm"), static_cast<int>(Order::ByNorm));
@@ -92,9 +92,7 @@ void HeatmapPage::fillChoices()
     m_order->addItem(tr("by cluster"), static_cast<int>(Order::ByCluster));
     m_order->setAccessibleName(tr("Order of rows and columns"));
     m_order->setToolTip(tr(
-        "By index: as in the text, all tokens by id, frequent ones first in most vocabularies. By norm: outlying rows and columns first. By singular vector: along the u and v of this matrix whose "
-        "number is selected on Vectors, the first at first, so that rows and columns that do the same stand together. By count: as often as a text of yours has them, whose counts an analysis that uses them "
-        "asks for (Token prior). By cluster: rows and columns of like direction."));
+        "By index: in text order; all tokens by id, which is by frequency in most vocabularies. By norm: largest rows and columns first. By singular vector: along the u and v selected on Vectors (initially the first), so that rows and columns that do the same are neighbours. By count: by frequency in your own text; give its counts to an analysis such as Token prior. By cluster: rows and columns with similar directions together."));
     m_biases->setToolTip(tr("x W + b in place of x W on both sides: the form with d_model + 1 rows"));
     m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
 }
@@ -266,10 +264,10 @@ QString HeatmapPage::formText() const
         return form;
     const CircuitTerms chosen = terms();
     if (chosen.scale && chosen.biases)
-        return form + tr(" (of scores as attention has them: scale and biases come with it)");
+        return form + tr(" (attention scores: includes scale and biases)");
     return form
-        + (chosen.scale ? tr(" (not as attention has it: b_Q is left out)")
-                        : tr(" (not as attention has it: the scores are not scaled)"));
+        + (chosen.scale ? tr(" (not the model's attention: b_Q is left out)")
+                        : tr(" (not the model's attention: scores are not scaled)"));
 }
 
 CircuitTerms HeatmapPage::terms() const

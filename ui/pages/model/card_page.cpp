@@ -43,7 +43,7 @@ QString memoryText(const ModelConfig& config, const AnalysisOptions& options)
     const double sides = 4 * d * (static_cast<double>(config.dVocab) + config.dVocabOut) + 16 * d * d;
     const RunEstimate estimate = estimateRun(defaultAnalyses(config, options), config, options);
     return CardPage::
-        tr("weights stay in their files and are read as they are needed; %1 for E and W_U in float32 and their products; up to %2 while the scores of all heads are computed")
+        tr("weights stay in their files and are read on demand; %1 for E, W_U and their products in float32; up to %2 while all heads are scored")
             .arg(modelDataSize(sides), modelDataSize(estimate.bytes));
 }
 
@@ -160,8 +160,7 @@ void CardPage::showReport()
     QStringList notes;
     for (const std::string& note : circuitNotes(m_weights->config()))
         notes << text(note);
-    m_notes->setText(notes.isEmpty() ? tr("Nothing but the attention scale and the biases.")
-                                     : notes.join(u'\n'));
+    m_notes->setText(notes.isEmpty() ? tr("Only the attention scale and the biases.") : notes.join(u'\n'));
     const LoadReport report = loadReport(*m_weights);
     addRow(m_report, tr("Used"),
            tr("%1 of %2 tensors, %3 bytes")

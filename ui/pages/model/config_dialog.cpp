@@ -47,7 +47,7 @@ ConfigDialog::ConfigDialog(const ModelSource& source, const QStringList& keys, c
     // At first the message mentions the command line; after an answer it says what is wrong with that.
     auto* why = new QLabel(
         source.overrides.empty()
-            ? tr("%1 has no config beside its weights, and they do not tell everything the model does.")
+            ? tr("%1 has no config beside its weights, and the weights alone do not define the model.")
                   .arg(text(source.path.filename().string()))
             : message,
         this);

@@ -70,8 +70,8 @@ FoldingPage::FoldingPage(Workspace* workspace, QWidget* parent)
     m_circuit->setAccessibleName(tr("Circuit of the row"));
     m_note->setWordWrap(true);
     makeSecondary(m_note);
-    const std::array names{tr("Tokens only the weights in use have"), tr("Tokens both weights have"),
-                           tr("Tokens only the weights as ticked have")};
+    const std::array names{tr("Only with the weights in use"), tr("With both weights"),
+                           tr("Only with the ticked steps")};
     for (std::size_t i = 0; i < names.size(); ++i)
         m_tables->table(static_cast<int>(i))->setAccessibleName(names[i]);
     auto* below = new QHBoxLayout;

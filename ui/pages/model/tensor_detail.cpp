@@ -87,8 +87,8 @@ void TensorDetail::connectSignals()
     connect(m_panel->view(), &HeatmapView::cellHovered, this,
             [this](int row, int column, float value) { emit readOutChanged(readOut(row, column, value)); });
     connect(m_histogram, &LineChart::pointHovered, this, [this](const QString&, int, QPointF point) {
-        emit readOutChanged(
-            tr("%1 numbers from or up to %2").arg(count(static_cast<qint64>(point.y())), number(point.x())));
+        emit readOutChanged(tr("%1 numbers starting or ending at %2")
+                                .arg(count(static_cast<qint64>(point.y())), number(point.x())));
     });
 }
 
@@ -160,8 +160,8 @@ void TensorDetail::showRead(const Read& read)
 void TensorDetail::showHistogram(const std::optional<TensorStatistics>& statistics)
 {
     if (!statistics || statistics->histogram.counts.empty()) {
-        m_histogram->setMessage(!statistics             ? tr("There are no numbers to count.")
-                                    : statistics->count ? tr("None of its numbers is finite.")
+        m_histogram->setMessage(!statistics             ? tr("This tensor has no numbers to count.")
+                                    : statistics->count ? tr("All values are NaN or infinite.")
                                                         : tr("This tensor has no elements."));
         return m_histogram->setSeries({});
     }

@@ -263,7 +263,7 @@ void TensorsPage::select(const QString& name)
     const QModelIndex index =
         tensor < 0 ? m_sorted->index(0, 0) : m_sorted->mapFromSource(m_model->index(tensor, 0));
     if (!index.isValid())
-        return m_detail->clear(tr("There are no tensors here."));
+        return m_detail->clear(tr("This file has no tensors."));
     m_table->setCurrentIndex(index);
     m_table->scrollTo(index);
 }

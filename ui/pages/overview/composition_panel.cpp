@@ -61,7 +61,7 @@ CompositionPanel::CompositionPanel(Workspace* workspace, QWidget* parent)
     m_table->setSource(m_model, TokenTableModel::SortRole);
     m_table->setAccessibleName(tr("Composition of the head"));
     m_table->setToolTip(tr(
-        "K ← the keys of this head read what the other writes; → K the other's keys read what this head writes. A click marks the other head as the reference"));
+        "K ←: this head's keys read the other head's output. → K: the other head's keys read this head's output. A click marks the other head as the reference"));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_message);

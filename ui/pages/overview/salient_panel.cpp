@@ -69,11 +69,10 @@ SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
     m_message->setWordWrap(true);
     m_message->setAlignment(Qt::AlignCenter);
     m_caption->setToolTip(tr(
-        "‖E[t] W_V W_O‖ / ‖E[t]‖: how much the head makes of attending to a token; of chance ‖W_V W_O‖ / √d"));
+        "‖E[t] W_V W_O‖ / ‖E[t]‖: the head's output per unit of the token's embedding; random baseline ‖W_V W_O‖ / √d"));
     m_table->setSource(m_model, TokenTableModel::SortRole);
     m_table->setAccessibleName(tr("Salient tokens of the head"));
-    m_table->setToolTip(
-        tr("The tokens that the head makes the most of, and the outputs that each raises most"));
+    m_table->setToolTip(tr("The head's salient tokens, and the outputs each one promotes most"));
     m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_table->horizontalHeader()->hide();
     auto* layout = new QVBoxLayout(this);
@@ -123,7 +122,7 @@ void SalientPanel::recompute()
     const auto circuits = workspace()->model()->circuits();
     if (!circuits)
         return clear(
-            tr("This session has no salient tokens of %1; locate its model to see them.").arg(text(head)));
+            tr("This session has no salient tokens for %1; locate its model to see them.").arg(text(head)));
     const auto tokens = workspace()->model()->tokens();
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
@@ -163,7 +162,7 @@ void SalientPanel::ask()
 void SalientPanel::showAnswer(const ResultSet& found, HeadId head)
 {
     if (!showTokens(found, head))
-        clear(found.warnings.empty() ? tr("%1 makes nothing of any token.").arg(text(head))
+        clear(found.warnings.empty() ? tr("%1 writes nothing for any token.").arg(text(head))
                                      : windowWords(text(found.warnings.front())));
 }
 

@@ -21,8 +21,7 @@ CompareTables::CompareTables(Workspace* workspace, QWidget* parent)
     auto* columns = new QHBoxLayout(this);
     columns->setContentsMargins(0, 0, 0, 0);
     columns->setSpacing(8);
-    const std::array names{tr("Tokens only the selected head has"), tr("Tokens both heads have"),
-                           tr("Tokens only the reference has")};
+    const std::array names{tr("Only in the selected head"), tr("In both heads"), tr("Only in the reference")};
     for (std::size_t i = 0; i < m_tables.size(); ++i) {
         m_models[i] = new QStandardItemModel(this);
         m_tables[i] = new TableFigure(this);
@@ -58,7 +57,7 @@ void CompareTables::show(const TableDifference& difference, const QString& first
                                        : QStringLiteral("%1 %2")
                                              .arg(change > 0 ? QStringLiteral("▲") : QStringLiteral("▼"))
                                              .arg(count(std::abs(change))));
-            moved->setToolTip(tr("Places up or down from %1 to %2").arg(first, second));
+            moved->setToolTip(tr("Rank change from %1 to %2").arg(first, second));
             model->appendRow(
                 {tokenCell(*m_workspace, entry.id, entry.id == m_workspace->selection()->token()),
                  countCell(entry.firstRank + 1), countCell(entry.secondRank + 1), moved,

@@ -116,9 +116,9 @@ QString EigenvaluePanel::normalityText(const std::vector<std::complex<double>>& 
     if (share < farFromNormal)
         words += measured
             ? tr(
-                ". Far from normal: the eigenvalues describe little of this circuit, the score is weak evidence.")
+                ". Far from normal: the eigenvalues describe little of this circuit, so the score is weak evidence.")
             : tr(
-                ". Far from normal: the eigenvalues describe little of this circuit, the score is weak evidence. The analysis “How much the eigenvalues tell” has what random weights get.");
+                ". Far from normal: the eigenvalues describe little of this circuit, so the score is weak evidence. The analysis “How much the eigenvalues tell” gives the random baseline.");
     return words;
 }
 

@@ -48,7 +48,7 @@ QString promptHint(const OpenModel& model)
         return QCoreApplication::translate("headwise::ui::PromptPage", "Token ids from 0 to %1, as in 3 5 1")
             .arg(model.card().dVocab - 1);
     return QCoreApplication::translate("headwise::ui::PromptPage",
-                                       "A prompt; the model's own rule for special tokens is followed");
+                                       "A prompt; special tokens are added as the model expects");
 }
 
 } // namespace headwise::ui

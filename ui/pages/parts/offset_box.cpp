@@ -15,7 +15,7 @@ OffsetBox::OffsetBox(Workspace* workspace, QWidget* parent)
 {
     setPrefix(tr("Δ "));
     setAccessibleName(tr("Offset of the key"));
-    setToolTip(tr("How many places the key stands before the query: W_Q R(Δ) W_Kᵀ in place of W_Q W_Kᵀ"));
+    setToolTip(tr("Number of positions from the key to the query: W_Q R(Δ) W_Kᵀ in place of W_Q W_Kᵀ"));
     setKeyboardTracking(false); // An unfinished number does not count.
     followModel();
     for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
@@ -41,7 +41,7 @@ OffsetSlider::OffsetSlider(Workspace* workspace, QWidget* parent)
     , m_workspace(workspace)
 {
     setAccessibleName(tr("Offset of the key"));
-    setToolTip(tr("How many places the key stands before the query"));
+    setToolTip(tr("Number of positions from the key to the query"));
     followModel();
     for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
         connect(workspace->model(), signal, this, &OffsetSlider::followModel);

@@ -167,7 +167,7 @@ QString SpectrumPanel::measuresOf(CircuitKind kind, const std::vector<double>& s
         results.find(folder + "frobenius_norm"); // NaN where this head was not asked for
     return norm && isInEmbeddingMetric(*norm)
             && std::isfinite(metricAt(*norm, workspace()->selection()->head()))
-        ? tr("%1; lengths are measured by the covariance of the embedding").arg(line)
+        ? tr("%1; norms use the embedding covariance").arg(line)
         : line;
 }
 

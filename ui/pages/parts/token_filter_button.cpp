@@ -78,17 +78,17 @@ QWidget* TokenFilterButton::makeForm()
     m_lastId->setAccessibleName(tr("Last id"));
     m_lowestNorm->setAccessibleName(tr("Lowest embedding norm"));
     m_highestNorm->setAccessibleName(tr("Highest embedding norm"));
-    m_script->addItems({tr("any text"), tr("printable ASCII"), tr("words: letters alone")});
+    m_script->addItems({tr("any text"), tr("printable ASCII"), tr("words: letters only")});
     m_script->setAccessibleName(tr("Script"));
     m_space->addItems({tr("with or without"), tr("with"), tr("without")});
     m_space->setAccessibleName(tr("Leading space"));
     m_trained->setToolTip(
-        tr("Embeddings much nearer to the mean row of W_E than most extend every table of extremes"));
+        tr("Untrained tokens (embeddings close to the mean row of W_E) crowd the extremes of every table"));
     for (QDoubleSpinBox* norm : {m_lowestNorm, m_highestNorm}) {
         norm->setRange(0, mostNorm);
         norm->setDecimals(3);
         norm->setSpecialValueText(tr("any"));
-        norm->setToolTip(tr("Length of the token's row of W_E, of the weights in use"));
+        norm->setToolTip(tr("Norm of the token's row of W_E, for the weights in use"));
         connect(norm, &QDoubleSpinBox::editingFinished, this, &TokenFilterButton::apply);
     }
     m_lowestCount->setAccessibleName(tr("Lowest count"));
@@ -134,9 +134,8 @@ void TokenFilterButton::followCounts()
     m_lowestCount->setEnabled(counts != nullptr);
     m_lowestCount->setToolTip(
         counts
-            ? tr("Times in the text of %1").arg(ui::text(counts->source()))
-            : tr(
-                "How often tokens occur is unknown: give a file of counts on the Analyses page, under Token prior"));
+            ? tr("Count in the text of %1").arg(ui::text(counts->source()))
+            : tr("Token counts are unknown. Give a file of counts on the Analyses page, under Token prior"));
 }
 
 TokenFilter TokenFilterButton::filter() const

@@ -60,8 +60,7 @@ VectorTables::VectorTables(Workspace* workspace, QWidget* parent)
         m_tables[side]->setSortingEnabled(false); // Every column is a separate list.
         m_tables[side]->setSelectionBehavior(QAbstractItemView::SelectColumns);
         m_tables[side]->setSelectionMode(QAbstractItemView::SingleSelection);
-        m_tables[side]->setAccessibleName(side == 0 ? tr("Tokens of the first side")
-                                                    : tr("Tokens of the second side"));
+        m_tables[side]->setAccessibleName(side == 0 ? tr("Tokens, first side") : tr("Tokens, second side"));
         auto* column = new QVBoxLayout(part);
         column->setContentsMargins(0, 0, 0, 0);
         column->setSpacing(4);
@@ -120,10 +119,9 @@ void VectorTables::show(const CircuitDirections& directions,
 void VectorTables::fill(std::size_t side, const CircuitDirections& directions, const DirectionLists& lists)
 {
     const DirectionSide& shown = directionSideOf(directions.kind, side);
-    m_headings[side]->setText(
-        lists.sides[side].empty()
-            ? tr("These directions span the null space: none of them means anything by itself.")
-            : QStringLiteral("%1: %2").arg(text(shown.title), text(shown.formula)));
+    m_headings[side]->setText(lists.sides[side].empty()
+                                  ? tr("These directions span the null space; no single one is meaningful.")
+                                  : QStringLiteral("%1: %2").arg(text(shown.title), text(shown.formula)));
     m_models[side]->clear();
     if (lists.sides[side].empty())
         return;
@@ -143,7 +141,7 @@ void VectorTables::fill(std::size_t side, const CircuitDirections& directions, c
             m_models[side]
                 ->horizontalHeaderItem(1 + static_cast<int>(k) * step())
                 ->setToolTip(tr(
-                    "These directions differ by less than 1 % in σ: only their span means something. Its tokens are those that reach furthest into it, the length of their row of E U_block."));
+                    "These directions differ by less than 1 % in σ, so only their span is meaningful. Its tokens are ranked by the norm of their row of E U_block."));
     fitColumns(m_tables[side]);
 }
 

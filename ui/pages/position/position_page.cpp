@@ -117,7 +117,7 @@ PositionPage::PositionPage(Workspace* workspace, QWidget* parent)
     auto* charts = new QSplitter(Qt::Vertical, this);
     charts->setChildrenCollapsible(false);
     charts->addWidget(titled(tr("Mean score by offset"), m_kernel));
-    charts->addWidget(titled(tr("Energy of every frequency"), m_energies));
+    charts->addWidget(titled(tr("Energy by frequency"), m_energies));
     splitter->addWidget(charts);
     splitter->addWidget(m_offsets);
     m_offsets->hide();
@@ -192,8 +192,8 @@ void PositionPage::recompute()
         return clear(tr("Reading the embeddings…"));
     m_mask->setEnabled(!config.bidirectional);
     m_mask->setToolTip(config.bidirectional
-                           ? tr("This model's attention has no mask: every position sees all.")
-                           : tr("Only the keys that attention lets each query see"));
+                           ? tr("This model's attention has no mask: every position sees all positions.")
+                           : tr("Show only the keys each query can see"));
     const KeysSeen seen{m_mask->isChecked() && !config.bidirectional,
                         config.windowOf(workspace()->selection()->head().layer)};
     const Question question{circuits, workspace()->model()->tokens(), workspace()->selection()->head(),
@@ -281,13 +281,13 @@ QString PositionPage::words(const Answer& answer) const
             : tr("Scores (LN(p_i) W_Q + b_Q) (LN(p_j) W_K + b_K)ᵀ · scale of p = W_pos alone over %1; looking a fixed number of places back is a stripe along the diagonal. ")
                   .arg(places);
         all += tr(
-            "Beside them the mean over queries of the score at each offset, every query's mean taken off, and one deviation over the queries to either side; the largest offsets have few.");
+            "The chart shows the mean score at each offset, less each query's mean, and one standard deviation. Large offsets have few queries.");
     } else {
         all = tr(
-            "Score of the mean token with itself, rotated by the offset Δ. Below it how much of W_Q R_Δ W_Kᵀ each rotary frequency holds, the fastest first; dashed: of columns at right angles.");
+            "Score of the mean token with itself, rotated by the offset Δ. Below: the share of each rotary frequency in W_Q R_Δ W_Kᵀ, fastest first; dashed: orthogonal columns.");
     }
     if (workspace()->selection()->head().layer > 0)
-        all += tr(" Layers above 0 read positions that earlier layers have changed: an approximation here.");
+        all += tr(" Above layer 0 this is an approximation: earlier layers change the positions.");
     return all;
 }
 

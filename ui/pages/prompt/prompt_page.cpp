@@ -164,7 +164,7 @@ void PromptPage::connectSignals()
 void PromptPage::connectScores()
 {
     HeatmapView* view = m_panel->view();
-    view->setToolTip(tr("A double click, or Enter, takes the score of a query with a key apart"));
+    view->setToolTip(tr("Double-click or press Enter to split a query's score with a key into its sources"));
     view->addAction(m_askForScore);
     connect(m_askForScore, &QAction::triggered, this, [this, view] {
         if (const QPoint cell = m_askForScore->data().toPoint(); m_askForScore->data().isValid())

@@ -37,10 +37,10 @@ void PromptPage::createLayout()
         tr("Hides position 0 (the attention sink) and rescales the colours to the rest"));
     m_weighs->setAccessibleName(tr("weigh by values"));
     m_weighs->setToolTip(tr(
-        "Attention times ‖v W_O‖, the length of what the head moves from there: much attention to a position that it moves nothing from is faint"));
+        "Attention times ‖v W_O‖, the norm of the head's output from that position. Attention that moves nothing looks faint"));
     m_import->setAccessibleName(tr("Import attention"));
     m_import->setToolTip(tr(
-        "Attention that another program computed for these tokens: a NumPy file, or a dataset of an HDF5 file, of shape [layers, heads, tokens, tokens], or of the selected layer"));
+        "Attention from another program for these tokens: a NumPy file or HDF5 dataset of shape [layers, heads, tokens, tokens], or of one layer"));
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_prompt, 1);
@@ -83,7 +83,7 @@ QWidget* PromptPage::createPattern()
 {
     m_text->setAccessibleName(tr("The prompt, coloured by the attention of one token"));
     m_text->setToolTip(
-        tr("Every token on the colour of how much the framed one attends to it; a click frames one"));
+        tr("Each token's colour shows how much the framed token attends to it. Click a token to frame it"));
     auto* scroll = new QScrollArea(this);
     scroll->setWidget(m_text);
     scroll->setWidgetResizable(true);

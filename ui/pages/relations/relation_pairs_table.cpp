@@ -132,7 +132,7 @@ void RelationsPage::fillPairs(const HeadPairs& found, HeadId head)
     m_pairsTitle->setToolTip(leftOutList(found.relation));
     m_pairModel->clear();
     m_pairModel->setHorizontalHeaderLabels(
-        {tr("Source"), tr("Target"), tr("Hit"), tr("Place of the target"), tr("Logit")});
+        {tr("Source"), tr("Target"), tr("Hit"), tr("Rank of the target"), tr("Logit")});
     for (const RelationPair& pair : found.pairs)
         m_pairModel->appendRow({tokenCell(*workspace(), pair.source), tokenCell(*workspace(), pair.target),
                                 wordCell(pair.isHit ? QStringLiteral("✓") : QStringLiteral("✗")),

@@ -98,9 +98,9 @@ QWidget* RelationsPage::createLists()
         tr("Pairs of words as CSV (source,target) or JSON; dropping the file on the window does the same"));
     connect(open, &QPushButton::clicked, this, &RelationsPage::openFile);
     m_list->setAccessibleName(tr("Relations"));
-    m_list->setToolTip(tr("A click or Enter asks which heads turn the first words into the second"));
+    m_list->setToolTip(tr("Click or press Enter to find the heads that turn the first word into the second"));
     m_save->setEnabled(false);
-    m_save->setToolTip(tr("Keeps the list for other models and other days"));
+    m_save->setToolTip(tr("Keeps the list for later sessions and other models"));
     auto* layout = new QVBoxLayout(box);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
@@ -154,8 +154,8 @@ void RelationsPage::createLayout()
 
 void RelationsPage::connectSignals()
 {
-    connectGrid(m_hits, QT_TR_NOOP("raises the target most in %1 of the pairs"));
-    connectGrid(m_suppression, QT_TR_NOOP("lowers the target most in %1 of the pairs"));
+    connectGrid(m_hits, QT_TR_NOOP("promotes the target most in %1 of the pairs"));
+    connectGrid(m_suppression, QT_TR_NOOP("suppresses the target most in %1 of the pairs"));
     // The current row also moves with the focus and the arrow keys, which must not start a run.
     connect(m_list, &QListWidget::currentRowChanged, this, &RelationsPage::updateSave);
     connect(m_list, &QListWidget::itemClicked, this, &RelationsPage::choose);
@@ -293,7 +293,7 @@ QString RelationsPage::whyNot(const Workspace& workspace)
 {
     const OpenModel& model = *workspace.model();
     return model.isOpen() && !model.tokenizer() && !model.results()->find(relationsPageFolder + "by_head")
-        ? tr("Relations are pairs of words, and this model has no tokenizer: add one.")
+        ? tr("Relations are pairs of words and need a tokenizer; add one to this model.")
         : QString();
 }
 
@@ -312,7 +312,7 @@ void RelationsPage::recompute()
         const QString never = whyNot(*workspace());
         return m_question->setText(
             never.isEmpty() ? tr(
-                "Choose a list, or drop a CSV file of pairs on the window: which heads turn the first word into the second?")
+                "Choose a list or drop a CSV file of pairs on the window, to find heads that turn the first word into the second.")
                             : never);
     }
     const auto with = workspace()->runs()->inputsOf("relations");

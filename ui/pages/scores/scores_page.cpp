@@ -221,7 +221,7 @@ void ScoresPage::recompute()
     if (!isLayer0) {
         m_termsJob.cancel();
         return m_state->setText(
-            tr("%1 reads what earlier layers have changed; only the heads of layer 0 read tokens and positions as they are.")
+            tr("%1 reads a stream that earlier layers have changed. Only heads of layer 0 read tokens and positions unchanged.")
                 .arg(text(head)));
     }
     const auto n = static_cast<int>(shownPositions(circuits->config()));

@@ -30,11 +30,11 @@ constexpr std::array presets{50, 500, 1000}; // as in Kamoda et al. 2025
 QHBoxLayout* ScoresPage::createControls()
 {
     m_position->setAccessibleName(tr("Query position"));
-    m_positionBox->setAccessibleName(tr("Query position as a number"));
+    m_positionBox->setAccessibleName(tr("Query position, number"));
     m_token->setAccessibleName(tr("Token at the query"));
-    m_token->setToolTip(tr("The token at the query, by its id"));
+    m_token->setToolTip(tr("Token at the query, id"));
     m_token->setPageStep(100);
-    m_tokenEdit->setAccessibleName(tr("Token at the query, by its text"));
+    m_tokenEdit->setAccessibleName(tr("Token at the query, text"));
     m_tokenEdit->setFont(tokenFont());
     m_tokenEdit->setMaximumWidth(160);
     auto* controls = new QHBoxLayout;

@@ -35,8 +35,8 @@ JobsPage::JobsPage(Workspace* workspace, QWidget* parent)
     m_total->setAccessibleName(tr("Progress of the analyses"));
     m_total->setContentsMargins(8, 0, 8, 0);
     m_total->hide();
-    m_ended->setAccessibleName(tr("Jobs that ended"));
-    m_ended->setToolTip(tr("Jobs that ended, newest first"));
+    m_ended->setAccessibleName(tr("Finished jobs"));
+    m_ended->setToolTip(tr("Finished jobs, newest first"));
     auto* now = new QWidget(this);
     auto* list = new QVBoxLayout(now);
     list->setContentsMargins(12, 8, 12, 8);
@@ -106,8 +106,8 @@ void JobsPage::showWaiting()
         auto* remove = new QToolButton(row);
         remove->setIcon(icon("cancel"));
         remove->setAutoRaise(true);
-        remove->setToolTip(tr("Do not compute it"));
-        remove->setAccessibleName(tr("Do not compute %1").arg(text(analysis->title)));
+        remove->setToolTip(tr("Cancel this job"));
+        remove->setAccessibleName(tr("Cancel %1").arg(text(analysis->title)));
         connect(remove, &QToolButton::clicked, this,
                 [this, analysis] { this->workspace()->runs()->removeWaiting(*analysis); });
         auto* layout = new QHBoxLayout(row);

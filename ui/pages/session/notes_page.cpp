@@ -28,7 +28,7 @@ NotesPage::NotesPage(Workspace* workspace, QWidget* parent)
     , m_star(new QToolButton(this))
     , m_note(new QPlainTextEdit(this))
     , m_bookmarks(new QListWidget(this))
-    , m_noBookmarks(new QLabel(tr("Ctrl+D keeps a head here"), m_bookmarks->viewport()))
+    , m_noBookmarks(new QLabel(tr("Ctrl+D bookmarks a head"), m_bookmarks->viewport()))
 {
     makeHeading(m_head);
     m_star->setCheckable(true);

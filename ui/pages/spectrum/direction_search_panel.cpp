@@ -40,8 +40,7 @@ DirectionSearchPanel::DirectionSearchPanel(Workspace* workspace, QWidget* parent
     , m_table(new TableFigure(this))
 {
     m_search->setPlaceholderText(tr("Find a token in all directions"));
-    m_search->setToolTip(
-        tr("Among the %1 strongest tokens of any singular direction of any head").arg(searchTop));
+    m_search->setToolTip(tr("Searches the %1 strongest tokens of every singular direction").arg(searchTop));
     m_search->setAccessibleName(tr("Token to look for in all directions"));
     m_search->setProperty("answersFind", true); // Ctrl+F on this page searches directions
     makeSecondary(m_state);
@@ -85,7 +84,7 @@ void DirectionSearchPanel::clear()
     if (!workspace()->model()->circuits())
         return m_state->clear();
     const QString question =
-        tr("Which singular directions of any head have a token among their %1 strongest? Type it above.")
+        tr("Finds the singular directions that have a token among their %1 strongest. Type the token above.")
             .arg(searchTop);
     const QString estimate = estimateText(searchCost(*workspace()));
     m_state->setText(estimate.isEmpty() ? question
@@ -120,7 +119,7 @@ void DirectionSearchPanel::show(const std::vector<DirectionHit>& hits, int token
                         .arg(searchTop)
                         .arg(hits.size());
     if (const auto shared = std::ranges::count_if(hits, [](const auto& hit) { return hit.blockSize > 1; }))
-        words += tr("; %1 of them (≈) mean something only with others of nearly the same σ").arg(shared);
+        words += tr("; %1 of them (≈) are meaningful only with others of nearly the same σ").arg(shared);
     m_state->setText(words);
     m_table->setVisible(!hits.empty());
     m_model->clear();

@@ -27,15 +27,15 @@ SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
     m_circuits->addItem(tr("QK and OV"));
     m_circuits->addItem(tr("full QK and full OV"));
     m_circuits->addItem(tr("all four"));
-    m_circuits->setAccessibleName(tr("Circuits whose singular values are shown"));
+    m_circuits->setAccessibleName(tr("Circuits shown"));
     m_plane->addItem(tr("complex plane"));
     m_plane->addItem(tr("log polar"));
-    m_plane->setToolTip(tr("Real against imaginary part, or the angle against |λ| on a logarithmic radius"));
-    m_plane->setAccessibleName(tr("How eigenvalues are drawn"));
+    m_plane->setToolTip(tr("Imaginary against real part, or angle with |λ| on a logarithmic radius"));
+    m_plane->setAccessibleName(tr("Eigenvalue plot"));
     for (const CircuitKind kind :
          {CircuitKind::FullOv, CircuitKind::FullQk, CircuitKind::Ov, CircuitKind::Qk})
         m_eigenKind->addItem(circuitTitle(kind), static_cast<int>(kind));
-    m_eigenKind->setAccessibleName(tr("Circuit whose eigenvalues are shown"));
+    m_eigenKind->setAccessibleName(tr("Circuit of the eigenvalues"));
     const auto column = [this](std::initializer_list<QWidget*> controls, const QString& title, Page* panel) {
         auto* box = new QWidget(this);
         auto* heading = new QLabel(title, box);

@@ -58,13 +58,14 @@ VectorsPage::VectorsPage(Workspace* workspace, QWidget* parent)
 
 void VectorsPage::createLook()
 {
-    m_look->setText(tr("Look at this direction"));
-    m_look->setToolTip(tr("The card of the selected vector: what every head reads of it and does with it"));
+    m_look->setText(tr("Inspect this direction"));
+    m_look->setToolTip(
+        tr("Opens the direction card of the selected vector: how every head reads and maps it"));
     m_look->setAccessibleName(m_look->text());
     m_look->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(m_look);
     for (const bool isOut : {false, true})
-        menu->addAction(isOut ? tr("The second, written or of keys") : tr("The first, read or of queries"),
+        menu->addAction(isOut ? tr("Second side: written, or keys") : tr("First side: read, or queries"),
                         this, [this, isOut] {
                             if (const QString name = shownDirection(isOut); !name.isEmpty())
                                 emit directionWanted(name);
@@ -89,10 +90,10 @@ void VectorsPage::createLayout()
 {
     m_circuit->addItem(tr("OV: W_V W_O"), static_cast<int>(CircuitKind::Ov));
     m_circuit->addItem(tr("QK: W_Q W_Kᵀ"), static_cast<int>(CircuitKind::Qk));
-    m_circuit->setAccessibleName(tr("Circuit whose singular vectors are shown"));
+    m_circuit->setAccessibleName(tr("Circuit of the singular vectors"));
     m_scores->setToolTip(tr("E u_k and v_kᵀ W_U (E v_k) beside each token"));
     m_each->setToolTip(tr(
-        "Greyed out, the tokens of each direction where only the span of several means something, in place of the span's"));
+        "Shows each direction's own tokens, greyed out, where only the span of several directions is meaningful"));
     makeSecondary(m_state);
     m_state->setWordWrap(true);
     m_state->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -262,7 +263,7 @@ QString VectorsPage::directionTitle(int index) const
     words += tr("   gap %1").arg(percent(stability.gap[k]));
     const CircuitDirections::Block block = m_directions->blockOf(index);
     if (!block.isAlone())
-        words += tr("   degenerate: %1 to %2 mean something only together")
+        words += tr("   degenerate: only the span of %1 to %2 is meaningful")
                      .arg(block.first + 1)
                      .arg(block.last + 1);
     return words
@@ -275,7 +276,7 @@ QString VectorsPage::cosineNote() const
     if (!m_directions || m_directions->kind != CircuitKind::Qk)
         return {};
     const double chance = 1 / std::sqrt(static_cast<double>(workspace()->model()->card().dModel));
-    return tr("cos(u, v): how alike the queries and the keys of this direction are. Near 1 it attends to what is alike, near −1 to the opposite; two directions by chance give 0 ± %1 (1/√d).")
+    return tr("cos(u, v): similarity of this direction's queries and keys. Near 1 it attends to similar vectors, near −1 to opposite ones. Random baseline: 0 ± %1 (1/√d).")
         .arg(number(chance));
 }
 

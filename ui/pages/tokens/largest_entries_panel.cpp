@@ -44,7 +44,7 @@ LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)
     makeSecondary(m_state);
     m_state->setWordWrap(true);
     m_table->setSource(m_model, TokenTableModel::SortRole);
-    m_table->setAccessibleName(tr("Largest entries of all tokens"));
+    m_table->setAccessibleName(tr("Largest entries, all tokens"));
     auto* state = new QHBoxLayout;
     state->addWidget(m_state, 1);
     state->addWidget(new JobBar(&m_job, this));
@@ -140,7 +140,7 @@ void LargestEntriesPanel::showEntries(const Found& found)
         isQk ? tr("largest scores of %1: query token, key token").arg(text(found.of.head))
              : tr("largest effects of %1: source token, output token").arg(text(found.of.head)));
     m_state->setText(
-        tr("Over all pairs of tokens, no scale, no bias%1; exact. The null is what as many Gaussian entries of the same mean and deviation would reach.")
+        tr("Exact, over all pairs of tokens, no scale, no bias%1. The null is the value that as many Gaussian entries with the same mean and deviation reach.")
             .arg(isQk ? offsetText(found.of.terms.offset) : QString()));
 }
 

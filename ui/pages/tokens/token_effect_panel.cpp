@@ -34,7 +34,7 @@ TokenEffectPanel::TokenEffectPanel(Workspace* workspace, QWidget* parent)
     makeSecondary(m_explanation);
     m_explanation->setWordWrap(true);
     m_explanation->setText(tr(
-        "Length of the token's row of full OV, ‖e W_V W_O W_U‖: how far attending to it moves the logits. Click a head for its tables."));
+        "Norm of the token's row of full OV, ‖e W_V W_O W_U‖: how far attending to it moves the logits. Click a head for its tables."));
     m_panel->view()->colors()->proposeScale(firstScale(false));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);

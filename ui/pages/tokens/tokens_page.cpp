@@ -53,7 +53,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     m_circuit->addItem(tr("full QK: where it looks"), static_cast<int>(CircuitKind::FullQk));
     m_circuit->addItem(tr("direct path: what comes next"), tokensPageDirectPath);
     m_circuit->setItemData(m_circuit->count() - 1,
-                           tr("E W_U, the bigrams of a model without layers, with and without b_U"),
+                           tr("E W_U: bigrams of the model without layers, with and without b_U"),
                            Qt::ToolTipRole);
     m_side->addItem(tr("row of the token"), static_cast<int>(TableSide::Row));
     m_side->addItem(tr("column of the token"), static_cast<int>(TableSide::Column));
@@ -66,7 +66,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
     for (QWidget* ofScores : std::initializer_list<QWidget*>{m_scale, m_offset})
         ofScores->setEnabled(false); // full OV has neither scale nor offset
-    m_ids->setToolTip(tr("The ids of the tokens, in most vocabularies frequent ones first"));
+    m_ids->setToolTip(tr("Shows token ids; in most vocabularies low ids are frequent"));
     makeSecondary(m_problem);
     m_problem->setWordWrap(true);
     m_panel->setLength(100);
@@ -131,7 +131,7 @@ void TokensPage::createFilter()
 {
     m_filter->setPlaceholderText(tr("Filter the tables"));
     m_filter->setAccessibleName(tr("Filter the tables"));
-    m_filter->setToolTip(tr("Shows where tokens that contain this text stand in the whole row"));
+    m_filter->setToolTip(tr("Shows the rank in the whole row of tokens that contain this text"));
     m_filter->setClearButtonEnabled(true);
     m_filter->setFont(tokenFont());
     m_filter->setTextMargins(4, 0, 4, 0);

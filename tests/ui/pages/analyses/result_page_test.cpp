@@ -118,7 +118,7 @@ private slots:
                 && isOfMissingHead(picture, pictureContext(*m_workspace));
         };
         if (std::any_of(pictures.begin(), pictures.end(), isMissing)) { // layer 0 only, as the page says
-            QVERIFY(says(QStringLiteral("It says nothing of L1H5")));
+            QVERIFY(says(QStringLiteral("It has no result for L1H5")));
             m_workspace->selection()->setHead({0, 1});
             QCoreApplication::processEvents(); // draws what is in sight
         }

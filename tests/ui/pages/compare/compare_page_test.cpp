@@ -227,8 +227,8 @@ private slots:
         };
         const TableDifference expected =
             tableDifference(line(head), line(reference), 20, opened.workspace.filteredTokens()->unused());
-        auto* only = opened.find<TableFigure>(QStringLiteral("Tokens only the selected head has"));
-        auto* both = opened.find<TableFigure>(QStringLiteral("Tokens both heads have"));
+        auto* only = opened.find<TableFigure>(QStringLiteral("Only in the selected head"));
+        auto* both = opened.find<TableFigure>(QStringLiteral("In both heads"));
         QTRY_COMPARE(only->model()->rowCount(), static_cast<int>(expected.onlyFirst.size()));
         QCOMPARE(both->model()->rowCount(), static_cast<int>(expected.both.size()));
         QVERIFY(!expected.onlyFirst.empty());

@@ -46,7 +46,7 @@ private slots:
     {
         OpenedPage<ModelsPage> opened(m_older);
         HeadsPage heads(&opened.workspace);
-        auto* table = opened.find<TableFigure>(QStringLiteral("Heads by how much they changed"));
+        auto* table = opened.find<TableFigure>(QStringLiteral("Heads by change"));
         QVERIFY(!table->isVisible());
         QVERIFY(opened.page.figures().isEmpty());
         ComparedModel::of(&opened.workspace)->compare({m_newer, std::nullopt, {}});
@@ -88,7 +88,7 @@ private slots:
         std::filesystem::copy_file(demo / "tokenizer.json", other / "tokenizer.json");
         OpenedPage<ModelsPage> opened(demo);
         HeadsPage heads(&opened.workspace);
-        auto* table = opened.find<TableFigure>(QStringLiteral("Heads by how much they changed"));
+        auto* table = opened.find<TableFigure>(QStringLiteral("Heads by change"));
         ComparedModel::of(&opened.workspace)->compare({other, std::nullopt, {}});
         QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 16, patience);
         const auto results = opened.workspace.model()->results();

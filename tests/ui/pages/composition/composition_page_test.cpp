@@ -77,11 +77,11 @@ private slots:
         QVERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - (score - baseline)) < 1e-5);
         QTest::mouseClick(opened.page.findChild<QCheckBox*>(), Qt::LeftButton, {}, QPoint(8, 8));
         QTRY_VERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - score) < 1e-5);
-        opened.find<QSlider>(QStringLiteral("Percentile of pairs left out"))->setValue(75);
+        opened.find<QSlider>(QStringLiteral("Percentile cutoff"))->setValue(75);
         QTRY_COMPARE(map(opened)->content()->notFiniteCount(), 48);               // of 64 pairs
         QVERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - score) < 1e-5); // one of the remaining ones
         const QJsonObject state = opened.page.viewState();
-        opened.find<QSlider>(QStringLiteral("Percentile of pairs left out"))->setValue(0);
+        opened.find<QSlider>(QStringLiteral("Percentile cutoff"))->setValue(0);
         opened.page.setViewState(state);
         QCOMPARE(opened.page.viewState(), state);
     }

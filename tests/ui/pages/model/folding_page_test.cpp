@@ -62,8 +62,8 @@ private slots:
     void theRowOfTheRawWeightsStandsBesideTheOneInUse()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        TableFigure* second = table(opened, "Tokens only the weights as ticked have");
-        TableFigure* both = table(opened, "Tokens both weights have");
+        TableFigure* second = table(opened, "Only with the ticked steps");
+        TableFigure* both = table(opened, "With both weights");
         QTRY_VERIFY_WITH_TIMEOUT(second->model()->rowCount() + both->model()->rowCount() > 0, patience);
         const RowVector<double> row = rawRow(opened);
         std::map<int, double> shown = asTicked(second);
@@ -80,7 +80,7 @@ private slots:
     void theSameStepsGiveTheSameRow()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        TableFigure* both = table(opened, "Tokens both weights have");
+        TableFigure* both = table(opened, "With both weights");
         auto* use = opened.page.findChild<QPushButton*>();
         QVERIFY(use->isEnabled());
         for (const char* step :

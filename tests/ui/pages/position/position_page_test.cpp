@@ -118,7 +118,7 @@ private slots:
         QCOMPARE(readOut.last().first().toString(),
                  QStringLiteral("query 7 · key 5   %1").arg(number(map(opened)->scene().at(7, 5))));
         emit map(opened)->cellHovered(5, 7, map(opened)->scene().at(5, 7));
-        QVERIFY(readOut.last().first().toString().endsWith(QStringLiteral("nothing here")));
+        QVERIFY(readOut.last().first().toString().endsWith(QStringLiteral("no data here")));
         QVERIFY(mask(opened)->isChecked());
         mask(opened)->click();
         QTRY_VERIFY_WITH_TIMEOUT(shows(opened, scores, false), patience);

@@ -74,7 +74,7 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         opened.workspace.selection()->setHead({1, 5});
-        auto* circuit = opened.find<QComboBox>(QStringLiteral("Circuit whose eigenvalues are shown"));
+        auto* circuit = opened.find<QComboBox>(QStringLiteral("Circuit of the eigenvalues"));
         circuit->setCurrentIndex(circuit->findData(static_cast<int>(CircuitKind::Ov)));
         const Matrix<double> ov =
             opened.workspace.model()->circuits()->circuit<double>(CircuitKind::Ov, {1, 5}, nullptr).dense();
@@ -113,7 +113,7 @@ private slots:
         const QString beside = QStringLiteral("effective rank %1 (random %2)")
                                    .arg(number(metricAt(*ranks, {1, 5})), number(*ranks->nullMean));
         QTRY_VERIFY_WITH_TIMEOUT(!said(opened, beside).isEmpty(), patience);
-        const QString metric = QStringLiteral("covariance of the embedding");
+        const QString metric = QStringLiteral("embedding covariance");
         QVERIFY(said(opened, metric).isEmpty());
         run(ResidualMetric::Embedding);
         QTRY_VERIFY_WITH_TIMEOUT(!said(opened, metric).isEmpty(), patience);
@@ -174,7 +174,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
         QCOMPARE(chart->look().plane, ChartLook::Plane::Complex);
         const QVector<QPointF> before = chart->series().front().points;
-        auto* plane = opened.find<QComboBox>(QStringLiteral("How eigenvalues are drawn"));
+        auto* plane = opened.find<QComboBox>(QStringLiteral("Eigenvalue plot"));
         plane->setCurrentIndex(1);
         QCOMPARE(chart->look().plane, ChartLook::Plane::LogPolar);
         QCOMPARE(chart->series().front().points, before);

@@ -35,8 +35,8 @@ private:
 
     static TableFigure* table(Opened& opened, int side)
     {
-        return opened.find<TableFigure>(side == 0 ? QStringLiteral("Tokens of the first side")
-                                                  : QStringLiteral("Tokens of the second side"));
+        return opened.find<TableFigure>(side == 0 ? QStringLiteral("Tokens, first side")
+                                                  : QStringLiteral("Tokens, second side"));
     }
 
     /// The tokens of one end of E u_k and of v_kᵀ W_U, largest magnitude of the first positive, from dense matrices.
@@ -89,7 +89,7 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         opened.workspace.selection()->setHead({1, 5});
         opened.workspace.selection()->setDirection({CircuitKind::Ov, 2, 1});
-        auto* look = opened.find<QToolButton>(QStringLiteral("Look at this direction"));
+        auto* look = opened.find<QToolButton>(QStringLiteral("Inspect this direction"));
         QTRY_VERIFY_WITH_TIMEOUT(look->isEnabled(), patience);
         QSignalSpy wanted(&opened.page, &VectorsPage::directionWanted);
         const auto asked = [&](int action) {
@@ -157,8 +157,7 @@ private slots:
         QCOMPARE(opened.workspace.selection()->direction().index, 7);
         const QJsonObject state = opened.page.viewState();
         opened.workspace.selection()->setDirection({CircuitKind::Qk, 2, -1});
-        QCOMPARE(opened.find<QComboBox>(QStringLiteral("Circuit whose singular vectors are shown"))
-                     ->currentIndex(),
+        QCOMPARE(opened.find<QComboBox>(QStringLiteral("Circuit of the singular vectors"))->currentIndex(),
                  1);
         opened.page.setViewState(state);
         QCOMPARE(opened.workspace.selection()->direction(), (SingularChoice{CircuitKind::Ov, 7, 1}));

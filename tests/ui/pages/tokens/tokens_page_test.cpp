@@ -328,7 +328,7 @@ private slots:
         QVERIFY(!shows(at(0)));
         QVERIFY(opened.page.figures().first()->figureTitle().contains(QStringLiteral("Δ = 4")));
         choose(opened, QStringLiteral("Contents of the tables"), QStringLiteral("largest of all tokens"));
-        auto* largest = opened.find<TableFigure>(QStringLiteral("Largest entries of all tokens"));
+        auto* largest = opened.find<TableFigure>(QStringLiteral("Largest entries, all tokens"));
         double best = -1e9;
         for (int token = 0; token < opened.workspace.model()->card().dVocab; ++token)
             best = std::max(best,
@@ -358,7 +358,7 @@ private slots:
         for (std::size_t id = 0; id < unused.size(); ++id)
             if (unused[id])
                 leaveOut(static_cast<Eigen::Index>(id));
-        auto* table = opened.find<TableFigure>(QStringLiteral("Largest entries of all tokens"));
+        auto* table = opened.find<TableFigure>(QStringLiteral("Largest entries, all tokens"));
         const auto isFirst = [&] {
             Eigen::Index row = 0, column = 0;
             const double value = dense.maxCoeff(&row, &column);
