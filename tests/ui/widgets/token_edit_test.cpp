@@ -5,8 +5,8 @@
 #include "ui/base/text.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/parts/subject_menu.h"
-#include "ui/widgets/table_cells.h"
 #include "ui/widgets/subject.h"
+#include "ui/widgets/table_cells.h"
 #include "ui/widgets/table_figure.h"
 
 #include <QAbstractItemView>
