@@ -42,18 +42,11 @@ void printFindings(const Findings& findings, const Session& session, const Findi
         std::cout << findingsText(findings);
 }
 
-bool hasSwitch(const ProcessingWish& wish)
-{
-    const auto isGiven = [](StepWish step) { return step != StepWish::Default; };
-    return isGiven(wish.foldLayerNorm) || isGiven(wish.centerWritingWeights) || isGiven(wish.centerUnembed)
-        || isGiven(wish.foldValueBiases) || isGiven(wish.refactorAttention) || !wish.headChanges.empty();
-}
-
 Result<int> findingsOfSession(const FindingsOptions& options, const Task& task)
 {
     const ModelArguments& model = *options.model;
     if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty()
-        || !model.ignored.empty() || hasSwitch(options.processing->wish()))
+        || !model.ignored.empty() || options.processing->wish() != ProcessingArguments().wish())
         return Error{
             ErrorCode::InvalidArgument,
             "Options for reading and processing control how results are computed, and '" + model.path
