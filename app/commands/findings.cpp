@@ -42,11 +42,21 @@ void printFindings(const Findings& findings, const Session& session, const Findi
         std::cout << findingsText(findings);
 }
 
+bool isGiven(const ProcessingArguments& processing)
+{
+    for (const auto* one :
+         {&processing.foldLayerNorm, &processing.centerWritingWeights, &processing.centerUnembed,
+          &processing.foldValueBiases, &processing.refactorAttention})
+        if (one->option->count() > 0)
+            return true;
+    return false;
+}
+
 Result<int> findingsOfSession(const FindingsOptions& options, const Task& task)
 {
     const ModelArguments& model = *options.model;
     if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty()
-        || !model.ignored.empty() || options.processing->wish() != ProcessingArguments().wish())
+        || !model.ignored.empty() || isGiven(*options.processing))
         return Error{
             ErrorCode::InvalidArgument,
             "Options for reading and processing control how results are computed, and '" + model.path

@@ -102,9 +102,9 @@ private slots:
         for (const auto& page : expected) {
             driver.window.showPage(page.first);
             for (const ScreenFigure& figure : page.second)
-                QTRY_VERIFY2_WITH_TIMEOUT(isShown(driver, *saved, figure),
-                                          qPrintable(page.first + u": " + whyNotShown(*saved, figure)),
-                                          patience);
+                QTRY_VERIFY2_WITH_TIMEOUT(
+                    isShown(driver, *saved, figure),
+                    qPrintable(page.first + QStringLiteral(": ") + whyNotShown(*saved, figure)), patience);
         }
     }
 
@@ -171,7 +171,7 @@ private:
     {
         for (const FigureSource* one : saved.figures())
             if (one->figureTitle() == figure.title)
-                return figure.title + u": " + differenceOf(savedRows(*one), figure.rows);
+                return figure.title + QStringLiteral(": ") + differenceOf(savedRows(*one), figure.rows);
         return figure.title + QStringLiteral(" is not shown");
     }
 
