@@ -181,7 +181,7 @@ OffsetShares sharesOf(std::vector<double> scores)
 std::vector<Finding> findNearby(const FindingEvidence& evidence)
 {
     const ModelCard& model = evidence.model;
-    const std::string path = "analyses/position_kernel/mean_score";
+    const std::string path = "analyses/rotary/mean_token_score";
     const ResultArray* array = checkedArray(evidence, path, {model.nLayers, model.nHeads, anySize});
     // ALiBi's slopes are the same in random weights; learned positions differ from one position to the next.
     if (!array || model.positional != "rotary")
@@ -294,7 +294,7 @@ FindingRule nearbyRule()
         "Rotary positions and the mean token alone put at least half of the attention on the last 8 of 64 or "
         "more tokens, 4 times the even share or more, and less than half on one offset. The slopes of "
         "ALiBi are those of random weights too and are no finding.",
-        {"position_kernel"},
+        {"rotary"},
         findNearby};
 }
 

@@ -28,14 +28,24 @@ bool toTwoLayers(const FindingEvidence& evidence)
     return evidence.model.nLayers > 1;
 }
 
+bool toLearnedPositions(const FindingEvidence& evidence)
+{
+    return evidence.model.positional == "learned";
+}
+
+bool toRotaryPositions(const FindingEvidence& evidence)
+{
+    return evidence.model.positional == "rotary";
+}
+
 bool toPositions(const FindingEvidence& evidence)
 {
-    return evidence.model.positional == "learned" || evidence.model.positional == "rotary";
+    return toLearnedPositions(evidence) || toRotaryPositions(evidence);
 }
 
 bool toLearnedPositionsAndLayerNorm(const FindingEvidence& evidence)
 {
-    return evidence.model.positional == "learned" && evidence.model.normalization.starts_with("LN");
+    return toLearnedPositions(evidence) && evidence.model.normalization.starts_with("LN");
 }
 
 bool toTokens(const FindingEvidence& evidence)
@@ -71,7 +81,8 @@ constexpr std::array findingAnalysisRows{
     FindingAnalysis{"name_copying", "analyses/name_copying/names", toTokensBehindMlps},
     FindingAnalysis{"relations", "analyses/relations/by_head", toTokens},
     FindingAnalysis{"salient_tokens", "analyses/salient_tokens/ids", toEvery},
-    FindingAnalysis{"position_kernel", "analyses/position_kernel/mean_score", toPositions},
+    FindingAnalysis{"position_kernel", "analyses/position_kernel/mean_score", toLearnedPositions},
+    FindingAnalysis{"rotary", "analyses/rotary/mean_token_score", toRotaryPositions},
     FindingAnalysis{"six_terms", "analyses/six_terms/size", toLearnedPositionsAndLayerNorm},
     FindingAnalysis{"induction", "analyses/induction/combined", toTwoLayers},
     FindingAnalysis{"composition_nulls", "analyses/composition_nulls/k_z", toTwoLayers},

@@ -42,7 +42,7 @@ void plantOffset(PlantedResults& made, bool fires)
 void plantNearby(PlantedResults& made, bool fires)
 {
     made.card.positional = "rotary";
-    ResultArray& scores = made.perHead("analyses/position_kernel/mean_score", 128, 0);
+    ResultArray& scores = made.perHead("analyses/rotary/mean_token_score", 128, 0);
     for (std::size_t offset = 0; offset < 128; ++offset)
         PlantedResults::set(scores, made.place({1, 0}) * 128 + offset,
                             -(fires ? 0.2 : 0.01) * static_cast<double>(offset));

@@ -20,13 +20,14 @@ struct PageOfAnalysis {
     std::string_view analysis;
     QLatin1StringView page;
 };
-constexpr std::array<PageOfAnalysis, 11> pagesOfAnalyses{{
+constexpr std::array<PageOfAnalysis, 12> pagesOfAnalyses{{
     {"copying", QLatin1StringView("spectrum")}, // the eigenvalues that the score sums up
     {"matching", QLatin1StringView("spectrum")},
     {"spectra", QLatin1StringView("spectrum")},
     {"eigenvalues", QLatin1StringView("spectrum")},
     {"previous_token", QLatin1StringView("position")},
     {"position_kernel", QLatin1StringView("position")},
+    {"rotary", QLatin1StringView("position")},
     {"composition", QLatin1StringView("composition")},
     {"tables", QLatin1StringView("tokens")},
     {"six_terms", QLatin1StringView("scores")},
