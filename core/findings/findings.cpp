@@ -141,8 +141,13 @@ Findings findingsOf(const FindingEvidence& evidence)
     Findings findings;
     for (const FindingRule& rule : findingRules()) {
         const RuleAnswer answer = answerOf(rule, evidence);
-        if (answer == RuleAnswer::Missing)
+        if (answer == RuleAnswer::Missing) {
             findings.missing.push_back(&rule);
+            for (const std::string_view id : rule.analyses)
+                if (const FindingAnalysis* analysis = rowOf(id);
+                    analysis && !evidence.results.find(analysis->array))
+                    findings.absent.push_back(id);
+        }
         if (answer != RuleAnswer::There)
             continue;
         std::vector<Finding> found = rule.find(evidence);

@@ -87,10 +87,7 @@ std::string missingAnalyses(const Findings& findings)
 {
     std::string names;
     for (const std::string_view id : findingAnalyses()) {
-        const bool isMissing = std::ranges::any_of(findings.missing, [&](const FindingRule* rule) {
-            return std::ranges::find(rule->analyses, id) != rule->analyses.end();
-        });
-        if (isMissing)
+        if (std::ranges::find(findings.absent, id) != findings.absent.end())
             names += (names.empty() ? "" : ",") + std::string(id);
     }
     return names;

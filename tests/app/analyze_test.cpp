@@ -87,7 +87,7 @@ private slots:
         QCOMPARE(std::get<double>(kernel->attributes.at("seed")), 4.0);
         const auto alone = made({"--key-token", "#301"});
         QCOMPARE(alone.exitCode, 2);
-        QVERIFY(alone.err.contains("give that token with --token"));
+        QVERIFY(alone.err.contains("--key-token needs the query token; give it with --token"));
         QCOMPARE(made({"--token", "#300", "--key-token", ""}).exitCode, 2);
         QCOMPARE(made({"--token", "#300", "--key-token", "#99999"}).exitCode, 2);
     }

@@ -27,7 +27,7 @@ private slots:
     void helpSaysOverWhichColumnsTheUnembeddingIsCentred()
     {
         const QByteArray help = run({"process", "--help"}).out.simplified();
-        QVERIFY2(help.contains("over all d_vocab columns, those of ids without a token included"), help);
+        QVERIFY2(help.contains("over all d_vocab columns, including ids without a token"), help);
     }
 
     void wrongUsageEndsWithTwoAndOneLine()

@@ -324,7 +324,8 @@ private slots:
         QVERIFY2(made.exitCode == 0, made.err);
         const auto exportTo = [&](const QString& name) {
             const auto run = test::runHeadwise(
-                {"export", session, "--view", "composition-k", "-o", path(name)}, m_folder.path());
+                {"export", session, "--view", "composition-k", "--size", "160x140mm", "-o", path(name)},
+                m_folder.path());
             return run.exitCode == 0 ? contents(path(name)) : QByteArray();
         };
         QCOMPARE(exportTo("pairs.csv").count('\n'), 1 + 16); // the numbers are the session's

@@ -321,7 +321,7 @@ private slots:
     void anOptionWithoutAValueTakesNoOther()
     {
         const auto done = run({"run", HEADWISE_DEMO_MODEL, "--tokens=", "-o", path("none.h5")});
-        QVERIFY2(done.exitCode == 2 && done.err.contains("'' is no list of token ids"), done.err);
+        QVERIFY2(done.exitCode == 2 && done.err.contains("'' is not a list of token ids"), done.err);
         QVERIFY(!QFile::exists("-o"));
     }
 

@@ -322,7 +322,7 @@ private slots:
     {
         const test::CommandRun demo = run({"info", HEADWISE_DEMO_MODEL});
         QCOMPARE(demo.exitCode, 0);
-        QVERIFY(demo.out.contains("Assumed, because no file says it\n"));
+        QVERIFY(demo.out.contains("Assumed, because no file states it\n"));
         QVERIFY(demo.out.contains("  scale_attn_by_inverse_layer_idx = false\n"));
         QVERIFY(!demo.out.contains("attention_dir"));
     }
