@@ -264,6 +264,8 @@ void Tour::outline(QWidget* part)
 
 void Tour::place()
 {
+    if (!m_panel)
+        return; // the tour ended before an event had its effect
     const int width = std::min(tourWidth, m_window->width() - 2 * tourDistance);
     const int height = m_panel->layout()->totalHeightForWidth(width);
     const int bottom = m_window->height() - m_window->statusBar()->height();

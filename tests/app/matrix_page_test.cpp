@@ -303,7 +303,7 @@ private slots:
             return std::any_of(labels.begin(), labels.end(),
                                [&](const QLabel* label) { return label->text().contains(words); });
         };
-        QVERIFY(says(QStringLiteral("softmax of rows (of scores as attention has them")));
+        QVERIFY(says(QStringLiteral("softmax of rows (attention scores")));
         scaled->click(); // the user's own choice stays
         QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(1, head.b_Q)), patience);
         QVERIFY(says(QStringLiteral("scores are not scaled")));

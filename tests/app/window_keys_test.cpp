@@ -473,7 +473,10 @@ private slots:
         QTRY_VERIFY(driver.window.findChild<ExportDialog*>());
         driver.window.findChild<ExportDialog*>()->reject();
         QTRY_VERIFY(!driver.window.findChild<ExportDialog*>());
+        driver.window.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&driver.window));
         head->setFocus();
+        QTRY_VERIFY(head->hasFocus());
         KeysDriver::press(Qt::Key_D, Qt::ControlModifier);
         QVERIFY(driver.workspace().notebook()->isBookmarked(driver.workspace().selection()->head()));
         head->setText(QStringLiteral("0.12")); // Keys for the text stay the field's.

@@ -189,7 +189,7 @@ private slots:
         const auto prompt = std::ranges::find_if(
             fields, [](const QLineEdit* one) { return one->accessibleName() == u"Prompt"; });
         QVERIFY(prompt != fields.end());
-        QVERIFY2((*prompt)->text().endsWith(token), qPrintable((*prompt)->text()));
+        QVERIFY2((*prompt)->text().endsWith(token), qPrintable((*prompt)->text() + u'|' + token + u'|'));
     }
 
     void aFindingOffersItsHeads()

@@ -135,7 +135,7 @@ constexpr std::array pageWords{
         QLatin1StringView("composition"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "Each cell is a pair of heads; a high value means that the later head reads what the earlier head writes."),
+            "Each cell is a pair of heads; a high value means the later head reads what the earlier one writes."),
         QT_TRANSLATE_NOOP("WhatsThis", "How strongly each later head reads the output of each earlier head."),
         {"composition", "composition_nulls"}},
     PageWords{

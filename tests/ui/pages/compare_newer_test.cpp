@@ -197,7 +197,7 @@ private slots:
     {
         Opened opened(path("older"));
         compare(opened, "fewer");
-        QTRY_VERIFY(says(opened, QStringLiteral("toy has no head L1H2 but 2 layers of 2 heads")));
+        QTRY_VERIFY(says(opened, QStringLiteral("toy has no head L1H2, only 2 layers of 2 heads")));
     }
 
     void whatItIsComparedWithIsChosen()

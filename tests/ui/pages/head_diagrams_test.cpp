@@ -166,7 +166,7 @@ private slots:
         QCOMPARE(classOf(diagram, 1), QStringLiteral("name mover"));
         for (const auto& [words, fault] : std::vector<std::pair<QByteArray, const char*>>{
                  {"0.1\n", "line 1 has 1 column"},
-                 {"0.1,a\n9.0,b\n", "line 2 names '9.0', which is no head"},
+                 {"0.1,a\n9.0,b\n", "line 2 names '9.0', which is not a head"},
                  {"0.1,a\n0.1,b\n", "line 2 names 0.1 again"},
                  {"0.1, \n", "line 1 has a class of 1 bytes"}})
             QVERIFY(failsWith(readHeadClasses(written(words), card), ErrorCode::Corrupt, fault));

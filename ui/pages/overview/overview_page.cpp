@@ -30,7 +30,7 @@ constexpr int gridColumns = 6;                           // of the layout: two o
 constexpr int overviewMargin = 12;                       // px
 constexpr int overviewSpacing = 8;                       // px
 constexpr int overviewLowest = 600;                      // px, for charts above their numbers
-constexpr int lowestCard = 240;                          // px, if it has a row of its own
+constexpr int lowestCard = 300;                          // px, if it has a row of its own
 } // namespace
 
 OverviewPage::OverviewPage(Workspace* workspace, QWidget* parent)

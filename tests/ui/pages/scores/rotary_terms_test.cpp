@@ -67,7 +67,9 @@ private slots:
             QCOMPARE(bars->series()[0].points.size(), 3); // the content and two frequencies
             QCOMPARE(bars->look().xLabels.value(0), QStringLiteral("content"));
             QCOMPARE(bars->look().xLabels.value(1), QStringLiteral("0 (6.28)"));
-            QVERIFY(isNear(sumOf(bars->series()[0]), expected(offset)));
+            QVERIFY2(
+                isNear(sumOf(bars->series()[0]), expected(offset)),
+                qPrintable(QStringLiteral("%1 for %2").arg(sumOf(bars->series()[0])).arg(expected(offset))));
             for (std::size_t pair = 0; pair < 2; ++pair)
                 QVERIFY(isNear(sumOf(bars->series()[pair]), line->series()[pair].points[offset].y()));
         }
