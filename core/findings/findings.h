@@ -48,9 +48,9 @@ std::span<const FindingRule> findingRules();
 
 /// Findings of the results at hand.
 struct Findings {
-    std::vector<Finding> found;              ///< The strongest first.
-    std::vector<const FindingRule*> missing; ///< Rules that some analysis has not answered yet.
-    std::vector<std::string_view> absent;    ///< Ids of those analyses.
+    std::vector<Finding> found;                ///< The strongest first.
+    std::vector<const FindingRule*> missing;   ///< Rules that some analysis has not answered yet.
+    std::vector<std::string_view> absent = {}; ///< Ids of those analyses.
 };
 
 /// Applies every rule. Pure and quick: reads each array a few times.
