@@ -1,5 +1,6 @@
 // The menu of heads, pairs and tokens: the same everywhere, and nothing happens before an entry is chosen.
 
+#include "tests/support/painting.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/base/text.h"
@@ -176,6 +177,8 @@ private slots:
         auto* table = driver.page()->findChild<QTableView*>();
         QTRY_VERIFY_WITH_TIMEOUT(table->model()->rowCount() > 0 && !driver.page()->figures().isEmpty(),
                                  patience);
+        driver.waitForAnalyses(); // the rows stay
+        QTRY_VERIFY_WITH_TIMEOUT(test::isSettled(driver.window), patience);
         auto* figure = dynamic_cast<QWidget*>(driver.page()->figures().first());
         QVERIFY(figure && (figure == table || figure->isAncestorOf(table)));
         const QPoint inTable = table->visualRect(table->model()->index(0, 1)).center();

@@ -32,6 +32,8 @@ namespace headwise::ui {
 
 namespace {
 
+constexpr int lowestPairs = 190; // px: a title of three lines and a few rows
+
 const std::string relationsPageFolder = "analyses/relations/";
 
 /// Returns the workspace's inputs with other relations, without the token, pair and tokenizer that the selection adds.
@@ -125,6 +127,7 @@ void RelationsPage::createLayout()
     pairColumn->setContentsMargins(0, 0, 0, 0);
     pairColumn->addWidget(m_pairsTitle);
     pairColumn->addWidget(m_pairs, 1);
+    pairs->setMinimumHeight(lowestPairs);
     makeSecondary(m_question);
     m_question->setAlignment(Qt::AlignCenter);
     m_question->setWordWrap(true);

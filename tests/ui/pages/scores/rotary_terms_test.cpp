@@ -55,10 +55,13 @@ private slots:
         QVERIFY(ScoresPage::whyNot(opened.workspace).isEmpty());
         opened.workspace.selection()->setHead({1, 2});
         const auto* line = opened.find<LineChart>(QStringLiteral("Score by offset"));
-        QTRY_VERIFY_WITH_TIMEOUT(line->series().size() == 2, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.model()->tokens(), patience);
         const auto& circuits = *opened.workspace.model()->circuits();
         const RowVector<double> expected = offsetScores(
             circuits.weights(), {1, 2}, meanToken(opened.workspace.model()->tokens()->embeddingOf(1)), 10);
+        // The head shown before has another score.
+        QTRY_VERIFY_WITH_TIMEOUT(
+            line->series().size() == 2 && isNear(line->series()[0].points[3].y(), expected(3)), patience);
         for (const int offset : {0, 3, 9}) {
             opened.workspace.selection()->setRotaryOffset(offset);
             const auto* bars =
