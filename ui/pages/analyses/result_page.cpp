@@ -91,7 +91,7 @@ QWidget* ResultPage::createHead()
 {
     auto* head = new QWidget(this);
     makeHeading(m_title);
-    for (QLabel* label : {m_title, m_formula, m_citation, m_cost, m_state}) {
+    for (QLabel* label : {m_title, m_formula, m_citation, m_cost, m_state, m_verified}) {
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     }
@@ -103,19 +103,20 @@ QWidget* ResultPage::createHead()
     layout->setHorizontalSpacing(16);
     layout->setVerticalSpacing(4);
     layout->addWidget(m_title, 0, 0);
-    layout->addWidget(m_run, 0, 2, Qt::AlignRight | Qt::AlignTop);
-    auto* verify = new QHBoxLayout;
-    verify->addWidget(m_verified);
+    layout->addWidget(m_run, 0, 1, Qt::AlignRight | Qt::AlignTop);
+    auto* verify = new QHBoxLayout; // a line of its own: the answer is as long as the title
+    verify->setSpacing(16);
     verify->addWidget(m_verify);
-    layout->addLayout(verify, 0, 1, Qt::AlignRight | Qt::AlignTop);
-    layout->addWidget(m_formula, 1, 0, 1, 3);
-    layout->addWidget(m_citation, 2, 0, 1, 3);
+    verify->addWidget(m_verified, 1);
+    layout->addLayout(verify, 1, 0, 1, 2);
+    layout->addWidget(m_formula, 2, 0, 1, 2);
+    layout->addWidget(m_citation, 3, 0, 1, 2);
     auto* work = new QHBoxLayout; // the text has the whole width while nothing is running
     work->addWidget(m_cost, 1);
     work->addWidget(new JobBar(workspace()->runs()->job(), head));
-    layout->addLayout(work, 3, 0, 1, 3);
-    layout->addWidget(m_state, 4, 0, 1, 2);
-    layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, head), 4, 2,
+    layout->addLayout(work, 4, 0, 1, 2);
+    layout->addWidget(m_state, 5, 0);
+    layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, head), 5, 1,
                       Qt::AlignRight | Qt::AlignTop);
     layout->setColumnStretch(0, 1);
     return head;
