@@ -8,11 +8,11 @@ if(HEADWISE_HOMEPAGE)
   <screenshots>")
     set(type " type=\"default\"")
     foreach(picture
-        "overview-light|What an induction head reads and writes"
-        "composition-dark|Which heads read what others wrote"
-        "prompt-light|Attention on a prompt"
-        "block-dark|What one head copies, token by token"
-        "tokens-light|The strongest entries of the row of a token")
+        "findings|What stands out from random weights"
+        "overview|What an induction head reads and writes"
+        "composition|Which heads read what others wrote"
+        "prompt|Attention on a prompt"
+        "tokens|The strongest entries of the row of a token")
         string(REPLACE "|" ";" picture "${picture}")
         list(GET picture 0 name)
         list(GET picture 1 caption)
