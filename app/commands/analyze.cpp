@@ -56,7 +56,9 @@ void announce(const std::vector<const Analysis*>& chosen, const ModelConfig& con
     const std::string notice = longRunNotice(estimate, coresOf(task.threads));
     const auto free = availableMemory();
     if (!notice.empty() && (!free || whyTooLarge(estimate, *free).empty()))
-        printWarnings({notice});
+        printWarnings(
+            {notice
+             + " Fewer heads (--heads) or fewer analyses take less, and Ctrl-C stops it without a file."});
 }
 
 /// Names the analyses that an earlier run of the same command left, which are not computed again.

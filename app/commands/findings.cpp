@@ -106,7 +106,7 @@ Result<int> findingsOfModel(const FindingsOptions& options, const Task& task)
     const std::string notice =
         longRunNotice(estimateRun(chosen, circuits.config(), analysisOptions), coresOf(task.threads));
     if (!notice.empty())
-        printWarnings({notice});
+        printWarnings({notice + " Ctrl-C stops it."});
     auto results =
         checkedAnswer(runAnalyses(circuits, chosen, analysisOptions, task), (*weights)->original().file());
     if (!results)

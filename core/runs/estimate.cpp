@@ -110,10 +110,9 @@ std::string longRunNotice(const RunEstimate& estimate, int cores)
     const double seconds = estimatedSeconds(estimate.flops, cores);
     if (!estimate.longest || seconds < 60)
         return {};
-    return fmt::format(
-        "This takes roughly {} on {}, {:.0f} % of it {}; fewer heads (--heads) or fewer analyses take less, and Ctrl-C stops it without a file.",
-        roughly(seconds), cores == 1 ? "one core" : fmt::format("{} cores", cores),
-        100 * estimate.longestFlops / estimate.flops, estimate.longest->id);
+    return fmt::format("This takes roughly {} on {}, {:.0f} % of it {}.", roughly(seconds),
+                       cores == 1 ? "one core" : fmt::format("{} cores", cores),
+                       100 * estimate.longestFlops / estimate.flops, estimate.longest->id);
 }
 
 std::string durationText(double seconds)
