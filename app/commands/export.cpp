@@ -156,13 +156,20 @@ Result<Done> writeView(const Session& session, const View& view, const std::vect
     return Done{};
 }
 
-/// Adds the place of the session to the metadata, so that `--again` finds it.
+/// Adds the name of the session's file to the metadata, so that `--again` finds it. Its folder stays private.
 View withSession(View view, const std::string& path)
 {
-    std::error_code failed;
-    const std::filesystem::path full = std::filesystem::absolute(path, failed);
-    view.provenance.emplace_back("session_file", failed ? path : full.string());
+    view.provenance.emplace_back("session_file", std::filesystem::path(path).filename().string());
     return view;
+}
+
+/// Returns the path of a session of this name beside the figure, else in the current folder.
+std::string sessionBeside(const std::string& figure, const std::string& session)
+{
+    const std::filesystem::path name = std::filesystem::path(session).filename();
+    const std::filesystem::path beside = std::filesystem::path(figure).parent_path() / name;
+    std::error_code ignored;
+    return !name.empty() && std::filesystem::exists(beside, ignored) ? beside.string() : name.string();
 }
 
 /// Makes a figure again from its metadata.
@@ -179,7 +186,8 @@ Result<int> exportAgain(const ExportOptions& options, const Task& task)
     if (!format)
         return format.error();
     settings.format = *format;
-    const std::string path = options.session.empty() ? recipe->session : options.session;
+    const std::string path =
+        options.session.empty() ? sessionBeside(options.again, recipe->session) : options.session;
     if (recipe->view.empty())
         return invalid("'" + options.again + "' does not name its view, so that it cannot be made again.");
     std::error_code ignored;
