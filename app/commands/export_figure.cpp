@@ -31,7 +31,7 @@ ui::PictureContext contextOf(const Session& session, std::optional<HeadId> head)
 
 Result<Done> write(const Session& session, const View& view, std::span<const FigureFile> files)
 {
-    const std::unique_ptr<ui::PictureBody> body(ui::newPictureBody(view.picture.kind, nullptr));
+    const std::unique_ptr<ui::PictureBody> body(ui::newPictureBody(view.picture.kind, {}, nullptr));
     const ui::PictureContext context = contextOf(session, view.head);
     body->setContext(context);
     body->showPicture(ui::pictureData(view.picture, context.results));

@@ -11,7 +11,9 @@ PictureData pictureData(const Picture& picture, std::shared_ptr<const ResultSet>
     return data;
 }
 
-PictureBody* newPictureBody(Picture::Kind kind, QWidget* parent)
+namespace {
+
+PictureBody* newBody(Picture::Kind kind, QWidget* parent)
 {
     switch (kind) {
     case Picture::Kind::HeadGrid: return newGridsBody(parent);
@@ -21,6 +23,17 @@ PictureBody* newPictureBody(Picture::Kind kind, QWidget* parent)
     case Picture::Kind::Diagram: return newDiagramBody(parent);
     default: return newChartBody(kind, parent);
     }
+}
+
+} // namespace
+
+PictureBody* newPictureBody(Picture::Kind kind, const QString& name, QWidget* parent)
+{
+    PictureBody* body = newBody(kind, parent);
+    for (QWidget* view : body->findChildren<QWidget*>())
+        if (dynamic_cast<const FigureSource*>(view) && view->accessibleName().isEmpty())
+            view->setAccessibleName(name);
+    return body;
 }
 
 } // namespace headwise::ui

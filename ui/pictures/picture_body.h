@@ -43,8 +43,7 @@ public:
     virtual void showMessage(const QString& /*message*/) { } ///< Instead of a picture: a hint or an error.
     virtual void setPending(bool /*pending*/) { }            ///< Another picture is being computed.
     /// Takes the size of its place, with the selected head alone; cards have their own size.
-    /// \param name for assistive technology until there is a picture
-    virtual void fillPlace(const QString& /*name*/) { }
+    virtual void fillPlace() { }
     virtual void markHead() { }  ///< Another head is selected; only of bodies that show all heads.
     virtual void markToken() { } ///< Another token is selected.
     /// Lights the head that is hovered in any picture; only of bodies that show all heads.
@@ -79,7 +78,8 @@ private:
     PictureContext m_context;
 };
 
-PictureBody* newPictureBody(Picture::Kind kind, QWidget* parent);
+/// \param name of its views for assistive technology, until there is a picture
+PictureBody* newPictureBody(Picture::Kind kind, const QString& name, QWidget* parent);
 
 PictureBody* newGridsBody(QWidget* parent);
 PictureBody* newCellsBody(Picture::Kind kind, QWidget* parent);

@@ -32,7 +32,7 @@ PictureCard::PictureCard(Workspace* workspace, const Picture& picture, QWidget* 
     : QWidget(parent)
     , m_workspace(workspace)
     , m_picture(picture)
-    , m_body(newPictureBody(picture.kind, this))
+    , m_body(newPictureBody(picture.kind, text(picture.title), this))
     , m_caption(new QLabel(this))
 {
     auto* title = new QLabel(this);

@@ -155,9 +155,8 @@ public:
         m_panel->view()->setMatrix(nullptr);
     }
 
-    void fillPlace(const QString& name) override
+    void fillPlace() override
     {
-        m_panel->view()->setAccessibleName(name);
         m_fillsPlace = true;
         static_cast<QVBoxLayout*>(layout())->setStretchFactor(m_panel, 1);
     }

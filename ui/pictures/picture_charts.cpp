@@ -104,9 +104,8 @@ public:
         showContents();
     }
 
-    void fillPlace(const QString& name) override
+    void fillPlace() override
     {
-        m_chart->setAccessibleName(name);
         m_fillsPlace = true;
         m_chart->setMinimumHeight(0);
         m_chart->setMaximumHeight(QWIDGETSIZE_MAX);

@@ -6,9 +6,12 @@
 #include "ui/charts/pattern_grid.h"
 #include "ui/charts/prompt_text.h"
 #include "ui/charts/spectrum_chart.h"
+#include "ui/pictures/picture_body.h"
 
 #include <QAccessible>
 #include <QTest>
+
+#include <memory>
 
 using namespace headwise;
 using namespace headwise::ui;
@@ -50,6 +53,21 @@ class PictureAccessibleTest : public QObject {
     Q_OBJECT
 
 private slots:
+    void viewsOfAPictureAreNamedBeforeItIsDrawn()
+    {
+        using enum Picture::Kind;
+        for (const Picture::Kind kind : {HeadGrid, Lines, Bars, Points, HeadPlane, Histogram, Matrix,
+                                         HeadPairs, Table, Diagram, HeadMap}) {
+            const std::unique_ptr<PictureBody> body(newPictureBody(kind, QStringLiteral("Copying"), nullptr));
+            for (const QWidget* view : body->findChildren<QWidget*>())
+                if (dynamic_cast<const FigureSource*>(view))
+                    QVERIFY2(view->accessibleName().contains(QLatin1String("Copying")),
+                             qPrintable(QStringLiteral("%1 of kind %2")
+                                            .arg(QString::fromLatin1(view->metaObject()->className()))
+                                            .arg(static_cast<int>(kind))));
+        }
+    }
+
     void seriesOverTheSameXShareTheirRows()
     {
         LineChart chart;

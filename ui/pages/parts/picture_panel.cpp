@@ -13,12 +13,12 @@ namespace headwise::ui {
 
 PicturePanel::PicturePanel(Workspace* workspace, Picture::Kind kind, const QString& name, QWidget* parent)
     : Page(workspace, parent)
-    , m_body(newPictureBody(kind, this))
+    , m_body(newPictureBody(kind, name, this))
 {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_body, 1);
-    m_body->fillPlace(name);
+    m_body->fillPlace();
     connect(m_body, &PictureBody::readOutChanged, this, &Page::readOutChanged);
     connect(m_body, &PictureBody::headChosen, workspace->selection(), &Selection::setHead);
     connect(m_body, &PictureBody::headHovered, workspace->selection(), &Selection::setHovered);
