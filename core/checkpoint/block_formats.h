@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace headwise {
 
@@ -14,6 +16,10 @@ struct BlockSize {
 };
 
 BlockSize blockSize(DType dtype);
+
+std::optional<DType>
+blockedDType(std::uint32_t ggmlType); ///< By the number in ggml.h; nothing for other types.
+std::string blockedDTypeNames();      ///< "Q4_0, Q4_1, …", for messages.
 
 /// Decodes the numbers [first, first + count) of a row of blocks, bit for bit as ggml's float32 arithmetic does.
 ///

@@ -21,13 +21,9 @@ std::optional<DType> dtypeOfGgml(std::uint32_t type)
     switch (type) {
     case 0: return DType::F32;
     case 1: return DType::F16;
-    case 2: return DType::Q4_0;
-    case 8: return DType::Q8_0;
-    case 12: return DType::Q4_K;
-    case 14: return DType::Q6_K;
     case 28: return DType::F64;
     case 30: return DType::BF16;
-    default: return std::nullopt;
+    default: return blockedDType(type);
     }
 }
 
@@ -53,11 +49,21 @@ std::uint64_t minimumBytes(std::uint32_t type)
 /// Names of the number types that Headwise does not read. Source: ggml.h, ggml_type.
 std::string ggmlName(std::uint32_t type)
 {
-    static constexpr std::array<std::pair<std::uint32_t, std::string_view>, 24> names{
-        {{3, "Q4_1"},    {6, "Q5_0"},   {7, "Q5_1"},     {9, "Q8_1"},    {10, "Q2_K"},    {11, "Q3_K"},
-         {13, "Q5_K"},   {15, "Q8_K"},  {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"}, {19, "IQ1_S"},
-         {20, "IQ4_NL"}, {21, "IQ3_S"}, {22, "IQ2_S"},   {23, "IQ4_XS"}, {24, "I8"},      {25, "I16"},
-         {26, "I32"},    {29, "IQ1_M"}, {34, "TQ1_0"},   {35, "TQ2_0"},  {39, "MXFP4"},   {40, "NVFP4"}}};
+    static constexpr std::array<std::pair<std::uint32_t, std::string_view>, 15> names{{{9, "Q8_1"},
+                                                                                       {16, "IQ2_XXS"},
+                                                                                       {17, "IQ2_XS"},
+                                                                                       {18, "IQ3_XXS"},
+                                                                                       {19, "IQ1_S"},
+                                                                                       {21, "IQ3_S"},
+                                                                                       {22, "IQ2_S"},
+                                                                                       {24, "I8"},
+                                                                                       {25, "I16"},
+                                                                                       {26, "I32"},
+                                                                                       {29, "IQ1_M"},
+                                                                                       {34, "TQ1_0"},
+                                                                                       {35, "TQ2_0"},
+                                                                                       {39, "MXFP4"},
+                                                                                       {40, "NVFP4"}}};
     const auto found =
         std::find_if(names.begin(), names.end(), [type](const auto& entry) { return entry.first == type; });
     return found == names.end() ? "ggml's type " + std::to_string(type) : std::string(found->second);
@@ -243,10 +249,10 @@ Result<StoredTensor> GgufReader::readTensor()
         return brokenOff();
     const std::optional<DType> dtype = dtypeOfGgml(*type);
     if (!dtype)
-        return Error{
-            ErrorCode::Unsupported,
-            "Tensor '" + tensor.name + "' of '" + m_file + "' is stored as " + ggmlName(*type)
-                + "; this version reads F32, F16, BF16, F64, Q8_0, Q4_0, Q4_K and Q6_K. Take another quantisation of the model."};
+        return Error{ErrorCode::Unsupported,
+                     "Tensor '" + tensor.name + "' of '" + m_file + "' is stored as " + ggmlName(*type)
+                         + "; this version reads F32, F16, BF16, F64, " + blockedDTypeNames()
+                         + ". Take another quantisation of the model."};
     tensor.dtype = *dtype;
     tensor.begin = *offset;
     if (const Result<Done> size = setSize(tensor); !size)

@@ -44,9 +44,18 @@ constexpr std::array dtypes = {
     DTypeRow{DType::F64, "F64", 64},
     DTypeRow{DType::C64, "C64", 64},
     DTypeRow{DType::Q4_0, "Q4_0", 0},
+    DTypeRow{DType::Q4_1, "Q4_1", 0},
+    DTypeRow{DType::Q5_0, "Q5_0", 0},
+    DTypeRow{DType::Q5_1, "Q5_1", 0},
     DTypeRow{DType::Q8_0, "Q8_0", 0},
+    DTypeRow{DType::Q2_K, "Q2_K", 0},
+    DTypeRow{DType::Q3_K, "Q3_K", 0},
     DTypeRow{DType::Q4_K, "Q4_K", 0},
+    DTypeRow{DType::Q5_K, "Q5_K", 0},
     DTypeRow{DType::Q6_K, "Q6_K", 0},
+    DTypeRow{DType::Q8_K, "Q8_K", 0},
+    DTypeRow{DType::IQ4_NL, "IQ4_NL", 0},
+    DTypeRow{DType::IQ4_XS, "IQ4_XS", 0},
 };
 
 const DTypeRow& safetensorsRow(DType dtype)

@@ -41,9 +41,18 @@ enum class DType {
     F64,
     C64,
     Q4_0,
+    Q4_1,
+    Q5_0,
+    Q5_1,
     Q8_0,
+    Q2_K,
+    Q3_K,
     Q4_K,
+    Q5_K,
     Q6_K,
+    Q8_K,
+    IQ4_NL,
+    IQ4_XS,
 };
 
 std::string_view dtypeName(DType dtype);                ///< As in the file: "BF16".

@@ -12,11 +12,20 @@ double roundingOf(DType dtype)
     case DType::F8_E4M3FNUZ: return 0x1p-4;
     case DType::F8_E5M2:
     case DType::F8_E5M2FNUZ: return 0x1p-3;
-    // The largest of 32 normal numbers is about 2.1 deviations, that of 16 about 1.8.
+    // The largest of 256 normal numbers is about 2.8 deviations, that of 32 about 2.1, that of 16 about 1.8.
+    case DType::Q8_K: return 2.8 / 254;
     case DType::Q8_0: return 2.1 / 254;
     case DType::Q6_K: return 1.8 / 64;
+    case DType::Q5_1:
+    case DType::Q5_K: return 2.1 / 31;
+    case DType::Q5_0: return 2.1 / 32;
+    case DType::Q4_1:
     case DType::Q4_K: return 2.1 / 15;
-    case DType::Q4_0: return 2.1 / 16;
+    case DType::Q4_0:
+    case DType::IQ4_NL: // its 16 values are unevenly spaced, and as many as Q4_0's
+    case DType::IQ4_XS: return 2.1 / 16;
+    case DType::Q3_K: return 1.8 / 8;
+    case DType::Q2_K: return 1.8 / 3;
     default: return 0x1p-24;
     }
 }

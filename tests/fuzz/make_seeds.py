@@ -248,7 +248,9 @@ def all_ggufs():
              "tokenizer.ggml.tokens": (9, (8, ["a", "b", "ab"])), "tokenizer.ggml.merges": (9, (8, ["a b"])),
              "tokenizer.ggml.token_type": (9, (5, [1, 1, 1]))}
     for name, kind, size in [("f32", 0, 4096), ("f16", 1, 2048), ("bf16", 30, 2048), ("q4_0", 2, 576), ("q8_0", 8, 1088),
-                             ("q4_k", 12, 576), ("q6_k", 14, 840)]:
+                             ("q4_k", 12, 576), ("q6_k", 14, 840), ("q4_1", 3, 640), ("q5_0", 6, 704), ("q5_1", 7, 768),
+                             ("q2_k", 10, 336), ("q3_k", 11, 440), ("q5_k", 13, 704), ("q8_k", 15, 1168), ("iq4_nl", 20, 576),
+                             ("iq4_xs", 23, 544)]:
         save("gguf", name, gguf({**base, **words}, [("blk.0.attn_q.weight", [32, 32], kind, size)]))
     for target in ["gguf", "vocabulary"]:
         save(target, "pairs", gguf({**base, **pairs}, [("token_embd.weight", [32, 6], 0, 768)]))

@@ -159,8 +159,8 @@ private slots:
             "version 0 or 1");
         row("split GGUF", test::GgufWriter().add("split.count", 3).bytes(), "one of the 3 parts",
             "llama-gguf-split");
-        row("other quantisation", test::GgufWriter().addTensor("blk.0.w", 13, 256).bytes(), "stored as Q5_K",
-            "Take another quantisation");
+        row("other quantisation", test::GgufWriter().addTensor("blk.0.w", 16, 256).bytes(),
+            "stored as IQ2_XXS", "Take another quantisation");
         row("unknown quantisation", test::GgufWriter().addTensor("blk.0.w", 99, 256).bytes(),
             "stored as ggml's type 99", "Take another quantisation");
     }

@@ -105,6 +105,14 @@ private slots:
         };
         row("Q4_0", DType::Q4_0, {0}, {-1.5, 1, 3.5, -2, 0, -10.5, -259});
         row("Q8_0", DType::Q8_0, {0}, {42.5, 61, -48.5, -30, -24, -88, -4040});
+        row("Q4_1", DType::Q4_1, {0, 2}, {7.75, 2.25, 4.75, 7.25, 6.25, 130.5, 2123.5});
+        row("Q5_0", DType::Q5_0, {0}, {4.5, -1, 1.5, -4, 0.5, 7.5, 56});
+        row("Q5_1", DType::Q5_1, {0, 2}, {9.75, 12.25, 14.75, 9.25, 2.75, 260.5, 4082.5});
+        row("Q2_K", DType::Q2_K, {80, 82}, {16.5, 0, 5.5, 11, -0.75, 1029.5, 121565});
+        row("Q3_K", DType::Q3_K, {108}, {40.5, -54, 13.5, -27, 32, 479, 88572.5});
+        row("Q5_K", DType::Q5_K, {0, 2}, {405.75, -12.75, 312.75, 142.25, 80.25, 58108, 8013724});
+        row("IQ4_NL", DType::IQ4_NL, {0}, {-17.5, 12.5, 56.5, -24.5, 0.5, -128.5, -3459.5});
+        row("IQ4_XS", DType::IQ4_XS, {0}, {32.5, -0.5, -34.5, 41.5, 17.5, -5502.5, -1045567});
         row("Q4_K", DType::Q4_K, {0, 2}, {157.75, -12.75, 64.75, 142.25, 80.25, 27220, 3786420});
         row("Q6_K", DType::Q6_K, {208}, {-715.5, 848, 291.5, -265, -48, 2306, 392210});
     }
@@ -190,9 +198,13 @@ private slots:
             corrupt, "more tensors or keys");
         row("many keys", "GGUF" + littleEndian(3, 4) + std::string(8, '\0') + std::string(108, '\x7f'),
             corrupt, "more tensors or keys");
-        row("other quantisation", one({256}, 10, 0), refused, "Tensor 'w' of 'm.gguf' is stored as Q2_K");
+        row("other quantisation", one({256}, 16, 0), refused,
+            "Tensor 'w' of 'm.gguf' is stored as IQ2_XXS; this version reads F32, F16, BF16, F64, Q4_0");
+        row("Q8_1", one({32}, 9, 0), refused, "is stored as Q8_1");
         row("unknown type", one({4}, 99, 0), refused, "ggml's type 99");
         row("no whole block", one({31}, 8, 0), corrupt, "no whole blocks of 32");
+        row("no whole block of 256", one({128}, 10, 0), corrupt, "no whole blocks of 256");
+        row("blocks past the end", one({256}, 10, 0), corrupt, "is truncated");
         row("rank 0 in blocks", one({}, 8, 0), corrupt, "no whole blocks");
         row("rank 5", one({1, 1, 1, 1, 1}, 0, 0), corrupt, "rank above 4");
         row("negative", one({~std::uint64_t{0}}, 0, 0), corrupt, "has shape [-1]");
