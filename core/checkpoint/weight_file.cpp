@@ -12,7 +12,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <system_error>
 #include <utility>
+#include <variant>
 
 namespace headwise {
 namespace {
@@ -53,33 +56,86 @@ Result<WeightFile> readZip(const MappedFile& file)
     return WeightFile{.tensors = std::move(tensors).value(), .identity = firstMebibyte(file.bytes())};
 }
 
-Result<WeightFile> readGgufWeightFile(const MappedFile& file, ForeignFiles foreign)
+/// The number under a key of a header, or a default.
+std::int64_t wholeNumber(const GgufHeader& header, const char* key, std::int64_t standard)
 {
-    const std::string name = file.path().string();
-    const Result<GgufHeader> header = readGgufHeader(file.bytes(), name);
+    const auto found = header.metadata.find(key);
+    const auto* number = found == header.metadata.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+    return number ? *number : standard;
+}
+
+Error strangePart(const MappedFile& file, const std::string& what)
+{
+    return {ErrorCode::Corrupt,
+            "File '" + file.path().string() + "' " + what + "; download all parts of the model again."};
+}
+
+/// Reads the headers of all parts. Each tensor's shard is the index of its part.
+Result<GgufHeader> readGgufHeaders(std::span<const MappedFile> files)
+{
+    GgufHeader all;
+    std::set<std::string> names;
+    const auto count = static_cast<std::int64_t>(files.size());
+    for (std::size_t part = 0; part < files.size(); ++part) {
+        const std::string name = files[part].path().string();
+        Result<GgufHeader> read = readGgufHeader(files[part].bytes(), name);
+        if (!read)
+            return read;
+        GgufHeader header = std::move(read).value();
+        const std::int64_t parts = wholeNumber(header, "split.count", 1);
+        const std::int64_t number = wholeNumber(header, "split.no", 0);
+        if (count == 1 && parts > 1)
+            return Error{
+                ErrorCode::Unsupported,
+                "File '" + name + "' is one of the " + std::to_string(parts)
+                    + " parts of a split GGUF model, and its name does not say which; name the parts as llama.cpp's 'llama-gguf-split' does, 'NAME-00001-of-0000N.gguf'."};
+        if (count > 1 && (parts != count || number != static_cast<std::int64_t>(part)))
+            return strangePart(files[part],
+                               "is by its name part " + std::to_string(part + 1) + " of "
+                                   + std::to_string(count) + ", and by its header part "
+                                   + std::to_string(number + 1) + " of " + std::to_string(parts));
+        for (StoredTensor& tensor : header.tensors) {
+            tensor.shard = static_cast<int>(part);
+            if (!names.insert(tensor.name).second)
+                return strangePart(files[part], "holds tensor '" + tensor.name + "', as another part does");
+            all.tensors.push_back(std::move(tensor));
+        }
+        if (part == 0)
+            all.metadata = std::move(header.metadata);
+    }
+    const auto total = static_cast<std::int64_t>(all.tensors.size());
+    if (const std::int64_t told = wholeNumber(all, "split.tensors.count", total); count > 1 && told != total)
+        return strangePart(files[0],
+                           "speaks of " + std::to_string(told) + " tensors, and the parts hold "
+                               + std::to_string(total));
+    return all;
+}
+
+Result<std::vector<WeightFile>> readGgufFiles(std::span<const MappedFile> files, ForeignFiles foreign)
+{
+    Result<GgufHeader> header = readGgufHeaders(files);
     if (!header)
         return header.error();
-    const auto parts = header->metadata.find("split.count");
-    if (parts != header->metadata.end() && parts->second.index() == 0 && std::get<0>(parts->second) > 1)
-        return Error{
-            ErrorCode::Unsupported,
-            "File '" + name + "' is one of the " + std::to_string(std::get<0>(parts->second))
-                + " parts of a split GGUF model; put them together with llama.cpp's 'llama-gguf-split --merge' and open the result."};
-    Result<GgufModel> model = huggingFaceModel(*header, name);
-    if (!model && foreign == ForeignFiles::Shown)
-        return WeightFile{.tensors = header->tensors, .identity = firstMebibyte(file.bytes())};
-    if (!model)
+    Result<GgufModel> model = huggingFaceModel(*header, files[0].path().string());
+    if (!model && foreign == ForeignFiles::Refused)
         return model.error();
-    WeightFile content{.identity = firstMebibyte(file.bytes())};
-    GgufModel found = std::move(model).value();
+    std::vector<WeightFile> contents;
+    for (const MappedFile& file : files)
+        contents.push_back(WeightFile{.identity = firstMebibyte(file.bytes())});
+    const bool isModel = model.has_value();
+    GgufModel found = isModel ? std::move(model).value() : GgufModel{};
+    if (!isModel)
+        found.tensors = header->tensors;
     for (const StoredTensor& tensor : found.tensors)
-        if (blockSize(tensor.dtype).numbers > 0 && content.warnings.empty())
-            content.warnings.push_back("The weights are quantised (" + std::string(dtypeName(tensor.dtype))
-                                       + " and others): every number is that of the quantised model.");
-    content.warnings.insert(content.warnings.end(), found.warnings.begin(), found.warnings.end());
-    content.tensors = std::move(found.tensors);
-    content.config = std::move(found.config);
-    return content;
+        if (isModel && blockSize(tensor.dtype).numbers > 0 && contents[0].warnings.empty())
+            contents[0].warnings.push_back("The weights are quantised ("
+                                           + std::string(dtypeName(tensor.dtype))
+                                           + " and others): every number is that of the quantised model.");
+    contents[0].warnings.insert(contents[0].warnings.end(), found.warnings.begin(), found.warnings.end());
+    contents[0].config = std::move(found.config);
+    for (StoredTensor& tensor : found.tensors)
+        contents[static_cast<std::size_t>(tensor.shard)].tensors.push_back(std::move(tensor));
+    return contents;
 }
 
 Result<WeightFile> readLlama2cFile(const MappedFile& file)
@@ -93,35 +149,51 @@ Result<WeightFile> readLlama2cFile(const MappedFile& file)
                       .config = std::move(found.config)};
 }
 
+bool holdsGgufParts(const std::filesystem::path& path)
+{
+    if (isNamedAsGgufPart(path.filename().string()))
+        return true;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+         entry.increment(error))
+        if (isNamedAsGgufPart(entry->path().filename().string()))
+            return true;
+    return false;
+}
+
 } // namespace
 
 Result<OwnConfig> ownConfig(const std::filesystem::path& path)
 {
-    std::error_code error;
-    std::filesystem::path file = path;
-    if (std::filesystem::is_directory(path, error)) {
-        const Result<WeightFiles> files = weightFilesIn(path);
-        if (!files || files->files.size() != 1)
-            return OwnConfig{};
-        file = files->files[0];
-    }
-    const Result<MappedFile> mapped = MappedFile::open(file);
-    const FileKind kind = mapped ? fileKind(mapped->bytes()) : FileKind::Unknown;
+    const Result<WeightFiles> files = weightFilesAt(path);
+    if (!files && holdsGgufParts(path))
+        return files.error();
+    if (!files || files->files.empty())
+        return OwnConfig{};
+    const Result<MappedFile> first = MappedFile::open(files->files[0]);
+    const FileKind kind = first ? fileKind(first->bytes()) : FileKind::Unknown;
     if (kind != FileKind::Gguf && kind != FileKind::Llama2c)
         return OwnConfig{};
-    const Result<WeightFile> content = readWeightFile(*mapped);
-    if (!content)
-        return content.error();
-    return OwnConfig{content->config, file.string()};
+    std::vector<MappedFile> mapped;
+    for (const std::filesystem::path& file : files->files) {
+        Result<MappedFile> one = MappedFile::open(file);
+        if (!one)
+            return one.error();
+        mapped.push_back(std::move(one).value());
+    }
+    const Result<std::vector<WeightFile>> contents = readWeightFiles(mapped);
+    if (!contents)
+        return contents.error();
+    return OwnConfig{contents->front().config, mapped.front().path().string()};
 }
 
 namespace {
 
-Result<WeightFile> readByKind(const MappedFile& file, ForeignFiles foreign)
+/// Any kind but GGUF.
+Result<WeightFile> readByKind(const MappedFile& file)
 {
     switch (fileKind(file.bytes())) {
     case FileKind::Zip: return readZip(file);
-    case FileKind::Gguf: return readGgufWeightFile(file, foreign);
     case FileKind::Llama2c: return readLlama2cFile(file);
     default: return readSafetensors(file); // reports any other kind of file
     }
@@ -129,14 +201,21 @@ Result<WeightFile> readByKind(const MappedFile& file, ForeignFiles foreign)
 
 } // namespace
 
-Result<WeightFile> readWeightFile(const MappedFile& file, ForeignFiles foreign)
+Result<std::vector<WeightFile>> readWeightFiles(std::span<const MappedFile> files, ForeignFiles foreign)
 {
-    Result<WeightFile> content = readByKind(file, foreign);
-    if (!content || foreign == ForeignFiles::Shown)
-        return content;
-    if (const std::optional<Error> refused = foreignWeights(content->tensors, file.path().string()))
-        return *refused;
-    return content;
+    if (!files.empty() && fileKind(files[0].bytes()) == FileKind::Gguf)
+        return readGgufFiles(files, foreign);
+    std::vector<WeightFile> contents;
+    for (const MappedFile& file : files) {
+        Result<WeightFile> content = readByKind(file);
+        if (!content)
+            return content.error();
+        if (foreign == ForeignFiles::Refused)
+            if (const std::optional<Error> refused = foreignWeights(content->tensors, file.path().string()))
+                return *refused;
+        contents.push_back(std::move(content).value());
+    }
+    return contents;
 }
 
 } // namespace headwise

@@ -29,17 +29,21 @@ enum class ForeignFiles {
     Shown, ///< Their tensors are listed as they are stored.
 };
 
-/// Reads the header of a file, without touching any weight. The first bytes decide the format, not the name.
+/// Reads the headers of a checkpoint's files, without touching any weight. The first bytes decide the format, not the names.
+/// The parts of a split GGUF model are read as one model; its config and warnings are those of the first file.
 ///
+/// \returns one entry a file, in their order
 /// Errors: Corrupt; Unsupported with what to do (a format we do not read, quantised weights, an adapter).
-Result<WeightFile> readWeightFile(const MappedFile& file, ForeignFiles foreign = ForeignFiles::Refused);
+Result<std::vector<WeightFile>> readWeightFiles(std::span<const MappedFile> files,
+                                                ForeignFiles foreign = ForeignFiles::Refused);
 
 /// The config inside a file of weights, and that file; empty if there is none.
 struct OwnConfig {
     std::string text, file;
 };
 
-/// Errors: those of readWeightFile for a file with a config of its own; WeightMap::open reports any other.
+/// Errors: those of readWeightFiles for files with a config of their own, missing parts of a split GGUF model; WeightMap::open
+/// reports any other.
 Result<OwnConfig> ownConfig(const std::filesystem::path& path);
 
 } // namespace headwise

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <span>
 #include <system_error>
@@ -141,6 +142,61 @@ Result<WeightFiles> withShardsPresent(const fs::path& index, WeightFiles found,
     return found;
 }
 
+/// The name of a part of a split GGUF model, taken apart.
+struct GgufPart {
+    std::string stem;
+    int count = 0; ///< Parts of the model.
+};
+
+std::optional<GgufPart> ggufPart(std::string_view name)
+{
+    constexpr std::string_view pattern = "-00000-of-00000.gguf"; // 0: any digit
+    if (name.size() <= pattern.size())
+        return std::nullopt;
+    const std::string_view end = name.substr(name.size() - pattern.size());
+    const auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
+    for (std::size_t i = 0; i < pattern.size(); ++i)
+        if (pattern[i] == '0' ? !isDigit(end[i]) : end[i] != pattern[i])
+            return std::nullopt;
+    const auto number = [&](std::size_t first) { return std::stoi(std::string(end.substr(first, 5))); };
+    const int part = number(1), count = number(10);
+    if (part < 1 || part > count)
+        return std::nullopt;
+    return GgufPart{std::string(name.substr(0, name.size() - pattern.size())), count};
+}
+
+Result<WeightFiles> partsOfGguf(const fs::path& folder, const GgufPart& split)
+{
+    WeightFiles found;
+    std::vector<std::string> missing;
+    for (int part = 1; part <= split.count; ++part) {
+        const std::string name = fmt::format("{}-{:05}-of-{:05}.gguf", split.stem, part, split.count);
+        std::error_code error;
+        if (fs::status(folder / name, error).type() == fs::file_type::not_found)
+            missing.push_back(name);
+        found.files.push_back(folder / name);
+    }
+    if (!missing.empty())
+        return Error{
+            ErrorCode::NotFound,
+            fmt::format(
+                "{} of the {} parts of the split GGUF model '{}' {} missing: {}. Download {} into the same folder.",
+                missing.size(), split.count, (folder / split.stem).string(),
+                missing.size() == 1 ? "is" : "are", listed(missing), missing.size() == 1 ? "it" : "them")};
+    return found;
+}
+
+/// The parts of the only split model among the files; nothing if they are anything else.
+std::optional<GgufPart> onlySplitModel(const std::vector<std::string>& names)
+{
+    const std::optional<GgufPart> first = names.empty() ? std::nullopt : ggufPart(names.front());
+    for (const std::string& name : names)
+        if (const auto part = ggufPart(name);
+            !first || !part || part->stem != first->stem || part->count != first->count)
+            return std::nullopt;
+    return first;
+}
+
 Error severalFiles(const fs::path& folder, const std::vector<std::string>& names, std::string_view index)
 {
     const std::string start =
@@ -208,12 +264,36 @@ Result<WeightFiles> weightFilesIn(const fs::path& folder)
                 && std::any_of(naming.endings.begin(), naming.endings.end(),
                                [&](std::string_view ending) { return name.ends_with(ending); }))
                 candidates.push_back(name);
+        if (const auto split = onlySplitModel(candidates))
+            return partsOfGguf(folder, *split);
         if (candidates.size() > 1)
             return severalFiles(folder, candidates, naming.index);
         if (candidates.size() == 1)
             return WeightFiles{{folder / candidates[0]}, {}};
     }
     return noWeights(folder, *names);
+}
+
+Result<WeightFiles> weightFilesAt(const fs::path& path)
+{
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (status.type() == fs::file_type::not_found)
+        return Error{ErrorCode::NotFound, "There is no file or folder '" + path.string() + "'."};
+    if (error)
+        return Error{ErrorCode::Io, "Cannot look at '" + path.string() + "': " + error.message() + "."};
+    if (fs::is_directory(status))
+        return weightFilesIn(path);
+    if (path.filename().string().ends_with(".index.json"))
+        return weightFilesOfIndex(path);
+    if (const auto split = ggufPart(path.filename().string()))
+        return partsOfGguf(path.parent_path(), *split);
+    return WeightFiles{{path}, {}};
+}
+
+bool isNamedAsGgufPart(std::string_view fileName)
+{
+    return ggufPart(fileName).has_value();
 }
 
 } // namespace headwise

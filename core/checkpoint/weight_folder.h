@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headwise {
@@ -18,7 +19,14 @@ struct WeightFiles {
 /// Chooses by the rules of WeightMap::open(). Opens nothing but the index.
 Result<WeightFiles> weightFilesIn(const std::filesystem::path& folder);
 
+/// The files of a folder, of an index, or of any part of a split GGUF model; any other file alone.
+/// Errors: NotFound, naming missing shards and parts; Corrupt; Io.
+Result<WeightFiles> weightFilesAt(const std::filesystem::path& path);
+
 /// Returns the shards that a model.safetensors.index.json lists. All must exist.
 Result<WeightFiles> weightFilesOfIndex(const std::filesystem::path& index);
+
+/// True for "NAME-00001-of-00003.gguf", as llama.cpp names the parts of a split model.
+bool isNamedAsGgufPart(std::string_view fileName);
 
 } // namespace headwise

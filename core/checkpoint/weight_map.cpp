@@ -60,21 +60,6 @@ private:
     std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> m_context;
 };
 
-Result<WeightFiles> filesOf(const fs::path& path)
-{
-    std::error_code error;
-    const fs::file_status status = fs::status(path, error);
-    if (status.type() == fs::file_type::not_found)
-        return Error{ErrorCode::NotFound, "There is no file or folder '" + path.string() + "'."};
-    if (error)
-        return Error{ErrorCode::Io, "Cannot look at '" + path.string() + "': " + error.message() + "."};
-    if (fs::is_directory(status))
-        return weightFilesIn(path);
-    if (path.filename().string().ends_with(".index.json"))
-        return weightFilesOfIndex(path);
-    return WeightFiles{{path}, {}};
-}
-
 /// Removes the prefix that compiled and parallel training put before every name, also in the index.
 void unwrapNames(std::vector<StoredTensor>& tensors, std::map<std::string, std::string>& shardOf)
 {
@@ -154,7 +139,7 @@ Result<std::string> digest(const fs::path& folder, const std::vector<MappedFile>
 
 Result<WeightMap> WeightMap::open(const fs::path& path, ForeignFiles foreign)
 {
-    Result<WeightFiles> found = filesOf(path);
+    Result<WeightFiles> found = weightFilesAt(path);
     if (!found)
         return found.error();
     WeightFiles files = std::move(found).value();
@@ -164,24 +149,28 @@ Result<WeightMap> WeightMap::open(const fs::path& path, ForeignFiles foreign)
     map.m_folder = fs::is_directory(path, error) ? path
         : path.has_parent_path()                 ? path.parent_path()
                                                  : fs::path(".");
-    std::vector<std::span<const std::byte>> identities;
     for (const fs::path& file : files.files) {
         Result<MappedFile> mapped = MappedFile::open(file);
         if (!mapped)
             return mapped.error();
-        Result<WeightFile> content = readWeightFile(*mapped, foreign);
-        if (!mapped->isIntact()) // even if its content looked like something else
-            return changedWhileRead(file);
-        if (!content)
-            return content.error();
-        identities.push_back(content->identity);
-        map.m_warnings.insert(map.m_warnings.end(), content->warnings.begin(), content->warnings.end());
-        for (StoredTensor tensor : content->tensors) {
-            tensor.shard = static_cast<int>(map.m_files.size());
+        map.m_files.push_back(std::move(mapped).value());
+    }
+    Result<std::vector<WeightFile>> read = readWeightFiles(map.m_files, foreign);
+    for (const MappedFile& file : map.m_files)
+        if (!file.isIntact()) // even if its content looked like something else
+            return changedWhileRead(file.path());
+    if (!read)
+        return read.error();
+    std::vector<WeightFile> contents = std::move(read).value();
+    std::vector<std::span<const std::byte>> identities;
+    for (WeightFile& content : contents) {
+        identities.push_back(content.identity);
+        map.m_warnings.insert(map.m_warnings.end(), content.warnings.begin(), content.warnings.end());
+        for (StoredTensor& tensor : content.tensors) {
+            tensor.shard = static_cast<int>(map.m_unpacked.size());
             map.m_tensors.push_back(std::move(tensor));
         }
-        map.m_files.push_back(std::move(mapped).value());
-        map.m_unpacked.push_back(std::move(content).value().unpacked);
+        map.m_unpacked.push_back(std::move(content.unpacked));
     }
     unwrapNames(map.m_tensors, files.shardOf);
     std::sort(map.m_tensors.begin(), map.m_tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {

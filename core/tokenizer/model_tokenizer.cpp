@@ -7,13 +7,11 @@ namespace headwise {
 
 Result<Tokenizer> openModelTokenizer(const WeightMap& weights)
 {
-    if (!weights.tensors().empty()) {
-        const Result<MappedFile> file = MappedFile::open(weights.fileOf(0));
-        if (file && fileKind(file->bytes()) == FileKind::Gguf) {
-            Result<Tokenizer> own = Tokenizer::open(file->path());
-            if (own || own.error().code != ErrorCode::NotFound)
-                return own;
-        }
+    const Result<MappedFile> file = MappedFile::open(weights.firstFile());
+    if (file && fileKind(file->bytes()) == FileKind::Gguf) {
+        Result<Tokenizer> own = Tokenizer::open(file->path());
+        if (own || own.error().code != ErrorCode::NotFound)
+            return own;
     }
     return Tokenizer::open(weights.folder());
 }

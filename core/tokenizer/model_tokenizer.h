@@ -6,7 +6,7 @@
 
 namespace headwise {
 
-/// Opens a model's own tokenizer: the vocabulary inside a single GGUF file, else the files in its folder in the order of
+/// Opens a model's own tokenizer: the vocabulary inside a GGUF file (the first part of a split one), else the files in its folder in the order of
 /// Tokenizer::open.
 ///
 /// Every command and the window choose the tokenizer here. One that the user names is opened by Tokenizer::open.

@@ -157,8 +157,8 @@ private slots:
             "Hugging Face conversion");
         row("llama2.c version 2", "24ka" + test::littleEndian(2, 4) + std::string(300, '\0'), "version 2",
             "version 0 or 1");
-        row("split GGUF", test::GgufWriter().add("split.count", 3).bytes(), "one of the 3 parts",
-            "llama-gguf-split");
+        row("split GGUF", test::GgufWriter().add("split.count", 3U).bytes(),
+            "one of the 3 parts of a split GGUF model", "llama-gguf-split");
         row("other quantisation", test::GgufWriter().addTensor("blk.0.w", 16, 256).bytes(),
             "stored as IQ2_XXS", "Take another quantisation");
         row("unknown quantisation", test::GgufWriter().addTensor("blk.0.w", 99, 256).bytes(),
