@@ -33,14 +33,14 @@ Result<GgufHeader> readGgufHeader(std::span<const std::byte> file, std::string_v
 /// A GGUF model described as the Hugging Face checkpoint it was converted from.
 struct GgufModel {
     std::string config;                ///< The text of a config.json.
-    std::vector<StoredTensor> tensors; ///< The axes put the rows of Q and K back into their original order.
+    std::vector<StoredTensor> tensors; ///< The axes put rows back into their original order.
     std::vector<std::string> warnings;
 };
 
-/// Undoes the changes of llama.cpp's converter, for the architecture "llama".
+/// Undoes the changes of llama.cpp's converter: names, order of rows and keys, by the table in gguf_architectures.cpp.
 ///
-/// The converter reorders the rows of each head's Q and K from half-split to adjacent rotary pairs: its row 2j + s was
-/// row s·h/2 + j. The result has the names of LlamaForCausalLM.
+/// The converter reorders the rows of a Llama's Q and K, per head, from half-split to adjacent rotary pairs: its row 2j + s
+/// was row s·h/2 + j. It adds 1 to the norms of a Gemma; the config then has rmsnorm_uses_offset = false.
 /// Errors: Unsupported, naming another architecture or a key that changes the function; Corrupt for contradictory sizes.
 /// Source: llama.cpp `convert_hf_to_gguf.py`, `LlamaModel.permute`.
 Result<GgufModel> huggingFaceModel(const GgufHeader& header, std::string_view fileName);

@@ -77,7 +77,10 @@ void readFamilyNorms(const Family& family, FamilyReading& reading)
     c.finalNorm = norms.hasFinal ? norms.kind : NormKind::None;
     c.normEps = reading.reader.number(family.keys.normEps, norms.eps);
     c.normHasParameters = norms.hasParameters;
-    c.rmsUsesOffset = norms.addsOne;
+    // Files that were converted from GGUF have the 1 in their weights.
+    c.rmsUsesOffset = norms.addsOne
+        && (!reading.reader.isGiven("rmsnorm_uses_offset")
+            || reading.reader.flag({"rmsnorm_uses_offset"}, true));
     c.hasPreNorms = norms.before;
     c.hasPostNorms = norms.behind;
     c.hasSumNorms = norms.ofSums;

@@ -83,14 +83,6 @@ private slots:
         }
     }
 
-    /// In a GGUF of Gemma the norms already include the 1; the architecture is refused until we read it.
-    void a08AGgufOfGemmaIsRefused()
-    {
-        test::GgufWriter file;
-        file.add("general.architecture", "gemma2");
-        QVERIFY(test::failsWith(opened("m.gguf", file.bytes()), ErrorCode::Unsupported, "'gemma2'"));
-    }
-
     void a26QuantisedWeightsAreRefusedByName_data()
     {
         QTest::addColumn<QByteArray>("tensor");
