@@ -2,6 +2,7 @@
 
 #include "core/checkpoint/npz.h"
 #include "core/checkpoint/number_formats.h"
+#include "core/checkpoint/packed_weight.h"
 #include "core/checkpoint/scattered.h"
 #include "core/files/file_write.h"
 #include "core/files/mapped_file.h"
@@ -31,7 +32,10 @@ Result<Done> writeAs(FileWriter& writer, const WeightMap& file, int tensor, DTyp
         if (task.cancelled())
             return stopped();
         const std::int64_t some = std::min(npyBlockNumbers, count - first);
-        readScattered(stored, file.bytes(tensor).data(), first, some, numbers.data());
+        if (isPacked(from))
+            file.readNumbers(tensor, first, some, numbers.data());
+        else
+            readScattered(stored, file.bytes(tensor).data(), first, some, numbers.data());
         if (!file.isIntact(tensor))
             return Error{ErrorCode::Io,
                          "File '" + file.fileOf(tensor).string()

@@ -56,6 +56,11 @@ constexpr std::array dtypes = {
     DTypeRow{DType::Q8_K, "Q8_K", 0},
     DTypeRow{DType::IQ4_NL, "IQ4_NL", 0},
     DTypeRow{DType::IQ4_XS, "IQ4_XS", 0},
+    DTypeRow{DType::F8_SCALED, "F8_SCALED", 0},
+    DTypeRow{DType::INT8_ROWS, "INT8_ROWS", 0},
+    DTypeRow{DType::BNB_4BIT, "BNB_4BIT", 0},
+    DTypeRow{DType::GPTQ, "GPTQ", 0},
+    DTypeRow{DType::AWQ, "AWQ", 0},
 };
 
 const DTypeRow& safetensorsRow(DType dtype)

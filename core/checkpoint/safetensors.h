@@ -16,7 +16,8 @@
 
 namespace headwise {
 
-/// How numbers are stored: singly, with safetensors' names (C64 is two F32), or in blocks, with ggml's names.
+/// How numbers are stored: singly, with safetensors' names (C64 is two F32), in blocks, with ggml's names, or with
+/// the help of other tensors (packed_weight.h).
 enum class DType {
     Bool,
     F4,
@@ -53,6 +54,11 @@ enum class DType {
     Q8_K,
     IQ4_NL,
     IQ4_XS,
+    F8_SCALED, ///< 8-bit floats with scales in another tensor.
+    INT8_ROWS, ///< bitsandbytes' 8 bits.
+    BNB_4BIT,  ///< bitsandbytes' NF4 or FP4.
+    GPTQ,
+    AWQ,
 };
 
 std::string_view dtypeName(DType dtype);                ///< As in the file: "BF16".

@@ -2,7 +2,6 @@
 
 #include "core/checkpoint/block_formats.h"
 #include "core/checkpoint/file_kind.h"
-#include "core/checkpoint/foreign_weights.h"
 #include "core/checkpoint/gguf.h"
 #include "core/checkpoint/llama2c.h"
 #include "core/checkpoint/npz.h"
@@ -11,7 +10,6 @@
 #include "core/files/zip_directory.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -210,9 +208,6 @@ Result<std::vector<WeightFile>> readWeightFiles(std::span<const MappedFile> file
         Result<WeightFile> content = readByKind(file);
         if (!content)
             return content.error();
-        if (foreign == ForeignFiles::Refused)
-            if (const std::optional<Error> refused = foreignWeights(content->tensors, file.path().string()))
-                return *refused;
         contents.push_back(std::move(content).value());
     }
     return contents;

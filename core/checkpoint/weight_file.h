@@ -23,7 +23,7 @@ struct WeightFile {
         {}; ///< If it is not empty, the tensors' offsets refer to it and not to the file.
 };
 
-/// Files of which no model can be opened: adapters, quantised weights, other architectures of GGUF.
+/// Files of which no model can be opened: adapters, some quantised weights, other architectures of GGUF.
 enum class ForeignFiles {
     Refused,
     Shown, ///< Their tensors are listed as they are stored.
@@ -33,7 +33,7 @@ enum class ForeignFiles {
 /// The parts of a split GGUF model are read as one model; its config and warnings are those of the first file.
 ///
 /// \returns one entry a file, in their order
-/// Errors: Corrupt; Unsupported with what to do (a format we do not read, quantised weights, an adapter).
+/// Errors: Corrupt; Unsupported with what to do (a format we do not read).
 Result<std::vector<WeightFile>> readWeightFiles(std::span<const MappedFile> files,
                                                 ForeignFiles foreign = ForeignFiles::Refused);
 

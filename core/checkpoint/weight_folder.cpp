@@ -291,6 +291,40 @@ Result<WeightFiles> weightFilesAt(const fs::path& path)
     return WeightFiles{{path}, {}};
 }
 
+Result<std::vector<std::string>> unlisted(const std::vector<StoredTensor>& tensors, const WeightFiles& files,
+                                          const fs::path& folder)
+{
+    const auto shardName = [&](const StoredTensor& t) { return files.files[t.shard].filename().string(); };
+    std::vector<std::string> extra;
+    std::size_t listed = 0;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (i > 0 && tensors[i].name == tensors[i - 1].name)
+            return Error{ErrorCode::Corrupt,
+                         "Tensor '" + tensors[i].name + "' is in two files of '" + folder.string() + "', '"
+                             + shardName(tensors[i - 1]) + "' and '" + shardName(tensors[i])
+                             + "'; which one counts cannot be known."};
+        const auto entry = files.shardOf.find(tensors[i].name);
+        if (entry == files.shardOf.end())
+            extra.push_back(tensors[i].name);
+        else if (entry->second == shardName(tensors[i]))
+            ++listed;
+    }
+    if (listed == files.shardOf.size())
+        return extra;
+    for (const auto& [name, shard] : files.shardOf) {
+        const auto found =
+            std::lower_bound(tensors.begin(), tensors.end(), name,
+                             [](const StoredTensor& t, const std::string& n) { return t.name < n; });
+        if (found == tensors.end() || found->name != name || shardName(*found) != shard)
+            return Error{ErrorCode::Corrupt,
+                         "Tensor '" + name + "' is not in '" + (folder / shard).string()
+                             + "', where the index says it is ("
+                             + std::to_string(files.shardOf.size() - listed)
+                             + " such entries); download the files again."};
+    }
+    return extra;
+}
+
 bool isNamedAsGgufPart(std::string_view fileName)
 {
     return ggufPart(fileName).has_value();

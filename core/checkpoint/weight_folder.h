@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/checkpoint/safetensors.h"
 
 #include <filesystem>
 #include <map>
@@ -25,6 +26,12 @@ Result<WeightFiles> weightFilesAt(const std::filesystem::path& path);
 
 /// Returns the shards that a model.safetensors.index.json lists. All must exist.
 Result<WeightFiles> weightFilesOfIndex(const std::filesystem::path& index);
+
+/// Checks that shards and index agree. Returns the tensors of shards that the index does not list.
+/// \param tensors sorted by name
+/// Errors: Corrupt, naming a tensor that is in two files or not where the index says.
+Result<std::vector<std::string>> unlisted(const std::vector<StoredTensor>& tensors, const WeightFiles& files,
+                                          const std::filesystem::path& folder);
 
 /// True for "NAME-00001-of-00003.gguf", as llama.cpp names the parts of a split model.
 bool isNamedAsGgufPart(std::string_view fileName);

@@ -3,17 +3,22 @@
 #include "core/base/log.h"
 #include "core/checkpoint/block_formats.h"
 #include "core/checkpoint/file_change.h"
+#include "core/checkpoint/foreign_weights.h"
 #include "core/checkpoint/number_formats.h"
+#include "core/checkpoint/packed_parts.h"
 #include "core/checkpoint/scattered.h"
 #include "core/checkpoint/weight_folder.h"
 #include "core/files/json.h"
 
+#include <nlohmann/json.hpp>
 #include <openssl/evp.h>
+#include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <system_error>
@@ -28,7 +33,7 @@ constexpr std::size_t maxConfigBytes = std::size_t(16) << 20;
 
 bool isReadable(DType dtype)
 {
-    return isReadableFloat(dtype) || blockSize(dtype).numbers > 0;
+    return isReadableFloat(dtype) || blockSize(dtype).numbers > 0 || isPacked(dtype);
 }
 
 class Sha256 {
@@ -80,39 +85,11 @@ void unwrapNames(std::vector<StoredTensor>& tensors, std::map<std::string, std::
     }
 }
 
-/// Checks that shards and index agree. Returns the tensors of shards that the index does not list.
-Result<std::vector<std::string>> unlisted(const std::vector<StoredTensor>& tensors, const WeightFiles& files,
-                                          const fs::path& folder)
+void sortByName(std::vector<StoredTensor>& tensors)
 {
-    const auto shardName = [&](const StoredTensor& t) { return files.files[t.shard].filename().string(); };
-    std::vector<std::string> extra;
-    std::size_t listed = 0;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-        if (i > 0 && tensors[i].name == tensors[i - 1].name)
-            return Error{ErrorCode::Corrupt,
-                         "Tensor '" + tensors[i].name + "' is in two files of '" + folder.string() + "', '"
-                             + shardName(tensors[i - 1]) + "' and '" + shardName(tensors[i])
-                             + "'; which one counts cannot be known."};
-        const auto entry = files.shardOf.find(tensors[i].name);
-        if (entry == files.shardOf.end())
-            extra.push_back(tensors[i].name);
-        else if (entry->second == shardName(tensors[i]))
-            ++listed;
-    }
-    if (listed == files.shardOf.size())
-        return extra;
-    for (const auto& [name, shard] : files.shardOf) {
-        const auto found =
-            std::lower_bound(tensors.begin(), tensors.end(), name,
-                             [](const StoredTensor& t, const std::string& n) { return t.name < n; });
-        if (found == tensors.end() || found->name != name || shardName(*found) != shard)
-            return Error{ErrorCode::Corrupt,
-                         "Tensor '" + name + "' is not in '" + (folder / shard).string()
-                             + "', where the index says it is ("
-                             + std::to_string(files.shardOf.size() - listed)
-                             + " such entries); download the files again."};
-    }
-    return extra;
+    std::sort(tensors.begin(), tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
+        return std::tie(a.name, a.shard) < std::tie(b.name, b.shard);
+    });
 }
 
 Result<std::string> digest(const fs::path& folder, const std::vector<MappedFile>& files,
@@ -173,9 +150,7 @@ Result<WeightMap> WeightMap::open(const fs::path& path, ForeignFiles foreign)
         map.m_unpacked.push_back(std::move(content.unpacked));
     }
     unwrapNames(map.m_tensors, files.shardOf);
-    std::sort(map.m_tensors.begin(), map.m_tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
-        return std::tie(a.name, a.shard) < std::tie(b.name, b.shard);
-    });
+    sortByName(map.m_tensors);
     if (!files.shardOf.empty()) {
         const Result<std::vector<std::string>> extra = unlisted(map.m_tensors, files, map.m_folder);
         if (!extra)
@@ -183,11 +158,37 @@ Result<WeightMap> WeightMap::open(const fs::path& path, ForeignFiles foreign)
         for (const std::string& name : *extra)
             map.m_warnings.push_back("Tensor '" + name + "' is in its file, but not in the index.");
     }
+    if (foreign == ForeignFiles::Refused)
+        if (const Result<Done> joined = map.joinQuantised(); !joined)
+            return joined.error();
     Result<std::string> sha = digest(map.m_folder, map.m_files, identities);
     if (!sha)
         return sha.error();
     map.m_sha256 = std::move(sha).value();
     return map;
+}
+
+Result<Done> WeightMap::joinQuantised()
+{
+    auto joined = joinPackedParts(
+        m_tensors, [this](const StoredTensor& stored) { return bytesOf(stored); },
+        quantizationConfig(m_folder));
+    if (!joined)
+        return joined.error();
+    m_packed = std::move(joined).value();
+    sortByName(m_tensors);
+    if (!m_packed.empty())
+        m_warnings.push_back(
+            fmt::format("The weights are quantised ({}): every number is that of the quantised model.",
+                        dtypeName(m_packed.begin()->second.format)));
+    for (std::size_t file = 0; file < m_files.size(); ++file) {
+        std::vector<StoredTensor> own;
+        std::ranges::copy_if(m_tensors, std::back_inserter(own),
+                             [&](const StoredTensor& t) { return t.shard == static_cast<int>(file); });
+        if (const auto refused = foreignWeights(own, m_files[file].path().string()))
+            return *refused;
+    }
+    return Done{};
 }
 
 int WeightMap::find(std::string_view name) const
@@ -213,7 +214,11 @@ const fs::path& WeightMap::fileOf(int tensor) const
 
 std::span<const std::byte> WeightMap::bytes(int tensor) const
 {
-    const StoredTensor& stored = m_tensors[tensor];
+    return bytesOf(m_tensors[tensor]);
+}
+
+std::span<const std::byte> WeightMap::bytesOf(const StoredTensor& stored) const
+{
     const std::vector<std::byte>& unpacked = m_unpacked[stored.shard];
     const std::span<const std::byte> all = unpacked.empty() ? m_files[stored.shard].bytes() : unpacked;
     return all.subspan(stored.begin, stored.byteCount);
@@ -248,13 +253,13 @@ Result<Done> WeightMap::checkView(const TensorView& view) const
 namespace {
 
 /// Copies along the stride that is 1, or number by number if neither is.
-template <typename Scalar>
-void readScatteredView(const StoredTensor& tensor, const std::byte* data, const TensorView& view,
-                       Matrix<Scalar>& out)
+/// \param readRun reads (first, count, out) in row-major order
+template <typename Scalar, typename ReadRun>
+void readViewByRuns(const TensorView& view, const ReadRun& readRun, Matrix<Scalar>& out)
 {
     if (view.rowStride == 1) {
         for (Eigen::Index c = 0; c < view.cols; ++c)
-            readScattered(tensor, data, view.offset + c * view.colStride, view.rows, out.col(c).data());
+            readRun(view.offset + c * view.colStride, view.rows, out.col(c).data());
         return;
     }
     const bool isLine = view.colStride == 1;
@@ -262,9 +267,9 @@ void readScatteredView(const StoredTensor& tensor, const std::byte* data, const 
     for (Eigen::Index r = 0; r < view.rows; ++r) {
         const std::int64_t first = view.offset + r * view.rowStride;
         if (isLine)
-            readScattered(tensor, data, first, view.cols, row.data());
+            readRun(first, view.cols, row.data());
         for (Eigen::Index c = 0; c < view.cols && !isLine; ++c)
-            readScattered(tensor, data, first + c * view.colStride, 1, row.data() + c);
+            readRun(first + c * view.colStride, 1, row.data() + c);
         out.row(r) = row;
     }
 }
@@ -277,13 +282,18 @@ void WeightMap::read(const TensorView& view, Matrix<Scalar>& out) const
     assert(checkView(view));
     out.resize(view.rows, view.cols);
     const StoredTensor& tensor = m_tensors[view.tensor];
-    if (tensor.axes.empty() && blockSize(tensor.dtype).numbers == 0) {
+    if (tensor.axes.empty() && isReadableFloat(tensor.dtype)) {
         const std::byte* begin = bytes(view.tensor).data() + view.offset * (dtypeBits(tensor.dtype) / 8);
         readRectangle(
             StoredRectangle{tensor.dtype, begin, view.rowStride, view.colStride, view.rows, view.cols},
             out.data());
     } else {
-        readScatteredView(tensor, bytes(view.tensor).data(), view, out);
+        readViewByRuns(
+            view,
+            [&](std::int64_t first, std::int64_t count, Scalar* to) {
+                readRun(view.tensor, first, count, to);
+            },
+            out);
     }
     // Zeros for missing bytes would pass for weights; NaN never goes unnoticed.
     if (!isIntact(view.tensor))
@@ -309,11 +319,21 @@ bool WeightMap::holdsNumbers(int tensor) const
 }
 
 template <typename Scalar>
+void WeightMap::readRun(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const
+{
+    const StoredTensor& stored = m_tensors[tensor];
+    if (isPacked(stored.dtype))
+        readPacked(m_packed.at(stored.name), first, count, out);
+    else
+        readScattered(stored, bytes(tensor).data(), first, count, out);
+}
+
+template <typename Scalar>
 void WeightMap::readNumbers(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const
 {
     const StoredTensor& stored = m_tensors[tensor];
     assert(holdsNumbers(tensor) && first >= 0 && count >= 0 && first + count <= elementCount(stored));
-    readScattered(stored, bytes(tensor).data(), first, count, out);
+    readRun(tensor, first, count, out);
     if (!isIntact(tensor))
         std::fill_n(out, count, std::numeric_limits<Scalar>::quiet_NaN());
 }

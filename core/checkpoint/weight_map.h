@@ -2,12 +2,14 @@
 
 #include "core/base/matrix.h"
 #include "core/base/result.h"
+#include "core/checkpoint/packed_weight.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/weight_file.h"
 #include "core/files/mapped_file.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,7 +48,7 @@ public:
     /// *.safetensors that is not a copy, an adapter or an original; without any, the same of pytorch_model.bin and .bin,
     /// .pt and .pth, or a .gguf or .npz. A split GGUF model opens from its folder or any of its parts. Shards are names in the folder itself, never paths; one may be a symlink to a
     /// regular file, as in the Hugging Face cache. The prefixes "_orig_mod." and "module." of compiled and parallel
-    /// training are removed.
+    /// training are removed. The parts of a quantised matrix are one tensor (packed_parts.h).
     /// Errors: NotFound (no such path, no weights, shards missing, several files and no index); Corrupt; Unsupported
     /// (another format, a LoRA adapter); Io.
     static Result<WeightMap> open(const std::filesystem::path& path,
@@ -104,11 +106,18 @@ public:
 private:
     WeightMap() = default;
 
+    /// Joins the parts of quantised matrices, and refuses what is still no weight.
+    Result<Done> joinQuantised();
+    std::span<const std::byte> bytesOf(const StoredTensor& stored) const;
+    template <typename Scalar>
+    void readRun(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const;
+
     std::filesystem::path m_path;
     std::filesystem::path m_folder;
     std::vector<MappedFile> m_files;
     std::vector<std::vector<std::byte>> m_unpacked; // [files], empty if the numbers are read from the file
     std::vector<StoredTensor> m_tensors;
+    std::map<std::string, PackedWeight> m_packed; // by name; their bytes are those of the files
     std::vector<std::string> m_warnings;
     std::string m_sha256;
 };

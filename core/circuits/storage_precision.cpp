@@ -8,12 +8,17 @@ double roundingOf(DType dtype)
     case DType::F64: return 0x1p-53;
     case DType::F16: return 0x1p-11;
     case DType::BF16: return 0x1p-8;
+    case DType::F8_SCALED:
     case DType::F8_E4M3:
     case DType::F8_E4M3FNUZ: return 0x1p-4;
     case DType::F8_E5M2:
     case DType::F8_E5M2FNUZ: return 0x1p-3;
     // The largest of 256 normal numbers is about 2.8 deviations, that of 32 about 2.1, that of 16 about 1.8.
     case DType::Q8_K: return 2.8 / 254;
+    case DType::INT8_ROWS: return 4.0 / 254; // of a row of thousands
+    case DType::GPTQ:
+    case DType::AWQ: return 2.8 / 15; // 4 bits, by far the most common
+    case DType::BNB_4BIT: return 2.4 / 16;
     case DType::Q8_0: return 2.1 / 254;
     case DType::Q6_K: return 1.8 / 64;
     case DType::Q5_1:

@@ -1,6 +1,7 @@
 #include "core/checkpoint/block_formats.h"
 #include "core/checkpoint/file_change.h"
 #include "core/checkpoint/number_formats.h"
+#include "core/checkpoint/packed_weight.h"
 #include "core/checkpoint/safetensors_writer.h"
 #include "core/files/file_write.h"
 #include "core/model/checkpoint_writer.h"
@@ -185,7 +186,7 @@ std::vector<Target> targetsOf(const ModelWeights& file)
     std::vector<Target> targets;
     for (int i = 0; i < static_cast<int>(file.file().tensors().size()); ++i) {
         const StoredTensor& tensor = file.file().tensors()[static_cast<std::size_t>(i)];
-        if (!isReadableFloat(tensor.dtype) && blockSize(tensor.dtype).numbers == 0)
+        if (!isReadableFloat(tensor.dtype) && blockSize(tensor.dtype).numbers == 0 && !isPacked(tensor.dtype))
             continue;
         Target target{{tensor.name, tensor.shape}, i, parts[i]};
         if (shared && i == embedding->second.tensor) {
@@ -326,6 +327,7 @@ std::string untiedConfig(const ModelWeights& file)
 {
     nlohmann::json config = nlohmann::json::parse(file.configText(), nullptr, false);
     config["tie_word_embeddings"] = false;
+    config.erase("quantization_config"); // the numbers are written out
     config["torch_dtype"] = file.config().isFloat64 ? "float64" : "float32";
     return config.dump(2) + "\n";
 }

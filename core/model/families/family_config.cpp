@@ -208,7 +208,23 @@ json languageModel(const json& config)
     return inner;
 }
 
-/// Encoders, cross-attention and quantised weights are refused for every family; keys that change nothing are ignored.
+/// The numbers of some methods are decoded where the weights are read (packed_parts.h); others are refused.
+void readQuantization(FamilyReading& reading)
+{
+    static constexpr std::string_view methods[] = {"gptq", "awq",        "bitsandbytes",
+                                                   "fp8",  "fbgemm_fp8", "compressed-tensors"};
+    const auto found = reading.json.find("quantization_config");
+    const json method =
+        found != reading.json.end() && found->is_object() ? found->value("quant_method", json()) : json();
+    const bool isDecoded = method.is_string()
+        && std::find(std::begin(methods), std::end(methods), method.get<std::string>()) != std::end(methods);
+    if (isDecoded)
+        reading.reader.ignore(Names{"quantization_config"});
+    else
+        reading.reader.onlySupports("quantization_config", {});
+}
+
+/// Encoders, cross-attention and most quantisations are refused for every family; keys that change nothing are ignored.
 void readOtherKeys(const Family& family, FamilyReading& reading)
 {
     ModelConfig& c = reading.config;
@@ -223,7 +239,7 @@ void readOtherKeys(const Family& family, FamilyReading& reading)
     reader.onlySupports("is_encoder_decoder", {"false"});
     reader.onlySupports("add_cross_attention", {"false"});
     reader.onlySupports("pruned_heads", {"{}"});
-    reader.onlySupports("quantization_config", {});
+    readQuantization(reading);
     reader.ignore(keysWithoutEffect);
     reader.ignore(family.ignored);
 }

@@ -179,7 +179,7 @@ private slots:
         row("tl", "merged", "\"qp\"");
         row("tl", "original_architecture", "\"Olmo2ForCausalLM\"");
         row("gpt2", "add_cross_attention", "true");
-        row("gpt2", "quantization_config", R"({"quant_method":"gptq"})");
+        row("gpt2", "quantization_config", R"({"quant_method":"hqq"})");
         row("gpt2", "activation_function", "\"mish\"");
         row("llama", "rope_scaling", R"({"factor":8.0,"rope_type":"ntk"})");
         row("llama", "rope_parameters", R"({"full_attention":{"rope_theta":10000.0},"rope_theta":10000.0})");

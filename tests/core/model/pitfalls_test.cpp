@@ -432,11 +432,11 @@ private slots:
         for (const char* name :
              {"llama, llama3 scaling", "opt", "falcon, groups", "gemma3", "bloom", "bert"}) {
             test::FamilyModel model = test::familyModel(name);
-            model.config["quantization_config"] = QJsonObject{{"quant_method", "gptq"}, {"bits", 4}};
+            model.config["quantization_config"] = QJsonObject{{"quant_method", "hqq"}, {"bits", 4}};
             QVERIFY(test::failsWith(open(model), ErrorCode::Unsupported, "quantization_config"));
         }
         test::FamilyModel outer = test::familyModel("gemma3, part of a multimodal model");
-        outer.config["quantization_config"] = QJsonObject{{"quant_method", "awq"}};
+        outer.config["quantization_config"] = QJsonObject{{"quant_method", "aqlm"}};
         QVERIFY(test::failsWith(open(outer), ErrorCode::Unsupported, "quantization_config"));
     }
 
