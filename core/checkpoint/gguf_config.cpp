@@ -309,10 +309,9 @@ void GgufConfigWriter::addRotation()
     const double size = headSize();
     if (const auto rotated = number("rope.dimension_count");
         rotated && m_architecture.rotatesPart && size > 0) {
-        double part = *rotated / size;
-        if (std::floor(size * part) < *rotated) // the family takes the whole number below the product
-            part = std::nextafter(part, 2.0);
-        m_config["partial_rotary_factor"] = part;
+        const double part = *rotated / size; // the family takes the whole number below the product
+        m_config["partial_rotary_factor"] =
+            std::floor(size * part) < *rotated ? std::nextafter(part, 2.0) : part;
     }
     const auto factor = number("rope.scaling.factor");
     if (m_architecture.scalesLinearly && factor && *factor != 0 && word(key("rope.scaling.type")) != "none")
@@ -322,14 +321,19 @@ void GgufConfigWriter::addRotation()
 /// Keys of a family that GGUF tells by other means.
 void GgufConfigWriter::addFamilyKeys()
 {
+    const std::int64_t heads = count("num_attention_heads");
+    if (m_architecture.name != "llama"
+        && heads > 0) { // Llama's row has no defaults that differ from llama.cpp's.
+        m_config.emplace("num_key_value_heads", heads);
+        if (const std::int64_t size = count("hidden_size") / heads; size > 0)
+            m_config.emplace("head_dim", size);
+    }
     if (m_architecture.normsWithOne)
         m_config["rmsnorm_uses_offset"] = false;
     if (m_architecture.layersOfWideScores > 0) {
-        const bool isWide = count("num_hidden_layers") == m_architecture.layersOfWideScores
-            && count("num_attention_heads") > 0;
-        m_config["query_pre_attn_scalar"] = isWide
-            ? static_cast<double>(count("hidden_size")) / static_cast<double>(count("num_attention_heads"))
-            : headSize();
+        const bool isWide = heads > 0 && count("num_hidden_layers") == m_architecture.layersOfWideScores;
+        m_config["query_pre_attn_scalar"] =
+            isWide ? static_cast<double>(count("hidden_size")) / static_cast<double>(heads) : headSize();
     }
     if (m_architecture.name == "stablelm") {
         m_config["use_qkv_bias"] = hasTensor("blk.0.attn_q.bias");
@@ -344,6 +348,7 @@ void GgufConfigWriter::addFamilyKeys()
 void GgufConfigWriter::spellAsTheFamily()
 {
     m_config["model_type"] = m_architecture.type;
+    m_config["tie_word_embeddings"] = !hasTensor("output.weight");
     m_config.update(json::parse(m_architecture.constants, nullptr, false));
     for (const GgufRename& row : m_architecture.config) {
         const auto found = m_config.find(row.from);
@@ -368,7 +373,6 @@ Result<GgufConfig> GgufConfigWriter::write()
     addVocabulary();
     addRotation();
     addFamilyKeys();
-    m_config["tie_word_embeddings"] = !hasTensor("output.weight");
     GgufConfig config{.heads = count("num_attention_heads"), .kvHeads = kvHeads()};
     if (const std::string unread = unreadKeys(); !unread.empty())
         config.warning = "In '" + m_file + "', of its metadata, " + unread + " not known and ignored.";

@@ -241,6 +241,10 @@ Result<Done> PartJoiner::joinWords(const StoredTensor& words, const std::string&
     const StoredTensor* zeros = find(stem + ".qzeros", DType::I32);
     if (!scales || !zeros || words.dtype != DType::I32)
         return Done{};
+    if (m_byName.contains(stem + ".weight"))
+        return Error{ErrorCode::Corrupt,
+                     "The matrix '" + stem + ".weight' is there twice, as it is and quantised ('" + words.name
+                         + "'); which one counts cannot be known."};
     const bool areMatrices = words.shape.size() == 2 && scales->shape.size() == 2 && zeros->shape.size() == 2;
     if (!areMatrices || scales->shape[0] == 0 || scales->shape[1] == 0 || zeros->shape[0] != scales->shape[0])
         return misfit(*scales, stem + ".weight");

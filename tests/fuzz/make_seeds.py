@@ -6,6 +6,7 @@ hdf5_session's is a session as damaged_session_test writes it. Files found-…: 
 import base64
 import io
 import json
+import math
 import pickle
 import struct
 import sys
@@ -36,6 +37,21 @@ def all_safetensors():
                   "__metadata__": {"format": "pt"}}
         save("safetensors", dtype.lower(), safetensors(header, bytes(range(7 * size))))
     save("safetensors", "empty", safetensors({}, b""))
+    state = json.dumps({"quant_type": "nf4", "blocksize": 4, "shape": [3, 7], "nested_blocksize": 2, "nested_offset": 0.1})
+    for name, parts in {
+            "gptq": [("qweight", "I32", [4, 8]), ("qzeros", "I32", [2, 1]), ("scales", "F16", [2, 8]), ("g_idx", "I32", [32])],
+            "awq": [("qweight", "I32", [8, 1]), ("qzeros", "I32", [2, 1]), ("scales", "F16", [2, 8])],
+            "int8": [("weight", "I8", [2, 3]), ("SCB", "F32", [2]), ("weight_format", "U8", [])],
+            "f8": [("weight", "F8_E4M3", [130, 2]), ("weight_scale_inv", "F32", [2, 1])],
+            "nf4": [("weight", "U8", [11, 1]), ("weight.absmax", "U8", [6]), ("weight.quant_map", "F32", [16]),
+                    ("weight.nested_absmax", "F32", [3]), ("weight.nested_quant_map", "F32", [256]),
+                    ("weight.quant_state.bitsandbytes__nf4", "U8", [len(state)])]}.items():
+        header, payload = {}, b""
+        for part, dtype, shape in parts:
+            size = math.prod(shape) * {"I32": 4, "F32": 4, "F16": 2}.get(dtype, 1)
+            header["a." + part] = {"dtype": dtype, "shape": shape, "data_offsets": [len(payload), len(payload) + size]}
+            payload += state.encode() if "quant_state" in part else bytes(size)
+        save("safetensors", name, safetensors(header, payload))
 
 
 def all_indices():
@@ -251,7 +267,13 @@ def all_ggufs():
                              ("q4_k", 12, 576), ("q6_k", 14, 840), ("q4_1", 3, 640), ("q5_0", 6, 704), ("q5_1", 7, 768),
                              ("q2_k", 10, 336), ("q3_k", 11, 440), ("q5_k", 13, 704), ("q8_k", 15, 1168), ("iq4_nl", 20, 576),
                              ("iq4_xs", 23, 544)]:
-        save("gguf", name, gguf({**base, **words}, [("blk.0.attn_q.weight", [32, 32], kind, size)]))
+        shape = [256, 4] if "_k" in name or name == "iq4_xs" else [32, 32]
+        save("gguf", name, gguf({**base, **words}, [("blk.0.attn_q.weight", shape, kind, size)]))
+    for name in ["gptneox", "falcon", "stablelm", "gemma3"]:
+        own = {key.replace("llama.", name + "."): value for key, value in base.items()}
+        own = {**own, "general.architecture": (8, name), name + ".attention.layer_norm_epsilon": (6, 1e-5),
+               name + ".attention.head_count_kv": (4, 1 if name == "falcon" else 2)}
+        save("gguf", name, gguf(own, [("blk.0.attn_qkv.weight", [32, 96], 0, 12288), ("blk.0.attn_q_norm.weight", [16, 2], 0, 128)]))
     for target in ["gguf", "vocabulary"]:
         save(target, "pairs", gguf({**base, **pairs}, [("token_embd.weight", [32, 6], 0, 768)]))
         save(target, "words", gguf({**base, **words}, [("token_embd.weight", [32, 6], 0, 768)]))

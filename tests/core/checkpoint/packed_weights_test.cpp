@@ -59,7 +59,7 @@ std::vector<std::uint32_t> packedWords(const std::vector<int>& numbers, int bits
     return words;
 }
 
-float e4m3(int bits)
+float e4m3ByDefinition(int bits)
 {
     const int exponent = bits >> 3 & 15, mantissa = bits & 7;
     const double magnitude =
@@ -221,7 +221,7 @@ private slots:
         checkNumbers(map, rows, cols, [&](std::size_t r, std::size_t c) {
             const std::size_t block = r / static_cast<std::size_t>(height) * static_cast<std::size_t>(across)
                 + c / static_cast<std::size_t>(width);
-            return e4m3(numbers[r * cols + c]) * scales[block];
+            return e4m3ByDefinition(numbers[r * cols + c]) * scales[block];
         });
     }
 
@@ -305,6 +305,9 @@ private slots:
                                 ErrorCode::Unsupported, "'marlin'"));
         QVERIFY(
             test::failsWith(tried(matrix.awq(), R"({"version": "gemv"})"), ErrorCode::Unsupported, "'gemv'"));
+        bad = matrix.awq();
+        bad.emplace("a.weight", packedTensor(DType::F32, {1}, std::vector<float>(1)));
+        QVERIFY(test::failsWith(tried(bad, "{}"), ErrorCode::Corrupt, "'a.weight' is there twice"));
         bad = matrix.awq();
         bad.erase("a.qzeros"); // then it is refused as before
         QVERIFY(test::failsWith(tried(bad, "{}"), ErrorCode::Unsupported, "GPTQ or AWQ"));
