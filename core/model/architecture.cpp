@@ -205,6 +205,18 @@ Result<ConfigText> configOfWeights(const ModelSource& source, const fs::path& fo
     return ConfigText{*std::move(values), source.path.string(), true};
 }
 
+/// Tells a config that lies beside a GGUF file whether its norms contain the 1 that Gemma adds: the converter added it.
+void addNormsOfGguf(const ModelSource& source, json& config)
+{
+    const Result<OwnConfig> own = ownConfig(source.path);
+    const json values = own ? json::parse(own->text, nullptr, false) : json();
+    if (!config.is_object() || !values.is_object() || !values.contains("rmsnorm_uses_offset"))
+        return;
+    const auto text = config.find("text_config"); // the language model of a multimodal one
+    json& model = text != config.end() && text->is_object() ? *text : config;
+    model.emplace("rmsnorm_uses_offset", values["rmsnorm_uses_offset"]);
+}
+
 Result<ConfigText> readConfigText(const ModelSource& source)
 {
     if (const auto closed = notAllowed(source.path))
@@ -226,6 +238,7 @@ Result<ConfigText> readConfigText(const ModelSource& source)
         if (!values)
             return values.error();
         config.values = *std::move(values);
+        addNormsOfGguf(source, config.values);
     } else {
         Result<ConfigText> own = configOfWeights(source, folder);
         if (!own)

@@ -384,6 +384,13 @@ private slots:
         const auto a = converted->read<double>(TensorKind::ln1_w, 0, 0);
         const auto b = original->read<double>(TensorKind::ln1_w, 0, 0);
         QCOMPARE_LT(largestGap(a, (b.array() + 1).matrix()), 1e-12);
+        // Nor does the original's config beside the file add it.
+        fs::copy_file(folder / "config.json", root() / "config.json");
+        const auto beside = test::loaded(root() / "m.gguf");
+        QVERIFY(!beside->config().rmsUsesOffset);
+        QCOMPARE_LT(largestGap(test::ran<double>(test::raw(beside), ggufPrompt).logits,
+                               test::matrixOf(test::referenceForward(folder, ggufPrompt).logits)),
+                    1e-10);
     }
 
     void refusesWhatItCannotReorder()
