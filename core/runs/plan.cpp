@@ -12,7 +12,7 @@ namespace headwise {
 
 namespace {
 
-constexpr double tablesBudget = 2e11; // heads · d_vocab² · d_head (DESIGN §3)
+constexpr double tablesBudget = 2e11; // heads · d_vocab² · d_head (CONTRACTS.md §13)
 
 std::string wrongRequest(const ModelConfig& config, const AnalysisOptions& options)
 {
