@@ -68,14 +68,6 @@ struct HeadSides {
 
 } // namespace
 
-Result<Matrix<float>> denseBlock(const FactoredMatrix<float>& circuit, const std::vector<int>& rowIds,
-                                 const std::vector<int>& colIds)
-{
-    if (const auto error = wrongBlock(rowIds, circuit.rows(), colIds, circuit.cols()))
-        return *error;
-    return circuit.at(rowIds, colIds);
-}
-
 Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* tokens, const CircuitOfHead& of,
                                    const std::vector<int>& rowIds, const std::vector<int>& colIds)
 {

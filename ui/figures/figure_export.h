@@ -89,10 +89,5 @@ QString nextFreeFileName(const QString& fileName);
 
 /// Renders a preview of the figure at `dpi` device pixels per inch.
 QImage figureImage(const FigureSource& source, const FigureSettings& settings, double dpi);
-/// Copies the figure at its resolution, and its SVG, to the clipboard.
-void copyFigure(const FigureSource& source, const FigureSettings& settings);
-/// Copies the numbers to the clipboard as text. `format` is a text format: Csv, Tsv, Latex, Markdown.
-/// Errors: InvalidArgument (a table too long to typeset).
-Result<Done> copyData(const FigureSource& source, FigureFormat format);
 
 } // namespace headwise::ui
