@@ -1,8 +1,6 @@
-// Tables of the tokens panel, and how they share its width.
+#include "ui/pages/parts/token_ends_tables.h"
 
-#include "ui/base/text.h"
 #include "ui/base/theme.h"
-#include "ui/pages/parts/tokens_panel.h"
 #include "ui/widgets/row_opening.h"
 #include "ui/widgets/table_copy.h"
 #include "ui/widgets/token_delegate.h"
@@ -15,7 +13,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -40,7 +38,48 @@ int wantedWidth(const QTableView* table, int column)
 
 } // namespace
 
-QTableView* TokensPanel::makeTable(TokenTableModel* model)
+TokenEndsTables::TokenEndsTables(QWidget* parent)
+    : QWidget(parent)
+    , m_top(new TokenTableModel(this))
+    , m_bottom(new TokenTableModel(this))
+    , m_topTable(makeTable(m_top))
+    , m_bottomTable(makeTable(m_bottom))
+    , m_layout(new QBoxLayout(QBoxLayout::LeftToRight, this))
+{
+    m_layout->setContentsMargins(0, 0, 0, 0);
+    m_layout->setSpacing(8);
+    m_layout->addWidget(captioned(tr("largest"), m_topTable), 1);
+    m_bottomEnd = captioned(tr("smallest"), m_bottomTable);
+    m_layout->addWidget(m_bottomEnd, 1);
+    arrange();
+}
+
+void TokenEndsTables::setRows(TokenTableModel::Rows top, TokenTableModel::Rows bottom, double largest)
+{
+    m_top->setRows(std::move(top), largest);
+    m_bottom->setRows(std::move(bottom), largest);
+    arrange(); // The widths of the columns have changed.
+}
+
+void TokenEndsTables::clear()
+{
+    m_top->setRows(nullptr);
+    m_bottom->setRows(nullptr);
+}
+
+void TokenEndsTables::setColumns(const Columns& columns)
+{
+    m_columns = columns;
+    arrange();
+}
+
+void TokenEndsTables::setFilter(const QString& text)
+{
+    for (QTableView* table : {m_topTable, m_bottomTable})
+        static_cast<QSortFilterProxyModel*>(table->model())->setFilterFixedString(text);
+}
+
+QTableView* TokenEndsTables::makeTable(TokenTableModel* model)
 {
     auto* table = new QTableView(this);
     auto* filtered = new QSortFilterProxyModel(table);
@@ -68,17 +107,12 @@ QTableView* TokensPanel::makeTable(TokenTableModel* model)
     });
     table->setMouseTracking(true);
     connect(table, &QTableView::entered, this, [this, model, filtered](const QModelIndex& index) {
-        const TokenRow& row = (*model->rows())[static_cast<std::size_t>(filtered->mapToSource(index).row())];
-        emit readOutChanged(
-            tr("%1 → %2 #%3   %4")
-                .arg(workspace()->model()->tokenText(workspace()->selection()->token()), row.shown)
-                .arg(row.token)
-                .arg(number(row.value)));
+        emit rowHovered((*model->rows())[static_cast<std::size_t>(filtered->mapToSource(index).row())]);
     });
     return table;
 }
 
-QWidget* TokensPanel::captioned(const QString& caption, QTableView* table)
+QWidget* TokenEndsTables::captioned(const QString& caption, QTableView* table)
 {
     auto* box = new QWidget(this);
     auto* label = new QLabel(caption, box);
@@ -92,59 +126,58 @@ QWidget* TokensPanel::captioned(const QString& caption, QTableView* table)
     return box;
 }
 
-void TokensPanel::setCompact(bool on)
+void TokenEndsTables::setCompact(bool on)
 {
     m_isCompact = on;
-    showColumns();
+    arrange();
 }
 
-void TokensPanel::resizeEvent(QResizeEvent* event)
+void TokenEndsTables::resizeEvent(QResizeEvent* event)
 {
-    Page::resizeEvent(event);
-    showColumns();
+    QWidget::resizeEvent(event);
+    arrange();
 }
 
-int TokensPanel::widthOf(int column) const
+int TokenEndsTables::widthOf(int column) const
 {
     return std::max(wantedWidth(m_topTable, column), wantedWidth(m_bottomTable, column));
 }
 
-int TokensPanel::widthBeside() const
+int TokenEndsTables::widthBeside() const
 {
     return 2 * m_topTable->frameWidth() + m_topTable->verticalScrollBar()->sizeHint().width();
 }
 
-int TokensPanel::leastWidth() const
+int TokenEndsTables::leastWidth() const
 {
     return TokenDelegate::tokenWidth(m_isCompact ? readableWhenCompact : readableCharacters)
         + widthOf(TokenTableModel::ValueColumn) + widthBeside();
 }
 
-std::vector<int> TokensPanel::wantedColumns() const
+std::vector<int> TokenEndsTables::wantedColumns() const
 {
     std::vector<int> columns;
     if (m_isCompact)
         return columns;
-    if (m_showsIds) // still shown on hover
+    if (m_columns.ids) // still shown on hover
         columns.push_back(TokenTableModel::IdColumn);
-    // The rank in the whole row is shown only if the filter hides some; otherwise it equals the order on screen.
-    if (!m_filter.isEmpty())
+    if (m_columns.ranks)
         columns.push_back(TokenTableModel::RankColumn);
-    if (showsBiased())
+    if (m_columns.biased)
         columns.push_back(TokenTableModel::BiasedColumn);
-    columns.push_back(hasScores() ? TokenTableModel::ZColumn : TokenTableModel::ShareColumn);
+    columns.push_back(m_columns.scores ? TokenTableModel::ZColumn : TokenTableModel::ShareColumn);
     return columns;
 }
 
-void TokensPanel::showColumns()
+void TokenEndsTables::arrange()
 {
     for (QTableView* table : {m_topTable, m_bottomTable})
         table->horizontalHeader()->setVisible(!m_isCompact);
     const int least = leastWidth();
-    const int half = (width() - m_tables->spacing()) / 2;
+    const int half = (width() - m_layout->spacing()) / 2;
     m_bottomEnd->setVisible(!m_isCompact || half >= least);
     const bool isStacked = !m_isCompact && half < least;
-    m_tables->setDirection(isStacked ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    m_layout->setDirection(isStacked ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
     int room = (isStacked ? width() : half) - least;
     const std::vector<int> wanted = wantedColumns();
     for (const int column : allColumns) {
@@ -158,11 +191,6 @@ void TokensPanel::showColumns()
         for (QTableView* table : {m_topTable, m_bottomTable})
             table->setColumnHidden(column, room < 0);
     }
-}
-
-bool TokensPanel::showsBiased() const
-{
-    return !m_isCompact && hasScores() && !m_terms.biases;
 }
 
 } // namespace headwise::ui

@@ -1,15 +1,16 @@
+#include "ui/pages/parts/token_ends_paper.h"
+
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/figures/figure_export_title.h"
-#include "ui/pages/parts/tokens_panel.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/parts/token_ends_tables.h"
 #include "ui/widgets/cell_heat.h"
 #include "ui/widgets/number_columns.h"
 
 #include <QPainter>
 
 #include <algorithm>
-
-// The tables of a token on paper, and their numbers.
 
 namespace headwise::ui {
 
@@ -62,36 +63,38 @@ void paintRows(QPainter& painter, const QRectF& area, const TokenTableModel& tab
 
 } // namespace
 
-void TokensPanel::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+void paintTokenEnds(QPainter& painter, const QRectF& area, const TokenTableModel& top,
+                    const TokenTableModel& bottom, const FigureStyle& style)
 {
     const TableFonts fonts{figureFont(style), figureTokenFont(style)};
-    const double top = paintFigureTitle(painter, *this, size.width(), style);
-    const double half = (size.width() - style.fontSize * 2) / 2;
-    if (m_top->rows())
-        paintRows(painter, {0, top, half, size.height() - top}, *m_top, fonts, tr("largest"));
-    if (m_bottom->rows())
-        paintRows(painter, {size.width() - half, top, half, size.height() - top}, *m_bottom, fonts,
-                  tr("smallest"));
+    const double half = (area.width() - style.fontSize * 2) / 2;
+    if (top.rows())
+        paintRows(painter, {area.left(), area.top(), half, area.height()}, top, fonts,
+                  TokenEndsTables::tr("largest"));
+    if (bottom.rows())
+        paintRows(painter, {area.right() - half, area.top(), half, area.height()}, bottom, fonts,
+                  TokenEndsTables::tr("smallest"));
 }
 
-void TokensPanel::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
+void writeTokenEnds(const TokenTableModel& top, const TokenTableModel& bottom,
+                    const std::function<void(const QStringList&)>& writeRow)
 {
     writeRow({QStringLiteral("end"), QStringLiteral("rank"), QStringLiteral("id"), QStringLiteral("token"),
               QStringLiteral("value"), QStringLiteral("z"), QStringLiteral("share"),
               QStringLiteral("with_biases")});
-    const auto write = [&writeRow](const TokenTableModel* model, const QString& end) {
-        if (!model->rows())
+    const auto write = [&writeRow](const TokenTableModel& model, const QString& end) {
+        if (!model.rows())
             return;
         const auto known = [](std::optional<double> value) {
             return value ? exactNumber(*value) : QString();
         };
         int rank = 0;
-        for (const TokenRow& row : *model->rows())
+        for (const TokenRow& row : *model.rows())
             writeRow({end, QString::number(++rank), QString::number(row.token), row.shown,
                       exactNumber(row.value), known(row.zScore), known(row.share), known(row.biased)});
     };
-    write(m_top, QStringLiteral("top"));
-    write(m_bottom, QStringLiteral("bottom"));
+    write(top, QStringLiteral("top"));
+    write(bottom, QStringLiteral("bottom"));
 }
 
 } // namespace headwise::ui
