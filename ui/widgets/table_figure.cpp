@@ -204,8 +204,10 @@ struct TableFigure::PaperTable {
 
 void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
-    if (m_lists)
-        return paintLists(painter, size, style);
+    if (m_lists) {
+        const double top = paintFigureTitle(painter, *this, size.width(), style);
+        return paintLists(painter, *m_sorted, *m_lists, {0, top, size.width(), size.height() - top}, style);
+    }
     PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style)};
     table.bold.setWeight(QFont::DemiBold);
     table.measure(size.width(), painter.device());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ui/figures/figure_recording.h"
+#include "ui/widgets/paper_lists.h"
 
 #include <QTableView>
 
@@ -24,10 +25,6 @@ public:
     WrappedHeader* header() const { return m_header; }
     int sourceRow(const QModelIndex& index) const; ///< Row in the model below the sorting proxy.
 
-    /// Words over the two parts of a table whose rows are a name and a list of tokens, each with its value.
-    struct ListTitles {
-        QString rows, entries;
-    };
     /// On paper each row of lists has as many entries as can be read. None: the columns as they are.
     void setLists(const std::optional<ListTitles>& titles) { m_lists = titles; }
 
@@ -46,7 +43,6 @@ private:
     /// Paints the rows of some columns, as many as fit.
     void paintBlock(QPainter& painter, const PaperTable& table, const std::vector<int>& columns,
                     const QRectF& area, const FigureStyle& style) const;
-    void paintLists(QPainter& painter, const QSizeF& size, const FigureStyle& style) const;
 
     QSortFilterProxyModel* m_sorted;
     WrappedHeader* m_header;

@@ -1,3 +1,5 @@
+#include "ui/widgets/paper_lists.h"
+
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/figures/figure_export_title.h"
@@ -5,13 +7,11 @@
 #include "ui/widgets/cell_heat.h"
 #include "ui/widgets/table_figure.h"
 
+#include <QAbstractItemModel>
 #include <QFontMetricsF>
 #include <QPainter>
-#include <QSortFilterProxyModel>
 
 #include <algorithm>
-
-// Lists of tokens on paper: a row is a token and the strongest of its list.
 
 namespace headwise::ui {
 
@@ -62,17 +62,18 @@ double widestEntry(const QAbstractItemModel& model, int rows, const QFontMetrics
 
 } // namespace
 
-void TableFigure::paintLists(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+void paintLists(QPainter& painter, const QAbstractItemModel& model, const ListTitles& titles,
+                const QRectF& area, const FigureStyle& style)
 {
     const QFont words = figureFont(style), tokens = figureTokenFont(style);
     const QFontMetricsF ruler(words, painter.device()), tokenRuler(tokens, painter.device());
     const ThemeColors& colors = lightColors();
     const double step = 1.2 * std::max(ruler.height(), tokenRuler.height());
     const double letter = tokenRuler.horizontalAdvance(u' ');
-    const int onPage = static_cast<int>(size.height() / step);
-    const ListColumns columns(m_sorted->columnCount(), size.width(), letter,
-                              widestEntry(*m_sorted, onPage, ruler, tokenRuler) + 3 * letter);
-    QRectF line(0, paintFigureTitle(painter, *this, size.width(), style), size.width(), step);
+    const int onPage = static_cast<int>(area.bottom() / step);
+    const ListColumns columns(model.columnCount(), area.width(), letter,
+                              widestEntry(model, onPage, ruler, tokenRuler) + 3 * letter);
+    QRectF line(area.left(), area.top(), area.width(), step);
     const auto write = [&](const QFont& font, const QColor& color, const QRectF& cell, const QString& text,
                            Qt::Alignment side = Qt::AlignLeft) {
         painter.setFont(font);
@@ -82,21 +83,21 @@ void TableFigure::paintLists(QPainter& painter, const QSizeF& size, const Figure
             QFontMetricsF(font, painter.device()).elidedText(text, Qt::ElideRight, cell.width()));
     };
     if (style.axes) {
-        write(words, colors.muted, columns.cell(line, 0), m_lists->rows);
+        write(words, colors.muted, columns.cell(line, 0), titles.rows);
         const QString entries = columns.entries == columns.all
-            ? m_lists->entries
-            : tr("%1 (%2 of %3)").arg(m_lists->entries).arg(columns.entries).arg(columns.all);
+            ? titles.entries
+            : TableFigure::tr("%1 (%2 of %3)").arg(titles.entries).arg(columns.entries).arg(columns.all);
         write(words, colors.muted, line.adjusted(columns.width, 0, 0, 0), entries);
         line.translate(0, step);
     }
-    const int rows = m_sorted->rowCount();
+    const int rows = model.rowCount();
     for (int row = 0; row < rows; ++row, line.translate(0, step)) {
-        if (line.bottom() + step > size.height() && row + 1 < rows)
+        if (line.bottom() + step > area.bottom() && row + 1 < rows)
             return write(words, colors.muted, line,
-                         tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
-        write(tokens, colors.text, columns.cell(line, 0), m_sorted->index(row, 0).data().toString());
+                         TableFigure::tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
+        write(tokens, colors.text, columns.cell(line, 0), model.index(row, 0).data().toString());
         for (int entry = 0; entry < columns.entries; ++entry) {
-            const QModelIndex number = m_sorted->index(row, 2 * entry + 2);
+            const QModelIndex number = model.index(row, 2 * entry + 2);
             const QString value = number.data().toString();
             QRectF cell = columns.cell(line, entry + 1);
             const double width = ruler.horizontalAdvance(value) + 1;
@@ -105,7 +106,7 @@ void TableFigure::paintLists(QPainter& painter, const QSizeF& size, const Figure
                                  heatColor(heat.toDouble(), colors));
             write(words, colors.text, cell, value, Qt::AlignRight);
             cell.setRight(cell.right() - width - columns.gap);
-            write(tokens, colors.text, cell, m_sorted->index(row, 2 * entry + 1).data().toString());
+            write(tokens, colors.text, cell, model.index(row, 2 * entry + 1).data().toString());
         }
     }
 }
