@@ -1,8 +1,8 @@
 // The menu of heads, pairs and tokens: the same everywhere, and nothing happens before an entry is chosen.
 
+#include "tests/support/keys_driver.h"
 #include "tests/support/painting.h"
 #include "tests/support/program.h"
-#include "tests/support/window_driver.h"
 #include "ui/base/text.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/document/notebook.h"
@@ -22,28 +22,12 @@
 
 using namespace headwise;
 using namespace headwise::ui;
-using test::WindowDriver;
 
 namespace {
 
 using test::patience;
 
-struct MenuDriver : WindowDriver {
-    MenuDriver()
-    {
-        activate();
-        openDemo();
-        heads = window.findChild<QDockWidget*>(QStringLiteral("heads"));
-        grid = heads->findChild<HeatmapView*>();
-    }
-
-    void show(const QString& title)
-    {
-        for (int i = 0; i < tabs()->count(); ++i)
-            if (tabs()->tabText(i) == title)
-                tabs()->setCurrentIndex(i);
-    }
-
+struct MenuDriver : test::KeysDriver {
     /// Asks for the menu of a view, chooses an entry if it has one of these words, and returns all entries.
     QStringList choose(QWidget* view, const QPoint& at, const QString& words)
     {
@@ -71,9 +55,6 @@ struct MenuDriver : WindowDriver {
 
     Selection* selection() { return workspace().selection(); }
     QPoint inGrid(HeadId head) const { return grid->cells().rect(head.layer, head.head).center().toPoint(); }
-
-    QDockWidget* heads = nullptr;
-    HeatmapView* grid = nullptr;
 };
 
 } // namespace
