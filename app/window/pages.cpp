@@ -137,9 +137,8 @@ Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)
             return page;
         });
     }
-    for (const auto signal :
-         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokenizerReplaced,
-          &OpenModel::tokensChanged, &OpenModel::resultsChanged})
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged,
+                              &OpenModel::tokensChanged, &OpenModel::resultsChanged})
         connect(workspace->model(), signal, this, &Pages::grey);
     heads->setWhatsThis(explanationOfPage(QStringLiteral("heads")));
     prepare(heads);

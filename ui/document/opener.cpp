@@ -108,9 +108,8 @@ void Opener::startOpening(const ModelSource& source, bool again)
 
 void Opener::applyNewModel(const OpenedModel& opened)
 {
-    m_workspace->model()->setQuestion({}, Embedding::Raw);
     forgetQuestion();
-    applyModel(opened);
+    applyModel(opened, {}, Embedding::Raw);
     announceModel();
 }
 
@@ -121,24 +120,23 @@ void Opener::applySameModel(const OpenedModel& opened)
     const ModelConfig& config = opened.weights->config();
     const Selection::Place place = selection->place();
     const bool isSameShape = haveSameShape(model->card(), config);
-    if (!whyNotEmbedding(opened.processed->config(), model->embedding()).empty())
-        model->setQuestion(model->processingWish(), Embedding::Raw);
+    const bool keepsEmbedding = whyNotEmbedding(opened.processed->config(), model->embedding()).empty();
     if (isSameShape) {
         m_workspace->runs()->forgetAnswers();
         m_workspace->filteredTokens()->release();
         selection->clear(std::min(selection->rotaryOffset(), config.nCtx - 1));
     } else
         forgetQuestion();
-    applyModel(opened);
+    applyModel(opened, model->processingWish(), keepsEmbedding ? model->embedding() : Embedding::Raw);
     if (isSameShape)
         selection->setPlace(place);
     announceModel();
 }
 
-void Opener::applyModel(const OpenedModel& opened)
+void Opener::applyModel(const OpenedModel& opened, const ProcessingWish& wish, Embedding embedding)
 {
     OpenModel* model = m_workspace->model();
-    model->setModel(opened);
+    model->setModel(opened, wish, embedding);
     if (!model->session())
         m_workspace->selection()->start(firstWord(*model));
     model->announceCircuits();
@@ -252,7 +250,7 @@ void Opener::locateModel(ModelSource source)
             if (!result)
                 return emit failed(text(result.error()));
             const auto ofSession = model->tokenizer();
-            applyModel(**result);
+            applyModel(**result, model->processingWish(), model->embedding());
             if (!model->tokenizer() && ofSession)
                 model->setTokenizer(ofSession);
         });
@@ -301,7 +299,6 @@ void Opener::close()
     forgetQuestion();
     m_workspace->session()->forget();
     m_workspace->notebook()->revision().forget();
-    emit m_workspace->model()->bannerChanged({});
     emit m_workspace->model()->closed();
     detail::jobPool().start([last = std::move(last)]() mutable {
         last.reset();

@@ -57,7 +57,7 @@ private:
     void startOpening(const ModelSource& source, bool again);
     void applyNewModel(const OpenedModel& opened);
     void applySameModel(const OpenedModel& opened);
-    void applyModel(const OpenedModel& opened);
+    void applyModel(const OpenedModel& opened, const ProcessingWish& wish, Embedding embedding);
     void applySession(const OpenedSession& opened);
     void forgetQuestion(); ///< Inputs, filter and choices, without a signal: another model comes, or none.
     void announceModel();

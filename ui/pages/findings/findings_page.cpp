@@ -128,7 +128,7 @@ void FindingsPage::connectSignals()
     const auto later = [this] { m_later.start(); };
     connect(&m_later, &QTimer::timeout, this, &FindingsPage::followRuns);
     connect(workspace()->runs(), &Runs::waitingChanged, this, later);
-    for (const Job* job : {workspace()->runs()->job(), workspace()->model()->tokensJob()}) {
+    for (const Job* job : {workspace()->runs()->job(), workspace()->model()->tokenReader()->job()}) {
         connect(job, &Job::started, this, later);
         connect(job, &Job::finished, this, later);
     }
@@ -314,7 +314,7 @@ void FindingsPage::followRuns()
         return;
     Runs* runs = workspace()->runs();
     const bool isAtRest = runs->waiting().empty() && !runs->job()->isRunning()
-        && !workspace()->model()->tokensJob()->isRunning();
+        && !workspace()->model()->tokenReader()->job()->isRunning();
     if (isAtRest && m_hasAnswer) {
         if (m_planned.empty() && !m_job.isRunning())
             m_preselects = false; // All answers are there.

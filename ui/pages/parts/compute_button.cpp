@@ -20,7 +20,7 @@ ComputeButton::ComputeButton(Workspace* workspace, std::string_view id, QWidget*
          {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::resultsChanged})
         connect(workspace->model(), signal, this, &ComputeButton::updateState);
     connect(workspace->runs(), &Runs::waitingChanged, this, &ComputeButton::updateState);
-    for (const Job* job : {workspace->runs()->job(), workspace->model()->tokensJob()}) {
+    for (const Job* job : {workspace->runs()->job(), workspace->model()->tokenReader()->job()}) {
         connect(job, &Job::started, this, &ComputeButton::updateState);
         connect(job, &Job::finished, this, &ComputeButton::updateState);
     }
