@@ -206,31 +206,29 @@ Result<int> analyze(const AnalyzeOptions& options, const Task& task)
             return shard.error();
     if (const auto writable = checkSessionPath(options.output); !writable)
         return writable.error();
-    const auto weights = openProcessed(*options.model, *options.processing, task);
-    if (!weights)
-        return weights.error();
-    const Circuits circuits(*weights);
-    const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
-    if (!tokenizer)
-        return tokenizer.error();
-    auto read = analysisOptionsOf(options, **weights, *tokenizer, task);
+    const auto opened = openWithTokenizer(*options.model, *options.processing, task);
+    if (!opened)
+        return opened.error();
+    const Circuits circuits(opened->weights);
+    auto read = analysisOptionsOf(options, *opened->weights, opened->tokenizer, task);
     if (!read)
         return read.error();
     AnalysisOptions analysisOptions = std::move(read).value();
-    Session session = makeSession(**weights, options.embedding, *tokenizer ? &**tokenizer : nullptr, {});
+    Session session = makeSession(*opened->weights, options.embedding, opened->words(), {});
     if (const auto source = options.model->source())
         setConfigSource(session, *source);
     const auto chosen = chooseAnalyses(options, circuits.config(), analysisOptions, session);
     if (!chosen)
         return chosen.error();
-    if (const auto belongs = checkStored(options, session, (*weights)->original().file(), task); !belongs)
+    if (const auto belongs = checkStored(options, session, opened->weights->original().file(), task);
+        !belongs)
         return belongs.error();
     PartialRun partial(options.output, session);
-    Resume resume(partial, runQuestion(**weights, session.configFile, analysisOptions));
+    Resume resume(partial, runQuestion(*opened->weights, session.configFile, analysisOptions));
     // One part holds the copies of the whole run.
     const bool isSelfContained = options.selfContained && (!session.part || session.part->shard.index == 1);
     auto found = checkedAnswer(computed({circuits, *chosen, analysisOptions, isSelfContained}, resume, task),
-                               (*weights)->original().file());
+                               opened->weights->original().file());
     if (!found)
         return found.error();
     ResultSet results = std::move(found).value();
