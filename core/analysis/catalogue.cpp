@@ -9,70 +9,10 @@ namespace headwise {
 
 namespace {
 
-/// The table of analyses, one to a line.
 constexpr std::array catalogueRows{
-    // The default ones, in the order in which they run.
-    spectraAnalysis,
-    eigenvaluesAnalysis,
-    copyingAnalysis,
-    matchingAnalysis,
-    previousTokenAnalysis,
-    compositionAnalysis,
-    tablesAnalysis,
-    // tokens
-    directPathAnalysis,
-    largestEntriesAnalysis,
-    foldingAnalysis,
-    skipTrigramsAnalysis,
-    tokenCardAnalysis,
-    directionCardAnalysis,
-    normalityAnalysis,
-    fourierAnalysis,
-    diagonalRanksAnalysis,
-    copySuppressionAnalysis,
-    nameCopyingAnalysis,
-    relationsAnalysis,
-    salientTokensAnalysis,
-    // position
-    positionKernelAnalysis,
-    positionalCircuitAnalysis,
-    sixTermsAnalysis,
-    tokenPriorAnalysis,
-    detokenizationAnalysis,
-    positionGeometryAnalysis,
-    normSpreadAnalysis,
-    rotaryAnalysis,
-    // composition
-    inductionAnalysis,
-    compositionNullsAnalysis,
-    projectionKernelAnalysis,
-    embeddingCompositionAnalysis,
-    componentCompositionAnalysis,
-    virtualHeadAnalysis,
-    // spectra
-    normsAnalysis,
-    ranksAnalysis,
-    spectrumShapesAnalysis,
-    symmetryAnalysis,
-    singularTokensAnalysis,
-    directionSearchAnalysis,
-    mlpDirectionsAnalysis,
-    degeneracyAnalysis,
-    bandsAnalysis,
-    weightsInVocabularyAnalysis,
-    conditioningAnalysis,
-    // comparison
-    similarityAnalysis,
-    headMapAnalysis,
-    // prompt
-    attentionAnalysis,
-    patternScoresAnalysis,
-    logitAttributionAnalysis,
-    scoreSourcesAnalysis,
-    // architecture
-    skiplessAnalysis,
-    groupsAnalysis,
-    neuronsAnalysis,
+#define HEADWISE_ANALYSIS(name) name##Analysis,
+#include "core/analysis/analyses.def"
+#undef HEADWISE_ANALYSIS
 };
 
 } // namespace
