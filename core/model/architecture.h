@@ -3,8 +3,6 @@
 #include "core/base/task.h"
 #include "core/model/weights.h"
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <filesystem>
 #include <map>
 #include <memory>

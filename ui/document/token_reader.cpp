@@ -29,6 +29,8 @@ void TokenReader::stop()
 
 void TokenReader::read(TokenParts parts)
 {
+    if (!m_circuits)
+        return; // stopped meanwhile
     m_job.start(parts == TokenParts::MatricesAlone ? tr("Reading the embeddings")
                                                    : tr("Multiplying the embeddings"),
                 aboutModel(m_circuits,
