@@ -4,7 +4,7 @@
 #include "ui/base/text.h"
 #include "ui/document/workspace.h"
 
-#include <cmath>
+#include <type_traits>
 
 namespace headwise::ui {
 
@@ -68,44 +68,74 @@ void restoreQuestion(Workspace& workspace, const QJsonObject& state)
     workspace.filteredTokens()->setFilter(filterFromState(state[QStringLiteral("tokens")].toObject()));
 }
 
+namespace {
+
+using LeadingSpace = TokenFilter::LeadingSpace;
+
+template <typename Value>
+QJsonValue fieldState(Value value)
+{
+    if constexpr (std::is_same_v<Value, LeadingSpace>)
+        return value == LeadingSpace::Either ? QJsonValue() : QJsonValue(value == LeadingSpace::With);
+    else
+        return value;
+}
+
+/// Reads what fieldState() returns. Other values leave `value` as it is.
+template <typename Value>
+void readField(const QJsonValue& state, Value& value)
+{
+    if constexpr (std::is_same_v<Value, LeadingSpace>) {
+        if (state.isBool())
+            value = state.toBool() ? LeadingSpace::With : LeadingSpace::Without;
+    } else if constexpr (std::is_same_v<Value, bool>)
+        value = state.toBool(value);
+    else if constexpr (std::is_same_v<Value, int>)
+        value = state.toInt(value);
+    else
+        value = state.toDouble(value);
+}
+
+/// Calls `visit` with each field's name in a session and the field.
+template <typename Filter, typename Visit>
+void forEachFilterField(Filter& filter, Visit visit)
+{
+    visit("ascii", filter.asciiOnly);
+    visit("words", filter.wordsOnly);
+    visit("trained", filter.trainedOnly);
+    visit("no_specials", filter.noSpecials);
+    visit("leading_space", filter.leadingSpace);
+    visit("first_id", filter.firstId);
+    visit("last_id", filter.lastId);
+    visit("min_norm", filter.lowestNorm);
+    visit("max_norm", filter.highestNorm);
+    visit("min_count", filter.lowestCount);
+}
+
+} // namespace
+
 QJsonObject filterState(const TokenFilter& filter)
 {
-    const TokenFilter off;
-    QJsonObject state;
-    const auto keep = [&](const char* key, const QJsonValue& value, bool isOn) {
-        if (isOn)
-            state[QLatin1String(key)] = value;
+    const auto stateOf = [](const TokenFilter& of) {
+        QJsonObject fields;
+        forEachFilterField(of, [&fields](const char* name, const auto& value) {
+            fields[QLatin1String(name)] = fieldState(value);
+        });
+        return fields;
     };
-    keep("ascii", true, filter.asciiOnly);
-    keep("words", true, filter.wordsOnly);
-    keep("trained", true, filter.trainedOnly);
-    keep("no_specials", true, filter.noSpecials);
-    keep("leading_space", filter.leadingSpace == TokenFilter::LeadingSpace::With,
-         filter.leadingSpace != off.leadingSpace);
-    keep("first_id", filter.firstId, filter.firstId != off.firstId);
-    keep("last_id", filter.lastId, filter.lastId != off.lastId);
-    keep("min_norm", filter.lowestNorm, filter.lowestNorm > 0);
-    keep("max_norm", filter.highestNorm, std::isfinite(filter.highestNorm));
-    keep("min_count", filter.lowestCount, filter.lowestCount > 0);
+    const QJsonObject off = stateOf(TokenFilter());
+    QJsonObject state = stateOf(filter);
+    for (const QString& name : off.keys())
+        if (state[name] == off[name])
+            state.remove(name);
     return state;
 }
 
 TokenFilter filterFromState(const QJsonObject& state)
 {
-    using Space = TokenFilter::LeadingSpace;
-    const auto at = [&state](const char* key) { return state[QLatin1String(key)]; };
     TokenFilter filter;
-    filter.asciiOnly = at("ascii").toBool();
-    filter.wordsOnly = at("words").toBool();
-    filter.trainedOnly = at("trained").toBool();
-    filter.noSpecials = at("no_specials").toBool();
-    if (at("leading_space").isBool())
-        filter.leadingSpace = at("leading_space").toBool() ? Space::With : Space::Without;
-    filter.firstId = at("first_id").toInt(filter.firstId);
-    filter.lastId = at("last_id").toInt(filter.lastId);
-    filter.lowestNorm = at("min_norm").toDouble(filter.lowestNorm);
-    filter.highestNorm = at("max_norm").toDouble(filter.highestNorm);
-    filter.lowestCount = at("min_count").toDouble(filter.lowestCount);
+    forEachFilterField(
+        filter, [&state](const char* name, auto& value) { readField(state[QLatin1String(name)], value); });
     return filter;
 }
 
