@@ -1,10 +1,9 @@
 #include "ui/document/workspace_state.h"
 
 #include "core/model/head_list.h"
+#include "ui/base/json_fields.h"
 #include "ui/base/text.h"
 #include "ui/document/workspace.h"
-
-#include <type_traits>
 
 namespace headwise::ui {
 
@@ -72,28 +71,15 @@ namespace {
 
 using LeadingSpace = TokenFilter::LeadingSpace;
 
-template <typename Value>
-QJsonValue fieldState(Value value)
+QJsonValue fieldJson(LeadingSpace space)
 {
-    if constexpr (std::is_same_v<Value, LeadingSpace>)
-        return value == LeadingSpace::Either ? QJsonValue() : QJsonValue(value == LeadingSpace::With);
-    else
-        return value;
+    return space == LeadingSpace::Either ? QJsonValue() : QJsonValue(space == LeadingSpace::With);
 }
 
-/// Reads what fieldState() returns. Other values leave `value` as it is.
-template <typename Value>
-void readField(const QJsonValue& state, Value& value)
+void readField(const QJsonValue& json, LeadingSpace& space)
 {
-    if constexpr (std::is_same_v<Value, LeadingSpace>) {
-        if (state.isBool())
-            value = state.toBool() ? LeadingSpace::With : LeadingSpace::Without;
-    } else if constexpr (std::is_same_v<Value, bool>)
-        value = state.toBool(value);
-    else if constexpr (std::is_same_v<Value, int>)
-        value = state.toInt(value);
-    else
-        value = state.toDouble(value);
+    if (json.isBool())
+        space = json.toBool() ? LeadingSpace::With : LeadingSpace::Without;
 }
 
 /// Calls `visit` with each field's name in a session and the field.
@@ -119,7 +105,7 @@ QJsonObject filterState(const TokenFilter& filter)
     const auto stateOf = [](const TokenFilter& of) {
         QJsonObject fields;
         forEachFilterField(of, [&fields](const char* name, const auto& value) {
-            fields[QLatin1String(name)] = fieldState(value);
+            fields[QLatin1String(name)] = fieldJson(value);
         });
         return fields;
     };
