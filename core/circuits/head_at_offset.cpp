@@ -44,7 +44,7 @@ std::optional<Error> wrongCircuit(const Circuits& circuits, const CircuitOfHead&
         return std::nullopt;
     if (config.positional != Positional::Rotary)
         return Error{ErrorCode::InvalidArgument,
-                     "Circuits at an offset need rotary positions, and this model has others."};
+                     "Circuits at an offset need rotary positions, which this model does not have."};
     if (of.terms.offset < 0 || of.terms.offset >= config.nCtx) {
         return Error{ErrorCode::InvalidArgument,
                      fmt::format("There is no offset {}: in this model's context they are 0 to {}.",

@@ -170,7 +170,7 @@ Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Emb
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::OutOfMemory,
-            "There is not enough memory for the embedding and the unembedding of this model; close other programs or ask for analyses of qk and ov alone."};
+            "There is not enough memory for the embedding and the unembedding of this model; close other programs or use only analyses of qk and ov."};
     }
 }
 
