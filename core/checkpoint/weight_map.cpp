@@ -67,7 +67,7 @@ Result<WeightFiles> filesOf(const fs::path& path)
     if (status.type() == fs::file_type::not_found)
         return Error{ErrorCode::NotFound, "There is no file or folder '" + path.string() + "'."};
     if (error)
-        return Error{ErrorCode::Io, "Cannot look at '" + path.string() + "': " + error.message() + "."};
+        return Error{ErrorCode::Io, "Cannot inspect '" + path.string() + "': " + error.message() + "."};
     if (fs::is_directory(status))
         return weightFilesIn(path);
     if (path.filename().string().ends_with(".index.json"))
@@ -107,7 +107,7 @@ Result<std::vector<std::string>> unlisted(const std::vector<StoredTensor>& tenso
             return Error{ErrorCode::Corrupt,
                          "Tensor '" + tensors[i].name + "' is in two files of '" + folder.string() + "', '"
                              + shardName(tensors[i - 1]) + "' and '" + shardName(tensors[i])
-                             + "'; which one counts cannot be known."};
+                             + "'; it is unclear which one counts."};
         const auto entry = files.shardOf.find(tensors[i].name);
         if (entry == files.shardOf.end())
             extra.push_back(tensors[i].name);
