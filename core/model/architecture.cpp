@@ -290,7 +290,7 @@ void settleDirection(Understood& understood, const WeightMap& file)
     const bool isAssumed = !description.assumed.empty() && description.assumed[0].key == "attention_dir";
     if (!isAssumed) {
         description.warnings.emplace_back(
-            "The stored masks let every position see every other, but the attention is causal by the config, which is followed; --set attention_dir=bidirectional follows the masks.");
+            "The stored masks let every position see every other, but the config says causal, and Headwise follows the config; --set attention_dir=bidirectional follows the masks.");
         return;
     }
     description.config.bidirectional = true;
@@ -306,8 +306,8 @@ void warnOfAssumed(Understood& understood, const std::string& path)
     for (const AssumedKey& key : understood.description.assumed)
         list.append(list.empty() ? "" : ", ").append(key.key).append("=").append(key.value);
     understood.description.warnings.push_back(
-        "There is no config.json: the sizes are those of the tensors in '" + path + "'"
-        + (list.empty() ? "." : ", and no file says what is assumed: " + list + "; --set changes it."));
+        "There is no config.json. The sizes come from the tensors in '" + path + "'"
+        + (list.empty() ? "." : "; these values are assumed: " + list + "; --set changes them."));
 }
 
 } // namespace

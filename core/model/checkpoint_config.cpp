@@ -181,23 +181,23 @@ std::string whyNotTransformerLens(const ModelConfig& config)
     std::string what;
     const bool isRotary = config.positional == Positional::Rotary;
     if (isRotary && config.rotary.scaling.kind != Kind::None && config.rotary.scaling.kind != Kind::Llama3)
-        what = "rotary frequencies that are scaled in another way than llama3's";
+        what = "rotary frequencies that are not scaled as llama3's";
     else if (!config.layerRotary.empty())
         what = "rotary embeddings that differ from layer to layer";
     else if (config.hasSumNorms)
         what = "norms of the residual stream itself";
     else if (!config.hasPreNorms)
-        what = "norms behind its blocks and none before them";
+        what = "norms after its blocks and none before them";
     else if (config.residualFromNorm)
-        what = "a residual stream taken behind its norms";
+        what = "a residual stream taken after its norms";
     else if (config.nExperts > 0)
         what = "a mixture of experts";
     else if (config.qkvLimit > 0)
-        what = "queries, keys and values that are cut off";
+        what = "queries, keys and values that are clipped";
     else if (config.positionsInQueriesAndKeys)
         what = "positions that only queries and keys read";
     else if (config.qkNorm == NormKind::LayerNorm || config.qkNormOverAllHeads)
-        what = "queries and keys normalised in another way than by an RMSNorm of each head";
+        what = "query and key norms other than one RMSNorm per head";
     else if (config.alibiScale != 1)
         what = "ALiBi slopes with a factor";
     for (const int window : config.windows)

@@ -259,7 +259,7 @@ Result<std::vector<int>> greedyDecode(const ProcessedWeights& weights, std::vect
     if (weights.config().bidirectional)
         return Error{
             ErrorCode::InvalidArgument,
-            "Greedy decoding needs a causal mask, and the attention of this model is bidirectional (attention_dir)."};
+            "Greedy decoding needs a causal mask, and this model's attention is bidirectional (attention_dir)."};
     const Task quiet{task.stop, {}, task.threads};
     const std::size_t length = tokens.size() + static_cast<std::size_t>(std::max(0, count));
     if (const auto checked = checkPrompt(weights.config(), tokens, length); !checked)

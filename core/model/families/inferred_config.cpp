@@ -268,7 +268,7 @@ std::string recognisedNames(const WeightMap& file)
         return "it holds no tensors";
     return "its " + std::to_string(tensors.size()) + " tensors, such as '" + tensors.front().name + "' "
         + shapeText(tensors.front().shape)
-        + ", have names that tell no architecture (`info --tensors` shows all of them)";
+        + ", have names that match no architecture (`info --tensors` shows all of them)";
 }
 
 } // namespace headwise

@@ -160,7 +160,7 @@ void readMlp(ModelConfig& c, ConfigReader& reader)
         c.activation = reader.activation({"act_fn"}, "relu");
         if (!reader.isGiven("act_fn"))
             reader.note(
-                "The activation is taken as relu, which the config does not say; --set act_fn=gelu_new changes it.");
+                "The activation is assumed to be relu because the config does not say; --set act_fn=gelu_new changes it.");
     }
     if (c.activation == Activation::SoluLn && c.gatedMlp)
         reader.refuse("act_fn", "not in a gated MLP");
@@ -201,7 +201,7 @@ void readTheRest(ConfigReader& reader)
     reader.onlySupports("clip_qkv", {});
     const std::string original = reader.text({"original_architecture"}, "");
     if (original.starts_with("Olmo2") || original.starts_with("Olmo3"))
-        reader.refuse("original_architecture", "TransformerLens puts this family's norms behind its blocks");
+        reader.refuse("original_architecture", "TransformerLens puts this family's norms after its blocks");
     static constexpr std::string_view harmless[] = {
         // names, origin and training
         "architecture", "from_checkpoint", "checkpoint_index", "checkpoint_label_type", "checkpoint_value",

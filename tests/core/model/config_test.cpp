@@ -370,11 +370,11 @@ private slots:
         QTest::newRow("right") << R"([[["global","local"],2]])"
                                << "";
         QTest::newRow("empty list") << "[" + (endless + ",").repeated(200) + endless + "]"
-                                    << "no list of kinds";
+                                    << "not a list of kinds";
         QTest::newRow("no words") << "[[[1,2],2147483647]]"
-                                  << "no list of kinds";
+                                  << "not a list of kinds";
         QTest::newRow("negative") << R"([[["global"],-1]])"
-                                  << "no list of kinds";
+                                  << "not a list of kinds";
         QTest::newRow("no list") << "\"global\""
                                  << "'attention_types' is not a list";
         QTest::newRow("too many") << R"([[["global","local"],9000000000]])"
@@ -401,7 +401,7 @@ private slots:
         QVERIFY(
             test::failsWith(read(), ErrorCode::Unsupported, "gpt2, gemma, gemma2, gemma3, llama, mistral"));
         write(R"({"vocab_size": 5})");
-        QVERIFY(test::failsWith(read(), ErrorCode::Unsupported, "names no family"));
+        QVERIFY(test::failsWith(read(), ErrorCode::Unsupported, "names no model family"));
     }
 
     void saysWhatAFileIsThatIsNoConfig_data()
