@@ -311,7 +311,7 @@ Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::OutOfMemory,
-            "There is not enough memory for these analyses; ask for fewer at once, for fewer heads, or for a smaller -k."};
+            "There is not enough memory for these analyses; use fewer at once, fewer heads, or a smaller -k."};
     }
 }
 

@@ -43,7 +43,7 @@ std::optional<RunStore::Kept> PartialRun::read(const Task& task)
         return std::nullopt;
     Result<Session> left = readSession(m_file, quiet(task));
     if (!left || !haveSameFrame(*left, m_frame)) {
-        logger().info("{} belongs to another run and is not taken up", m_file.string());
+        logger().info("{} belongs to another run and is not resumed", m_file.string());
         return std::nullopt;
     }
     Session session = std::move(left).value();

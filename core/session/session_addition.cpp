@@ -80,7 +80,7 @@ std::string whyNotAdded(const Session& stored, const Session& run, Precision pre
             + ", from '" + stored.model.source + "')";
     if (stored.part != run.part)
         return stored.part ? "is part " + shardName(stored.part->shard) + " of a sharded run"
-                           : std::string("is no part of a sharded run");
+                           : std::string("is not part of a sharded run");
     if (stored.overrides != run.overrides || stored.configFile != run.configFile)
         return "was computed with other --set or --config options";
     if (stored.processing != run.processing)

@@ -94,10 +94,10 @@ std::vector<NamedPicture> makeNamedPictures()
         {{"position", "Mean score of a head by offset", "/analyses/position_kernel/mean_score", true},
          {.kind = Kind::Lines, .title = {}, .arrays = {"analyses/position_kernel/mean_score"}, .note = {}},
          "position_kernel"});
-    all.push_back(tokensOf("tokens-qk", "Which tokens attend to which", "tables/full_qk", "full QK tokens",
-                           "keys it attends to most, score"));
-    all.push_back(tokensOf("tokens-ov", "Which tokens raise which", "tables/full_ov", "full OV tokens",
-                           "outputs it raises most, logit"));
+    all.push_back(tokensOf("tokens-qk", "Keys that query tokens attend to", "tables/full_qk",
+                           "full QK tokens", "keys it attends to most, score"));
+    all.push_back(tokensOf("tokens-ov", "Outputs that source tokens promote", "tables/full_ov",
+                           "full OV tokens", "outputs it raises most, logit"));
     return all;
 }
 
