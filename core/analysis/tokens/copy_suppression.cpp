@@ -303,7 +303,7 @@ Analysis copySuppressionAnalysis()
                  .arrays = {"analyses/copy_suppression/qk_mass", "analyses/copy_suppression/ov_score"},
                  .note = "One point per head. Copy suppressors are at the upper right."},
                 {.kind = Kind::Table,
-                 .title = "Tokens the selected head suppresses most, relative to their row norm",
+                 .title = "Most suppressed tokens relative to row norm",
                  .arrays = {"analyses/copy_suppression/tokens", "analyses/copy_suppression/share",
                             "analyses/copy_suppression/low_ranks", "analyses/copy_suppression/key_ranks"},
                  .note = "From a sample of at most 2048 tokens, drawn by their counts if known."},
