@@ -23,7 +23,7 @@ std::string_view remedy(int number)
     switch (number) {
     case ENOSPC:
     case EDQUOT:
-    case EFBIG: return "; free some space or name another place. The old file is unchanged";
+    case EFBIG: return "; free some space or name another place. Any existing file is unchanged";
     case EACCES:
     case EPERM:
     case EROFS: return "; name another place, or change its permissions";
@@ -31,7 +31,7 @@ std::string_view remedy(int number)
     case ENOTDIR: return "; create its folder first";
     case EISDIR: return "; name a file";
     case ENAMETOOLONG: return "; name a shorter one";
-    case EIO: return "; check the disk. The old file is unchanged";
+    case EIO: return "; check the disk. Any existing file is unchanged";
     default: return "";
     }
 }

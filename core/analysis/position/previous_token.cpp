@@ -344,7 +344,7 @@ std::vector<Picture> positionKernelPictures()
     return {
         {Lines, "Mean score by offset", in({"mean_score", "score_low", "score_high"}), false, false, true,
          later},
-        {Lines, "Minus each query's mean", in({"centred_mean_score"}), false, false, true, later},
+        {Lines, "Mean centred score by offset", in({"centred_mean_score"}), false, false, true, later},
         {HeadGrid, "Attention by position alone",
          in({"previous_token", "current_token", "second_previous_token", "first_token"}), false, false, false,
          later},
@@ -371,7 +371,7 @@ std::vector<Picture> previousTokenPictures()
          .title = "From the weights and on random tokens",
          .arrays = {"scores/previous_token", "analyses/pattern_scores/previous"},
          .note =
-             "Needs the pattern scores too. Heads above the diagonal owe it to the outputs of earlier heads."},
+             "Needs the pattern scores too. Heads above the diagonal owe their score to the outputs of earlier heads."},
         {.kind = Kind::Histogram,
          .title = "Heads by attention to the previous token",
          .arrays = {"scores/previous_token"},

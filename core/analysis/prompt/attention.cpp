@@ -241,7 +241,7 @@ Analysis attentionAnalysis()
              false,
              false,
              false,
-             "Attention times the norm of the value output: attention sinks often have small values."},
+             "Attention times ‖v W_O‖: attention sinks often have small values."},
             {Picture::Kind::Lines,
              "Output norm by query, value norm by key",
              {attentionFolder + "output_norm", attentionFolder + "value_norm"},
