@@ -15,7 +15,8 @@
 #include "ui/pages/model/folding_page.h"
 #include "ui/pages/model/tensors_page.h"
 #include "ui/pages/overview/overview_page.h"
-#include "ui/pages/parts/locate_button.h"
+#include "ui/pages/parts/compute_button.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/saved_screen.h"
 #include "ui/pages/parts/screen_capture.h"
 #include "ui/pages/position/position_page.h"
@@ -97,7 +98,8 @@ Page* Pages::make(Workspace* workspace)
     if constexpr (requires { &PageKind::viewMade; })
         connect(page, &PageKind::viewMade, this, &Pages::prepareView);
     if constexpr (requires { &PageKind::whyNot; })
-        inviteToLocate(page, workspace, &PageKind::whyNot);
+        inviteToFill(
+            page, workspace, &PageKind::whyNot, requires { PageKind::needsTokenizer; });
     if constexpr (requires { &PageKind::modelWanted; })
         connect(page, &PageKind::modelWanted, this, &Pages::modelWanted);
     if constexpr (requires { &PageKind::modelFileWanted; })
@@ -112,14 +114,22 @@ Page* Pages::make(Workspace* workspace)
     return page;
 }
 
-void Pages::inviteToLocate(Page* page, const Workspace* workspace, QString (*whyNot)(const Workspace&))
+void Pages::inviteToFill(Page* page, const Workspace* workspace, QString (*whyNot)(const Workspace&),
+                         bool needsTokenizer)
 {
     auto* layout = qobject_cast<QBoxLayout*>(page->layout());
-    if (!layout)
+    if (!layout || page->findChild<ComputeButton*>()) // which offers the files, too
         return;
-    auto* button = new LocateButton(workspace, whyNot, page);
+    auto* button = new FillButton(page);
     layout->addWidget(button, 0, Qt::AlignHCenter);
-    connect(button, &QPushButton::clicked, this, &Pages::locateWanted);
+    const auto follow = [button, workspace, whyNot, needsTokenizer] {
+        button->offer(whyNot(*workspace).isEmpty() ? FillButton::Lack::Nothing
+                                                   : FillButton::lackOf(*workspace, needsTokenizer));
+    };
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged,
+                              &OpenModel::tokenizerReplaced, &OpenModel::resultsChanged})
+        connect(workspace->model(), signal, button, follow);
+    follow();
 }
 
 Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)
@@ -199,6 +209,10 @@ void Pages::grey()
 void Pages::prepare(Page* page)
 {
     connect(page, &Page::readOutChanged, this, &Pages::readOutChanged);
+    for (auto* button : page->findChildren<FillButton*>()) {
+        connect(button, &FillButton::locateWanted, this, &Pages::locateWanted);
+        connect(button, &FillButton::tokenizerWanted, this, &Pages::tokenizerWanted);
+    }
     for (QWidget* view : page->findChildren<QWidget*>())
         if (dynamic_cast<FigureSource*>(view))
             prepareView(view);

@@ -47,7 +47,8 @@ signals:
     void figureMenuRequested(QWidget* figure, const QPoint& position);
     void modelWanted();     ///< The user wants to choose the newer model's folder…
     void modelFileWanted(); ///< …or its only file.
-    void locateWanted();    ///< The user wants to find the files that the session lacks.
+    void locateWanted();    ///< The user wants to find the files that the session lacks…
+    void tokenizerWanted(); ///< …or to add the tokenizer that the model lacks.
 
 protected:
     /// Keeps a right click on a table from selecting its row.
@@ -61,8 +62,8 @@ private:
     template <typename PageKind>
     ui::Page* make(ui::Workspace* workspace); ///< Connects its requests, too.
     /// Adds the button that fills the page to one with nothing to show.
-    void inviteToLocate(ui::Page* page, const ui::Workspace* workspace,
-                        QString (*whyNot)(const ui::Workspace&));
+    void inviteToFill(ui::Page* page, const ui::Workspace* workspace, QString (*whyNot)(const ui::Workspace&),
+                      bool needsTokenizer);
     void grey();         ///< The pages that have nothing to show of what is open.
     void connectSaved(); ///< The pictures that sessions keep for a time without the model.
     /// Takes down the pictures of the visited pages, the current one first; empty without the model.

@@ -9,7 +9,7 @@
 #include "ui/document/whats_this.h"
 #include "ui/pages/matrix/heatmap_page.h"
 #include "ui/pages/model/card_page.h"
-#include "ui/pages/parts/locate_button.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/page.h"
 #include "ui/widgets/token_edit.h"
 
@@ -226,7 +226,7 @@ private slots:
         window.showPage(QStringLiteral("matrix")); // as an address does
         QCOMPARE(tabs->currentName(), QStringLiteral("matrix"));
         QCOMPARE(sidebar->currentItem()->text(0), QStringLiteral("Matrix"));
-        auto* locate = tabs->page(tabs->currentIndex())->findChild<LocateButton*>();
+        auto* locate = tabs->page(tabs->currentIndex())->findChild<FillButton*>();
         QVERIFY(locate && locate->isVisible()); // The page has the button that fills it.
         window.showPage(QStringLiteral("spectrum"));
         QVERIFY(!isOpenable("Matrix"));

@@ -11,6 +11,7 @@
 #include "ui/pages/analyses/verified_text.h"
 #include "ui/pages/parts/figure_row.h"
 #include "ui/pages/parts/figure_subject.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/token_filter_button.h"
 #include "ui/pictures/picture_card.h"
 #include "ui/widgets/job_bar.h"
@@ -62,6 +63,7 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     , m_pictures(new QWidget(m_scroll))
     , m_grid(new QGridLayout(m_pictures))
     , m_empty(new QLabel(m_pictures))
+    , m_fill(new FillButton(m_pictures))
     , m_numbers(new NumbersTable(m_pictures))
 {
     auto* right = new QWidget(this);
@@ -341,6 +343,8 @@ void ResultPage::showHead()
                          : workspace()->runs()->job()->isRunning()
                          ? tr("Computing…")
                          : tr("Not computed yet. Press Run. The results are saved with the session."));
+    m_fill->offer(shownCards().empty() ? FillButton::lackOf(*workspace(), m_analysis->needs.tokenizer)
+                                       : FillButton::Lack::Nothing);
 }
 
 void ResultPage::makeCards()
@@ -416,6 +420,7 @@ void ResultPage::placeCards()
         row += column == 0 ? 1 : 0;
     }
     m_grid->addWidget(m_empty, ++row, 0, 1, 2);
+    m_grid->addWidget(m_fill, ++row, 0, 1, 2, Qt::AlignHCenter);
     m_grid->addWidget(m_numbers, ++row, 0, 1, 2);
     m_grid->setRowStretch(++row, 1);
     m_grid->setColumnStretch(0, 1);

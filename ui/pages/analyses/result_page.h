@@ -11,8 +11,9 @@ namespace headwise::ui {
 
 class AnalysisForm;
 class AnalysisList;
-class NumbersTable;
 class FigureRow;
+class FillButton;
+class NumbersTable;
 class PictureCard;
 
 /// Shows any analysis of the catalogue: its description, cost, inputs and pictures.
@@ -78,6 +79,7 @@ private:
     QWidget* m_pictures;
     QGridLayout* m_grid;
     QLabel* m_empty;
+    FillButton* m_fill;
     NumbersTable* m_numbers;
     std::vector<PictureCard*> m_cards;
     FigureRow* m_paperFigure = nullptr; // figure made of m_cards, on request

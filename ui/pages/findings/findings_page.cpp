@@ -7,6 +7,7 @@
 #include "ui/pages/findings/finding_row.h"
 #include "ui/pages/findings/finding_runs.h"
 #include "ui/pages/findings/finding_words.h"
+#include "ui/pages/parts/fill_button.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -61,6 +62,7 @@ FindingsPage::FindingsPage(Workspace* workspace, QWidget* parent)
     , m_underWay(new QLabel(this))
     , m_left(new QLabel(this))
     , m_compute(new QPushButton(icon("play"), tr("Compute"), this))
+    , m_fill(new FillButton(this))
     , m_copy(new QPushButton(tr("Copy as Markdown"), this))
     , m_more(new QPushButton(this))
     , m_scroll(new QScrollArea(this))
@@ -105,6 +107,7 @@ void FindingsPage::createLayout()
     bottom->setSpacing(8);
     bottom->addWidget(m_left, 1);
     bottom->addWidget(m_compute, 0, Qt::AlignTop);
+    bottom->addWidget(m_fill, 0, Qt::AlignTop);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
@@ -287,9 +290,7 @@ void FindingsPage::showWords()
     showLine(m_left,
              lacking.left.isEmpty() ? QString()
                                     : tr("Not computed: %1").arg(lacking.left.join(listSeparator)));
-    m_left->setToolTip(workspace()->model()->hasModel()
-                           ? QString()
-                           : tr("This needs the model's files; use File → Locate model…"));
+    m_fill->offer(lacking.left.isEmpty() ? FillButton::Lack::Nothing : FillButton::lackOf(*workspace()));
     m_compute->setVisible(!lacking.analyses.empty() && workspace()->model()->hasModel());
 }
 

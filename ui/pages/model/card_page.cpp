@@ -4,6 +4,7 @@
 #include "core/runs/plan.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/model_line.h"
 
 #include <QFormLayout>
@@ -58,6 +59,7 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     , m_norms(new QFormLayout)
     , m_processing(new QLabel(this))
     , m_warnings(new QLabel(this))
+    , m_fill(new FillButton(this))
 {
     makeHeading(m_title);
     for (QLabel* label : {m_notes, m_processing, m_warnings}) {
@@ -80,6 +82,7 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     };
     layout->addWidget(m_title);
     layout->addLayout(m_rows);
+    layout->addWidget(m_fill, 0, Qt::AlignLeft);
     addHeading(tr("Processing"));
     layout->addWidget(m_processing);
     addHeading(tr("Outside the circuits"));
@@ -101,6 +104,7 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     connect(workspace->model(), &OpenModel::opened, this, &CardPage::refresh);
     connect(workspace->model(), &OpenModel::circuitsChanged, this, &CardPage::refresh);
     connect(workspace->model(), &OpenModel::resultsChanged, this, &CardPage::refresh);
+    connect(workspace->model(), &OpenModel::tokenizerReplaced, this, &CardPage::refresh);
     refresh();
 }
 
@@ -118,6 +122,7 @@ void CardPage::refresh()
 {
     while (m_rows->rowCount() > 0)
         m_rows->removeRow(0);
+    m_fill->offer(FillButton::lackOf(*workspace(), true));
     if (!workspace()->model()->isOpen())
         return;
     const ModelCard& card = workspace()->model()->card();

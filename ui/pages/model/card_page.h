@@ -8,6 +8,8 @@ class QLabel;
 
 namespace headwise::ui {
 
+class FillButton;
+
 /// The architecture card: the model, its origin, the processing of its weights, all warnings; the tensors that loading
 /// used and ignored, the config against the tensors, and the effect of the norms.
 class CardPage : public Page {
@@ -29,6 +31,7 @@ private:
     QFormLayout* m_norms;
     QLabel* m_processing;
     QLabel* m_warnings;
+    FillButton* m_fill;
     std::shared_ptr<const ModelWeights> m_weights; // weights whose report is shown
     Job m_normsJob;
 };

@@ -6,6 +6,7 @@
 #include "ui/base/theme.h"
 #include "ui/document/about_model.h"
 #include "ui/document/glitch_tokens.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/offset_box.h"
 #include "ui/widgets/table_cells.h"
 
@@ -81,6 +82,7 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     , m_kind(kind)
     , m_heading(new QLabel(this))
     , m_message(new QLabel(this))
+    , m_fill(new FillButton(this))
     , m_top(new TokenTableModel(this))
     , m_bottom(new TokenTableModel(this))
     , m_topTable(makeTable(m_top))
@@ -101,6 +103,7 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     layout->setSpacing(8);
     layout->addWidget(m_heading);
     layout->addWidget(m_message);
+    layout->addWidget(m_fill, 0, Qt::AlignHCenter);
     layout->addLayout(m_tables, 1);
     showColumns();
     connect(workspace->selection(), &Selection::headChanged, this, &TokensPanel::refresh);
@@ -194,6 +197,7 @@ void TokensPanel::clear(const QString& message)
     m_bottom->setRows(nullptr);
     m_message->setText(message);
     m_message->setVisible(!message.isEmpty());
+    m_fill->offer(FillButton::lackOf(*workspace()));
 }
 
 void TokensPanel::recompute()
@@ -278,6 +282,7 @@ void TokensPanel::show(const Answer& answer)
         return made;
     };
     m_message->hide();
+    m_fill->offer(FillButton::Lack::Nothing);
     double largest = 0; // common scale of both ends
     for (const auto* end : {&answer.ends.top, &answer.ends.bottom})
         for (const TokenEntry& entry : *end)

@@ -10,6 +10,7 @@ class QTableView;
 
 namespace headwise::ui {
 
+class FillButton;
 class TokenDelegate;
 
 /// The strongest entries of one token's row or column of a full circuit: what it makes the head attend to or write.
@@ -77,6 +78,7 @@ private:
     CircuitTerms m_terms;
     QLabel* m_heading;
     QLabel* m_message;
+    FillButton* m_fill;
     TokenTableModel* m_top;
     TokenTableModel* m_bottom;
     QTableView* m_topTable;

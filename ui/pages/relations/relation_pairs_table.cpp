@@ -4,6 +4,7 @@
 #include "ui/base/text.h"
 #include "ui/document/about_model.h"
 #include "ui/document/head_metrics.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/head_grid.h"
 #include "ui/pages/relations/relations_page.h"
 #include "ui/widgets/table_cells.h"
@@ -69,6 +70,7 @@ std::size_t RelationsPage::relationOf(HeadId head) const
 
 void RelationsPage::showPairs(HeadId head)
 {
+    m_fill->offer(FillButton::lackOf(*workspace(), true));
     const auto tokens = workspace()->model()->tokens();
     if (!workspace()->model()->circuits() || !tokens || !workspace()->model()->tokenizer()) {
         m_pairModel->clear();

@@ -9,6 +9,7 @@
 #include "ui/document/relation_store.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/parts/figure_subject.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/head_grid.h"
 #include "ui/pages/parts/token_filter_button.h"
 #include "ui/widgets/job_bar.h"
@@ -72,6 +73,7 @@ RelationsPage::RelationsPage(Workspace* workspace, QWidget* parent)
     , m_hits(createGrid(tr("Share of pairs raised")))
     , m_suppression(createGrid(tr("Share of pairs lowered")))
     , m_pairsTitle(new QLabel(this))
+    , m_fill(new FillButton(this))
     , m_pairModel(new QStandardItemModel(this))
     , m_pairs(new TableFigure(this))
     , m_builtIn(builtInRelations())
@@ -126,6 +128,7 @@ void RelationsPage::createLayout()
     auto* pairColumn = new QVBoxLayout(pairs);
     pairColumn->setContentsMargins(0, 0, 0, 0);
     pairColumn->addWidget(m_pairsTitle);
+    pairColumn->addWidget(m_fill, 0, Qt::AlignLeft);
     pairColumn->addWidget(m_pairs, 1);
     pairs->setMinimumHeight(lowestPairs);
     makeSecondary(m_question);
@@ -308,6 +311,7 @@ void RelationsPage::recompute()
         m_shown.reset();
         m_pairModel->clear();
         m_pairsTitle->clear();
+        m_fill->offer(FillButton::Lack::Nothing);
         for (HeadGrid* panel : {m_hits, m_suppression})
             panel->setValues(nullptr);
         say({});

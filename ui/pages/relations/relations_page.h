@@ -13,6 +13,7 @@ class QTabWidget;
 
 namespace headwise::ui {
 
+class FillButton;
 class HeadGrid;
 class TableFigure;
 
@@ -26,6 +27,7 @@ public:
 
     /// Explains why this page has nothing to show for the open model or session; empty if it has.
     static QString whyNot(const Workspace& workspace);
+    static constexpr bool needsTokenizer = true;
 
     QJsonObject viewState() const override;
     void setViewState(const QJsonObject& state) override;
@@ -75,6 +77,7 @@ private:
     HeadGrid* m_hits;
     HeadGrid* m_suppression;
     QLabel* m_pairsTitle;
+    FillButton* m_fill; // beside the pairs
     QStandardItemModel* m_pairModel;
     TableFigure* m_pairs;
     std::vector<Relation> m_builtIn;
