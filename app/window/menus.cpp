@@ -30,6 +30,7 @@
 #include <QStatusBar>
 #include <QWhatsThis>
 
+#include <map>
 #include <type_traits>
 #include <utility>
 
@@ -191,13 +192,17 @@ void MenuBuilder::addGo()
 void MenuBuilder::addView()
 {
     QMenu* view = actions->addMenu(tr("&View"));
+    std::map<QString, QMenu*> groups{{QString(), view}};
     for (int i = 0; i < pages->count(); ++i) {
+        QMenu*& group = groups[pages->heading(i)];
+        if (!group)
+            group = view->addMenu(pages->heading(i));
         const QString name = pages->pageName(i);
         const QByteArray digit = pages->digitOf(i);
         const QByteArray keys = name == QLatin1String("findings") ? QByteArray("Alt+Home")
             : digit.isEmpty()                                     ? digit
                               : QByteArray("Alt+%1; %1").replace("%1", digit);
-        actions->addRow(view,
+        actions->addRow(group,
                         {("page-" + name.toLatin1()).constData(), pages->tabText(i),
                          call(pages, &Pages::showPage, name), keys.constData()});
     }

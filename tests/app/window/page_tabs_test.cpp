@@ -19,6 +19,8 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLabel>
+#include <QMenu>
+#include <QMenuBar>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSettings>
@@ -166,6 +168,39 @@ private slots:
         QCOMPARE(tabs->currentName(), QStringLiteral("scores"));
         QTest::keyClick(tabs->currentPage(), Qt::Key_PageDown, Qt::ControlModifier);
         QCOMPARE(tabs->currentName(), QStringLiteral("prompt"));
+    }
+
+    void theViewMenuHasThePagesUnderTheirQuestions()
+    {
+        MainWindow window;
+        auto* sidebar = window.findChild<PageSidebar*>();
+        QStringList inSidebar; // "Reads and writes › Tokens"
+        for (int i = 0; i < sidebar->topLevelItemCount(); ++i) {
+            const QTreeWidgetItem* top = sidebar->topLevelItem(i);
+            if (top->childCount() == 0)
+                inSidebar << top->text(0);
+            for (int child = 0; child < top->childCount(); ++child)
+                inSidebar << top->text(0) + QStringLiteral(" › ") + top->child(child)->text(0);
+        }
+        const auto isPage = [](const QAction* action) {
+            return action->objectName().startsWith(QStringLiteral("page-"));
+        };
+        QStringList inMenu;
+        for (const QAction* top : window.menuBar()->actions()) {
+            if (QString(top->text()).remove(u'&') != QStringLiteral("View"))
+                continue;
+            for (const QAction* action : top->menu()->actions()) {
+                if (isPage(action))
+                    inMenu << action->text();
+                if (!action->menu())
+                    continue;
+                for (const QAction* page : action->menu()->actions())
+                    if (isPage(page))
+                        inMenu << action->text() + QStringLiteral(" › ") + page->text();
+            }
+        }
+        QCOMPARE(inMenu.size(), window.findChild<PageTabs*>()->count());
+        QCOMPARE(inMenu, inSidebar);
     }
 
     void everyPageKeepsItsKey()

@@ -24,7 +24,7 @@ public:
 
 signals:
     void locateWanted();    ///< The model's files, of a session without them.
-    void tokenizerWanted(); ///< Of a model without one.
+    void tokenizerWanted(); ///< The tokenizer of a model without one.
 
 protected:
     void offerOther() { m_lack = Lack::Nothing; } ///< The caller gives the button another purpose.
