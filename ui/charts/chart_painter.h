@@ -19,7 +19,8 @@ struct ChartFrame {
     const ThemeColors& colors;
     double hairline = 1; ///< Width of grid and axes, device units.
     double legend = 0;   ///< Height of the names above the plot, device units; 0: they are inside it.
-    double ends = 0; ///< Width of the names at the ends of lines, device units; 0: they are in the legend.
+    double ends = 0;   ///< Width of the names at the ends of lines, device units; 0: they are in the legend.
+    double labels = 0; ///< Width of the labels left of the plot beyond that in chartMargins(), device units.
 
     QPointF map(const QPointF& point) const;
     QPointF unmap(const QPointF& position) const;
@@ -27,6 +28,9 @@ struct ChartFrame {
 
 /// Space for titles and labels around the plot.
 QMarginsF chartMargins(const ChartLook& look, const QFont& font, const QPaintDevice* device);
+
+/// Makes the plot narrower where the labels of its y axis are wider than usual.
+void makeRoomForLabels(ChartFrame& frame, const QPaintDevice* device);
 
 /// Returns the range of `frame`, in the complex plane widened so that both axes have equal units.
 QRectF equalUnits(const ChartFrame& frame);

@@ -114,6 +114,7 @@ ChartFrame LineChart::frame() const
                      .ends = m_ends};
     frame.plot.adjust(0, m_legend, -m_ends, 0);
     frame.range = equalUnits(frame);
+    makeRoomForLabels(frame, this);
     return frame;
 }
 
