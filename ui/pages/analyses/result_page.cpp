@@ -99,6 +99,7 @@ QWidget* ResultPage::createHead()
     }
     for (QLabel* label : {m_citation, m_cost, m_state, m_verified})
         makeSecondary(label);
+    keepPlace(m_state);
     m_run->setAccessibleName(tr("Run this analysis"));
     auto* layout = new QGridLayout(head);
     layout->setContentsMargins(0, 0, 0, 0);

@@ -82,8 +82,11 @@ void FindingsPage::createLayout()
         makeSecondary(label);
     for (QLabel* label : {m_heading, m_checked, m_underWay, m_left}) {
         label->setTextFormat(Qt::PlainText);
-        label->setWordWrap(true);
+        label->setWordWrap(label != m_underWay);
     }
+    m_underWay->setMinimumWidth(1); // One line, whatever is computed; the tooltip has the rest.
+    for (QWidget* part : std::initializer_list<QWidget*>{m_underWay, m_left, m_compute})
+        keepPlace(part);
     m_compute->setAccessibleName(tr("Compute what the findings lack"));
     m_copy->setToolTip(tr("Copies every sentence with its numbers"));
     auto* rows = new QWidget;
@@ -287,6 +290,7 @@ void FindingsPage::showWords()
              lacking.underWay.isEmpty()
                  ? QString()
                  : tr("Still computing: %1").arg(lacking.underWay.join(listSeparator)));
+    m_underWay->setToolTip(m_underWay->text());
     showLine(m_left,
              lacking.left.isEmpty() ? QString()
                                     : tr("Not computed: %1").arg(lacking.left.join(listSeparator)));

@@ -119,6 +119,7 @@ void RelationsPage::createLayout()
     for (QLabel* label : {m_state, m_pairsTitle})
         label->setWordWrap(true);
     makeSecondary(m_state);
+    keepPlace(m_state);
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(m_hits, tr("Hits"));
     m_tabs->addTab(m_suppression, tr("Suppression"));
