@@ -17,6 +17,7 @@
 #include "ui/pages/overview/overview_page.h"
 #include "ui/pages/parts/compute_button.h"
 #include "ui/pages/parts/fill_button.h"
+#include "ui/pages/parts/linked_hover.h"
 #include "ui/pages/parts/saved_screen.h"
 #include "ui/pages/parts/screen_capture.h"
 #include "ui/pages/position/position_page.h"
@@ -26,6 +27,7 @@
 #include "ui/pages/spectrum/spectrum_page.h"
 #include "ui/pages/spectrum/vectors_page.h"
 #include "ui/pages/tokens/tokens_page.h"
+#include "ui/widgets/table_figure.h"
 
 #include <QAbstractItemView>
 #include <QBoxLayout>
@@ -236,6 +238,8 @@ void Pages::prepareView(QWidget* view)
         list->viewport()->installEventFilter(this);
     for (auto* list : view->findChildren<QAbstractItemView*>())
         list->viewport()->installEventFilter(this);
+    if (auto* table = qobject_cast<TableFigure*>(view))
+        linkHover(table, m_workspace->selection());
     view->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(view, &QWidget::customContextMenuRequested, this,
             [this, view](const QPoint& position) { emit figureMenuRequested(view, position); });

@@ -231,6 +231,11 @@ FindingRow* FindingsPage::createRow()
     const std::ptrdiff_t index = std::ssize(m_rows);
     connect(row, &FindingRow::opened, this, [this, row] { open(Finding(row->finding())); });
     connect(row, &FindingRow::verifyRequested, this, [this, row] { verify(Finding(row->finding())); });
+    connect(row, &FindingRow::hovered, this, [this, row](bool isOver) {
+        const std::vector<HeadId>& heads = row->finding().heads;
+        workspace()->selection()->setHovered(isOver && !heads.empty() ? std::optional(heads.front())
+                                                                      : std::nullopt);
+    });
     connect(row, &FindingRow::stepped, this, [this, index](int rows) {
         const std::ptrdiff_t next = index + rows;
         if (next < 0 || next >= std::ssize(m_rows) || m_rows[static_cast<std::size_t>(next)]->isHidden())

@@ -17,6 +17,7 @@
 #include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/first_prompt.h"
 #include "ui/pages/parts/head_grid.h"
+#include "ui/pages/parts/linked_hover.h"
 
 #include <QAction>
 #include <QCheckBox>
@@ -145,6 +146,7 @@ void PromptPage::connectSignals()
     connect(m_heads, &PatternGrid::headChosen, workspace()->selection(), &Selection::setHead);
     connect(m_heads, &PatternGrid::headReferenced, this,
             [this](HeadId head) { workspace()->selection()->setReference(head); });
+    linkHover(m_heads, workspace()->selection());
     connect(m_heads, &PatternGrid::headHovered, this,
             [this](HeadId head) { emit readOutChanged(text(head)); });
     connect(m_effects, &HeadGrid::headHovered, this, [this](HeadId head) {
