@@ -10,6 +10,7 @@
 #include "ui/pages/composition/composition_page.h"
 #include "ui/pages/heads/heads_page.h"
 #include "ui/pages/parts/linked_hover.h"
+#include "ui/widgets/subject.h"
 #include "ui/widgets/table_figure.h"
 
 #include <QApplication>
@@ -97,7 +98,9 @@ private slots:
         const QImage tiles = multiples.grab().toImage();
         multiples.setLit(HeadId{0, 1});
         QVERIFY(multiples.grab().toImage() != tiles);
-        multiples.setLit(HeadId{3, 3}); // not among them
+        const QPoint second = multiples.tileRect({0, 1}).center().toPoint();
+        QCOMPARE(subjectAt(&multiples, second).heads, (QList<HeadId>{{0, 1}})); // for the menu
+        multiples.setLit(HeadId{3, 3});                                         // not among them
         QCOMPARE(multiples.grab().toImage(), tiles);
         PatternGrid grid;
         grid.resize(300, 200);
