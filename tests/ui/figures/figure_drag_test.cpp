@@ -178,6 +178,8 @@ private slots:
     void onlyADragWithCtrlTakesThePictureOut()
     {
         const auto view = draggedHeatmap();
+        view->show();
+        QVERIFY(QTest::qWaitForWindowExposed(view.get()));
         view->zoom()->setState({.zoomX = 4, .zoomY = 4});
         DragOut drags([&view](QWidget* widget) { return widget == view.get() ? widget : nullptr; });
         const QSignalSpy dragged(&drags, &DragOut::dragged);
@@ -204,6 +206,7 @@ private slots:
         rows->setSelectionMode(QAbstractItemView::ExtendedSelection);
         rows->resize(300, 200);
         rows->show();
+        QVERIFY(QTest::qWaitForWindowExposed(rows.get()));
         QWidget* viewport = rows->viewport();
         DragOut drags([&](QWidget* widget) -> QWidget* {
             return widget == viewport ? rows.get() : static_cast<QWidget*>(nullptr);
