@@ -131,7 +131,7 @@ ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& shown, const
         paintChartSeries(painter, paper, content.series[i],
                          {seriesColor(static_cast<int>(i), colors), static_cast<int>(i), style.lineWidth});
     paintChartLegend(painter, paper, content.series);
-    paintPointNames(painter, paper, content.series);
+    paintPointNames(painter, paper, content.series, baselineNames(paper, content, painter.device()));
     return paper;
 }
 

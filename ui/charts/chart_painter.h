@@ -80,11 +80,15 @@ QRectF legendInside(const ChartFrame& frame, const std::vector<ChartSeries>& ser
                     const QPaintDevice* device);
 /// Returns points along the drawn series, close enough together to tell what a text would cover.
 std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<ChartSeries>& series);
-/// Paints the note in the corner where it covers least and is not over the legend.
+/// Returns the places of the names of the baselines, in their order; empty: no room.
+std::vector<QRectF> baselineNames(const ChartFrame& frame, const ChartContent& content,
+                                  const QPaintDevice* device);
+/// Paints the note in the corner where it covers least and is not over the legend or the words in `taken`.
 void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
-                    const QString& note);
-/// Paints the names of points beside them, as many as have room.
-void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
+                    const QString& note, const std::vector<QRectF>& taken = {});
+/// Paints the names of points beside them, as many as have room beside the words in `taken`.
+void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                     const std::vector<QRectF>& taken = {});
 /// Paints a marker. Classes differ in shape too: disc, square, diamond, triangle, in this order.
 void paintMarker(QPainter& painter, const QPointF& at, int shape, double size);
 
