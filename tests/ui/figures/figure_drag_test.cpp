@@ -30,7 +30,7 @@ using namespace headwise::ui;
 
 namespace {
 
-constexpr FigureSettings dragSettings{.format = FigureFormat::Png, .dpi = 100};
+const FigureSettings dragSettings{.format = FigureFormat::Png, .dpi = 100};
 
 QByteArray draggedFile(const QString& name)
 {

@@ -63,7 +63,7 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     , m_pictures(new QWidget(m_scroll))
     , m_grid(new QGridLayout(m_pictures))
     , m_empty(new QLabel(m_pictures))
-    , m_fill(new FillButton(m_pictures))
+    , m_fill(new FillButton(this))
     , m_numbers(new NumbersTable(m_pictures))
 {
     auto* right = new QWidget(this);
@@ -106,7 +106,11 @@ QWidget* ResultPage::createHead()
     layout->setHorizontalSpacing(16);
     layout->setVerticalSpacing(4);
     layout->addWidget(m_title, 0, 0);
-    layout->addWidget(m_run, 0, 1, Qt::AlignRight | Qt::AlignTop);
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(8);
+    buttons->addWidget(m_fill);
+    buttons->addWidget(m_run);
+    layout->addLayout(buttons, 0, 1, Qt::AlignRight | Qt::AlignTop);
     auto* verify = new QHBoxLayout; // a line of its own: the answer is as long as the title
     verify->setSpacing(16);
     verify->addWidget(m_verify);
@@ -344,8 +348,7 @@ void ResultPage::showHead()
                          : workspace()->runs()->job()->isRunning()
                          ? tr("Computing…")
                          : tr("Not computed yet. Press Run. The results are saved with the session."));
-    m_fill->offer(shownCards().empty() ? FillButton::lackOf(*workspace(), m_analysis->needs.tokenizer)
-                                       : FillButton::Lack::Nothing);
+    m_fill->offer(FillButton::lackOf(*workspace(), m_analysis->needs.tokenizer));
 }
 
 void ResultPage::makeCards()
@@ -421,7 +424,6 @@ void ResultPage::placeCards()
         row += column == 0 ? 1 : 0;
     }
     m_grid->addWidget(m_empty, ++row, 0, 1, 2);
-    m_grid->addWidget(m_fill, ++row, 0, 1, 2, Qt::AlignHCenter);
     m_grid->addWidget(m_numbers, ++row, 0, 1, 2);
     m_grid->setRowStretch(++row, 1);
     m_grid->setColumnStretch(0, 1);
