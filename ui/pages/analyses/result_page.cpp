@@ -108,9 +108,9 @@ QWidget* ResultPage::createHead()
     layout->addWidget(m_title, 0, 0);
     auto* buttons = new QHBoxLayout;
     buttons->setSpacing(8);
-    buttons->addWidget(m_fill);
-    buttons->addWidget(m_run);
     layout->addLayout(buttons, 0, 1, Qt::AlignRight | Qt::AlignTop);
+    buttons->addWidget(m_run); // the first button of the page
+    buttons->insertWidget(0, m_fill);
     auto* verify = new QHBoxLayout; // a line of its own: the answer is as long as the title
     verify->setSpacing(16);
     verify->addWidget(m_verify);
