@@ -17,13 +17,13 @@ using test::WindowDriver;
 
 namespace {
 
-/// The place of the most important picture of a page in its window; null while it has none.
+/// The place of the most important picture of a page in it; null while it has none.
 QRect placeOfPicture(Page& page)
 {
     auto* picture = dynamic_cast<QWidget*>(page.figures().value(0));
     if (!picture || !picture->isVisible())
         return {};
-    return {picture->mapTo(page.window(), QPoint()), picture->size()};
+    return {picture->mapTo(&page, QPoint()), picture->size()};
 }
 
 /// Lets events pass until no job runs and returns every place that the picture had meanwhile.
