@@ -19,14 +19,14 @@ using namespace headwise::ui;
 
 namespace {
 
-using Scale = ChartLook::Scale;
+using AxisScale = ChartLook::Scale;
 
 ChartSeries lineThrough(double left, double low, double right, double high)
 {
     return {QString(), {{left, low}, {right, high}}, SeriesStyle::Line};
 }
 
-ChartLook axes(Scale x, Scale y)
+ChartLook titledAxes(AxisScale x, AxisScale y)
 {
     return {.xTitle = QStringLiteral("token"), .yTitle = QStringLiteral("value"), .yScale = y, .xScale = x};
 }
@@ -111,16 +111,20 @@ private slots:
             ChartSeries series;
         };
         const std::vector<Case> cases{
-            {"plain", axes(Scale::Linear, Scale::Linear), lineThrough(0, -1, 63, 1)},
-            {"tiny", axes(Scale::Linear, Scale::Linear), lineThrough(0, -3e-7, 10, 4e-7)},
-            {"zoomed in", axes(Scale::Linear, Scale::Linear), lineThrough(0, -0.99991, 10, -0.99984)},
-            {"large ids", axes(Scale::Linear, Scale::Linear), lineThrough(150000, 0, 150400, 1)},
-            {"large values", axes(Scale::Linear, Scale::Linear), lineThrough(0, 1.5e6, 7, 1.5004e6)},
-            {"many decades", axes(Scale::Linear, Scale::Log), lineThrough(0, 1e-12, 10, 1e3)},
-            {"below one", axes(Scale::Linear, Scale::Log), lineThrough(0, 2e-9, 10, 5e-4)},
-            {"within a decade", axes(Scale::Linear, Scale::Log), lineThrough(0, 0.55, 10, 9.6)},
-            {"log below", axes(Scale::Log, Scale::Linear), lineThrough(1e-6, 0, 1e4, 1)},
-            {"within a decade below", axes(Scale::Log, Scale::Linear), lineThrough(0.055, 0, 0.96, 1)},
+            {"plain", titledAxes(AxisScale::Linear, AxisScale::Linear), lineThrough(0, -1, 63, 1)},
+            {"tiny", titledAxes(AxisScale::Linear, AxisScale::Linear), lineThrough(0, -3e-7, 10, 4e-7)},
+            {"zoomed in", titledAxes(AxisScale::Linear, AxisScale::Linear),
+             lineThrough(0, -0.99991, 10, -0.99984)},
+            {"large ids", titledAxes(AxisScale::Linear, AxisScale::Linear),
+             lineThrough(150000, 0, 150400, 1)},
+            {"large values", titledAxes(AxisScale::Linear, AxisScale::Linear),
+             lineThrough(0, 1.5e6, 7, 1.5004e6)},
+            {"many decades", titledAxes(AxisScale::Linear, AxisScale::Log), lineThrough(0, 1e-12, 10, 1e3)},
+            {"below one", titledAxes(AxisScale::Linear, AxisScale::Log), lineThrough(0, 2e-9, 10, 5e-4)},
+            {"within a decade", titledAxes(AxisScale::Linear, AxisScale::Log), lineThrough(0, 0.55, 10, 9.6)},
+            {"log below", titledAxes(AxisScale::Log, AxisScale::Linear), lineThrough(1e-6, 0, 1e4, 1)},
+            {"within a decade below", titledAxes(AxisScale::Log, AxisScale::Linear),
+             lineThrough(0.055, 0, 0.96, 1)},
         };
         for (const Case& one : cases) {
             chart.setLook(one.look);
@@ -136,7 +140,7 @@ private slots:
             for (const int count : {3, 8, 12, 64}) {
                 LineChart chart;
                 chart.resize(size);
-                ChartLook look = axes(Scale::Linear, Scale::Linear);
+                ChartLook look = titledAxes(AxisScale::Linear, AxisScale::Linear);
                 ChartSeries series{QString(), {}, SeriesStyle::Bars};
                 for (int i = 0; i < count; ++i) {
                     look.xLabels << QStringLiteral("L%1H%2").arg(i / 8).arg(i % 8);
