@@ -45,6 +45,12 @@ bool hasReference(const Workspace& workspace)
     return workspace.model()->isOpen() && workspace.selection()->reference();
 }
 
+bool hasUnknownConfig(const Workspace& workspace)
+{
+    const auto weights = workspace.model()->weights();
+    return weights && !weights->config().unknown.empty();
+}
+
 template <typename Part, typename... Arguments>
 std::function<void()> call(Part* part, void (Part::*command)(Arguments...),
                            std::type_identity_t<Arguments>... arguments)
@@ -95,6 +101,12 @@ void MenuBuilder::addFile()
         {"compare-file", tr("Compare with a f&ile…"), call(opening, &Opening::chooseComparisonFile)},
         {"locate", tr("&Locate model…"), call(opening, &Opening::locateModel), {}, "link"},
         {"locate-file", tr("Locate &model file…"), call(opening, &Opening::locateModelFile)},
+        {"complete-config",
+         tr("Comple&te config…"),
+         call(opening, &Opening::completeConfig),
+         {},
+         nullptr,
+         hasUnknownConfig},
         {},
         {"save", tr("&Save session"), call(saving, &Saving::save), QKeySequence::Save, "save"},
         {"save-as", tr("Save session &as…"), call(saving, &Saving::saveAs), "Ctrl+Shift+S"},

@@ -32,6 +32,7 @@ public:
     void locateModel();
     void locateModelFile();
     void addTokenizer();
+    void completeConfig(); ///< Asks for what no file of the open model states.
 
     void chooseComparison();
     void chooseComparisonFile();
@@ -51,6 +52,7 @@ private:
     QString askForModelFile(const QString& title);
     void askForConfig(const ModelSource& source, const QStringList& keys, const QString& message);
     void askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message);
+    void askToComplete(const ModelSource& source, const QStringList& keys);
     void askToLeaveOut(const ModelSource& source, const QStringList& tensors, const QString& message);
     /// Shows the tensors of a file that is not open. \param over dialog that asks about it
     void showTensors(const std::filesystem::path& path, QWidget* over);

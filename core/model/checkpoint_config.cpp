@@ -1,5 +1,6 @@
 #include "core/model/checkpoint_writer.h"
 
+#include "core/model/families/unknown_fields.h"
 #include "core/model/merges.h"
 
 #include <nlohmann/json.hpp>
@@ -173,6 +174,23 @@ void addBookkeeping(ordered_json& keys, const ModelConfig& config)
     keys["dtype"] = config.isFloat64 ? "float64" : "float32";
 }
 
+/// Writes null for the fields that no file states, and which they are.
+void clearUnknown(ordered_json& keys, const ModelConfig& config)
+{
+    if (config.unknown.empty())
+        return;
+    const auto clear = [&](ConfigField field, const char* key) {
+        if (!config.isKnown(field))
+            keys[key] = nullptr;
+    };
+    clear(ConfigField::Activation, "act_fn");
+    clear(ConfigField::Context, "n_ctx");
+    clear(ConfigField::NormEps, "eps");
+    clear(ConfigField::Positions, "positional_embedding_type");
+    clear(ConfigField::RotaryBase, "rotary_base");
+    keys[unknownFieldsKey] = namesOfUnknown(config.unknown);
+}
+
 } // namespace
 
 std::string whyNotTransformerLens(const ModelConfig& config)
@@ -240,6 +258,7 @@ std::string transformerLensConfig(const ModelConfig& config, bool isGrouped, con
     addAbsentParts(keys);
     addSkipless(keys, config, source);
     addBookkeeping(keys, config);
+    clearUnknown(keys, config);
     return keys.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -1,6 +1,100 @@
 #include "core/model/config.h"
 
+#include <algorithm>
+#include <array>
+
 namespace headwise {
+
+namespace {
+
+struct FieldRow {
+    ConfigField field;
+    std::string_view name, phrase, example;
+};
+
+constexpr std::array fieldRows{
+    FieldRow{ConfigField::Activation, "activation", "the activation", "gelu"},
+    FieldRow{ConfigField::Context, "context", "the context length", "2048"},
+    FieldRow{ConfigField::NormEps, "norm_eps", "the epsilon of the norms", "1e-5"},
+    FieldRow{ConfigField::Positions, "positions", "the kind of positions", "rotary"},
+    FieldRow{ConfigField::RotaryBase, "rotary_base", "the rotary base", "10000"}};
+
+const FieldRow& rowOf(ConfigField field)
+{
+    return *std::find_if(fieldRows.begin(), fieldRows.end(),
+                         [&](const FieldRow& row) { return row.field == field; });
+}
+
+/// "the activation, the context length and the rotary base", and how to state them.
+struct FieldWords {
+    std::string list, pronoun, settings;
+};
+
+FieldWords wordsOf(const std::vector<UnknownField>& fields)
+{
+    FieldWords words;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        const FieldRow& row = rowOf(fields[i].field);
+        const std::string_view before = i == 0 ? "" : i + 1 == fields.size() ? " and " : ", ";
+        words.list.append(before).append(row.phrase);
+        words.settings.append(i == 0 ? "" : ",").append(fields[i].key).append("=").append(row.example);
+    }
+    words.pronoun = fields.size() == 1 ? "it" : "them";
+    return words;
+}
+
+} // namespace
+
+bool ModelConfig::isKnown(ConfigField field) const
+{
+    return std::none_of(unknown.begin(), unknown.end(),
+                        [&](const UnknownField& one) { return one.field == field; });
+}
+
+std::string_view configFieldName(ConfigField field)
+{
+    return rowOf(field).name;
+}
+
+std::optional<ConfigField> parseConfigField(std::string_view name)
+{
+    for (const FieldRow& row : fieldRows)
+        if (row.name == name)
+            return row.field;
+    return std::nullopt;
+}
+
+std::string_view exampleOf(ConfigField field)
+{
+    return rowOf(field).example;
+}
+
+std::vector<ConfigField> forwardFields()
+{
+    return {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps, ConfigField::Activation};
+}
+
+std::string whyUnknown(const ModelConfig& config, std::span<const ConfigField> needed, std::string_view who)
+{
+    std::vector<UnknownField> lacking;
+    for (const UnknownField& one : config.unknown)
+        if (std::find(needed.begin(), needed.end(), one.field) != needed.end())
+            lacking.push_back(one);
+    if (lacking.empty())
+        return {};
+    const FieldWords words = wordsOf(lacking);
+    return std::string(who) + " needs " + words.list + ", which no file states; state " + words.pronoun
+        + " with --set " + words.settings + ".";
+}
+
+std::string unknownWarning(const ModelConfig& config)
+{
+    if (config.unknown.empty())
+        return {};
+    const FieldWords words = wordsOf(config.unknown);
+    return "No file states " + words.list + ", so what needs " + words.pronoun
+        + " is left out or refused; state " + words.pronoun + " with --set " + words.settings + ".";
+}
 
 std::string_view positionalName(Positional positional)
 {

@@ -153,6 +153,8 @@ Result<ForwardResult<Scalar>> runLayers(const ProcessedWeights& weights, std::sp
 
 Result<Done> checkPrompt(const ModelConfig& config, std::span<const int> tokens, std::size_t length)
 {
+    if (std::string why = whyUnknown(config, forwardFields(), "The forward pass"); !why.empty())
+        return Error{ErrorCode::InvalidArgument, std::move(why)};
     if (tokens.empty())
         return Error{ErrorCode::InvalidArgument, "The prompt is empty; at least one token is needed."};
     for (std::size_t i = 0; i < tokens.size(); ++i)
@@ -161,7 +163,7 @@ Result<Done> checkPrompt(const ModelConfig& config, std::span<const int> tokens,
                 ErrorCode::InvalidArgument,
                 fmt::format("Token {} of the prompt has the id {}, but this model's ids are 0 to {}.", i + 1,
                             tokens[i], config.dVocab - 1)};
-    if (length > static_cast<std::size_t>(config.nCtx))
+    if (config.isKnown(ConfigField::Context) && length > static_cast<std::size_t>(config.nCtx))
         return Error{
             ErrorCode::InvalidArgument,
             fmt::format("{} tokens do not fit into this model's context of {}.", length, config.nCtx)};

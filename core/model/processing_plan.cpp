@@ -101,6 +101,8 @@ Obstacle planRefactorObstacle(const ModelConfig& config)
         return fmt::format("queries, keys and values are clipped at ±{} one by one", config.qkvLimit);
     if (config.positional == Positional::Rotary)
         return "rotary positions stand between W_Q and W_K, so their product alone does not give the scores";
+    if (!config.isKnown(ConfigField::Positions))
+        return "no file states the kind of positions, and rotary ones would stand between W_Q and W_K";
     if (config.qkNorm != NormKind::None)
         return "queries and keys are normalised, so the product of W_Q and W_K alone does not give the scores";
     return std::nullopt;

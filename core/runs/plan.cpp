@@ -46,7 +46,7 @@ std::string whyLeftOut(const Analysis& analysis, const ModelConfig& config, cons
         return "It needs two heads (--pair).";
     if (needs.direction && inputs.direction.empty())
         return "It needs a direction (--direction).";
-    return analysis.whyNot(config, options);
+    return whyNotOf(analysis, config, options);
 }
 
 std::vector<const Analysis*> defaultAnalyses(const ModelConfig& config, const AnalysisOptions& options)

@@ -350,6 +350,8 @@ Analysis inductionAnalysis()
         .cost = inductionCost,
         .run = runInduction,
         .arrays = inductionArrays(),
+        .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
+                             ConfigField::Context}},
         .pictures = inductionPictures()};
 }
 

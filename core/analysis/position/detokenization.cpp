@@ -309,6 +309,7 @@ Analysis detokenizationAnalysis()
             .cost = detokenizationCost,
             .run = runDetokenization,
             .arrays = detokenizationArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = detokenizationPictures(),
             .followsFilter = true};
 }

@@ -128,6 +128,7 @@ Analysis normSpreadAnalysis()
             .cost = normSpreadCost,
             .run = runNormSpread,
             .arrays = normSpreadArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = normSpreadPictures(),
             .followsFilter = true};
 }

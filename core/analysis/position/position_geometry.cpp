@@ -257,6 +257,7 @@ Analysis positionGeometryAnalysis()
         .cost = positionGeometryCost,
         .run = runPositionGeometry,
         .arrays = positionGeometryArrays(),
+        .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
         .pictures = positionGeometryPictures()};
 }
 

@@ -223,6 +223,7 @@ Analysis positionalCircuitAnalysis()
             .cost = positionalCircuitCost,
             .run = runPositionalCircuit,
             .arrays = positionalCircuitArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = positionalCircuitPictures()};
 }
 

@@ -392,6 +392,8 @@ Analysis previousTokenAnalysis()
             .cost = previousTokenCost,
             .run = runPreviousToken,
             .arrays = previousTokenArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
+                                 ConfigField::Context}},
             .pictures = previousTokenPictures()};
 }
 
@@ -406,6 +408,7 @@ Analysis positionKernelAnalysis()
             .cost = positionCost,
             .run = runPositionKernel,
             .arrays = positionKernelArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = positionKernelPictures()};
 }
 

@@ -365,6 +365,8 @@ Analysis rotaryAnalysis()
             .cost = rotaryCost,
             .run = runRotary,
             .arrays = rotaryArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
+                                 ConfigField::Context}},
             .pictures = rotaryPictures(),
             .followsFilter = true};
 }

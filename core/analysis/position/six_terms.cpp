@@ -323,6 +323,7 @@ Analysis sixTermsAnalysis()
             .cost = sixTermsCost,
             .run = runSixTerms,
             .arrays = sixTermsArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = sixTermsPictures(),
             .followsFilter = true};
 }

@@ -287,6 +287,7 @@ Analysis tokenPriorAnalysis()
             .cost = tokenPriorCost,
             .run = runTokenPrior,
             .arrays = tokenPriorArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = tokenPriorPictures(),
             .followsFilter = true};
 }

@@ -226,7 +226,7 @@ Analysis attentionAnalysis()
         .cost = attentionCost,
         .run = runAttention,
         .arrays = attentionArrays(),
-        .needs = {.prompt = true},
+        .needs = {.prompt = true, .config = forwardFields()},
         .pictures = {
             {Picture::Kind::Matrix,
              "Attention",

@@ -423,7 +423,7 @@ Analysis logitAttributionAnalysis()
         .cost = logitAttributionCost,
         .run = runLogitAttribution,
         .arrays = logitAttributionArrays(),
-        .needs = {.prompt = true},
+        .needs = {.prompt = true, .config = forwardFields()},
         .pictures = logitAttributionPictures(),
         .followsFilter = true};
 }

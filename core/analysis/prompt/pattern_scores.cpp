@@ -360,6 +360,8 @@ Analysis patternScoresAnalysis()
         .cost = patternScoresCost,
         .run = runPatternScores,
         .arrays = patternScoresArrays(),
+        .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
+                             ConfigField::Activation, ConfigField::Context}},
         .pictures = patternScoresPictures(),
         .followsFilter = true};
 }

@@ -271,7 +271,7 @@ Analysis scoreSourcesAnalysis()
         .cost = scoreSourcesCost,
         .run = runScoreSources,
         .arrays = scoreSourcesArrays(),
-        .needs = {.prompt = true},
+        .needs = {.prompt = true, .config = forwardFields()},
         .pictures = scoreSourcesPictures()};
 }
 

@@ -371,6 +371,7 @@ Analysis foldingAnalysis()
         .cost = foldingCost,
         .run = runFolding,
         .arrays = foldingArrays(),
+        .needs = {.config = {ConfigField::NormEps}},
         .pictures = {
             {Picture::Kind::Table,
              "Norms and the matrices they were folded into",

@@ -289,7 +289,7 @@ Analysis nameCopyingAnalysis()
         .cost = nameCopyingCost,
         .run = runNameCopying,
         .arrays = nameCopyingArrays(),
-        .needs = {.tokenizer = true},
+        .needs = {.tokenizer = true, .config = {ConfigField::NormEps, ConfigField::Activation}},
         .pictures =
             {
                 {.kind = Kind::HeadGrid,

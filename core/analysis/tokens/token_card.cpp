@@ -189,6 +189,7 @@ Analysis tokenCardAnalysis()
 {
     InputNeeds needs;
     needs.token = true;
+    needs.config = {ConfigField::Positions, ConfigField::NormEps};
     return {
         .id = "token_card",
         .number = "A10",

@@ -82,13 +82,14 @@ private slots:
         QCOMPARE(assumed("hidden_activation"), std::string("silu"));
     }
 
-    void saysThatAnActivationIsAssumed()
+    void saysThatAnActivationIsUnknown()
     {
         write(R"({"n_layers": 2, "d_model": 12, "n_heads": 3, "d_head": 5, "n_ctx": 7, "d_vocab": 11})");
         const auto description = read();
         QVERIFY(test::isOk(description));
         QCOMPARE(description->warnings.size(), std::size_t{1});
         QVERIFY(description->warnings.front().find("--set act_fn=") != std::string::npos);
+        QVERIFY(!description->config.isKnown(ConfigField::Activation));
     }
 
     /// Sizes are compared with the placeholders of missing ones.
@@ -270,7 +271,7 @@ private slots:
     {
         write(R"({"d_model": 12, "normalization_type": "LN"})");
         const auto description = read();
-        for (const char* key : {"'n_layers'", "'n_ctx'", "'d_vocab'", "'n_heads'"})
+        for (const char* key : {"'n_layers'", "'d_vocab'", "'n_heads'"})
             QVERIFY(test::failsWith(description, ErrorCode::Corrupt, key));
         QVERIFY(test::failsWith(description, ErrorCode::Corrupt, "--set"));
     }

@@ -5,6 +5,7 @@
 
 class QFormLayout;
 class QLabel;
+class QPushButton;
 
 namespace headwise::ui {
 
@@ -32,6 +33,7 @@ private:
     QLabel* m_processing;
     QLabel* m_warnings;
     FillButton* m_fill;
+    QPushButton* m_complete;                       ///< Shown if a field of the config is unknown.
     std::shared_ptr<const ModelWeights> m_weights; // weights whose report is shown
     Job m_normsJob;
 };

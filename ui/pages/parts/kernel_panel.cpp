@@ -2,6 +2,7 @@
 
 #include "core/circuits/position_scores.h"
 #include "ui/base/text.h"
+#include "ui/base/window_words.h"
 #include "ui/charts/chart_cursor.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/document/about_model.h"
@@ -10,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <array>
 
 namespace headwise::ui {
 
@@ -30,6 +32,9 @@ std::vector<double> scoresByOffset(const Circuits& circuits, const TokenSide* to
 
 QString whyNoKernel(const ModelConfig& config)
 {
+    constexpr std::array needed{ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps};
+    if (const std::string why = whyUnknown(config, needed, "A score of positions"); !why.empty())
+        return windowWords(text(why));
     return config.positional == Positional::Learned || config.positional == Positional::Rotary
         ? QString()
         : KernelPanel::tr(

@@ -189,6 +189,9 @@ QString ScoresPage::whyNot(const Workspace& workspace)
     const auto circuits = workspace.model()->circuits();
     if (!circuits)
         return tr("The terms of scores need the model's files; use File → Locate model…");
+    const Analysis& rotary = *findAnalysis("rotary");
+    if (const std::string why = whyUnknown(circuits->config(), rotary.needs.config); !why.empty())
+        return windowWords(text(why));
     return hasRotaryTerms(workspace, *circuits) ? QString()
                                                 : windowWords(text(whyNoTerms(workspace, *circuits)));
 }
