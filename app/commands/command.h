@@ -29,6 +29,8 @@ void addInfoCommand(CLI::App& root, CommandContext& context);
 void addProcessCommand(CLI::App& root, CommandContext& context);
 void addVerifyCommand(CLI::App& root, CommandContext& context);
 void addRunCommand(CLI::App& root, CommandContext& context);
+// list_models.cpp
+void addListModelsCommand(CLI::App& root, CommandContext& context);
 // analyze.cpp, merge.cpp, plan.cpp, list_analyses.cpp, tokens.cpp, top.cpp
 void addAnalyzeCommand(CLI::App& root, CommandContext& context);
 void addMergeCommand(CLI::App& root, CommandContext& context);

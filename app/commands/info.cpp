@@ -235,16 +235,16 @@ void printCard(const ModelFacts& facts)
 }
 
 /// Lists the tensors of a file of which no model can be opened, and says why not.
-Result<int> tensorsAlone(const InfoOptions& options, const Error& why, const Task& task)
+Result<int> tensorsAlone(const std::filesystem::path& path, bool asJson, const Error& why, const Task& task)
 {
-    const Result<WeightMap> file = WeightMap::open(options.model->path, ForeignFiles::Shown);
+    const Result<WeightMap> file = WeightMap::open(path, ForeignFiles::Shown);
     if (!file || why.code == ErrorCode::Cancelled || why.code == ErrorCode::OutOfMemory)
         return why;
     const Result<StatisticsOfAll> statistics =
-        checkedAnswer(statisticsOfAll(*file, options.json ? histogramBins : 0, task), *file);
+        checkedAnswer(statisticsOfAll(*file, asJson ? histogramBins : 0, task), *file);
     if (!statistics)
         return statistics.error();
-    if (options.json) {
+    if (asJson) {
         printJson({{"warnings", {why.message}}, {"tensors", tensorsJson(*file, nullptr, *statistics)}});
         return 0;
     }
@@ -267,7 +267,7 @@ Result<int> info(const InfoOptions& options, const Task& task)
         return source.error();
     const Result<ModelFacts> facts = modelFacts(*source, task);
     if (!facts && options.tensors)
-        return tensorsAlone(options, facts.error(), task);
+        return tensorsAlone(source->path, options.json, facts.error(), task);
     if (!facts)
         return facts.error();
     if (options.tensors && !facts->weights)

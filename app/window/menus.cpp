@@ -90,6 +90,12 @@ void MenuBuilder::addFile()
          "open", always},
         {"open-file", tr("Open &file or session…"), call(opening, &Opening::chooseFile), "Ctrl+Shift+O",
          "table", always},
+        {"open-cache",
+         tr("Ope&n from cache…"),
+         call(opening, &Opening::chooseFromCache),
+         {},
+         nullptr,
+         always},
     };
     const auto openDemo = [from = opening, guide = tour] {
         guide->offer();

@@ -7,6 +7,7 @@
 #include "core/session/session_file.h"
 #include "ui/base/text.h"
 #include "ui/document/compared_model.h"
+#include "ui/pages/model/cache_dialog.h"
 #include "ui/pages/model/config_dialog.h"
 #include "ui/pages/model/tensors_page.h"
 
@@ -74,6 +75,17 @@ void Opening::chooseFile()
         return;
     m_settings->keepFolderOf(file);
     openPath(file);
+}
+
+void Opening::chooseFromCache()
+{
+    auto* dialog = new CacheDialog(m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] {
+        if (const QString folder = dialog->folder(); !folder.isEmpty())
+            openPath(folder);
+    });
+    dialog->open();
 }
 
 void Opening::reload()

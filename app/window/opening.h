@@ -26,6 +26,7 @@ public:
     void openDemo();
     void chooseFolder();
     void chooseFile();
+    void chooseFromCache(); ///< A model in the Hugging Face cache.
     void reload();
     void closeModel();
 

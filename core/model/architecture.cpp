@@ -3,6 +3,7 @@
 #include "core/base/blas_memory.h"
 #include "core/base/log.h"
 #include "core/checkpoint/file_kind.h"
+#include "core/checkpoint/model_cache.h"
 #include "core/checkpoint/weight_file.h"
 #include "core/files/hdf5.h"
 #include "core/files/json.h"
@@ -49,6 +50,8 @@ bool isThere(const fs::path& path)
 /// Returns the name of the folder or file ("stories260k"), whatever the spelling of the path.
 std::string modelName(const fs::path& path)
 {
+    if (std::string cached = cachedModelName(path); !cached.empty())
+        return cached;
     std::error_code code;
     fs::path full = fs::weakly_canonical(path, code);
     if (code)
