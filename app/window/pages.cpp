@@ -15,6 +15,7 @@
 #include "ui/pages/model/folding_page.h"
 #include "ui/pages/model/tensors_page.h"
 #include "ui/pages/overview/overview_page.h"
+#include "ui/pages/parts/complete_button.h"
 #include "ui/pages/parts/compute_button.h"
 #include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/linked_hover.h"
@@ -102,6 +103,8 @@ Page* Pages::make(Workspace* workspace)
     if constexpr (requires { &PageKind::whyNot; })
         inviteToFill(
             page, workspace, &PageKind::whyNot, requires { PageKind::needsTokenizer; });
+    if constexpr (requires { &PageKind::neededFields; })
+        inviteToComplete(page, workspace, PageKind::neededFields());
     if constexpr (requires { &PageKind::modelWanted; })
         connect(page, &PageKind::modelWanted, this, &Pages::modelWanted);
     if constexpr (requires { &PageKind::modelFileWanted; })
@@ -132,6 +135,12 @@ void Pages::inviteToFill(Page* page, const Workspace* workspace, QString (*whyNo
                               &OpenModel::tokenizerReplaced, &OpenModel::resultsChanged})
         connect(workspace->model(), signal, button, follow);
     follow();
+}
+
+void Pages::inviteToComplete(Page* page, const Workspace* workspace, std::vector<ConfigField> needed)
+{
+    if (auto* layout = qobject_cast<QBoxLayout*>(page->layout()))
+        layout->addWidget(new CompleteButton(workspace, std::move(needed), page), 0, Qt::AlignHCenter);
 }
 
 Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)

@@ -2,6 +2,7 @@
 
 #include "app/window/page_tabs.h"
 
+#include "core/model/config.h"
 #include "core/session/screen.h"
 
 #include <QTimer>
@@ -64,6 +65,8 @@ private:
     /// Adds the button that fills the page to one with nothing to show.
     void inviteToFill(ui::Page* page, const ui::Workspace* workspace, QString (*whyNot)(const ui::Workspace&),
                       bool needsTokenizer);
+    /// Adds the button that asks for the config fields on which the page depends.
+    void inviteToComplete(ui::Page* page, const ui::Workspace* workspace, std::vector<ConfigField> needed);
     void grey();         ///< The pages that have nothing to show of what is open.
     void connectSaved(); ///< The pictures that sessions keep for a time without the model.
     /// Takes down the pictures of the visited pages, the current one first; empty without the model.

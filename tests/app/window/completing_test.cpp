@@ -4,6 +4,7 @@
 #include "ui/base/job.h"
 #include "ui/pages/model/cache_dialog.h"
 #include "ui/pages/model/config_dialog.h"
+#include "ui/pages/parts/complete_button.h"
 
 #include <QAction>
 #include <QDir>
@@ -42,7 +43,11 @@ private slots:
         auto* complete = driver.window.findChild<QAction*>(QStringLiteral("complete-config"));
         QVERIFY(complete);
         QTRY_VERIFY_WITH_TIMEOUT(complete->isEnabled(), patience);
-        complete->trigger();
+        const CompleteButton needless(&driver.workspace(), {ConfigField::NormEps});
+        QVERIFY(needless.isHidden());
+        CompleteButton button(&driver.workspace(), forwardFields()); // as below a page of prompts
+        QVERIFY(!button.isHidden());
+        button.click();
         auto* dialog = driver.window.findChild<ConfigDialog*>();
         QVERIFY(dialog);
         auto* answer = dialog->findChild<QLineEdit*>(QStringLiteral("act_fn"));
@@ -51,7 +56,7 @@ private slots:
         dialog->accept();
         QTRY_VERIFY_WITH_TIMEOUT(!isUnknown(), patience);
         QCOMPARE(driver.workspace().model()->weights()->config().activation, Activation::Gelu);
-        QTRY_VERIFY_WITH_TIMEOUT(!complete->isEnabled(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(!complete->isEnabled() && button.isHidden(), patience);
     }
 
     void aModelIsOpenedFromTheCache()

@@ -11,7 +11,6 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <array>
 
 namespace headwise::ui {
 
@@ -30,10 +29,14 @@ std::vector<double> scoresByOffset(const Circuits& circuits, const TokenSide* to
     return {scores.begin(), scores.end()};
 }
 
+std::vector<ConfigField> kernelFields()
+{
+    return {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps};
+}
+
 QString whyNoKernel(const ModelConfig& config)
 {
-    constexpr std::array needed{ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps};
-    if (const std::string why = whyUnknown(config, needed, "A score of positions"); !why.empty())
+    if (const std::string why = whyUnknown(config, kernelFields(), "A score of positions"); !why.empty())
         return windowWords(text(why));
     return config.positional == Positional::Learned || config.positional == Positional::Rotary
         ? QString()

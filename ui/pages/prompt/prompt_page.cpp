@@ -211,6 +211,11 @@ void PromptPage::clear()
     m_text->setPattern({}, nullptr);
 }
 
+std::vector<ConfigField> PromptPage::neededFields()
+{
+    return forwardFields();
+}
+
 QString PromptPage::whyNot(const Workspace& workspace)
 {
     const OpenModel& model = *workspace.model();
