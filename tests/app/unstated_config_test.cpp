@@ -51,6 +51,20 @@ private slots:
         QVERIFY2(stated.exitCode == 0, stated.err);
     }
 
+    /// No number of the session depends on the activation, as it was unknown.
+    void whatIsStatedLaterIsAddedToTheSession()
+    {
+        const QString session = path("later.h5");
+        QCOMPARE(run({"analyze", m_bare, "-o", session, "--analyses", "spectra"}).exitCode, 0);
+        const QStringList more{"analyze", m_bare, "-o", session, "--analyses", "pattern_scores", "--set"};
+        const test::CommandRun changed = run(more + QStringList{"act_fn=gelu,eps=0.5"});
+        QCOMPARE(changed.exitCode, 2); // eps was assumed, not unknown
+        QVERIFY2(changed.err.contains("other --set"), changed.err);
+        const test::CommandRun stated = run(more + QStringList{"act_fn=gelu"});
+        QVERIFY2(stated.exitCode == 0, stated.err);
+        QCOMPARE(run(more + QStringList{"act_fn=relu"}).exitCode, 2);
+    }
+
     void infoAndTheListOfAnalysesSayWhatIsUnknown()
     {
         const test::CommandRun card = run({"info", m_bare});
