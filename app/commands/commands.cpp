@@ -4,6 +4,7 @@
 #include "app/commands/progress.h"
 #include "app/commands/support.h"
 #include "core/base/log.h"
+#include "core/base/parallel.h"
 #include "core/checkpoint/model_cache.h"
 
 #include <algorithm>
@@ -204,6 +205,7 @@ Result<int> runWork(const CommandContext& context, bool progress)
                                      : ProgressLine::Mode::Silent);
     try {
         const Interruption interruption;
+        const ThreadLimit limit(context.threads);
         const Task task{
             interruption.token(),
             [&line](int done, int total, std::string_view step) { line.report(done, total, step); },
