@@ -28,11 +28,15 @@ Task quiet(const Task& task)
 
 } // namespace
 
+std::filesystem::path PartialRun::sideFile(std::filesystem::path session)
+{
+    return session += ".partial";
+}
+
 PartialRun::PartialRun(const std::filesystem::path& session, Session frame)
-    : m_file(session)
+    : m_file(sideFile(session))
     , m_frame(std::move(frame))
 {
-    m_file += ".partial";
     m_frame.results = {};
 }
 
@@ -60,6 +64,12 @@ Result<Done> PartialRun::write(ResultSet& results, const std::string& record, co
     if (written)
         logger().info("the results so far are safe in {}", m_file.string());
     return written;
+}
+
+Result<Done> PartialRun::finish(Session session, std::string record, const Task& task) const
+{
+    session.view = std::move(record);
+    return writeSession(m_file, session, quiet(task), SessionParts::WithoutFindings);
 }
 
 void PartialRun::remove() const

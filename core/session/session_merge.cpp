@@ -2,6 +2,7 @@
 
 #include "core/analysis/catalogue.h"
 #include "core/session/session_addition.h"
+#include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -342,6 +343,23 @@ Result<Session> SessionMerge::finish()
     sortArrays();
     m_whole.part.reset();
     return std::move(m_whole);
+}
+
+Result<Session> mergedParts(std::span<const std::string> files, const Task& task)
+{
+    SessionMerge whole;
+    const int count = static_cast<int>(files.size());
+    for (int i = 0; i < count; ++i) {
+        task.report(i, count, "parts");
+        const std::string& name = files[static_cast<std::size_t>(i)];
+        Result<Session> part = readSession(name, Task{task.stop, {}, task.threads});
+        if (!part)
+            return part.error();
+        if (const auto added = whole.add(std::move(part).value(), name); !added)
+            return added.error();
+    }
+    task.report(count, count, "parts");
+    return whole.finish();
 }
 
 } // namespace headwise
