@@ -197,12 +197,13 @@ Result<WindowRequest> requestOf(const WindowOptions& options, const std::string&
     return request;
 }
 
-Result<int> runWork(const CommandContext& context, bool progress)
+Result<int> runWork(CommandContext& context, bool progress)
 {
     const bool onTerminal = isatty(STDERR_FILENO) == 1;
     ProgressLine line(onTerminal     ? ProgressLine::Mode::Terminal
                           : progress ? ProgressLine::Mode::Lines
                                      : ProgressLine::Mode::Silent);
+    context.progress = &line;
     try {
         const Interruption interruption;
         const ThreadLimit limit(context.threads);
