@@ -4,6 +4,7 @@
 #include "app/commands/filter_arguments.h"
 #include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
+#include "app/commands/progress.h"
 #include "app/commands/support.h"
 #include "app/commands/token_arguments.h"
 #include "core/base/log.h"
@@ -303,7 +304,6 @@ public:
             return whole.error();
         removeRankFiles(m_options.output);
         printWritten(m_options, arrays, *whole);
-        m_report.printSummary(m_run->chosen.size(), arrays, *whole, m_options.output);
         return Done{};
     }
 
@@ -326,7 +326,8 @@ Result<int> analyze(const AnalyzeOptions& options, ProgressLine& line, const Tas
         return ranks.error();
     if (!*ranks)
         return code;
-    RankAnalysis part(options, **ranks, line);
+    ProgressLine silent(ProgressLine::Mode::Silent);
+    RankAnalysis part(options, **ranks, (*ranks)->rank() == 0 ? line : silent);
     const RankSteps steps{[&part](const Task& own) { return part.prepare(own); },
                           [&part](const Task& own) { return part.compute(own); },
                           [&part](const Task& own) { return part.join(own); }};
