@@ -253,6 +253,7 @@ public:
     RankAnalysis(const AnalyzeOptions& options, const Ranks& ranks, ProgressLine& line)
         : m_options(options)
         , m_shard(ranks.shard())
+        , m_localSize(ranks.localSize())
         , m_report(line)
     {
         m_options.shard = shardName(m_shard);
@@ -269,6 +270,14 @@ public:
         if (!run)
             return run.error();
         m_run.emplace(std::move(run).value());
+        RunEstimate estimate = estimateRun(m_run->chosen, m_run->circuits.config(), m_run->options);
+        estimate.bytes *= m_localSize;
+        const auto free = availableMemory();
+        const std::string why = free ? whyTooLarge(estimate, *free, "start fewer processes") : std::string();
+        if (!why.empty())
+            return Error{
+                ErrorCode::OutOfMemory,
+                fmt::format("{} The {} processes on one machine need that together.", why, m_localSize)};
         return Done{};
     }
 
@@ -293,11 +302,9 @@ public:
             return merged.error();
         Session session = std::move(merged).value();
         session.view.clear(); // the record of the first part
-        std::vector<std::string> others;
         for (const std::string& warning : session.warnings)
             if (std::find(m_warnings.begin(), m_warnings.end(), warning) == m_warnings.end())
-                others.push_back(warning);
-        printWarnings(others);
+                printWarnings({warning});
         const std::size_t arrays = session.results.arrays.size();
         const auto whole = addedToFile(m_options.target(), std::move(session), task);
         if (!whole)
@@ -310,6 +317,7 @@ public:
 private:
     AnalyzeOptions m_options;
     Shard m_shard;
+    int m_localSize; // processes on this machine
     RunReport m_report;
     std::optional<ReadyRun> m_run;
     std::vector<std::string> m_warnings; // of this part

@@ -46,6 +46,7 @@ public:
 
     int rank() const { return m_place.rank; }
     int size() const { return m_place.size; }
+    int localSize() const { return m_place.localSize; } ///< Processes on this machine.
     Shard shard() const { return {m_place.rank + 1, m_place.size}; }
     int threads() const; ///< This process's share of the cores of its machine, at least 1.
 
