@@ -7,8 +7,8 @@
 #include "core/checkpoint/scattered.h"
 #include "core/checkpoint/weight_folder.h"
 #include "core/files/json.h"
+#include "core/files/sha256.h"
 
-#include <openssl/evp.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -30,35 +30,6 @@ bool isReadable(DType dtype)
 {
     return isReadableFloat(dtype) || blockSize(dtype).numbers > 0;
 }
-
-class Sha256 {
-public:
-    Sha256()
-        : m_context(EVP_MD_CTX_new(), EVP_MD_CTX_free)
-    {
-        EVP_DigestInit_ex(m_context.get(), EVP_sha256(), nullptr);
-    }
-
-    void add(std::span<const std::byte> bytes)
-    {
-        EVP_DigestUpdate(m_context.get(), bytes.data(), bytes.size());
-    }
-
-    std::string hex()
-    {
-        unsigned char digest[32];
-        EVP_DigestFinal_ex(m_context.get(), digest, nullptr);
-        std::string text;
-        for (const unsigned char byte : digest) {
-            text += "0123456789abcdef"[byte >> 4];
-            text += "0123456789abcdef"[byte & 15];
-        }
-        return text;
-    }
-
-private:
-    std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> m_context;
-};
 
 Result<WeightFiles> filesOf(const fs::path& path)
 {
