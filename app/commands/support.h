@@ -33,6 +33,15 @@ Result<Done> checkSessionPath(const std::filesystem::path& path);
 /// Prints a value on stdout, indented, with keys in insertion order; NaN and infinities become null.
 void printJson(const nlohmann::ordered_json& value);
 
+/// Formats "1,2,3", as --tokens takes it.
+inline std::string tokenList(const std::vector<int>& tokens)
+{
+    std::string text;
+    for (const int token : tokens)
+        text += (text.empty() ? "" : ",") + std::to_string(token);
+    return text;
+}
+
 /// Quotes a word for the shell if necessary.
 std::string shellWord(std::string_view text);
 

@@ -74,9 +74,9 @@ void forEachField(const Visit& visit)
 }
 
 template <typename Value>
-constexpr bool isList = false;
+constexpr bool isVector = false;
 template <typename Entry>
-constexpr bool isList<std::vector<Entry>> = true;
+constexpr bool isVector<std::vector<Entry>> = true;
 
 template <typename Value>
 ordered_json jsonOf(const Value& value)
@@ -89,7 +89,7 @@ ordered_json jsonOf(const Value& value)
                 object[name] = jsonOf(value.*member);
         });
         return object;
-    } else if constexpr (isList<Value>) {
+    } else if constexpr (isVector<Value>) {
         auto list = ordered_json::array();
         for (const auto& entry : value)
             list.push_back(jsonOf(entry));

@@ -3,7 +3,6 @@
 #include "core/session/picture_numbers.h"
 #include "ui/base/text.h"
 #include "ui/charts/spectrum_chart.h"
-#include "ui/figures/figure_export_formats.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/heatmaps/shared_scale.h"
 
