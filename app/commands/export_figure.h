@@ -24,8 +24,8 @@ struct FigureRecipe {
     std::string sha256;  ///< The model's.
     std::string view, head;
     FigureSettings settings;
-    std::string description;   ///< Of a figure of several panels; empty: a single view.
-    std::string sessionSha256; ///< Of the session's file, for a figure of several panels.
+    std::string description;   ///< JSON of a figure of several panels; empty: a single view.
+    std::string sessionSha256; ///< Hash of the session file of several panels.
 };
 
 /// Reads the metadata of a PNG, SVG or PDF that Headwise exported.

@@ -14,24 +14,23 @@ namespace headwise {
 
 /// A head that a scatter plot names.
 struct HeadLabel {
-    std::string head; ///< "1.5"
-    std::string text; ///< Empty: the head's own name.
+    std::string head = {}; ///< "1.5"
+    std::string text = {}; ///< Empty: the head's own name.
 
     bool operator==(const HeadLabel&) const = default;
 };
 
 /// One panel of a figure: a view of the session and its place on the page.
 struct FigurePanel {
-    std::string view; ///< As `export --view` takes it, or "ANALYSIS: PICTURE" of an analysis's page.
-    std::string head, reference; ///< "1.5"; empty: none. `reference`: the earlier head of a pair.
-    std::string label;           ///< Empty: its letter, by the order of the panels.
-    std::string title;           ///< Empty: the view's own.
-    std::string valueTitle;      ///< Beside the colour bar; empty: the view's own.
-    std::string xTitle, yTitle;  ///< Of the axes; empty: the view's own.
-    std::string
-        scale; ///< Panels of the same name share colours, or the range of y; empty: a scale of its own.
-    std::vector<HeadLabel> heads; ///< Heads named in a scatter plot; empty: those that stand out.
-    int row = 0, column = 0;      ///< From 1; 0: right of the panel before it. Known after parsing.
+    std::string view = {}; ///< As `export --view` takes it, or "ANALYSIS: PICTURE" of an analysis's page.
+    std::string head = {}, reference = {}; ///< "1.5"; empty: none. `reference`: the earlier head of a pair.
+    std::string label = {};                ///< Empty: its letter, by the order of the panels.
+    std::string title = {};                ///< Empty: the view's own.
+    std::string valueTitle = {};           ///< Beside the colour bar; empty: the view's own.
+    std::string xTitle = {}, yTitle = {};  ///< Axis titles; empty: the view's own.
+    std::string scale = {}; ///< Panels of the same name share colours, or the range of y; empty: its own.
+    std::vector<HeadLabel> heads = {}; ///< Heads named in a scatter plot; empty: those that stand out.
+    int row = 0, column = 0;           ///< From 1; 0: right of the panel before it. Known after parsing.
     int rowSpan = 1, columnSpan = 1;
 
     bool operator==(const FigurePanel&) const = default;
@@ -43,7 +42,7 @@ struct FigurePage {
     double width = 0, height = 0;  // mm
     double fontSize = 0;           // points
     double lineWidth = 1;          // points
-    std::string font;              ///< Family; empty: the program's.
+    std::string font = {};         ///< Family; empty: the program's.
     int dpi = 300;                 ///< For PNG only.
 
     bool operator==(const FigurePage&) const = default;
@@ -52,12 +51,12 @@ struct FigurePage {
 /// A figure of several panels as a JSON file describes it.
 struct FigureDescription {
     int version = 1;
-    std::string session; ///< Path from the folder of the description.
-    FigurePage page;
-    std::string title, caption;              ///< Drawn above and below the panels; empty: none.
-    std::vector<std::string> formats{"pdf"}; ///< Files that `export --figures` writes: pdf, svg, png.
-    std::vector<double> widths, heights;     ///< Shares of the columns and rows; empty: equal ones.
-    std::vector<FigurePanel> panels;
+    std::string session = {}; ///< Path from the folder of the description.
+    FigurePage page = {};
+    std::string title = {}, caption = {};          ///< Drawn above and below the panels; empty: none.
+    std::vector<std::string> formats{"pdf"};       ///< Files that `export --figures` writes: pdf, svg, png.
+    std::vector<double> widths = {}, heights = {}; ///< Shares of the columns and rows; empty: equal ones.
+    std::vector<FigurePanel> panels = {};
 
     bool operator==(const FigureDescription&) const = default;
 };

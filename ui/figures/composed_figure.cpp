@@ -90,15 +90,6 @@ ComposedFigure::places(const QSizeF& size, double top, const FigureStyle& style,
     return all;
 }
 
-std::vector<ComposedFigure::Place> ComposedFigure::placesOnPaper(const QSizeF& size,
-                                                                 const FigureStyle& style) const
-{
-    PaintRecording page(size, std::nullopt);
-    QPainter painter(&page);
-    const double top = paintFigureTitle(painter, *this, size.width(), style);
-    return places(size, top, style, &page);
-}
-
 void ComposedFigure::paintHead(QPainter& painter, const Panel& panel, const Place& place,
                                const FigureStyle& style) const
 {
@@ -145,15 +136,25 @@ void ComposedFigure::paintFigure(QPainter& painter, const QSizeF& size, const Fi
     }
 }
 
+std::vector<QRectF> ComposedFigure::bodies(const QSizeF& size, const FigureStyle& style) const
+{
+    PaintRecording page(size, std::nullopt);
+    QPainter painter(&page);
+    const double top = paintFigureTitle(painter, *this, size.width(), style);
+    std::vector<QRectF> all;
+    for (const Place& place : places(size, top, style, &page))
+        all.push_back(place.body);
+    return all;
+}
+
 QStringList ComposedFigure::crowded(const QSizeF& size, const FigureStyle& style) const
 {
-    const std::vector<Place> all = placesOnPaper(size, style);
+    const std::vector<QRectF> all = bodies(size, style);
     QStringList names;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        const QSizeF room = all[i].body.size();
         const double height =
-            std::max(leastPanel.height(), m_panels[i].source->leastHeight(room.width(), style));
-        if (room.width() < leastPanel.width() || room.height() < height)
+            std::max(leastPanel.height(), m_panels[i].source->leastHeight(all[i].width(), style));
+        if (all[i].width() < leastPanel.width() || all[i].height() < height)
             names << m_panels[i].label;
     }
     return names;
@@ -161,12 +162,12 @@ QStringList ComposedFigure::crowded(const QSizeF& size, const FigureStyle& style
 
 QStringList ComposedFigure::omissions(const QSizeF& size, const FigureStyle& style) const
 {
-    const std::vector<Place> all = placesOnPaper(size, style);
+    const std::vector<QRectF> all = bodies(size, style);
     FigureStyle inner = style;
     inner.title = false;
     QStringList words;
     for (std::size_t i = 0; i < all.size(); ++i)
-        for (const QString& omission : m_panels[i].source->omissions(all[i].body.size(), inner))
+        for (const QString& omission : m_panels[i].source->omissions(all[i].size(), inner))
             words << tr("panel %1: %2").arg(m_panels[i].label, omission);
     return words;
 }

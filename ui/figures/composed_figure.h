@@ -33,6 +33,9 @@ public:
     /// Names the panels that have too little room on a page of that size; empty: none.
     QStringList crowded(const QSizeF& size, const FigureStyle& style) const;
 
+    /// The places of the panels' pictures on a page of that size.
+    std::vector<QRectF> bodies(const QSizeF& size, const FigureStyle& style) const;
+
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     QStringList omissions(const QSizeF& size, const FigureStyle& style) const override;
     /// A row for each number: panel, row of its table, column of its table, value.
@@ -47,7 +50,6 @@ private:
     /// \param top of the panels, below the title of the figure
     std::vector<Place> places(const QSizeF& size, double top, const FigureStyle& style,
                               QPaintDevice* device) const;
-    std::vector<Place> placesOnPaper(const QSizeF& size, const FigureStyle& style) const;
     void paintHead(QPainter& painter, const Panel& panel, const Place& place, const FigureStyle& style) const;
 
     std::vector<Panel> m_panels;

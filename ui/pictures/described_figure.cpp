@@ -26,7 +26,7 @@ PictureContext paperContext(const Session& session, std::optional<HeadId> head)
 struct DescribedFigure::Drawn {
     QString label;
     View view;
-    std::string unit; ///< Of its numbers.
+    std::string unit; ///< Unit of its numbers.
     std::unique_ptr<PictureBody> body;
     QWidget* picture = nullptr; ///< Part of the body.
 
