@@ -18,6 +18,8 @@ int exitCode(ErrorCode code);
 /// Prints one line on stderr for any sentence: line ends and control characters become \xNN.
 void printError(std::string_view sentence);
 void printWarnings(const std::vector<std::string>& sentences);
+/// Prints no warning from now on: another process of the same run does.
+void silenceWarnings();
 
 /// Opens the log file in the state folder and sets its level. A log that cannot be written is an error only if a level
 /// was given.
@@ -30,6 +32,15 @@ Result<Done> checkSessionPath(const std::filesystem::path& path);
 
 /// Prints a value on stdout, indented, with keys in insertion order; NaN and infinities become null.
 void printJson(const nlohmann::ordered_json& value);
+
+/// Formats "1,2,3", as --tokens takes it.
+inline std::string tokenList(const std::vector<int>& tokens)
+{
+    std::string text;
+    for (const int token : tokens)
+        text += (text.empty() ? "" : ",") + std::to_string(token);
+    return text;
+}
 
 /// Quotes a word for the shell if necessary.
 std::string shellWord(std::string_view text);

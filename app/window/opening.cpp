@@ -7,6 +7,7 @@
 #include "core/session/session_file.h"
 #include "ui/base/text.h"
 #include "ui/document/compared_model.h"
+#include "ui/pages/model/cache_dialog.h"
 #include "ui/pages/model/config_dialog.h"
 #include "ui/pages/model/tensors_page.h"
 
@@ -39,6 +40,7 @@ Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* sett
     connect(m_workspace->opener(), &Opener::openFailed, this, &Opening::takeViewState);
     connect(m_workspace->opener(), &Opener::configMissing, this, &Opening::askForConfig);
     connect(m_workspace->opener(), &Opener::locatedConfigMissing, this, &Opening::askForLocatedConfig);
+    connect(m_workspace->opener(), &Opener::configIncomplete, this, &Opening::askToComplete);
     connect(m_workspace->opener(), &Opener::tensorsUnknown, this, &Opening::askToLeaveOut);
 }
 
@@ -73,6 +75,17 @@ void Opening::chooseFile()
         return;
     m_settings->keepFolderOf(file);
     openPath(file);
+}
+
+void Opening::chooseFromCache()
+{
+    auto* dialog = new CacheDialog(m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] {
+        if (const QString folder = dialog->folder(); !folder.isEmpty())
+            openPath(folder);
+    });
+    dialog->open();
 }
 
 void Opening::reload()
@@ -160,7 +173,7 @@ void Opening::addTokenizer()
 
 void Opening::askForConfig(const ModelSource& source, const QStringList& keys, const QString& message)
 {
-    auto* dialog = new ConfigDialog(source, keys, message, m_window);
+    auto* dialog = new ConfigDialog(source, keys, m_workspace->opener()->optionalKeys(), message, m_window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &ConfigDialog::tensorsWanted, this,
             [this, dialog] { showTensors(dialog->source().path, dialog); });
@@ -172,13 +185,39 @@ void Opening::askForConfig(const ModelSource& source, const QStringList& keys, c
 
 void Opening::askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message)
 {
-    auto* dialog = new ConfigDialog(source, keys, message, m_window);
+    auto* dialog = new ConfigDialog(source, keys, m_workspace->opener()->optionalKeys(), message, m_window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &ConfigDialog::tensorsWanted, this,
             [this, dialog] { showTensors(dialog->source().path, dialog); });
     connect(dialog, &QDialog::accepted, this,
             [this, dialog] { m_workspace->opener()->locateModel(dialog->source()); });
     dialog->open();
+}
+
+void Opening::askToComplete(const ModelSource& source, const QStringList& keys)
+{
+    auto* dialog = new ConfigDialog(
+        source, {}, keys,
+        tr("No file of this model states these values. Answers that depend on them are left out; all others are there. An empty field stays unknown."),
+        m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &ConfigDialog::tensorsWanted, this,
+            [this, dialog] { showTensors(dialog->source().path, dialog); });
+    connect(dialog, &QDialog::accepted, this, [this, dialog] {
+        const ModelSource complete = dialog->source();
+        if (!m_workspace->session()->path().empty())
+            return m_workspace->opener()->reopen(complete);
+        m_saving->whenNotesAreSafe([this, complete] {
+            m_viewToRestore = m_saving->viewState();
+            m_workspace->opener()->reopen(complete);
+        });
+    });
+    dialog->open();
+}
+
+void Opening::completeConfig()
+{
+    m_workspace->opener()->completeConfig();
 }
 
 void Opening::askToLeaveOut(const ModelSource& source, const QStringList& tensors, const QString& message)

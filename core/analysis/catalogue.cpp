@@ -37,4 +37,10 @@ const Analysis* findAnalysis(std::string_view id)
     return found == table.end() ? nullptr : &*found;
 }
 
+std::string whyNotOf(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options)
+{
+    std::string unknown = whyUnknown(config, analysis.needs.config);
+    return unknown.empty() ? analysis.whyNot(config, options) : unknown;
+}
+
 } // namespace headwise

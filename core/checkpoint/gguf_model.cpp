@@ -171,7 +171,7 @@ Result<Done> Converter::readKeys()
             return Error{
                 ErrorCode::Unsupported,
                 "In '" + m_file + "' the key 'llama." + std::string(key)
-                    + "' is no number, or differs from layer to layer, which this version does not read."};
+                    + "' is not a number, or differs between layers, which this version does not read."};
         m_config[std::string(name)] = *std::move(number);
     }
     for (const std::string_view needed :
@@ -345,8 +345,7 @@ Result<GgufModel> Converter::convert()
         model.tensors.push_back(std::move(tensor));
     }
     if (const std::string unread = unreadKeys(); !unread.empty())
-        model.warnings.push_back("In '" + m_file + "', of its metadata, " + unread
-                                 + " not known and ignored.");
+        model.warnings.push_back("In '" + m_file + "', of its metadata, " + unread + " unknown and ignored.");
     m_config["tie_word_embeddings"] = isTied;
     model.config = m_config.dump();
     return model;

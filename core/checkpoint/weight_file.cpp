@@ -75,7 +75,7 @@ Result<WeightFile> readGgufWeightFile(const MappedFile& file, ForeignFiles forei
     for (const StoredTensor& tensor : found.tensors)
         if (blockSize(tensor.dtype).numbers > 0 && content.warnings.empty())
             content.warnings.push_back("The weights are quantised (" + std::string(dtypeName(tensor.dtype))
-                                       + " and others): every number is that of the quantised model.");
+                                       + " and others): all results are those of the quantised model.");
     content.warnings.insert(content.warnings.end(), found.warnings.begin(), found.warnings.end());
     content.tensors = std::move(found.tensors);
     content.config = std::move(found.config);

@@ -7,8 +7,8 @@
 #include "core/checkpoint/scattered.h"
 #include "core/checkpoint/weight_folder.h"
 #include "core/files/json.h"
+#include "core/files/sha256.h"
 
-#include <openssl/evp.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -31,35 +31,6 @@ bool isReadable(DType dtype)
     return isReadableFloat(dtype) || blockSize(dtype).numbers > 0;
 }
 
-class Sha256 {
-public:
-    Sha256()
-        : m_context(EVP_MD_CTX_new(), EVP_MD_CTX_free)
-    {
-        EVP_DigestInit_ex(m_context.get(), EVP_sha256(), nullptr);
-    }
-
-    void add(std::span<const std::byte> bytes)
-    {
-        EVP_DigestUpdate(m_context.get(), bytes.data(), bytes.size());
-    }
-
-    std::string hex()
-    {
-        unsigned char digest[32];
-        EVP_DigestFinal_ex(m_context.get(), digest, nullptr);
-        std::string text;
-        for (const unsigned char byte : digest) {
-            text += "0123456789abcdef"[byte >> 4];
-            text += "0123456789abcdef"[byte & 15];
-        }
-        return text;
-    }
-
-private:
-    std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> m_context;
-};
-
 Result<WeightFiles> filesOf(const fs::path& path)
 {
     std::error_code error;
@@ -67,7 +38,7 @@ Result<WeightFiles> filesOf(const fs::path& path)
     if (status.type() == fs::file_type::not_found)
         return Error{ErrorCode::NotFound, "There is no file or folder '" + path.string() + "'."};
     if (error)
-        return Error{ErrorCode::Io, "Cannot look at '" + path.string() + "': " + error.message() + "."};
+        return Error{ErrorCode::Io, "Cannot inspect '" + path.string() + "': " + error.message() + "."};
     if (fs::is_directory(status))
         return weightFilesIn(path);
     if (path.filename().string().ends_with(".index.json"))
@@ -107,7 +78,7 @@ Result<std::vector<std::string>> unlisted(const std::vector<StoredTensor>& tenso
             return Error{ErrorCode::Corrupt,
                          "Tensor '" + tensors[i].name + "' is in two files of '" + folder.string() + "', '"
                              + shardName(tensors[i - 1]) + "' and '" + shardName(tensors[i])
-                             + "'; which one counts cannot be known."};
+                             + "'; it is unclear which one counts."};
         const auto entry = files.shardOf.find(tensors[i].name);
         if (entry == files.shardOf.end())
             extra.push_back(tensors[i].name);

@@ -3,6 +3,7 @@
 #include "core/base/blas_memory.h"
 #include "core/base/log.h"
 #include "core/checkpoint/file_kind.h"
+#include "core/checkpoint/model_cache.h"
 #include "core/checkpoint/weight_file.h"
 #include "core/files/hdf5.h"
 #include "core/files/json.h"
@@ -11,6 +12,7 @@
 #include "core/model/families/family.h"
 #include "core/model/families/inferred_config.h"
 #include "core/model/families/stored_mask.h"
+#include "core/model/families/unknown_fields.h"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
@@ -48,6 +50,8 @@ bool isThere(const fs::path& path)
 /// Returns the name of the folder or file ("stories260k"), whatever the spelling of the path.
 std::string modelName(const fs::path& path)
 {
+    if (std::string cached = cachedModelName(path); !cached.empty())
+        return cached;
     std::error_code code;
     fs::path full = fs::weakly_canonical(path, code);
     if (code)
@@ -259,15 +263,21 @@ Result<Understood> understand(const ModelSource& source)
     const Result<ConfigText> config = readConfigText(source);
     if (!config)
         return config.error();
-    const Result<const Family*> family = findFamily(config->values, config->file);
+    json values = config->values;
+    const std::vector<ConfigField> unknown = takeUnknownFields(values);
+    const Result<const Family*> family = findFamily(values, config->file);
     if (!family)
         return withRecognised(family.error(), *config);
-    Result<ModelDescription> description = readFamilyConfig(**family, config->values, config->file);
-    if (!description)
-        return withRecognised(description.error(), *config);
-    Understood understood{*family, *std::move(description), config->values.dump(), config->isInferred};
-    const auto direction = config->values.find("attention_dir");
-    const bool isSaid = direction != config->values.end() && !direction->is_null();
+    Result<ModelDescription> read = readFamilyConfig(**family, values, config->file);
+    if (!read)
+        return withRecognised(read.error(), *config);
+    ModelDescription description = *std::move(read);
+    settleUnknownFields(**family, unknown, values, description);
+    const auto direction = values.find("attention_dir");
+    const bool isSaid = direction != values.end() && !direction->is_null();
+    if (!description.config.unknown.empty())
+        values[unknownFieldsKey] = namesOfUnknown(description.config.unknown);
+    Understood understood{*family, std::move(description), values.dump(), config->isInferred};
     // Other families imply the direction; TransformerLens' names and a bare state dict do not.
     std::vector<AssumedKey>& assumed = understood.description.assumed;
     if (!isSaid && (understood.isInferred || (*family)->code.matches))
@@ -290,7 +300,7 @@ void settleDirection(Understood& understood, const WeightMap& file)
     const bool isAssumed = !description.assumed.empty() && description.assumed[0].key == "attention_dir";
     if (!isAssumed) {
         description.warnings.emplace_back(
-            "The stored masks let every position see every other, but the attention is causal by the config, which is followed; --set attention_dir=bidirectional follows the masks.");
+            "The stored masks let every position see every other, but the config says causal, and Headwise follows the config; --set attention_dir=bidirectional follows the masks.");
         return;
     }
     description.config.bidirectional = true;
@@ -306,8 +316,8 @@ void warnOfAssumed(Understood& understood, const std::string& path)
     for (const AssumedKey& key : understood.description.assumed)
         list.append(list.empty() ? "" : ", ").append(key.key).append("=").append(key.value);
     understood.description.warnings.push_back(
-        "There is no config.json: the sizes are those of the tensors in '" + path + "'"
-        + (list.empty() ? "." : ", and no file says what is assumed: " + list + "; --set changes it."));
+        "There is no config.json. The sizes come from the tensors in '" + path + "'"
+        + (list.empty() ? "." : "; these values are assumed: " + list + "; --set changes them."));
 }
 
 } // namespace
@@ -321,7 +331,11 @@ MissingConfig missingConfig(const ModelSource& source)
     const Result<OwnConfig> own = ownConfig(source.path);
     if (!weights || !own || !own->text.empty() || !checkNames(*weights, {}))
         return {};
-    return {true, inferConfig(*weights).unknown};
+    const InferredConfig inferred = inferConfig(*weights);
+    MissingConfig missing{true, inferred.unknown, {}};
+    for (const UnknownField& field : inferred.open)
+        missing.optional.push_back(field.key);
+    return missing;
 }
 
 std::vector<std::string> unknownTensors(const ModelSource& source)
@@ -339,6 +353,8 @@ Result<ModelDescription> readModelConfig(const ModelSource& source)
         return read.error();
     Understood understood = *read;
     warnOfAssumed(understood, source.path.string());
+    if (std::string warning = unknownWarning(understood.description.config); !warning.empty())
+        understood.description.warnings.push_back(std::move(warning));
     return std::move(understood.description);
 }
 
@@ -369,6 +385,8 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
     weights->setAssumed(understood.description.assumed);
     for (const std::string& warning : understood.description.warnings)
         weights->addWarning(warning);
+    if (std::string warning = unknownWarning(weights->config()); !warning.empty())
+        weights->addWarning(std::move(warning));
     logger().info("opened {} ({}, {} layers)", config.name, config.architecture, config.nLayers);
     return std::shared_ptr<const ModelWeights>(std::move(weights));
 }

@@ -44,6 +44,7 @@ struct ModelSource {
 struct MissingConfig {
     bool isMissing = false;        ///< There are weights, and no config in any file.
     std::vector<std::string> keys; ///< Config keys that no tensor implies; empty if the model is unknown.
+    std::vector<std::string> optional = {}; ///< Keys without which it opens, but not everything can be asked.
 };
 
 /// Reads headers only.

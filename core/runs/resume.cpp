@@ -153,7 +153,7 @@ std::vector<std::string> Resume::takeUp(const Task& task)
     if (!kept)
         return {};
     if (!readRecord(kept->record)) {
-        logger().info("an earlier run that did not end answers another question and is not taken up");
+        logger().info("an interrupted earlier run had other inputs and is not resumed");
         return {};
     }
     m_taken = std::move(kept->results);
@@ -204,7 +204,7 @@ void Resume::save(ResultSet& all, const Task& task)
     const auto end = std::chrono::steady_clock::now();
     m_nextWriting = end + std::max<Duration>(m_leastPause, leastShareOfWork * (end - begin));
     if (!written)
-        logger().warn("a run that is killed will begin again: {}", written.error().message);
+        logger().warn("a killed run will have to start over: {}", written.error().message);
 }
 
 } // namespace headwise

@@ -49,6 +49,8 @@ public:
     void add(const Analysis& analysis, const ResultSet& found);
     /// Stores everything found so far, if the last writing is long enough ago; takes at most a tenth of the time.
     void save(ResultSet& all, const Task& task);
+    /// The analyses so far and the question they answer, as a store keeps it beside the results.
+    std::string record() const;
 
 private:
     struct Part {
@@ -56,7 +58,6 @@ private:
         std::vector<std::string> groups; // with attributes
         std::vector<std::string> warnings;
     };
-    std::string record() const;
     bool readRecord(const std::string& record);
 
     RunStore& m_store;

@@ -51,13 +51,13 @@ Result<Done> checkSizes(const SessionReading& reading)
     if (m.nLayers > mostLayers)
         return reading.corrupt("model",
                                "has " + number(m.nLayers) + " layers, more than the " + number(mostLayers)
-                                   + " that are believed");
+                                   + " that Headwise accepts");
     const int heads = std::max(m.nHeads, m.nKvHeads);
     if (heads > mostHeads / m.nLayers)
         return reading.corrupt("model",
                                "has " + number(m.nLayers) + " layers of " + number(heads)
                                    + " heads, more than the " + number(mostHeads)
-                                   + " heads that are believed");
+                                   + " heads that Headwise accepts");
     if (m.nHeads % m.nKvHeads != 0)
         return reading.corrupt("model",
                                "has " + number(m.nHeads) + " heads, which its " + number(m.nKvHeads)
@@ -65,12 +65,12 @@ Result<Done> checkSizes(const SessionReading& reading)
     if (m.dVocab > mostTokens)
         return reading.corrupt("model",
                                "has " + number(m.dVocab) + " tokens, more than the " + number(mostTokens)
-                                   + " that are believed");
+                                   + " that Headwise accepts");
     const double weights = 4.0 * m.nLayers * heads * m.dModel * m.dHead + 2.0 * m.nLayers * m.dModel * m.dMlp
         + 2.0 * m.dModel * m.dVocab;
     if (weights > mostWeights)
         return reading.corrupt("model",
-                               "has sizes that ask for more weights (" + std::to_string(weights / 1e12)
+                               "has sizes that need more weights (" + std::to_string(weights / 1e12)
                                    + "·10¹²) than any model has");
     return Done{};
 }
@@ -118,7 +118,7 @@ Result<Done> readProcessing(SessionReading& reading)
     for (const std::string& name : stored::textsOf(*attributes, layout::headChanges)) {
         const auto change = parseHeadChange(name);
         if (!change)
-            return reading.corrupt("processing", "names a change of a head that is none: '" + name + "'");
+            return reading.corrupt("processing", "names an invalid head change: '" + name + "'");
         reading.session.processing.headChanges.push_back(*change);
     }
     if (const auto* embedding = stored::get<std::string>(*attributes, "embedding"))

@@ -226,9 +226,9 @@ Result<Done> writeSession(const std::filesystem::path& path, const Session& sess
     if (session.formatVersion > sessionFormatVersion)
         return Error{ErrorCode::InvalidArgument,
                      "This session has format version " + std::to_string(session.formatVersion)
-                         + " and is open for reading only, because saving it with format version "
+                         + " and is open read-only, because saving it with format version "
                          + std::to_string(sessionFormatVersion)
-                         + " would drop what this program does not know."};
+                         + " would drop data this program does not know."};
     Result<Hdf5Writer> created = Hdf5Writer::create(path);
     if (!created)
         return created.error();

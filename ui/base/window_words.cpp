@@ -23,6 +23,7 @@ constexpr std::array wordRules{
              "open it again and choose a config file, or type the keys of its config"},
     WordRule{"say it with --set (.+?), or name a config with --config FILE",
              "open it again and type \\1, or choose a config file"},
+    WordRule{"state (it|them) with --set \\S+\\.", "state \\1 with File → Complete config…"},
     WordRule{"give (it|them) with --set KEY=VALUE", "add \\1 there"},
     WordRule{"'--set'", "the typed keys"},
     WordRule{"--set ([a-z_]+=[^\\s,;.]+)", "\\1 in config.json"},

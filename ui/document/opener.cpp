@@ -82,6 +82,25 @@ void Opener::reload()
         openSession(m_workspace->session()->path());
 }
 
+void Opener::reopen(const ModelSource& source)
+{
+    if (m_workspace->session()->path().empty())
+        startOpening(source, true);
+    else
+        locateModel(source);
+}
+
+void Opener::completeConfig()
+{
+    const auto weights = m_workspace->model()->weights();
+    QStringList keys;
+    if (weights)
+        for (const UnknownField& field : weights->config().unknown)
+            keys << text(field.key);
+    if (!keys.isEmpty())
+        emit configIncomplete(m_workspace->model()->source(), keys);
+}
+
 void Opener::startOpening(const ModelSource& source, bool again)
 {
     const auto wanted = std::make_shared<Wanted>();
@@ -90,6 +109,7 @@ void Opener::startOpening(const ModelSource& source, bool again)
         [source, wanted, wish = again ? m_workspace->model()->processingWish() : ProcessingWish()](
             const Task& task) { return read(source, wish, task, *wanted); },
         [this, source, wanted, again](const Result<SharedModel>& result) {
+            m_optionalKeys = texts(wanted->config.optional);
             if (!result && wanted->config.isMissing)
                 return emit configMissing(source, texts(wanted->config.keys), text(result.error()));
             if (!result && !wanted->unknownTensors.empty())
@@ -245,6 +265,7 @@ void Opener::locateModel(ModelSource source)
             return opened;
         },
         [this, source, wanted, model](const Result<SharedModel>& result) {
+            m_optionalKeys = texts(wanted->config.optional);
             if (!result && wanted->config.isMissing)
                 return emit locatedConfigMissing(source, texts(wanted->config.keys), text(result.error()));
             if (!result)

@@ -64,6 +64,9 @@ bool isFigureSettings(const QString& line); ///< Tells whether text() could have
 QString suffixOf(FigureFormat format); ///< "png", …
 Result<FigureFormat> figureFormatOf(const QString& fileName);
 
+/// Returns the size of the page without the white margin that keeps lines and letters off its edge, in points.
+QSizeF paintedSize(const FigureSettings& settings);
+
 /// Returns a sentence for the paper: content, model, processing and version.
 QString figureCaption(const FigureSource& source);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/model/head_id.h"
 #include "ui/figures/figure_recording.h"
 #include "ui/widgets/paper_lists.h"
 
@@ -25,6 +26,9 @@ public:
     WrappedHeader* header() const { return m_header; }
     int sourceRow(const QModelIndex& index) const; ///< Row in the model below the sorting proxy.
 
+    void
+    setLit(std::optional<HeadId> head); ///< Thin rings around rows about a head that is hovered elsewhere.
+
     /// On paper each row of lists has as many entries as can be read. None: the columns as they are.
     void setLists(const std::optional<ListTitles>& titles) { m_lists = titles; }
 
@@ -37,8 +41,17 @@ public:
 
 signals:
     void rowChosen(int sourceRow);
+    /// The head of the row under the mouse, of a pair the later; none: the mouse has left.
+    void headHovered(std::optional<headwise::HeadId> head);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
 
 private:
+    QList<HeadId> headsOf(int row) const;
+    void hover(const QModelIndex& cell);
+
     struct PaperTable; ///< A sorted table laid out for paper.
     /// Paints the rows of some columns, as many as fit.
     void paintBlock(QPainter& painter, const PaperTable& table, const std::vector<int>& columns,
@@ -49,6 +62,7 @@ private:
     int m_sortRole = 0;
     int m_revision = 0;
     std::optional<ListTitles> m_lists;
+    std::optional<HeadId> m_lit, m_hovered;
 };
 
 } // namespace headwise::ui

@@ -46,7 +46,7 @@ Result<const Family*> findFamily(const nlohmann::json& config, const std::string
         return Error{
             ErrorCode::Unsupported,
             "'" + file
-                + "' names no family of models: it has no 'model_type', and none of TransformerLens' own keys; "
+                + "' names no model family: it has neither 'model_type' nor any of TransformerLens' own keys; "
                 + supported + "."};
     return Error{ErrorCode::Unsupported,
                  "'" + file + "' describes a model of type '" + name + "'; " + supported + "."};

@@ -7,6 +7,7 @@
 #include "ui/document/array_part.h"
 #include "ui/pages/analyses/analysis_list.h"
 #include "ui/pages/analyses/verified_text.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/token_filter_button.h"
 #include "ui/widgets/job_bar.h"
 
@@ -42,6 +43,7 @@ AnalysisHead::AnalysisHead(Workspace* workspace, QWidget* parent)
     , m_run(new QPushButton(tr("Run"), this))
     , m_verify(new QPushButton(tr("Verify on random tokens"), this))
     , m_verified(new QLabel(this))
+    , m_fill(new FillButton(this))
 {
     createLayout();
     connect(m_run, &QPushButton::clicked, this, &AnalysisHead::runWanted);
@@ -58,13 +60,18 @@ void AnalysisHead::createLayout()
     }
     for (QLabel* label : {m_citation, m_cost, m_state, m_verified})
         makeSecondary(label);
+    keepPlace(m_state);
     m_run->setAccessibleName(tr("Run this analysis"));
     auto* layout = new QGridLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setHorizontalSpacing(16);
     layout->setVerticalSpacing(4);
     layout->addWidget(m_title, 0, 0);
-    layout->addWidget(m_run, 0, 1, Qt::AlignRight | Qt::AlignTop);
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(8);
+    buttons->addWidget(m_fill);
+    buttons->addWidget(m_run);
+    layout->addLayout(buttons, 0, 1, Qt::AlignRight | Qt::AlignTop);
     auto* verify = new QHBoxLayout; // a line of its own: the answer is as long as the title
     verify->setSpacing(16);
     verify->addWidget(m_verify);
@@ -195,6 +202,7 @@ void AnalysisHead::show(const Analysis& analysis, bool lacksHead)
         : workspace()->runs()->job()->isRunning()
         ? tr("Computing…")
         : tr("Not computed yet. Press Run. The results are saved with the session.");
+    m_fill->offer(FillButton::lackOf(*workspace(), analysis.needs.tokenizer));
 }
 
 } // namespace headwise::ui

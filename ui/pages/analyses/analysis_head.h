@@ -7,6 +7,8 @@ class QPushButton;
 
 namespace headwise::ui {
 
+class FillButton;
+
 /// The head of an analysis: its title, formula, citation and cost, whether its results are current, and its Run button.
 class AnalysisHead : public Page {
     Q_OBJECT
@@ -41,6 +43,7 @@ private:
     QPushButton* m_run;
     QPushButton* m_verify;
     QLabel* m_verified; // the answer, beside its button
+    FillButton* m_fill;
     QString m_emptyText;
 };
 

@@ -11,8 +11,8 @@ namespace headwise::ui {
 class AnalysisForm;
 class AnalysisHead;
 class AnalysisList;
-class NumbersTable;
 class FigureRow;
+class NumbersTable;
 class PictureCard;
 
 /// Shows any analysis of the catalogue: its description, cost, inputs and pictures.

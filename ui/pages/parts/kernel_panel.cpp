@@ -2,6 +2,7 @@
 
 #include "core/circuits/position_scores.h"
 #include "ui/base/text.h"
+#include "ui/base/window_words.h"
 #include "ui/charts/chart_cursor.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/document/about_model.h"
@@ -29,8 +30,15 @@ std::vector<double> scoresByOffset(const Circuits& circuits, const TokenSide* to
     return {scores.begin(), scores.end()};
 }
 
+std::vector<ConfigField> kernelFields()
+{
+    return {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps};
+}
+
 QString whyNoKernel(const ModelConfig& config)
 {
+    if (const std::string why = whyUnknown(config, kernelFields(), "A score of positions"); !why.empty())
+        return windowWords(text(why));
     return config.positional == Positional::Learned || config.positional == Positional::Rotary
         ? QString()
         : KernelPanel::tr(

@@ -7,6 +7,7 @@
 #include "ui/document/about_model.h"
 #include "ui/document/glitch_tokens.h"
 #include "ui/figures/figure_export_title.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/offset_box.h"
 #include "ui/pages/parts/token_ends_paper.h"
 #include "ui/pages/parts/token_ends_tables.h"
@@ -82,6 +83,7 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     , m_kind(kind)
     , m_heading(new QLabel(this))
     , m_message(new QLabel(this))
+    , m_fill(new FillButton(this))
     , m_tables(new TokenEndsTables(this))
 {
     makeHeading(m_heading);
@@ -94,6 +96,7 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     layout->setSpacing(8);
     layout->addWidget(m_heading);
     layout->addWidget(m_message);
+    layout->addWidget(m_fill, 0, Qt::AlignHCenter);
     layout->addWidget(m_tables, 1);
     showColumns();
     connect(m_tables, &TokenEndsTables::tokenActivated, this, &TokensPanel::tokenActivated);
@@ -216,6 +219,7 @@ void TokensPanel::clear(const QString& message)
     m_tables->clear();
     m_message->setText(message);
     m_message->setVisible(!message.isEmpty());
+    m_fill->offer(FillButton::lackOf(*workspace()));
 }
 
 void TokensPanel::recompute()
@@ -300,6 +304,7 @@ void TokensPanel::show(const Answer& answer)
         return made;
     };
     m_message->hide();
+    m_fill->offer(FillButton::Lack::Nothing);
     double largest = 0; // common scale of both ends
     for (const auto* end : {&answer.ends.top, &answer.ends.bottom})
         for (const TokenEntry& entry : *end)

@@ -7,6 +7,7 @@ class QLabel;
 
 namespace headwise::ui {
 
+class FillButton;
 class TokenEndsTables;
 
 /// The strongest entries of one token's row or column of a full circuit: what it makes the head attend to or write.
@@ -63,6 +64,7 @@ private:
     CircuitTerms m_terms;
     QLabel* m_heading;
     QLabel* m_message;
+    FillButton* m_fill;
     TokenEndsTables* m_tables;
     std::vector<std::pair<Question, Answer>> m_answers; // the latest answers, so that going back is instant
     std::size_t m_next = 0;                             // index of the next answer

@@ -7,6 +7,7 @@
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/first_prompt.h"
+#include "ui/pages/parts/linked_hover.h"
 #include "ui/pages/parts/token_filter_button.h"
 #include "ui/pages/prompt/head_pattern.h"
 #include "ui/pages/prompt/logit_effects.h"
@@ -117,6 +118,7 @@ void PromptPage::connectSignals()
     connect(m_heads, &PatternGrid::headChosen, workspace()->selection(), &Selection::setHead);
     connect(m_heads, &PatternGrid::headReferenced, this,
             [this](HeadId head) { workspace()->selection()->setReference(head); });
+    linkHover(m_heads, workspace()->selection());
     connect(m_heads, &PatternGrid::headHovered, this,
             [this](HeadId head) { emit readOutChanged(text(head)); });
     connect(m_heads, &PatternGrid::hoverLeft, this, [this] { emit readOutChanged({}); });
@@ -133,6 +135,11 @@ void PromptPage::clear()
     m_heads->setPatterns(nullptr, nullptr);
     m_effects->clear();
     m_pattern->clear();
+}
+
+std::vector<ConfigField> PromptPage::neededFields()
+{
+    return forwardFields();
 }
 
 QString PromptPage::whyNot(const Workspace& workspace)

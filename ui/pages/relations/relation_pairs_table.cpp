@@ -4,6 +4,7 @@
 #include "ui/base/text.h"
 #include "ui/document/about_model.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/widgets/table_cells.h"
 #include "ui/widgets/table_figure.h"
 
@@ -55,6 +56,7 @@ QString leftOutLine(const AskedRelation& relation)
 RelationPairsTable::RelationPairsTable(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_title(new QLabel(this))
+    , m_fill(new FillButton(this))
     , m_model(new QStandardItemModel(this))
     , m_table(new TableFigure(this))
 {
@@ -64,6 +66,7 @@ RelationPairsTable::RelationPairsTable(Workspace* workspace, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_title);
+    layout->addWidget(m_fill, 0, Qt::AlignLeft);
     layout->addWidget(m_table, 1);
     connect(m_table, &TableFigure::rowChosen, this,
             [this](int row) { this->workspace()->selection()->setToken(tokenOf(*m_model, row, 0)); });
@@ -79,6 +82,7 @@ void RelationPairsTable::clear()
     m_job.cancel();
     m_model->clear();
     m_title->clear();
+    m_fill->offer(FillButton::Lack::Nothing);
 }
 
 void RelationPairsTable::fail(const QString& message)
@@ -89,6 +93,7 @@ void RelationPairsTable::fail(const QString& message)
 
 void RelationPairsTable::show(const Asked& asked)
 {
+    m_fill->offer(FillButton::lackOf(*workspace(), true));
     const auto circuits = workspace()->model()->circuits();
     const auto tokens = workspace()->model()->tokens();
     if (!circuits || !tokens || !workspace()->model()->tokenizer())

@@ -10,6 +10,7 @@ class QStandardItemModel;
 
 namespace headwise::ui {
 
+class FillButton;
 class TableFigure;
 
 /// The pairs of one relation in one head: the rank and logit of each target, under a line that counts the hits.
@@ -46,6 +47,7 @@ private:
     void fail(const QString& message);
 
     QLabel* m_title;
+    FillButton* m_fill;
     QStandardItemModel* m_model;
     TableFigure* m_table;
     HeadId m_head{-1, -1};

@@ -112,6 +112,7 @@ void RelationsPage::createLayout()
 {
     m_state->setWordWrap(true);
     makeSecondary(m_state);
+    keepPlace(m_state);
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(m_hits, tr("Hits"));
     m_tabs->addTab(m_suppression, tr("Suppression"));

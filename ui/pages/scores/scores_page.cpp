@@ -212,6 +212,11 @@ bool hasRotaryTerms(const Workspace& workspace, const Circuits& circuits)
 
 } // namespace
 
+std::vector<ConfigField> ScoresPage::neededFields()
+{
+    return findAnalysis("rotary")->needs.config;
+}
+
 QString ScoresPage::whyNot(const Workspace& workspace)
 {
     if (!workspace.model()->isOpen())
@@ -219,6 +224,8 @@ QString ScoresPage::whyNot(const Workspace& workspace)
     const auto circuits = workspace.model()->circuits();
     if (!circuits)
         return tr("The terms of scores need the model's files; use File → Locate model…");
+    if (const std::string why = whyUnknown(circuits->config(), neededFields()); !why.empty())
+        return windowWords(text(why));
     return hasRotaryTerms(workspace, *circuits) ? QString()
                                                 : windowWords(text(whyNoTerms(workspace, *circuits)));
 }

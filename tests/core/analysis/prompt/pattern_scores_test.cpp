@@ -245,7 +245,7 @@ private slots:
         ask.unusedTokens[4] = false;
         const ResultSet none = test::analysed(circuits, {"pattern_scores"}, ask);
         QVERIFY(none.arrays.empty());
-        QVERIFY(none.warnings.at(0).find("Fewer than two ids") != std::string::npos);
+        QVERIFY(none.warnings.at(0).find("fewer than two ids") != std::string::npos);
     }
 
     void theDemosHeadsComeFirst()
