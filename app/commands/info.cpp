@@ -1,6 +1,6 @@
-#include "app/commands/info_system.h"
-#include "app/commands/info_tensors.h"
 #include "app/commands/model_arguments.h"
+#include "app/commands/model_info/info_system.h"
+#include "app/commands/model_info/info_tensors.h"
 #include "app/commands/support.h"
 #include "core/model/model_facts.h"
 

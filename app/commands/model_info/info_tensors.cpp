@@ -1,4 +1,4 @@
-#include "app/commands/info_tensors.h"
+#include "app/commands/model_info/info_tensors.h"
 
 #include <nlohmann/json.hpp>
 

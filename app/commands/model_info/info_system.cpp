@@ -1,4 +1,4 @@
-#include "app/commands/info_system.h"
+#include "app/commands/model_info/info_system.h"
 
 #include "app/commands/support.h"
 #include "core/base/blas_kernels.h"
