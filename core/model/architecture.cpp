@@ -9,10 +9,12 @@
 #include "core/files/json.h"
 #include "core/files/mapped_file.h"
 #include "core/model/config_reader.h"
+#include "core/model/families/config_text.h"
 #include "core/model/families/family.h"
 #include "core/model/families/inferred_config.h"
 #include "core/model/families/stored_mask.h"
 #include "core/model/families/unknown_fields.h"
+#include "core/model/names/names_library.h"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
@@ -62,37 +64,6 @@ std::string modelName(const fs::path& path)
     return full.filename().empty() ? full.string() : full.filename().string();
 }
 
-Error notAConfig(const std::string& file, const std::string& what)
-{
-    return {ErrorCode::Corrupt, "File '" + file + "' " + what};
-}
-
-Result<json> readConfigFile(const fs::path& file)
-{
-    const Result<std::string> text = readTextFile(file, 16u << 20);
-    if (!text)
-        return text.error();
-    const std::string name = file.string();
-    const auto first = text->find_first_not_of(" \t\r\n\xef\xbb\xbf");
-    if (text->starts_with("version https://git-lfs"))
-        return notAConfig(name, "is a Git LFS pointer, not the config itself; fetch it with 'git lfs pull'.");
-    if (first == std::string::npos)
-        return notAConfig(name, "is empty, expected the model's config as JSON.");
-    if ((*text)[first] == '<')
-        return notAConfig(name, "is a web page, not the config itself; the download failed, repeat it.");
-    Result<json> config = parseJson(*text, name, {.allowNonFinite = true});
-    if (config && !config->is_object())
-        return notAConfig(name, "holds no JSON object, expected the model's config.");
-    return config;
-}
-
-json overrideValue(const std::string& text)
-{
-    // Text that is no JSON is a string: act_fn=relu needs no quotes.
-    const Result<json> value = parseJson(text, "--set", {.allowNonFinite = true});
-    return value ? *value : json(text);
-}
-
 /// Returns an error if a folder above the file may not be entered, so that nobody can tell whether the file exists.
 std::optional<Error> notAllowed(const fs::path& file)
 {
@@ -127,9 +98,10 @@ Error noConfig(const ModelSource& source, const fs::path& folder)
 /// \param recognised of recognisedNames
 Error noConfigFor(const ModelSource& source, const std::string& recognised)
 {
-    return {ErrorCode::NotFound,
-            "'" + source.path.string() + "' has no config beside it, and " + recognised
-                + "; name a config with --config FILE, or say what the model is with --set KEY=VALUE,…."};
+    return {
+        ErrorCode::NotFound,
+        "'" + source.path.string() + "' has no config beside it, and " + recognised
+            + "; name a config with --config FILE, say what the model is with --set KEY=VALUE,…, or explain its names with --names MAP.json, for which `headwise names` writes a first proposal."};
 }
 
 Error notInferred(const ModelSource& source, const std::vector<std::string>& keys, const WeightMap& weights)
@@ -246,6 +218,7 @@ struct Understood {
     ModelDescription description;
     std::string text; ///< The config as JSON.
     bool isInferred = false;
+    std::optional<NamedSource> named = {}; ///< A model whose names a map explains.
 };
 
 /// Adds to an error what the tensors' names tell, if the config consists of the user's own values alone.
@@ -258,9 +231,40 @@ Error withRecognised(Error error, const ConfigText& config)
     return error;
 }
 
+Result<ConfigText> configOfNamed(const ModelSource& source, const NamedModel& model)
+{
+    std::string flags;
+    for (const std::string& key : model.unknown)
+        flags += (flags.empty() ? "" : ",") + key + "=…";
+    if (!flags.empty())
+        return Error{ErrorCode::NotFound,
+                     "'" + source.path.string() + "' is read by the names map '" + model.map
+                         + "', and neither the map nor the tensors tell everything; say it with --set "
+                         + flags + "."};
+    Result<json> values = parseJson(model.config, model.map);
+    if (!values)
+        return values.error();
+    return ConfigText{*std::move(values), model.map, true};
+}
+
+void addNames(Understood& understood, const NamedSource& named)
+{
+    ModelDescription& description = understood.description;
+    description.config.architecture = named.model.architecture;
+    const auto& assumed = named.model.assumed;
+    description.assumed.insert(description.assumed.end(), assumed.begin(), assumed.end());
+    const auto& notes = named.model.notes;
+    description.warnings.insert(description.warnings.end(), notes.begin(), notes.end());
+    understood.named = named;
+}
+
 Result<Understood> understand(const ModelSource& source)
 {
-    const Result<ConfigText> config = readConfigText(source);
+    const Result<std::optional<NamedSource>> named = openNamed(source);
+    if (!named)
+        return named.error();
+    const Result<ConfigText> config =
+        *named ? configOfNamed(source, (*named)->model) : readConfigText(source);
     if (!config)
         return config.error();
     json values = config->values;
@@ -278,6 +282,8 @@ Result<Understood> understand(const ModelSource& source)
     if (!description.config.unknown.empty())
         values[unknownFieldsKey] = namesOfUnknown(description.config.unknown);
     Understood understood{*family, std::move(description), values.dump(), config->isInferred};
+    if (*named)
+        addNames(understood, **named);
     // Other families imply the direction; TransformerLens' names and a bare state dict do not.
     std::vector<AssumedKey>& assumed = understood.description.assumed;
     if (!isSaid && (understood.isInferred || (*family)->code.matches))
@@ -316,7 +322,9 @@ void warnOfAssumed(Understood& understood, const std::string& path)
     for (const AssumedKey& key : understood.description.assumed)
         list.append(list.empty() ? "" : ", ").append(key.key).append("=").append(key.value);
     understood.description.warnings.push_back(
-        "There is no config.json. The sizes come from the tensors in '" + path + "'"
+        (understood.named ? "The names map '" + understood.named->model.map + "' is used."
+                          : std::string("There is no config.json."))
+        + " The sizes come from the tensors in '" + path + "'"
         + (list.empty() ? "." : "; these values are assumed: " + list + "; --set changes them."));
 }
 
@@ -324,6 +332,8 @@ void warnOfAssumed(Understood& understood, const std::string& path)
 
 MissingConfig missingConfig(const ModelSource& source)
 {
+    if (const auto named = openNamed(source); named && *named)
+        return {true, (*named)->model.unknown};
     const fs::path folder = isFolder(source.path) ? source.path : source.path.parent_path();
     if (source.configFile || isThere(folder / "config.json"))
         return {};
@@ -368,16 +378,21 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
     if (!read)
         return read.error();
     Understood understood = *read;
-    Result<WeightMap> file = WeightMap::open(source.path);
-    if (!file)
-        return file.error();
+    std::shared_ptr<const WeightMap> file = understood.named ? understood.named->file : nullptr;
+    if (!file) {
+        Result<WeightMap> opened = WeightMap::open(source.path);
+        if (!opened)
+            return opened.error();
+        file = std::make_shared<const WeightMap>(*std::move(opened));
+    }
     if (const Result<Done> named = checkNames(*file, source.path.string()); !named)
         return named.error();
     settleDirection(understood, *file);
     warnOfAssumed(understood, source.path.string());
     const ModelConfig& config = understood.description.config;
-    Result<ModelWeights> loaded = loadFamily(
-        *understood.family, config, std::make_shared<const WeightMap>(*std::move(file)), source.ignored);
+    Result<ModelWeights> loaded = understood.named
+        ? loadNamed(understood.named->model, config, file, source.ignored)
+        : loadFamily(*understood.family, config, file, source.ignored);
     if (!loaded)
         return loaded.error();
     auto weights = std::make_shared<ModelWeights>(*std::move(loaded));
