@@ -33,6 +33,9 @@ const std::vector<Naming>& namings()
         {"pytorch_model.bin.index.json", "pytorch_model.bin", {".bin", ".pt", ".pth"}},
         {{}, {}, {".gguf"}},
         {{}, {}, {".npz"}},
+        // Meta's and Mistral's original distributions, where they are one file.
+        {{}, "consolidated.safetensors", {}},
+        {{}, "consolidated.00.pth", {}},
     };
     return all;
 }
@@ -96,7 +99,7 @@ Error noWeights(const fs::path& folder, const std::vector<std::string>& names)
         return {
             ErrorCode::Unsupported,
             start
-                + "holds Meta's original distribution (consolidated.*), which this version does not read; open its Hugging Face conversion."};
+                + "holds Meta's original distribution in several parts (consolidated.*), which this version does not read; open its Hugging Face conversion."};
     const auto other = std::find_if(names.begin(), names.end(), [](const std::string& name) {
         return isOtherFormat(name) && !isIgnored(name);
     });
@@ -200,7 +203,8 @@ Result<WeightFiles> weightFilesIn(const fs::path& folder)
     for (const Naming& naming : namings()) {
         if (has(naming.index))
             return weightFilesOfIndex(folder / naming.index);
-        if (has(naming.single))
+        const bool isPart = naming.single == "consolidated.00.pth" && has("consolidated.01.pth");
+        if (has(naming.single) && !isPart)
             return WeightFiles{{folder / naming.single}, {}};
         std::vector<std::string> candidates;
         for (const std::string& name : *names)
