@@ -123,7 +123,10 @@ struct ReadyRun {
     bool isSelfContained = false;
 
     const WeightMap& file() const { return weights->original().file(); }
-    std::string question() const { return runQuestion(*weights, session.configFile, options); }
+    std::string question() const
+    {
+        return runQuestion(*weights, session.configFile, options, session.namesFile);
+    }
 };
 
 Result<ResultSet> computed(const ReadyRun& run, Resume& resume, RunReport& report, const Task& task)

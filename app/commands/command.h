@@ -26,8 +26,9 @@ struct CommandContext {
     ProgressLine* progress = nullptr; ///< There while the work runs.
 };
 
-// info.cpp
+// info.cpp, names.cpp
 void addInfoCommand(CLI::App& root, CommandContext& context);
+void addNamesCommand(CLI::App& root, CommandContext& context);
 // process.cpp, verify.cpp, run.cpp
 void addProcessCommand(CLI::App& root, CommandContext& context);
 void addVerifyCommand(CLI::App& root, CommandContext& context);

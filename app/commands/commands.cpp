@@ -98,6 +98,7 @@ void addGlobalOptions(CLI::App& root, GlobalOptions& options)
 void addCommands(CLI::App& root, CommandContext& context)
 {
     addInfoCommand(root, context);
+    addNamesCommand(root, context);
     addProcessCommand(root, context);
     addVerifyCommand(root, context);
     addRunCommand(root, context);

@@ -75,6 +75,8 @@ Result<ModelSource> ModelArguments::source() const
     ModelSource source{*found, std::nullopt, {}};
     if (!configFile.empty())
         source.configFile = configFile;
+    if (!namesFile.empty())
+        source.namesFile = namesFile;
     for (const std::string& set : sets) {
         for (const std::string& assignment : splitAssignments(set)) {
             const auto equals = assignment.find('=');
@@ -112,6 +114,11 @@ void addModelFiles(CLI::App& command, ModelArguments& arguments)
         ->type_name("REVISION");
     command.add_option("--config", arguments.configFile, "The config file, if it is not beside the weights")
         ->type_name("FILE");
+    command
+        .add_option(
+            "--tensor-names", arguments.namesFile,
+            "A map that says which tensor is which matrix, if the model's names are its own; headwise names proposes one")
+        ->type_name("MAP.json");
     command
         .add_option(
             "--tokenizer", arguments.tokenizerFile,

@@ -14,7 +14,7 @@
 
 namespace headwise::app {
 
-/// MODEL, --revision, --config, --tokenizer, --set and --ignore, the same for every sub-command that reads a model.
+/// MODEL, --revision, --config, --tensor-names, --tokenizer, --set and --ignore, the same for every sub-command that reads a model.
 struct ModelArguments {
     std::string path; ///< As given: a path, or the name of a model in the Hugging Face cache.
     std::string revision;
@@ -22,6 +22,7 @@ struct ModelArguments {
     std::string tokenizerFile;
     std::vector<std::string> sets;
     std::vector<std::string> ignored; ///< Each a list, as given.
+    std::string namesFile;
 
     /// Looks for a name in the cache.
     /// Errors: InvalidArgument if a --set is not KEY=VALUE; those of modelPath.

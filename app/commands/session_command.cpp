@@ -53,6 +53,8 @@ std::string remakingOptions(const Session& session, const Processing& applied, s
     std::string options;
     if (!session.configFile.empty())
         options += " --config " + shellWord(session.configFile);
+    if (!session.namesFile.empty())
+        options += " --tensor-names " + shellWord(session.namesFile);
     for (const std::string& said : session.overrides)
         options += " --set " + shellWord(said);
     for (const std::string& pattern : session.ignoredTensors)

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 constexpr int leastShareOfWork = 10; // times the last writing
 
 /// [path, bytes, time of the last change] for every file that the weights or the config may come from.
-Json filesOf(const std::filesystem::path& model, const std::string& configFile)
+Json filesOf(const std::filesystem::path& model, std::initializer_list<std::string> others)
 {
     Json files = Json::array();
     std::error_code code;
@@ -39,8 +39,9 @@ Json filesOf(const std::filesystem::path& model, const std::string& configFile)
     } else {
         add(model);
     }
-    if (!configFile.empty())
-        add(configFile);
+    for (const std::string& file : others)
+        if (!file.empty())
+            add(file);
     std::sort(files.begin(), files.end()); // a folder lists them as it likes
     return files;
 }
@@ -106,10 +107,10 @@ std::string optionsText(const AnalysisOptions& options)
 }
 
 std::string runQuestion(const ProcessedWeights& weights, const std::string& configFile,
-                        const AnalysisOptions& options)
+                        const AnalysisOptions& options, const std::string& namesFile)
 {
     Json question = optionsJson(options);
-    question["files"] = filesOf(weights.original().file().path(), configFile);
+    question["files"] = filesOf(weights.original().file().path(), {configFile, namesFile});
     if (options.share)
         question["share"] = dotted(*options.share);
     return dumped(question);

@@ -155,6 +155,8 @@ std::string SessionMerge::whyForeign(const Session& part) const
         return "was computed with other processing switches";
     if (part.embedding != whole.embedding)
         return "was computed with --embedding " + part.embedding;
+    if (part.namesFile != whole.namesFile)
+        return "was computed with another --tensor-names option";
     if (part.overrides != whole.overrides || part.ignoredTensors != whole.ignoredTensors)
         return "was computed with other --set or --ignore options";
     if (part.tokenBytes != whole.tokenBytes)

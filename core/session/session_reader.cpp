@@ -93,6 +93,7 @@ Result<Done> readModel(SessionReading& reading)
     if (const Result<Done> believed = checkSizes(reading); !believed)
         return believed;
     reading.session.configFile = stored::textOf(*attributes, layout::configFile);
+    reading.session.namesFile = stored::textOf(*attributes, layout::namesFile);
     reading.session.overrides = stored::textsOf(*attributes, layout::overrides);
     reading.session.ignoredTensors = stored::textsOf(*attributes, layout::ignoredTensors);
     return Done{};

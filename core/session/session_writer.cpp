@@ -62,6 +62,8 @@ Result<Done> writeModel(Hdf5Writer& file, const Session& session)
         attributes[field.name] = std::int64_t(model.*field.member);
     if (!session.configFile.empty())
         attributes[layout::configFile] = session.configFile;
+    if (!session.namesFile.empty())
+        attributes[layout::namesFile] = session.namesFile;
     if (!session.overrides.empty())
         attributes[layout::overrides] = session.overrides;
     if (!session.ignoredTensors.empty())

@@ -250,6 +250,8 @@ void Opener::locateModel(ModelSource source)
     ModelSource known = modelSource(*session);
     if (!source.configFile)
         source.configFile = std::move(known.configFile);
+    if (!source.namesFile)
+        source.namesFile = std::move(known.namesFile);
     source.overrides.merge(std::move(known.overrides)); // The new answers win.
     source.ignored.insert(source.ignored.end(), known.ignored.begin(), known.ignored.end());
     const auto wanted = std::make_shared<Wanted>();
