@@ -255,19 +255,19 @@ Result<NamedModel> NamedDescription::describe()
         return missing(shownValue(m_said["n_layers"]) + " layers but " + std::to_string(m_layers));
     if (const auto complete = checkCounts(); !complete)
         return complete.error();
-    for (const SizeKey& one : sizeKeys)
-        if (const auto said = m_said.find(one.key); said != m_said.end() && saidSize(*said) > 0)
-            m_sizes.set(one.size, saidSize(*said));
-    if (const auto ranks = m_sizes.checkRanks(m_tensors, m_file, m_map.file); !ranks)
-        return ranks.error();
-    m_sizes.solve(m_tensors, m_file);
-
     json values = json::parse(m_map.assumed);
     for (const auto& [key, value] : values.items())
         if (!m_said.contains(key))
             m_model.assumed.push_back(
                 {key, value.is_string() ? value.get<std::string>() : shownValue(value)});
     values.update(m_said);
+    for (const SizeKey& one : sizeKeys)
+        if (const auto said = values.find(one.key); said != values.end() && saidSize(*said) > 0)
+            m_sizes.set(one.size, saidSize(*said));
+    if (const auto ranks = m_sizes.checkRanks(m_tensors, m_file, m_map.file); !ranks)
+        return ranks.error();
+    m_sizes.solve(m_tensors, m_file);
+
     addStructure(values);
     addSizes(values);
     addUnknown(values);

@@ -161,7 +161,8 @@ Result<Done> NamedSizes::check(const std::vector<NamedTensor>& tensors, const We
         const NamesRow& row = *one.row;
         const StoredTensor& stored = file.tensors()[static_cast<std::size_t>(one.tensor)];
         const std::string start = roleSentence(one, file, map);
-        if (const auto expected = shapeOf(row); expected != stored.shape)
+        const bool isEmpty = of(row.roles[0]->rows) == 0 || of(row.roles[0]->cols) == 0;
+        if (const auto expected = shapeOf(row); isEmpty || expected != stored.shape)
             return Error{ErrorCode::Corrupt,
                          start + axesText(row.axes) + " = " + shapeText(expected)
                              + " is expected, but it has " + shapeText(stored.shape) + "."};
