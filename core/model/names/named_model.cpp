@@ -36,6 +36,7 @@ public:
 private:
     Result<Done> findTensors();
     Result<Done> checkCounts() const;
+    Result<Done> checkHeads() const;
     void addUnknown(const json& values);
     void addStructure(json& values) const;
     void addSizes(json& values);
@@ -238,6 +239,23 @@ Result<Done> NamedDescription::addParts()
     return Done{};
 }
 
+/// Numbered heads must be as many as the sizes say, in every matrix of theirs.
+Result<Done> NamedDescription::checkHeads() const
+{
+    std::map<std::string_view, std::int64_t> counts;
+    for (const NamedTensor& one : m_tensors)
+        for (const NamedRole* role : one.row->roles)
+            counts[role->name] += one.numbers.head >= 0 ? 1 : 0;
+    for (const NamedTensor& one : m_tensors)
+        for (const NamedRole* role : one.row->roles)
+            if (const std::int64_t needed = m_layers * m_sizes.of(role->heads);
+                one.numbers.head >= 0 && counts.at(role->name) != needed)
+                return missing("complete set of " + std::string(role->name) + " ("
+                               + std::to_string(counts.at(role->name)) + " of " + std::to_string(needed)
+                               + ")");
+    return Done{};
+}
+
 Result<NamedModel> NamedDescription::describe()
 {
     if (const auto found = findTensors(); !found)
@@ -279,6 +297,8 @@ Result<NamedModel> NamedDescription::describe()
         return std::move(m_model);
     if (const auto checked = m_sizes.check(m_tensors, m_file, m_map.file); !checked)
         return checked.error();
+    if (const auto complete = checkHeads(); !complete)
+        return complete.error();
     if (const auto added = addParts(); !added)
         return added.error();
     return std::move(m_model);
