@@ -34,13 +34,7 @@ Result<Done> checkSessionPath(const std::filesystem::path& path);
 void printJson(const nlohmann::ordered_json& value);
 
 /// Formats "1,2,3", as --tokens takes it.
-inline std::string tokenList(const std::vector<int>& tokens)
-{
-    std::string text;
-    for (const int token : tokens)
-        text += (text.empty() ? "" : ",") + std::to_string(token);
-    return text;
-}
+std::string tokenList(const std::vector<int>& tokens);
 
 /// Quotes a word for the shell if necessary.
 std::string shellWord(std::string_view text);

@@ -10,7 +10,7 @@ namespace headwise {
 /// A first map for a checkpoint whose names nobody knows.
 struct NamesProposal {
     std::string map;                    ///< JSON in the schema of a names map; "?" where there is no guess.
-    std::vector<std::string> questions; ///< What its author should check, a sentence each.
+    std::vector<std::string> questions; ///< Doubts for its author to check, a sentence each.
 };
 
 /// Guesses every tensor's role and axes from its name and shape. Reads headers only.
