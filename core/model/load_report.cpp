@@ -72,6 +72,8 @@ std::string reasonToIgnore(std::string_view name)
         {"attn.bias", "causal mask, which the forward pass builds itself"},
         {"attention.bias", "causal mask, which the forward pass builds itself"},
         {"attn.mask", "causal mask, which the forward pass builds itself"},
+        {"att.mask", "causal mask, which the forward pass builds itself"},
+        {"tril", "causal mask, which the forward pass builds itself"},
         {"position_ids", "position indices, which the forward pass counts itself"},
         {"pooler", "head of a classifier, which the language model does not use"},
         {"seq_relationship", "head of a classifier, which the language model does not use"},

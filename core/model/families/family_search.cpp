@@ -41,7 +41,8 @@ Result<const Family*> findFamily(const nlohmann::json& config, const std::string
         if (!family.code.matches)
             supported += std::string(family.name) + ", ";
     }
-    supported += "and TransformerLens' own configs (d_model, n_heads, …, no model_type)";
+    supported +=
+        "and TransformerLens' own configs (d_model, n_heads, …, no model_type), and any other decoder by a names map (`headwise names` proposes one)";
     if (name.empty())
         return Error{
             ErrorCode::Unsupported,
