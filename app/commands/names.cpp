@@ -5,8 +5,6 @@
 #include "core/model/names/names_library.h"
 #include "core/model/names/names_proposal.h"
 
-#include <nlohmann/json.hpp>
-
 #include <iostream>
 
 namespace headwise::app {
@@ -35,11 +33,8 @@ Result<int> keepMap(const NamesOptions& options, const WeightMap& file)
     const Result<std::string> text = readTextFile(options.keep, 4u << 20);
     if (!text)
         return text.error();
-    const Result<NamesMap> map = readNamesMap(*text, options.keep);
-    if (!map)
-        return map.error();
-    if (const auto described = describeByNames(*map, file, nlohmann::json::object()); !described)
-        return described.error();
+    if (const auto reads = tryNamesMap(*text, options.keep, file); !reads)
+        return reads.error();
     const std::filesystem::path stored = userNamesFile(file);
     if (stored.empty())
         return Error{ErrorCode::Io,

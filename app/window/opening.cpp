@@ -9,6 +9,7 @@
 #include "ui/document/compared_model.h"
 #include "ui/pages/model/cache_dialog.h"
 #include "ui/pages/model/config_dialog.h"
+#include "ui/pages/model/names_dialog.h"
 #include "ui/pages/model/tensors_page.h"
 
 #include <QFileDialog>
@@ -177,6 +178,7 @@ void Opening::askForConfig(const ModelSource& source, const QStringList& keys, c
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &ConfigDialog::tensorsWanted, this,
             [this, dialog] { showTensors(dialog->source().path, dialog); });
+    connect(dialog, &ConfigDialog::describeWanted, this, [this, dialog] { describe(dialog); });
     connect(dialog, &QDialog::accepted, this,
             [this, dialog] { m_workspace->opener()->openModel(dialog->source()); });
     connect(dialog, &QDialog::rejected, this, [this, message] { showFailure(message); });
@@ -189,6 +191,7 @@ void Opening::askForLocatedConfig(const ModelSource& source, const QStringList& 
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &ConfigDialog::tensorsWanted, this,
             [this, dialog] { showTensors(dialog->source().path, dialog); });
+    connect(dialog, &ConfigDialog::describeWanted, this, [this, dialog] { describe(dialog); });
     connect(dialog, &QDialog::accepted, this,
             [this, dialog] { m_workspace->opener()->locateModel(dialog->source()); });
     dialog->open();
@@ -247,6 +250,19 @@ void Opening::askToLeaveOut(const ModelSource& source, const QStringList& tensor
         m_workspace->opener()->openModel(without);
     });
     box->open();
+}
+
+void Opening::describe(ConfigDialog* question)
+{
+    Result<WeightMap> file = WeightMap::open(question->source().path);
+    if (!file)
+        return showError(tr("Cannot open"), text(file.error()));
+    auto* dialog =
+        new NamesDialog(question->source(), std::make_shared<const WeightMap>(*std::move(file)), question);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, question,
+            &QDialog::accept); // its answer opens the model, by the new map
+    dialog->open();
 }
 
 void Opening::showTensors(const std::filesystem::path& path, QWidget* over)

@@ -10,6 +10,10 @@ namespace headwise {
 struct ModelSource;
 }
 
+namespace headwise::ui {
+class ConfigDialog;
+}
+
 namespace headwise::app {
 
 class Saving;
@@ -56,6 +60,7 @@ private:
     void askToComplete(const ModelSource& source, const QStringList& keys);
     void askToLeaveOut(const ModelSource& source, const QStringList& tensors, const QString& message);
     /// Shows the tensors of a file that is not open. \param over dialog that asks about it
+    void describe(ui::ConfigDialog* question);
     void showTensors(const std::filesystem::path& path, QWidget* over);
     void showFailure(const QString& message);
 

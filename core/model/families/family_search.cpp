@@ -42,7 +42,7 @@ Result<const Family*> findFamily(const nlohmann::json& config, const std::string
             supported += std::string(family.name) + ", ";
     }
     supported +=
-        "and TransformerLens' own configs (d_model, n_heads, …, no model_type), and any other decoder by a names map (`headwise names` proposes one)";
+        "and TransformerLens' own configs (d_model, n_heads, …, no model_type), and any other decoder by a names map, headwise-names.json beside its weights";
     if (name.empty())
         return Error{
             ErrorCode::Unsupported,

@@ -116,6 +116,17 @@ fs::path userNamesFile(const WeightMap& file)
     return base.empty() ? base : base / "headwise/names" / (namesFingerprint(file) + ".json");
 }
 
+Result<Done> tryNamesMap(std::string_view text, const std::string& name, const WeightMap& file)
+{
+    const Result<NamesMap> map = readNamesMap(text, name);
+    if (!map)
+        return map.error();
+    const Result<NamedModel> model = describeByNames(*map, file, json::object());
+    if (!model)
+        return model.error();
+    return Done{};
+}
+
 Result<std::optional<NamedSource>> openNamed(const ModelSource& source)
 {
     json said = json::object();

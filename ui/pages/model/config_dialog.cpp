@@ -68,6 +68,11 @@ ConfigDialog::ConfigDialog(const ModelSource& source, const QStringList& keys, c
     QPushButton* file = buttons->addButton(tr("Choose a &config file…"), QDialogButtonBox::ActionRole);
     file->setAutoDefault(false);
     connect(file, &QPushButton::clicked, this, &ConfigDialog::chooseFile);
+    if (keys.isEmpty()) { // its names tell nothing
+        QPushButton* describe = buttons->addButton(tr("&Describe this model…"), QDialogButtonBox::ActionRole);
+        describe->setAutoDefault(false);
+        connect(describe, &QPushButton::clicked, this, &ConfigDialog::describeWanted);
+    }
     QPushButton* tensors = buttons->addButton(tr("Show &tensors…"), QDialogButtonBox::ActionRole);
     tensors->setAutoDefault(false);
     connect(tensors, &QPushButton::clicked, this, &ConfigDialog::tensorsWanted);

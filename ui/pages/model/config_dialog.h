@@ -26,7 +26,8 @@ public:
     ModelSource source() const; ///< The source with the user's answers.
 
 signals:
-    void tensorsWanted(); ///< The user asks to see the file before answering.
+    void describeWanted(); ///< The user wants to say which tensor is which.
+    void tensorsWanted();  ///< The user asks to see the file before answering.
 
 private:
     QFormLayout* createRows(const QStringList& keys, const QStringList& optional);
