@@ -115,12 +115,4 @@ std::string shellWord(std::string_view text)
     return word + "'";
 }
 
-std::string tokenList(const std::vector<int>& tokens)
-{
-    std::string text;
-    for (const int token : tokens)
-        text += (text.empty() ? "" : ",") + std::to_string(token);
-    return text;
-}
-
 } // namespace headwise::app

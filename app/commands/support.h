@@ -33,9 +33,6 @@ Result<Done> checkSessionPath(const std::filesystem::path& path);
 /// Prints a value on stdout, indented, with keys in insertion order; NaN and infinities become null.
 void printJson(const nlohmann::ordered_json& value);
 
-/// Formats "1,2,3", as --tokens takes it.
-std::string tokenList(const std::vector<int>& tokens);
-
 /// Quotes a word for the shell if necessary.
 std::string shellWord(std::string_view text);
 

@@ -332,8 +332,11 @@ void warnOfAssumed(Understood& understood, const std::string& path)
 
 MissingConfig missingConfig(const ModelSource& source)
 {
-    if (const auto named = openNamed(source); named && *named)
-        return {true, (*named)->model.unknown};
+    const auto named = openNamed(source);
+    if (!named) // a map that contradicts the file; its sentence says where
+        return {};
+    if (*named)
+        return {!(*named)->model.unknown.empty(), (*named)->model.unknown};
     const fs::path folder = isFolder(source.path) ? source.path : source.path.parent_path();
     if (source.configFile || isThere(folder / "config.json"))
         return {};

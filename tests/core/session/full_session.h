@@ -77,6 +77,7 @@ inline Session fullSession()
     session.notes = {{"0.1", "first\nsecond"}, {"1.2", ""}};
     session.bookmarks = {"1.2", "0.0"};
     session.configFile = "/models/config of another.json";
+    session.namesFile = "/models/names of another.json";
     session.overrides = {"act_fn=relu", "n_heads=12"};
     session.ignoredTensors = {"visual.*", "score.weight"};
     session.view = "{\"head\": \"0.1\"}";
