@@ -19,7 +19,8 @@ void setConfigSource(Session& session, const ModelSource& source)
 {
     const auto whole = [](const std::optional<std::filesystem::path>& file) {
         std::error_code code;
-        const std::filesystem::path path = file ? std::filesystem::absolute(*file, code) : std::filesystem::path();
+        const std::filesystem::path path =
+            file ? std::filesystem::absolute(*file, code) : std::filesystem::path();
         return file ? (code ? *file : path).lexically_normal().string() : std::string();
     };
     session.configFile = whole(source.configFile);
