@@ -154,6 +154,38 @@ private slots:
         QVERIFY(test::failsWith(opened("", stack, {{"positional_embedding_type", "none"}}),
                                 ErrorCode::Corrupt, "'pos_embed.W_pos' is W_pos"));
     }
+
+    void anAbsentOutputIsTheEmbeddingAndRowsOfATableAreSkipped()
+    {
+        test::ToyOptions options;
+        options.attnOnly = true;
+        options.normalization = std::nullopt;
+        options.qkvBias = options.outBias = options.unembedBias = false;
+        const QTemporaryDir temporary;
+        const std::filesystem::path folder = temporary.path().toStdString();
+        const test::ToyModel toy = test::writeToyModel(folder, options);
+        const auto opened = [&](const std::string& facts) {
+            const std::string block = "blocks.{layer}.attn.";
+            std::string rows = rowOf("embed.W_E", "embed.W_E") + ","
+                + rowOf("pos_embed.W_pos", "pos_embed.W_pos", R"(, "skip": 2)") + ","
+                + rowOf(block + "W_O", block + "W_O", R"(, "axes": "heads, d_head, d_model")");
+            for (const char* name : {"W_Q", "W_K", "W_V"})
+                rows += "," + rowOf(block + name, block + name, R"(, "axes": "heads, d_model, d_head")");
+            std::ofstream(folder / "headwise-names.json") << mapOf(
+                rows, R"(, "ignore": ["unembed.*"], "facts": {"normalization_type": null)" + facts + "}");
+            return loadModel({folder, std::nullopt, {}}, Task{});
+        };
+        QVERIFY(test::failsWith(opened(""), ErrorCode::NotFound, "--set tie_word_embeddings=…"));
+        const auto weights = opened(R"(, "tie_word_embeddings": true)");
+        QVERIFY(test::isOk(weights));
+        QVERIFY((*weights)->config().tiedEmbeddings);
+        const Matrix<double> in = (*weights)->read<double>(TensorKind::W_E);
+        QVERIFY(in.rows() == 11 && (*weights)->read<double>(TensorKind::W_U) == in.transpose());
+        QCOMPARE((*weights)->config().nCtx, 15);
+        const Matrix<double> positions = (*weights)->read<double>(TensorKind::W_pos);
+        QCOMPARE(positions.rows(), 15);
+        QCOMPARE(positions(0, 1), toy.tensors.at("pos_embed.W_pos").values[2 * 7 + 1]);
+    }
 };
 
 HEADWISE_TEST(NamesMapTest)
