@@ -15,6 +15,8 @@ windowPackages=(
 )
 testPackages=(libbenchmark-dev python3-h5py python3-numpy xvfb xauth)
 fuzzPackages=(clang libclang-rt-dev)
+mpiPackages=(libopenmpi-dev openmpi-bin)
+slurmPackages=(slurm-wlm munge)
 checkPackages=(git patchelf binutils clang-format clang-tidy appstream desktop-file-utils shared-mime-info)
 
 # Compilers' messages and file names in UTF-8 on machines without a locale; one cache for every copy of the source.

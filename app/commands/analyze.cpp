@@ -1,6 +1,10 @@
+#include "app/commands/analysis_run/rank_run.h"
+#include "app/commands/analysis_run/run_report.h"
+#include "app/commands/analysis_run/session_target.h"
 #include "app/commands/filter_arguments.h"
 #include "app/commands/input_arguments.h"
 #include "app/commands/model_arguments.h"
+#include "app/commands/progress.h"
 #include "app/commands/support.h"
 #include "app/commands/token_arguments.h"
 #include "core/base/log.h"
@@ -8,8 +12,7 @@
 #include "core/runs/queue.h"
 #include "core/session/partial_run.h"
 #include "core/session/self_contained.h"
-#include "core/session/session_addition.h"
-#include "core/session/session_file.h"
+#include "core/session/session_merge.h"
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/logger.h>
@@ -31,6 +34,7 @@ constexpr std::string_view analyzeFooter =
     "--shard 2/8 computes the second of eight parts of a run, each its own process, on any machine; headwise merge\njoins them. spectra, ranks, eigenvalues, copying, matching, composition, tables and singular_tokens are split by\n"
     "heads (composition by the later head of a pair); one part computes each other analysis whole,\nand every part computes the baselines of the split ones. The copies of --self-contained are in part 1. Every part needs the same options.\n"
     "It cannot be combined with --one-end, whose pairs belong to no single head.\n"
+    "mpirun -n 8 headwise analyze MODEL -o SESSION.h5 does both in one command, if Headwise was built where Open MPI is\ninstalled; srun --mpi=pmix too. The processes of a machine share its cores, and all must see the output's folder. If one ends\nearly, all do, and the same command goes on with their parts, SESSION.h5.rank-2-of-8.partial. It writes one session.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model, 4 input/output or memory, 130 cancelled.";
 
@@ -46,6 +50,9 @@ struct AnalyzeOptions {
     std::string embedding = "raw";
     int tableSize = 10;
     bool selfContained = false, oneEnd = false, replace = false;
+    bool isJoined = false; ///< This process computes one of the parts that it or another joins in the end.
+
+    SessionTarget target() const { return {output, replace, *precision}; }
 };
 
 /// Announces a run that takes longer than a minute, unless it is refused.
@@ -108,16 +115,24 @@ Result<ChosenAnalyses> chooseAnalyses(const AnalyzeOptions& options, const Model
 
 /// One run of `analyze`, ready to start.
 struct ReadyRun {
-    const Circuits& circuits;
-    const ChosenAnalyses& chosen;
-    const AnalysisOptions& options;
+    std::shared_ptr<const ProcessedWeights> weights;
+    Circuits circuits;
+    AnalysisOptions options;
+    ChosenAnalyses chosen;
+    Session session; ///< Without results.
     bool isSelfContained = false;
+
+    const WeightMap& file() const { return weights->original().file(); }
+    std::string question() const
+    {
+        return runQuestion(*weights, session.configFile, options, session.namesFile);
+    }
 };
 
-Result<ResultSet> computed(const ReadyRun& run, Resume& resume, const Task& task)
+Result<ResultSet> computed(const ReadyRun& run, Resume& resume, RunReport& report, const Task& task)
 {
     announce(takenUp(run.chosen, resume, task), run.circuits.config(), run.options, task);
-    auto results = runAnalyses(run.circuits, run.chosen, run.options, task, &resume);
+    auto results = runAnalyses(run.circuits, run.chosen, run.options, task, report.listener(resume));
     if (!results || !run.isSelfContained)
         return results;
     auto copies = selfContained(run.circuits, run.options.precision, task);
@@ -128,46 +143,19 @@ Result<ResultSet> computed(const ReadyRun& run, Resume& resume, const Task& task
     return all;
 }
 
-bool isThere(const std::string& output)
+/// Computes the results of a run. \returns the session of this run alone
+Result<Session> computedSession(const ReadyRun& run, const TokenFilter& filter, Resume& resume,
+                                RunReport& report, const Task& task)
 {
-    std::error_code code;
-    return std::filesystem::is_regular_file(output, code) && std::filesystem::file_size(output, code) > 0;
-}
-
-/// Returns `run` merged into the session file; unchanged if there is no file or with --replace.
-/// Errors: InvalidArgument if the two do not belong together; those of readSession.
-Result<Session> withStored(const AnalyzeOptions& options, Session run, const Task& task)
-{
-    if (options.replace || !isThere(options.output))
-        return run;
-    Result<Session> stored = readSession(options.output, Task{task.stop, {}, task.threads});
-    if (!stored) {
-        if (stored.error().code == ErrorCode::Cancelled)
-            return stored.error();
-        return Error{stored.error().code, stored.error().message + " To overwrite it, pass --replace."};
-    }
-    const std::string why = stored->formatVersion > sessionFormatVersion
-        ? "was written by a later version of Headwise"
-        : whyNotAdded(*stored, run, *options.precision);
-    if (!why.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     "Session '" + options.output + "' " + why
-                         + "; name another output file, or pass --replace to start it over."};
-    return added(std::move(stored).value(), std::move(run));
-}
-
-/// Checks before hours of work that the results can be added to the session and are about the same weights.
-Result<Done> checkStored(const AnalyzeOptions& options, const Session& run, const WeightMap& weights,
-                         const Task& task)
-{
-    const auto whole = withStored(options, run, task);
-    if (!whole)
-        return whole.error();
-    if (const auto file = changedSince(*whole, weights); !file.empty())
-        printWarnings({fmt::format(
-            "{} is newer than the session '{}'; if its weights have changed, pass --replace to start the session over.",
-            file.string(), options.output)});
-    return Done{};
+    auto found = checkedAnswer(computed(run, resume, report, task), run.file());
+    if (!found)
+        return found.error();
+    ResultSet results = std::move(found).value();
+    printWarnings(results.warnings);
+    markFilter(results, filter);
+    Session session = run.session;
+    addResults(session, std::move(results));
+    return session;
 }
 
 /// Reads the options that the analyses see.
@@ -199,55 +187,160 @@ Result<AnalysisOptions> analysisOptionsOf(const AnalyzeOptions& options, const P
     return read;
 }
 
-Result<int> analyze(const AnalyzeOptions& options, const Task& task)
+/// Reads the model and the options of a run, and checks that its results can be stored.
+Result<ReadyRun> readyRun(const AnalyzeOptions& options, const Task& task)
 {
     if (options.shard)
         if (const auto shard = parseShard(*options.shard); !shard)
             return shard.error();
     if (const auto writable = checkSessionPath(options.output); !writable)
         return writable.error();
-    const auto weights = openProcessed(*options.model, *options.processing, task);
-    if (!weights)
-        return weights.error();
-    const Circuits circuits(*weights);
-    const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
-    if (!tokenizer)
-        return tokenizer.error();
-    auto read = analysisOptionsOf(options, **weights, *tokenizer, task);
+    const auto opened = openWithTokenizer(*options.model, *options.processing, task);
+    if (!opened)
+        return opened.error();
+    auto read = analysisOptionsOf(options, *opened->weights, opened->tokenizer, task);
     if (!read)
         return read.error();
-    AnalysisOptions analysisOptions = std::move(read).value();
-    Session session = makeSession(**weights, options.embedding, *tokenizer ? &**tokenizer : nullptr, {});
+    ReadyRun run{opened->weights,      Circuits(opened->weights), std::move(read).value(), {}, {},
+                 options.selfContained};
+    run.session = makeSession(*opened->weights, options.embedding, opened->words(), {});
     if (const auto source = options.model->source())
-        setConfigSource(session, *source);
-    const auto chosen = chooseAnalyses(options, circuits.config(), analysisOptions, session);
+        setConfigSource(run.session, *source);
+    auto chosen = chooseAnalyses(options, run.circuits.config(), run.options, run.session);
     if (!chosen)
         return chosen.error();
-    if (const auto belongs = checkStored(options, session, (*weights)->original().file(), task); !belongs)
+    run.chosen = std::move(chosen).value();
+    if (run.session.part && run.session.part->shard.index > 1)
+        run.isSelfContained = false; // one part holds the copies of the whole run
+    Session whole = run.session;
+    if (options.isJoined)
+        whole.part.reset();
+    if (const auto belongs = checkStored(options.target(), std::move(whole), run.file(), task); !belongs)
         return belongs.error();
-    PartialRun partial(options.output, session);
-    Resume resume(partial, runQuestion(**weights, session.configFile, analysisOptions));
-    // One part holds the copies of the whole run.
-    const bool isSelfContained = options.selfContained && (!session.part || session.part->shard.index == 1);
-    auto found = checkedAnswer(computed({circuits, *chosen, analysisOptions, isSelfContained}, resume, task),
-                               (*weights)->original().file());
-    if (!found)
-        return found.error();
-    ResultSet results = std::move(found).value();
-    printWarnings(results.warnings);
-    markFilter(results, *options.filter);
-    const std::size_t arrays = results.arrays.size();
-    addResults(session, std::move(results));
-    // Reads the session again, because notes may have been written during a long run.
-    const auto whole = withStored(options, std::move(session), task);
+    return run;
+}
+
+void printWritten(const AnalyzeOptions& options, std::size_t arrays, const Session& whole)
+{
+    std::cout << "Wrote " << options.output << " with " << arrays << " arrays about " << whole.model.name
+              << ".\n";
+}
+
+/// A run of this process alone: the whole run, or a part of it with --shard.
+Result<int> analyzeAlone(const AnalyzeOptions& options, ProgressLine& line, const Task& task)
+{
+    RunReport report(line);
+    const auto run = readyRun(options, task);
+    if (!run)
+        return run.error();
+    PartialRun partial(options.output, run->session);
+    Resume resume(partial, run->question());
+    auto session = computedSession(*run, *options.filter, resume, report, task);
+    if (!session)
+        return session.error();
+    const std::size_t arrays = session->results.arrays.size();
+    const auto whole = addedToFile(options.target(), std::move(session).value(), task);
     if (!whole)
         return whole.error();
-    if (const auto written = writeSession(options.output, *whole, task); !written)
-        return written.error();
     partial.remove();
-    std::cout << "Wrote " << options.output << " with " << arrays << " arrays about " << whole->model.name
-              << ".\n";
+    printWritten(options, arrays, *whole);
+    report.printSummary(run->chosen.size(), arrays, *whole, options.output);
     return 0;
+}
+
+/// The part of this process in a run of several, which the first of them joins.
+class RankAnalysis {
+public:
+    RankAnalysis(const AnalyzeOptions& options, const Ranks& ranks, ProgressLine& line)
+        : m_options(options)
+        , m_shard(ranks.shard())
+        , m_localSize(ranks.localSize())
+        , m_report(line)
+    {
+        m_options.shard = shardName(m_shard);
+        m_options.isJoined = true;
+    }
+
+    Result<Done> prepare(const Task& task)
+    {
+        if (m_options.oneEnd)
+            return Error{
+                ErrorCode::InvalidArgument,
+                "--one-end needs a run of one process, because its pairs of heads belong to no single head."};
+        auto run = readyRun(m_options, task);
+        if (!run)
+            return run.error();
+        m_run.emplace(std::move(run).value());
+        RunEstimate estimate = estimateRun(m_run->chosen, m_run->circuits.config(), m_run->options);
+        estimate.bytes *= m_localSize;
+        const auto free = availableMemory();
+        const std::string why = free ? whyTooLarge(estimate, *free, "start fewer processes") : std::string();
+        if (!why.empty())
+            return Error{
+                ErrorCode::OutOfMemory,
+                fmt::format("{} The {} processes on one machine need that together.", why, m_localSize)};
+        return Done{};
+    }
+
+    Result<Done> compute(const Task& task)
+    {
+        PartialRun partial(rankSession(m_options.output, m_shard), m_run->session);
+        Resume resume(partial, m_run->question());
+        auto session = computedSession(*m_run, *m_options.filter, resume, m_report, task);
+        if (!session)
+            return session.error();
+        m_warnings = session->warnings;
+        return partial.finish(std::move(session).value(), resume.record(), task);
+    }
+
+    Result<Done> join(const Task& task) const
+    {
+        std::vector<std::string> files;
+        for (int i = 1; i <= m_shard.count; ++i)
+            files.push_back(PartialRun::sideFile(rankSession(m_options.output, {i, m_shard.count})).string());
+        auto merged = mergedParts(files, task);
+        if (!merged)
+            return merged.error();
+        Session session = std::move(merged).value();
+        session.view.clear(); // the record of the first part
+        for (const std::string& warning : session.warnings)
+            if (std::find(m_warnings.begin(), m_warnings.end(), warning) == m_warnings.end())
+                printWarnings({warning});
+        const std::size_t arrays = session.results.arrays.size();
+        const auto whole = addedToFile(m_options.target(), std::move(session), task);
+        if (!whole)
+            return whole.error();
+        removeRankFiles(m_options.output);
+        printWritten(m_options, arrays, *whole);
+        return Done{};
+    }
+
+private:
+    AnalyzeOptions m_options;
+    Shard m_shard;
+    int m_localSize; // processes on this machine
+    RunReport m_report;
+    std::optional<ReadyRun> m_run;
+    std::vector<std::string> m_warnings; // of this part
+};
+
+Result<int> analyze(const AnalyzeOptions& options, ProgressLine& line, const Task& task)
+{
+    const auto launch = options.shard ? std::nullopt : launchHere();
+    if (!launch)
+        return analyzeAlone(options, line, task);
+    int code = 0;
+    const auto ranks = joinRanks(*launch, code);
+    if (!ranks)
+        return ranks.error();
+    if (!*ranks)
+        return code;
+    ProgressLine silent(ProgressLine::Mode::Silent);
+    RankAnalysis part(options, **ranks, (*ranks)->rank() == 0 ? line : silent);
+    const RankSteps steps{[&part](const Task& own) { return part.prepare(own); },
+                          [&part](const Task& own) { return part.compute(own); },
+                          [&part](const Task& own) { return part.join(own); }};
+    return runInRanks(**ranks, steps, task);
 }
 
 } // namespace
@@ -298,7 +391,9 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
         "--self-contained", options->selfContained,
         "Also save every head's factors, W_E and W_U, so that the session answers for any token");
     command->callback([options, &context] {
-        context.work = [options](const Task& task) { return analyze(*options, task); };
+        context.work = [options, &context](const Task& task) {
+            return analyze(*options, *context.progress, task);
+        };
     });
 }
 

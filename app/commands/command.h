@@ -14,21 +14,27 @@ namespace headwise::app {
 // the sub-command's callback, sets `context.work`. `runCommandLine` runs the work after parsing, prints its error and
 // turns it into the exit code.
 
+class ProgressLine;
+
 /// \returns the exit code of a successful answer: 0, or 1 for "no".
 using CommandWork = std::function<Result<int>(const Task&)>;
 
 /// State that the sub-commands share while the arguments are parsed.
 struct CommandContext {
-    CommandWork work; ///< Work of the chosen sub-command; empty until then.
-    int threads = 0;  ///< --threads, see addThreadsOption.
+    CommandWork work;                 ///< Work of the chosen sub-command; empty until then.
+    int threads = 0;                  ///< --threads, see addThreadsOption.
+    ProgressLine* progress = nullptr; ///< There while the work runs.
 };
 
-// info.cpp
+// info.cpp, names.cpp
 void addInfoCommand(CLI::App& root, CommandContext& context);
+void addNamesCommand(CLI::App& root, CommandContext& context);
 // process.cpp, verify.cpp, run.cpp
 void addProcessCommand(CLI::App& root, CommandContext& context);
 void addVerifyCommand(CLI::App& root, CommandContext& context);
 void addRunCommand(CLI::App& root, CommandContext& context);
+// list_models.cpp
+void addListModelsCommand(CLI::App& root, CommandContext& context);
 // analyze.cpp, merge.cpp, plan.cpp, list_analyses.cpp, tokens.cpp, top.cpp
 void addAnalyzeCommand(CLI::App& root, CommandContext& context);
 void addMergeCommand(CLI::App& root, CommandContext& context);

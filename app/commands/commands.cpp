@@ -4,6 +4,8 @@
 #include "app/commands/progress.h"
 #include "app/commands/support.h"
 #include "core/base/log.h"
+#include "core/base/parallel.h"
+#include "core/checkpoint/model_cache.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,7 +25,8 @@ constexpr std::string_view programDescription =
     "  headwise [MODEL | SESSION.h5]      opens the window, or another window of the running headwise\n"
     "  headwise COMMAND …                 works without a display\n"
     "\n"
-    "MODEL is a Hugging Face folder, a TransformerLens folder or one weights file.\n"
+    "MODEL is a Hugging Face folder, a TransformerLens folder, one weights file or the name of a model in\n"
+    "the Hugging Face cache (list-models). Nothing is downloaded.\n"
     "Exit codes: 0 good, 1 the answer is \"no\" (verify), 2 wrong usage or a refused request, 3 bad input,\n"
     "4 the system (input/output, memory, no display), 130 cancelled.";
 
@@ -95,6 +98,7 @@ void addGlobalOptions(CLI::App& root, GlobalOptions& options)
 void addCommands(CLI::App& root, CommandContext& context)
 {
     addInfoCommand(root, context);
+    addNamesCommand(root, context);
     addProcessCommand(root, context);
     addVerifyCommand(root, context);
     addRunCommand(root, context);
@@ -102,6 +106,7 @@ void addCommands(CLI::App& root, CommandContext& context)
     addMergeCommand(root, context);
     addPlanCommand(root, context);
     addListAnalysesCommand(root, context);
+    addListModelsCommand(root, context);
     addFindingsCommand(root, context);
     addTokensCommand(root, context);
     addTopCommand(root, context);
@@ -114,6 +119,16 @@ bool isCommand(const CLI::App& root, std::string_view name)
     const auto commands = root.get_subcommands([](const CLI::App*) { return true; });
     return std::any_of(commands.begin(), commands.end(),
                        [&](const CLI::App* c) { return c->get_name() == name; });
+}
+
+/// Whether the Hugging Face cache holds a model of this name, in whatever revision.
+bool isCached(const std::string& name)
+{
+    CachedModelRequest request;
+    if (!parseCachedModel(name, request))
+        return false;
+    const Result<std::filesystem::path> found = findCachedModel(request);
+    return found || found.error().code != ErrorCode::NotFound;
 }
 
 bool takesValue(const CLI::App& command, const std::string& name)
@@ -159,6 +174,13 @@ Result<WindowRequest> requestOf(const WindowOptions& options, const std::string&
                           .fresh = options.fresh,
                           .screenshot = options.screenshot,
                           .logLevel = logLevel};
+    for (std::filesystem::path& path : request.toOpen) {
+        const Result<std::filesystem::path> found = modelPath(path, {});
+        if (!found && found.error().code != ErrorCode::NotFound)
+            return found.error();
+        if (found) // The window says that a path does not exist.
+            path = *found;
+    }
     if (!options.address)
         return request;
     if (!options.paths.empty())
@@ -176,14 +198,16 @@ Result<WindowRequest> requestOf(const WindowOptions& options, const std::string&
     return request;
 }
 
-Result<int> runWork(const CommandContext& context, bool progress)
+Result<int> runWork(CommandContext& context, bool progress)
 {
     const bool onTerminal = isatty(STDERR_FILENO) == 1;
     ProgressLine line(onTerminal     ? ProgressLine::Mode::Terminal
                           : progress ? ProgressLine::Mode::Lines
                                      : ProgressLine::Mode::Silent);
+    context.progress = &line;
     try {
         const Interruption interruption;
+        const ThreadLimit limit(context.threads);
         const Task task{
             interruption.token(),
             [&line](int done, int total, std::string_view step) { line.report(done, total, step); },
@@ -266,7 +290,7 @@ std::optional<Result<WindowRequest>> windowRequest(int argc, char** argv)
         return std::nullopt;
     std::error_code code;
     if (!first.empty() && first.find('/') == std::string::npos && !first.ends_with(".h5")
-        && !std::filesystem::exists(first, code))
+        && !std::filesystem::exists(first, code) && !isCached(first))
         return std::nullopt;
     return requestOf(window, options.logLevel);
 }

@@ -26,8 +26,9 @@ struct WindowRequest {
 
 /// Parses the window's arguments; nothing if they are a sub-command's.
 ///
-/// An argument that exists, ends in .h5 or contains a '/' is a file to open, unless a sub-command has that name.
-/// Errors: InvalidArgument (an invalid address); NotFound (an address of a missing model).
+/// An argument that exists, ends in .h5, contains a '/' or names a model in the Hugging Face cache is opened, unless a sub-command
+/// has that name.
+/// Errors: InvalidArgument (an invalid address, a cached model of several revisions); NotFound (an address of a missing model).
 std::optional<Result<WindowRequest>> windowRequest(int argc, char** argv);
 
 /// Tells whether the environment names a screen.

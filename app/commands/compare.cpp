@@ -12,7 +12,7 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view compareFooter =
-    "--config, --set and --tokenizer apply to both models. Without --match both must have the same architecture.\n"
+    "--config, --tensor-names, --set and --tokenizer apply to both models. Without --match both must have the same architecture.\n"
     "The session is about MODEL_A; /comparison holds, for every head, how far W_QK and W_OV moved and "
     "turned, how much of\n"
     "what the head reads and writes stayed, the singular values of both, the best match of each of B's first ten singular\n"
@@ -38,26 +38,8 @@ struct CompareOptions {
     bool isMatch = false; ///< Compares models of any size and kind.
 };
 
-struct Opened {
-    std::shared_ptr<const ProcessedWeights> weights;
-    std::optional<Tokenizer> tokenizer;
-
-    const Tokenizer* words() const { return tokenizer ? &*tokenizer : nullptr; }
-    std::vector<bool> unused() const { return unusedTokens(tokenizer, weights->config().dVocab); }
-};
-
-Result<Opened> opened(const ModelArguments& model, const ProcessingArguments& processing, const Task& task)
-{
-    auto weights = openProcessed(model, processing, task);
-    if (!weights)
-        return weights.error();
-    auto tokenizer = tokenizerOf(model, (*weights)->original());
-    if (!tokenizer)
-        return tokenizer.error();
-    return Opened{*std::move(weights), *std::move(tokenizer)};
-}
-
-Result<ResultSet> found(const CompareOptions& options, const Opened& a, const Opened& b, const Task& task)
+Result<ResultSet> found(const CompareOptions& options, const OpenedModel& a, const OpenedModel& b,
+                        const Task& task)
 {
     const Circuits older(a.weights), newer(b.weights);
     ComparisonOptions comparison;
@@ -66,8 +48,9 @@ Result<ResultSet> found(const CompareOptions& options, const Opened& a, const Op
         return leftOut.error();
     comparison.unusedTokens = std::move(leftOut).value();
     if (options.isMatch)
-        return matchHeads({older, a.words(), comparison.unusedTokens}, {newer, b.words(), b.unused()},
-                          comparison, task);
+        return matchHeads({older, a.words(), comparison.unusedTokens},
+                          {newer, b.words(), unusedTokens(b.tokenizer, newer.config().dVocab)}, comparison,
+                          task);
     comparison.sameVocabulary = haveSameVocabulary(a.words(), b.words(), older.config().dVocab);
     return compareModels(older, newer, comparison, task);
 }
@@ -81,10 +64,10 @@ Result<int> compare(CompareOptions options, const Task& task)
     }
     if (const auto writable = checkSessionPath(options.output); !writable)
         return writable.error();
-    const auto a = opened(options.a, *options.processing, task);
+    const auto a = openWithTokenizer(options.a, *options.processing, task);
     if (!a)
         return a.error();
-    const auto b = opened(options.b, *options.processing, task);
+    const auto b = openWithTokenizer(options.b, *options.processing, task);
     if (!b)
         return b.error();
     auto answer = checkedAnswer(checkedAnswer(found(options, *a, *b, task), a->weights->original().file()),

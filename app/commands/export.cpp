@@ -1,4 +1,5 @@
 #include "app/commands/command.h"
+#include "app/commands/export_compose.h"
 #include "app/commands/export_figure.h"
 #include "app/commands/support.h"
 #include "core/files/file_write.h"
@@ -24,6 +25,7 @@ struct ExportOptions {
     std::string session, view, head;
     std::string again; ///< A figure to make again from its metadata.
     std::vector<std::string> files;
+    ComposeOptions composed; ///< Its files are those above.
     std::string size = "120x80mm";
     std::string preset;
     FigureSettings figure;
@@ -188,7 +190,7 @@ Result<int> exportAgain(const ExportOptions& options, const Task& task)
     settings.format = *format;
     const std::string path =
         options.session.empty() ? sessionBeside(options.again, recipe->session) : options.session;
-    if (recipe->view.empty())
+    if (recipe->view.empty() && recipe->description.empty())
         return invalid("'" + options.again + "' does not name its view, so that it cannot be made again.");
     std::error_code ignored;
     if (path.empty() || !std::filesystem::exists(path, ignored))
@@ -202,6 +204,8 @@ Result<int> exportAgain(const ExportOptions& options, const Task& task)
     if (session->model.sha256 != recipe->sha256)
         return invalid("'" + path + "' is a session of another model than that of '" + options.again
                        + "': their sha256 differ.");
+    if (!recipe->description.empty())
+        return composeAgain(*recipe, options.again, path, options.files.front(), task);
     const Result<View> view = viewOf(*session, recipe->view, parseHeadId(recipe->head));
     if (!view)
         return view.error();
@@ -216,10 +220,16 @@ Result<int> exportView(const ExportOptions& options, const CLI::App& command, co
         return listViews(options, task);
     if (!options.again.empty())
         return exportAgain(options, task);
+    if (!options.composed.figure.empty() || !options.composed.folder.empty()) {
+        ComposeOptions composed = options.composed;
+        composed.files = options.files;
+        return composed.figure.empty() ? exportFolder(composed, task) : exportComposed(composed, task);
+    }
     const bool isNamed = !options.files.empty()
         && std::ranges::none_of(options.files, [](const std::string& file) { return file.empty(); });
     if (options.session.empty() || options.view.empty() || !isNamed)
-        return invalid("export needs SESSION, --view NAME and -o FILE; export --list lists the views.");
+        return invalid(
+            "export needs SESSION, --view NAME and -o FILE, or --figure FIGURE.json; export --list lists the views.");
     std::vector<FigureFile> files;
     for (const std::string& file : options.files) {
         const Result<FigureSettings> settings = settingsOf(options, command, file);
@@ -269,6 +279,42 @@ void addLook(CLI::App& command, ExportOptions& options)
                      "Makes the background of a figure transparent");
 }
 
+void addComposing(CLI::App& command, ComposeOptions& options)
+{
+    CLI::Option* figure =
+        command
+            .add_option("--figure", options.figure,
+                        "Draws a figure of several panels from its description; -o names its files")
+            ->type_name("FIGURE.json");
+    CLI::Option* folder =
+        command
+            .add_option(
+                "--figures", options.folder,
+                "Draws those figures of a folder of descriptions that are out of date, beside them or in the folder -o")
+            ->type_name("FOLDER")
+            ->excludes(figure);
+    command
+        .add_flag("--check", options.check,
+                  "With --figures: only says which are out of date; then exits with 1")
+        ->needs(folder);
+    command
+        .add_option(
+            "--data", options.data,
+            "With --figure: a folder for the numbers of each panel, a.csv, b.csv, ..., and figure.json")
+        ->type_name("FOLDER")
+        ->needs(figure);
+}
+
+/// Refuses the options of a single view beside those that ask for a whole figure.
+void excludeOthers(CLI::App& command, std::initializer_list<const char*> whole)
+{
+    for (const char* option : whole)
+        for (const char* other :
+             {"--view", "--head", "--size", "--dpi", "--preset", "--font", "--font-size", "--line-width",
+              "--no-title", "--no-color-bar", "--no-axes", "--transparent", "--list"})
+            command.get_option(option)->excludes(command.get_option(other));
+}
+
 } // namespace
 
 void addExportCommand(CLI::App& root, CommandContext& context)
@@ -294,16 +340,16 @@ void addExportCommand(CLI::App& root, CommandContext& context)
                                           "Lists the views, or those of SESSION, with the inputs each needs");
     command->add_flag("--json", options->json, "With --list: a JSON list of name, title, needs, head")
         ->needs(list);
-    CLI::Option* again =
-        command
-            ->add_option(
-                "--again", options->again,
-                "Makes a PNG, SVG or PDF again from its metadata; SESSION says where its session has moved to")
-            ->type_name("FIGURE");
-    for (const char* other :
-         {"--view", "--head", "--size", "--dpi", "--preset", "--font", "--font-size", "--line-width",
-          "--no-title", "--no-color-bar", "--no-axes", "--transparent", "--list"})
-        again->excludes(command->get_option(other));
+    command
+        ->add_option(
+            "--again", options->again,
+            "Makes a PNG, SVG or PDF again from its metadata; SESSION says where its session has moved to")
+        ->type_name("FIGURE");
+    addComposing(*command, options->composed);
+    excludeOthers(*command, {"--again", "--figure", "--figures"});
+    for (const char* composed : {"--figure", "--figures"})
+        command->get_option(composed)->excludes(command->get_option("--again"),
+                                                command->get_option("SESSION"));
     command->callback([options, command, &context] {
         context.work = [options, command](const Task& task) { return exportView(*options, *command, task); };
     });

@@ -1,12 +1,12 @@
 #include "app/commands/export_figure.h"
 
 #include "core/base/log.h"
-#include "core/session/picture_numbers.h"
+#include "core/files/file_write.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/figures/figure_export.h"
 #include "ui/figures/figure_metadata.h"
-#include "ui/pictures/picture_body.h"
+#include "ui/pictures/described_figure.h"
 
 #include <QApplication>
 
@@ -17,22 +17,10 @@ namespace {
 
 using ui::text;
 
-/// The session's results at the head of the view.
-ui::PictureContext contextOf(const Session& session, std::optional<HeadId> head)
-{
-    // The session outlives the picture.
-    return {.results = {std::shared_ptr<const ResultSet>(), &session.results},
-            .card = session.model,
-            .head = head.value_or(HeadId{}),
-            .isCut = head.has_value(),
-            .isPaper = true,
-            .tokenText = [&session](int id) { return text(tokenText(session, id)); }};
-}
-
 Result<Done> write(const Session& session, const View& view, std::span<const FigureFile> files)
 {
     const std::unique_ptr<ui::PictureBody> body(ui::newPictureBody(view.picture.kind, {}, nullptr));
-    const ui::PictureContext context = contextOf(session, view.head);
+    const ui::PictureContext context = ui::paperContext(session, view.head);
     body->setContext(context);
     body->showPicture(ui::pictureData(view.picture, context.results));
     const auto figures = body->figures();
@@ -52,6 +40,25 @@ Result<Done> write(const Session& session, const View& view, std::span<const Fig
             !written)
             return written;
     return Done{};
+}
+
+/// Writes a.csv, b.csv, … and figure.json.
+Result<Done> writePanels(const ui::ComposedFigure& page, const FigureDescription& description,
+                         const std::filesystem::path& folder)
+{
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error)
+        return cannotWrite(folder, error.value());
+    char letter = 'a';
+    for (const ui::ComposedFigure::Panel& panel : page.panels()) {
+        const std::filesystem::path file = folder / (std::string(1, letter++) + ".csv");
+        if (const Result<Done> written =
+                ui::exportFigure(*panel.source, text(file.string()), {.format = FigureFormat::Csv});
+            !written)
+            return written;
+    }
+    return replaceFile(folder / "figure.json", text(description, 2) + "\n");
 }
 
 /// Sends Qt's messages to the log, because errors must be one line on stderr.
@@ -79,8 +86,27 @@ Result<FigureRecipe> figureRecipe(const std::string& file)
                         .sha256 = valueOf("sha256").toStdString(),
                         .view = valueOf("view").toStdString(),
                         .head = valueOf("head").toStdString(),
-                        .settings = ui::parseFigureSettings(valueOf(ui::figureSettingsKey))};
+                        .settings = ui::parseFigureSettings(valueOf(ui::figureSettingsKey)),
+                        .description = valueOf(ui::figureDescriptionKey).toStdString(),
+                        .sessionSha256 = valueOf(ui::sessionSha256Key).toStdString()};
 }
+
+struct DrawingProgram::Parts {
+    char name[9] = "headwise";
+    char* arguments[2] = {name, nullptr};
+    int count = 1;
+    QApplication application{count, arguments};
+};
+
+DrawingProgram::DrawingProgram()
+{
+    qInstallMessageHandler(logQtMessage);
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    m_parts = std::make_unique<Parts>();
+    ui::applyTheme(m_parts->application, ui::ThemeMode::Light);
+}
+
+DrawingProgram::~DrawingProgram() = default;
 
 Result<Done> exportFigures(const Session& session, const View& view, std::span<const FigureFile> files)
 {
@@ -89,14 +115,38 @@ Result<Done> exportFigures(const Session& session, const View& view, std::span<c
             ErrorCode::InvalidArgument,
             "'" + view.name + "' has " + std::to_string(view.dimensions)
                 + " dimensions and no picture; write it as .csv, .tsv or .npy, or name a head with --head."};
-    qInstallMessageHandler(logQtMessage);
-    qputenv("QT_QPA_PLATFORM", "offscreen");
-    char program[] = "headwise";
-    char* arguments[] = {program, nullptr};
-    int count = 1;
-    QApplication application(count, arguments);
-    ui::applyTheme(application, ui::ThemeMode::Light);
+    const DrawingProgram program;
     return write(session, view, files);
+}
+
+Result<std::vector<std::string>> exportComposition(const DrawingProgram& /*program*/,
+                                                   const Composition& composition,
+                                                   std::span<const FigureFile> files,
+                                                   const std::filesystem::path& data)
+{
+    const auto figure = ui::DescribedFigure::make(composition.description, composition.session);
+    if (!figure)
+        return figure.error();
+    ui::ComposedFigure& page = (*figure)->page();
+    const std::string description = text(composition.description);
+    ui::Provenance lines = page.provenance();
+    lines.append({QLatin1StringView(ui::sessionFileKey), text(composition.description.session)});
+    lines.append({QLatin1StringView(ui::sessionSha256Key), text(composition.sessionSha256)});
+    lines.append({QLatin1StringView(ui::figureDescriptionKey), text(description)});
+    page.setProvenance(lines);
+    std::vector<std::string> omissions;
+    for (const FigureFile& file : files) {
+        const FigureSettings& settings = file.settings;
+        if (const Result<Done> written = ui::exportFigure(page, text(file.path.string()), settings); !written)
+            return written.error();
+        if (omissions.empty() && !isData(settings.format))
+            for (const QString& omission : page.omissions(ui::paintedSize(settings), settings.style))
+                omissions.push_back(omission.toStdString());
+    }
+    if (!data.empty())
+        if (const Result<Done> written = writePanels(page, composition.description, data); !written)
+            return written.error();
+    return omissions;
 }
 
 } // namespace headwise::app

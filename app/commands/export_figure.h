@@ -1,10 +1,14 @@
 #pragma once
 
 #include "core/results/figure_settings.h"
+#include "core/session/figure_description.h"
 #include "core/session/views.h"
 
 #include <filesystem>
+#include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace headwise::app {
 
@@ -20,6 +24,8 @@ struct FigureRecipe {
     std::string sha256;  ///< The model's.
     std::string view, head;
     FigureSettings settings;
+    std::string description;   ///< JSON of a figure of several panels; empty: a single view.
+    std::string sessionSha256; ///< Hash of the session file of several panels.
 };
 
 /// Reads the metadata of a PNG, SVG or PDF that Headwise exported.
@@ -30,5 +36,34 @@ Result<FigureRecipe> figureRecipe(const std::string& file);
 /// \param files at least one; an error leaves those after it unwritten
 /// Errors: InvalidArgument for a view with more dimensions than a picture has; NotFound where the head was not computed; Io.
 Result<Done> exportFigures(const Session& session, const View& view, std::span<const FigureFile> files);
+
+/// Qt's part of the program, without which no figure is drawn; at most one at a time.
+class DrawingProgram {
+public:
+    DrawingProgram();
+    ~DrawingProgram();
+    DrawingProgram(const DrawingProgram&) = delete;
+    DrawingProgram& operator=(const DrawingProgram&) = delete;
+
+private:
+    struct Parts;
+    std::unique_ptr<Parts> m_parts;
+};
+
+/// A figure of several panels and its session.
+struct Composition {
+    const Session& session;
+    std::string sessionSha256;
+    FigureDescription description; ///< With the name of the session's file, without its folder.
+};
+
+/// Draws a figure of several panels into each file, or writes the numbers of all panels.
+/// \param data folder for a CSV of each panel and the description; empty: none
+/// \returns a sentence for each thing that had no room
+/// Errors: those of ui::DescribedFigure::make(); InvalidArgument; Io.
+Result<std::vector<std::string>> exportComposition(const DrawingProgram& program,
+                                                   const Composition& composition,
+                                                   std::span<const FigureFile> files,
+                                                   const std::filesystem::path& data);
 
 } // namespace headwise::app

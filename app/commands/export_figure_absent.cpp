@@ -2,6 +2,11 @@
 
 namespace headwise::app {
 
+struct DrawingProgram::Parts { };
+
+DrawingProgram::DrawingProgram() = default;
+DrawingProgram::~DrawingProgram() = default;
+
 /// In place of export_figure.cpp where the window is not built.
 Result<FigureRecipe> figureRecipe(const std::string& file)
 {
@@ -15,6 +20,16 @@ Result<Done> exportFigures(const Session& /*session*/, const View& /*view*/,
     return Error{ErrorCode::InvalidArgument,
                  "This headwise cannot draw figures such as '" + files.front().path.string()
                      + "' because it was built without the window; it writes .csv, .tsv and .npy."};
+}
+
+Result<std::vector<std::string>> exportComposition(const DrawingProgram& /*program*/,
+                                                   const Composition& /*composition*/,
+                                                   std::span<const FigureFile> /*files*/,
+                                                   const std::filesystem::path& /*data*/)
+{
+    return Error{
+        ErrorCode::InvalidArgument,
+        "This headwise cannot draw figures of several panels because it was built without the window."};
 }
 
 } // namespace headwise::app

@@ -3,14 +3,12 @@
 #include "app/commands/session_command.h"
 #include "app/commands/support.h"
 #include "app/commands/token_arguments.h"
-#include "core/files/hdf5.h"
 #include "core/findings/findings_text.h"
 #include "core/runs/queue.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
 
-#include <filesystem>
 #include <iostream>
 
 namespace headwise::app {
@@ -56,7 +54,7 @@ Result<int> findingsOfSession(const FindingsOptions& options, const Task& task)
 {
     const ModelArguments& model = *options.model;
     if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty()
-        || !model.ignored.empty() || isGiven(*options.processing))
+        || !model.ignored.empty() || !model.namesFile.empty() || isGiven(*options.processing))
         return Error{
             ErrorCode::InvalidArgument,
             "Options for reading and processing control how results are computed, and '" + model.path
@@ -88,17 +86,15 @@ std::vector<const Analysis*> analysesToRun(const ModelConfig& config, const Anal
 
 Result<int> findingsOfModel(const FindingsOptions& options, const Task& task)
 {
-    const auto weights = openProcessed(*options.model, *options.processing, task);
-    if (!weights)
-        return weights.error();
-    const Circuits circuits(*weights);
-    const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
-    if (!tokenizer)
-        return tokenizer.error();
+    const auto opened = openWithTokenizer(*options.model, *options.processing, task);
+    if (!opened)
+        return opened.error();
+    const Circuits circuits(opened->weights);
     AnalysisOptions analysisOptions;
-    if (*tokenizer)
-        analysisOptions.inputs.tokenizer = std::make_shared<const Tokenizer>(**tokenizer);
-    auto unused = leftOutTokens(TokenFilter{}, *tokenizer, **weights, circuits.config().dVocab, task);
+    if (opened->tokenizer)
+        analysisOptions.inputs.tokenizer = std::make_shared<const Tokenizer>(*opened->tokenizer);
+    auto unused =
+        leftOutTokens(TokenFilter{}, opened->tokenizer, *opened->weights, circuits.config().dVocab, task);
     if (!unused)
         return unused.error();
     analysisOptions.unusedTokens = std::move(unused).value();
@@ -107,13 +103,12 @@ Result<int> findingsOfModel(const FindingsOptions& options, const Task& task)
         longRunNotice(estimateRun(chosen, circuits.config(), analysisOptions), coresOf(task.threads));
     if (!notice.empty())
         printWarnings({notice + " Ctrl-C stops it."});
-    auto results =
-        checkedAnswer(runAnalyses(circuits, chosen, analysisOptions, task), (*weights)->original().file());
+    auto results = checkedAnswer(runAnalyses(circuits, chosen, analysisOptions, task),
+                                 opened->weights->original().file());
     if (!results)
         return results.error();
     printWarnings(results->warnings);
-    const Session session =
-        makeSession(**weights, "raw", *tokenizer ? &**tokenizer : nullptr, std::move(results).value());
+    const Session session = makeSession(*opened->weights, "raw", opened->words(), std::move(results).value());
     Findings findings = findingsOf(evidenceOf(session));
     findings.missing.clear(); // everything that applies was computed
     printFindings(findings, session, options);
@@ -122,9 +117,7 @@ Result<int> findingsOfModel(const FindingsOptions& options, const Task& task)
 
 Result<int> runFindings(const FindingsOptions& options, const Task& task)
 {
-    const std::filesystem::path path = options.model->path;
-    std::error_code code;
-    if (isHdf5(path) || (path.extension() == ".h5" && std::filesystem::is_regular_file(path, code)))
+    if (namesSession(options.model->path))
         return findingsOfSession(options, task);
     return findingsOfModel(options, task);
 }

@@ -1,6 +1,6 @@
-#include "app/commands/info_system.h"
-#include "app/commands/info_tensors.h"
 #include "app/commands/model_arguments.h"
+#include "app/commands/model_info/info_system.h"
+#include "app/commands/model_info/info_tensors.h"
 #include "app/commands/support.h"
 #include "core/model/model_facts.h"
 
@@ -68,29 +68,37 @@ ordered_json mergesJson(const std::array<Merge, 3>& merges)
     return list;
 }
 
+/// Returns null for a value that depends on what no file states.
+ordered_json ifKnown(bool isKnown, ordered_json value)
+{
+    return isKnown ? std::move(value) : ordered_json(nullptr);
+}
+
 ordered_json jsonOf(const ModelFacts& facts)
 {
     const ModelConfig& c = facts.config;
-    ordered_json json{{"name", c.name},
-                      {"architecture", c.architecture},
-                      {"n_layers", c.nLayers},
-                      {"n_heads", c.nHeads},
-                      {"n_kv_heads", c.nKvHeads},
-                      {"d_model", c.dModel},
-                      {"d_head", c.dHead},
-                      {"d_mlp", c.dMlp},
-                      {"d_vocab", c.dVocab},
-                      {"n_ctx", c.nCtx},
-                      {"normalization", normalizationName(c)},
-                      {"positional", positionalName(c.positional)},
-                      {"tied_embeddings", c.tiedEmbeddings}};
+    const bool hasContext = c.isKnown(ConfigField::Context);
+    ordered_json json{
+        {"name", c.name},
+        {"architecture", c.architecture},
+        {"n_layers", c.nLayers},
+        {"n_heads", c.nHeads},
+        {"n_kv_heads", c.nKvHeads},
+        {"d_model", c.dModel},
+        {"d_head", c.dHead},
+        {"d_mlp", c.dMlp},
+        {"d_vocab", c.dVocab},
+        {"n_ctx", ifKnown(hasContext, c.nCtx)},
+        {"normalization", normalizationName(c)},
+        {"positional", ifKnown(c.isKnown(ConfigField::Positions), positionalName(c.positional))},
+        {"tied_embeddings", c.tiedEmbeddings}};
     json["parameters"] = {{"total", facts.parameters},
                           {"embedding", facts.count.embedding},
                           {"attention_qp_per_layer", facts.count.qpPerLayer},
                           {"attention_kv_per_layer", facts.count.kvPerLayer},
                           {"mlp_per_layer", facts.count.mlpPerLayer}};
-    json["flops"] = {{"per_token", countJson(facts.flops.perToken)},
-                     {"per_sequence", countJson(facts.flops.perSequence)}};
+    json["flops"] = {{"per_token", ifKnown(hasContext, countJson(facts.flops.perToken))},
+                     {"per_sequence", ifKnown(hasContext, countJson(facts.flops.perSequence))}};
     json["warnings"] = facts.warnings;
     json["merges"] = mergesJson(facts.merges);
     return json;
@@ -150,9 +158,10 @@ void printArchitecture(const ModelConfig& c)
     printInfoRow("vocabulary",
                  std::to_string(c.dVocab)
                      + (c.dVocabOut == c.dVocab ? "" : ", output " + std::to_string(c.dVocabOut)));
-    printInfoRow("context", std::to_string(c.nCtx));
+    printInfoRow("context", c.isKnown(ConfigField::Context) ? std::to_string(c.nCtx) : "unknown");
     printInfoRow("normalization", std::string(normalizationName(c)));
-    printInfoRow("positions", std::string(positionalName(c.positional)));
+    printInfoRow("positions",
+                 c.isKnown(ConfigField::Positions) ? std::string(positionalName(c.positional)) : "unknown");
     printInfoRow("embeddings", c.tiedEmbeddings ? "tied" : "not tied");
 }
 
@@ -173,6 +182,30 @@ void printMerges(const std::array<Merge, 3>& merges)
     }
 }
 
+void printForwardPass(const ModelFacts& facts)
+{
+    std::cout << "\nForward pass\n";
+    if (!facts.config.isKnown(ConfigField::Context))
+        return printInfoRow("per token", "unknown: it grows with the context");
+    printInfoRow("per token", infoScaled(facts.flops.perToken) + "flop, the last of a full context");
+    printInfoRow("per sequence",
+                 infoScaled(facts.flops.perSequence) + "flop, " + std::to_string(facts.config.nCtx)
+                     + " tokens");
+}
+
+/// Prints the values that were guessed and those that were not.
+void printUnstated(const ModelFacts& facts)
+{
+    if (!facts.assumed.empty())
+        std::cout << "\nAssumed, because no file states it\n";
+    for (const AssumedKey& key : facts.assumed)
+        std::cout << "  " << key.key << " = " << key.value << '\n';
+    if (!facts.config.unknown.empty())
+        std::cout << "\nUnknown, because no file states it\n";
+    for (const UnknownField& field : facts.config.unknown)
+        std::cout << "  " << field.key << '\n';
+}
+
 void printCard(const ModelFacts& facts)
 {
     const WeightCount& count = facts.count;
@@ -184,11 +217,7 @@ void printCard(const ModelFacts& facts)
     printCount("attention Q, P", count.qpPerLayer, "per layer");
     printCount("attention K, V", count.kvPerLayer, "per layer");
     printCount("MLP", count.mlpPerLayer, "per layer");
-    std::cout << "\nForward pass\n";
-    printInfoRow("per token", infoScaled(facts.flops.perToken) + "flop, the last of a full context");
-    printInfoRow("per sequence",
-                 infoScaled(facts.flops.perSequence) + "flop, " + std::to_string(facts.config.nCtx)
-                     + " tokens");
+    printForwardPass(facts);
     printMerges(facts.merges);
     if (!facts.weights)
         std::cout << "\nNo weights found; everything above follows from the config.\n";
@@ -198,10 +227,7 @@ void printCard(const ModelFacts& facts)
         std::cout << "  " << note << '\n';
     if (facts.weights)
         printReport(*facts.weights);
-    if (!facts.assumed.empty())
-        std::cout << "\nAssumed, because no file states it\n";
-    for (const AssumedKey& key : facts.assumed)
-        std::cout << "  " << key.key << " = " << key.value << '\n';
+    printUnstated(facts);
     if (!facts.warnings.empty())
         std::cout << "\nWarnings\n";
     for (const std::string& warning : facts.warnings)
@@ -209,16 +235,16 @@ void printCard(const ModelFacts& facts)
 }
 
 /// Lists the tensors of a file of which no model can be opened, and says why not.
-Result<int> tensorsAlone(const InfoOptions& options, const Error& why, const Task& task)
+Result<int> tensorsAlone(const std::filesystem::path& path, bool asJson, const Error& why, const Task& task)
 {
-    const Result<WeightMap> file = WeightMap::open(options.model->path, ForeignFiles::Shown);
+    const Result<WeightMap> file = WeightMap::open(path, ForeignFiles::Shown);
     if (!file || why.code == ErrorCode::Cancelled || why.code == ErrorCode::OutOfMemory)
         return why;
     const Result<StatisticsOfAll> statistics =
-        checkedAnswer(statisticsOfAll(*file, options.json ? histogramBins : 0, task), *file);
+        checkedAnswer(statisticsOfAll(*file, asJson ? histogramBins : 0, task), *file);
     if (!statistics)
         return statistics.error();
-    if (options.json) {
+    if (asJson) {
         printJson({{"warnings", {why.message}}, {"tensors", tensorsJson(*file, nullptr, *statistics)}});
         return 0;
     }
@@ -241,7 +267,7 @@ Result<int> info(const InfoOptions& options, const Task& task)
         return source.error();
     const Result<ModelFacts> facts = modelFacts(*source, task);
     if (!facts && options.tensors)
-        return tensorsAlone(options, facts.error(), task);
+        return tensorsAlone(source->path, options.json, facts.error(), task);
     if (!facts)
         return facts.error();
     if (options.tensors && !facts->weights)

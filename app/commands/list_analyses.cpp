@@ -73,7 +73,7 @@ void printAnalysesText(const ModelConfig* config)
         std::cout << fmt::format("{:<16} needs: {}; source: {}\n", "", needsOf(analysis), analysis.citation);
         if (!config)
             continue;
-        if (const std::string reason = analysis.whyNot(*config, usualInputs()); !reason.empty()) {
+        if (const std::string reason = whyNotOf(analysis, *config, usualInputs()); !reason.empty()) {
             std::cout << fmt::format("{:<16} not on this model: {}\n", "", reason);
             continue;
         }
@@ -115,7 +115,7 @@ void printAnalysesAsJson(const ModelConfig* config)
                                    {"default", isDefault(analysis, config)},
                                    {"arrays", arraysOf(analysis)}};
         if (config) {
-            const std::string reason = analysis.whyNot(*config, usualInputs());
+            const std::string reason = whyNotOf(analysis, *config, usualInputs());
             const AnalysisCost cost = analysis.cost(*config, usualInputs());
             row["applies"] = reason.empty();
             row["reason"] = reason;

@@ -44,25 +44,14 @@ Result<int> merge(const MergeOptions& options, const Task& task)
 {
     if (const auto writable = checkMergeOutput(options); !writable)
         return writable.error();
-    SessionMerge whole;
-    const int count = static_cast<int>(options.parts.size());
-    for (int i = 0; i < count; ++i) {
-        task.report(i, count, "parts");
-        const std::string& name = options.parts[static_cast<std::size_t>(i)];
-        Result<Session> part = readSession(name, Task{task.stop, {}, task.threads});
-        if (!part)
-            return part.error();
-        if (const auto added = whole.add(std::move(part).value(), name); !added)
-            return added.error();
-    }
-    task.report(count, count, "parts");
-    const Result<Session> session = whole.finish();
+    const Result<Session> session = mergedParts(options.parts, task);
     if (!session)
         return session.error();
     if (const auto written = writeSession(options.output, *session, task); !written)
         return written.error();
     std::cout << "Wrote " << options.output << " with " << session->results.arrays.size() << " arrays about "
-              << session->model.name << ", of " << count << (count == 1 ? " part.\n" : " parts.\n");
+              << session->model.name << ", of " << options.parts.size()
+              << (options.parts.size() == 1 ? " part.\n" : " parts.\n");
     return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "app/commands/model_arguments.h"
 
 #include "app/commands/support.h"
+#include "core/checkpoint/model_cache.h"
 #include "core/tokenizer/model_tokenizer.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -68,9 +69,14 @@ StepWish wishOf(const ProcessingArguments::Switch& given)
 
 Result<ModelSource> ModelArguments::source() const
 {
-    ModelSource source{path, std::nullopt, {}};
+    const Result<std::filesystem::path> found = modelPath(path, revision);
+    if (!found)
+        return found.error();
+    ModelSource source{*found, std::nullopt, {}};
     if (!configFile.empty())
         source.configFile = configFile;
+    if (!namesFile.empty())
+        source.namesFile = namesFile;
     for (const std::string& set : sets) {
         for (const std::string& assignment : splitAssignments(set)) {
             const auto equals = assignment.find('=');
@@ -91,8 +97,9 @@ std::shared_ptr<ModelArguments> addModelArguments(CLI::App& command)
 {
     auto arguments = std::make_shared<ModelArguments>();
     command
-        .add_option("MODEL", arguments->path,
-                    "A folder with config.json and weights, or one weights file with its config beside it")
+        .add_option(
+            "MODEL", arguments->path,
+            "A folder with config.json and weights, one weights file with its config beside it, or the name of a model in the Hugging Face cache: NAME, ORG/NAME or NAME@REVISION")
         ->required()
         ->type_name("");
     addModelFiles(command, *arguments);
@@ -101,8 +108,17 @@ std::shared_ptr<ModelArguments> addModelArguments(CLI::App& command)
 
 void addModelFiles(CLI::App& command, ModelArguments& arguments)
 {
+    command
+        .add_option("--revision", arguments.revision,
+                    "The commit, branch or tag of a model in the Hugging Face cache; main unless given")
+        ->type_name("REVISION");
     command.add_option("--config", arguments.configFile, "The config file, if it is not beside the weights")
         ->type_name("FILE");
+    command
+        .add_option(
+            "--tensor-names", arguments.namesFile,
+            "A map that says which tensor is which matrix, if the model's names are its own; headwise names proposes one")
+        ->type_name("MAP.json");
     command
         .add_option(
             "--tokenizer", arguments.tokenizerFile,
@@ -280,6 +296,14 @@ Result<std::vector<int>> promptIds(const PromptArguments& arguments, const Model
     if (ids && ids->empty() && bos && *bos >= 0 && *bos < weights.config().dVocab)
         return std::vector<int>{*bos};
     return ids;
+}
+
+std::string tokenList(const std::vector<int>& tokens)
+{
+    std::string text;
+    for (const int token : tokens)
+        text += (text.empty() ? "" : ",") + std::to_string(token);
+    return text;
 }
 
 } // namespace headwise::app

@@ -14,15 +14,18 @@
 
 namespace headwise::app {
 
-/// MODEL, --config, --tokenizer, --set and --ignore, the same for every sub-command that reads a model.
+/// MODEL, --revision, --config, --tensor-names, --tokenizer, --set and --ignore, the same for every sub-command that reads a model.
 struct ModelArguments {
-    std::string path;
+    std::string path; ///< As given: a path, or the name of a model in the Hugging Face cache.
+    std::string revision;
     std::string configFile;
     std::string tokenizerFile;
     std::vector<std::string> sets;
     std::vector<std::string> ignored; ///< Each a list, as given.
+    std::string namesFile;
 
-    /// Errors: InvalidArgument if a --set is not KEY=VALUE.
+    /// Looks for a name in the cache.
+    /// Errors: InvalidArgument if a --set is not KEY=VALUE; those of modelPath.
     Result<ModelSource> source() const;
 };
 std::shared_ptr<ModelArguments> addModelArguments(CLI::App& command);
@@ -76,6 +79,9 @@ struct PromptArguments {
     bool parseSpecials = true;
 };
 std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command);
+
+/// Formats "1,2,3", as --tokens takes it.
+std::string tokenList(const std::vector<int>& tokens);
 
 /// Returns the ids of --tokens unchanged, or those of --prompt from the model's tokenizer; empty if neither was given.
 /// An empty text to which the tokenizer adds nothing is the model's beginning-of-sequence token, if it has one.

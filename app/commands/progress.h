@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <mutex>
+#include <ostream>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -9,8 +11,10 @@
 
 namespace headwise::app {
 
-/// Shows "37 of 144 heads" on stderr, at most 25 times a second. On a terminal it rewrites one line, elsewhere it prints
-/// one line each. `report` may be called from any thread.
+class TerminalText;
+
+/// Shows "37 of 144 heads" on stderr, at most 25 times a second. On a terminal it rewrites one line, which makes room for any other
+/// text of the command; elsewhere it prints one line each. Its functions may be called from any thread.
 class ProgressLine {
 public:
     enum class Mode { Silent, Terminal, Lines };
@@ -20,13 +24,24 @@ public:
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
 
+    bool isOnTerminal() const { return m_mode == Mode::Terminal; }
     void report(int done, int total, std::string_view step);
+    /// Shows a bar for a whole run, on a terminal only: "[######      ]  42 %  2 min left  Singular values, norms and rank measures".
+    /// \param fraction 0 to 1  \param timeLeft "2 min left"; may be empty
+    void showRun(double fraction, std::string_view timeLeft, std::string_view title);
+    void clear(); ///< Clears the terminal's line until the next progress.
 
 private:
+    void draw(const std::string& text);
+    bool isTooEarly(bool isImportant);
+
     std::mutex m_mutex;
     Mode m_mode;
+    std::ostream m_terminal; // stderr without TerminalText
     std::chrono::steady_clock::time_point m_last;
-    bool m_shown = false;
+    std::string m_title; // the last one of showRun
+    bool m_begun = false, m_shown = false;
+    std::unique_ptr<TerminalText> m_out, m_err;
 };
 
 /// During its lifetime the first SIGINT or SIGTERM stops `token()`; a second one exits with 130 at once.

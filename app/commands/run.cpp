@@ -1,6 +1,5 @@
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
-#include "app/commands/token_list.h"
 #include "core/base/log.h"
 #include "core/files/hdf5.h"
 #include "core/model/finite_weights.h"
@@ -160,7 +159,7 @@ Result<int> runAs(const RunOptions& options, const ProcessedWeights& weights, co
 
     ResultFile file(std::move(writer), task);
     const auto promptLength = static_cast<std::int64_t>(prompt.size());
-    writeDescription(file, weights, options.model->path);
+    writeDescription(file, weights, weights.original().file().path().string());
     file.numbers("tokens", {tokens->size()}, std::vector<std::int32_t>(tokens->begin(), tokens->end()),
                  {"position"}, "token ids: the prompt, then the greedily decoded ones");
     file.attribute("tokens", "prompt_length", promptLength);

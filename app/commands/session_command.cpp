@@ -2,7 +2,10 @@
 
 #include "app/commands/support.h"
 #include "core/analysis/inputs/token_filter.h"
+#include "core/files/hdf5.h"
 #include "core/tokenizer/model_tokenizer.h"
+
+#include <system_error>
 
 namespace headwise::app {
 namespace {
@@ -39,11 +42,19 @@ bool hasForeignTokens(const Session& session)
 
 } // namespace
 
+bool namesSession(const std::filesystem::path& path)
+{
+    std::error_code code;
+    return isHdf5(path) || (path.extension() == ".h5" && std::filesystem::is_regular_file(path, code));
+}
+
 std::string remakingOptions(const Session& session, const Processing& applied, std::string_view embedding)
 {
     std::string options;
     if (!session.configFile.empty())
         options += " --config " + shellWord(session.configFile);
+    if (!session.namesFile.empty())
+        options += " --tensor-names " + shellWord(session.namesFile);
     for (const std::string& said : session.overrides)
         options += " --set " + shellWord(said);
     for (const std::string& pattern : session.ignoredTensors)

@@ -14,6 +14,8 @@
 namespace headwise::app {
 namespace {
 
+bool areWarningsSilent = false; // of this process
+
 std::string oneLine(std::string_view text)
 {
     static constexpr std::string_view digits = "0123456789abcdef";
@@ -53,8 +55,15 @@ void printError(std::string_view sentence)
     std::cerr << "headwise: " + oneLine(sentence) + "\n" << std::flush;
 }
 
+void silenceWarnings()
+{
+    areWarningsSilent = true;
+}
+
 void printWarnings(const std::vector<std::string>& sentences)
 {
+    if (areWarningsSilent)
+        return;
     for (const std::string& sentence : sentences)
         std::cerr << "headwise: warning: " + oneLine(sentence) + "\n" << std::flush;
 }

@@ -18,6 +18,8 @@ int exitCode(ErrorCode code);
 /// Prints one line on stderr for any sentence: line ends and control characters become \xNN.
 void printError(std::string_view sentence);
 void printWarnings(const std::vector<std::string>& sentences);
+/// Prints no warning from now on: another process of the same run does.
+void silenceWarnings();
 
 /// Opens the log file in the state folder and sets its level. A log that cannot be written is an error only if a level
 /// was given.

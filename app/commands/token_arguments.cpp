@@ -4,6 +4,8 @@
 
 namespace headwise::app {
 
+namespace {
+
 Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, const ModelWeights& weights)
 {
     const Result<Tokenizer> tokenizer = openTokenizer(arguments, weights);
@@ -12,6 +14,20 @@ Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, co
     if (tokenizer.error().code == ErrorCode::NotFound && arguments.tokenizerFile.empty())
         return std::optional<Tokenizer>();
     return tokenizer.error();
+}
+
+} // namespace
+
+Result<OpenedModel> openWithTokenizer(const ModelArguments& arguments, const ProcessingArguments& switches,
+                                      const Task& task)
+{
+    auto weights = openProcessed(arguments, switches, task);
+    if (!weights)
+        return weights.error();
+    auto tokenizer = tokenizerOf(arguments, (*weights)->original());
+    if (!tokenizer)
+        return tokenizer.error();
+    return OpenedModel{*std::move(weights), *std::move(tokenizer)};
 }
 
 std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dVocab)

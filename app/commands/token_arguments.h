@@ -5,15 +5,24 @@
 #include "core/model/head_list.h"
 #include "core/tokenizer/tokenizer.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace headwise::app {
 
-/// Returns openTokenizer()'s tokenizer; none if the model has no tokenizer and --tokenizer names none.
-/// Errors: the others of openTokenizer().
-Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, const ModelWeights& weights);
+/// A model as a command works on it.
+struct OpenedModel {
+    std::shared_ptr<const ProcessedWeights> weights;
+    std::optional<Tokenizer> tokenizer; ///< None if the model has none and --tokenizer names none.
+
+    const Tokenizer* words() const { return tokenizer ? &*tokenizer : nullptr; }
+};
+
+/// Errors: those of openProcessed(), and of openTokenizer() unless there is no tokenizer to open.
+Result<OpenedModel> openWithTokenizer(const ModelArguments& arguments, const ProcessingArguments& switches,
+                                      const Task& task);
 
 /// True for an id without a token; empty without a tokenizer.
 std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dVocab);

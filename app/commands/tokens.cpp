@@ -3,7 +3,6 @@
 #include "app/commands/support.h"
 #include "app/commands/token_arguments.h"
 #include "app/commands/token_source.h"
-#include "core/files/hdf5.h"
 #include "core/results/table_file.h"
 #include "core/session/session_file.h"
 
@@ -131,10 +130,11 @@ Result<int> answerOfSession(const TokensOptions& options, const Task& task)
                 "{} cannot change a session's tables, which are already computed; name the model, or make a session with headwise analyze MODEL -o SESSION.h5 {}.",
                 filterName(*options.filter), filterName(*options.filter))};
     if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty()
-        || !model.ignored.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     "--config, --set, --ignore and --tokenizer control how a model is read, and '"
-                         + model.path + "' is a session; name the model, or leave these options out."};
+        || !model.ignored.empty() || !model.namesFile.empty())
+        return Error{
+            ErrorCode::InvalidArgument,
+            "--config, --tensor-names, --set, --ignore and --tokenizer control how a model is read, and '"
+                + model.path + "' is a session; name the model, or leave these options out."};
     const auto session = readSession(model.path, task);
     if (!session)
         return session.error();
@@ -145,22 +145,18 @@ Result<int> answerOfSession(const TokensOptions& options, const Task& task)
 
 Result<int> tokens(const TokensOptions& options, const Task& task)
 {
-    const std::filesystem::path path = options.model->path;
-    std::error_code code;
-    if (isHdf5(path) || (path.extension() == ".h5" && std::filesystem::is_regular_file(path, code)))
+    if (namesSession(options.model->path))
         return answerOfSession(options, task);
-    const auto weights = openProcessed(*options.model, *options.processing, task);
-    if (!weights)
-        return weights.error();
-    const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
-    if (!tokenizer)
-        return tokenizer.error();
-    auto unused = leftOutTokens(*options.filter, options.tokenCounts, *tokenizer, **weights, task);
+    const auto opened = openWithTokenizer(*options.model, *options.processing, task);
+    if (!opened)
+        return opened.error();
+    auto unused =
+        leftOutTokens(*options.filter, options.tokenCounts, opened->tokenizer, *opened->weights, task);
     if (!unused)
         return unused.error();
-    TokenSource source =
-        modelTokens(Circuits(*weights), *tokenizer, options.embeddingKind(), std::move(unused).value(), task);
-    source.ask = [ask = std::move(source.ask), weights = *weights](const TokenQuery& query) {
+    TokenSource source = modelTokens(Circuits(opened->weights), opened->tokenizer, options.embeddingKind(),
+                                     std::move(unused).value(), task);
+    source.ask = [ask = std::move(source.ask), weights = opened->weights](const TokenQuery& query) {
         return checkedAnswer(ask(query), weights->original().file());
     };
     return answer(source, options);

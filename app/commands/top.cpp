@@ -37,14 +37,11 @@ void printTop(const std::vector<MatrixEntry>& entries, const Tokenizer* tokenize
 
 Result<int> top(const TopOptions& options, const Task& task)
 {
-    const auto weights = openProcessed(*options.model, *options.processing, task);
-    if (!weights)
-        return weights.error();
-    const Circuits circuits(*weights);
+    const auto opened = openWithTokenizer(*options.model, *options.processing, task);
+    if (!opened)
+        return opened.error();
+    const Circuits circuits(opened->weights);
     const ModelConfig& config = circuits.config();
-    const auto tokenizer = tokenizerOf(*options.model, (*weights)->original());
-    if (!tokenizer)
-        return tokenizer.error();
     const auto head = options.oneHead(config.nLayers, config.nHeads);
     if (!head)
         return head.error();
@@ -52,7 +49,8 @@ Result<int> top(const TopOptions& options, const Task& task)
         tokenSide(circuits, options.embeddingKind(), task, Precision::F32, TokenParts::MatricesAlone);
     if (!tokens)
         return tokens.error();
-    const auto unused = leftOutTokens(*options.filter, options.tokenCounts, *tokenizer, **weights, task);
+    const auto unused =
+        leftOutTokens(*options.filter, options.tokenCounts, opened->tokenizer, *opened->weights, task);
     if (!unused)
         return unused.error();
     const auto circuit =
@@ -60,10 +58,10 @@ Result<int> top(const TopOptions& options, const Task& task)
     if (!circuit)
         return circuit.error();
     const auto entries = checkedAnswer(largestEntries(*circuit, {options.count, *unused, *unused}, task),
-                                       (*weights)->original().file());
+                                       opened->weights->original().file());
     if (!entries)
         return entries.error();
-    printTop(*entries, *tokenizer ? &**tokenizer : nullptr, options.format);
+    printTop(*entries, opened->words(), options.format);
     return 0;
 }
 

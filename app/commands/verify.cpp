@@ -1,6 +1,5 @@
 #include "app/commands/model_arguments.h"
 #include "app/commands/support.h"
-#include "app/commands/token_list.h"
 #include "core/model/checkpoint_writer.h"
 #include "core/model/forward.h"
 #include "core/model/skipless.h"

@@ -6,12 +6,14 @@
 #include "core/base/log.h"
 #include "ui/base/icons.h"
 #include "ui/base/text.h"
+#include "ui/figures/figure_drag.h"
 #include "ui/figures/figure_writer.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/export/export_dialog.h"
 #include "ui/pages/export/figure_export_batch.h"
 #include "ui/pages/parts/page.h"
 #include "ui/pages/parts/subject_menu.h"
+#include "ui/widgets/drag_out.h"
 #include "ui/widgets/job_bar.h"
 #include "ui/widgets/subject.h"
 
@@ -20,6 +22,8 @@
 #include <QClipboard>
 #include <QCursor>
 #include <QDir>
+#include <QDrag>
+#include <QDragEnterEvent>
 #include <QGuiApplication>
 #include <QMenu>
 #include <QPointer>
@@ -59,17 +63,31 @@ FigureCommands::FigureCommands(QMainWindow* window, Workspace* workspace, Window
     , m_settings(settings)
     , m_pages(pages)
     , m_subjects(new SubjectMenu(workspace, this))
+    , m_dragFolder(std::make_shared<DragFolder>())
 {
     connect(pages, &Pages::figureMenuRequested, this, &FigureCommands::showMenu);
     connect(m_subjects, &SubjectMenu::pageWanted, pages, &Pages::showPage);
     connect(m_subjects, &SubjectMenu::promptWanted, this, &FigureCommands::useInPrompt);
     connect(m_subjects, &SubjectMenu::problemFound, this, &FigureCommands::showMessage);
+    auto* drags = new DragOut(
+        [this](QWidget* widget) -> QWidget* {
+            QWidget* picture = widget->window() == m_window ? pictureAround(widget) : nullptr;
+            return m_pages->figures().contains(dynamic_cast<FigureSource*>(picture)) ? picture : nullptr;
+        },
+        this);
+    connect(drags, &DragOut::dragged, this, &FigureCommands::dragOut);
     qApp->installEventFilter(
         this); // A click need not give a picture the focus, nor reach more than a part of it.
 }
 
 bool FigureCommands::eventFilter(QObject* watched, QEvent* event)
 {
+    // A window opens files that are dropped on it, but not its own.
+    if (event->type() == QEvent::DragEnter
+        && qobject_cast<QMainWindow*>(static_cast<QDragEnterEvent*>(event)->source())) {
+        event->ignore();
+        return true;
+    }
     const bool isTouch = event->type() == QEvent::MouseButtonPress || event->type() == QEvent::FocusIn;
     auto* widget = isTouch ? qobject_cast<QWidget*>(watched) : nullptr;
     if (widget && widget->window() == m_window)
@@ -239,11 +257,29 @@ bool FigureCommands::copyFocused()
     return true;
 }
 
+void FigureCommands::dragOut(QWidget* picture)
+{
+    constexpr double dpi = 36; // of the picture under the pointer
+    const auto* source = dynamic_cast<FigureSource*>(picture);
+    if (!source)
+        return;
+    FigureSettings settings = parseFigureSettings(m_settings->now().figure);
+    settings.format = FigureFormat::Png;
+    settings = fittedToView(*source, settings);
+    auto* drag = new QDrag(m_window); // It deletes itself.
+    drag->setPixmap(QPixmap::fromImage(figureImage(*source, settings, dpi)));
+    drag->setMimeData(
+        new FigureMime(*source, settings, FigureBatch::fileNameOf(source->figureTitle()), m_dragFolder));
+    drag->exec(Qt::CopyAction);
+}
+
 void FigureCommands::addCopies(QMenu* menu, FigureSource* source)
 {
-    menu->addAction(icon("copy"), tr("Copy figure"), this, ifThere(source, [this](FigureSource* there) {
-                        writer()->copy(*there, parseFigureSettings(m_settings->now().figure));
-                    }));
+    QAction* copy =
+        menu->addAction(icon("copy"), tr("Copy figure"), this, ifThere(source, [this](FigureSource* there) {
+                            writer()->copy(*there, parseFigureSettings(m_settings->now().figure));
+                        }));
+    copy->setToolTip(tr("You can also drag it into another program while holding Ctrl"));
     const auto add = [&](const QString& words, FigureFormat format) {
         menu->addAction(words, this, ifThere(source, [this, format](FigureSource* there) {
                             writer()->copyData(*there, format);
@@ -284,6 +320,7 @@ void FigureCommands::showMenu(QWidget* view, const QPoint& position)
     auto* source = dynamic_cast<FigureSource*>(view);
     const bool isFigure = source && m_pages->figures().contains(source);
     QMenu menu(m_window);
+    menu.setToolTipsVisible(true);
     m_subjects->addTo(&menu, subjectAt(view, position));
     if (isFigure || !source) // else there is nothing in it yet
         menu.addActions(view->actions());

@@ -8,6 +8,7 @@
 #include <QPointer>
 #include <QString>
 
+#include <memory>
 #include <vector>
 
 class QMenu;
@@ -15,6 +16,7 @@ class QPoint;
 class QWidget;
 
 namespace headwise::ui {
+class DragFolder;
 class FigureBatch;
 class FigureSource;
 class FigureWriter;
@@ -61,6 +63,7 @@ private:
     void addExports(QMenu* menu, ui::FigureSource* source);
     void addCopies(QMenu* menu, ui::FigureSource* source);
     bool isOfHead(ui::FigureSource* source) const; ///< Other heads have the same picture.
+    void dragOut(QWidget* picture); ///< Into another program, as a picture, a drawing, numbers or files.
 
     WindowSettings* m_settings;
     Pages* m_pages;
@@ -68,6 +71,7 @@ private:
     QString m_exportedTo;                         // by the dialog, in this window
     const ui::FigureSource* m_exported = nullptr; // to compare with only; it may be gone
     QPointer<QWidget> m_touched;                  // the picture clicked or focused last
+    std::shared_ptr<ui::DragFolder> m_dragFolder;
     ui::FigureWriter* m_writer = nullptr;
     ui::FigureBatch* m_batch = nullptr;
 };

@@ -25,52 +25,47 @@ QString keysText()
     return QDialog::tr(
         "<h3>Keys</h3><table cellspacing='6'><tr><td>Ctrl+O, Ctrl+Shift+O</td><td>open a model folder; a file or session</td></tr>"
         "<tr><td>Ctrl+S, Ctrl+Shift+S</td><td>save the session; under another name</td></tr><tr><td>Ctrl+W, Ctrl+Q</td><td>close the model; quit</td></tr>"
-        "<tr><td>F5</td><td>read the model or session from disk again, as it is shown</td></tr><tr><td>Ctrl+E</td><td>export a picture and its numbers</td></tr><tr><td>right click, Menu key</td><td>on a head, a pair, a token or a picture: what can be done with it, export too</td></tr><tr><td>Ctrl+Shift+E</td><td>export again: the same settings, the next free name, no "
+        "<tr><td>F5</td><td>read the model or session from disk again, keeping the view</td></tr><tr><td>Ctrl+E</td><td>export a picture and its numbers</td></tr><tr><td>right click, Menu key</td><td>a menu for a head, pair, token or picture, with export</td></tr><tr><td>Ctrl+Shift+E</td><td>export again: the same settings, the next free name, no "
         "dialog</td></tr><tr><td>Ctrl+C</td><td>copy the selected rows of a table, the current cell of a matrix, or a chart or diagram with its numbers</td></tr>"
+        "<tr><td>Ctrl and drag a picture or table</td><td>take it into another program: an image, a drawing, its numbers, or files of them</td></tr>"
         "<tr><td>Ctrl+K</td><td>find any command, head or token by a few letters</td></tr><tr><td>Ctrl+L, Ctrl+F</td><td>go to a head; find a token (on Vectors: in all directions)</td></tr>"
-        "<tr><td>Esc</td><td>clears a filter, else stops what the page computes, a comparison, or an analysis that was asked for and runs or waits, else back to the head from which Ctrl+L or Ctrl+K "
-        "jumped</td></tr><tr><td>N</td><td>write a note on this head</td></tr><tr><td>Ctrl+Z, Ctrl+Shift+Z</td><td>undo a change to notes and bookmarks; redo it</td></tr>"
+        "<tr><td>Esc</td><td>clears a filter; else stops the page's computation, a comparison, or a running or waiting analysis; else goes back to the head before Ctrl+L or Ctrl+K</td></tr><tr><td>N</td><td>write a note on this head</td></tr><tr><td>Ctrl+Z, Ctrl+Shift+Z</td><td>undo a change to notes and bookmarks; redo it</td></tr>"
         "<tr><td>Tab, F6</td><td>the next field or picture; the next pane</td></tr><tr><td>Ctrl+arrows</td><td>next and previous head and layer; plain arrows or hjkl in "
         "the grid, PgUp and PgDn a layer, Home and End the first and last head of it; in a matrix the ends of the row</td></tr>"
-        "<tr><td>Enter</td><td>on a head of the grid or the ranking, opens it; on a cell of a matrix or a row "
-        "of a table, what a click or a double click there does</td></tr><tr><td>L, I, Z in a matrix</td><td>lock its limits (Shift+L in a grid of heads), invert its "
-        "colours, centre them on zero</td></tr><tr><td>Alt+Left, Alt+Right</td><td>back and forward through heads and tokens</td></tr><tr><td>Alt+Home; 1 … 9, 0, also with Alt</td><td>Findings; the other pages; 0 is Analyses; Ctrl+Tab goes through all of them</td></tr>"
-        "<tr><td>Ctrl+,</td><td>preferences</td></tr><tr><td>F11</td><td>full screen</td></tr><tr><td>Shift+F1</td><td>explain the thing you click next</td></tr><tr><td>click; Shift+click or Shift+Enter on a head</td><td>select it; mark it as the "
-        "reference that others are compared with, as Set as reference in its menu and Model → Use as reference head do; Model → Clear reference takes the mark away</td></tr>"
-        "<tr><td>hold Shift, D on Two heads</td><td>the reference in the head's place; the difference</td></tr><tr><td>B on Composition</td><td>subtract the baseline or not</td></tr>"
+        "<tr><td>Enter</td><td>on a head in the grid or ranking, opens it; on a matrix cell or table row, does what a click or double click does there</td></tr><tr><td>L, I, Z in a matrix</td><td>lock its limits (Shift+L in a grid of heads), invert its "
+        "colours, centre them on zero</td></tr><tr><td>Alt+Left, Alt+Right</td><td>back and forward through visited heads and tokens</td></tr><tr><td>Alt+Home; 1 … 9, 0, also with Alt</td><td>Findings; the other pages; 0 is Analyses; Ctrl+Tab goes through all of them</td></tr>"
+        "<tr><td>Ctrl+,</td><td>preferences</td></tr><tr><td>F11</td><td>full screen</td></tr><tr><td>Shift+F1</td><td>explain the thing you click next</td></tr><tr><td>click; Shift+click or Shift+Enter on a head</td><td>select it; mark it as the reference head, like Set as reference in its menu and Model → Use as reference head; Model → Clear reference removes the mark</td></tr>"
+        "<tr><td>hold Shift, D on Two heads</td><td>show the reference instead of the head; show the difference</td></tr><tr><td>B on Composition</td><td>subtract the baseline or not</td></tr>"
         "<tr><td>Left, Right, Space on Vectors</td><td>next and previous direction; flip its sign</td></tr><tr><td>Ctrl+M</td><td>colour the heads by another score; type a part of its name</td></tr>"
-        "<tr><td>drop a .csv of pairs, Alt and drop a model</td><td>find heads that know the relation; compare a newer model</td></tr>"
+        "<tr><td>drop a .csv of pairs, Alt and drop a model</td><td>find heads that know the relation; compare with a newer model</td></tr>"
         "<tr><td>Ctrl+D</td><td>bookmark this head</td></tr><tr><td>Ctrl+Shift+C</td><td>copy the address of this view, for headwise --goto</td></tr><tr><td>Tab, then arrows, Enter, + − 0 on a chart</td><td>from point to point; choose it; zoom</td></tr>"
-        "<tr><td>wheel, drag, double click</td><td>zoom, move, show everything; Ctrl+wheel columns, Shift+wheel rows; + − 0 by keyboard, F the current cell in the middle</td></tr></table>");
+        "<tr><td>wheel, drag, double click</td><td>zoom, move, show everything; Ctrl+wheel columns, Shift+wheel rows; + − 0 by keyboard; F centres the current cell</td></tr></table>");
 }
 
 QString conventionsText()
 {
     return QDialog::tr(
-        "<h3>What is shown</h3><p>QK = W_Q W_Kᵀ: rows are queries, columns keys. OV = W_V W_O: rows are the source, columns the output. The full circuits stand between tokens: E W_Q W_Kᵀ Eᵀ and E W_V W_O W_U. Neither "
-        "the attention scale nor a bias is in them. With rotary positions, QK is shown at offset Δ = 0.</p><p>Processed weights have norms and value biases folded and writing weights and unembedding centred, as far "
-        "as the model's function stays the same; raw weights are as stored. E is what stands on the token side: the embedding, the embedding after layer 0's MLP, that MLP alone, or the unembedding.</p>"
-        "<p>The Folding page sets the selected token's row with the weights in use beside the same with each step of processing on or off; Use as ticked takes them over. Model → This head changed puts another head in the "
-        "selected one's place on every page: its W_OV without the selected singular component, or the virtual head "
-        "W_OV W_OV after the reference head; the line over the pages says so and undoes it.</p><p>The Tensors page shows the file itself: every tensor as stored, whatever the processing. Mean "
-        "and standard deviation (divisor: the count) are over the finite numbers; histograms have 64 equal bins from the smallest to the largest. In a picture of a big matrix each cell is the entry of "
-        "largest magnitude of those it stands for. The badges at the right over the pages name what stands beside the bare products of this head: rotary positions, QK-norm, soft caps, windows, ALiBi; the "
-        "Model page has the sentences, and what loading used, ignored and found.</p><p>On the Prompt page a double click on a query and its key, or Enter, takes their score apart: "
-        "what the embedding, the positions, the heads and the MLPs before each give to it. Weighed by values, "
-        "attention counts as much as the head moves from there.</p><p>The Scores page takes the scores of a layer-0 head apart: T^p and T^pp are what positions add, "
-        "averaged over the vocabulary's norms, T^ep what the token at the query looks for among positions. Sliders move the query's position and token.</p>"
-        "<p>Matrices: where cells are smaller than pixels, the corner says what each pixel stands for: the strongest or the mean of so many cells. Of a circuit of all tokens the strongest are estimates at "
-        "first, never too strong, until the scan has seen every cell. ▲ and ▼ mark cells beyond the limits, an odd colour where they are too small for it. L locks the limits (Shift+L in a grid of heads), I "
-        "inverts the colours, Z centres them on zero; a right click on the colour bar has maps, percentiles, scales (by rank, too) and who "
-        "shares them. View → Seen with colour blindness shows matrices and the preview of figures with other eyes; what is exported stays as it is.</p>");
+        "<h3>What is shown</h3><p>QK = W_Q W_Kᵀ: rows are queries, columns keys. OV = W_V W_O: rows are the source, columns the output. The full circuits map tokens to tokens: E W_Q W_Kᵀ Eᵀ and E W_V W_O W_U. They leave out the attention scale and biases. With rotary positions, QK is shown at offset Δ = 0.</p><p>Processed weights have norms and value biases folded and writing weights and unembedding centred, as far "
+        "as the model's function stays the same; raw weights are as stored. E holds the token vectors: the embedding, the embedding after layer 0's MLP, that MLP's output alone, or the unembedding.</p>"
+        "<p>The Folding page compares the selected token's row for the weights in use and for the ticked processing steps; Use as ticked applies those steps. Model → This head changed replaces the selected head on every page: by its W_OV without the selected singular component, or by the virtual head W_OV W_OV after the reference head. A line above the pages says so and undoes it.</p><p>The Tensors page shows the file itself: every tensor as stored, before any processing. Mean "
+        "and standard deviation (divisor: the count) are over the finite numbers; histograms have 64 equal bins from the smallest to the largest. In a picture of a big matrix each cell shows the entry of "
+        "largest magnitude that it covers. The badges at the upper right name what the plain products of this head leave out: rotary positions, QK-norm, soft caps, windows, ALiBi. The "
+        "Model page explains them and lists the tensors that loading used and ignored.</p><p>On the Prompt page a double click on a query and its key, or Enter, splits their score: "
+        "the contributions of the embedding, the positions, and the earlier heads and MLPs. Value-weighted "
+        "attention counts the norm of what the head moves from each key.</p><p>The Scores page splits the scores of a layer-0 head: T^p and T^pp are the contributions of positions, "
+        "averaged over the vocabulary's norms; T^ep is the token at the query scoring positions. Sliders change the query's position and token.</p>"
+        "<p>Matrices: where cells are smaller than pixels, the corner says what each pixel shows: the strongest or the mean of several cells. For a circuit of all tokens the strongest are at "
+        "first estimates, never too large, until the scan has covered every cell. ▲ and ▼ mark cells beyond the limits; cells too small for a mark get a distinct colour. L locks the limits (Shift+L in a grid of heads), I "
+        "inverts the colours, Z centres them on zero; a right click on the colour bar offers colour maps, percentiles, scales (also by rank) and sharing "
+        "with other pictures. View → Seen with colour blindness simulates it for matrices and figure previews; exported files do not change.</p>");
 }
 
 QString analysesText()
 {
     QString lines = QDialog::tr(
-        "<h3>Scores and analyses</h3><p>The Analyses page lists them all: ● is computed, ○ can be computed, – cannot be on this model, and its tooltip says why. Run computes one with what the fields over its pictures say: a prompt, the "
-        "selected token, the reference and the selected head, a direction, a seed. Pictures follow the selected head; clicks in them select heads and tokens. Every score names its null: what heads of "
-        "random weights get. The results are saved with the session and shown from it without the model.</p>");
+        "<h3>Scores and analyses</h3><p>The Analyses page lists them all: ● is computed, ○ can be computed, – does not apply to this model, and its tooltip says why. Run computes one with the inputs in the fields above its pictures: a prompt, the "
+        "selected token, the reference and the selected head, a direction, a seed. Pictures follow the selected head; clicks in them select heads and tokens. Every score names its null: the value for heads of "
+        "random weights. The session keeps the results and shows them without the model.</p>");
     for (const Analysis& analysis : catalogue())
         lines += QStringLiteral("<p><b>%1</b> (%2)<br>%3<br><i>%4</i></p>")
                      .arg(text(analysis.title).toHtmlEscaped(), text(analysis.number).toHtmlEscaped(),

@@ -145,8 +145,8 @@ void MainWindow::createStatusBar()
     readOut->setMinimumWidth(1); // Rather cut off than a window that grows.
     readOut->setContentsMargins(8, 0, 12, 0);
     statusBar()->setSizeGripEnabled(false);
-    for (Job* job :
-         {m_workspace->opener()->job(), m_workspace->model()->tokensJob(), m_workspace->runs()->job()})
+    for (Job* job : {m_workspace->opener()->job(), m_workspace->model()->tokenReader()->job(),
+                     m_workspace->runs()->job()})
         statusBar()->addWidget(new JobBar(job, this));
     statusBar()->addPermanentWidget(readOut);
     connect(m_workspace->model(), &OpenModel::replaced, readOut, &QLabel::clear);
@@ -182,10 +182,12 @@ void MainWindow::connectWorkspace()
     connect(m_workspace->notebook(), &Notebook::notesChanged, this, &MainWindow::updateState);
     connect(m_workspace->session(), &SessionFile::saved, this, &MainWindow::updateState);
     connect(ImportedAttention::of(m_workspace), &ImportedAttention::kept, this, &MainWindow::updateState);
-    connect(m_workspace->model(), &OpenModel::bannerChanged, this, [this](const QString& message) {
-        setMarkup(m_banner, message);
-        m_banner->setVisible(!message.isEmpty());
-    });
+    for (const auto signal : {&OpenModel::circuitsChanged, &OpenModel::closed})
+        connect(m_workspace->model(), signal, this, [this] {
+            const QString message = bannerText(*m_workspace->model());
+            setMarkup(m_banner, message);
+            m_banner->setVisible(!message.isEmpty());
+        });
 }
 
 /// Shows the findings of a model that nobody has looked at yet, with the head that stands out most.
@@ -212,6 +214,7 @@ void MainWindow::connectParts()
     connect(m_start, &StartPage::openDemoRequested, m_opening, &Opening::openDemo);
     connect(m_start, &StartPage::openRecentRequested, m_opening, &Opening::openPath);
     connect(m_pages, &Pages::locateWanted, m_opening, &Opening::locateModel);
+    connect(m_pages, &Pages::tokenizerWanted, m_opening, &Opening::addTokenizer);
     connect(m_pages, &Pages::modelWanted, m_opening, &Opening::chooseComparison);
     connect(m_pages, &Pages::modelFileWanted, m_opening, &Opening::chooseComparisonFile);
     connect(m_heads, &HeadsPage::problemFound, m_opening,

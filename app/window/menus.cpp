@@ -30,6 +30,7 @@
 #include <QStatusBar>
 #include <QWhatsThis>
 
+#include <map>
 #include <type_traits>
 #include <utility>
 
@@ -42,6 +43,12 @@ namespace {
 bool hasReference(const Workspace& workspace)
 {
     return workspace.model()->isOpen() && workspace.selection()->reference();
+}
+
+bool hasUnknownConfig(const Workspace& workspace)
+{
+    const auto weights = workspace.model()->weights();
+    return weights && !weights->config().unknown.empty();
 }
 
 template <typename Part, typename... Arguments>
@@ -83,6 +90,12 @@ void MenuBuilder::addFile()
          "open", always},
         {"open-file", tr("Open &file or session…"), call(opening, &Opening::chooseFile), "Ctrl+Shift+O",
          "table", always},
+        {"open-cache",
+         tr("Ope&n from cache…"),
+         call(opening, &Opening::chooseFromCache),
+         {},
+         nullptr,
+         always},
     };
     const auto openDemo = [from = opening, guide = tour] {
         guide->offer();
@@ -94,12 +107,19 @@ void MenuBuilder::addFile()
         {"compare-file", tr("Compare with a f&ile…"), call(opening, &Opening::chooseComparisonFile)},
         {"locate", tr("&Locate model…"), call(opening, &Opening::locateModel), {}, "link"},
         {"locate-file", tr("Locate &model file…"), call(opening, &Opening::locateModelFile)},
+        {"complete-config",
+         tr("Comple&te config…"),
+         call(opening, &Opening::completeConfig),
+         {},
+         nullptr,
+         hasUnknownConfig},
         {},
         {"save", tr("&Save session"), call(saving, &Saving::save), QKeySequence::Save, "save"},
         {"save-as", tr("Save session &as…"), call(saving, &Saving::saveAs), "Ctrl+Shift+S"},
         {},
         {"export-figure", tr("&Export figure…"), call(figures, &FigureCommands::exportFigure), "Ctrl+E",
-         "export"},
+         "export", whileOpen,
+         tr("Export figure (Ctrl+E), or hold Ctrl and drag the picture into another program")},
         {"export-again", tr("Export a&gain"), call(figures, &FigureCommands::exportAgain), "Ctrl+Shift+E"},
         {"export-heads", tr("Export all &heads…"), call(figures, &FigureCommands::exportHeads)},
         {},
@@ -190,13 +210,17 @@ void MenuBuilder::addGo()
 void MenuBuilder::addView()
 {
     QMenu* view = actions->addMenu(tr("&View"));
+    std::map<QString, QMenu*> groups{{QString(), view}};
     for (int i = 0; i < pages->count(); ++i) {
+        QMenu*& group = groups[pages->heading(i)];
+        if (!group)
+            group = view->addMenu(pages->heading(i));
         const QString name = pages->pageName(i);
         const QByteArray digit = pages->digitOf(i);
         const QByteArray keys = name == QLatin1String("findings") ? QByteArray("Alt+Home")
             : digit.isEmpty()                                     ? digit
                               : QByteArray("Alt+%1; %1").replace("%1", digit);
-        actions->addRow(view,
+        actions->addRow(group,
                         {("page-" + name.toLatin1()).constData(), pages->tabText(i),
                          call(pages, &Pages::showPage, name), keys.constData()});
     }

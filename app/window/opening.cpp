@@ -7,7 +7,9 @@
 #include "core/session/session_file.h"
 #include "ui/base/text.h"
 #include "ui/document/compared_model.h"
+#include "ui/pages/model/cache_dialog.h"
 #include "ui/pages/model/config_dialog.h"
+#include "ui/pages/model/names_dialog.h"
 #include "ui/pages/model/tensors_page.h"
 
 #include <QFileDialog>
@@ -39,6 +41,7 @@ Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* sett
     connect(m_workspace->opener(), &Opener::openFailed, this, &Opening::takeViewState);
     connect(m_workspace->opener(), &Opener::configMissing, this, &Opening::askForConfig);
     connect(m_workspace->opener(), &Opener::locatedConfigMissing, this, &Opening::askForLocatedConfig);
+    connect(m_workspace->opener(), &Opener::configIncomplete, this, &Opening::askToComplete);
     connect(m_workspace->opener(), &Opener::tensorsUnknown, this, &Opening::askToLeaveOut);
 }
 
@@ -73,6 +76,17 @@ void Opening::chooseFile()
         return;
     m_settings->keepFolderOf(file);
     openPath(file);
+}
+
+void Opening::chooseFromCache()
+{
+    auto* dialog = new CacheDialog(m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] {
+        if (const QString folder = dialog->folder(); !folder.isEmpty())
+            openPath(folder);
+    });
+    dialog->open();
 }
 
 void Opening::reload()
@@ -160,10 +174,11 @@ void Opening::addTokenizer()
 
 void Opening::askForConfig(const ModelSource& source, const QStringList& keys, const QString& message)
 {
-    auto* dialog = new ConfigDialog(source, keys, message, m_window);
+    auto* dialog = new ConfigDialog(source, keys, m_workspace->opener()->optionalKeys(), message, m_window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &ConfigDialog::tensorsWanted, this,
             [this, dialog] { showTensors(dialog->source().path, dialog); });
+    connect(dialog, &ConfigDialog::describeWanted, this, [this, dialog] { describe(dialog); });
     connect(dialog, &QDialog::accepted, this,
             [this, dialog] { m_workspace->opener()->openModel(dialog->source()); });
     connect(dialog, &QDialog::rejected, this, [this, message] { showFailure(message); });
@@ -172,13 +187,40 @@ void Opening::askForConfig(const ModelSource& source, const QStringList& keys, c
 
 void Opening::askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message)
 {
-    auto* dialog = new ConfigDialog(source, keys, message, m_window);
+    auto* dialog = new ConfigDialog(source, keys, m_workspace->opener()->optionalKeys(), message, m_window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &ConfigDialog::tensorsWanted, this,
             [this, dialog] { showTensors(dialog->source().path, dialog); });
+    connect(dialog, &ConfigDialog::describeWanted, this, [this, dialog] { describe(dialog); });
     connect(dialog, &QDialog::accepted, this,
             [this, dialog] { m_workspace->opener()->locateModel(dialog->source()); });
     dialog->open();
+}
+
+void Opening::askToComplete(const ModelSource& source, const QStringList& keys)
+{
+    auto* dialog = new ConfigDialog(
+        source, {}, keys,
+        tr("No file of this model states these values. Answers that depend on them are left out; all others are there. An empty field stays unknown."),
+        m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &ConfigDialog::tensorsWanted, this,
+            [this, dialog] { showTensors(dialog->source().path, dialog); });
+    connect(dialog, &QDialog::accepted, this, [this, dialog] {
+        const ModelSource complete = dialog->source();
+        if (!m_workspace->session()->path().empty())
+            return m_workspace->opener()->reopen(complete);
+        m_saving->whenNotesAreSafe([this, complete] {
+            m_viewToRestore = m_saving->viewState();
+            m_workspace->opener()->reopen(complete);
+        });
+    });
+    dialog->open();
+}
+
+void Opening::completeConfig()
+{
+    m_workspace->opener()->completeConfig();
 }
 
 void Opening::askToLeaveOut(const ModelSource& source, const QStringList& tensors, const QString& message)
@@ -208,6 +250,19 @@ void Opening::askToLeaveOut(const ModelSource& source, const QStringList& tensor
         m_workspace->opener()->openModel(without);
     });
     box->open();
+}
+
+void Opening::describe(ConfigDialog* question)
+{
+    Result<WeightMap> file = WeightMap::open(question->source().path);
+    if (!file)
+        return showError(tr("Cannot open"), text(file.error()));
+    auto* dialog =
+        new NamesDialog(question->source(), std::make_shared<const WeightMap>(*std::move(file)), question);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, question,
+            &QDialog::accept); // its answer opens the model, by the new map
+    dialog->open();
 }
 
 void Opening::showTensors(const std::filesystem::path& path, QWidget* over)

@@ -10,6 +10,10 @@ namespace headwise {
 struct ModelSource;
 }
 
+namespace headwise::ui {
+class ConfigDialog;
+}
+
 namespace headwise::app {
 
 class Saving;
@@ -26,12 +30,14 @@ public:
     void openDemo();
     void chooseFolder();
     void chooseFile();
+    void chooseFromCache(); ///< A model in the Hugging Face cache.
     void reload();
     void closeModel();
 
     void locateModel();
     void locateModelFile();
     void addTokenizer();
+    void completeConfig(); ///< Asks for what no file of the open model states.
 
     void chooseComparison();
     void chooseComparisonFile();
@@ -51,8 +57,10 @@ private:
     QString askForModelFile(const QString& title);
     void askForConfig(const ModelSource& source, const QStringList& keys, const QString& message);
     void askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message);
+    void askToComplete(const ModelSource& source, const QStringList& keys);
     void askToLeaveOut(const ModelSource& source, const QStringList& tensors, const QString& message);
     /// Shows the tensors of a file that is not open. \param over dialog that asks about it
+    void describe(ui::ConfigDialog* question);
     void showTensors(const std::filesystem::path& path, QWidget* over);
     void showFailure(const QString& message);
 

@@ -88,7 +88,7 @@ PageTabs::PageTabs(QWidget* parent)
 void PageTabs::add(const QString& name, const QString& title, const QString& heading,
                    std::function<ui::Page*()> make)
 {
-    m_tabs.push_back({name, title, std::move(make), nullptr, {}});
+    m_tabs.push_back({name, title, heading, std::move(make), nullptr, {}});
     m_sidebar->add(title, heading);
     // A window smaller than the page shows a part of it, so that the page does not limit the window.
     auto* place = new QScrollArea(this);
@@ -127,6 +127,12 @@ int PageTabs::indexOf(const QWidget* widget) const
 QString PageTabs::tabText(int index) const
 {
     return index >= 0 && index < std::ssize(m_tabs) ? m_tabs[static_cast<std::size_t>(index)].title
+                                                    : QString();
+}
+
+QString PageTabs::heading(int index) const
+{
+    return index >= 0 && index < std::ssize(m_tabs) ? m_tabs[static_cast<std::size_t>(index)].heading
                                                     : QString();
 }
 

@@ -37,6 +37,7 @@ public:
     QWidget* currentWidget() const { return widget(currentIndex()); }
     int indexOf(const QWidget* widget) const; ///< -1 if it is no scroll area of a page.
     QString tabText(int index) const;         ///< Title of a page in the sidebar.
+    QString heading(int index) const; ///< The question that the page answers; empty for a page by itself.
 
     QString pageName(int index) const; ///< As a session and --goto call it; empty for no page.
     QString currentName() const { return pageName(currentIndex()); }
@@ -72,6 +73,7 @@ private:
     struct Tab {
         QString name;
         QString title;
+        QString heading;
         std::function<ui::Page*()> make;
         ui::Page* page = nullptr;
         QJsonObject state; // until it is made

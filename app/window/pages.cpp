@@ -15,7 +15,10 @@
 #include "ui/pages/model/folding_page.h"
 #include "ui/pages/model/tensors_page.h"
 #include "ui/pages/overview/overview_page.h"
-#include "ui/pages/parts/locate_button.h"
+#include "ui/pages/parts/complete_button.h"
+#include "ui/pages/parts/compute_button.h"
+#include "ui/pages/parts/fill_button.h"
+#include "ui/pages/parts/linked_hover.h"
 #include "ui/pages/parts/saved_screen.h"
 #include "ui/pages/parts/screen_capture.h"
 #include "ui/pages/position/position_page.h"
@@ -25,6 +28,7 @@
 #include "ui/pages/spectrum/spectrum_page.h"
 #include "ui/pages/spectrum/vectors_page.h"
 #include "ui/pages/tokens/tokens_page.h"
+#include "ui/widgets/table_figure.h"
 
 #include <QAbstractItemView>
 #include <QBoxLayout>
@@ -97,7 +101,10 @@ Page* Pages::make(Workspace* workspace)
     if constexpr (requires { &PageKind::viewMade; })
         connect(page, &PageKind::viewMade, this, &Pages::prepareView);
     if constexpr (requires { &PageKind::whyNot; })
-        inviteToLocate(page, workspace, &PageKind::whyNot);
+        inviteToFill(
+            page, workspace, &PageKind::whyNot, requires { PageKind::needsTokenizer; });
+    if constexpr (requires { &PageKind::neededFields; })
+        inviteToComplete(page, workspace, PageKind::neededFields());
     if constexpr (requires { &PageKind::modelWanted; })
         connect(page, &PageKind::modelWanted, this, &Pages::modelWanted);
     if constexpr (requires { &PageKind::modelFileWanted; })
@@ -112,14 +119,28 @@ Page* Pages::make(Workspace* workspace)
     return page;
 }
 
-void Pages::inviteToLocate(Page* page, const Workspace* workspace, QString (*whyNot)(const Workspace&))
+void Pages::inviteToFill(Page* page, const Workspace* workspace, QString (*whyNot)(const Workspace&),
+                         bool needsTokenizer)
 {
     auto* layout = qobject_cast<QBoxLayout*>(page->layout());
-    if (!layout)
+    if (!layout || page->findChild<ComputeButton*>()) // which offers the files, too
         return;
-    auto* button = new LocateButton(workspace, whyNot, page);
+    auto* button = new FillButton(page);
     layout->addWidget(button, 0, Qt::AlignHCenter);
-    connect(button, &QPushButton::clicked, this, &Pages::locateWanted);
+    const auto follow = [button, workspace, whyNot, needsTokenizer] {
+        button->offer(whyNot(*workspace).isEmpty() ? FillButton::Lack::Nothing
+                                                   : FillButton::lackOf(*workspace, needsTokenizer));
+    };
+    for (const auto signal :
+         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::resultsChanged})
+        connect(workspace->model(), signal, button, follow);
+    follow();
+}
+
+void Pages::inviteToComplete(Page* page, const Workspace* workspace, std::vector<ConfigField> needed)
+{
+    if (auto* layout = qobject_cast<QBoxLayout*>(page->layout()))
+        layout->addWidget(new CompleteButton(workspace, std::move(needed), page), 0, Qt::AlignHCenter);
 }
 
 Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)
@@ -137,9 +158,8 @@ Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)
             return page;
         });
     }
-    for (const auto signal :
-         {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokenizerReplaced,
-          &OpenModel::tokensChanged, &OpenModel::resultsChanged})
+    for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged,
+                              &OpenModel::tokensChanged, &OpenModel::resultsChanged})
         connect(workspace->model(), signal, this, &Pages::grey);
     heads->setWhatsThis(explanationOfPage(QStringLiteral("heads")));
     prepare(heads);
@@ -199,6 +219,10 @@ void Pages::grey()
 void Pages::prepare(Page* page)
 {
     connect(page, &Page::readOutChanged, this, &Pages::readOutChanged);
+    for (auto* button : page->findChildren<FillButton*>()) {
+        connect(button, &FillButton::locateWanted, this, &Pages::locateWanted);
+        connect(button, &FillButton::tokenizerWanted, this, &Pages::tokenizerWanted);
+    }
     for (QWidget* view : page->findChildren<QWidget*>())
         if (dynamic_cast<FigureSource*>(view))
             prepareView(view);
@@ -222,6 +246,8 @@ void Pages::prepareView(QWidget* view)
         list->viewport()->installEventFilter(this);
     for (auto* list : view->findChildren<QAbstractItemView*>())
         list->viewport()->installEventFilter(this);
+    if (auto* table = qobject_cast<TableFigure*>(view))
+        linkHover(table, m_workspace->selection());
     view->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(view, &QWidget::customContextMenuRequested, this,
             [this, view](const QPoint& position) { emit figureMenuRequested(view, position); });

@@ -2,6 +2,7 @@
 
 #include "app/window/page_tabs.h"
 
+#include "core/model/config.h"
 #include "core/session/screen.h"
 
 #include <QTimer>
@@ -47,7 +48,8 @@ signals:
     void figureMenuRequested(QWidget* figure, const QPoint& position);
     void modelWanted();     ///< The user wants to choose the newer model's folder…
     void modelFileWanted(); ///< …or its only file.
-    void locateWanted();    ///< The user wants to find the files that the session lacks.
+    void locateWanted();    ///< The user wants to find the files that the session lacks…
+    void tokenizerWanted(); ///< …or to add the tokenizer that the model lacks.
 
 protected:
     /// Keeps a right click on a table from selecting its row.
@@ -61,8 +63,10 @@ private:
     template <typename PageKind>
     ui::Page* make(ui::Workspace* workspace); ///< Connects its requests, too.
     /// Adds the button that fills the page to one with nothing to show.
-    void inviteToLocate(ui::Page* page, const ui::Workspace* workspace,
-                        QString (*whyNot)(const ui::Workspace&));
+    void inviteToFill(ui::Page* page, const ui::Workspace* workspace, QString (*whyNot)(const ui::Workspace&),
+                      bool needsTokenizer);
+    /// Adds the button that asks for the config fields on which the page depends.
+    void inviteToComplete(ui::Page* page, const ui::Workspace* workspace, std::vector<ConfigField> needed);
     void grey();         ///< The pages that have nothing to show of what is open.
     void connectSaved(); ///< The pictures that sessions keep for a time without the model.
     /// Takes down the pictures of the visited pages, the current one first; empty without the model.

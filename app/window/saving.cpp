@@ -106,7 +106,7 @@ void Saving::whenNotesAreSafe(const std::function<void()>& next)
         return next();
     const QString name = text(m_workspace->model()->card().name);
     const bool notes = m_workspace->notebook()->isUnsaved(),
-               results = m_workspace->model()->hasUnsavedResults();
+               results = m_workspace->model()->revision().isUnsaved();
     askToSave(notes && results ? tr("Your notes and results for %1 are not saved.").arg(name)
                   : results    ? tr("Your results for %1 are not saved.").arg(name)
                                : tr("Your notes on %1 are not saved.").arg(name),
@@ -115,7 +115,7 @@ void Saving::whenNotesAreSafe(const std::function<void()>& next)
 
 void Saving::whenResultsAreSafe(const std::function<void()>& next)
 {
-    if (!m_workspace->model()->hasUnsavedResults() || m_workspace->session()->isReadOnly())
+    if (!m_workspace->model()->revision().isUnsaved() || m_workspace->session()->isReadOnly())
         return next();
     const auto answer = askToSave(
         tr("Your results for %1 are not saved. Changing the weights or the embedding discards them.")

@@ -34,8 +34,8 @@ void WindowSettings::apply() const
 {
     setTokenFontFamily(m_settings.tokenFont);
     setColorChoice(m_settings.colors);
-    for (Job* job :
-         {m_workspace->opener()->job(), m_workspace->model()->tokensJob(), m_workspace->runs()->job()})
+    for (Job* job : {m_workspace->opener()->job(), m_workspace->model()->tokenReader()->job(),
+                     m_workspace->runs()->job()})
         job->setThreads(m_settings.threads);
 }
 

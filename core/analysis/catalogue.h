@@ -52,6 +52,8 @@ struct AnalysisInputs {
 /// The inputs that an analysis requires.
 struct InputNeeds {
     bool prompt = false, token = false, pair = false, direction = false, tokenizer = false;
+    /// Fields of the config that its numbers depend on and that a model may open without (ModelConfig::unknown).
+    std::vector<ConfigField> config = {};
 };
 
 struct AnalysisOptions {
@@ -107,5 +109,9 @@ struct Analysis {
 /// All analyses, in the order in which they are listed and run.
 std::span<const Analysis> catalogue();
 const Analysis* findAnalysis(std::string_view id);
+
+/// Returns why the analysis has no answer for this model: a field of the config is unknown, or Analysis::whyNot; empty if it has
+/// one.
+std::string whyNotOf(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options);
 
 } // namespace headwise

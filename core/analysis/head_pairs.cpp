@@ -62,7 +62,7 @@ std::string whyNotPair(const ModelConfig& config, const AnalysisOptions& options
         }
     }
     if (earlier.layer >= later.layer)
-        return fmt::format("Head {} is in no earlier layer than head {}; name the earlier head first.",
+        return fmt::format("Head {} is not in an earlier layer than head {}; name the earlier head first.",
                            dottedHead(earlier), dottedHead(later));
     return {};
 }

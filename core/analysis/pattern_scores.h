@@ -2,8 +2,6 @@
 
 #include "core/base/matrix.h"
 
-#include <span>
-
 namespace headwise {
 
 /// Attention scores of a head on [BOS] t₁ … t_N t₁ … t_N. Each is the mean over the queries q of the second copy.
@@ -30,25 +28,5 @@ enum class Sight { Causal, Everything };
 /// Returns the pattern of uniform attention over all visible keys: the baseline of the scores.
 /// \param window only keys j with q − j < window are visible; 0: all
 Matrix<double> uniformPattern(int n, int window, Sight sight);
-
-// TransformerLens' head detector: the similarity of a whole pattern to a target pattern.
-
-/// Entries to ignore.
-struct IgnoredKeys {
-    bool first = false;   ///< Key 0 (exclude_bos).
-    bool current = false; ///< Key q of query q (exclude_current_token).
-};
-
-Matrix<double> previousTokenPattern(int n);                     ///< 1 at [q, q−1]
-Matrix<double> duplicateTokenPattern(std::span<const int> ids); ///< 1 where key j < q has the query's token
-Matrix<double> inductionPattern(std::span<const int> ids); ///< 1 where key j ≤ q follows the query's token
-
-/// Returns Σ α ⊙ wanted / Σ α, the share of the attention on the target entries. NaN if every entry is ignored.
-/// Source: TransformerLens `head_detector.py`, error measure "mul".
-double shareOnPattern(Matrix<double> pattern, const Matrix<double>& wanted, IgnoredKeys ignored);
-
-/// Returns 1 − Σ |α − wanted| / n, in [−1, 1], not rounded.
-/// Source: TransformerLens `head_detector.py`, error measure "abs".
-double closenessToPattern(const Matrix<double>& pattern, const Matrix<double>& wanted, IgnoredKeys ignored);
 
 } // namespace headwise

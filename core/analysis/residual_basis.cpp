@@ -138,14 +138,13 @@ Result<ResidualBasis> embeddingBasis(const TokenSide& tokens, const std::vector<
     if (moments.count < 2)
         return Error{
             ErrorCode::InvalidArgument,
-            "The embedding has no covariance: fewer than two tokens are in use; measure lengths as the weights are, or leave fewer tokens out."};
+            "The embedding has no covariance: fewer than two tokens are in use. Use the identity metric, or leave fewer tokens out."};
     const auto count = static_cast<double>(moments.count);
     const RowVector<double> center = moments.sum / count;
     const Matrix<double> covariance = moments.squares / count - center.transpose() * center;
     if (!covariance.allFinite())
-        return Error{
-            ErrorCode::Corrupt,
-            "The embedding has no covariance: a number of it is not finite; measure lengths as the weights are."};
+        return Error{ErrorCode::Corrupt,
+                     "The embedding has no covariance: it holds NaN or infinity. Use the identity metric."};
     const auto eigen = symmetricEigen(covariance);
     if (!eigen)
         return eigen.error();
@@ -160,7 +159,7 @@ Result<ResidualBasis> embeddingBasis(const TokenSide& tokens, const std::vector<
     if (!varies.any())
         return Error{
             ErrorCode::InvalidArgument,
-            "The embedding has no covariance: the rows of all tokens in use are the same; measure lengths as the weights are."};
+            "The embedding has no covariance: all tokens in use have the same row. Use the identity metric."};
     const double mean = varies.select(eigen->values.array(), 0.0).sum() / static_cast<double>(varies.count());
     const Eigen::VectorXd root = varies.select((eigen->values.array().max(floor) / mean).sqrt(), 1.0);
     return ResidualBasis{
@@ -210,7 +209,7 @@ Result<AnalysisContext> inEmbeddingBasis(const AnalysisContext& context, TokensI
     if (config.attentionWidth() != config.dModel)
         return Error{
             ErrorCode::InvalidArgument,
-            "The heads of this model do not write to the stream that they read, so that it has no metric of its own; measure lengths as the weights are."};
+            "The heads of this model do not write to the stream they read, so it has no embedding metric. Use the identity metric."};
     auto basis = embeddingBasis(*context.tokens, context.options.unusedTokens);
     if (!basis)
         return basis.error();

@@ -146,7 +146,7 @@ std::vector<std::string> leftOutWarnings(const AnalysisContext& context, std::st
                                            heads.size() == 1 ? " was" : "s were", step, reason, labels(heads),
                                            advice));
     };
-    warn(broken, "a weight is not a finite number", "");
+    warn(broken, "a weight is NaN or infinite", "");
     warn(tooLarge, "a product of weights, all of them finite, is too large",
          context.options.precision == Precision::F64 ? "" : " --precision f64 holds larger ones.");
     return warnings;
@@ -167,7 +167,7 @@ std::string appliesAlways(const ModelConfig&, const AnalysisOptions&)
 std::string whyNoCausalMask(const ModelConfig& config)
 {
     return config.bidirectional
-        ? "It needs a causal mask, and the attention of this model is bidirectional (attention_dir)."
+        ? "It needs a causal mask, and this model's attention is bidirectional (attention_dir)."
         : "";
 }
 

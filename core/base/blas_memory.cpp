@@ -65,7 +65,7 @@ Result<Done> reserveBlasBuffers(int threads)
             ErrorCode::OutOfMemory,
             "Multiplying matrices with " + std::to_string(wanted) + " threads needs "
                 + std::to_string((bufferBytes * static_cast<std::size_t>(wanted)) >> 20)
-                + " MiB of address space, more than the limit of this process leaves; raise it (ulimit -v)"
+                + " MiB of address space, more than this process has left; raise the limit (ulimit -v)"
                 + (wanted > 1 ? " or use fewer threads (--threads 1)." : ".")};
     std::vector<void*> buffers;
     for (int i = 0; i < wanted; ++i)

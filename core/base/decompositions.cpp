@@ -26,7 +26,7 @@ std::optional<Error> notFinite(const Matrix<Scalar>& m)
     return Error{
         ErrorCode::Corrupt,
         fmt::format(
-            "A [{}, {}] matrix made of the weights holds a NaN or an infinity, so it has no decomposition; check the checkpoint for numbers that are not finite, or so large that a product of them overflows.",
+            "A [{}, {}] matrix made of the weights holds NaN or infinity, so it has no decomposition. Check the checkpoint for NaN, infinite or very large numbers.",
             m.rows(), m.cols())};
 }
 
@@ -34,7 +34,7 @@ std::optional<Error> failed(std::string_view routine, lapack_int info)
 {
     if (info == 0)
         return std::nullopt;
-    return Error{ErrorCode::Internal, fmt::format("LAPACK's {} gave up with code {}.", routine, info)};
+    return Error{ErrorCode::Internal, fmt::format("LAPACK's {} failed with code {}.", routine, info)};
 }
 
 /// Leaves R in the upper triangle of m and the reflections below it. \returns their factors, [k]

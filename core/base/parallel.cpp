@@ -15,19 +15,27 @@
 #include <thread>
 #include <vector>
 #else
+#include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #endif
 
 extern "C" void openblas_set_num_threads(int);
+// OpenBLAS exports this function but declares it in no header. It is weak: another BLAS has no idle threads to end.
+extern "C" __attribute__((weak)) int blas_thread_shutdown_(); // NOLINT(readability-identifier-naming)
 
 namespace headwise {
 
 namespace {
 
-// Runs before main, so that OpenBLAS never splits a product by itself.
-[[maybe_unused]] const bool blasIsSerial = (openblas_set_num_threads(1), true);
+// Runs before main, so that OpenBLAS never splits a product by itself. Its threads, one per further core, would only be idle.
+[[maybe_unused]] const bool blasIsSerial = [] {
+    openblas_set_num_threads(1);
+    if (blas_thread_shutdown_)
+        blas_thread_shutdown_();
+    return true;
+}();
 
 #ifdef __GLIBC__
 // Keeps freed memory for the worker, which soon needs it again. Otherwise the kernel clears every temporary of some MB
@@ -37,11 +45,17 @@ constexpr int keptBytes = 32 * 1024 * 1024;
     mallopt(M_MMAP_THRESHOLD, keptBytes) == 1 && mallopt(M_TRIM_THRESHOLD, keptBytes) == 1;
 #endif
 
+#ifdef HEADWISE_PARALLEL_STD
+std::atomic<int> threadLimit = 0; // 0: none
+#endif
+
 int threadCount(const Task& task)
 {
 #ifdef HEADWISE_PARALLEL_STD
     const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    return task.threads > 0 ? task.threads : cores;
+    const int wanted = task.threads > 0 ? task.threads : cores;
+    const int limit = threadLimit;
+    return limit > 0 ? std::min(wanted, limit) : wanted;
 #else
     const int cores =
         tbb::info::default_concurrency(); // otherwise TBB warns on stderr that it ignores further ones
@@ -103,6 +117,16 @@ private:
 
 #ifdef HEADWISE_PARALLEL_STD
 
+struct ThreadLimit::Control {
+    ~Control() { threadLimit = 0; }
+};
+
+ThreadLimit::ThreadLimit(int threads)
+    : m_control(new Control)
+{
+    threadLimit = threads;
+}
+
 Result<Done> parallelFor(int count, const Task& task, std::string_view step,
                          const std::function<Result<Done>(int)>& body)
 {
@@ -122,6 +146,17 @@ Result<Done> parallelFor(int count, const Task& task, std::string_view step,
 
 #else
 
+struct ThreadLimit::Control {
+    tbb::global_control control;
+};
+
+ThreadLimit::ThreadLimit(int threads)
+{
+    if (threads > 0 && threads < tbb::info::default_concurrency())
+        m_control.reset(new Control{tbb::global_control(tbb::global_control::max_allowed_parallelism,
+                                                        static_cast<std::size_t>(threads))});
+}
+
 Result<Done> parallelFor(int count, const Task& task, std::string_view step,
                          const std::function<Result<Done>(int)>& body)
 {
@@ -132,5 +167,7 @@ Result<Done> parallelFor(int count, const Task& task, std::string_view step,
 }
 
 #endif
+
+ThreadLimit::~ThreadLimit() = default;
 
 } // namespace headwise

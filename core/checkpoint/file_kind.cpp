@@ -136,7 +136,7 @@ std::optional<Error> notSafetensors(FileKind kind, std::string_view fileName)
         return Error{
             ErrorCode::Unsupported,
             file
-                + "a Python pickle, which is a program, and nothing in it is run; save its weights with torch.save(model.state_dict(), ...) or as safetensors."};
+                + "a Python pickle, which is a program that Headwise never runs; save its weights with torch.save(model.state_dict(), ...) or as safetensors."};
     case FileKind::TorchPickle:
         return Error{
             ErrorCode::Unsupported,

@@ -28,9 +28,6 @@ constexpr std::array signs{
     Sign{".weight_scale", true, "quantised numbers that mean nothing without their scales", original},
     Sign{".lora_A.", false, "a LoRA adapter, not a model", merged},
     Sign{".lora_embedding_A", false, "a LoRA adapter, not a model", merged},
-    Sign{"layers.0.attention.wq.weight", true,
-         "a Llama model in Meta's own names (consolidated.*.pth, or llama2.c's training checkpoint)",
-         "; open its Hugging Face conversion, or export llama2.c's with export.py --version 0."},
 };
 
 } // namespace

@@ -10,7 +10,7 @@
 namespace headwise {
 
 /// Recognises by their names tensors that are not usable weights, and says what to do: parts of quantised matrices that
-/// joinPackedParts() left, LoRA adapters, Meta's own names. Returns nothing for all others.
+/// joinPackedParts() left, LoRA adapters. Returns nothing for all others.
 std::optional<Error> foreignWeights(std::span<const StoredTensor> tensors, std::string_view fileName);
 
 } // namespace headwise

@@ -195,7 +195,7 @@ Result<Done> GgufReader::readMetadata(std::uint64_t count)
             return content.error();
         if (key->empty() || firstInvalidUtf8(*key)
             || !m_header.metadata.emplace(*key, std::move(content).value()).second)
-            return damaged("the key '" + *key + "' is empty, no UTF-8 or there twice");
+            return damaged("the key '" + *key + "' is empty, not UTF-8 or a duplicate");
     }
     return Done{};
 }
@@ -209,7 +209,7 @@ Result<Done> GgufReader::setSize(StoredTensor& tensor) const
             return damaged("tensor '" + tensor.name + "' has shape " + shapeText(tensor.shape));
     if (block.numbers > 0 && (tensor.shape.empty() || tensor.shape.back() % block.numbers != 0))
         return damaged("the rows of tensor '" + tensor.name + "' of shape " + shapeText(tensor.shape)
-                       + " are no whole blocks of " + std::to_string(block.numbers));
+                       + " are not whole blocks of " + std::to_string(block.numbers));
     const std::int64_t units = block.numbers > 0 ? count / block.numbers : count;
     const std::int64_t width =
         block.numbers > 0 ? static_cast<std::int64_t>(block.bytes) * 8 : dtypeBits(tensor.dtype);
@@ -269,10 +269,10 @@ Result<Done> GgufReader::place(std::uint64_t alignment)
     std::uint64_t expected = 0;
     for (StoredTensor& tensor : m_header.tensors) {
         if (tensor.begin != expected)
-            return damaged("tensor '" + tensor.name + "' does not begin where the one before ends");
+            return damaged("tensor '" + tensor.name + "' does not begin where the previous one ends");
         if (data > m_fileBytes || expected > m_fileBytes - data
             || tensor.byteCount > m_fileBytes - data - expected)
-            return damaged("it is truncated: tensor '" + tensor.name + "' ends behind its end");
+            return damaged("it is truncated: tensor '" + tensor.name + "' ends after the end of the file");
         tensor.begin = data + expected;
         expected += aligned(tensor.byteCount);
     }
@@ -300,7 +300,7 @@ Result<GgufHeader> GgufReader::read()
         if (!tensor)
             return tensor.error();
         if (!names.insert(tensor->name).second)
-            return damaged("tensor '" + tensor->name + "' is there twice");
+            return damaged("tensor '" + tensor->name + "' occurs twice");
         m_header.tensors.push_back(std::move(tensor).value());
     }
     const auto given = m_header.metadata.find("general.alignment");
@@ -309,7 +309,7 @@ Result<GgufHeader> GgufReader::read()
         alignment = given->second.index() == 0 ? std::get<0>(given->second) : 0;
     if (alignment <= 0 || alignment > (1 << 30)
         || !std::has_single_bit(static_cast<std::uint64_t>(alignment)))
-        return damaged("its alignment is no power of two");
+        return damaged("its alignment is not a power of two");
     if (const Result<Done> placed = place(static_cast<std::uint64_t>(alignment)); !placed)
         return placed.error();
     m_header.headerBytes = m_in.position();

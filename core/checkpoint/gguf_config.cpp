@@ -161,10 +161,9 @@ Result<Done> GgufConfigWriter::readKey(const GgufRename& row)
         return Done{};
     std::optional<json> found = numberOf(*value);
     if (!found)
-        return Error{
-            ErrorCode::Unsupported,
-            "In '" + m_file + "' the key '" + key(row.from)
-                + "' is no number, or differs from layer to layer, which this version does not read."};
+        return Error{ErrorCode::Unsupported,
+                     "In '" + m_file + "' the key '" + key(row.from)
+                         + "' is not a number, or differs between layers, which this version does not read."};
     if (row.to == "sliding_window" && *found == 0) // llama.cpp writes null so
         return Done{};
     if (row.to == "use_parallel_residual")
@@ -375,7 +374,7 @@ Result<GgufConfig> GgufConfigWriter::write()
     addFamilyKeys();
     GgufConfig config{.heads = count("num_attention_heads"), .kvHeads = kvHeads()};
     if (const std::string unread = unreadKeys(); !unread.empty())
-        config.warning = "In '" + m_file + "', of its metadata, " + unread + " not known and ignored.";
+        config.warning = "In '" + m_file + "', of its metadata, " + unread + " unknown and ignored.";
     spellAsTheFamily();
     config.text = m_config.dump();
     return config;

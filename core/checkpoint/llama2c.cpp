@@ -159,7 +159,7 @@ Result<Llama2cModel> readLlama2c(std::span<const std::byte> file, std::string_vi
     const auto isShared = isMarked ? in.next<std::uint8_t>() : std::optional<std::uint8_t>(1);
     if (!sizes || !isShared)
         return Error{ErrorCode::Corrupt,
-                     name + "is a damaged llama2.c checkpoint: its header holds sizes that no model has."};
+                     name + "is a damaged llama2.c checkpoint: its header holds impossible sizes."};
     if (isMarked)
         sizes->isTied = *isShared != 0;
     Placer placer = isMarked ? placedVersion1(*sizes) : placedVersion0(*sizes);

@@ -113,10 +113,10 @@ private:
 Result<std::string_view> Member::header()
 {
     if (m_in.text(6) != std::string_view("\x93NUMPY"))
-        return corrupt("it does not begin as a NumPy array does");
+        return corrupt("it does not begin like a NumPy array");
     const auto major = m_in.next<std::uint8_t>(), minor = m_in.next<std::uint8_t>();
     if (!major || !minor || *major < 1 || *major > 3)
-        return corrupt("its version is none of 1 to 3");
+        return corrupt("its version is not between 1 and 3");
     std::optional<std::uint32_t> length;
     if (*major == 1)
         length = m_in.next<std::uint16_t>();
@@ -160,7 +160,7 @@ Result<StoredTensor> Member::read()
     const auto sizes = shape ? npzShapeOf(*shape) : std::nullopt;
     const bool isColumnMajor = npzValueOf(*text, "'fortran_order'", 'T', 'e').has_value();
     if (!isColumnMajor && !npzValueOf(*text, "'fortran_order'", 'F', 'e'))
-        return corrupt("its header does not say in which order its numbers are");
+        return corrupt("its header does not give the order of its numbers");
     if (!sizes)
         return corrupt("its header has no shape");
     m_isBigEndian = description && description->starts_with('>');

@@ -244,7 +244,7 @@ Result<Done> PartJoiner::joinWords(const StoredTensor& words, const std::string&
     if (m_byName.contains(stem + ".weight"))
         return Error{ErrorCode::Corrupt,
                      "The matrix '" + stem + ".weight' is there twice, as it is and quantised ('" + words.name
-                         + "'); which one counts cannot be known."};
+                         + "'); it is unclear which one counts."};
     const bool areMatrices = words.shape.size() == 2 && scales->shape.size() == 2 && zeros->shape.size() == 2;
     if (!areMatrices || scales->shape[0] == 0 || scales->shape[1] == 0 || zeros->shape[0] != scales->shape[0])
         return misfit(*scales, stem + ".weight");

@@ -260,7 +260,7 @@ void Machine::appendTo(std::size_t count)
         return fail("it appends to nothing");
     PickleValue& target = at(m_stack.back());
     if (target.kind != PickleKind::List && target.kind != PickleKind::Set)
-        return fail("it appends to what is no list");
+        return fail("it appends to a value that is not a list");
     target.items.insert(target.items.end(), items.begin(), items.end());
 }
 
@@ -271,7 +271,7 @@ void Machine::setItems(std::size_t count)
         return fail("it sets an item of nothing");
     PickleValue& target = at(m_stack.back());
     if (target.kind != PickleKind::Dict || items.size() % 2 != 0)
-        return fail("it sets an item of what is no dictionary");
+        return fail("it sets an item of a value that is not a dictionary");
     target.items.insert(target.items.end(), items.begin(), items.end());
 }
 
@@ -332,7 +332,7 @@ void Machine::pushGlobal(std::string name)
         std::replace(name.begin(), name.end(), ' ', '.');
         return fail(
             where() + "holds an object of '" + name
-                + "', not only tensors, and nothing in a checkpoint is ever run; in Python, save the weights alone: torch.save(model.state_dict(), ...).",
+                + "', not only tensors, and Headwise never runs code from a checkpoint. In Python, save only the weights: torch.save(model.state_dict(), ...).",
             ErrorCode::Unsupported);
     }
     push({.kind = PickleKind::Global, .text = std::move(name)});
@@ -345,7 +345,7 @@ void Machine::reduce()
     if (m_error)
         return;
     if (at(callable).kind != PickleKind::Global || at(arguments).kind != PickleKind::Tuple)
-        return fail("it applies what is no builder of tensors");
+        return fail("it applies something that is not a tensor builder");
     std::string name = at(callable).text;
     m_argumentCount += at(arguments).items.size(); // one list can be an argument many times
     constexpr int none = -1;
@@ -354,7 +354,7 @@ void Machine::reduce()
     m_argumentCount += made == none ? 0 : at(made).items.size();
     std::replace(name.begin(), name.end(), ' ', '.');
     if (made == none || m_pickle.values.size() > maxValues)
-        return fail("'" + name + "' is applied to what it does not take");
+        return fail("'" + name + "' is applied to arguments it does not take");
     m_stack.push_back(made);
 }
 
@@ -366,7 +366,7 @@ void Machine::build()
         return fail("it gives a state to nothing");
     const PickleKind kind = at(m_stack.back()).kind;
     if (kind != PickleKind::Dict && kind != PickleKind::Tensor)
-        fail("it gives a state to what has none");
+        fail("it gives a state to a value without one");
 }
 
 void Machine::pushStorage()
@@ -392,7 +392,7 @@ bool Machine::skipFrame(std::uint8_t op)
     if (op != 0x80)
         return false;
     if (const auto version = operand<std::uint8_t>(); version < 2 || version > 5)
-        fail("its protocol " + std::to_string(version) + " is none of 2 to 5");
+        fail("its protocol " + std::to_string(version) + " is not between 2 and 5");
     return true;
 }
 

@@ -121,14 +121,14 @@ Result<Pickle> Archive::readNames()
     const auto isCode = [](const auto& member) { return member.first.starts_with("code/"); };
     if (find("constants.pkl") || std::any_of(m_members.begin(), m_members.end(), isCode))
         return unsupported(
-            "is a TorchScript program, not a checkpoint, and nothing in it is run; in Python, save its weights: torch.save(torch.jit.load(file).state_dict(), ...).");
+            "is a TorchScript program, which Headwise never runs, not a checkpoint. In Python, save its weights: torch.save(torch.jit.load(file).state_dict(), ...).");
     if (const ZipEntry* order = find("byteorder");
         order && (order->isDeflated || text(m_file, *order) != "little"))
         return unsupported("was saved on a big-endian machine; load it in PyTorch and save it again.");
     const ZipEntry& names = *find("data.pkl");
     if (names.isDeflated || names.size > maxPickleBytes)
         return unsupported(
-            "packs its data.pkl or has an enormous one, which torch.save never does; save it again.");
+            "has a compressed or enormous data.pkl, which torch.save never writes; save it again.");
     return readPickle(m_file.subspan(names.begin, names.size), m_name);
 }
 
@@ -158,12 +158,12 @@ Result<int> Archive::stateDict(const Pickle& pickle) const
     if (found.size() > 1)
         return unsupported("holds several models, '" + found.begin()->first + "' and '"
                            + found.rbegin()->first
-                           + "' among them; in Python, save the one that is meant with torch.save.");
+                           + "' among them. In Python, save the one you want with torch.save.");
     if (found.size() == 1)
         return found.begin()->second;
     if (!holdsTensors(pickle, top))
         return unsupported(
-            "holds no tensors by name; in Python, save the weights alone: torch.save(model.state_dict(), ...).");
+            "holds no named tensors. In Python, save only the weights: torch.save(model.state_dict(), ...).");
     return pickle.top;
 }
 
@@ -174,7 +174,7 @@ Result<Done> Archive::place(const Pickle& pickle, const PickleValue& value, Stor
     const auto width = static_cast<std::uint64_t>(dtypeBits(tensor.dtype)) / 8;
     const ZipEntry* data = find("data/" + pickle[storage.items[1]].text);
     if (!data)
-        return corrupt(tensor.name, "has no numbers in the archive");
+        return corrupt(tensor.name, "has no data in the archive");
     if (data->isDeflated)
         return Error{
             ErrorCode::Unsupported,
@@ -194,7 +194,7 @@ Result<Done> Archive::place(const Pickle& pickle, const PickleValue& value, Stor
         && (count == 0 || static_cast<std::uint64_t>(end) < data->size / width);
     if (!fits)
         return corrupt(tensor.name,
-                       "has shape " + shapeText(tensor.shape) + " and reaches behind the "
+                       "has shape " + shapeText(tensor.shape) + " and extends past the "
                            + std::to_string(data->size) + " bytes of its numbers");
     tensor.begin = data->begin + (count == 0 ? 0 : static_cast<std::uint64_t>(offset) * width);
     tensor.byteCount = count == 0 ? 0 : static_cast<std::uint64_t>(last + 1) * width;
@@ -242,7 +242,7 @@ Result<std::vector<StoredTensor>> Archive::tensors(const Pickle& pickle) const
             continue; // a step counter or a config, not a weight
         const std::string& name = pickle[items[i]].text;
         if (!names.insert(name).second)
-            return corrupt(name, "is there twice");
+            return corrupt(name, "occurs twice");
         Result<StoredTensor> stored = tensor(pickle, value, name);
         if (!stored)
             return stored.error();

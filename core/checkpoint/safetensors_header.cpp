@@ -219,7 +219,7 @@ Result<std::uint64_t> neededBytes(const Entry& entry)
     if (bits % 8 != 0)
         return Error{ErrorCode::Corrupt,
                      "tensor '" + entry.name + "' has " + std::to_string(bits)
-                         + " bits, which are no whole number of bytes"};
+                         + " bits, which is not a whole number of bytes"};
     return bits / 8;
 }
 
@@ -234,7 +234,7 @@ std::optional<std::string> misplaced(const Entry& entry, std::uint64_t previousE
     if (begin < previousEnd)
         return where + "overlap with those of another tensor, which end at " + std::to_string(previousEnd);
     if (begin > previousEnd)
-        return where + "leave a hole behind byte " + std::to_string(previousEnd);
+        return where + "leave a hole after byte " + std::to_string(previousEnd);
     return std::nullopt;
 }
 
@@ -245,7 +245,7 @@ Result<Done> checkBeginning(std::span<const std::byte> file, std::string_view fi
     if (file.size() < 8)
         return damagedHeader(fileName,
                              "it has " + std::to_string(file.size())
-                                 + " bytes, and the length of a safetensors header alone takes 8");
+                                 + " bytes, but the length of a safetensors header already takes 8");
     std::uint64_t length = 0;
     std::memcpy(&length, file.data(), sizeof length);
     if (length > maxSafetensorsHeaderBytes) {
@@ -295,8 +295,7 @@ Result<std::vector<StoredTensor>> placedTensors(std::vector<Entry>& entries, std
         return damagedHeader(
             fileName, "it is truncated, the last " + std::to_string(end - present) + " bytes are missing");
     if (end < present)
-        return damagedHeader(fileName,
-                             std::to_string(present - end) + " bytes follow behind the last tensor");
+        return damagedHeader(fileName, std::to_string(present - end) + " bytes follow the last tensor");
     std::vector<StoredTensor> tensors;
     tensors.reserve(entries.size());
     for (Entry* entry : placed)

@@ -128,7 +128,7 @@ Result<std::vector<WeightFile>> readGgufFiles(std::span<const MappedFile> files,
         if (isModel && blockSize(tensor.dtype).numbers > 0 && contents[0].warnings.empty())
             contents[0].warnings.push_back("The weights are quantised ("
                                            + std::string(dtypeName(tensor.dtype))
-                                           + " and others): every number is that of the quantised model.");
+                                           + " and others): all results are those of the quantised model.");
     contents[0].warnings.insert(contents[0].warnings.end(), found.warnings.begin(), found.warnings.end());
     contents[0].config = std::move(found.config);
     for (StoredTensor& tensor : found.tensors)

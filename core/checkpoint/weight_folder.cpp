@@ -34,6 +34,9 @@ const std::vector<Naming>& namings()
         {"pytorch_model.bin.index.json", "pytorch_model.bin", {".bin", ".pt", ".pth"}},
         {{}, {}, {".gguf"}},
         {{}, {}, {".npz"}},
+        // Meta's and Mistral's original distributions, where they are one file.
+        {{}, "consolidated.safetensors", {}},
+        {{}, "consolidated.00.pth", {}},
     };
     return all;
 }
@@ -97,7 +100,7 @@ Error noWeights(const fs::path& folder, const std::vector<std::string>& names)
         return {
             ErrorCode::Unsupported,
             start
-                + "holds Meta's original distribution (consolidated.*), which this version does not read; open its Hugging Face conversion."};
+                + "holds Meta's original distribution in several parts (consolidated.*), which this version does not read; open its Hugging Face conversion."};
     const auto other = std::find_if(names.begin(), names.end(), [](const std::string& name) {
         return isOtherFormat(name) && !isIgnored(name);
     });
@@ -256,7 +259,8 @@ Result<WeightFiles> weightFilesIn(const fs::path& folder)
     for (const Naming& naming : namings()) {
         if (has(naming.index))
             return weightFilesOfIndex(folder / naming.index);
-        if (has(naming.single))
+        const bool isPart = naming.single == "consolidated.00.pth" && has("consolidated.01.pth");
+        if (has(naming.single) && !isPart)
             return WeightFiles{{folder / naming.single}, {}};
         std::vector<std::string> candidates;
         for (const std::string& name : *names)
@@ -281,7 +285,7 @@ Result<WeightFiles> weightFilesAt(const fs::path& path)
     if (status.type() == fs::file_type::not_found)
         return Error{ErrorCode::NotFound, "There is no file or folder '" + path.string() + "'."};
     if (error)
-        return Error{ErrorCode::Io, "Cannot look at '" + path.string() + "': " + error.message() + "."};
+        return Error{ErrorCode::Io, "Cannot inspect '" + path.string() + "': " + error.message() + "."};
     if (fs::is_directory(status))
         return weightFilesIn(path);
     if (path.filename().string().ends_with(".index.json"))
@@ -302,7 +306,7 @@ Result<std::vector<std::string>> unlisted(const std::vector<StoredTensor>& tenso
             return Error{ErrorCode::Corrupt,
                          "Tensor '" + tensors[i].name + "' is in two files of '" + folder.string() + "', '"
                              + shardName(tensors[i - 1]) + "' and '" + shardName(tensors[i])
-                             + "'; which one counts cannot be known."};
+                             + "'; it is unclear which one counts."};
         const auto entry = files.shardOf.find(tensors[i].name);
         if (entry == files.shardOf.end())
             extra.push_back(tensors[i].name);

@@ -9,9 +9,9 @@
 #include "core/checkpoint/scattered.h"
 #include "core/checkpoint/weight_folder.h"
 #include "core/files/json.h"
+#include "core/files/sha256.h"
 
 #include <nlohmann/json.hpp>
-#include <openssl/evp.h>
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 
@@ -35,35 +35,6 @@ bool isReadable(DType dtype)
 {
     return isReadableFloat(dtype) || blockSize(dtype).numbers > 0 || isPacked(dtype);
 }
-
-class Sha256 {
-public:
-    Sha256()
-        : m_context(EVP_MD_CTX_new(), EVP_MD_CTX_free)
-    {
-        EVP_DigestInit_ex(m_context.get(), EVP_sha256(), nullptr);
-    }
-
-    void add(std::span<const std::byte> bytes)
-    {
-        EVP_DigestUpdate(m_context.get(), bytes.data(), bytes.size());
-    }
-
-    std::string hex()
-    {
-        unsigned char digest[32];
-        EVP_DigestFinal_ex(m_context.get(), digest, nullptr);
-        std::string text;
-        for (const unsigned char byte : digest) {
-            text += "0123456789abcdef"[byte >> 4];
-            text += "0123456789abcdef"[byte & 15];
-        }
-        return text;
-    }
-
-private:
-    std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> m_context;
-};
 
 /// Removes the prefix that compiled and parallel training put before every name, also in the index.
 void unwrapNames(std::vector<StoredTensor>& tensors, std::map<std::string, std::string>& shardOf)
@@ -179,7 +150,7 @@ Result<Done> WeightMap::joinQuantised()
     sortByName(m_tensors);
     if (!m_packed.empty())
         m_warnings.push_back(
-            fmt::format("The weights are quantised ({}): every number is that of the quantised model.",
+            fmt::format("The weights are quantised ({}): all results are those of the quantised model.",
                         dtypeName(m_packed.begin()->second.format)));
     for (std::size_t file = 0; file < m_files.size(); ++file) {
         std::vector<StoredTensor> own;

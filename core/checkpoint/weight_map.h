@@ -46,7 +46,8 @@ public:
     ///
     /// In a folder: model.safetensors.index.json and the shards it names, else model.safetensors, else the only
     /// *.safetensors that is not a copy, an adapter or an original; without any, the same of pytorch_model.bin and .bin,
-    /// .pt and .pth, or a .gguf or .npz. A split GGUF model opens from its folder or any of its parts. Shards are names in the folder itself, never paths; one may be a symlink to a
+    /// .pt and .pth, or a .gguf or .npz, or Meta's consolidated file if it is one alone. A split GGUF model opens from its
+    /// folder or any of its parts. Shards are names in the folder itself, never paths; one may be a symlink to a
     /// regular file, as in the Hugging Face cache. The prefixes "_orig_mod." and "module." of compiled and parallel
     /// training are removed. The parts of a quantised matrix are one tensor (packed_parts.h).
     /// Errors: NotFound (no such path, no weights, shards missing, several files and no index); Corrupt; Unsupported

@@ -38,9 +38,8 @@ std::optional<Error> wrongBlock(const std::vector<int>& rowIds, Eigen::Index row
     if (entries > static_cast<double>(largestBlock)) {
         return Error{
             ErrorCode::InvalidArgument,
-            fmt::format(
-                "A picture of {} × {} entries is more than the {} one may have; choose fewer rows or columns.",
-                rowIds.size(), colIds.size(), largestBlock)};
+            fmt::format("A picture of {} × {} entries exceeds the limit of {}; choose fewer rows or columns.",
+                        rowIds.size(), colIds.size(), largestBlock)};
     }
     return std::nullopt;
 }
@@ -67,14 +66,6 @@ struct HeadSides {
 };
 
 } // namespace
-
-Result<Matrix<float>> denseBlock(const FactoredMatrix<float>& circuit, const std::vector<int>& rowIds,
-                                 const std::vector<int>& colIds)
-{
-    if (const auto error = wrongBlock(rowIds, circuit.rows(), colIds, circuit.cols()))
-        return *error;
-    return circuit.at(rowIds, colIds);
-}
 
 Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* tokens, const CircuitOfHead& of,
                                    const std::vector<int>& rowIds, const std::vector<int>& colIds)
@@ -196,8 +187,7 @@ Result<FactoredMatrix<float>> circuitFactors(const Circuits& circuits, const Tok
 Result<Matrix<float>> wholeCircuit(const Circuits& circuits, const CircuitOfHead& of)
 {
     if (isFull(of.kind))
-        return Error{ErrorCode::InvalidArgument,
-                     "A full circuit is shown for chosen tokens, never as a whole."};
+        return Error{ErrorCode::InvalidArgument, "A full circuit can only be shown for chosen tokens."};
     std::vector<int> all(static_cast<std::size_t>(circuits.config().dModel));
     std::iota(all.begin(), all.end(), 0);
     auto block = circuitBlock(circuits, nullptr, {of.kind, of.head, {false, of.terms.scale, of.terms.offset}},

@@ -12,21 +12,18 @@ namespace headwise {
 /// The most entries a block may have: a 4096 × 4096 picture, 64 MiB.
 inline constexpr Eigen::Index largestBlock = Eigen::Index(4096) * 4096;
 
-/// Returns a rectangle of a circuit as a dense matrix, for a heatmap.
+/// Returns a rectangle of a circuit as a dense matrix, for a heatmap. Only the given tokens are multiplied, so the first
+/// picture of a head does not wait for its [V, r] factors. For qk and ov the indices are residual directions, and `tokens`
+/// may be null.
 /// \param rowIds, colIds indices (token ids in full circuits) in display order; may repeat
-/// Errors: InvalidArgument if there are none, one is outside, or there are more than `largestBlock` entries.
-Result<Matrix<float>> denseBlock(const FactoredMatrix<float>& circuit, const std::vector<int>& rowIds,
-                                 const std::vector<int>& colIds);
-
-/// The same directly from the token matrices. Only the given tokens are multiplied, so the first picture of a head does
-/// not wait for its [V, r] factors. For qk and ov the indices are residual directions, and `tokens` may be null.
-/// Errors: as above, and for a head outside the model.
+/// Errors: InvalidArgument if there are none, one is outside, there are more than `largestBlock` entries, or the head is
+/// outside the model.
 /// Cost: 2 (rows + cols) d r + 2 rows cols r flops.
 Result<Matrix<float>> circuitBlock(const Circuits& circuits, const TokenSide* tokens, const CircuitOfHead& of,
                                    const std::vector<int>& rowIds, const std::vector<int>& colIds);
 
 /// Returns entries of the direct path E W_U (+ b_U), the bigram table of a model without layers. Rows are the token read,
-/// columns the next token. Source: Elhage et al. 2021, "Zero-layer transformers". Errors: as denseBlock.
+/// columns the next token. Source: Elhage et al. 2021, "Zero-layer transformers". Errors: as above.
 /// Cost: 2 rows cols d flops.
 Result<Matrix<float>> directPathBlock(const Circuits& circuits, const TokenSide& tokens, bool withBias,
                                       const std::vector<int>& rowIds, const std::vector<int>& colIds);

@@ -98,7 +98,8 @@ Matrix<Scalar> embedded(const TokenSide& tokens, int layer, const Matrix<Scalar>
 template <typename Scalar>
 Matrix<Scalar> unembedded(const Matrix<Scalar>& W, const TokenSide& tokens);
 
-/// Explains why the embedding does not exist for a model (mlp0 without MLPs); empty if it does.
+/// Explains why the embedding does not exist for a model (mlp0 without MLPs) or depends on what no file states; empty if it does
+/// and does not.
 std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding);
 
 /// The vectors of an embedding as the heads of one layer read them, computed a few at a time.

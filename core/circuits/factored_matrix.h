@@ -63,7 +63,7 @@ public:
 
     /// Returns the thin SVD with k = min(rows, cols, inner), from two QR decompositions and one SVD of at most inner ×
     /// inner, in double. Signs: the entry of largest magnitude in each column of U is positive.
-    /// Errors: Corrupt if a factor holds a number that is not finite.
+    /// Errors: Corrupt if a factor holds NaN or infinity.
     /// Source: Golub & Van Loan, Matrix Computations, 4th ed., §5.2 and §8.6.
     Result<Svd<Scalar>> svd() const;
 

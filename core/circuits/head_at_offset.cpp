@@ -4,6 +4,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <array>
 #include <utility>
 
 namespace headwise {
@@ -42,10 +43,13 @@ std::optional<Error> wrongCircuit(const Circuits& circuits, const CircuitOfHead&
     }
     if (!isTurned(of))
         return std::nullopt;
+    constexpr std::array needed{ConfigField::Positions, ConfigField::RotaryBase};
+    if (std::string why = whyUnknown(config, needed, "A circuit at an offset"); !why.empty())
+        return Error{ErrorCode::InvalidArgument, std::move(why)};
     if (config.positional != Positional::Rotary)
         return Error{ErrorCode::InvalidArgument,
-                     "Circuits at an offset need rotary positions, and this model has others."};
-    if (of.terms.offset < 0 || of.terms.offset >= config.nCtx) {
+                     "Circuits at an offset need rotary positions, which this model does not have."};
+    if (of.terms.offset < 0 || (config.isKnown(ConfigField::Context) && of.terms.offset >= config.nCtx)) {
         return Error{ErrorCode::InvalidArgument,
                      fmt::format("There is no offset {}: in this model's context they are 0 to {}.",
                                  of.terms.offset, config.nCtx - 1)};

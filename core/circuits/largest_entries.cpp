@@ -317,7 +317,7 @@ Result<std::vector<MatrixEntry>> largestEntries(const FactoredMatrix<double>& ma
     if (!matrix.left().allFinite() || !matrix.right().allFinite()) {
         return Error{
             ErrorCode::Corrupt,
-            "A factor of this circuit holds a NaN or an infinity, so its entries have no order; check the checkpoint for numbers that are not finite, or so large that a product of them overflows."};
+            "A factor of this circuit holds NaN or infinity, so its entries have no order; check the checkpoint for NaN, infinite or very large numbers."};
     }
     const std::vector<int> rows = usedIds(search.unusedRows, matrix.rows());
     const std::vector<int> cols = usedIds(search.unusedCols, matrix.cols());

@@ -93,7 +93,7 @@ Result<std::shared_ptr<const TokenSide>> tokensOfMlp(const Circuits& circuits,
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::OutOfMemory,
-            "There is not enough memory for what MLP 0 reads; close other programs or ask with the embedding raw."};
+            "There is not enough memory for the input of MLP 0; close other programs or use the raw embedding."};
     }
 }
 

@@ -36,6 +36,6 @@ std::vector<double> gaussianPlaces(int count, Eigen::Index entries);
 inline constexpr const char* gaussianPlacesFormula =
     "Φ⁻¹(1 − (rank − ½)/n), rank = 1 …, n the tokens in use: how many deviations above its mean the largest of independent Gaussian entries would lie";
 inline constexpr const char* gaussianPlacesNote =
-    "Deviations above the mean of its row that the largest of Gaussian entries reach, by rank: what (value − mean)/deviation of a table's entry compares with.";
+    "The largest of Gaussian entries, in deviations above their mean, by rank. Compare it with (value − mean)/deviation of a table's entry.";
 
 } // namespace headwise

@@ -314,14 +314,15 @@ std::string wrongSearch(const Circuits& circuits, const TokenSide& tokens, const
         return fmt::format("There is no token {}: the vocabulary has ids 0 to {}.", search.token, count - 1);
     if (isUnusedInSearch(search, search.token))
         return fmt::format(
-            "Id {} is none of the tokens in use: the tokenizer has no token for it, or the filter of tokens leaves it out.",
+            "Id {} is not a token in use: the tokenizer has no token for it, or the token filter removes it.",
             search.token);
     if (search.top < 1)
         return fmt::format("The search asks for the top {} tokens of each direction, expected at least 1.",
                            search.top);
     for (const HeadId head : search.heads) {
         if (!circuits.contains(head))
-            return fmt::format("There is no head {} in this model; choose one of its own.", dottedHead(head));
+            return fmt::format("There is no head {} in this model; choose one of its heads.",
+                               dottedHead(head));
     }
     return {};
 }

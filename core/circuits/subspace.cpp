@@ -45,7 +45,7 @@ Result<PrincipalAngles> anglesBetween(const Subspace& a, const Subspace& b, cons
         return Error{
             ErrorCode::InvalidArgument,
             fmt::format(
-                "One subspace is of {} dimensions and the other of {}; angles are between subspaces of one space.",
+                "One subspace lies in {} dimensions and the other in {}; angles need subspaces of the same space.",
                 d, b.basis.rows())};
     if (a.rank == 0 || b.rank == 0)
         return PrincipalAngles{};

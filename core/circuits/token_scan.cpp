@@ -308,7 +308,7 @@ Result<RowEnds> scanRows(const RowScan& scan, const Task& task)
     if (!std::isfinite(columns->longest()) || !scan.rowFactors.allFinite()) {
         return Error{
             ErrorCode::Corrupt,
-            "A factor of this circuit holds a NaN or an infinity, so its entries have no order; check the checkpoint for numbers that are not finite, or so large that a product of them overflows float32."};
+            "A factor of this circuit holds NaN or infinity, so its entries have no order; check the checkpoint for NaN, infinite or very large numbers."};
     }
     RowEnds out;
     out.k = scan.k;

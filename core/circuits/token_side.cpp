@@ -4,6 +4,7 @@
 #include "core/circuits/layer_zero.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <optional>
@@ -103,6 +104,10 @@ std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding)
 {
     if (embedding == Embedding::Mlp0 && config.attentionOnly)
         return "The embedding 'mlp0' needs an MLP in layer 0, and this model has none; use raw, effective or unembed.";
+    // Both pass the tokens through MLP 0 and its norm.
+    constexpr std::array throughLayer0{ConfigField::NormEps, ConfigField::Activation};
+    if (embedding == Embedding::Mlp0 || embedding == Embedding::Effective)
+        return whyUnknown(config, throughLayer0, "This embedding");
     return {};
 }
 
@@ -170,7 +175,7 @@ Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Emb
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::OutOfMemory,
-            "There is not enough memory for the embedding and the unembedding of this model; close other programs or ask for analyses of qk and ov alone."};
+            "There is not enough memory for the embedding and the unembedding of this model; close other programs or use only analyses of qk and ov."};
     }
 }
 

@@ -90,7 +90,7 @@ Result<std::vector<std::string>> delimitedRow(Cursor& cursor)
         cursor.take('\r');
         if (!cursor.take('\n') && !cursor.atEnd())
             return Error{ErrorCode::Corrupt,
-                         "Line " + std::to_string(cursor.line) + " has text behind the end of a field."};
+                         "Line " + std::to_string(cursor.line) + " has text after the end of a field."};
         return fields;
     }
 }

@@ -23,15 +23,15 @@ std::string_view remedy(int number)
     switch (number) {
     case ENOSPC:
     case EDQUOT:
-    case EFBIG: return "; make room or name another place. What was there before is unchanged";
+    case EFBIG: return "; free some space or name another place. Any existing file is unchanged";
     case EACCES:
     case EPERM:
     case EROFS: return "; name another place, or change its permissions";
     case ENOENT:
-    case ENOTDIR: return "; make its folder first";
+    case ENOTDIR: return "; create its folder first";
     case EISDIR: return "; name a file";
     case ENAMETOOLONG: return "; name a shorter one";
-    case EIO: return "; check the disk. What was there before is unchanged";
+    case EIO: return "; check the disk. Any existing file is unchanged";
     default: return "";
     }
 }
@@ -283,7 +283,7 @@ Result<Done> canReplaceFolder(const std::filesystem::path& path, Existing existi
             if (existing == Existing::Refuse)
                 return Error{ErrorCode::InvalidArgument,
                              "Folder '" + path.string()
-                                 + "' is not empty; name another one, or allow to replace it (--force)."};
+                                 + "' is not empty; name another one, or allow replacing it (--force)."};
             if (std::error_code dangling; entry.is_directory(dangling))
                 return Error{ErrorCode::InvalidArgument,
                              "Folder '" + path.string() + "' holds the folder '"

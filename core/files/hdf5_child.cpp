@@ -153,7 +153,7 @@ void serve(const char* path, std::span<const std::byte> bytes)
             answer(Answer::Failure,
                    encoded(Error{ErrorCode::OutOfMemory,
                                  "'" + name + "' of '" + path
-                                     + "' needs more memory than reading a file is given."}));
+                                     + "' needs more memory than Headwise allows for reading a file."}));
         }
     }
 }

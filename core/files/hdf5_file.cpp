@@ -171,8 +171,7 @@ Result<File> File::open(std::string path, std::span<const std::byte> bytes)
     image = {const_cast<std::byte*>(bytes.data()), bytes.size()};
     Handle id = openedImage(image);
     if (!id)
-        return Error{ErrorCode::Corrupt,
-                     "'" + path + "' is damaged or was not written to its end: " + lastError() + "."};
+        return Error{ErrorCode::Corrupt, "'" + path + "' is damaged or incomplete: " + lastError() + "."};
     const Handle creation(H5Fget_create_plist(id.get()), H5Pclose);
     hsize_t userBlock = 0;
     std::size_t addressSize = 0;
@@ -237,7 +236,7 @@ Result<std::vector<Hdf5Entry>> File::entries(std::string_view group)
     if (!enter(object->get(), place))
         return Error{ErrorCode::Corrupt,
                      "'" + m_path + "' is damaged: the group '" + place
-                         + "' leads back to itself or is another one too."};
+                         + "' contains itself or has two names."};
     std::vector<std::string> names;
     if (H5Literate(object->get(), H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, collectName, &names) < 0) {
         names.clear();
@@ -301,7 +300,7 @@ Result<Done> File::checkFilters(std::string_view name, const Dataset& dataset, h
     if (needed > unpackLimit(m_bytes.size()) - m_unpacked)
         return fails(ErrorCode::Corrupt, name,
                      "unpacks to " + std::to_string(needed) + " bytes, which a file of "
-                         + std::to_string(m_bytes.size()) + " bytes is not believed to hold");
+                         + std::to_string(m_bytes.size()) + " bytes cannot plausibly hold");
     m_unpacked += needed;
     return Done{};
 }
@@ -312,9 +311,10 @@ Result<Done> File::checkLayout(std::string_view name, Dataset& dataset)
     const Handle properties(H5Dget_create_plist(dataset.id.get()), H5Pclose);
     const H5D_layout_t layout = H5Pget_layout(properties.get());
     if (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS && layout != H5D_COMPACT)
-        return fails(ErrorCode::Unsupported, name, "is a virtual dataset, which is not read");
+        return fails(ErrorCode::Unsupported, name, "is a virtual dataset, which Headwise does not read");
     if (H5Pget_external_count(properties.get()) != 0)
-        return fails(ErrorCode::Unsupported, name, "keeps its values in another file, which is not read");
+        return fails(ErrorCode::Unsupported, name,
+                     "keeps its values in another file, which Headwise does not read");
     if (layout == H5D_CHUNKED) {
         std::vector<hsize_t> chunk(maxRank);
         const int rank = H5Pget_chunk(properties.get(), maxRank, chunk.data());

@@ -210,8 +210,7 @@ Error Process::end(Error error)
 
 Error Process::garbled()
 {
-    return end(
-        {ErrorCode::Corrupt, "'" + m_path.string() + "' is damaged: what was read of it makes no sense."});
+    return end({ErrorCode::Corrupt, "'" + m_path.string() + "' is damaged: its contents make no sense."});
 }
 
 /// Explains why the process closed its side: it has ended or is about to.
@@ -225,9 +224,9 @@ Error Process::died()
     if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
         return end({ErrorCode::Corrupt,
                     "'" + m_path.string()
-                        + "' is damaged: reading it took more time or memory than so many bytes can need."});
+                        + "' is damaged: reading it took more time or memory than its size allows."});
     return end({ErrorCode::Corrupt,
-                "'" + m_path.string() + "' is damaged: the HDF5 library could not go on reading it."});
+                "'" + m_path.string() + "' is damaged: the HDF5 library failed while reading it."});
 }
 
 /// Waits until the socket is ready, the caller cancels, or the process has been silent for too long.
@@ -242,7 +241,7 @@ Result<Done> Process::wait(short events)
             return Done{};
         if (std::chrono::steady_clock::now() - begin > mostSilence)
             return end(
-                {ErrorCode::Corrupt, "'" + m_path.string() + "' is damaged: reading it came to no end."});
+                {ErrorCode::Corrupt, "'" + m_path.string() + "' is damaged: reading it did not finish."});
     }
 }
 
@@ -326,7 +325,7 @@ Result<std::string> Process::ask(Question question, std::string_view path)
         return *m_error;
     const Frame frame{std::uint32_t(question), 0, path.size()};
     if (path.size() > mostPathBytes)
-        return Error{ErrorCode::NotFound, "'" + m_path.string() + "' has no path of so many letters."};
+        return Error{ErrorCode::NotFound, "'" + m_path.string() + "' has a path that is too long."};
     if (const Result<Done> sent = send(&frame, sizeof frame); !sent)
         return sent.error();
     if (const Result<Done> sent = send(path.data(), path.size()); !sent)
@@ -342,7 +341,7 @@ Result<std::string> Process::ask(Question question, std::string_view path)
     try {
         return receivePayload(answer->bytes);
     } catch (const std::bad_alloc&) {
-        return end({ErrorCode::OutOfMemory, "'" + m_path.string() + "' does not fit into memory."});
+        return end({ErrorCode::OutOfMemory, "'" + m_path.string() + "' does not fit in memory."});
     }
 }
 
@@ -376,8 +375,7 @@ Result<Hdf5Array> Process::askNumbers(std::string_view path)
     if (!header || header->bytes > m_limit)
         return garbled();
     const Error tooLarge{ErrorCode::OutOfMemory,
-                         "'" + std::string(path) + "' of '" + m_path.string()
-                             + "' does not fit into memory."};
+                         "'" + std::string(path) + "' of '" + m_path.string() + "' does not fit in memory."};
     const auto available = header->bytes > largeBytes ? availableMemory() : std::nullopt;
     if (available && double(header->bytes) > *available)
         return end(tooLarge);

@@ -168,14 +168,14 @@ Hdf5Writer::Hdf5Writer(std::shared_ptr<File> file)
 Result<Done> canWriteHdf5(const std::filesystem::path& path)
 {
     if (path.empty())
-        return Error{ErrorCode::InvalidArgument, "The file to write has no name; name one, as in demo.h5."};
+        return Error{ErrorCode::InvalidArgument, "The output file has no name; name one, as in demo.h5."};
     std::error_code code;
     const bool isSomething =
         std::filesystem::is_regular_file(path, code) && std::filesystem::file_size(path, code) > 0;
     if (isSomething && !isHdf5(path))
         return Error{ErrorCode::InvalidArgument,
                      "'" + path.string()
-                         + "' holds something else than HDF5, perhaps a model; name another file to write."};
+                         + "' is not an HDF5 file, perhaps a model; name another output file."};
     return canReplaceFile(path);
 }
 

@@ -77,7 +77,7 @@ public:
     bool key(std::string& name)
     {
         if (m_hasMarks && !name.empty() && name[0] == nonFiniteMark)
-            return refuse("the name '" + name.substr(1) + "' stands without quotes");
+            return refuse("the name '" + name.substr(1) + "' has no quotes");
         const auto [entry, isNew] = m_open.back()->emplace(name, nullptr);
         if (!isNew)
             return refuse("the name '" + name + "' occurs twice in one object");
@@ -201,7 +201,7 @@ Result<json> parseJson(std::string_view text, std::string_view fileName, const J
 {
     const auto corrupt = [&](std::size_t position, const std::string& reason) {
         return Error{ErrorCode::Corrupt,
-                     "File '" + std::string(fileName) + "' is not the JSON it should be"
+                     "File '" + std::string(fileName) + "' is not valid JSON"
                          + (position ? " (" + lineAndColumn(text, position - 1) + ")" : "") + ": " + reason
                          + "."};
     };
@@ -227,7 +227,7 @@ Result<std::string> readTextFile(const std::filesystem::path& path, std::size_t 
         return Error{ErrorCode::NotFound, "File '" + path.string() + "' does not exist."};
     if (error)
         return Error{ErrorCode::Io,
-                     "File '" + path.string() + "' cannot be looked at: " + error.message() + "."};
+                     "File '" + path.string() + "' cannot be inspected: " + error.message() + "."};
     if (!std::filesystem::is_regular_file(status))
         return Error{ErrorCode::Unsupported, "'" + path.string() + "' is not a regular file."};
     std::ifstream file(path, std::ios::binary);

@@ -51,7 +51,7 @@ Result<Directory> findDirectory(ZipDirectoryBytes file, std::string_view fileNam
 {
     const std::optional<std::size_t> end = endRecord(file);
     if (!end)
-        return damagedZip(fileName, "its end is missing, where the list of its members stands");
+        return damagedZip(fileName, "its end is missing, which holds the list of its members");
     Directory found{at<std::uint16_t>(file, *end + 10), at<std::uint32_t>(file, *end + 12),
                     at<std::uint32_t>(file, *end + 16)};
     const bool isLarge = *end >= 20 && at<std::uint32_t>(file, *end - 20) == locatorMark;
@@ -67,7 +67,7 @@ Result<Directory> findDirectory(ZipDirectoryBytes file, std::string_view fileNam
                          + "' is one volume of a split zip archive; join them first."};
     }
     if (found.begin > file.size() || found.size > file.size() - found.begin || found.count > found.size / 46)
-        return damagedZip(fileName, "the list of its members lies outside of it");
+        return damagedZip(fileName, "the list of its members lies outside the file");
     return found;
 }
 
@@ -104,14 +104,14 @@ Result<Done> locate(ZipDirectoryBytes file, std::uint64_t header, ZipEntry& entr
 {
     const std::string member = "its member '" + entry.name + "' ";
     if (file.size() < 30 || header > file.size() - 30 || at<std::uint32_t>(file, header) != localMark)
-        return damagedZip(fileName, member + "is not where the list says");
+        return damagedZip(fileName, member + "is not where the list says it is");
     const std::uint64_t nameLength = at<std::uint16_t>(file, header + 26);
     const std::uint64_t extraLength = at<std::uint16_t>(file, header + 28);
     const std::uint64_t begin = header + 30 + nameLength + extraLength;
     if (begin > file.size() || entry.storedSize > file.size() - begin)
-        return damagedZip(fileName, member + "ends behind the end of the file");
+        return damagedZip(fileName, member + "ends after the end of the file");
     if (std::string_view(reinterpret_cast<const char*>(file.data()) + header + 30, nameLength) != entry.name)
-        return damagedZip(fileName, member + "has another name where its data begin");
+        return damagedZip(fileName, member + "has a different name where its data begin");
     entry.begin = begin;
     return Done{};
 }
@@ -141,7 +141,7 @@ Result<ZipEntry> readEntry(ZipDirectoryBytes file, LittleEndianReader& list, std
                 + "' is encrypted or packed in a way this version does not read; pack the archive again."};
     entry.isDeflated = method == 8;
     if (!entry.isDeflated && entry.size != entry.storedSize)
-        return damagedZip(fileName, "its member '" + entry.name + "' is stored in another size than its own");
+        return damagedZip(fileName, "its member '" + entry.name + "' has a wrong stored size");
     if (const Result<Done> located = locate(file, header, entry, fileName); !located)
         return located.error();
     return entry;
@@ -178,7 +178,7 @@ Result<std::vector<ZipEntry>> readZipDirectory(ZipDirectoryBytes file, std::stri
         if (!entry)
             return entry.error();
         if (!names.insert(entry->name).second)
-            return damagedZip(fileName, "its member '" + entry->name + "' is there twice");
+            return damagedZip(fileName, "its member '" + entry->name + "' occurs twice");
         entries.push_back(std::move(entry).value());
     }
     if (const Result<Done> apart = lieApart(entries, fileName); !apart)

@@ -151,7 +151,7 @@ std::vector<Finding> findFirstToken(const FindingEvidence& evidence)
              .value = judged.value,
              .nullMean = null,
              .text = fmt::format(
-                 "{} rests on the first token ({} of its attention on random tokens, {} if even).",
+                 "{} attends mostly to the first token ({} of its attention on random tokens, {} if even).",
                  headLabel(judged.head), shortNumber(judged.value), shortNumber(null)),
              .view = path,
              .strength = shareOfRange(judged.value, null)});
@@ -259,7 +259,7 @@ FindingRule previousTokenRule()
         "previous_token",
         "Previous-token heads",
         "At least 0.4 of the attention that positions alone give goes to the previous token, 5 deviations "
-        "of random heads or more above their mean, with 1 % of false alarms among all heads.",
+        "of random heads or more above their mean, with a 1 % false-alarm rate over all heads.",
         {"previous_token"},
         findPreviousToken};
 }
@@ -270,8 +270,7 @@ FindingRule offsetRule()
         "offset",
         "Heads of another fixed offset",
         "At least 0.4 of the attention that positions alone give goes to the current token or to the one two "
-        "places back, 0.3 and 5 deviations of random heads or more above even attention, with 1 % of false "
-        "alarms among all heads.",
+        "places back, 0.3 and 5 deviations of random heads or more above even attention, with a 1 % false-alarm rate over all heads.",
         {"previous_token", "position_kernel"},
         findOffset};
 }
@@ -279,7 +278,7 @@ FindingRule offsetRule()
 FindingRule firstTokenRule()
 {
     return {"first_token",
-            "Heads that rest on the first token",
+            "Heads that attend mostly to the first token",
             "On random tokens at least half of the attention goes to the first one, 0.3 or more above even "
             "attention.",
             {"pattern_scores"},
@@ -293,7 +292,7 @@ FindingRule nearbyRule()
         "Heads that attend nearby",
         "Rotary positions and the mean token alone put at least half of the attention on the last 8 of 64 or "
         "more tokens, 4 times the even share or more, and less than half on one offset. The slopes of "
-        "ALiBi are those of random weights too and are no finding.",
+        "ALiBi are those of random weights too and do not count.",
         {"rotary"},
         findNearby};
 }

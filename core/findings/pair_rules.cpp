@@ -239,7 +239,7 @@ FindingRule inductionRule()
         "Induction candidates",
         "The earlier head gives at least 0.4 of its attention to the previous token, the later one copies "
         "with a score of 0.3 or more and composes with it through its keys 1.5 times as much as random "
-        "heads, and the pair stands above 99 % of the best pairs whose roles are dealt anew.",
+        "heads, and the pair scores above 99 % of the best pairs with shuffled roles.",
         {"induction"},
         findInduction};
 }
@@ -250,7 +250,7 @@ FindingRule compositionRule()
         "composition",
         "Composition far above chance",
         "A composition score is at least 1.5 times 1/√d_model and 5 deviations of random singular vectors "
-        "above its mean, with 1 % of false alarms among all pairs of heads.",
+        "above its mean, with a 1 % false-alarm rate over all pairs of heads.",
         {"composition", "composition_nulls"},
         findComposition};
 }
@@ -260,7 +260,7 @@ FindingRule nearDuplicateRule()
     return {"near_duplicate",
             "Heads that do nearly the same",
             "W_Q W_Kᵀ and W_V W_O of two heads both have a cosine of 0.9 or more, 5 deviations of random "
-            "matrices or more, with 1 % of false alarms among all pairs of heads.",
+            "matrices or more, with a 1 % false-alarm rate over all pairs of heads.",
             {"similarity"},
             findNearDuplicates};
 }

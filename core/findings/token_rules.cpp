@@ -201,8 +201,7 @@ FindingRule dominantTokenRule()
     return {
         "dominant_token",
         "Tokens that dominate heads",
-        "One token has the longest output for its length in at least 4 heads and an eighth of all, which any "
-        "token has in fewer than one of 1000 models of random heads.",
+        "One token has the longest output for its length in at least 4 heads and an eighth of all, which happens in fewer than one of 1000 models with random heads.",
         {"salient_tokens"},
         findDominantTokens};
 }

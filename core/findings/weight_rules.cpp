@@ -110,8 +110,7 @@ FindingRule lowRankRule()
     return {
         "low_rank",
         "Heads of few directions",
-        "The effective rank of W_V W_O or W_Q W_Kᵀ is at most a quarter of what d_head allows, if that is 8 or "
-        "more; Gaussian factors have above half.",
+        "The effective rank of W_V W_O or W_Q W_Kᵀ is at most a quarter of what d_head allows, if that is 8 or more; Gaussian factors exceed half.",
         {"spectra"},
         findLowRank};
 }
@@ -121,8 +120,7 @@ FindingRule deadDirectionsRule()
     return {
         "dead_directions",
         "Dead directions",
-        "The numerical rank of W_V W_O or W_Q W_Kᵀ is 2 or more below what d_head allows: as many singular "
-        "values are zero but for rounding.",
+        "The numerical rank of W_V W_O or W_Q W_Kᵀ is 2 or more below what d_head allows: that many singular values are zero up to rounding.",
         {"ranks"},
         findDeadDirections};
 }

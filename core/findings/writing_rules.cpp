@@ -157,7 +157,7 @@ FindingRule copyingRule()
     return {"copying",
             "Copying heads",
             "The copying score is 0.3 or more above that of random heads between the model's own tokens, 5 "
-            "deviations or more, with 1 % of false alarms among all heads.",
+            "deviations or more, with a 1 % false-alarm rate over all heads.",
             {"copying"},
             [](const FindingEvidence& evidence) { return findCopying(evidence, 1); }};
 }
@@ -167,7 +167,7 @@ FindingRule suppressionRule()
     return {"suppression",
             "Heads that lower what they attend to",
             "The copying score is 0.3 or more below that of random heads between the model's own tokens, 5 "
-            "deviations or more, with 1 % of false alarms among all heads.",
+            "deviations or more, with a 1 % false-alarm rate over all heads.",
             {"copying"},
             [](const FindingEvidence& evidence) { return findCopying(evidence, -1); }};
 }
@@ -177,7 +177,7 @@ FindingRule nameMoverRule()
     return {"name_mover",
             "Name-moving candidates",
             "At least half of 10 or more first names are among the 5 outputs that the head raises most after "
-            "them, 5 deviations of chance or more, with 1 % of false alarms among all heads.",
+            "them, 5 deviations of chance or more, with a 1 % false-alarm rate over all heads.",
             {"name_copying"},
             [](const FindingEvidence& evidence) {
                 return findNames(evidence, "name_mover", "analyses/name_copying/score",
@@ -190,7 +190,7 @@ FindingRule negativeNameMoverRule()
     return {"negative_name_mover",
             "Heads that lower names",
             "At least half of 10 or more first names are among the 5 outputs that the head lowers most after "
-            "them, 5 deviations of chance or more, with 1 % of false alarms among all heads.",
+            "them, 5 deviations of chance or more, with a 1 % false-alarm rate over all heads.",
             {"name_copying"},
             [](const FindingEvidence& evidence) {
                 return findNames(evidence, "negative_name_mover", "analyses/name_copying/negative_score",
@@ -203,8 +203,7 @@ FindingRule relationRule()
     return {
         "relation",
         "Relations hit",
-        "For 0.3 more of a relation's 30 or more pairs than by chance the target is among what the head "
-        "raises most after the source, 5 deviations or more, with 1 % of false alarms among all heads and "
+        "For at least 0.3 more of a relation's pairs (30 or more) than by chance, the target is among the outputs the head promotes most after the source, 5 deviations or more, with a 1 % false-alarm rate over all heads and "
         "relations.",
         {"relations"},
         findRelations};

@@ -3,14 +3,18 @@
 #include "core/base/blas_memory.h"
 #include "core/base/log.h"
 #include "core/checkpoint/file_kind.h"
+#include "core/checkpoint/model_cache.h"
 #include "core/checkpoint/weight_file.h"
 #include "core/files/hdf5.h"
 #include "core/files/json.h"
 #include "core/files/mapped_file.h"
 #include "core/model/config_reader.h"
+#include "core/model/families/config_text.h"
 #include "core/model/families/family.h"
 #include "core/model/families/inferred_config.h"
 #include "core/model/families/stored_mask.h"
+#include "core/model/families/unknown_fields.h"
+#include "core/model/names/names_library.h"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
@@ -48,6 +52,8 @@ bool isThere(const fs::path& path)
 /// Returns the name of the folder or file ("stories260k"), whatever the spelling of the path.
 std::string modelName(const fs::path& path)
 {
+    if (std::string cached = cachedModelName(path); !cached.empty())
+        return cached;
     std::error_code code;
     fs::path full = fs::weakly_canonical(path, code);
     if (code)
@@ -56,37 +62,6 @@ std::string modelName(const fs::path& path)
     if (!isFolder(path))
         return generic ? full.parent_path().filename().string() : full.stem().string();
     return full.filename().empty() ? full.string() : full.filename().string();
-}
-
-Error notAConfig(const std::string& file, const std::string& what)
-{
-    return {ErrorCode::Corrupt, "File '" + file + "' " + what};
-}
-
-Result<json> readConfigFile(const fs::path& file)
-{
-    const Result<std::string> text = readTextFile(file, 16u << 20);
-    if (!text)
-        return text.error();
-    const std::string name = file.string();
-    const auto first = text->find_first_not_of(" \t\r\n\xef\xbb\xbf");
-    if (text->starts_with("version https://git-lfs"))
-        return notAConfig(name, "is a Git LFS pointer, not the config itself; fetch it with 'git lfs pull'.");
-    if (first == std::string::npos)
-        return notAConfig(name, "is empty, expected the model's config as JSON.");
-    if ((*text)[first] == '<')
-        return notAConfig(name, "is a web page, not the config itself; the download failed, repeat it.");
-    Result<json> config = parseJson(*text, name, {.allowNonFinite = true});
-    if (config && !config->is_object())
-        return notAConfig(name, "holds no JSON object, expected the model's config.");
-    return config;
-}
-
-json overrideValue(const std::string& text)
-{
-    // Text that is no JSON is a string: act_fn=relu needs no quotes.
-    const Result<json> value = parseJson(text, "--set", {.allowNonFinite = true});
-    return value ? *value : json(text);
 }
 
 /// Returns an error if a folder above the file may not be entered, so that nobody can tell whether the file exists.
@@ -123,9 +98,10 @@ Error noConfig(const ModelSource& source, const fs::path& folder)
 /// \param recognised of recognisedNames
 Error noConfigFor(const ModelSource& source, const std::string& recognised)
 {
-    return {ErrorCode::NotFound,
-            "'" + source.path.string() + "' has no config beside it, and " + recognised
-                + "; name a config with --config FILE, or say what the model is with --set KEY=VALUE,…."};
+    return {
+        ErrorCode::NotFound,
+        "'" + source.path.string() + "' has no config beside it, and " + recognised
+            + "; name a config with --config FILE, say what the model is with --set KEY=VALUE,…, or explain its names with --tensor-names MAP.json, for which `headwise names` writes a first proposal."};
 }
 
 Error notInferred(const ModelSource& source, const std::vector<std::string>& keys, const WeightMap& weights)
@@ -255,6 +231,7 @@ struct Understood {
     ModelDescription description;
     std::string text; ///< The config as JSON.
     bool isInferred = false;
+    std::optional<NamedSource> named = {}; ///< A model whose names a map explains.
 };
 
 /// Adds to an error what the tensors' names tell, if the config consists of the user's own values alone.
@@ -267,20 +244,59 @@ Error withRecognised(Error error, const ConfigText& config)
     return error;
 }
 
+Result<ConfigText> configOfNamed(const ModelSource& source, const NamedModel& model)
+{
+    std::string flags;
+    for (const std::string& key : model.unknown)
+        flags += (flags.empty() ? "" : ",") + key + "=…";
+    if (!flags.empty())
+        return Error{ErrorCode::NotFound,
+                     "'" + source.path.string() + "' is read by the names map '" + model.map
+                         + "', and neither the map nor the tensors tell everything; say it with --set "
+                         + flags + "."};
+    Result<json> values = parseJson(model.config, model.map);
+    if (!values)
+        return values.error();
+    return ConfigText{*std::move(values), model.map, true};
+}
+
+void addNames(Understood& understood, const NamedSource& named)
+{
+    ModelDescription& description = understood.description;
+    description.config.architecture = named.model.architecture;
+    const auto& assumed = named.model.assumed;
+    description.assumed.insert(description.assumed.end(), assumed.begin(), assumed.end());
+    const auto& notes = named.model.notes;
+    description.warnings.insert(description.warnings.end(), notes.begin(), notes.end());
+    understood.named = named;
+}
+
 Result<Understood> understand(const ModelSource& source)
 {
-    const Result<ConfigText> config = readConfigText(source);
+    const Result<std::optional<NamedSource>> named = openNamed(source);
+    if (!named)
+        return named.error();
+    const Result<ConfigText> config =
+        *named ? configOfNamed(source, (*named)->model) : readConfigText(source);
     if (!config)
         return config.error();
-    const Result<const Family*> family = findFamily(config->values, config->file);
+    json values = config->values;
+    const std::vector<ConfigField> unknown = takeUnknownFields(values);
+    const Result<const Family*> family = findFamily(values, config->file);
     if (!family)
         return withRecognised(family.error(), *config);
-    Result<ModelDescription> description = readFamilyConfig(**family, config->values, config->file);
-    if (!description)
-        return withRecognised(description.error(), *config);
-    Understood understood{*family, *std::move(description), config->values.dump(), config->isInferred};
-    const auto direction = config->values.find("attention_dir");
-    const bool isSaid = direction != config->values.end() && !direction->is_null();
+    Result<ModelDescription> read = readFamilyConfig(**family, values, config->file);
+    if (!read)
+        return withRecognised(read.error(), *config);
+    ModelDescription description = *std::move(read);
+    settleUnknownFields(**family, unknown, values, description);
+    const auto direction = values.find("attention_dir");
+    const bool isSaid = direction != values.end() && !direction->is_null();
+    if (!description.config.unknown.empty())
+        values[unknownFieldsKey] = namesOfUnknown(description.config.unknown);
+    Understood understood{*family, std::move(description), values.dump(), config->isInferred};
+    if (*named)
+        addNames(understood, **named);
     // Other families imply the direction; TransformerLens' names and a bare state dict do not.
     std::vector<AssumedKey>& assumed = understood.description.assumed;
     if (!isSaid && (understood.isInferred || (*family)->code.matches))
@@ -303,7 +319,7 @@ void settleDirection(Understood& understood, const WeightMap& file)
     const bool isAssumed = !description.assumed.empty() && description.assumed[0].key == "attention_dir";
     if (!isAssumed) {
         description.warnings.emplace_back(
-            "The stored masks let every position see every other, but the attention is causal by the config, which is followed; --set attention_dir=bidirectional follows the masks.");
+            "The stored masks let every position see every other, but the config says causal, and Headwise follows the config; --set attention_dir=bidirectional follows the masks.");
         return;
     }
     description.config.bidirectional = true;
@@ -319,14 +335,21 @@ void warnOfAssumed(Understood& understood, const std::string& path)
     for (const AssumedKey& key : understood.description.assumed)
         list.append(list.empty() ? "" : ", ").append(key.key).append("=").append(key.value);
     understood.description.warnings.push_back(
-        "There is no config.json: the sizes are those of the tensors in '" + path + "'"
-        + (list.empty() ? "." : ", and no file says what is assumed: " + list + "; --set changes it."));
+        (understood.named ? "The names map '" + understood.named->model.map + "' is used."
+                          : std::string("There is no config.json."))
+        + " The sizes come from the tensors in '" + path + "'"
+        + (list.empty() ? "." : "; these values are assumed: " + list + "; --set changes them."));
 }
 
 } // namespace
 
 MissingConfig missingConfig(const ModelSource& source)
 {
+    const auto named = openNamed(source);
+    if (!named) // a map that contradicts the file; its sentence says where
+        return {};
+    if (*named)
+        return {!(*named)->model.unknown.empty(), (*named)->model.unknown};
     const fs::path folder = isFolder(source.path) ? source.path : source.path.parent_path();
     if (source.configFile || isThere(folder / "config.json"))
         return {};
@@ -334,7 +357,11 @@ MissingConfig missingConfig(const ModelSource& source)
     const Result<OwnConfig> own = ownConfig(source.path);
     if (!weights || !own || !own->text.empty() || !checkNames(*weights, {}))
         return {};
-    return {true, inferConfig(*weights).unknown};
+    const InferredConfig inferred = inferConfig(*weights);
+    MissingConfig missing{true, inferred.unknown, {}};
+    for (const UnknownField& field : inferred.open)
+        missing.optional.push_back(field.key);
+    return missing;
 }
 
 std::vector<std::string> unknownTensors(const ModelSource& source)
@@ -352,6 +379,8 @@ Result<ModelDescription> readModelConfig(const ModelSource& source)
         return read.error();
     Understood understood = *read;
     warnOfAssumed(understood, source.path.string());
+    if (std::string warning = unknownWarning(understood.description.config); !warning.empty())
+        understood.description.warnings.push_back(std::move(warning));
     return std::move(understood.description);
 }
 
@@ -365,16 +394,21 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
     if (!read)
         return read.error();
     Understood understood = *read;
-    Result<WeightMap> file = WeightMap::open(source.path);
-    if (!file)
-        return file.error();
+    std::shared_ptr<const WeightMap> file = understood.named ? understood.named->file : nullptr;
+    if (!file) {
+        Result<WeightMap> opened = WeightMap::open(source.path);
+        if (!opened)
+            return opened.error();
+        file = std::make_shared<const WeightMap>(*std::move(opened));
+    }
     if (const Result<Done> named = checkNames(*file, source.path.string()); !named)
         return named.error();
     settleDirection(understood, *file);
     warnOfAssumed(understood, source.path.string());
     const ModelConfig& config = understood.description.config;
-    Result<ModelWeights> loaded = loadFamily(
-        *understood.family, config, std::make_shared<const WeightMap>(*std::move(file)), source.ignored);
+    Result<ModelWeights> loaded = understood.named
+        ? loadNamed(understood.named->model, config, file, source.ignored)
+        : loadFamily(*understood.family, config, file, source.ignored);
     if (!loaded)
         return loaded.error();
     auto weights = std::make_shared<ModelWeights>(*std::move(loaded));
@@ -382,6 +416,8 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
     weights->setAssumed(understood.description.assumed);
     for (const std::string& warning : understood.description.warnings)
         weights->addWarning(warning);
+    if (std::string warning = unknownWarning(weights->config()); !warning.empty())
+        weights->addWarning(std::move(warning));
     logger().info("opened {} ({}, {} layers)", config.name, config.architecture, config.nLayers);
     return std::shared_ptr<const ModelWeights>(std::move(weights));
 }

@@ -3,8 +3,6 @@
 #include "core/base/task.h"
 #include "core/model/weights.h"
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -40,12 +38,15 @@ struct ModelSource {
     std::optional<std::filesystem::path> configFile; ///< --config
     std::map<std::string, std::string> overrides;    ///< --set key=value, in the config file's own keys
     std::vector<std::string> ignored = {};           ///< --ignore: names or patterns of tensors to leave out.
+    std::optional<std::filesystem::path> namesFile =
+        {}; ///< --tensor-names: a map of the names of its tensors.
 };
 
 /// The keys that a model's files leave to its user to say.
 struct MissingConfig {
     bool isMissing = false;        ///< There are weights, and no config in any file.
     std::vector<std::string> keys; ///< Config keys that no tensor implies; empty if the model is unknown.
+    std::vector<std::string> optional = {}; ///< Keys without which it opens, but not everything can be asked.
 };
 
 /// Reads headers only.

@@ -44,7 +44,7 @@ std::string changedHeadsWhyNot(const ModelConfig& config, const HeadChange& chan
     if (config.merged)
         return "a pair of its attention matrices is merged into their neighbours";
     if (change.earlier && config.qkvLimit > 0)
-        return fmt::format("its values are cut off at ±{}", config.qkvLimit);
+        return fmt::format("its values are clipped at ±{}", config.qkvLimit);
     return {};
 }
 

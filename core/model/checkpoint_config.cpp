@@ -1,5 +1,6 @@
 #include "core/model/checkpoint_writer.h"
 
+#include "core/model/families/unknown_fields.h"
 #include "core/model/merges.h"
 
 #include <nlohmann/json.hpp>
@@ -173,6 +174,23 @@ void addBookkeeping(ordered_json& keys, const ModelConfig& config)
     keys["dtype"] = config.isFloat64 ? "float64" : "float32";
 }
 
+/// Writes null for the fields that no file states, and which they are.
+void clearUnknown(ordered_json& keys, const ModelConfig& config)
+{
+    if (config.unknown.empty())
+        return;
+    const auto clear = [&](ConfigField field, const char* key) {
+        if (!config.isKnown(field))
+            keys[key] = nullptr;
+    };
+    clear(ConfigField::Activation, "act_fn");
+    clear(ConfigField::Context, "n_ctx");
+    clear(ConfigField::NormEps, "eps");
+    clear(ConfigField::Positions, "positional_embedding_type");
+    clear(ConfigField::RotaryBase, "rotary_base");
+    keys[unknownFieldsKey] = namesOfUnknown(config.unknown);
+}
+
 } // namespace
 
 std::string whyNotTransformerLens(const ModelConfig& config)
@@ -181,23 +199,23 @@ std::string whyNotTransformerLens(const ModelConfig& config)
     std::string what;
     const bool isRotary = config.positional == Positional::Rotary;
     if (isRotary && config.rotary.scaling.kind != Kind::None && config.rotary.scaling.kind != Kind::Llama3)
-        what = "rotary frequencies that are scaled in another way than llama3's";
+        what = "rotary frequencies that are not scaled as llama3's";
     else if (!config.layerRotary.empty())
         what = "rotary embeddings that differ from layer to layer";
     else if (config.hasSumNorms)
         what = "norms of the residual stream itself";
     else if (!config.hasPreNorms)
-        what = "norms behind its blocks and none before them";
+        what = "norms after its blocks and none before them";
     else if (config.residualFromNorm)
-        what = "a residual stream taken behind its norms";
+        what = "a residual stream taken after its norms";
     else if (config.nExperts > 0)
         what = "a mixture of experts";
     else if (config.qkvLimit > 0)
-        what = "queries, keys and values that are cut off";
+        what = "queries, keys and values that are clipped";
     else if (config.positionsInQueriesAndKeys)
         what = "positions that only queries and keys read";
     else if (config.qkNorm == NormKind::LayerNorm || config.qkNormOverAllHeads)
-        what = "queries and keys normalised in another way than by an RMSNorm of each head";
+        what = "query and key norms other than one RMSNorm per head";
     else if (config.alibiScale != 1)
         what = "ALiBi slopes with a factor";
     for (const int window : config.windows)
@@ -240,6 +258,7 @@ std::string transformerLensConfig(const ModelConfig& config, bool isGrouped, con
     addAbsentParts(keys);
     addSkipless(keys, config, source);
     addBookkeeping(keys, config);
+    clearUnknown(keys, config);
     return keys.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

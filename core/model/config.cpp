@@ -1,6 +1,100 @@
 #include "core/model/config.h"
 
+#include <algorithm>
+#include <array>
+
 namespace headwise {
+
+namespace {
+
+struct FieldRow {
+    ConfigField field;
+    std::string_view name, phrase, example;
+};
+
+constexpr std::array fieldRows{
+    FieldRow{ConfigField::Activation, "activation", "the activation", "gelu"},
+    FieldRow{ConfigField::Context, "context", "the context length", "2048"},
+    FieldRow{ConfigField::NormEps, "norm_eps", "the epsilon of the norms", "1e-5"},
+    FieldRow{ConfigField::Positions, "positions", "the kind of positions", "rotary"},
+    FieldRow{ConfigField::RotaryBase, "rotary_base", "the rotary base", "10000"}};
+
+const FieldRow& rowOf(ConfigField field)
+{
+    return *std::find_if(fieldRows.begin(), fieldRows.end(),
+                         [&](const FieldRow& row) { return row.field == field; });
+}
+
+/// "the activation, the context length and the rotary base", and how to state them.
+struct FieldWords {
+    std::string list, pronoun, settings;
+};
+
+FieldWords wordsOf(const std::vector<UnknownField>& fields)
+{
+    FieldWords words;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        const FieldRow& row = rowOf(fields[i].field);
+        const std::string_view before = i == 0 ? "" : i + 1 == fields.size() ? " and " : ", ";
+        words.list.append(before).append(row.phrase);
+        words.settings.append(i == 0 ? "" : ",").append(fields[i].key).append("=").append(row.example);
+    }
+    words.pronoun = fields.size() == 1 ? "it" : "them";
+    return words;
+}
+
+} // namespace
+
+bool ModelConfig::isKnown(ConfigField field) const
+{
+    return std::none_of(unknown.begin(), unknown.end(),
+                        [&](const UnknownField& one) { return one.field == field; });
+}
+
+std::string_view configFieldName(ConfigField field)
+{
+    return rowOf(field).name;
+}
+
+std::optional<ConfigField> parseConfigField(std::string_view name)
+{
+    for (const FieldRow& row : fieldRows)
+        if (row.name == name)
+            return row.field;
+    return std::nullopt;
+}
+
+std::string_view exampleOf(ConfigField field)
+{
+    return rowOf(field).example;
+}
+
+std::vector<ConfigField> forwardFields()
+{
+    return {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps, ConfigField::Activation};
+}
+
+std::string whyUnknown(const ModelConfig& config, std::span<const ConfigField> needed, std::string_view who)
+{
+    std::vector<UnknownField> lacking;
+    for (const UnknownField& one : config.unknown)
+        if (std::find(needed.begin(), needed.end(), one.field) != needed.end())
+            lacking.push_back(one);
+    if (lacking.empty())
+        return {};
+    const FieldWords words = wordsOf(lacking);
+    return std::string(who) + " needs " + words.list + ", which no file states; state " + words.pronoun
+        + " with --set " + words.settings + ".";
+}
+
+std::string unknownWarning(const ModelConfig& config)
+{
+    if (config.unknown.empty())
+        return {};
+    const FieldWords words = wordsOf(config.unknown);
+    return "No file states " + words.list + ", so what needs " + words.pronoun
+        + " is left out or refused; state " + words.pronoun + " with --set " + words.settings + ".";
+}
 
 std::string_view positionalName(Positional positional)
 {
@@ -42,27 +136,26 @@ void addPositionNotes(const ModelConfig& config, std::vector<std::string>& notes
             unrotated.push_back(layer);
     if (config.positional == Positional::Rotary)
         notes.emplace_back(
-            "Queries and keys are rotated by their positions, so a QK circuit is that of a query at its own key (offset 0); others have a rotation between W_Q and W_K.");
+            "Queries and keys are rotated by their positions. A QK circuit is shown at offset 0; other offsets have a rotation between W_Q and W_K.");
     if (config.positional == Positional::Rotary && config.rotary.dim < config.dHead)
-        notes.push_back("Only " + std::to_string(config.rotary.dim) + " of a head's "
-                        + std::to_string(config.dHead)
-                        + " components rotate; what the others give does not depend on the offset.");
+        notes.push_back(
+            "Only " + std::to_string(config.rotary.dim) + " of a head's " + std::to_string(config.dHead)
+            + " components rotate; the contribution of the others does not depend on the offset.");
     if (!unrotated.empty())
         notes.push_back("There are no positions in " + layersText(unrotated)
                         + ": a QK circuit there is the same for every offset.");
     else if (!config.layerRotary.empty())
-        notes.emplace_back("Layers differ in their rotary frequencies.");
+        notes.emplace_back("Rotary frequencies differ between layers.");
     if (config.positional == Positional::Alibi)
         notes.emplace_back(
-            "Every score loses a multiple of the distance to its key (ALiBi), which no QK circuit shows.");
+            "ALiBi subtracts a multiple of the key's distance from every score; QK circuits leave it out.");
     if (config.positionsInQueriesAndKeys)
         notes.emplace_back(
-            "Positions are added to what queries and keys read and not to the residual stream, so no OV circuit moves them.");
+            "Positions are added to the query and key inputs, not to the residual stream, so no OV circuit moves them.");
     if (!config.windows.empty())
-        notes.emplace_back(
-            "Some layers see no further back than their window, whatever a QK circuit says of tokens beyond it.");
+        notes.emplace_back("Some layers attend only within a window; QK circuits do not show that limit.");
     if (config.bidirectional)
-        notes.emplace_back("There is no causal mask: every token attends to those behind it too.");
+        notes.emplace_back("There is no causal mask: every token also attends to later tokens.");
 }
 
 } // namespace
@@ -73,33 +166,33 @@ std::vector<std::string> circuitNotes(const ModelConfig& config)
     addPositionNotes(config, notes);
     if (config.skipless)
         notes.emplace_back(
-            "There are no skip connections, so what a head writes reaches the unembedding only through what stands behind it.");
+            "There are no skip connections, so a head's output reaches the unembedding only through later blocks.");
     if (config.merged)
         notes.emplace_back(
-            "A pair of attention matrices is merged into their neighbours; the identity stands in their places.");
+            "A pair of attention matrices is merged into their neighbours; the identity replaces them.");
     if (config.qkNorm != NormKind::None)
         notes.emplace_back(
             "Queries and keys are normalised before their product, so a QK circuit gives the direction of the scores, not their size.");
     if (config.qkvLimit > 0)
-        notes.emplace_back("Queries, keys and values are cut off at a limit, which circuits leave out.");
+        notes.emplace_back("Queries, keys and values are clipped at a limit, which circuits leave out.");
     if (config.attentionSoftCap > 0)
         notes.emplace_back(
             "Scores go through a soft cap, so they grow with a QK circuit's values but not in proportion.");
     if (config.outputSoftCap > 0)
-        notes.emplace_back("Logits go through a soft cap, so a full OV circuit gives what stands before it.");
+        notes.emplace_back("Logits go through a soft cap, so a full OV circuit gives the values before it.");
     if (config.hasSumNorms)
         notes.emplace_back(
-            "The residual stream itself is normalised after each addition, so circuits hold up to the factors of those norms, and paths over several layers only roughly.");
+            "The residual stream is normalised after each addition. Circuits hold up to the factors of those norms; paths over several layers hold only roughly.");
     if (config.residualFromNorm)
         notes.emplace_back(
-            "The residual stream continues from behind the norms, so paths over several layers hold only up to their factors.");
+            "The residual stream continues from the normalised values, so paths over several layers hold only up to the norms' factors.");
     if (config.hasPostNorms)
         notes.emplace_back(
-            "What attention and MLP write is normalised before it is added, so an OV circuit gives its direction up to the factors of that norm.");
+            "Attention and MLP outputs are normalised before they are added, so an OV circuit gives their direction up to the norm's factors.");
     if (config.nExperts > 0)
         notes.push_back("Each token's MLP is made of " + std::to_string(config.expertsPerToken) + " of "
                         + std::to_string(config.nExperts)
-                        + " experts, chosen by the token; what speaks of attention alone is exact.");
+                        + " experts, chosen per token; results on attention alone are exact.");
     if (config.hasHeadTransform)
         notes.emplace_back(
             "A matrix, an activation and a norm stand between the residual stream and the unembedding, which a full OV circuit leaves out.");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,17 @@ std::vector<double> rotaryFrequencies(const Rotary& rotary);
 /// Returns the ALiBi slopes, [heads]: the loss of a score per position between query and key.
 /// Source: Press, Smith, Lewis, "Train short, test long", section 3 and the authors' rule for other head counts.
 std::vector<double> alibiSlopes(int heads);
+
+/// A field of the config that no weight shows. Many answers do without it.
+enum class ConfigField { Activation, Context, NormEps, Positions, RotaryBase };
+
+/// A field whose value no file states.
+struct UnknownField {
+    ConfigField field = ConfigField::Activation;
+    std::string key; ///< The config key that states it, in the family's spelling: "act_fn".
+
+    bool operator==(const UnknownField&) const = default;
+};
 
 /// Configuration of a model in our own terms: everything the forward pass and the circuits need besides the weights.
 ///
@@ -139,6 +151,10 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     bool isFloat64 = false;      ///< The file's matrices are float64, and so is what `process` writes.
     std::optional<int> bosTokenId;
 
+    /// Fields that no file states. Their members hold a stand-in; an answer that depends on one is refused (whyUnknown).
+    std::vector<UnknownField> unknown;
+
+    bool isKnown(ConfigField field) const;
     double attentionScaleOf(int layer) const
     {
         return attentionScale / (scaleByInverseLayer ? layer + 1 : 1);
@@ -160,6 +176,22 @@ struct AssumedKey {
 
     bool operator==(const AssumedKey&) const = default;
 };
+
+std::string_view configFieldName(ConfigField field); ///< "activation", as in the key headwise_unknown.
+/// Returns the field of a name; nothing if there is none of that name.
+std::optional<ConfigField> parseConfigField(std::string_view name);
+std::string_view exampleOf(ConfigField field); ///< A value that its key takes: "gelu".
+
+/// The fields that a forward pass depends on. The context is none of them: it limits a prompt and changes no number.
+std::vector<ConfigField> forwardFields();
+
+/// Returns a sentence that names the unknown fields among `needed` and the option that states them; empty if all are known.
+/// \param who "It" or "The forward pass"
+std::string whyUnknown(const ModelConfig& config, std::span<const ConfigField> needed,
+                       std::string_view who = "It");
+
+/// Returns a warning that names every unknown field; empty without one.
+std::string unknownWarning(const ModelConfig& config);
 
 /// Returns a sentence for each step between this model's scores or outputs and its bare matrix products; empty for most.
 std::vector<std::string> circuitNotes(const ModelConfig& config);

@@ -126,7 +126,7 @@ int ConfigReader::size(const Names& names, std::optional<int> standard)
     }
     const std::optional<int> number = wholeNumberOf(*value);
     if (!number || *number < 1)
-        wrongKind(used, *value, "a whole number from 1 on");
+        wrongKind(used, *value, "a whole number of at least 1");
     return std::max(1, number.value_or(1)); // Sizes are divided by before finish() refuses them.
 }
 
@@ -138,7 +138,7 @@ std::optional<int> ConfigReader::optionalSize(const Names& names)
         return std::nullopt;
     const std::optional<int> number = wholeNumberOf(*value);
     if (!number || *number < -1)
-        wrongKind(used, *value, "a whole number from 1 on, or null");
+        wrongKind(used, *value, "a whole number of at least 1, or null");
     return number && *number >= 1 ? number : std::nullopt;
 }
 
@@ -152,7 +152,7 @@ int ConfigReader::count(std::string_view name, int standard)
     }
     const std::optional<int> number = wholeNumberOf(*value);
     if (!number || *number < 0)
-        wrongKind(used, *value, "a whole number from 0 on");
+        wrongKind(used, *value, "a whole number of at least 0");
     return std::max(0, number.value_or(0));
 }
 
@@ -316,7 +316,7 @@ Result<std::vector<std::string>> ConfigReader::finish() const
     std::vector<std::string> warnings = m_notes;
     if (!unknown.empty())
         warnings.push_back("In " + file + (unknown.size() == 1 ? " the key " : " the keys ") + listed(unknown)
-                           + (unknown.size() == 1 ? " is" : " are") + " not known and ignored.");
+                           + (unknown.size() == 1 ? " is" : " are") + " unknown and ignored.");
     return warnings;
 }
 
@@ -339,10 +339,10 @@ Result<Done> checkSizes(const ModelConfig& c, std::string_view file)
     const auto number = [](int value) { return std::to_string(value); };
     if (c.nLayers > mostLayers)
         return corrupt("the model has " + number(c.nLayers) + " layers, more than the " + number(mostLayers)
-                       + " that are believed");
+                       + " that Headwise accepts");
     if (c.nHeads > mostHeads / std::max(1, c.nLayers))
         return corrupt("the model has " + number(c.nLayers) + " layers of " + number(c.nHeads)
-                       + " heads, more than the " + number(mostHeads) + " heads that are believed");
+                       + " heads, more than the " + number(mostHeads) + " heads that Headwise accepts");
     if (c.nHeads % c.nKvHeads != 0)
         return corrupt(number(c.nHeads) + " query heads cannot share " + number(c.nKvHeads)
                        + " key/value heads evenly");
@@ -377,7 +377,7 @@ Result<Done> checkSizes(const ModelConfig& c, std::string_view file)
     const double total = perLayer * c.nLayers + static_cast<double>(c.dModel) * c.dVocab
         + static_cast<double>(c.dModel) * c.dVocabOut;
     if (total > mostWeights)
-        return corrupt("the sizes ask for more weights (" + std::to_string(total / 1e12)
+        return corrupt("the sizes need more weights (" + std::to_string(total / 1e12)
                        + "·10¹²) than any model has");
     return Done{};
 }

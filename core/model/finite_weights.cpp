@@ -38,7 +38,7 @@ Result<std::optional<std::string>> nonFiniteWarning(const ModelWeights& weights,
                                 : others == 1
                                 ? ", and one more tensor has such numbers"
                                 : ", and " + std::to_string(others) + " more tensors have such numbers")
-                         + "; what is computed from it is not to be trusted.");
+                         + "; do not trust results computed from it.");
 }
 
 } // namespace headwise

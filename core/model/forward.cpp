@@ -153,6 +153,8 @@ Result<ForwardResult<Scalar>> runLayers(const ProcessedWeights& weights, std::sp
 
 Result<Done> checkPrompt(const ModelConfig& config, std::span<const int> tokens, std::size_t length)
 {
+    if (std::string why = whyUnknown(config, forwardFields(), "The forward pass"); !why.empty())
+        return Error{ErrorCode::InvalidArgument, std::move(why)};
     if (tokens.empty())
         return Error{ErrorCode::InvalidArgument, "The prompt is empty; at least one token is needed."};
     for (std::size_t i = 0; i < tokens.size(); ++i)
@@ -161,7 +163,7 @@ Result<Done> checkPrompt(const ModelConfig& config, std::span<const int> tokens,
                 ErrorCode::InvalidArgument,
                 fmt::format("Token {} of the prompt has the id {}, but this model's ids are 0 to {}.", i + 1,
                             tokens[i], config.dVocab - 1)};
-    if (length > static_cast<std::size_t>(config.nCtx))
+    if (config.isKnown(ConfigField::Context) && length > static_cast<std::size_t>(config.nCtx))
         return Error{
             ErrorCode::InvalidArgument,
             fmt::format("{} tokens do not fit into this model's context of {}.", length, config.nCtx)};
@@ -259,7 +261,7 @@ Result<std::vector<int>> greedyDecode(const ProcessedWeights& weights, std::vect
     if (weights.config().bidirectional)
         return Error{
             ErrorCode::InvalidArgument,
-            "Greedy decoding needs a causal mask, and the attention of this model is bidirectional (attention_dir)."};
+            "Greedy decoding needs a causal mask, and this model's attention is bidirectional (attention_dir)."};
     const Task quiet{task.stop, {}, task.threads};
     const std::size_t length = tokens.size() + static_cast<std::size_t>(std::max(0, count));
     if (const auto checked = checkPrompt(weights.config(), tokens, length); !checked)

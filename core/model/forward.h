@@ -21,7 +21,7 @@ struct ForwardResult {
 
 /// Runs a prompt through the model, layer by layer. It proves the folds and shows the patterns, so clarity comes before speed.
 ///
-/// Errors: InvalidArgument for an empty prompt, an id outside the vocabulary (named, with its place) or more than n_ctx
+/// Errors: InvalidArgument where a field that it depends on is unknown (forwardFields), for an empty prompt, an id outside the vocabulary (named, with its place) or more than n_ctx
 /// tokens; Cancelled.
 template <typename Scalar>
 Result<ForwardResult<Scalar>> forward(const ProcessedWeights& weights, std::span<const int> tokens,

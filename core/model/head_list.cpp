@@ -65,7 +65,7 @@ Result<std::vector<HeadId>> parseHeads(const std::string& text, int nLayers, int
         if (!found) {
             return Error{
                 ErrorCode::InvalidArgument,
-                fmt::format("'{}' is no head; write LAYER.HEAD, as in 0.1,2.* (a star stands for all).",
+                fmt::format("'{}' is not a head; write LAYER.HEAD, as in 0.1,2.* (a star stands for all).",
                             part)};
         }
         for (const HeadId head : *found) {

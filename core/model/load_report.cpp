@@ -67,12 +67,14 @@ std::string reasonToIgnore(std::string_view name)
         {"sin_cached", "rotary tables, which follow from the config"},
         {"rotary_sin", "rotary tables, which follow from the config"},
         {"rotary_cos", "rotary tables, which follow from the config"},
-        {"masked_bias", "the number masked scores get, which the forward pass makes itself"},
-        {"IGNORE", "the number masked scores get, which the forward pass makes itself"},
-        {"attn.bias", "causal mask, which the forward pass makes itself"},
-        {"attention.bias", "causal mask, which the forward pass makes itself"},
-        {"attn.mask", "causal mask, which the forward pass makes itself"},
-        {"position_ids", "the numbers of the positions, which count themselves"},
+        {"masked_bias", "the value of masked scores, which the forward pass sets itself"},
+        {"IGNORE", "the value of masked scores, which the forward pass sets itself"},
+        {"attn.bias", "causal mask, which the forward pass builds itself"},
+        {"attention.bias", "causal mask, which the forward pass builds itself"},
+        {"attn.mask", "causal mask, which the forward pass builds itself"},
+        {"att.mask", "causal mask, which the forward pass builds itself"},
+        {"tril", "causal mask, which the forward pass builds itself"},
+        {"position_ids", "position indices, which the forward pass counts itself"},
         {"pooler", "head of a classifier, which the language model does not use"},
         {"seq_relationship", "head of a classifier, which the language model does not use"},
         {"expert", "experts of the MLP, which attention circuits do not need"},
@@ -81,7 +83,7 @@ std::string reasonToIgnore(std::string_view name)
     for (const Row& row : rows)
         if (name.find(row.part) != std::string_view::npos)
             return std::string(row.why);
-    return "a buffer that carries no weight of the model";
+    return "a buffer without weights of the model";
 }
 
 class Checker {

@@ -11,7 +11,7 @@ namespace headwise {
 /// Use of one stored tensor, or the reason why it was ignored.
 struct TensorUse {
     std::string use;        ///< "W_Q, W_K, W_V of layer 3"; empty if it was ignored.
-    std::string whyIgnored; ///< "causal mask, which the forward pass makes itself"; empty if it is used.
+    std::string whyIgnored; ///< "causal mask, which the forward pass builds itself"; empty if it is used.
 
     bool operator==(const TensorUse&) const = default;
 };

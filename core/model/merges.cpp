@@ -187,7 +187,7 @@ std::array<Merge, 3> mergesOf(const ModelConfig& c)
         if (c.merged)
             makeImpossible(merge, c,
                            std::string(mergedMatrix(*c.merged, c).letter)
-                               + " and P of this model are merged into their neighbours already");
+                               + " and P of this model are already merged into their neighbours");
         else if (static_cast<std::int64_t>(removed.heads) * c.dHead != c.dModel)
             makeImpossible(merge, c,
                            std::string(removed.letter) + " is not square: " + std::to_string(removed.heads)
@@ -248,7 +248,7 @@ Result<std::array<Merge, 3>> withConditions(const ModelWeights& weights, std::sp
             std::string(mergedMatrix(merge.pair, c).letter) + " of layer " + std::to_string(layer);
         makeImpossible(merge, c,
                        std::isfinite(condition) ? matrix + " has a condition number of about "
-                               + thousands(condition) + ", and from 10^7 on an inverse is not worth having"
+                               + thousands(condition) + "; at 10^7 and above the inverse is too inaccurate"
                                                 : matrix + " has no inverse");
     }
     return merges;

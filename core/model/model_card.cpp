@@ -20,8 +20,9 @@ ModelCard modelCard(const ModelWeights& weights)
     card.dHead = config.dHead;
     card.dMlp = config.dMlp;
     card.dVocab = config.dVocab;
-    card.nCtx = config.nCtx;
-    card.positional = positionalName(config.positional);
+    card.nCtx = config.isKnown(ConfigField::Context) ? config.nCtx : 0;
+    card.positional =
+        positionalName(config.isKnown(ConfigField::Positions) ? config.positional : Positional::Other);
     card.normalization = normalizationName(config);
     std::error_code code;
     const std::filesystem::path path = std::filesystem::absolute(weights.file().path(), code);

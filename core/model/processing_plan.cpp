@@ -32,11 +32,11 @@ bool anyLosesItsBias(const OriginalNorms& norms)
 Obstacle placementObstacle(const ModelConfig& config)
 {
     if (config.hasSumNorms)
-        return "its norms stand behind the additions, so the residual stream itself is normalised and no matrix that reads it can take their weights in";
+        return "its norms follow the additions, so the residual stream itself is normalised and no matrix that reads it can absorb their weights";
     if (config.residualFromNorm)
-        return "what its norms give is the residual stream too, and not only what attention and MLP read";
+        return "its norms' outputs are the residual stream too, not only the inputs of attention and MLP";
     if (config.positionsInQueriesAndKeys)
-        return "positions are added between the norm and what queries and keys read";
+        return "positions are added between the norm and the query and key inputs";
     return std::nullopt;
 }
 
@@ -59,7 +59,8 @@ Obstacle centerWritingObstacle(const ModelConfig& config)
         if (kind == NormKind::Rms)
             return fmt::format("{} an RMSNorm, which sees the mean of the residual stream", which);
         if (kind == NormKind::None)
-            return fmt::format("{} missing, so the mean of the residual stream reaches what reads it", which);
+            return fmt::format("{} missing, so the mean of the residual stream matters to its readers",
+                               which);
         return std::nullopt;
     };
     if (Obstacle obstacle = placementObstacle(config))
@@ -68,15 +69,16 @@ Obstacle centerWritingObstacle(const ModelConfig& config)
     if (const Obstacle obstacle = seesMean("the norm of the layers is", pre))
         return obstacle;
     if (config.hasPostNorms)
-        return "the norms behind attention and MLP give what is added a mean of their own";
+        return "the norms after attention and MLP give their outputs a mean";
     return seesMean("the final norm is", config.finalNorm);
 }
 
 Obstacle centerUnembedObstacle(const ModelConfig& config)
 {
     if (config.outputSoftCap > 0)
-        return fmt::format("the logits go through a soft cap of {}, which a shift of all of them changes",
-                           config.outputSoftCap);
+        return fmt::format(
+            "the logits go through a soft cap of {}, so shifting all of them changes the output",
+            config.outputSoftCap);
     return std::nullopt;
 }
 
@@ -85,7 +87,7 @@ Obstacle foldValueBiasesObstacle(const ModelConfig& config)
     if (config.merged)
         return "P is merged into its neighbours, and b_O with it";
     if (config.qkvLimit > 0)
-        return fmt::format("values are cut off at ±{} with their biases in them", config.qkvLimit);
+        return fmt::format("values are clipped at ±{} after their biases are added", config.qkvLimit);
     return std::nullopt;
 }
 
@@ -96,9 +98,11 @@ Obstacle planRefactorObstacle(const ModelConfig& config)
     if (config.positionsInQueriesAndKeys)
         return "queries and keys read positions that values do not";
     if (config.qkvLimit > 0)
-        return fmt::format("queries, keys and values are cut off at ±{} one by one", config.qkvLimit);
+        return fmt::format("queries, keys and values are clipped at ±{} one by one", config.qkvLimit);
     if (config.positional == Positional::Rotary)
         return "rotary positions stand between W_Q and W_K, so their product alone does not give the scores";
+    if (!config.isKnown(ConfigField::Positions))
+        return "no file states the kind of positions, and rotary ones would stand between W_Q and W_K";
     if (config.qkNorm != NormKind::None)
         return "queries and keys are normalised, so the product of W_Q and W_K alone does not give the scores";
     return std::nullopt;
@@ -126,9 +130,9 @@ public:
         for (const NormId& norm : norms)
             if (const auto name = tensorKindName(norm.w); names.find(name) == std::string::npos)
                 names += (names.empty() ? "" : ", ") + std::string(name.substr(0, name.rfind('.')));
-        plan.warnings.push_back(fmt::format(
-            "fold-layer-norm passes over {} {} ({}): the family's layout has no bias that could take theirs up.",
-            norms.size(), norms.size() == 1 ? "norm" : "norms", names));
+        plan.warnings.push_back(
+            fmt::format("fold-layer-norm skips {} {} ({}): the family's layout has no bias to take theirs.",
+                        norms.size(), norms.size() == 1 ? "norm" : "norms", names));
         plan.unfolded = std::move(norms);
     }
 
@@ -197,7 +201,7 @@ Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const Process
         return Error{
             ErrorCode::InvalidArgument,
             fmt::format(
-                "The heads of this model write {} numbers and its residual stream has {}, because P is merged into the MLPs; `run` and `verify` know it, but there are no circuits to analyse or process.",
+                "The heads of this model write {} numbers and its residual stream has {}, because P is merged into the MLPs; `run` and `verify` support it, but there are no circuits to analyse or process.",
                 config.attentionWidth(), config.dModel)};
     if (const auto possible = checkHeadChanges(config, wish.headChanges); !possible)
         return possible.error();

@@ -66,6 +66,9 @@ public:
     void contradiction(std::string sentence) { m_misshapen.push_back(std::move(sentence)); }
     void warn(std::string sentence) { m_warnings.push_back(std::move(sentence)); }
 
+    /// Counts the tensor as read.
+    void use(const std::string& name) { m_used.insert(name); }
+
     /// Tensors that carry no weight of the model: masks, rotary tables, other heads.
     void ignore(const std::function<bool(std::string_view name, std::size_t rank)>& isBuffer);
 

@@ -43,7 +43,7 @@ std::optional<std::string> valueObstacle(const ModelWeights& weights)
     for (int layer = 0; layer < c.nLayers; ++layer)
         for (int head = 0; head < c.nKvHeads && !weights.has(b_O, layer); ++head)
             if (isNonZero(weights, b_V, layer, head))
-                return "the family's layout has no b_O that could take b_V up";
+                return "the family's layout has no b_O to take b_V";
     return std::nullopt;
 }
 

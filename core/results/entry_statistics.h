@@ -18,7 +18,7 @@ struct EntryStatistics {
 EntryStatistics entryStatistics(const Matrix<float>& matrix);
 
 /// Computes mean and deviation of left · right from its factors: 1ᵀ L R 1 and ‖L R‖²_F, O((m + n) r²) however large the product
-/// is. NaN where a factor holds a number that is not finite.
+/// is. NaN where a factor holds NaN or infinity.
 EntryStatistics entryStatistics(const FactoredMatrix<float>& product);
 
 } // namespace headwise

@@ -201,7 +201,7 @@ Result<std::shared_ptr<const TiledCircuit>> TiledCircuit::create(FactoredMatrix<
     if (!(most < std::numeric_limits<float>::max()))
         return Error{
             ErrorCode::Corrupt,
-            "This circuit holds numbers that are not finite, so it cannot be shown as a whole; show the tokens of a text to see which."};
+            "This circuit holds NaN or infinity, so it cannot be shown as a whole. Show the tokens of a text to find them."};
     if (task.cancelled())
         return stopped();
     std::shared_ptr<TiledCircuit> made(new TiledCircuit(std::move(circuit)));

@@ -101,7 +101,7 @@ std::string whyTooLarge(const RunEstimate& estimate, double available, std::stri
 {
     if (!estimate.largest || estimate.bytes <= available)
         return {};
-    return fmt::format("The analysis {} needs about {} of memory on this model and {} is free; {}.",
+    return fmt::format("The analysis {} needs about {} of memory on this model, but only {} is free; {}.",
                        estimate.largest->id, gigabytes(estimate.bytes), gigabytes(available), advice);
 }
 

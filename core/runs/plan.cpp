@@ -12,7 +12,7 @@ namespace headwise {
 
 namespace {
 
-constexpr double tablesBudget = 2e11; // heads · d_vocab² · d_head (DESIGN §3)
+constexpr double tablesBudget = 2e11; // heads · d_vocab² · d_head (CONTRACTS.md §13)
 
 std::string wrongRequest(const ModelConfig& config, const AnalysisOptions& options)
 {
@@ -37,7 +37,7 @@ std::string whyLeftOut(const Analysis& analysis, const ModelConfig& config, cons
     const InputNeeds& needs = analysis.needs;
     const AnalysisInputs& inputs = options.inputs;
     if (needs.tokenizer && !inputs.tokenizer)
-        return "It needs the model's tokenizer, and there is none.";
+        return "It needs the model's tokenizer, which is missing.";
     if (needs.prompt && inputs.prompt.empty())
         return "It needs a prompt (--prompt or --tokens).";
     if (needs.token && !inputs.token)
@@ -46,7 +46,7 @@ std::string whyLeftOut(const Analysis& analysis, const ModelConfig& config, cons
         return "It needs two heads (--pair).";
     if (needs.direction && inputs.direction.empty())
         return "It needs a direction (--direction).";
-    return analysis.whyNot(config, options);
+    return whyNotOf(analysis, config, options);
 }
 
 std::vector<const Analysis*> defaultAnalyses(const ModelConfig& config, const AnalysisOptions& options)
@@ -80,7 +80,7 @@ Result<std::vector<const Analysis*>> parseAnalyses(const std::string& names)
     }
     if (chosen.empty())
         return Error{ErrorCode::InvalidArgument,
-                     "--analyses names none; headwise list-analyses names them, and all means all."};
+                     "--analyses names no analysis; headwise list-analyses lists them, and all means all."};
     std::sort(chosen.begin(), chosen.end()); // rows of one table: the order of the catalogue
     chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
     return chosen;
@@ -124,7 +124,7 @@ Result<RunPlan> planRun(std::span<const Analysis* const> chosen, const ModelConf
 
 std::string leftOutWarning(const Analysis& analysis, std::string_view reason)
 {
-    return fmt::format("{} was left out. {}", analysis.title, reason);
+    return fmt::format("{} was skipped. {}", analysis.title, reason);
 }
 
 } // namespace headwise

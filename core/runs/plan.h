@@ -12,7 +12,7 @@ namespace headwise {
 /// Why `analysis` is skipped: it does not apply to the model, or one of its inputs is missing. Empty if it can run.
 std::string whyLeftOut(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options);
 
-/// The analyses of `analyze` without --analyses, which the window runs unasked: the same on every machine (DESIGN §3).
+/// The analyses of `analyze` without --analyses, which the window runs unasked: the same on every machine (CONTRACTS.md §13).
 std::vector<const Analysis*> defaultAnalyses(const ModelConfig& config, const AnalysisOptions& options);
 
 /// Reads "spectra,copying" or "all": each analysis once, in the order of the catalogue.

@@ -37,12 +37,12 @@ AnalysisContext withoutShare(AnalysisContext context)
 class PlannedRun {
 public:
     PlannedRun(const Circuits& circuits, RunPlan plan, const AnalysisOptions& options, const Task& task,
-               Resume* resume)
+               const RunListener& listener)
         : m_circuits(circuits)
         , m_plan(std::move(plan))
         , m_options(options)
         , m_task(task)
-        , m_resume(resume)
+        , m_listener(listener)
         , m_queue(task.threads)
     {
     }
@@ -53,13 +53,13 @@ private:
     std::vector<const Analysis*> takeKnown(); // returns those that are left
     Task watched(const Analysis& analysis);   // the task of one analysis
     std::string progressText(std::string_view step, const Analysis& analysis) const;
-    void add(const Analysis& analysis, ResultSet found);
+    void add(const Analysis& analysis, ResultSet found, double seconds);
 
     const Circuits& m_circuits;
     RunPlan m_plan;
     const AnalysisOptions& m_options;
     const Task& m_task;
-    Resume* m_resume;
+    const RunListener& m_listener;
     std::map<const Analysis*, ResultSet> m_known; // from an earlier run
     RunQueue m_queue;
     std::mutex m_mutex; // of m_queue while an analysis runs
@@ -70,7 +70,7 @@ std::vector<const Analysis*> PlannedRun::takeKnown()
 {
     std::vector<const Analysis*> left;
     for (const Analysis* analysis : m_plan.analyses) {
-        auto known = m_resume ? m_resume->take(*analysis) : std::nullopt;
+        auto known = m_listener.resume ? m_listener.resume->take(*analysis) : std::nullopt;
         if (known)
             m_known[analysis] = std::move(*known);
         else
@@ -91,27 +91,35 @@ std::string PlannedRun::progressText(std::string_view step, const Analysis& anal
 Task PlannedRun::watched(const Analysis& analysis)
 {
     Task one = m_task;
-    if (!m_task.onProgress)
+    if (!m_task.onProgress && !m_listener.onStatus)
         return one;
     one.onProgress = [this, &analysis](int done, int total, std::string_view step) {
         std::string text;
         {
             const std::lock_guard lock(m_mutex);
             m_queue.advance(total > 0 ? static_cast<double>(done) / total : 0, Clock::now());
+            if (m_listener.onStatus)
+                return m_listener.onStatus(analysis, m_queue.status());
             text = progressText(step, analysis);
         }
         m_task.onProgress(done, total, text);
     };
+    if (m_listener.onStatus)
+        m_listener.onStatus(analysis, m_queue.status());
     return one;
 }
 
-void PlannedRun::add(const Analysis& analysis, ResultSet found)
+void PlannedRun::add(const Analysis& analysis, ResultSet found, double seconds)
 {
-    if (m_resume)
-        m_resume->add(analysis, found);
+    if (m_listener.onFound)
+        m_listener.onFound(analysis, found, seconds);
+    Resume* const resume = m_listener.resume;
+    const bool isNew = !m_known.contains(&analysis);
+    if (resume && isNew)
+        resume->add(analysis, found);
     m_results.merge(std::move(found));
-    if (m_resume)
-        m_resume->save(m_results, m_task);
+    if (resume && isNew)
+        resume->save(m_results, m_task);
 }
 
 Result<ResultSet> PlannedRun::run(bool isOneOfSeveral)
@@ -129,10 +137,11 @@ Result<ResultSet> PlannedRun::run(bool isOneOfSeveral)
                                                   : runCost(*analysis, m_circuits.config(), m_options).flops);
     while (const Analysis* analysis = m_queue.begin(Clock::now())) {
         if (const auto known = m_known.find(analysis); known != m_known.end()) {
-            m_results.merge(std::move(known->second));
+            add(*analysis, std::move(known->second), 0);
             m_queue.complete(Clock::now());
             continue;
         }
+        const auto begin = Clock::now();
         Result<ResultSet> found = context.run(*analysis, watched(*analysis));
         if (!found && found.error().code == ErrorCode::Corrupt && isOneOfSeveral) {
             m_results.warnings.push_back(leftOutWarning(*analysis, found.error().message));
@@ -142,7 +151,7 @@ Result<ResultSet> PlannedRun::run(bool isOneOfSeveral)
         if (!found)
             return found;
         m_queue.complete(Clock::now());
-        add(*analysis, std::move(found).value());
+        add(*analysis, std::move(found).value(), std::chrono::duration<double>(Clock::now() - begin).count());
     }
     return std::move(m_results);
 }
@@ -300,18 +309,18 @@ Result<ResultSet> runAnalysis(const Analysis& analysis, const AnalysisContext& c
 }
 
 Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis* const> chosen,
-                              const AnalysisOptions& options, const Task& task, Resume* resume)
+                              const AnalysisOptions& options, const Task& task, const RunListener& listener)
 {
     auto plan = planRun(chosen, circuits.config(), options);
     if (!plan)
         return plan.error();
     try {
-        PlannedRun run(circuits, std::move(plan).value(), options, task, resume);
+        PlannedRun run(circuits, std::move(plan).value(), options, task, listener);
         return run.run(chosen.size() > 1 || options.share); // a shard is part of a run of several
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::OutOfMemory,
-            "There is not enough memory for these analyses; ask for fewer at once, for fewer heads, or for a smaller -k."};
+            "There is not enough memory for these analyses; use fewer at once, fewer heads, or a smaller -k."};
     }
 }
 

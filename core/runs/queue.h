@@ -5,6 +5,7 @@
 #include "core/runs/resume.h"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -74,11 +75,20 @@ private:
 /// Errors: those of RunContext; OutOfMemory, before it starts.
 Result<ResultSet> runAnalysis(const Analysis& analysis, const AnalysisContext& context, const Task& task);
 
+/// Takes part in a run: keeps its results for a later one, and learns how far it is.
+struct RunListener {
+    Resume* resume = nullptr; ///< Its results are not computed again, and new ones are kept in it.
+    /// Takes the place of the task's progress while an analysis runs. Called from any thread, by one at a time.
+    std::function<void(const Analysis& analysis, const RunStatus& status)> onStatus = {};
+    /// Called when an analysis has ended with results. \param seconds  it took; 0 if they are an earlier run's
+    std::function<void(const Analysis& analysis, const ResultSet& found, double seconds)> onFound = {};
+};
+
 /// Runs `chosen`, in order, and merges their results; the token side is computed once if any needs it. Those that do not apply
 /// are left out with a warning. With a share (shard.h), split analyses compute its heads alone. Progress names the analysis and ends in the words of runStatusText.
-/// \param resume  takes part if not null: its results are not computed again, and new ones are kept in it
 /// Errors: InvalidArgument (a head outside the model, k < 1), Cancelled, OutOfMemory.
 Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis* const> chosen,
-                              const AnalysisOptions& options, const Task& task, Resume* resume = nullptr);
+                              const AnalysisOptions& options, const Task& task,
+                              const RunListener& listener = {});
 
 } // namespace headwise

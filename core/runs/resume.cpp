@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 constexpr int leastShareOfWork = 10; // times the last writing
 
 /// [path, bytes, time of the last change] for every file that the weights or the config may come from.
-Json filesOf(const std::filesystem::path& model, const std::string& configFile)
+Json filesOf(const std::filesystem::path& model, std::initializer_list<std::string> others)
 {
     Json files = Json::array();
     std::error_code code;
@@ -39,8 +39,9 @@ Json filesOf(const std::filesystem::path& model, const std::string& configFile)
     } else {
         add(model);
     }
-    if (!configFile.empty())
-        add(configFile);
+    for (const std::string& file : others)
+        if (!file.empty())
+            add(file);
     std::sort(files.begin(), files.end()); // a folder lists them as it likes
     return files;
 }
@@ -106,10 +107,10 @@ std::string optionsText(const AnalysisOptions& options)
 }
 
 std::string runQuestion(const ProcessedWeights& weights, const std::string& configFile,
-                        const AnalysisOptions& options)
+                        const AnalysisOptions& options, const std::string& namesFile)
 {
     Json question = optionsJson(options);
-    question["files"] = filesOf(weights.original().file().path(), configFile);
+    question["files"] = filesOf(weights.original().file().path(), {configFile, namesFile});
     if (options.share)
         question["share"] = dotted(*options.share);
     return dumped(question);
@@ -153,7 +154,7 @@ std::vector<std::string> Resume::takeUp(const Task& task)
     if (!kept)
         return {};
     if (!readRecord(kept->record)) {
-        logger().info("an earlier run that did not end answers another question and is not taken up");
+        logger().info("an interrupted earlier run had other inputs and is not resumed");
         return {};
     }
     m_taken = std::move(kept->results);
@@ -204,7 +205,7 @@ void Resume::save(ResultSet& all, const Task& task)
     const auto end = std::chrono::steady_clock::now();
     m_nextWriting = end + std::max<Duration>(m_leastPause, leastShareOfWork * (end - begin));
     if (!written)
-        logger().warn("a run that is killed will begin again: {}", written.error().message);
+        logger().warn("a killed run will have to start over: {}", written.error().message);
 }
 
 } // namespace headwise

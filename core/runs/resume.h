@@ -49,6 +49,8 @@ public:
     void add(const Analysis& analysis, const ResultSet& found);
     /// Stores everything found so far, if the last writing is long enough ago; takes at most a tenth of the time.
     void save(ResultSet& all, const Task& task);
+    /// The analyses so far and the question they answer, as a store keeps it beside the results.
+    std::string record() const;
 
 private:
     struct Part {
@@ -56,7 +58,6 @@ private:
         std::vector<std::string> groups; // with attributes
         std::vector<std::string> warnings;
     };
-    std::string record() const;
     bool readRecord(const std::string& record);
 
     RunStore& m_store;
@@ -73,7 +74,8 @@ std::string optionsText(const AnalysisOptions& options);
 /// Everything the results of a run depend on besides its model and processing, as text: the model's files with their sizes and
 /// times, the options.
 /// \param configFile  the file named by --config; empty without one
+/// \param namesFile   the file named by --tensor-names; empty without one
 std::string runQuestion(const ProcessedWeights& weights, const std::string& configFile,
-                        const AnalysisOptions& options);
+                        const AnalysisOptions& options, const std::string& namesFile = {});
 
 } // namespace headwise

@@ -57,9 +57,9 @@ Result<Shard> parseShard(std::string_view text)
         shard = {wholeNumber(text.substr(0, slash)), wholeNumber(text.substr(slash + 1))};
     if (shard.index >= 1 && shard.index <= shard.count && shard.count <= mostShards)
         return shard;
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("'{}' is no shard; name one of n as i/n with 1 ≤ i ≤ n ≤ {}, as in 2/8.", text,
-                             mostShards)};
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("'{}' is not a shard; write i/n with 1 ≤ i ≤ n ≤ {}, as in 2/8.", text, mostShards)};
 }
 
 std::string shardName(const Shard& shard)

@@ -16,9 +16,9 @@ namespace {
 bool haveSameFrame(const Session& a, const Session& b)
 {
     return a.headwiseVersion == b.headwiseVersion && a.model == b.model && a.configFile == b.configFile
-        && a.overrides == b.overrides && a.ignoredTensors == b.ignoredTensors && a.processing == b.processing
-        && a.embedding == b.embedding && a.part == b.part && a.tokens == b.tokens
-        && a.tokenBytes == b.tokenBytes;
+        && a.namesFile == b.namesFile && a.overrides == b.overrides && a.ignoredTensors == b.ignoredTensors
+        && a.processing == b.processing && a.embedding == b.embedding && a.part == b.part
+        && a.tokens == b.tokens && a.tokenBytes == b.tokenBytes;
 }
 
 Task quiet(const Task& task)
@@ -28,11 +28,15 @@ Task quiet(const Task& task)
 
 } // namespace
 
+std::filesystem::path PartialRun::sideFile(std::filesystem::path session)
+{
+    return session += ".partial";
+}
+
 PartialRun::PartialRun(const std::filesystem::path& session, Session frame)
-    : m_file(session)
+    : m_file(sideFile(session))
     , m_frame(std::move(frame))
 {
-    m_file += ".partial";
     m_frame.results = {};
 }
 
@@ -43,7 +47,7 @@ std::optional<RunStore::Kept> PartialRun::read(const Task& task)
         return std::nullopt;
     Result<Session> left = readSession(m_file, quiet(task));
     if (!left || !haveSameFrame(*left, m_frame)) {
-        logger().info("{} belongs to another run and is not taken up", m_file.string());
+        logger().info("{} belongs to another run and is not resumed", m_file.string());
         return std::nullopt;
     }
     Session session = std::move(left).value();
@@ -60,6 +64,12 @@ Result<Done> PartialRun::write(ResultSet& results, const std::string& record, co
     if (written)
         logger().info("the results so far are safe in {}", m_file.string());
     return written;
+}
+
+Result<Done> PartialRun::finish(Session session, std::string record, const Task& task) const
+{
+    session.view = std::move(record);
+    return writeSession(m_file, session, quiet(task), SessionParts::WithoutFindings);
 }
 
 void PartialRun::remove() const

@@ -11,12 +11,20 @@ namespace headwise {
 /// of its own whose `view` is the record of the run (FORMAT.md).
 class PartialRun : public RunStore {
 public:
-    /// \param session   the file that will be written at the end; the side file has ".partial" added to its name
+    /// "SESSION.h5.partial"
+    static std::filesystem::path sideFile(std::filesystem::path session);
+
+    /// \param session   the file that will be written at the end
     /// \param frame     everything of that session but its results
     PartialRun(const std::filesystem::path& session, Session frame);
 
     std::optional<Kept> read(const Task& task) override;
     Result<Done> write(ResultSet& results, const std::string& record, const Task& task) override;
+
+    /// Writes the finished session into the side file, where the process that joins the parts of a run finds it. The same run
+    /// started again takes it up.
+    /// \param record  of the run, Resume::record()
+    Result<Done> finish(Session session, std::string record, const Task& task) const;
 
     /// Removes the side file, once the session is complete.
     void remove() const;

@@ -17,12 +17,14 @@ void addResults(Session& session, ResultSet results)
 
 void setConfigSource(Session& session, const ModelSource& source)
 {
-    std::error_code code;
-    session.configFile.clear();
-    if (source.configFile) {
-        const std::filesystem::path whole = std::filesystem::absolute(*source.configFile, code);
-        session.configFile = (code ? *source.configFile : whole).lexically_normal().string();
-    }
+    const auto whole = [](const std::optional<std::filesystem::path>& file) {
+        std::error_code code;
+        const std::filesystem::path path =
+            file ? std::filesystem::absolute(*file, code) : std::filesystem::path();
+        return file ? (code ? *file : path).lexically_normal().string() : std::string();
+    };
+    session.configFile = whole(source.configFile);
+    session.namesFile = whole(source.namesFile);
     session.ignoredTensors = source.ignored;
     session.overrides.clear();
     for (const auto& [key, value] : source.overrides) {
@@ -38,6 +40,8 @@ ModelSource modelSource(const Session& session)
     std::error_code code;
     if (!session.configFile.empty() && std::filesystem::exists(session.configFile, code))
         source.configFile = session.configFile;
+    if (!session.namesFile.empty() && std::filesystem::exists(session.namesFile, code))
+        source.namesFile = session.namesFile;
     for (const std::string& said : session.overrides)
         if (const auto equals = said.find('='); equals != std::string::npos)
             source.overrides[said.substr(0, equals)] = said.substr(equals + 1);

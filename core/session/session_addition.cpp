@@ -39,6 +39,30 @@ bool isSameModel(const ModelCard& stored, const ModelCard& run)
     return moved == run;
 }
 
+/// Tells whether the run states fields that no file stated when the session was made, and nothing else differs. No stored number
+/// depends on them. Cost: reads the headers of the run's model.
+bool onlyStatesMore(const Session& stored, const Session& run)
+{
+    if (stored.configFile != run.configFile || stored.overrides == run.overrides)
+        return false;
+    ModelSource before = modelSource(stored);
+    before.path = run.model.source;
+    const ModelSource now = modelSource(run);
+    const auto isKept = [&](const auto& said) {
+        const auto found = now.overrides.find(said.first);
+        return found != now.overrides.end() && found->second == said.second;
+    };
+    const auto model = readModelConfig(before);
+    if (!model || !std::all_of(before.overrides.begin(), before.overrides.end(), isKept))
+        return false;
+    const std::vector<UnknownField>& unknown = model->config.unknown;
+    return std::all_of(now.overrides.begin(), now.overrides.end(), [&](const auto& said) {
+        return before.overrides.contains(said.first)
+            || std::any_of(unknown.begin(), unknown.end(),
+                           [&](const UnknownField& field) { return field.key == said.first; });
+    });
+}
+
 /// Groups whose number type follows --precision in every analysis.
 constexpr std::array<std::string_view, 4> precisionRoots = {"spectra/", "eigenvalues/", "composition/",
                                                             "factors/"};
@@ -75,13 +99,21 @@ bool isAnotherCheckpoint(const ModelCard& stored, const ModelCard& run)
 
 std::string whyNotAdded(const Session& stored, const Session& run, Precision precision)
 {
-    if (!isSameModel(stored.model, run.model))
+    const bool statesMore = onlyStatesMore(stored, run);
+    ModelCard card = stored.model;
+    if (statesMore) {
+        card.nCtx = run.model.nCtx;
+        card.positional = run.model.positional;
+    }
+    if (!isSameModel(card, run.model))
         return "is about another model, '" + stored.model.name + "' (" + stored.model.architecture
             + ", from '" + stored.model.source + "')";
     if (stored.part != run.part)
         return stored.part ? "is part " + shardName(stored.part->shard) + " of a sharded run"
-                           : std::string("is no part of a sharded run");
-    if (stored.overrides != run.overrides || stored.configFile != run.configFile)
+                           : std::string("is not part of a sharded run");
+    if (stored.namesFile != run.namesFile)
+        return "was computed with another --tensor-names option";
+    if (!statesMore && (stored.overrides != run.overrides || stored.configFile != run.configFile))
         return "was computed with other --set or --config options";
     if (stored.processing != run.processing)
         return "was computed with other processing switches";

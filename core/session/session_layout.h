@@ -11,7 +11,8 @@ namespace headwise::layout {
 
 inline constexpr const char* format = "headwise-session";
 inline constexpr const char* configFile = "config_file"; // attributes of /model
-inline constexpr const char* overrides = "overrides";    // "key=value"
+inline constexpr const char* namesFile = "names_file";
+inline constexpr const char* overrides = "overrides"; // "key=value"
 inline constexpr const char* ignoredTensors = "ignored_tensors";
 
 inline constexpr const char* shard = "shard"; // attributes of the root group: "2/8"

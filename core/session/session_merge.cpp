@@ -2,6 +2,7 @@
 
 #include "core/analysis/catalogue.h"
 #include "core/session/session_addition.h"
+#include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -133,7 +134,7 @@ bool areAlike(const ResultArray& a, const ResultArray& b)
 Error misfit(const std::string& name, const std::string& path, const std::string& why)
 {
     return {ErrorCode::Corrupt,
-            "'" + path + "' of the part '" + name + "' " + why + "; make that part again."};
+            "'" + path + "' of the part '" + name + "' " + why + "; compute that part again."};
 }
 
 } // namespace
@@ -154,12 +155,15 @@ std::string SessionMerge::whyForeign(const Session& part) const
         return "was computed with other processing switches";
     if (part.embedding != whole.embedding)
         return "was computed with --embedding " + part.embedding;
+    if (part.namesFile != whole.namesFile)
+        return "was computed with another --tensor-names option";
     if (part.overrides != whole.overrides || part.ignoredTensors != whole.ignoredTensors)
         return "was computed with other --set or --ignore options";
     if (part.tokenBytes != whole.tokenBytes)
         return "has the tokens of another tokenizer";
     if (part.part->shard.count != whole.part->shard.count)
-        return fmt::format("is part {} of a run of another number of shards", shardName(part.part->shard));
+        return fmt::format("is part {} of a run with a different number of shards",
+                           shardName(part.part->shard));
     if (part.part->run != whole.part->run)
         return "was computed with other options: --analyses, --heads, --precision, -k or inputs";
     if (isAnotherCheckpoint(whole.model, part.model))
@@ -175,7 +179,7 @@ Result<Done> SessionMerge::add(Session part, const std::string& name)
     if (part.formatVersion > 1)
         return refused("was written by a later version of Headwise");
     if (!part.part)
-        return refused("is no part of a sharded run; headwise analyze --shard i/n writes parts");
+        return refused("is not part of a sharded run; headwise analyze --shard i/n writes parts");
     const bool isFirst = m_names.empty();
     if (!isFirst) {
         if (const std::string why = whyForeign(part); !why.empty())
@@ -183,8 +187,7 @@ Result<Done> SessionMerge::add(Session part, const std::string& name)
     }
     const SessionPart mark = *part.part;
     if (const auto known = m_names.find(mark.shard.index); known != m_names.end())
-        return refused(
-            fmt::format("is part {} again, which '{}' is already", shardName(mark.shard), known->second));
+        return refused(fmt::format("is part {}, and so is '{}'", shardName(mark.shard), known->second));
     for (const std::string& head : mark.heads)
         if (!m_heads.insert(head).second)
             return refused("has computed head " + head + ", which is in another part too");
@@ -247,9 +250,9 @@ Result<Done> SessionMerge::addArray(ResultArray array, const SessionPart& part, 
         return Error{
             ErrorCode::InvalidArgument,
             "'" + path + "' of the part '" + name
-                + "' is in another part too, though only one of them should compute it; make the parts anew with the same command."};
+                + "' is in another part too, though only one of them should compute it; compute the parts again with the same command."};
     if (!areAlike(*known, array))
-        return misfit(name, path, "has other dimensions than in '" + m_first + "'");
+        return misfit(name, path, "has different dimensions than in '" + m_first + "'");
     return addRows(*known, array, part, name);
 }
 
@@ -342,6 +345,23 @@ Result<Session> SessionMerge::finish()
     sortArrays();
     m_whole.part.reset();
     return std::move(m_whole);
+}
+
+Result<Session> mergedParts(std::span<const std::string> files, const Task& task)
+{
+    SessionMerge whole;
+    const int count = static_cast<int>(files.size());
+    for (int i = 0; i < count; ++i) {
+        task.report(i, count, "parts");
+        const std::string& name = files[static_cast<std::size_t>(i)];
+        Result<Session> part = readSession(name, Task{task.stop, {}, task.threads});
+        if (!part)
+            return part.error();
+        if (const auto added = whole.add(std::move(part).value(), name); !added)
+            return added.error();
+    }
+    task.report(count, count, "parts");
+    return whole.finish();
 }
 
 } // namespace headwise

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "core/base/task.h"
 #include "core/session/session.h"
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,5 +45,9 @@ private:
     std::map<std::string, std::vector<std::string>>
         m_lists; // by path of a list of heads: the heads of its rows so far
 };
+
+/// Reads the parts of one run, in any order, and joins them. A view in them is that of the first.
+/// Errors: those of readSession and SessionMerge.
+Result<Session> mergedParts(std::span<const std::string> files, const Task& task);
 
 } // namespace headwise

@@ -62,6 +62,8 @@ Result<Done> writeModel(Hdf5Writer& file, const Session& session)
         attributes[field.name] = std::int64_t(model.*field.member);
     if (!session.configFile.empty())
         attributes[layout::configFile] = session.configFile;
+    if (!session.namesFile.empty())
+        attributes[layout::namesFile] = session.namesFile;
     if (!session.overrides.empty())
         attributes[layout::overrides] = session.overrides;
     if (!session.ignoredTensors.empty())
@@ -226,9 +228,9 @@ Result<Done> writeSession(const std::filesystem::path& path, const Session& sess
     if (session.formatVersion > sessionFormatVersion)
         return Error{ErrorCode::InvalidArgument,
                      "This session has format version " + std::to_string(session.formatVersion)
-                         + " and is open for reading only, because saving it with format version "
+                         + " and is open read-only, because saving it with format version "
                          + std::to_string(sessionFormatVersion)
-                         + " would drop what this program does not know."};
+                         + " would drop data this program does not know."};
     Result<Hdf5Writer> created = Hdf5Writer::create(path);
     if (!created)
         return created.error();

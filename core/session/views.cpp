@@ -1,5 +1,6 @@
 #include "core/session/views.h"
 
+#include "core/analysis/catalogue.h"
 #include "core/analysis/inputs/token_filter.h"
 #include "core/results/array_cut.h"
 #include "core/results/suggested_picture.h"
@@ -94,10 +95,10 @@ std::vector<NamedPicture> makeNamedPictures()
         {{"position", "Mean score of a head by offset", "/analyses/position_kernel/mean_score", true},
          {.kind = Kind::Lines, .title = {}, .arrays = {"analyses/position_kernel/mean_score"}, .note = {}},
          "position_kernel"});
-    all.push_back(tokensOf("tokens-qk", "Which tokens attend to which", "tables/full_qk", "full QK tokens",
-                           "keys it attends to most, score"));
-    all.push_back(tokensOf("tokens-ov", "Which tokens raise which", "tables/full_ov", "full OV tokens",
-                           "outputs it raises most, logit"));
+    all.push_back(tokensOf("tokens-qk", "Keys that query tokens attend to", "tables/full_qk",
+                           "full QK tokens", "keys it attends to most, score"));
+    all.push_back(tokensOf("tokens-ov", "Outputs that source tokens promote", "tables/full_ov",
+                           "full OV tokens", "outputs it raises most, logit"));
     return all;
 }
 
@@ -262,6 +263,36 @@ Result<View> namedView(const Session& session, const NamedPicture& named, std::o
     return arrayView(*array, session.model, &named, head);
 }
 
+/// Finds "ANALYSIS: PICTURE" in the catalogue.
+Result<Picture> cataloguePicture(std::string_view analysisName, std::string_view title)
+{
+    const Analysis* analysis = findAnalysis(analysisName);
+    if (!analysis)
+        return Error{ErrorCode::InvalidArgument,
+                     "There is no analysis '" + std::string(analysisName)
+                         + "'; headwise list-analyses names them."};
+    std::string titles;
+    for (const Picture& picture : analysis->pictures) {
+        if (picture.title == title)
+            return picture;
+        titles += (titles.empty() ? "'" : ", '") + picture.title + "'";
+    }
+    return Error{ErrorCode::InvalidArgument,
+                 "The analysis '" + std::string(analysisName) + "' has no picture '" + std::string(title)
+                     + "'; it has " + (titles.empty() ? "none" : titles) + "."};
+}
+
+/// Whether a picture shows one head of this array rather than all.
+bool isCutAtHead(const Picture& picture, const ResultArray& array, const ModelCard& model)
+{
+    constexpr std::array cut{Kind::Lines, Kind::Bars, Kind::Points, Kind::Matrix, Kind::Table};
+    if (std::find(cut.begin(), cut.end(), picture.kind) == cut.end())
+        return false;
+    const HeadAxes axes = headAxes(array, model);
+    const bool hasRest = array.shape.size() > headDimensions(axes);
+    return axes == HeadAxes::Layer || axes == HeadAxes::ListedHeads || (axes != HeadAxes::None && hasRest);
+}
+
 } // namespace
 
 std::vector<ViewDescription> views()
@@ -326,6 +357,40 @@ Result<View> viewOf(const Session& session, std::string_view name, std::optional
         return found;
     View view = std::move(found).value();
     view.name = isNamed ? named->description.name : plain;
+    view.head = head;
+    addProvenance(view, session);
+    return view;
+}
+
+Result<View> panelViewOf(const Session& session, std::string_view name, std::optional<HeadId> head)
+{
+    constexpr std::string_view colon = ": ";
+    const std::size_t at = name.find(colon);
+    if (at == std::string_view::npos)
+        return viewOf(session, name, head);
+    const std::string_view analysis = name.substr(0, at);
+    const Result<Picture> picture = cataloguePicture(analysis, name.substr(at + colon.size()));
+    if (!picture)
+        return picture.error();
+    View view;
+    bool ofHead = false;
+    for (const std::string& path : picture->arrays)
+        if (const ResultArray* array = session.results.find(path)) {
+            if (view.dimensions == 0)
+                describe(view, *array);
+            view.dimensions = 2;
+            ofHead = ofHead || isCutAtHead(*picture, *array, session.model);
+        }
+    if (view.dimensions == 0)
+        return Error{ErrorCode::NotFound,
+                     "The session has no results of '" + std::string(analysis)
+                         + "'; headwise analyze MODEL -o SESSION.h5 --analyses " + std::string(analysis)
+                         + " makes them."};
+    if (const Result<Done> checked = checkHead(session, name, ofHead, head); !checked)
+        return checked.error();
+    view.picture = *picture;
+    view.picture.title = (head ? headLabel(*head) + " " : "") + picture->title;
+    view.name = name;
     view.head = head;
     addProvenance(view, session);
     return view;

@@ -49,4 +49,8 @@ std::string viewNameOf(const Picture& picture);
 /// lacks what it needs, naming the command that makes it.
 Result<View> viewOf(const Session& session, std::string_view name, std::optional<HeadId> head);
 
+/// The same for the panels of a figure, which also take a picture from an analysis's page: "composition: Strongest pairs, K".
+/// Errors: those of viewOf(); InvalidArgument for another analysis or picture, naming those there are.
+Result<View> panelViewOf(const Session& session, std::string_view name, std::optional<HeadId> head);
+
 } // namespace headwise

@@ -143,7 +143,7 @@ Result<Done> GgufTokenizerReader::readPieces()
     const auto* scores = find<std::vector<double>>("scores");
     const auto* kinds = find<std::vector<double>>("token_type");
     if (!tokens || tokens->empty())
-        return Error{ErrorCode::NotFound, "File '" + m_path.string() + "' brings no vocabulary with it."};
+        return Error{ErrorCode::NotFound, "File '" + m_path.string() + "' contains no vocabulary."};
     if (tokens->size() > static_cast<std::size_t>(tokenIdLimit)
         || (scores && scores->size() != tokens->size()) || (kinds && kinds->size() != tokens->size()))
         return corrupt("it has " + std::to_string(tokens->size()) + " tokens, "
@@ -153,7 +153,7 @@ Result<Done> GgufTokenizerReader::readPieces()
         const double kind = kinds ? (*kinds)[id] : 1;
         const double score = scores ? (*scores)[id] : 0;
         if (firstInvalidUtf8((*tokens)[id]) || !std::isfinite(score))
-            return corrupt("token " + std::to_string(id) + " is no UTF-8 or has no score");
+            return corrupt("token " + std::to_string(id) + " is not UTF-8 or has no score");
         m_pieces.push_back({(*tokens)[id], score,
                             kind >= 1 && kind <= 6 ? static_cast<GgufTokenizerKind>(static_cast<int>(kind))
                                                    : GgufTokenizerKind::Normal});
@@ -234,7 +234,7 @@ Result<TokenizerFile> GgufTokenizerReader::byteLevel()
         if (piece.text.empty())
             continue;
         if (!seen.insert(piece.text).second)
-            return corrupt("the token '" + piece.text + "' is there twice");
+            return corrupt("the token '" + piece.text + "' occurs twice");
         const bool isSpecial =
             piece.kind == GgufTokenizerKind::Control || piece.kind == GgufTokenizerKind::Unknown;
         file.vocabulary.push_back({piece.text, id});

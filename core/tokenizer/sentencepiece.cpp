@@ -179,8 +179,8 @@ Result<PieceVocabulary> SentencepieceReader::read(std::string_view content, cons
     }
     if (!isSound || !message.isSound() || m_vocabulary.pieces.empty())
         return Error{ErrorCode::Corrupt,
-                     "is no sound SentencePiece model (piece " + std::to_string(m_vocabulary.pieces.size())
-                         + " or what follows it is damaged)"};
+                     "is not a valid SentencePiece model (piece " + std::to_string(m_vocabulary.pieces.size())
+                         + " or the data after it is damaged)"};
     m_vocabulary.isUnigram = m_modelType != 2;
     if (choice.addBos.value_or(!m_vocabulary.isUnigram))
         m_vocabulary.idBefore = piece(m_bos);
@@ -217,7 +217,7 @@ Result<TokenizerFile> readSentencePiece(std::string_view content, const std::fil
     TokenizerFile file = tokenizerFileOf(std::move(vocabulary).value(), path);
     if (!reader.canEncode())
         file.cannotEncode = "'" + path.string()
-            + "' is a SentencePiece model of words, of characters or with spaces behind words; its tokens can be shown, but text cannot be encoded: give token ids instead.";
+            + "' is a SentencePiece model of words, of characters or with spaces after words; its tokens can be shown, but text cannot be encoded: give token ids instead.";
     return file;
 }
 
@@ -240,7 +240,7 @@ Result<TokenizerFile> readLlama2cTokenizer(std::string_view content, const std::
 {
     const auto corrupt = [&](const std::string& what) {
         return Error{ErrorCode::Corrupt,
-                     "'" + path.string() + "' is no tokenizer of llama2.c: " + what + "."};
+                     "'" + path.string() + "' is not a llama2.c tokenizer: " + what + "."};
     };
     if (!isLlama2cTokenizer(content))
         return corrupt("its tokens do not end where it ends");
@@ -260,7 +260,7 @@ Result<TokenizerFile> readLlama2cTokenizer(std::string_view content, const std::
         if (kind == SentencepieceKind::Control) // the exporter puts line ends around it
             text = id == 1 ? "<s>" : "</s>";
         if (!std::isfinite(score) || firstInvalidUtf8(text))
-            return corrupt("token " + std::to_string(id) + " is no text or has no score");
+            return corrupt("token " + std::to_string(id) + " is not UTF-8 or has no score");
         vocabulary.pieces.push_back({std::move(text), score, kind});
     }
     return tokenizerFileOf(std::move(vocabulary), path);

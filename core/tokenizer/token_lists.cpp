@@ -136,7 +136,7 @@ Result<TokenizerFile> readTiktoken(std::string_view text, const std::filesystem:
         if (!token)
             return Error{ErrorCode::Corrupt,
                          "'" + path.string() + "': Line " + std::to_string(number)
-                             + " is no token in base64 with its rank."};
+                             + " is not a base64 token with its rank."};
         file.vocabulary.push_back({byteLevelText(token->bytes), token->rank});
         tokens.push_back(*std::move(token));
     }
@@ -151,7 +151,7 @@ Result<TokenizerFile> readVocabularyText(std::string_view text, const std::files
                                          bool lowercase)
 {
     const auto corrupt = [&](const std::string& what) {
-        return Error{ErrorCode::Corrupt, "'" + path.string() + "' is no vocabulary of BERT: " + what + "."};
+        return Error{ErrorCode::Corrupt, "'" + path.string() + "' is not a BERT vocabulary: " + what + "."};
     };
     if (firstInvalidUtf8(text))
         return corrupt("it is not UTF-8");

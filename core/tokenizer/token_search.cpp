@@ -51,14 +51,14 @@ Result<PatternParts> compiled(std::string_view pattern)
         pcre2_get_error_message_8(problem, reason.data(), reason.size());
         return Error{ErrorCode::InvalidArgument,
                      quoted(pattern)
-                         + " is no regular expression: " + reinterpret_cast<const char*>(reason.data())
+                         + " is not a regular expression: " + reinterpret_cast<const char*>(reason.data())
                          + " (at byte " + std::to_string(place) + ")."};
     }
     pcre2_jit_compile_8(parts.code.get(),
                         PCRE2_JIT_COMPLETE); // Without a JIT, the interpreter is used.
     parts.data.reset(pcre2_match_data_create_from_pattern_8(parts.code.get(), nullptr));
     if (!parts.data || !parts.context)
-        return Error{ErrorCode::OutOfMemory, "There is no memory left to search the vocabulary."};
+        return Error{ErrorCode::OutOfMemory, "There is not enough memory to search the vocabulary."};
     pcre2_set_match_limit_8(parts.context.get(), mostSteps);
     return parts;
 }
@@ -101,7 +101,7 @@ Result<std::vector<int>> matchingTokens(const Tokenizer& tokenizer, std::string_
         if (!matched)
             return Error{ErrorCode::InvalidArgument,
                          quoted(pattern) + " " + matched.error().message + " on token " + std::to_string(id)
-                             + "; simplify what repeats in it."};
+                             + "; simplify its repetitions."};
         if (*matched)
             found.push_back(id);
     }

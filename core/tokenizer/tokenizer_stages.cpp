@@ -75,7 +75,7 @@ PrependScheme StageReader::prependScheme(const json& step)
     if (scheme == "never" || (scheme.empty() && !m_fields.flag(step, "add_prefix_space", true)))
         return PrependScheme::Never;
     if (scheme != "always" && !scheme.empty())
-        m_fields.corrupt("prepend_scheme '" + scheme + "' is none of always, first, never.");
+        m_fields.corrupt("prepend_scheme '" + scheme + "' is not always, first or never.");
     return PrependScheme::Always;
 }
 
@@ -326,7 +326,7 @@ void StageReader::readTemplate(const json& step)
         const json& ids = m_fields.member(m_fields.member(specialTokens, name.c_str()), "ids");
         if (!ids.is_array())
             return m_fields.corrupt("The post_processor names the special token '" + name
-                                    + "' and does not define it.");
+                                    + "' but does not define it.");
         for (const json& value : ids)
             (textSeen ? after : before).push_back(m_fields.id(value, name));
     }

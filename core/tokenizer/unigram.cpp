@@ -24,7 +24,7 @@ Result<Unigram> Unigram::create(const TokenizerFile& file)
     for (const TokenizerFile::Entry& entry : file.vocabulary) {
         if (!std::isfinite(entry.score))
             return Error{ErrorCode::Corrupt,
-                         "'" + file.path.string() + "': The score of '" + entry.text + "' is no number."};
+                         "'" + file.path.string() + "': The score of '" + entry.text + "' is not a number."};
         if (file.unknownToken == entry.text && !unigram.m_unknown)
             unigram.m_unknown = entry.id;
         if (!entry.fromText || entry.text.empty())

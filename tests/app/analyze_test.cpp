@@ -213,7 +213,7 @@ private slots:
         const auto done = run({"analyze", m_demo, "-o", session, "--analyses", "token_prior,detokenization",
                                "--token-counts", counts, "--bigram-counts", pairs});
         QVERIFY2(done.exitCode == 0, done.err);
-        QVERIFY(done.err.contains("1 of the 4 words in 'counts.csv' are no single tokens"));
+        QVERIFY(done.err.contains("1 of the 4 words in 'counts.csv' are not single tokens"));
         const auto written = readSession(session.toStdString(), Task{});
         QVERIFY(test::isOk(written));
         const ResultArray* prior = written->results.find("analyses/token_prior/count_correlation");

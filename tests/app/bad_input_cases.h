@@ -130,7 +130,7 @@ inline std::vector<Case> configs()
     return {
         {"no config", without({"config.json", "model.safetensors"}), info, 3,
          "There is no config.json in 'model'"},
-        {"no JSON", content("config.json", "{\"d_model\": "), info, 3, "config.json' is not the JSON"},
+        {"no JSON", content("config.json", "{\"d_model\": "), info, 3, "config.json' is not valid JSON"},
         {"no object", content("config.json", "[1]"), info, 3, "holds no JSON object"},
         {"config is a pointer", content("config.json", lfsPointer), info, 3, "git lfs pull"},
         {"missing keys", content("config.json", "{\"d_model\": 256}"), info, 3, "'n_layers'"},
@@ -191,7 +191,7 @@ inline std::vector<Case> tokenizers()
         {"pointer: ids", pointer, {"run", "model", "--tokens", "1,2", "-o", "out.h5"}, 0, "tokens: 1,2"},
         {"pointer: prompt", pointer, {"run", "model", "--prompt", "a", "-o", "out.h5"}, 3, "git lfs pull"},
         {"pointer: analyze", pointer, analyze, 3, "git lfs pull"},
-        {"no JSON", content("tokenizer.json", "{"), analyze, 3, "tokenizer.json' is not the JSON"},
+        {"no JSON", content("tokenizer.json", "{"), analyze, 3, "tokenizer.json' is not valid JSON"},
     };
 }
 
@@ -226,7 +226,7 @@ inline std::vector<Case> prompts()
          nothing,
          {"analyze", "model", "-o", "out.h5", "--analyses", ""},
          2,
-         "--analyses names none"},
+         "--analyses names no analysis"},
         {"no heads", nothing, {"analyze", "model", "-o", "out.h5", "--heads", ""}, 2, "No head is named"},
     };
 }
@@ -238,8 +238,8 @@ inline std::vector<Case> sessions()
          shortened("../demo.h5", 20'000),
          {"info", "demo.h5"},
          3,
-         "not written to its end"},
-        {"session cut off", shortened("../demo.h5", 20'000), tokensOfSession, 3, "not written to its end"},
+         "damaged or incomplete"},
+        {"session cut off", shortened("../demo.h5", 20'000), tokensOfSession, 3, "damaged or incomplete"},
         {"session emptied", shortened("../demo.h5", 0), tokensOfSession, 3, "'demo.h5' is not an HDF5 file"},
         {"session of text", content("../demo.h5", "hello"), tokensOfSession, 3,
          "'demo.h5' is not an HDF5 file"},
@@ -270,7 +270,7 @@ inline std::vector<Case> sessions()
          shortened("../demo.h5", 20'000),
          {"export", "demo.h5", "--view", "copying", "-o", "out.csv"},
          3,
-         "not written to its end"},
+         "damaged or incomplete"},
         {"unknown view", nothing, {"export", "demo.h5", "--view", "moods", "-o", "out.csv"}, 2, "'moods'"},
         {"view not held",
          nothing,
@@ -313,18 +313,18 @@ inline std::vector<Case> targets()
         ::mkfifo(qPrintable(model.filePath("../pipe.png")), 0600);
     };
     return {
-        {"over the weights", nothing, to("model/model.safetensors"), 2, "something else than HDF5"},
+        {"over the weights", nothing, to("model/model.safetensors"), 2, "is not an HDF5 file"},
         {"no name", nothing, to(""), 2, "has no name"},
         {"run: over the config",
          nothing,
          {"run", "model", "--tokens", "1", "-o", "model/config.json"},
          2,
-         "something else than HDF5"},
+         "is not an HDF5 file"},
         {"compare: over the weights",
          nothing,
          {"compare", "model", "model", "-o", "model/model.safetensors"},
          2,
-         "something else than HDF5"},
+         "is not an HDF5 file"},
         {"missing folder", nothing, to("absent/out.h5"), 4, "There is no folder 'absent'"},
         {"folder", nothing, to("model"), 4, "'model' is a folder"},
         {"below a file", nothing, to("demo.h5/out.h5"), 4, "demo.h5"},

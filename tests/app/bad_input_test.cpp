@@ -107,7 +107,7 @@ private slots:
             ::setrlimit(RLIMIT_FSIZE, &limit);
         });
         QVERIFY2(ended.exitCode == 4, ended.err);
-        QVERIFY2(ended.err.count('\n') == 1 && ended.err.contains("make room"), ended.err);
+        QVERIFY2(ended.err.count('\n') == 1 && ended.err.contains("free some space"), ended.err);
         QVERIFY2(!ended.err.contains(".tmp"), ended.err); // names the requested file
         QCOMPARE(names(), before);
         QCOMPARE(QDir(file("full")).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot),

@@ -308,7 +308,7 @@ private slots:
         chooseInDialog(driver.window, alone + QStringLiteral("/model.safetensors"));
         driver.trigger(QStringLiteral("Compare with a file…"));
         QTRY_VERIFY_WITH_TIMEOUT(!comparedWith(*driver.workspace().model()->results()).isEmpty(), patience);
-        QVERIFY(driver.workspace().model()->hasUnsavedResults());
+        QVERIFY(driver.workspace().model()->revision().isUnsaved());
         const Answer discard(driver.window, QMessageBox::Discard);
         driver.window.close();
     }

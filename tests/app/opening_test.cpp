@@ -5,10 +5,12 @@
 #include "tests/support/window_driver.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/model/config_dialog.h"
+#include "ui/pages/model/names_dialog.h"
 #include "ui/pages/model/start_page.h"
 #include "ui/pages/model/tensors_page.h"
 
 #include <QAbstractButton>
+#include <QComboBox>
 #include <QDir>
 #include <QDropEvent>
 #include <QFile>
@@ -154,6 +156,54 @@ private slots:
         QCOMPARE(driver.workspace().model()->card().nHeads, 4);
         QCOMPARE(driver.workspace().model()->weights()->config().activation, Activation::Relu);
         QCOMPARE(driver.workspace().model()->weights()->config().norm, NormKind::None);
+    }
+
+    void aModelOfItsOwnNamesCanBeDescribed()
+    {
+        const std::filesystem::path folder = m_folder.filePath(QStringLiteral("own names")).toStdString();
+        std::filesystem::create_directories(folder);
+        const auto filled = [](std::size_t rows, std::size_t columns) {
+            return test::StoredTensor{{rows, columns}, std::vector<double>(rows * columns, 0.25)};
+        };
+        std::map<std::string, test::StoredTensor> tensors{{"words.emb", filled(11, 7)},
+                                                          {"places.pos", filled(17, 7)},
+                                                          {"answer.out", filled(11, 7)},
+                                                          {"stage.0.att.o", filled(7, 15)}};
+        for (const char* name : {"stage.0.att.q", "stage.0.att.k", "stage.0.att.v"})
+            tensors[name] = filled(15, 7);
+        test::writeSafetensors(folder / "m.safetensors", tensors, false);
+        WindowDriver driver;
+        driver.window.show();
+        driver.window.openPath(QString::fromStdString((folder / "m.safetensors").string()));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<ConfigDialog*>(), patience);
+        emit driver.window.findChild<ConfigDialog*>()->describeWanted();
+        auto* dialog = driver.window.findChild<NamesDialog*>();
+        QVERIFY(dialog);
+        QComboBox* values = nullptr;
+        for (QComboBox* combo : dialog->findChildren<QComboBox*>())
+            if (combo->accessibleName() == QStringLiteral("Part of stage.{layer}.att.v"))
+                values = combo;
+        QPushButton* save = nullptr;
+        for (QPushButton* button : dialog->findChildren<QPushButton*>())
+            if (button->text() == QStringLiteral("&Save and open"))
+                save = button;
+        QVERIFY(values && save && save->isEnabled());
+        const int proposed = values->currentIndex();
+        values->setCurrentIndex(values->findData(QStringLiteral("?")));
+        QVERIFY(!save->isEnabled());
+        values->setCurrentIndex(proposed);
+        QVERIFY(save->isEnabled());
+        save->click();
+        QVERIFY(std::filesystem::exists(folder / "headwise-names.json"));
+        // No tensor tells the number of heads.
+        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QLineEdit*>(QStringLiteral("n_heads")), patience);
+        auto* heads = driver.window.findChild<QLineEdit*>(QStringLiteral("n_heads"));
+        QTest::keyClicks(heads, QStringLiteral("3"));
+        for (QPushButton* button : heads->window()->findChildren<QPushButton*>())
+            if (button->text() == QStringLiteral("&Open"))
+                button->click();
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QCOMPARE(driver.workspace().model()->card().nHeads, 3);
     }
 
     void tensorsCanBeSeenBeforeTheConfigIsKnown()

@@ -19,6 +19,7 @@ private slots:
     {
         QTest::addColumn<QSize>("size");
         QTest::newRow("1280 x 800") << QSize(1280, 800);
+        QTest::newRow("1024 x 640") << QSize(1024, 640);
         QTest::newRow("900 x 520") << QSize(900, 520);
     }
 
@@ -38,8 +39,11 @@ private slots:
                          qPrintable(page + cutLabels(driver.window).join(QStringLiteral("; "))));
             const QRect hole = unpainted(driver.window);
             QVERIFY2(hole.isNull(), qPrintable(page + whoIsAt(driver.window, hole.center())));
-            if (size.width() >= 1280)
-                QVERIFY2(!scrollsSideways(driver.page()), qPrintable(page + QStringLiteral("is too wide")));
+            if (size.width() < 1024)
+                continue;
+            QTRY_VERIFY2(!scrollsSideways(driver.page()), qPrintable(page + QStringLiteral("is too wide")));
+            const QStringList squeezed = squeezedButtons(*driver.page());
+            QVERIFY2(squeezed.isEmpty(), qPrintable(page + squeezed.join(QStringLiteral("; "))));
         }
     }
 

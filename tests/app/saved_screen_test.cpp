@@ -88,8 +88,7 @@ private slots:
     void init()
     {
         m_folder = std::make_unique<QTemporaryDir>();
-        test::beginWithOwnSettings(*m_folder);
-        QSettings().setValue(QStringLiteral("autosaveMinutes"), 0);
+        test::beginWithoutAutosave(*m_folder);
     }
 
     void everyVisitedPageShowsItsNumbersWithoutTheModel()

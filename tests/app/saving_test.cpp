@@ -63,8 +63,7 @@ private slots:
     void init()
     {
         m_folder = std::make_unique<QTemporaryDir>();
-        test::beginWithOwnSettings(*m_folder);
-        QSettings().setValue(QStringLiteral("autosaveMinutes"), 0);
+        test::beginWithoutAutosave(*m_folder);
     }
 
     void whatIsTypedWhileASaveRunsStaysUnsaved()

@@ -1,29 +1,16 @@
 // The window's keys, pressed where a user presses them: a menu shortcut may take them before the view does.
 
+#include "tests/support/keys_driver.h"
 #include "tests/support/program.h"
-#include "tests/support/window_driver.h"
-#include "ui/charts/pattern_grid.h"
 #include "ui/charts/spectrum_chart.h"
-#include "ui/document/compared_model.h"
-#include "ui/document/notebook.h"
-#include "ui/figures/figure_export.h"
-#include "ui/heatmaps/color_bar.h"
 #include "ui/heatmaps/heatmap_view.h"
-#include "ui/pages/export/export_dialog.h"
-#include "ui/widgets/job_bar.h"
 
-#include <QAbstractScrollArea>
 #include <QAction>
 #include <QCheckBox>
-#include <QClipboard>
 #include <QComboBox>
 #include <QDialog>
-#include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
-#include <QMenu>
-#include <QMimeData>
-#include <QPlainTextEdit>
 #include <QPointer>
 #include <QTableView>
 #include <QTextBrowser>
@@ -34,51 +21,8 @@
 
 using namespace headwise;
 using namespace headwise::ui;
-using test::WindowDriver;
-
-namespace {
-
+using test::KeysDriver;
 using test::patience;
-
-struct KeysDriver : WindowDriver {
-    KeysDriver()
-    {
-        activate();
-        openDemo();
-        heads = window.findChild<QDockWidget*>(QStringLiteral("heads"));
-        grid = heads->findChild<HeatmapView*>();
-        note = window.findChild<QPlainTextEdit*>(QStringLiteral("note"));
-    }
-
-    void show(const QString& title)
-    {
-        for (int i = 0; i < tabs()->count(); ++i)
-            if (tabs()->tabText(i) == title)
-                tabs()->setCurrentIndex(i);
-    }
-
-    template <typename View>
-    View* shown()
-    {
-        for (auto* view : page()->findChildren<View*>())
-            if (view->isVisible())
-                return view;
-        return nullptr;
-    }
-
-    /// Into the canvas, which takes the mouse.
-    static void clickInto(LineChart* chart)
-    {
-        QWidget* canvas = chart->findChild<QAbstractScrollArea*>()->viewport();
-        QTest::mouseClick(canvas, Qt::LeftButton, {}, canvas->rect().center());
-    }
-
-    QDockWidget* heads = nullptr;
-    HeatmapView* grid = nullptr;
-    QPlainTextEdit* note = nullptr;
-};
-
-} // namespace
 
 class WindowKeysTest : public QObject {
     Q_OBJECT
@@ -320,98 +264,6 @@ private slots:
         test::discardNotes(driver.window);
     }
 
-    void escapeClearsAFilterThenReturnsFromAJump()
-    {
-        KeysDriver driver;
-        driver.workspace().selection()->setHead({0, 2});
-        driver.show(QStringLiteral("Tokens"));
-        KeysDriver::press(Qt::Key_L, Qt::ControlModifier);
-        QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("1.5"));
-        KeysDriver::press(Qt::Key_Return);
-        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
-        QLineEdit* filter = nullptr;
-        for (auto* field : driver.page()->findChildren<QLineEdit*>())
-            if (field->accessibleName() == QLatin1String("Filter the tables"))
-                filter = field;
-        QVERIFY(filter);
-        filter->setFocus();
-        QTest::keyClicks(filter, QStringLiteral("king"));
-        KeysDriver::press(Qt::Key_Escape);
-        QVERIFY(filter->text().isEmpty());
-        filter->setText(QStringLiteral("queen"));
-        driver.grid->setFocus(); // also from elsewhere
-        KeysDriver::press(Qt::Key_Escape);
-        QVERIFY(filter->text().isEmpty());
-        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
-        KeysDriver::press(Qt::Key_Escape);
-        QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 2}));
-    }
-
-    void escapeStopsTheJobOfThePage()
-    {
-        KeysDriver driver;
-        driver.show(QStringLiteral("Composition"));
-        driver.grid->setFocus();
-        for (Job* job :
-             {driver.workspace().runs()->job(), ComparedModel::of(&driver.workspace())->comparisonJob()}) {
-            job->start(
-                QStringLiteral("Counting"),
-                [](const Task& task) -> Result<int> {
-                    while (!task.cancelled())
-                        std::this_thread::yield();
-                    return 0;
-                },
-                [](const Result<int>&) {});
-            QVERIFY(job->isRunning());
-            KeysDriver::press(Qt::Key_Escape);
-            QVERIFY(!job->isRunning());
-        }
-    }
-
-    void escapeStopsAnAnalysisThatWasAskedForOnAnyPage()
-    {
-        KeysDriver driver;
-        driver.show(QStringLiteral("Overview"));
-        driver.grid->setFocus();
-        Workspace& workspace = driver.workspace();
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.runs()->waiting().empty() && !workspace.runs()->job()->isRunning(),
-                                 patience);
-        const auto isThere = [&] {
-            return std::ranges::any_of(workspace.model()->results()->arrays, [](const ResultArray& array) {
-                return array.path.starts_with("analyses/degeneracy/");
-            });
-        };
-        workspace.runs()->runAnalysis("degeneracy");
-        QVERIFY(workspace.runs()->isUnderWay("degeneracy"));
-        KeysDriver::press(Qt::Key_Escape);
-        QVERIFY(!workspace.runs()->isUnderWay("degeneracy"));
-        QVERIFY(!workspace.runs()->job()->isRunning());
-        QVERIFY(waitForJobs(std::chrono::seconds(20)));
-        QCoreApplication::processEvents(); // A late answer would be in the queue by now.
-        QVERIFY(!isThere());
-        workspace.runs()->runAnalysis("copying"); // runs by itself on every model: nothing to stop
-        QVERIFY(workspace.runs()->isUnderWay("copying"));
-        KeysDriver::press(Qt::Key_Escape);
-        QVERIFY(workspace.runs()->isUnderWay("copying"));
-        workspace.runs()->runAnalysis("degeneracy");
-        QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
-        // Each further Esc cancels a waiting job, the last one first.
-        for (const char* id : {"degeneracy", "normality", "symmetry"})
-            workspace.runs()->runAnalysis(id);
-        const auto waits = [&](const char* id) {
-            return std::ranges::find(workspace.runs()->waiting(), findAnalysis(id))
-                != workspace.runs()->waiting().end();
-        };
-        QVERIFY(waits("normality") && waits("symmetry"));
-        KeysDriver::press(Qt::Key_Escape);
-        QVERIFY(!workspace.runs()->job()->isRunning() && waits("normality") && waits("symmetry"));
-        KeysDriver::press(Qt::Key_Escape);
-        QVERIFY(waits("normality") && !waits("symmetry"));
-        KeysDriver::press(Qt::Key_Escape);
-        QVERIFY(!waits("normality"));
-        test::discardNotes(driver.window);
-    }
-
     void headingsOfTheOverviewOpenTheirPages()
     {
         KeysDriver driver;
@@ -433,108 +285,6 @@ private slots:
             QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QString::fromLatin1(page));
             QCOMPARE(driver.workspace().selection()->token(), token);
         }
-    }
-
-    void controlCTakesThePictureAndItsNumbers()
-    {
-        KeysDriver driver;
-        driver.show(QStringLiteral("Spectrum"));
-        auto* chart = driver.shown<LineChart>();
-        QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
-        QGuiApplication::clipboard()->setText(QStringLiteral("something else"));
-        chart->setFocus();
-        KeysDriver::press(Qt::Key_C, Qt::ControlModifier);
-        const auto* taken = QGuiApplication::clipboard();
-        QTRY_VERIFY_WITH_TIMEOUT(taken->mimeData()->hasImage(), patience);
-        QVERIFY(!taken->image().isNull());
-        int rows = -1; // the header is none
-        for (const QString& line : taken->text().split(u'\n', Qt::SkipEmptyParts))
-            rows += line.contains(u'\t') ? 1 : 0;
-        qsizetype points = 0;
-        for (const ChartSeries& series : chart->series())
-            points += series.points.size();
-        QCOMPARE(rows, points);
-    }
-
-    void aTextFieldLeavesTheMenusTheirKeys()
-    {
-        KeysDriver driver;
-        driver.show(QStringLiteral("Spectrum"));
-        auto* chart = driver.shown<LineChart>();
-        QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
-        KeysDriver::clickInto(chart);
-        QLineEdit* head = nullptr;
-        for (auto* field : driver.window.findChildren<QLineEdit*>())
-            if (field->accessibleName() == QLatin1String("Head"))
-                head = field;
-        QVERIFY(head);
-        head->setFocus();
-        KeysDriver::press(Qt::Key_E, Qt::ControlModifier);
-        QTRY_VERIFY(driver.window.findChild<ExportDialog*>());
-        driver.window.findChild<ExportDialog*>()->reject();
-        QTRY_VERIFY(!driver.window.findChild<ExportDialog*>());
-        driver.window.activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(&driver.window));
-        head->setFocus();
-        QTRY_VERIFY(head->hasFocus());
-        KeysDriver::press(Qt::Key_D, Qt::ControlModifier);
-        QVERIFY(driver.workspace().notebook()->isBookmarked(driver.workspace().selection()->head()));
-        head->setText(QStringLiteral("0.12")); // Keys for the text stay the field's.
-        head->setCursorPosition(4);
-        KeysDriver::press(Qt::Key_Left, Qt::ControlModifier);
-        QVERIFY(head->cursorPosition() < 4);
-    }
-
-    void theChartThatWasClickedIsExported()
-    {
-        KeysDriver driver;
-        driver.show(QStringLiteral("Spectrum"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.page()->figures().size() > 1, patience);
-        QTimer closer; // A menu that asks for the picture would wait for an answer.
-        connect(&closer, &QTimer::timeout, &driver.window, [] {
-            if (auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget()))
-                menu->close();
-        });
-        closer.start(20);
-        int exported = 0;
-        for (LineChart* chart : driver.page()->findChildren<LineChart*>()) {
-            auto* source = static_cast<FigureSource*>(chart);
-            if (!chart->isVisible() || !driver.page()->figures().contains(source))
-                continue;
-            KeysDriver::clickInto(chart);
-            driver.trigger(QStringLiteral("Export figure…"));
-            auto* dialog = driver.window.findChild<ExportDialog*>();
-            QVERIFY(dialog);
-            const auto labels = dialog->findChildren<QLabel*>();
-            const auto caption =
-                std::ranges::find(labels, QStringLiteral("Caption"), &QLabel::accessibleName);
-            QVERIFY(caption != labels.end());
-            QCOMPARE((*caption)->text(), figureCaption(*source));
-            dialog->reject();
-            QTRY_VERIFY(!driver.window.findChild<ExportDialog*>());
-            ++exported;
-        }
-        QVERIFY(exported > 1);
-    }
-
-    void aPictureHasOneMenu()
-    {
-        KeysDriver driver;
-        driver.show(QStringLiteral("All heads"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.shown<LineChart>() && driver.page()->figures().size() > 1, patience);
-        auto* scatter = driver.shown<LineChart>();
-        int menus = 0;
-        QTimer closer; // The menu waits for an answer.
-        connect(&closer, &QTimer::timeout, &driver.window, [&menus] {
-            auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
-            if (!menu)
-                return;
-            ++menus;
-            menu->close();
-        });
-        closer.start(10);
-        emit scatter->customContextMenuRequested(scatter->rect().center());
-        QCOMPARE(menus, 1);
     }
 
     void tabGoesThroughAllPanesAndComesBack()

@@ -1,9 +1,12 @@
 // The menu of heads, pairs and tokens: the same everywhere, and nothing happens before an entry is chosen.
 
+#include "tests/support/keys_driver.h"
 #include "tests/support/painting.h"
 #include "tests/support/program.h"
-#include "tests/support/window_driver.h"
 #include "ui/base/text.h"
+#include "ui/charts/diagram_view.h"
+#include "ui/charts/pattern_grid.h"
+#include "ui/charts/prompt_text.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/document/notebook.h"
 #include "ui/heatmaps/heatmap_view.h"
@@ -16,34 +19,19 @@
 #include <QDockWidget>
 #include <QLineEdit>
 #include <QMenu>
+#include <QTabWidget>
 #include <QTimer>
 
 #include <algorithm>
 
 using namespace headwise;
 using namespace headwise::ui;
-using test::WindowDriver;
 
 namespace {
 
 using test::patience;
 
-struct MenuDriver : WindowDriver {
-    MenuDriver()
-    {
-        activate();
-        openDemo();
-        heads = window.findChild<QDockWidget*>(QStringLiteral("heads"));
-        grid = heads->findChild<HeatmapView*>();
-    }
-
-    void show(const QString& title)
-    {
-        for (int i = 0; i < tabs()->count(); ++i)
-            if (tabs()->tabText(i) == title)
-                tabs()->setCurrentIndex(i);
-    }
-
+struct MenuDriver : test::KeysDriver {
     /// Asks for the menu of a view, chooses an entry if it has one of these words, and returns all entries.
     QStringList choose(QWidget* view, const QPoint& at, const QString& words)
     {
@@ -71,9 +59,6 @@ struct MenuDriver : WindowDriver {
 
     Selection* selection() { return workspace().selection(); }
     QPoint inGrid(HeadId head) const { return grid->cells().rect(head.layer, head.head).center().toPoint(); }
-
-    QDockWidget* heads = nullptr;
-    HeatmapView* grid = nullptr;
 };
 
 } // namespace
@@ -168,6 +153,42 @@ private slots:
         driver.choose(scatter, at, QStringLiteral("Open ") + text(head));
         QCOMPARE(driver.selection()->head(), head);
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Overview"));
+    }
+
+    void theWiringOffersItsHeads()
+    {
+        MenuDriver driver;
+        driver.show(QStringLiteral("Composition"));
+        driver.waitForAnalyses();
+        driver.page()->findChild<QTabWidget*>()->setCurrentIndex(1);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.page()->findChild<DiagramView*>()
+                                     && driver.page()->findChild<DiagramView*>()->isVisible()
+                                     && !driver.page()->findChild<DiagramView*>()->edges().empty(),
+                                 patience);
+        auto* wiring = driver.page()->findChild<DiagramView*>();
+        const Selection::Place before = driver.selection()->place();
+        const QPoint at = wiring->positionOf({1, 5}).toPoint();
+        QTest::mouseClick(wiring, Qt::RightButton, {}, at);
+        QVERIFY(driver.selection()->place() == before);
+        driver.choose(wiring, at, QStringLiteral("Set as reference"));
+        QCOMPARE(driver.selection()->reference(), std::optional(HeadId{1, 5}));
+    }
+
+    void thePromptOffersItsTokensAndHeads()
+    {
+        MenuDriver driver;
+        driver.show(QStringLiteral("Prompt"));
+        auto* words = driver.page()->findChild<PromptText*>();
+        auto* heads = driver.page()->findChild<PatternGrid*>();
+        for (auto* button : driver.page()->findChildren<QAbstractButton*>())
+            if (button->text() == QStringLiteral("Run"))
+                button->click();
+        QTRY_VERIFY_WITH_TIMEOUT(words->tokens().size() > 1 && heads->layers() == 2, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(test::isSettled(driver.window), patience);
+        const QStringList ofToken = driver.choose(words, words->tokenRect(1).center().toPoint(), {});
+        QVERIFY2(ofToken.contains(QStringLiteral("Use in prompt")), qPrintable(ofToken.join(u'\n')));
+        const QStringList ofHead = driver.choose(heads, heads->tileRect({1, 2}).center().toPoint(), {});
+        QVERIFY2(ofHead.contains(QStringLiteral("Open L1H2")), qPrintable(ofHead.join(u'\n')));
     }
 
     void aTokenGoesIntoThePrompt()

@@ -31,7 +31,7 @@ double ofCircuit()
         Task{});
     ui::HeatmapView view;
     prepare(view, 50257);
-    view.setTiles(circuit);
+    view.content()->setTiles(circuit);
     return test::frameTimeP95(view, frames);
 }
 

@@ -85,7 +85,8 @@ public:
     {
         waitFor([&] {
             return workspace().model()->results()->find("composition/k")
-                && !workspace().runs()->job()->isRunning() && !workspace().model()->tokensJob()->isRunning();
+                && !workspace().runs()->job()->isRunning()
+                && !workspace().model()->tokenReader()->job()->isRunning();
         });
     }
 

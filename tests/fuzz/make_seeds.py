@@ -320,6 +320,26 @@ def all_texts():
     save("counts", "tokens.npy", npy("<f8", "(8,)", bytes(56) + struct.pack("<d", 1)))
     save("counts", "pairs.csv", "first,second,count\n#1,#2,3\na,b,1\n")
     save("counts", "pairs.json", json.dumps([["#1", "#2", 3], ["a", "b", 1]]))
+    part = "blocks.{layer}.attn.W_"
+    tables = [{"name": "e", "is": "embed.W_E"}, {"name": "p", "is": "pos_embed.W_pos"}, {"name": "u", "is": "unembed.W_U"}]
+    heads = [{"name": "b.{layer}." + x.lower(), "is": part + x} for x in "QKVO"]
+    save("names_map", "plain", json.dumps({
+        "headwise_names": 1, "name": "plain", "tensors": tables + heads, "ignore": ["*.f", "*.n"],
+        "facts": {"normalization_type": None, "n_heads": 4}}))
+    save("names_map", "fused", json.dumps({
+        "headwise_names": 1, "tensors": tables + [
+            {"name": "b.{layer}.f", "is": [part + x for x in "QKV"], "axes": "heads*parts*d_head, d_model"}, heads[3]],
+        "ignore": ["b.*.q", "b.*.k", "b.*.v", "*.n"], "facts": {"normalization_type": None}, "assumed": {"n_heads": 2}}))
+    save("names_map", "norms", json.dumps({
+        "headwise_names": 1, "prefixes": ["", "x."],
+        "tensors": tables[:1] + heads + [{"name": "b.{layer}.n", "is": "blocks.{layer}.ln1.w", "comment": "c"}],
+        "ignore": ["*"], "facts": {"normalization_type": "RMS", "positional_embedding_type": "none",
+                                   "tie_word_embeddings": True, "n_heads": 2},
+        "notes": ["n"], "config": {"file": "params.json", "keys": {"eps": "e"}, "none": ["s"]}}))
+    save("names_map", "skip", json.dumps({
+        "headwise_names": 1, "tensors": [tables[0], {**tables[1], "skip": 1}, tables[2]] + [
+            {**row, "axes": "d_model, heads*d_head" if row["name"].endswith("o") else "heads*d_head, d_model"} for row in heads],
+        "ignore": ["b.0.f", "b.0.n"], "facts": {"normalization_type": None, "n_heads": 4, "d_head": 2}}))
     save("names", "lines", "Mary\nJohn \n\nMary\n \u00c9mile\n")
     save("names", "column.csv", "name\nMary\n\"O'Neil, J\"\n")
     for name, address in {"head": "demo#L1H5", "row": "demo#L1H5/OV?row=%20sap&column=%23500", "page": "/a%20b/c#1.5/spectrum",

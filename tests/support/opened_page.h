@@ -25,8 +25,9 @@ public:
         page.show();
         workspace.opener()->openModel({model, {}, {}});
         [&] {
-            QTRY_VERIFY_WITH_TIMEOUT(
-                workspace.model()->tokens() && !workspace.model()->tokensJob()->isRunning(), patience);
+            QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->tokens()
+                                         && !workspace.model()->tokenReader()->job()->isRunning(),
+                                     patience);
         }();
     }
 

@@ -2,11 +2,13 @@
 
 #include "ui/base/job.h"
 
+#include <QAbstractButton>
 #include <QCoreApplication>
 #include <QImage>
 #include <QLabel>
 #include <QRect>
 #include <QStringList>
+#include <QToolButton>
 #include <QWidget>
 
 namespace headwise::test {
@@ -62,6 +64,20 @@ inline QStringList cutLabels(const QWidget& window)
                        .arg(label->heightForWidth(label->width()))
                        .arg(label->text().left(60));
     return cut;
+}
+
+/// Returns buttons that are narrower than their words.
+inline QStringList squeezedButtons(const QWidget& page)
+{
+    QStringList squeezed;
+    for (const QAbstractButton* button : page.findChildren<QAbstractButton*>())
+        if (button->isVisible() && !button->text().isEmpty() && !qobject_cast<const QToolButton*>(button)
+            && button->width() < button->minimumSizeHint().width())
+            squeezed << QStringLiteral("%1: %2 of %3 px")
+                            .arg(button->text())
+                            .arg(button->width())
+                            .arg(button->minimumSizeHint().width());
+    return squeezed;
 }
 
 } // namespace headwise::test

@@ -265,6 +265,15 @@ ToyOptions llamaOptions()
     return options;
 }
 
+ToyOptions rotaryOptions()
+{
+    ToyOptions options;
+    options.positional = "rotary";
+    options.rotaryDim = 4;
+    options.dHead = 6;
+    return options;
+}
+
 ToyModel writeToyModel(const std::filesystem::path& folder, const ToyOptions& options)
 {
     std::filesystem::create_directories(folder);

@@ -57,6 +57,8 @@ struct ToyOptions {
 ToyOptions gpt2Options();
 /// 2 layers, 6 heads over 2 key/value heads, d_model 7, head_dim 4, rope_theta 523: grouped, and d_model ≠ 24 = 6 · 4.
 ToyOptions llamaOptions();
+/// The usual toy with rotary positions on 4 of a head's 6 components, so that each head has content and two frequencies.
+ToyOptions rotaryOptions();
 
 struct ToyModel {
     std::filesystem::path folder;

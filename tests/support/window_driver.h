@@ -28,6 +28,13 @@ inline void beginWithOwnSettings(const QTemporaryDir& folder)
     ui::applyTheme(*qApp, ui::ThemeMode::Light);
 }
 
+/// The same without saving by itself, for a test that decides when to save.
+inline void beginWithoutAutosave(const QTemporaryDir& folder)
+{
+    beginWithOwnSettings(folder);
+    QSettings().setValue(QStringLiteral("autosaveMinutes"), 0);
+}
+
 /// Closes the window, answering the question about its notes.
 inline void discardNotes(app::MainWindow& window)
 {

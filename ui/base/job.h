@@ -16,6 +16,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -131,6 +132,13 @@ auto runGuarded(Work& work, const Task& task) -> std::invoke_result_t<Work&, con
 }
 
 } // namespace detail
+
+/// Frees memory on another thread. With hundreds of megabytes the system takes a while.
+template <typename Owned>
+void freeLater(std::shared_ptr<Owned>& owned)
+{
+    detail::jobPool().start([last = std::exchange(owned, nullptr)]() mutable { last.reset(); });
+}
 
 template <typename Work, typename DoneFn>
 void Job::start(const QString& title, Work work, DoneFn done)

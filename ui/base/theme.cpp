@@ -390,4 +390,11 @@ void makeSecondary(QLabel* label)
     setRole(label, QStringLiteral("secondary"));
 }
 
+void keepPlace(QWidget* widget)
+{
+    QSizePolicy kept = widget->sizePolicy();
+    kept.setRetainSizeWhenHidden(true);
+    widget->setSizePolicy(kept);
+}
+
 } // namespace headwise::ui

@@ -48,5 +48,7 @@ QFont numberFont();    ///< Figures of equal width.
 /// Makes `label` a page heading, or secondary text in the muted colour.
 void makeHeading(QLabel* label);
 void makeSecondary(QLabel* label);
+/// Keeps the widget's place while it is hidden, so that nothing else moves when it comes and goes.
+void keepPlace(QWidget* widget);
 
 } // namespace headwise::ui

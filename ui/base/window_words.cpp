@@ -19,10 +19,12 @@ struct WordRule {
 constexpr std::array wordRules{
     WordRule{"name one with --config FILE or say what the model is with --set KEY=VALUE,…",
              "open a folder that holds it beside the weights"},
-    WordRule{"name a config with --config FILE, or say what the model is with --set KEY=VALUE,…",
-             "open it again and choose a config file, or type the keys of its config"},
+    WordRule{
+        "name a config with --config FILE, say what the model is with --set KEY=VALUE,…, or explain its names with --tensor-names MAP.json, for which `headwise names` writes a first proposal",
+        "open it again and choose a config file, type the keys of its config, or press “Describe this model…”"},
     WordRule{"say it with --set (.+?), or name a config with --config FILE",
              "open it again and type \\1, or choose a config file"},
+    WordRule{"state (it|them) with --set \\S+\\.", "state \\1 with File → Complete config…"},
     WordRule{"give (it|them) with --set KEY=VALUE", "add \\1 there"},
     WordRule{"'--set'", "the typed keys"},
     WordRule{"--set ([a-z_]+=[^\\s,;.]+)", "\\1 in config.json"},
@@ -58,6 +60,7 @@ QString fieldFor(const QString& option)
         {QStringLiteral("prompt"), QStringLiteral("Prompt")},
         {QStringLiteral("seed"), QStringLiteral("Seed")},
         {QStringLiteral("set"), QStringLiteral("Other keys")},
+        {QStringLiteral("tensor-names"), QStringLiteral("Describe this model…")},
         {QStringLiteral("token"), QStringLiteral("Token")},
         {QStringLiteral("token-counts"), QStringLiteral("Token counts")},
         {QStringLiteral("tokenizer"), QStringLiteral("Add tokenizer…")},

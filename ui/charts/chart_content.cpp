@@ -120,8 +120,10 @@ ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& shown, const
                      .hairline = 0.5 * style.lineWidth};
     makeRoomForNames(paper, content, painter.device());
     paper.range = equalUnits(paper);
-    if (style.axes)
+    if (style.axes) {
+        makeRoomForLabels(paper, painter.device());
         paintChartAxes(painter, paper);
+    }
     paintChartBaselines(painter, paper, content);
     paintChartErrors(painter, paper, content.series);
     paintChartBrackets(painter, paper, content.brackets);
@@ -129,7 +131,7 @@ ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& shown, const
         paintChartSeries(painter, paper, content.series[i],
                          {seriesColor(static_cast<int>(i), colors), static_cast<int>(i), style.lineWidth});
     paintChartLegend(painter, paper, content.series);
-    paintPointNames(painter, paper, content.series);
+    paintPointNames(painter, paper, content.series, baselineNames(paper, content, painter.device()));
     return paper;
 }
 

@@ -157,34 +157,57 @@ void paintPolarPlane(QPainter& painter, const ChartFrame& frame, const QFontMetr
                      QStringLiteral("−π/2"));
 }
 
+/// The usual width of the labels of the y axis.
+double labelsWidth(const QFontMetricsF& metrics)
+{
+    return metrics.horizontalAdvance(QStringLiteral("−0.000"));
+}
+
+std::vector<ChartPainterTick> ticksUp(const ChartFrame& frame, const QFontMetricsF& metrics)
+{
+    return chartPainterTicksOf(frame.look.yScale, frame.range.top(), frame.range.bottom(),
+                               frame.plot.height(), 2.2 * metrics.height());
+}
+
+/// Paints labels below the plot, within the page, each that covers none before it.
+void paintLabelsBelow(QPainter& painter, const ChartFrame& frame, const QFontMetricsF& metrics)
+{
+    const double room = 2.5 * metrics.horizontalAdvance(QStringLiteral("0.00"));
+    const double right = frame.plot.right() + chartMargins(frame.look, frame.font, painter.device()).right();
+    double taken = -std::numeric_limits<double>::infinity();
+    for (const ChartPainterTick& tick : chartPainterTicksOf(frame.look.xScale, frame.range.left(),
+                                                            frame.range.right(), frame.plot.width(), room)) {
+        const double width = metrics.horizontalAdvance(tick.text);
+        const double left = std::min(frame.map({tick.at, 0}).x() - width / 2, right - width);
+        if (left < taken)
+            continue;
+        taken = left + width + chartPainterGap;
+        painter.drawText(QPointF(left, frame.plot.bottom() + chartPainterGap + metrics.ascent()), tick.text);
+    }
+}
+
 void paintTicks(QPainter& painter, const ChartFrame& frame, const QFontMetricsF& metrics)
 {
     const QRectF& plot = frame.plot;
+    double taken = std::numeric_limits<double>::infinity(); // by the label below
     QColor grid = frame.colors.muted;
     grid.setAlphaF(0.25F);
-    for (const ChartPainterTick& tick :
-         chartPainterTicksOf(frame.look.yScale, frame.range.top(), frame.range.bottom(), plot.height(),
-                             2.2 * metrics.height())) {
+    for (const ChartPainterTick& tick : ticksUp(frame, metrics)) {
         const double y = frame.map({0, tick.at}).y();
         painter.setPen(QPen(grid, frame.hairline));
         painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
+        if (y + metrics.height() / 2 > taken)
+            continue;
+        taken = y - metrics.height() / 2;
         painter.setPen(frame.colors.muted);
         painter.drawText(QPointF(plot.left() - chartPainterGap - metrics.horizontalAdvance(tick.text),
                                  y + (metrics.ascent() - metrics.descent()) / 2),
                          tick.text);
     }
-    const double room = 2.5 * metrics.horizontalAdvance(QStringLiteral("0.00"));
     painter.setPen(frame.colors.muted);
-    const std::vector<ChartPainterTick> across = frame.look.xLabels.isEmpty()
-        ? chartPainterTicksOf(frame.look.xScale, frame.range.left(), frame.range.right(), plot.width(), room)
-        : std::vector<ChartPainterTick>();
-    for (const ChartPainterTick& tick : across) {
-        const double x = frame.map({tick.at, 0}).x();
-        painter.drawText(QPointF(x - metrics.horizontalAdvance(tick.text) / 2,
-                                 plot.bottom() + chartPainterGap + metrics.ascent()),
-                         tick.text);
-    }
-    if (!frame.look.xLabels.isEmpty())
+    if (frame.look.xLabels.isEmpty())
+        paintLabelsBelow(painter, frame, metrics);
+    else
         paintNames(painter, frame, metrics);
 }
 
@@ -206,12 +229,25 @@ QMarginsF chartMargins(const ChartLook& look, const QFont& font, const QPaintDev
 {
     const QFontMetricsF metrics(font, device);
     const double title = metrics.height() + chartPainterGap;
-    const double labels = metrics.horizontalAdvance(QStringLiteral("−0.000")) + 2 * chartPainterGap;
+    const double labels = labelsWidth(metrics) + 2 * chartPainterGap;
     const double below =
         !look.xLabels.isEmpty() && isUpright(look) ? widestName(look, metrics) : metrics.height();
     return {labels + (look.yTitle.isEmpty() ? 0 : title), metrics.height() / 2 + chartPainterGap,
             chartPainterGap + metrics.height() / 2,
             below + 2 * chartPainterGap + (look.xTitle.isEmpty() ? 0 : title)};
+}
+
+void makeRoomForLabels(ChartFrame& frame, const QPaintDevice* device)
+{
+    constexpr double most = 0.5; // of the plot's width
+    if (frame.look.plane != ChartLook::Plane::Free)
+        return;
+    const QFontMetricsF metrics(frame.font, device);
+    double widest = 0;
+    for (const ChartPainterTick& tick : ticksUp(frame, metrics))
+        widest = std::max(widest, metrics.horizontalAdvance(tick.text));
+    frame.labels = std::clamp(widest - labelsWidth(metrics), 0.0, std::max(0.0, most * frame.plot.width()));
+    frame.plot.adjust(frame.labels, 0, 0, 0);
 }
 
 QRectF equalUnits(const ChartFrame& frame)
@@ -304,7 +340,7 @@ void paintChartAxes(QPainter& painter, const ChartFrame& frame)
         paintComplexPlane(painter, frame);
     painter.setPen(frame.colors.muted);
     const QMarginsF margins = chartMargins(frame.look, frame.font, painter.device());
-    const QRectF all = plot.marginsAdded(margins);
+    const QRectF all = plot.marginsAdded(margins).adjusted(-frame.labels, 0, 0, 0);
     const FittedTitle x(frame.look.xTitle, frame.font, all.width(), painter.device());
     painter.setFont(x.font);
     painter.drawText(QPointF(x.first(plot.center().x(), all.left(), all.right()),

@@ -19,7 +19,8 @@ struct ChartFrame {
     const ThemeColors& colors;
     double hairline = 1; ///< Width of grid and axes, device units.
     double legend = 0;   ///< Height of the names above the plot, device units; 0: they are inside it.
-    double ends = 0; ///< Width of the names at the ends of lines, device units; 0: they are in the legend.
+    double ends = 0;   ///< Width of the names at the ends of lines, device units; 0: they are in the legend.
+    double labels = 0; ///< Width of the labels left of the plot beyond that in chartMargins(), device units.
 
     QPointF map(const QPointF& point) const;
     QPointF unmap(const QPointF& position) const;
@@ -27,6 +28,9 @@ struct ChartFrame {
 
 /// Space for titles and labels around the plot.
 QMarginsF chartMargins(const ChartLook& look, const QFont& font, const QPaintDevice* device);
+
+/// Makes the plot narrower where the labels of its y axis are wider than usual.
+void makeRoomForLabels(ChartFrame& frame, const QPaintDevice* device);
 
 /// Returns the range of `frame`, in the complex plane widened so that both axes have equal units.
 QRectF equalUnits(const ChartFrame& frame);
@@ -76,11 +80,15 @@ QRectF legendInside(const ChartFrame& frame, const std::vector<ChartSeries>& ser
                     const QPaintDevice* device);
 /// Returns points along the drawn series, close enough together to tell what a text would cover.
 std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<ChartSeries>& series);
-/// Paints the note in the corner where it covers least and is not over the legend.
+/// Returns the places of the names of the baselines, in their order; empty: no room.
+std::vector<QRectF> baselineNames(const ChartFrame& frame, const ChartContent& content,
+                                  const QPaintDevice* device);
+/// Paints the note in the corner where it covers least and is not over the legend or the words in `taken`.
 void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
-                    const QString& note);
-/// Paints the names of points beside them, as many as have room.
-void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
+                    const QString& note, const std::vector<QRectF>& taken = {});
+/// Paints the names of points beside them, as many as have room beside the words in `taken`.
+void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                     const std::vector<QRectF>& taken = {});
 /// Paints a marker. Classes differ in shape too: disc, square, diamond, triangle, in this order.
 void paintMarker(QPainter& painter, const QPointF& at, int shape, double size);
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -18,10 +19,13 @@ constexpr double chartWordsGap = 4;
 /// The room for words in a plot: the points it shows, and the places that other words have.
 class WordRoom {
 public:
-    WordRoom(const ChartFrame& frame, const std::vector<ChartSeries>& series, const QPaintDevice* device)
+    /// \param taken  the places of other words
+    WordRoom(const ChartFrame& frame, const std::vector<ChartSeries>& series, const QPaintDevice* device,
+             std::vector<QRectF> taken = {})
         : m_places(drawnPlaces(frame, series))
-        , m_taken{legendInside(frame, series, device)}
+        , m_taken(std::move(taken))
     {
+        m_taken.push_back(legendInside(frame, series, device));
     }
 
     std::ptrdiff_t hiddenBy(const QRectF& box) const
@@ -57,23 +61,27 @@ void paintIn(QPainter& painter, const QRectF& box, const QString& words)
         QPointF(box.left(), box.top() + QFontMetricsF(painter.font(), painter.device()).ascent()), words);
 }
 
+/// The height of the line in the plot; NaN if it is not in it.
+double heightOf(const ChartBaseline& baseline, const ChartFrame& frame)
+{
+    const double y = frame.map(shownPoint({1, baseline.y}, frame.look)).y();
+    return frame.plot.top() <= y && y <= frame.plot.bottom() ? y : std::nan("");
+}
+
 } // namespace
 
-void paintChartBaselines(QPainter& painter, const ChartFrame& frame, const ChartContent& content)
+std::vector<QRectF> baselineNames(const ChartFrame& frame, const ChartContent& content,
+                                  const QPaintDevice* device)
 {
-    if (content.baselines.empty())
-        return;
-    painter.save();
-    painter.setFont(frame.font);
-    painter.setPen(QPen(frame.colors.muted, frame.hairline, Qt::DashLine));
-    const QFontMetricsF metrics(frame.font, painter.device());
+    const QFontMetricsF metrics(frame.font, device);
     const QRectF& plot = frame.plot;
-    WordRoom room(frame, content.series, painter.device());
+    WordRoom room(frame, content.series, device);
+    std::vector<QRectF> boxes;
     for (const ChartBaseline& baseline : content.baselines) {
-        const double y = frame.map(shownPoint({1, baseline.y}, frame.look)).y();
-        if (!(plot.top() <= y && y <= plot.bottom()))
+        const double y = heightOf(baseline, frame);
+        boxes.emplace_back();
+        if (std::isnan(y))
             continue;
-        painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
         const QSizeF size(metrics.horizontalAdvance(baseline.name), metrics.height());
         const double left = plot.left() + chartWordsGap;
         const double right = std::max(left, plot.right() - chartWordsGap - size.width());
@@ -82,14 +90,31 @@ void paintChartBaselines(QPainter& painter, const ChartFrame& frame, const Chart
             for (const double x : {left, right})
                 if (top >= plot.top() && top + size.height() <= plot.bottom())
                     candidates.emplace_back(QPointF(x, top), size);
-        if (const QRectF box = room.take(candidates); !box.isEmpty())
-            paintIn(painter, box, baseline.name);
+        boxes.back() = room.take(candidates);
+    }
+    return boxes;
+}
+
+void paintChartBaselines(QPainter& painter, const ChartFrame& frame, const ChartContent& content)
+{
+    if (content.baselines.empty())
+        return;
+    painter.save();
+    painter.setFont(frame.font);
+    painter.setPen(QPen(frame.colors.muted, frame.hairline, Qt::DashLine));
+    const std::vector<QRectF> boxes = baselineNames(frame, content, painter.device());
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+        const double y = heightOf(content.baselines[i], frame);
+        if (!std::isnan(y))
+            painter.drawLine(QPointF(frame.plot.left(), y), QPointF(frame.plot.right(), y));
+        if (!boxes[i].isEmpty())
+            paintIn(painter, boxes[i], content.baselines[i].name);
     }
     painter.restore();
 }
 
 void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
-                    const QString& note)
+                    const QString& note, const std::vector<QRectF>& taken)
 {
     if (note.isEmpty())
         return;
@@ -99,7 +124,7 @@ void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vecto
     const QSizeF size(metrics.horizontalAdvance(note), metrics.height());
     const QRectF inside = frame.plot.adjusted(chartWordsGap, chartWordsGap, -chartWordsGap, -chartWordsGap);
     const double right = inside.right() - size.width(), bottom = inside.bottom() - size.height();
-    WordRoom room(frame, series, painter.device());
+    WordRoom room(frame, series, painter.device(), taken);
     QRectF box = room.take({{{inside.left(), bottom}, size},
                             {{right, bottom}, size},
                             {inside.topLeft(), size},
@@ -116,7 +141,8 @@ void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vecto
     painter.restore();
 }
 
-void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
+void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                     const std::vector<QRectF>& taken)
 {
     constexpr double beside = 6; // from the middle of a marker
     if (std::ranges::all_of(series, [](const ChartSeries& one) { return one.pointNames.empty(); }))
@@ -125,7 +151,7 @@ void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vect
     painter.setFont(frame.font);
     painter.setPen(frame.colors.text);
     const QFontMetricsF metrics(frame.font, painter.device());
-    WordRoom room(frame, series, painter.device());
+    WordRoom room(frame, series, painter.device(), taken);
     for (const ChartSeries& one : series)
         for (const auto& [index, name] : one.pointNames) {
             const QPointF at = frame.map(shownPoint(one.points.value(index), frame.look));

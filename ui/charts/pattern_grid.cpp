@@ -81,6 +81,12 @@ void PatternGrid::setCurrent(HeadId head)
     announceCurrentCell(this);
 }
 
+void PatternGrid::setLit(std::optional<HeadId> head)
+{
+    m_lit = head;
+    update();
+}
+
 PatternGrid::Entry PatternGrid::strongest(HeadId head) const
 {
     const Eigen::MatrixXf& pattern =
@@ -172,6 +178,8 @@ void PatternGrid::paintEvent(QPaintEvent* /*event*/)
         }
     if (m_current.layer < layers() && m_current.head < heads())
         paintCellRing(painter, tiles.tile(m_current.layer, m_current.head), colors, Qt::SolidLine);
+    if (m_lit && m_lit->layer < layers() && m_lit->head < heads())
+        paintThinRing(painter, tiles.tile(m_lit->layer, m_lit->head), colors);
     if (hasFocus()) {
         painter.setPen(colors.accent);
         painter.drawRect(rect().adjusted(0, 0, -1, -1));

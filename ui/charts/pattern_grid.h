@@ -39,6 +39,7 @@ public:
     void setPatterns(std::shared_ptr<const Patterns> small, std::shared_ptr<const Patterns> all);
     void setHighest(float attention); ///< Value with the full accent colour; default 1.
     void setCurrent(HeadId head);
+    void setLit(std::optional<HeadId> head); ///< A thin ring around a head that is hovered elsewhere.
     HeadId current() const { return m_current; }
     QRectF tileRect(HeadId head) const; ///< In widget coordinates.
 
@@ -79,6 +80,7 @@ private:
     std::shared_ptr<const Patterns> m_patterns, m_all;
     std::vector<QImage> m_images; // [layers · heads], one pixel per entry; empty when out of date
     HeadId m_current;
+    std::optional<HeadId> m_lit;
     float m_highest = 1;
 };
 

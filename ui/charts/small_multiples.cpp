@@ -104,6 +104,12 @@ void SmallMultiples::measure()
     m_range = {left, low, width, height};
 }
 
+void SmallMultiples::setLit(std::optional<HeadId> head)
+{
+    m_lit = head;
+    update();
+}
+
 void SmallMultiples::setCurrent(HeadId head)
 {
     m_current = head;
@@ -320,6 +326,8 @@ void SmallMultiples::paintEvent(QPaintEvent* /*event*/)
     painter.drawPixmap(0, 0, m_drawn);
     if (const QRectF current = tileRect(m_current); !current.isEmpty())
         paintCellRing(painter, current, themeColors(palette()), Qt::SolidLine);
+    if (const QRectF lit = m_lit ? tileRect(*m_lit) : QRectF(); !lit.isEmpty())
+        paintThinRing(painter, lit, themeColors(palette()));
     if (hasFocus()) {
         painter.setPen(themeColors(palette()).accent);
         painter.drawRect(rect().adjusted(0, 0, -1, -1));

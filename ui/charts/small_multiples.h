@@ -44,6 +44,7 @@ public:
     const std::vector<Eigen::MatrixXf>& cells() const { return m_cells; }
     const ColorScale& scale() const { return m_scale; }
     void setCurrent(HeadId head);
+    void setLit(std::optional<HeadId> head);        ///< A thin ring around a head that is hovered elsewhere.
     QRectF tileRect(HeadId head) const;             ///< In widget coordinates; empty: not shown.
     const QRectF& range() const { return m_range; } ///< Range of all curves; y is logarithmic on a log axis.
 
@@ -93,6 +94,7 @@ private:
     int m_columns = 1;
     QRectF m_range{0, 0, 1, 1};
     HeadId m_current;
+    std::optional<HeadId> m_lit;
     QPixmap m_drawn; // without the mark of the current head; null: out of date
 };
 

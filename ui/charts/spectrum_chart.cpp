@@ -114,6 +114,7 @@ ChartFrame LineChart::frame() const
                      .ends = m_ends};
     frame.plot.adjust(0, m_legend, -m_ends, 0);
     frame.range = equalUnits(frame);
+    makeRoomForLabels(frame, this);
     return frame;
 }
 
@@ -145,13 +146,14 @@ void LineChart::paintForeground(QPainter& painter) const
     paintChartErrors(painter, now, m_content.series);
     paintChartBrackets(painter, now, m_content.brackets);
     paintChartLegend(painter, now, m_content.series);
-    paintPointNames(painter, now, m_content.series);
+    const std::vector<QRectF> baselines = baselineNames(now, m_content, painter.device());
+    paintPointNames(painter, now, m_content.series, baselines);
     if (const QPointF lit = m_lit ? positionOf(*m_lit) : QPointF(-1, -1); now.plot.contains(lit)) {
         painter.setPen(QPen(now.colors.accent, 1));
         painter.setBrush(Qt::NoBrush);
         painter.drawEllipse(lit, 8, 8);
     }
-    paintChartNote(painter, now, m_content.series, omittedNote(m_content, m_omitted));
+    paintChartNote(painter, now, m_content.series, omittedNote(m_content, m_omitted), baselines);
     const ChartPoint& hovered = m_pointer->hovered();
     if (hovered.series < 0 || !std::isfinite(hovered.point.y()))
         return;
@@ -267,7 +269,8 @@ void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
     const double top = paintFigureTitle(painter, *this, size.width(), style);
     const QRectF page(QPointF(0, top), QPointF(size.width(), size.height()));
     const ChartFrame paper = paintChartOnPaper(painter, m_content, m_range, page, style);
-    paintChartNote(painter, paper, m_content.series, omittedNote(m_content, m_omitted));
+    paintChartNote(painter, paper, m_content.series, omittedNote(m_content, m_omitted),
+                   baselineNames(paper, m_content, painter.device()));
 }
 
 void LineChart::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const

@@ -117,7 +117,7 @@ ComparedModel::ComparedModel(Workspace* workspace)
     , m_isOpen(workspace->model()->hasModel())
 {
     OpenModel* model = workspace->model();
-    connect(model, &OpenModel::computingStopped, &m_comparison, &Job::cancel);
+    connect(model->steps(), &ModelSteps::computingStopped, &m_comparison, &Job::cancel);
     connect(model, &OpenModel::circuitsChanged, this, &ComparedModel::follow);
     connect(model, &OpenModel::embeddingChanged, this, &ComparedModel::startAgain);
     connect(model, &OpenModel::closed, this, &ComparedModel::forget);

@@ -4,7 +4,6 @@
 #include "core/tokenizer/token_text.h"
 #include "ui/base/text.h"
 #include "ui/base/window_words.h"
-#include "ui/document/about_model.h"
 
 #include <algorithm>
 #include <tuple>
@@ -25,36 +24,13 @@ ProcessingWish wishOf(const Processing& applied)
     return again;
 }
 
-/// Frees memory on another thread. With hundreds of megabytes the system takes a while.
-template <typename Owned>
-void dispose(std::shared_ptr<Owned>& owned)
-{
-    detail::jobPool().start([last = std::exchange(owned, nullptr)]() mutable { last.reset(); });
-}
-
-QString bannerText(const OpenModel& model)
-{
-    if (model.session() && model.session()->formatVersion > sessionFormatVersion)
-        return OpenModel::tr(
-            "This session was written by a newer Headwise. It is open read-only. Newer content is not shown.");
-    if (model.session() && !model.hasModel())
-        return OpenModel::tr(
-            "The model's files were not found. You see what the session holds; the rest needs them. <a href=\"locate-model\">Locate model…</a> <a href=\"locate-model-file\">Locate model file…</a>");
-    if (const auto changes = model.processing().headChanges; !changes.empty()) {
-        QStringList words;
-        for (const HeadChange& change : changes)
-            words << text(headChangeText(change)).toHtmlEscaped();
-        return OpenModel::
-            tr("%1. Results differ from those of the original model. <a href=\"undo-head-changes\">Undo</a>")
-                .arg(words.join(QStringLiteral(", ")));
-    }
-    if (model.isOpen() && !model.tokenizer())
-        return OpenModel::tr(
-            "This model has no tokenizer, so tokens are shown as ids. <a href=\"add-tokenizer\">Add tokenizer…</a>");
-    return {};
-}
-
 } // namespace
+
+OpenModel::OpenModel()
+{
+    connect(&m_tokenReader, &TokenReader::matricesReady, this, &OpenModel::tokensChanged);
+    connect(&m_tokenReader, &TokenReader::failed, this, &OpenModel::failed);
+}
 
 QString OpenModel::tokenText(int token) const
 {
@@ -105,9 +81,11 @@ void OpenModel::setResults(ResultSet results)
     emit resultsChanged();
 }
 
-void OpenModel::setModel(const OpenedModel& opened)
+void OpenModel::setModel(const OpenedModel& opened, const ProcessingWish& wish, Embedding embedding)
 {
     stop();
+    m_wish = wish;
+    m_embedding = embedding;
     m_source = opened.source;
     m_weights = opened.weights;
     m_processed = opened.processed;
@@ -121,9 +99,9 @@ void OpenModel::setSession(const OpenedSession& opened)
 {
     stop();
     m_processJob.cancel();
-    dispose(m_weights);
-    dispose(m_processed);
-    dispose(m_circuits);
+    freeLater(m_weights);
+    freeLater(m_processed);
+    freeLater(m_circuits);
     m_tokenizer = opened.tokenizer;
     m_missingIds = opened.unused;
     m_results = opened.results;
@@ -134,7 +112,8 @@ void OpenModel::setSession(const OpenedSession& opened)
          {&m_card->name, &m_card->architecture, &m_card->positional, &m_card->normalization})
         *words = shownSpecialToken(*words);
     m_revision.forget();
-    setQuestion(wishOf(m_session->processing), parseEmbedding(m_session->embedding).value_or(Embedding::Raw));
+    m_wish = wishOf(m_session->processing);
+    m_embedding = parseEmbedding(m_session->embedding).value_or(Embedding::Raw);
 }
 
 void OpenModel::setTokenizer(std::shared_ptr<const Tokenizer> tokenizer)
@@ -147,17 +126,11 @@ void OpenModel::setTokenizer(std::shared_ptr<const Tokenizer> tokenizer)
                                                  : missing == m_missingIds;
     m_missingIds = std::move(missing);
     announceCircuits();
-    emit tokenizerReplaced();
+    emit m_steps.tokenizerReplaced();
     if (areSameIds || !m_circuits)
         return emit tokensChanged();
     stop();
     computeAgain();
-}
-
-void OpenModel::setQuestion(const ProcessingWish& wish, Embedding embedding)
-{
-    m_wish = wish;
-    m_embedding = embedding;
 }
 
 void OpenModel::forgetSession()
@@ -185,23 +158,20 @@ std::shared_ptr<const void> OpenModel::clear()
 
 void OpenModel::announceCircuits()
 {
-    emit bannerChanged(bannerText(*this));
-    emit circuitsReplaced();
+    emit m_steps.circuitsReplaced();
     emit circuitsChanged();
 }
 
 void OpenModel::stop()
 {
-    emit computingStopped();
-    m_tokensJob.cancel();
-    dispose(m_tokens);
-    m_tokensHaveGrams = false;
+    emit m_steps.computingStopped();
+    m_tokenReader.stop();
 }
 
 void OpenModel::computeAgain()
 {
     emit tokensChanged();
-    emit resultsDropped();
+    emit m_steps.resultsDropped();
     m_revision.forget();
     setResults({});
     compute();
@@ -209,42 +179,13 @@ void OpenModel::computeAgain()
 
 void OpenModel::compute()
 {
-    startTokens();
-    emit computingStarted();
-}
-
-void OpenModel::takeSessionResults()
-{
+    m_tokenReader.start(m_circuits, m_embedding);
+    emit m_steps.computingStarts();
     const bool isSameQuestion = m_session && m_session->processing == m_processed->plan().applied
         && m_session->embedding == embeddingName(m_embedding);
     if (isSameQuestion && !m_session->results.arrays.empty() && m_results->arrays.empty())
-        setResults(m_session->results);
-}
-
-void OpenModel::startTokens()
-{
-    // Rows, tables and pictures need the matrices alone, which are there long before their Gram products.
-    readTokens(TokenParts::MatricesAlone);
-}
-
-void OpenModel::readTokens(TokenParts parts)
-{
-    m_tokensJob.start(parts == TokenParts::MatricesAlone ? tr("Reading the embeddings")
-                                                         : tr("Multiplying the embeddings"),
-                      aboutModel(m_circuits,
-                                 [circuits = m_circuits, embedding = m_embedding, parts](const Task& task) {
-                                     return tokenSide(*circuits, embedding, task, Precision::F32, parts);
-                                 }),
-                      [this, parts](const Result<std::shared_ptr<const TokenSide>>& result) {
-                          if (!result)
-                              return emit failed(text(result.error()));
-                          m_tokens = *result;
-                          m_tokensHaveGrams = parts == TokenParts::WithGrams;
-                          if (m_tokensHaveGrams)
-                              return emit tokenProductsReady();
-                          emit tokensChanged();
-                          readTokens(TokenParts::WithGrams);
-                      });
+        setResults(m_session->results); // Pages may ask for more when they see them.
+    emit m_steps.computingStarted();
 }
 
 void OpenModel::copyFrom(const OpenModel& other)
@@ -254,14 +195,35 @@ void OpenModel::copyFrom(const OpenModel& other)
     m_weights = other.m_weights;
     m_processed = other.m_processed;
     m_circuits = other.m_circuits;
-    m_tokens = other.m_tokens;
-    m_tokensHaveGrams = other.m_tokensHaveGrams;
+    m_tokenReader.copyFrom(other.m_tokenReader);
     m_tokenizer = other.m_tokenizer;
     m_missingIds = other.m_missingIds;
     m_results = other.m_results;
     m_session = other.m_session;
     m_embedding = other.m_embedding;
     m_wish = other.m_wish;
+}
+
+QString bannerText(const OpenModel& model)
+{
+    if (model.session() && model.session()->formatVersion > sessionFormatVersion)
+        return OpenModel::tr(
+            "This session was written by a newer Headwise. It is open read-only. Newer content is not shown.");
+    if (model.session() && !model.hasModel())
+        return OpenModel::tr(
+            "The model's files were not found. You see what the session holds; the rest needs them. <a href=\"locate-model\">Locate model…</a> <a href=\"locate-model-file\">Locate model file…</a>");
+    if (const auto changes = model.processing().headChanges; !changes.empty()) {
+        QStringList words;
+        for (const HeadChange& change : changes)
+            words << text(headChangeText(change)).toHtmlEscaped();
+        return OpenModel::
+            tr("%1. Results differ from those of the original model. <a href=\"undo-head-changes\">Undo</a>")
+                .arg(words.join(QStringLiteral(", ")));
+    }
+    if (model.isOpen() && !model.tokenizer())
+        return OpenModel::tr(
+            "This model has no tokenizer, so tokens are shown as ids. <a href=\"add-tokenizer\">Add tokenizer…</a>");
+    return {};
 }
 
 QStringList warningsOf(const OpenModel& model)
@@ -273,8 +235,8 @@ QStringList warningsOf(const OpenModel& model)
     };
     if (model.weights())
         add(model.weights()->warnings());
-    if (model.processed()) {
-        add(model.processed()->plan().warnings);
+    if (model.circuits()) {
+        add(model.circuits()->weights().plan().warnings);
     } else if (model.session()) {
         for (const std::string& sentence : model.session()->warnings)
             sentences << windowWords(text(shownSpecialToken(sentence)));

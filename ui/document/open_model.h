@@ -9,6 +9,7 @@
 #include "ui/document/opened_model.h"
 #include "ui/document/opened_session.h"
 #include "ui/document/revision.h"
+#include "ui/document/token_reader.h"
 
 #include <QObject>
 #include <QString>
@@ -20,6 +21,19 @@
 
 namespace headwise::ui {
 
+/// The steps of a change of the open model, for the parts of the workspace: each hears of it before the pages do.
+class ModelSteps : public QObject {
+    Q_OBJECT
+
+signals:
+    void computingStopped();  ///< Answers about the weights or the embedding in use come too late.
+    void circuitsReplaced();  ///< Before OpenModel::circuitsChanged().
+    void tokenizerReplaced(); ///< After OpenModel::circuitsChanged().
+    void resultsDropped();    ///< Before the empty results.
+    void computingStarts();   ///< Before the results that a session has for the present inputs.
+    void computingStarted();  ///< The default analyses can begin.
+};
+
 /// The open model or session: its card, weights, circuits, token side, tokenizer and results.
 ///
 /// A model, a session, or both: a session opened without its model's files still has its results. Everything large is immutable
@@ -30,6 +44,8 @@ class OpenModel : public QObject {
 public:
     using Weights = std::shared_ptr<const ModelWeights>;
 
+    OpenModel();
+
     bool isOpen() const { return m_card.has_value(); }
     bool hasModel() const { return m_circuits != nullptr; }
     const ModelCard& card() const { return *m_card; } ///< Only while something is open.
@@ -38,8 +54,8 @@ public:
     std::shared_ptr<const Session> session() const { return m_session; }
     Weights weights() const { return m_weights; } ///< As stored; null without the files.
     std::shared_ptr<const Circuits> circuits() const { return m_circuits; } ///< Null without the files.
-    std::shared_ptr<const TokenSide> tokens() const { return m_tokens; }    ///< Null until computed.
-    bool hasTokenProducts() const { return m_tokensHaveGrams; } ///< Whether tokens() has its Gram products.
+    std::shared_ptr<const TokenSide> tokens() const { return m_tokenReader.tokens(); } ///< Null until read.
+    TokenReader* tokenReader() { return &m_tokenReader; }
     std::shared_ptr<const Tokenizer> tokenizer() const { return m_tokenizer; } ///< Null without one.
     /// true: an id without a token.
     const std::vector<bool>& missingIds() const { return m_missingIds; }
@@ -50,34 +66,26 @@ public:
     const ProcessingWish& processingWish() const { return m_wish; }
     void setProcessingWish(const ProcessingWish& wish);
     Processing processing() const; ///< Steps applied to the weights in use.
-    std::shared_ptr<const ProcessedWeights> processed() const
-    {
-        return m_processed;
-    } ///< Null without the files.
 
     std::shared_ptr<const ResultSet> results() const { return m_results; } ///< Never null.
     void setResults(ResultSet results);
-    /// Whether there are unsaved results beside those of the default analyses.
-    bool hasUnsavedResults() const { return m_revision.isUnsaved(); }
-    Revision& revision() { return m_revision; } ///< Changes to results that the user asked for.
+    Revision& revision() { return m_revision; } ///< Results that the user asked for, unsaved or not.
 
     Job* processJob() { return &m_processJob; }
-    Job* tokensJob() { return &m_tokensJob; }
-    void startTokens(); ///< Begins the token side anew.
+    ModelSteps* steps() { return &m_steps; }
 
     // For the opener, which also emits opened(), closed() and the first resultsChanged() of a session.
 
-    void setModel(const OpenedModel& opened);
+    void setModel(const OpenedModel& opened, const ProcessingWish& wish, Embedding embedding);
     void setSession(const OpenedSession& opened);
     /// Shows tokens as `tokenizer` has them. Results go if it has other ids.
     void setTokenizer(std::shared_ptr<const Tokenizer> tokenizer);
-    void setQuestion(const ProcessingWish& wish, Embedding embedding); ///< For the next setModel().
     void forgetSession(); ///< And the results, without a signal: another model comes.
     /// Drops everything. Returns the owner of the memory, which takes a while to free.
     std::shared_ptr<const void> clear();
     void announceCircuits();
-    void compute();            ///< Starts the token side and the default analyses.
-    void takeSessionResults(); ///< If no others exist and they match the present inputs.
+    /// Starts the token side and the default analyses. A session's results for the present inputs are taken first.
+    void compute();
     void copyFrom(const OpenModel& other);
 
 signals:
@@ -89,31 +97,17 @@ signals:
     void tokensChanged();   ///< The token side is there, or gone.
     void resultsChanged();
     void embeddingChanged();
-    /// Text of the banner above the pages: "The model's files are not here…"; empty: nothing.
-    void bannerChanged(const QString& text);
     void failed(const QString& message);
-
-    // For the other parts of the workspace.
-
-    void computingStopped();   ///< Answers about the weights or the embedding in use come too late.
-    void circuitsReplaced();   ///< Before circuitsChanged().
-    void tokenizerReplaced();  ///< After circuitsChanged().
-    void resultsDropped();     ///< Before the empty results.
-    void computingStarted();   ///< The default analyses can begin.
-    void tokenProductsReady(); ///< Analyses that need them can begin.
 
 private:
     void stop();
     void computeAgain(); ///< Token side and the default analyses, from nothing.
-    void readTokens(TokenParts parts);
 
     std::optional<ModelCard> m_card;
     ModelSource m_source;
     Weights m_weights;
     std::shared_ptr<const ProcessedWeights> m_processed;
     std::shared_ptr<const Circuits> m_circuits;
-    std::shared_ptr<const TokenSide> m_tokens;
-    bool m_tokensHaveGrams = false;
     std::shared_ptr<const Tokenizer> m_tokenizer;
     std::vector<bool> m_missingIds;
     std::shared_ptr<const ResultSet> m_results = std::make_shared<ResultSet>();
@@ -121,8 +115,13 @@ private:
     Embedding m_embedding = Embedding::Raw;
     ProcessingWish m_wish;
     Revision m_revision;
-    Job m_processJob, m_tokensJob;
+    Job m_processJob;
+    TokenReader m_tokenReader;
+    ModelSteps m_steps;
 };
+
+/// Text of the banner above the pages: "The model's files were not found…"; empty: nothing.
+QString bannerText(const OpenModel& model);
 
 /// Sentences about the model's files, its processing and its results.
 QStringList warningsOf(const OpenModel& model);

@@ -82,6 +82,25 @@ void Opener::reload()
         openSession(m_workspace->session()->path());
 }
 
+void Opener::reopen(const ModelSource& source)
+{
+    if (m_workspace->session()->path().empty())
+        startOpening(source, true);
+    else
+        locateModel(source);
+}
+
+void Opener::completeConfig()
+{
+    const auto weights = m_workspace->model()->weights();
+    QStringList keys;
+    if (weights)
+        for (const UnknownField& field : weights->config().unknown)
+            keys << text(field.key);
+    if (!keys.isEmpty())
+        emit configIncomplete(m_workspace->model()->source(), keys);
+}
+
 void Opener::startOpening(const ModelSource& source, bool again)
 {
     const auto wanted = std::make_shared<Wanted>();
@@ -90,6 +109,7 @@ void Opener::startOpening(const ModelSource& source, bool again)
         [source, wanted, wish = again ? m_workspace->model()->processingWish() : ProcessingWish()](
             const Task& task) { return read(source, wish, task, *wanted); },
         [this, source, wanted, again](const Result<SharedModel>& result) {
+            m_optionalKeys = texts(wanted->config.optional);
             if (!result && wanted->config.isMissing)
                 return emit configMissing(source, texts(wanted->config.keys), text(result.error()));
             if (!result && !wanted->unknownTensors.empty())
@@ -108,9 +128,8 @@ void Opener::startOpening(const ModelSource& source, bool again)
 
 void Opener::applyNewModel(const OpenedModel& opened)
 {
-    m_workspace->model()->setQuestion({}, Embedding::Raw);
     forgetQuestion();
-    applyModel(opened);
+    applyModel(opened, {}, Embedding::Raw);
     announceModel();
 }
 
@@ -121,24 +140,23 @@ void Opener::applySameModel(const OpenedModel& opened)
     const ModelConfig& config = opened.weights->config();
     const Selection::Place place = selection->place();
     const bool isSameShape = haveSameShape(model->card(), config);
-    if (!whyNotEmbedding(opened.processed->config(), model->embedding()).empty())
-        model->setQuestion(model->processingWish(), Embedding::Raw);
+    const bool keepsEmbedding = whyNotEmbedding(opened.processed->config(), model->embedding()).empty();
     if (isSameShape) {
         m_workspace->runs()->forgetAnswers();
         m_workspace->filteredTokens()->release();
         selection->clear(std::min(selection->rotaryOffset(), config.nCtx - 1));
     } else
         forgetQuestion();
-    applyModel(opened);
+    applyModel(opened, model->processingWish(), keepsEmbedding ? model->embedding() : Embedding::Raw);
     if (isSameShape)
         selection->setPlace(place);
     announceModel();
 }
 
-void Opener::applyModel(const OpenedModel& opened)
+void Opener::applyModel(const OpenedModel& opened, const ProcessingWish& wish, Embedding embedding)
 {
     OpenModel* model = m_workspace->model();
-    model->setModel(opened);
+    model->setModel(opened, wish, embedding);
     if (!model->session())
         m_workspace->selection()->start(firstWord(*model));
     model->announceCircuits();
@@ -232,6 +250,8 @@ void Opener::locateModel(ModelSource source)
     ModelSource known = modelSource(*session);
     if (!source.configFile)
         source.configFile = std::move(known.configFile);
+    if (!source.namesFile)
+        source.namesFile = std::move(known.namesFile);
     source.overrides.merge(std::move(known.overrides)); // The new answers win.
     source.ignored.insert(source.ignored.end(), known.ignored.begin(), known.ignored.end());
     const auto wanted = std::make_shared<Wanted>();
@@ -247,12 +267,13 @@ void Opener::locateModel(ModelSource source)
             return opened;
         },
         [this, source, wanted, model](const Result<SharedModel>& result) {
+            m_optionalKeys = texts(wanted->config.optional);
             if (!result && wanted->config.isMissing)
                 return emit locatedConfigMissing(source, texts(wanted->config.keys), text(result.error()));
             if (!result)
                 return emit failed(text(result.error()));
             const auto ofSession = model->tokenizer();
-            applyModel(**result);
+            applyModel(**result, model->processingWish(), model->embedding());
             if (!model->tokenizer() && ofSession)
                 model->setTokenizer(ofSession);
         });
@@ -301,7 +322,6 @@ void Opener::close()
     forgetQuestion();
     m_workspace->session()->forget();
     m_workspace->notebook()->revision().forget();
-    emit m_workspace->model()->bannerChanged({});
     emit m_workspace->model()->closed();
     detail::jobPool().start([last = std::move(last)]() mutable {
         last.reset();

@@ -28,6 +28,8 @@ public:
     void openModel(const ModelSource& source);
     /// Reads the open model or session again. A model keeps its processing, embedding and selection as far as they still apply.
     void reload();
+    /// Reads the open model again with other answers of its user; that of a session is looked for with them.
+    void reopen(const ModelSource& source);
     void openSession(const std::filesystem::path& file);
     /// Opens a recovery copy under the name of its original, as not saved yet.
     /// \param original  empty: it had never been saved
@@ -40,6 +42,9 @@ public:
     /// Shows tokens as the tokenizer in `path` (any kind that Tokenizer::open reads) has them, in place of the model's own.
     void addTokenizer(const std::filesystem::path& path);
     void close();
+    void completeConfig(); ///< Asks for what no file of the open model states (configIncomplete).
+    /// The keys that may stay unknown in the question configMissing or locatedConfigMissing.
+    const QStringList& optionalKeys() const { return m_optionalKeys; }
 
     Job* job() { return &m_job; }
 
@@ -49,6 +54,8 @@ signals:
     void configMissing(const ModelSource& source, const QStringList& keys, const QString& message);
     /// The same for a model that was to be located.
     void locatedConfigMissing(const ModelSource& source, const QStringList& keys, const QString& message);
+    /// The model is open, and no file states these keys, which only some answers need.
+    void configIncomplete(const ModelSource& source, const QStringList& keys);
     /// The model would open without these tensors; opened with them as ModelSource::ignored, it does.
     void tensorsUnknown(const ModelSource& source, const QStringList& names, const QString& message);
     void failed(const QString& message);
@@ -57,7 +64,7 @@ private:
     void startOpening(const ModelSource& source, bool again);
     void applyNewModel(const OpenedModel& opened);
     void applySameModel(const OpenedModel& opened);
-    void applyModel(const OpenedModel& opened);
+    void applyModel(const OpenedModel& opened, const ProcessingWish& wish, Embedding embedding);
     void applySession(const OpenedSession& opened);
     void forgetQuestion(); ///< Inputs, filter and choices, without a signal: another model comes, or none.
     void announceModel();
@@ -65,6 +72,7 @@ private:
     void announceOpened(const std::function<bool()>& isStillOpen, const std::function<void()>& showRest);
 
     Workspace* m_workspace;
+    QStringList m_optionalKeys;
     Job m_job;
 };
 

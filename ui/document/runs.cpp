@@ -48,7 +48,8 @@ void Runs::runAnalysis(std::string_view id, Asker asker)
     }
     // Requested analyses go before the default ones. A default analysis under way begins again afterwards.
     const std::vector<const Analysis*> defaults = defaultAnalyses(circuits->config(), analysisOptions());
-    const bool canBegin = !needsTokenSide(*analysis, options) || m_workspace->model()->hasTokenProducts();
+    const bool canBegin =
+        !needsTokenSide(*analysis, options) || m_workspace->model()->tokenReader()->hasProducts();
     if (const Analysis* running = m_queue.running(); running && canBegin && isRunning(*running)
         && std::find(defaults.begin(), defaults.end(), running) != defaults.end()) {
         m_job.cancel();
@@ -56,15 +57,15 @@ void Runs::runAnalysis(std::string_view id, Asker asker)
     }
     m_queue.request(*analysis, flopsOf(*analysis), defaults);
     emit waitingChanged();
-    if (!canBegin && !m_workspace->model()->tokensJob()->isRunning())
-        m_workspace->model()->startTokens(); // It had been cancelled.
+    if (!canBegin && !m_workspace->model()->tokenReader()->job()->isRunning())
+        m_workspace->model()->tokenReader()->startAgain(); // It had been cancelled.
     runNext();
 }
 
 bool Runs::isUnderWay(std::string_view id) const
 {
     // After the running one was cancelled nothing goes on before something is asked for.
-    if (!m_job.isRunning() && !m_workspace->model()->tokensJob()->isRunning()
+    if (!m_job.isRunning() && !m_workspace->model()->tokenReader()->job()->isRunning()
         && !m_workspace->filteredTokens()->job()->isRunning())
         return false;
     const Analysis* analysis = findAnalysis(id);
@@ -111,7 +112,7 @@ void Runs::runNext()
         return;
     const Analysis& analysis = *waiting().front();
     const AnalysisOptions options = analysisOptions(analysis);
-    if (needsTokenSide(analysis, options) && !m_workspace->model()->hasTokenProducts())
+    if (needsTokenSide(analysis, options) && !m_workspace->model()->tokenReader()->hasProducts())
         return; // The model comes back here once they are there.
     if (!whyLeftOut(analysis, circuits->config(), options).empty()) {
         m_queue.remove(analysis);

@@ -64,7 +64,8 @@ void Selection::setRotaryOffset(int offset)
 {
     // A session's view comes before its model.
     const bool isRotary = m_model->isOpen() && m_model->card().positional == "rotary";
-    if (!isRotary || offset == m_rotaryOffset || offset < 0 || offset >= m_model->card().nCtx)
+    const int context = isRotary ? m_model->card().nCtx : 0; // 0: unknown
+    if (!isRotary || offset == m_rotaryOffset || offset < 0 || (context > 0 && offset >= context))
         return;
     m_rotaryOffset = offset;
     emit rotaryOffsetChanged();

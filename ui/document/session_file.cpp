@@ -47,7 +47,7 @@ bool SessionFile::isReadOnly() const
 
 bool SessionFile::isModified() const
 {
-    return m_workspace->notebook()->isUnsaved() || m_workspace->model()->hasUnsavedResults();
+    return m_workspace->notebook()->isUnsaved() || m_workspace->model()->revision().isUnsaved();
 }
 
 QString SessionFile::view() const
@@ -60,19 +60,20 @@ std::function<Session()> SessionFile::snapshot(const QString& view) const
 {
     // Everything is held by pointer to const or by value: the window goes on while it is put together.
     const OpenModel* model = m_workspace->model();
-    return [card = model->card(), processed = model->processed(), session = model->session(),
+    return [card = model->card(), circuits = model->circuits(), session = model->session(),
             results = model->results(), tokenizer = model->tokenizer(),
             embedding = std::string(embeddingName(model->embedding())),
             notebook = m_workspace->notebook()->contents(), source = model->source(),
             imported = ImportedAttention::of(m_workspace)->array(), view = view.toStdString()] {
-        Session made = processed ? makeSession(*processed, embedding, tokenizer.get(), *results) : *session;
-        if (!processed && tokenizer && made.tokens.empty()) {
+        Session made =
+            circuits ? makeSession(circuits->weights(), embedding, tokenizer.get(), *results) : *session;
+        if (!circuits && tokenizer && made.tokens.empty()) {
             for (int id = 0; id < card.dVocab; ++id) {
                 made.tokens.push_back(tokenizer->shown(id));
                 made.tokenBytes.push_back(tokenizer->bytes(id));
             }
         }
-        if (processed && session && session->processing == made.processing
+        if (circuits && session && session->processing == made.processing
             && session->embedding == made.embedding)
             made.screen = session->screen;
         made.results = *results;
@@ -84,7 +85,7 @@ std::function<Session()> SessionFile::snapshot(const QString& view) const
         made.view = view;
         if (made.model.source.empty())
             made.model.source = source.path.string();
-        if (processed)
+        if (circuits)
             setConfigSource(made, source);
         return made;
     };

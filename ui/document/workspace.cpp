@@ -37,19 +37,20 @@ Workspace::~Workspace()
     qDeleteAll(findChildren<QObject*>(Qt::FindDirectChildrenOnly));
     m_firstNorms->stop();
     for (Job* job : {m_opener->job(), m_session->job(), m_runs->job(), m_filteredTokens->job(),
-                     m_model->processJob(), m_model->tokensJob()})
+                     m_model->processJob(), m_model->tokenReader()->job()})
         job->cancel();
 }
 
 void Workspace::connectModel()
 {
-    connect(model(), &OpenModel::computingStopped, runs(), &Runs::stop);
-    connect(model(), &OpenModel::computingStopped, firstNorms(), &FirstNorms::stop);
-    connect(model(), &OpenModel::circuitsReplaced, filteredTokens(), &FilteredTokens::update);
-    connect(model(), &OpenModel::tokenizerReplaced, selection(), &Selection::announceToken);
-    connect(model(), &OpenModel::resultsDropped, runs(), &Runs::forgetAnswers);
-    connect(model(), &OpenModel::computingStarted, this, &Workspace::startAnalyses);
-    connect(model(), &OpenModel::tokenProductsReady, runs(), &Runs::runNext);
+    connect(model()->steps(), &ModelSteps::computingStopped, runs(), &Runs::stop);
+    connect(model()->steps(), &ModelSteps::computingStopped, firstNorms(), &FirstNorms::stop);
+    connect(model()->steps(), &ModelSteps::circuitsReplaced, filteredTokens(), &FilteredTokens::update);
+    connect(model()->steps(), &ModelSteps::tokenizerReplaced, selection(), &Selection::announceToken);
+    connect(model()->steps(), &ModelSteps::resultsDropped, runs(), &Runs::forgetAnswers);
+    connect(model()->steps(), &ModelSteps::computingStarts, runs(), &Runs::clearWaiting);
+    connect(model()->steps(), &ModelSteps::computingStarted, this, &Workspace::startAnalyses);
+    connect(model()->tokenReader(), &TokenReader::productsReady, runs(), &Runs::runNext);
     connect(model(), &OpenModel::resultsChanged, this, [this] {
         if (!m_model->results()->arrays.empty())
             m_firstNorms->stop();
@@ -60,8 +61,6 @@ void Workspace::connectModel()
 
 void Workspace::startAnalyses()
 {
-    m_runs->clearWaiting();
-    m_model->takeSessionResults(); // Pages may ask for more when they see them.
     if (m_model->results()->arrays.empty() && m_runs->inputs().metric == ResidualMetric::Identity)
         m_firstNorms->start(m_model->circuits());
     m_runs->queueDefaults();

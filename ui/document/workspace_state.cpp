@@ -1,10 +1,9 @@
 #include "ui/document/workspace_state.h"
 
 #include "core/model/head_list.h"
+#include "ui/base/json_fields.h"
 #include "ui/base/text.h"
 #include "ui/document/workspace.h"
-
-#include <cmath>
 
 namespace headwise::ui {
 
@@ -68,44 +67,61 @@ void restoreQuestion(Workspace& workspace, const QJsonObject& state)
     workspace.filteredTokens()->setFilter(filterFromState(state[QStringLiteral("tokens")].toObject()));
 }
 
+namespace {
+
+using LeadingSpace = TokenFilter::LeadingSpace;
+
+QJsonValue fieldJson(LeadingSpace space)
+{
+    return space == LeadingSpace::Either ? QJsonValue() : QJsonValue(space == LeadingSpace::With);
+}
+
+void readField(const QJsonValue& json, LeadingSpace& space)
+{
+    if (json.isBool())
+        space = json.toBool() ? LeadingSpace::With : LeadingSpace::Without;
+}
+
+/// Calls `visit` with each field's name in a session and the field.
+template <typename Filter, typename Visit>
+void forEachFilterField(Filter& filter, Visit visit)
+{
+    visit("ascii", filter.asciiOnly);
+    visit("words", filter.wordsOnly);
+    visit("trained", filter.trainedOnly);
+    visit("no_specials", filter.noSpecials);
+    visit("leading_space", filter.leadingSpace);
+    visit("first_id", filter.firstId);
+    visit("last_id", filter.lastId);
+    visit("min_norm", filter.lowestNorm);
+    visit("max_norm", filter.highestNorm);
+    visit("min_count", filter.lowestCount);
+}
+
+} // namespace
+
 QJsonObject filterState(const TokenFilter& filter)
 {
-    const TokenFilter off;
-    QJsonObject state;
-    const auto keep = [&](const char* key, const QJsonValue& value, bool isOn) {
-        if (isOn)
-            state[QLatin1String(key)] = value;
+    const auto stateOf = [](const TokenFilter& of) {
+        QJsonObject fields;
+        forEachFilterField(of, [&fields](const char* name, const auto& value) {
+            fields[QLatin1String(name)] = fieldJson(value);
+        });
+        return fields;
     };
-    keep("ascii", true, filter.asciiOnly);
-    keep("words", true, filter.wordsOnly);
-    keep("trained", true, filter.trainedOnly);
-    keep("no_specials", true, filter.noSpecials);
-    keep("leading_space", filter.leadingSpace == TokenFilter::LeadingSpace::With,
-         filter.leadingSpace != off.leadingSpace);
-    keep("first_id", filter.firstId, filter.firstId != off.firstId);
-    keep("last_id", filter.lastId, filter.lastId != off.lastId);
-    keep("min_norm", filter.lowestNorm, filter.lowestNorm > 0);
-    keep("max_norm", filter.highestNorm, std::isfinite(filter.highestNorm));
-    keep("min_count", filter.lowestCount, filter.lowestCount > 0);
+    const QJsonObject off = stateOf(TokenFilter());
+    QJsonObject state = stateOf(filter);
+    for (const QString& name : off.keys())
+        if (state[name] == off[name])
+            state.remove(name);
     return state;
 }
 
 TokenFilter filterFromState(const QJsonObject& state)
 {
-    using Space = TokenFilter::LeadingSpace;
-    const auto at = [&state](const char* key) { return state[QLatin1String(key)]; };
     TokenFilter filter;
-    filter.asciiOnly = at("ascii").toBool();
-    filter.wordsOnly = at("words").toBool();
-    filter.trainedOnly = at("trained").toBool();
-    filter.noSpecials = at("no_specials").toBool();
-    if (at("leading_space").isBool())
-        filter.leadingSpace = at("leading_space").toBool() ? Space::With : Space::Without;
-    filter.firstId = at("first_id").toInt(filter.firstId);
-    filter.lastId = at("last_id").toInt(filter.lastId);
-    filter.lowestNorm = at("min_norm").toDouble(filter.lowestNorm);
-    filter.highestNorm = at("max_norm").toDouble(filter.highestNorm);
-    filter.lowestCount = at("min_count").toDouble(filter.lowestCount);
+    forEachFilterField(
+        filter, [&state](const char* name, auto& value) { readField(state[QLatin1String(name)], value); });
     return filter;
 }
 

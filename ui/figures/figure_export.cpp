@@ -4,11 +4,8 @@
 #include "ui/figures/figure_export_formats.h"
 #include "ui/figures/figure_metadata.h"
 
-#include <QClipboard>
 #include <QFileInfo>
-#include <QGuiApplication>
 #include <QImage>
-#include <QMimeData>
 #include <QPainter>
 
 #include <cmath>
@@ -158,14 +155,6 @@ QString nextFreeFileName(const QString& fileName)
     return candidate;
 }
 
-void copyFigure(const FigureSource& source, const FigureSettings& settings)
-{
-    auto* data = new QMimeData; // The clipboard owns it.
-    data->setImageData(figureImage(source, settings, settings.dpi));
-    data->setData(QStringLiteral("image/svg+xml"), svgOf(source, settings));
-    QGuiApplication::clipboard()->setMimeData(data);
-}
-
 Result<QString> dataText(const FigureSource& source, FigureFormat format)
 {
     FigureSettings settings;
@@ -177,15 +166,6 @@ Result<QString> dataText(const FigureSource& source, FigureFormat format)
     if (format == FigureFormat::Tsv || format == FigureFormat::Csv)
         rows.replace(QStringLiteral("\r\n"), QStringLiteral("\n"));
     return rows;
-}
-
-Result<Done> copyData(const FigureSource& source, FigureFormat format)
-{
-    const Result<QString> rows = dataText(source, format);
-    if (!rows)
-        return rows.error();
-    QGuiApplication::clipboard()->setText(*rows);
-    return Done{};
 }
 
 } // namespace headwise::ui

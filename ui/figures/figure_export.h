@@ -64,6 +64,9 @@ bool isFigureSettings(const QString& line); ///< Tells whether text() could have
 QString suffixOf(FigureFormat format); ///< "png", …
 Result<FigureFormat> figureFormatOf(const QString& fileName);
 
+/// Returns the size of the page without the white margin that keeps lines and letters off its edge, in points.
+QSizeF paintedSize(const FigureSettings& settings);
+
 /// Returns a sentence for the paper: content, model, processing and version.
 QString figureCaption(const FigureSource& source);
 
@@ -89,10 +92,5 @@ QString nextFreeFileName(const QString& fileName);
 
 /// Renders a preview of the figure at `dpi` device pixels per inch.
 QImage figureImage(const FigureSource& source, const FigureSettings& settings, double dpi);
-/// Copies the figure at its resolution, and its SVG, to the clipboard.
-void copyFigure(const FigureSource& source, const FigureSettings& settings);
-/// Copies the numbers to the clipboard as text. `format` is a text format: Csv, Tsv, Latex, Markdown.
-/// Errors: InvalidArgument (a table too long to typeset).
-Result<Done> copyData(const FigureSource& source, FigureFormat format);
 
 } // namespace headwise::ui

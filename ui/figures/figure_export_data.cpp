@@ -110,7 +110,8 @@ QString provenanceLine(const FigureSource& source)
 {
     QStringList parts;
     for (const auto& [name, value] : source.provenance())
-        parts << name + QStringLiteral(": ") + value;
+        if (name != QLatin1StringView(figureDescriptionKey)) // Its JSON stands in the metadata.
+            parts << name + QStringLiteral(": ") + value;
     return parts.join(QStringLiteral("; "));
 }
 

@@ -14,8 +14,6 @@ constexpr double pageMargin = 2; ///< Points between the figure and each edge of
 Result<Done> checkFigure(const FigureSettings& settings);
 QString figureCreator(); ///< "Headwise 0.5.0"
 QSizeF sizeInPoints(const FigureSettings& settings);
-/// Returns the size of the page without the white margin that keeps lines and letters off its edge, in points.
-QSizeF paintedSize(const FigureSettings& settings);
 /// Paints the chosen background and the figure, with one unit of `painter` being a point.
 void paintPage(const FigureSource& source, QPainter& painter, const FigureSettings& settings);
 /// Returns "model: demo; head: L1H2", for places with room for one line.

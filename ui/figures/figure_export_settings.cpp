@@ -1,3 +1,4 @@
+#include "ui/base/json_fields.h"
 #include "ui/figures/figure_export_formats.h"
 
 #include <QJsonDocument>
@@ -24,34 +25,20 @@ constexpr const auto& namesOf(LengthUnit /*unit*/)
     return unitNames;
 }
 
-template <typename Value>
-QJsonValue jsonOf(const Value& value)
+template <typename Enum>
+requires std::is_enum_v<Enum> QJsonValue fieldJson(Enum value)
 {
-    if constexpr (std::is_enum_v<Value>)
-        return QString::fromUtf8(namesOf(value)[static_cast<std::size_t>(value)]);
-    else if constexpr (std::is_same_v<Value, std::string>)
-        return QString::fromStdString(value);
-    else
-        return value;
+    return QString::fromUtf8(namesOf(value)[static_cast<std::size_t>(value)]);
 }
 
-/// Reads what jsonOf() returns. Other values leave `value` as it is.
-template <typename Value>
-void readJson(const QJsonValue& json, Value& value)
+template <typename Enum>
+requires std::is_enum_v<Enum>
+void readField(const QJsonValue& json, Enum& value)
 {
-    if constexpr (std::is_enum_v<Value>) {
-        const auto& names = namesOf(value);
-        const auto found = std::ranges::find(names, json.toString().toStdString());
-        if (found != names.end())
-            value = static_cast<Value>(found - names.begin());
-    } else if constexpr (std::is_same_v<Value, std::string>)
-        value = json.toString(QString::fromStdString(value)).toStdString();
-    else if constexpr (std::is_same_v<Value, bool>)
-        value = json.toBool(value);
-    else if constexpr (std::is_same_v<Value, int>)
-        value = json.toInt(value);
-    else
-        value = json.toDouble(value);
+    const auto& names = namesOf(value);
+    const auto found = std::ranges::find(names, json.toString().toStdString());
+    if (found != names.end())
+        value = static_cast<Enum>(found - names.begin());
 }
 
 /// Calls `visit` with each field's JSON name and the field.
@@ -83,7 +70,7 @@ QJsonObject objectOf(const QString& line)
 
 QString suffixOf(FigureFormat format)
 {
-    return jsonOf(format).toString();
+    return fieldJson(format).toString();
 }
 
 Result<FigureFormat> figureFormatOf(const QString& fileName)
@@ -105,7 +92,7 @@ QString text(const FigureSettings& settings)
 {
     QJsonObject object;
     forEachField(settings, [&](const char* name, const auto& value) {
-        object[QLatin1StringView(name)] = jsonOf(value);
+        object[QLatin1StringView(name)] = fieldJson(value);
     });
     return QString::fromUtf8(QJsonDocument(object).toJson(QJsonDocument::Compact));
 }
@@ -120,7 +107,7 @@ FigureSettings parseFigureSettings(const QString& line)
 {
     FigureSettings settings;
     forEachField(settings, [object = objectOf(line)](const char* name, auto& value) {
-        readJson(object[QLatin1StringView(name)], value);
+        readField(object[QLatin1StringView(name)], value);
     });
     return settings;
 }

@@ -17,10 +17,11 @@ namespace {
 constexpr double gap = 4; // points
 constexpr qsizetype mostLines = 3;
 
-/// Breaks lines between words if possible.
-QStringList wrapped(const QString& title, const QFont& font, double width, QPaintDevice* device)
+} // namespace
+
+QStringList wrappedLines(const QString& words, const QFont& font, double width, QPaintDevice* device)
 {
-    QTextLayout layout(title, font, device);
+    QTextLayout layout(words, font, device);
     QTextOption option;
     option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
     layout.setTextOption(option);
@@ -28,13 +29,11 @@ QStringList wrapped(const QString& title, const QFont& font, double width, QPain
     layout.beginLayout();
     for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
         line.setLineWidth(width);
-        lines << title.mid(line.textStart(), line.textLength()).trimmed();
+        lines << words.mid(line.textStart(), line.textLength()).trimmed();
     }
     layout.endLayout();
     return lines;
 }
-
-} // namespace
 
 double smallestType(double wanted)
 {
@@ -68,10 +67,10 @@ double paintFigureTitle(QPainter& painter, const FigureSource& source, double wi
     QFont font = figureFont(style);
     font.setWeight(QFont::DemiBold);
     const double smallest = smallestType(font.pointSizeF());
-    QStringList lines = wrapped(title, font, width, painter.device());
+    QStringList lines = wrappedLines(title, font, width, painter.device());
     while (lines.size() > mostLines && font.pointSizeF() > smallest) {
         font.setPointSizeF(std::max(smallest, 0.92 * font.pointSizeF()));
-        lines = wrapped(title, font, width, painter.device());
+        lines = wrappedLines(title, font, width, painter.device());
     }
     const QFontMetricsF metrics(font, painter.device());
     painter.setFont(font);

@@ -15,6 +15,9 @@ QFont figureFont(const FigureStyle& style);
 /// The same for tokenFont(), which keeps its family because that has every script.
 QFont figureTokenFont(const FigureStyle& style);
 
+/// Breaks a text into lines of at most `width`, between words if possible.
+QStringList wrappedLines(const QString& words, const QFont& font, double width, QPaintDevice* device);
+
 /// Paints the figure's title at the top of a page `width` points wide, on up to three lines, smaller if it needs more.
 /// Paints nothing without a title or if `style` hides it.
 /// \returns the height used, with the gap below

@@ -250,6 +250,17 @@ void paintHeatmapAxes(QPainter& painter, const QRectF& cells, const HeatmapRoom&
     painter.restore();
 }
 
+void paintThinRing(QPainter& painter, const QRectF& area, const ThemeColors& colors)
+{
+    painter.save();
+    painter.setBrush(Qt::NoBrush);
+    for (const QPen& pen : {QPen(colors.base, 3), QPen(colors.accent, 1)}) {
+        painter.setPen(pen);
+        painter.drawRect(area);
+    }
+    painter.restore();
+}
+
 void paintCellRing(QPainter& painter, const QRectF& cell, const ThemeColors& colors, Qt::PenStyle style)
 {
     painter.save();

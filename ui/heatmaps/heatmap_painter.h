@@ -140,6 +140,8 @@ void paintHeatmapCells(QPainter& painter, const QRectF& cells, const HeatmapScen
                        const ThemeColors& colors);
 /// Paints a ring that is visible on every colour: the accent between two lines in the background colour.
 void paintCellRing(QPainter& painter, const QRectF& cell, const ThemeColors& colors, Qt::PenStyle style);
+/// Paints a thin ring in the accent colour that is visible on every colour.
+void paintThinRing(QPainter& painter, const QRectF& area, const ThemeColors& colors);
 
 /// The rectangle of one cell when `cells` shows `scene.visible`.
 QRectF cellRect(const QRectF& cells, const HeatmapScene& scene, int row, int column);

@@ -15,16 +15,6 @@ namespace {
 constexpr double valueWidth = 40; // px; from this width on a cell has space for its number
 constexpr double valueHeight = 16;
 
-/// A thin ring in the accent colour that is visible on every colour.
-void paintThinRing(QPainter& painter, const QRectF& area, const ThemeColors& colors)
-{
-    painter.setBrush(Qt::NoBrush);
-    for (const QPen& pen : {QPen(colors.base, 3), QPen(colors.accent, 1)}) {
-        painter.setPen(pen);
-        painter.drawRect(area);
-    }
-}
-
 } // namespace
 
 HeatmapScreen::HeatmapScreen(HeatmapView* view)

@@ -42,9 +42,6 @@ public:
     /// Null: an empty view. Keeps the scale, and the zoom if the size is the same; refits limits that follow the data.
     void setMatrix(Matrix matrix) { m_content->setMatrix(std::move(matrix)); }
     const Matrix& matrix() const { return scene().matrix; }
-    /// Shows a circuit too large for a matrix, from tiles that are computed when they become visible; null: an empty
-    /// view.
-    void setTiles(std::shared_ptr<const TiledCircuit> circuit) { m_content->setTiles(std::move(circuit)); }
     bool isEmpty() const { return scene().isEmpty(); }
     void setRowAxis(const HeatmapAxis& axis) { m_content->setRowAxis(axis); }
     void setColumnAxis(const HeatmapAxis& axis) { m_content->setColumnAxis(axis); }

@@ -67,15 +67,4 @@ SharedScale* scaleOfWindow(const QWidget* widget)
     return scale;
 }
 
-void linkHeatmaps(HeatmapView* first, HeatmapView* second)
-{
-    second->zoom()->setState(first->state());
-    QObject::connect(first->zoom(), &HeatmapZoom::stateChanged, second->zoom(), &HeatmapZoom::setState);
-    QObject::connect(second->zoom(), &HeatmapZoom::stateChanged, first->zoom(), &HeatmapZoom::setState);
-    // A window's shared scale may hold other views too, which is what the user asked for.
-    auto* scale = first->colors()->sharedScale() ? first->colors()->sharedScale() : new SharedScale(first);
-    scale->add(first);
-    scale->add(second);
-}
-
 } // namespace headwise::ui

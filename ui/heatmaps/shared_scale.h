@@ -36,8 +36,4 @@ private:
 /// Returns the scale that a window's heatmaps can share, made on first request. \param widget any widget of the window
 SharedScale* scaleOfWindow(const QWidget* widget);
 
-/// Links two heatmaps side by side: the same zoom, position, current cell and scale. `second` starts with the settings of
-/// `first`. The link ends when one is destroyed.
-void linkHeatmaps(HeatmapView* first, HeatmapView* second);
-
 } // namespace headwise::ui

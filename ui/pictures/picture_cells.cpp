@@ -131,6 +131,7 @@ public:
     /// The row of a head, and of pairs its column too.
     void lightHead(std::optional<HeadId> head) override
     {
+        m_multiples->setLit(head);
         HeatmapView* view = m_panel->view();
         QList<QRect> lit;
         if (head && m_ofHeads && view->matrix()) {

@@ -87,6 +87,7 @@ public:
 
     void lightHead(std::optional<HeadId> head) override
     {
+        m_multiples->setLit(head);
         if (!hasPointPerHead())
             return;
         const int heads = context().card.nHeads, all = heads * context().card.nLayers;

@@ -23,9 +23,14 @@ inline void introduceMultiples(PictureBody* body, QComboBox* choice, SmallMultip
         emit body->captionChanged();
     });
     QObject::connect(multiples, &SmallMultiples::headChosen, body, &PictureBody::headChosen);
-    QObject::connect(multiples, &SmallMultiples::headHovered, body,
-                     [body](HeadId head) { emit body->readOutChanged(text(head)); });
-    QObject::connect(multiples, &SmallMultiples::hoverLeft, body, [body] { emit body->readOutChanged({}); });
+    QObject::connect(multiples, &SmallMultiples::headHovered, body, [body](HeadId head) {
+        emit body->headHovered(head);
+        emit body->readOutChanged(text(head));
+    });
+    QObject::connect(multiples, &SmallMultiples::hoverLeft, body, [body] {
+        emit body->headHovered({});
+        emit body->readOutChanged({});
+    });
 }
 
 } // namespace headwise::ui

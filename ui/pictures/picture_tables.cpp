@@ -173,7 +173,7 @@ private:
         const QString rows = text(parts[0].axis(0).name());
         const QString entries = context().isPaper && !shown.picture.note.empty() ? text(shown.picture.note)
                                                                                  : axisTitle(*parts[1].array);
-        m_table->setLists(TableFigure::ListTitles{rows, entries});
+        m_table->setLists(ListTitles{rows, entries});
         if (context().isPaper)
             m_table->sortByColumn(firstValue, Qt::DescendingOrder);
     }

@@ -37,9 +37,7 @@ JobBar::JobBar(Job* job, QWidget* parent)
     layout->addWidget(m_progress);
     layout->addWidget(m_step);
     layout->addWidget(m_cancel);
-    QSizePolicy kept = sizePolicy();
-    kept.setRetainSizeWhenHidden(true);
-    setSizePolicy(kept);
+    keepPlace(this);
     setShown(false);
     connect(job, &Job::started, this, &JobBar::begin);
     connect(job, &Job::progressed, this, &JobBar::show);

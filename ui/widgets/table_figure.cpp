@@ -13,10 +13,12 @@
 #include <QApplication>
 #include <QFontMetricsF>
 #include <QHeaderView>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QSortFilterProxyModel>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace headwise::ui {
@@ -28,6 +30,7 @@ TableFigure::TableFigure(QWidget* parent)
 {
     setHorizontalHeader(m_header);
     setModel(m_sorted);
+    viewport()->setMouseTracking(true);
     setTabKeyNavigation(false); // Tab moves on to the next part of the page
     setItemDelegate(new TokenDelegate(this));
     setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -65,6 +68,55 @@ void TableFigure::setSource(QAbstractItemModel* model, int sortRole)
 int TableFigure::sourceRow(const QModelIndex& index) const
 {
     return m_sorted->mapToSource(index).row();
+}
+
+void TableFigure::setLit(std::optional<HeadId> head)
+{
+    if (std::exchange(m_lit, head) != head)
+        viewport()->update();
+}
+
+QList<HeadId> TableFigure::headsOf(int row) const
+{
+    for (int column = 0; column < m_sorted->columnCount(); ++column)
+        if (const auto heads =
+                m_sorted->index(row, column).data(TokenTableModel::HeadsRole).value<QList<HeadId>>();
+            !heads.isEmpty())
+            return heads;
+    return {};
+}
+
+void TableFigure::hover(const QModelIndex& cell)
+{
+    const QList<HeadId> heads = cell.isValid() ? headsOf(cell.row()) : QList<HeadId>();
+    const auto head = heads.size() == 1 || heads.size() == 2 ? std::optional(heads.last()) : std::nullopt;
+    if (std::exchange(m_hovered, head) != head)
+        emit headHovered(head);
+}
+
+bool TableFigure::viewportEvent(QEvent* event)
+{
+    if (event->type() == QEvent::MouseMove)
+        hover(indexAt(static_cast<QMouseEvent*>(event)->position().toPoint()));
+    else if (event->type() == QEvent::Leave)
+        hover({});
+    return QTableView::viewportEvent(event);
+}
+
+void TableFigure::paintEvent(QPaintEvent* event)
+{
+    QTableView::paintEvent(event);
+    if (!m_lit)
+        return;
+    QPainter painter(viewport());
+    painter.setPen(themeColors(palette()).accent);
+    for (int row = std::max(0, rowAt(0)); row < m_sorted->rowCount(); ++row) {
+        const QRect place(0, rowViewportPosition(row), viewport()->width(), rowHeight(row));
+        if (place.top() > viewport()->height())
+            break;
+        if (headsOf(row).contains(*m_lit))
+            painter.drawRect(place.adjusted(0, 0, -1, -1));
+    }
 }
 
 int TableFigure::dataRowCount() const
@@ -204,8 +256,10 @@ struct TableFigure::PaperTable {
 
 void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
-    if (m_lists)
-        return paintLists(painter, size, style);
+    if (m_lists) {
+        const double top = paintFigureTitle(painter, *this, size.width(), style);
+        return paintLists(painter, *m_sorted, *m_lists, {0, top, size.width(), size.height() - top}, style);
+    }
     PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style)};
     table.bold.setWeight(QFont::DemiBold);
     table.measure(size.width(), painter.device());

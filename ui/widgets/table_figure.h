@@ -1,6 +1,8 @@
 #pragma once
 
+#include "core/model/head_id.h"
 #include "ui/figures/figure_recording.h"
+#include "ui/widgets/paper_lists.h"
 
 #include <QTableView>
 
@@ -24,10 +26,9 @@ public:
     WrappedHeader* header() const { return m_header; }
     int sourceRow(const QModelIndex& index) const; ///< Row in the model below the sorting proxy.
 
-    /// Words over the two parts of a table whose rows are a name and a list of tokens, each with its value.
-    struct ListTitles {
-        QString rows, entries;
-    };
+    void
+    setLit(std::optional<HeadId> head); ///< Thin rings around rows about a head that is hovered elsewhere.
+
     /// On paper each row of lists has as many entries as can be read. None: the columns as they are.
     void setLists(const std::optional<ListTitles>& titles) { m_lists = titles; }
 
@@ -40,19 +41,28 @@ public:
 
 signals:
     void rowChosen(int sourceRow);
+    /// The head of the row under the mouse, of a pair the later; none: the mouse has left.
+    void headHovered(std::optional<headwise::HeadId> head);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
 
 private:
+    QList<HeadId> headsOf(int row) const;
+    void hover(const QModelIndex& cell);
+
     struct PaperTable; ///< A sorted table laid out for paper.
     /// Paints the rows of some columns, as many as fit.
     void paintBlock(QPainter& painter, const PaperTable& table, const std::vector<int>& columns,
                     const QRectF& area, const FigureStyle& style) const;
-    void paintLists(QPainter& painter, const QSizeF& size, const FigureStyle& style) const;
 
     QSortFilterProxyModel* m_sorted;
     WrappedHeader* m_header;
     int m_sortRole = 0;
     int m_revision = 0;
     std::optional<ListTitles> m_lists;
+    std::optional<HeadId> m_lit, m_hovered;
 };
 
 } // namespace headwise::ui

@@ -52,7 +52,11 @@ QString tickText(double value, double spacing)
     if (value == 0) {
         shown = QStringLiteral("0");
     } else if (size >= 1e5 || size < 1e-3) {
-        shown = QString::number(value, 'g', 3);
+        const auto decade = [](double x) { return static_cast<int>(std::floor(std::log10(x) + 1e-9)); };
+        const int digits = std::isfinite(value) && std::isfinite(spacing) && spacing > 0
+            ? decade(std::abs(value)) - decade(spacing) + 1
+            : 0;
+        shown = QString::number(value, 'g', std::clamp(digits, 3, 12)); // neighbours differ
         shown.replace(QStringLiteral("e+0"), QStringLiteral("e"))
             .replace(QStringLiteral("e-0"), QStringLiteral("e-"));
         shown.replace(QStringLiteral("e+"), QStringLiteral("e"));

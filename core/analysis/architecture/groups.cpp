@@ -25,7 +25,7 @@ int membersOf(const ModelConfig& config)
 std::string whyNotGroups(const ModelConfig& config, const AnalysisOptions&)
 {
     if (config.nHeads == config.nKvHeads)
-        return "Every query head of this model has keys and values of its own, so there are no groups.";
+        return "Every query head of this model has its own keys and values, so there are no groups.";
     return {};
 }
 
@@ -369,7 +369,7 @@ std::vector<Picture> groupsPictures()
 {
     using Kind = Picture::Kind;
     return {
-        pictureOf(groupsFolder, Kind::HeadGrid, "Groups, and how alike their query heads are",
+        pictureOf(groupsFolder, Kind::HeadGrid, "Groups, and how similar their query heads are",
                   {"group", "mean_query_overlap", "mean_qk_cosine", "mean_ov_cosine"}),
         pictureOf(groupsFolder, Kind::Bars, "The query subspace beside those of its group",
                   {"query_overlap"}),

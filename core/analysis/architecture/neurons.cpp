@@ -23,11 +23,11 @@ std::string whyNotNeurons(const ModelConfig& config, const AnalysisOptions&)
     if (config.attentionOnly)
         return "This model has no MLPs.";
     if (config.nExperts > 0)
-        return "This model's MLPs are mixtures of experts, whose neurons are there for some tokens alone.";
+        return "This model's MLPs are mixtures of experts, whose neurons are active only for some tokens.";
     if (config.merged)
-        return "The output projections of this model are merged into its MLPs, which read no residual stream any more.";
+        return "The output projections of this model are merged into its MLPs, which no longer read the residual stream.";
     if (config.nLayers == 1 && config.parallelBlocks)
-        return "The MLP and the heads of this model's only layer stand side by side, so neither reads the other.";
+        return "The MLP and the heads of this model's only layer run in parallel, so neither reads the other.";
     return {};
 }
 
@@ -379,11 +379,11 @@ std::vector<Picture> neuronsPictures()
 {
     using Kind = Picture::Kind;
     const char* note =
-        "The null is the share of a random direction in subspaces as large; the largest of many thousands lies above it by chance.";
+        "The null is the share of a random direction in a subspace of the same size. The largest of many thousands exceeds it by chance.";
     const auto map = [](const char* title, const char* array) {
         Picture made = pictureOf(
             neuronsFolder, Kind::HeadPairs, title, {array},
-            "Of the MLP next to the head; absent from models with more than ten million such pairs.");
+            "For the MLP next to the head; left out of models with more than ten million such pairs.");
         made.signedColors = false;
         return made;
     };

@@ -41,7 +41,7 @@ std::vector<ArraySpec> skiplessArrays()
         "yes or no");
     addCounts(
         Axis::Pair, "equivalent", "Same function",
-        "1 if the skipless counterpart without the pair computes the same; 0 of parallel blocks, which can lose one of Q, K, V or P exactly, and of models without MLPs",
+        "1 if the skipless counterpart without the pair computes the same; 0 for parallel blocks, which can lose one of Q, K, V or P exactly, and for models without MLPs",
         "yes or no");
     addCounts(Axis::Pair, "weights_total", "Weights",
               "W_E + W_U (once if tied) + Q, K, V, P and MLP matrices", "weights");
@@ -271,10 +271,10 @@ Result<ResultSet> runSkipless(const AnalysisContext& context, const Task& task)
         if (const auto done = putConditions(results, *source, *merges, task); !done)
             return done.error();
     } else {
-        results.warn("Condition numbers are left out of the skipless merges of a model this large.");
+        results.warn("This model is too large for the condition numbers of its skipless merges.");
     }
     if (errorFlops(c) > maxErrorFlops) {
-        results.warn("The errors of the skipless merges are not measured for a model this large.");
+        results.warn("This model is too large to measure the errors of its skipless merges.");
         return std::move(results).finish();
     }
     const auto unmerged = process(source, {}, withoutProgress(task));
@@ -289,7 +289,7 @@ Result<ResultSet> runSkipless(const AnalysisContext& context, const Task& task)
 
 std::string whyNot(const ModelConfig& config, const AnalysisOptions& /*options*/)
 {
-    return config.merged ? "A pair of this model's matrices is merged already." : "";
+    return config.merged ? "A pair of this model's matrices is already merged." : "";
 }
 
 AnalysisCost cost(const ModelConfig& config, const AnalysisOptions& /*options*/)
@@ -323,35 +323,34 @@ Analysis skiplessAnalysis()
                  skiplessArrays()};
     row.pictures = {
         {Picture::Kind::Table,
-         "What removing a pair would save",
+         "Savings from removing a pair",
          {at + "possible", at + "equivalent", at + "weights_total", at + "weights_removed", at + "saving",
           at + "speedup", at + "error"},
          false,
          false,
          false,
-         "Exact only for models without skip connections and normalisation: this is about the model's counterpart without them, which is another function. Of parallel blocks the pair is only counted; one of Q, K, V or P "
-         "can go exactly. Training such models, and the figure 4 of the paper, are out of scope."},
+         "Exact only for models without skip connections and normalisation. The numbers describe this model's counterpart without them, which computes another function. For parallel blocks the pair is only counted; one of Q, K, V or P can go exactly. Training such models (the paper's figure 4) is out of scope."},
         {Picture::Kind::Table,
-         "What one matrix of parallel blocks would save, exactly",
+         "Exact savings from one matrix of parallel blocks",
          {at + "single_removed", at + "single_saving", at + "single_speedup", at + "single_error"},
          false,
          false,
          false,
-         "Where attention and MLP stand side by side, and where there are no MLPs, Q, K or V alone can go without changing the counterpart's function."},
+         "In parallel blocks, and in models without MLPs, only one of Q, K or V can go without changing the counterpart's function."},
         {Picture::Kind::Bars,
          "Error of each merge on random tokens",
          {at + "error", at + "error_null"},
          false,
          true,
          false,
-         "Against the unmerged skipless model in the same precision, beside what rounding alone does to that."},
+         "Compared with the unmerged skipless model in the same precision, beside the error of rounding alone."},
         {Picture::Kind::Matrix,
          "log10 condition number of Q, K and V",
          {at + "log10_condition"},
          false,
          false,
          false,
-         "From 7 on an inverse is not worth having, and the pair cannot be merged."}};
+         "At 7 and above the inverse is too inaccurate, and the pair cannot be merged."}};
     return row;
 }
 

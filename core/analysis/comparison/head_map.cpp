@@ -220,7 +220,7 @@ std::vector<Picture> headMapPictures()
     return {{.kind = Kind::HeadMap,
              .title = "Map of the heads",
              .arrays = {headMapFolder + "coordinates"},
-             .note = "Heads that lie together have similar circuits; the axes themselves mean nothing."},
+             .note = "Nearby heads have similar circuits; the axes have no meaning of their own."},
             {.kind = Kind::Matrix,
              .title = "Similarity, heads in the order of the clusters",
              .arrays = {headMapFolder + "ordered_similarity"},
@@ -242,7 +242,7 @@ std::vector<Picture> headMapPictures()
             {.kind = Kind::Lines,
              .title = "Heights of the clusters",
              .arrays = {headMapFolder + "step_height", headMapFolder + "ward_step_height"},
-             .note = "By average linkage unrelated heads join at 1."}};
+             .note = "With average linkage, unrelated heads join at 1."}};
 }
 
 } // namespace

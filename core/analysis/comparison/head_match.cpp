@@ -244,7 +244,7 @@ Result<ResultSet> matchHeads(const MatchedModel& a, const MatchedModel& b, const
         return Error{
             ErrorCode::InvalidArgument,
             fmt::format(
-                "The two vocabularies share {} tokens that both models write, too few to match their heads by; give both models their tokenizer.",
+                "The two vocabularies share only {} tokens that both models write, too few to match their heads. Give both models their tokenizer.",
                 shared.size())};
     }
     std::vector<int> places(shared.size());

@@ -53,7 +53,7 @@ double distanceOfShapes(const std::vector<double>& first, const std::vector<doub
 Error noHead(HeadId head)
 {
     return {ErrorCode::InvalidArgument,
-            fmt::format("There is no head {} in this model; choose one of its own.", dottedHead(head))};
+            fmt::format("There is no head {} in this model; choose one of its heads.", dottedHead(head))};
 }
 
 bool isUnused(const std::vector<bool>& unused, Eigen::Index id)
@@ -82,7 +82,7 @@ Result<HeadPair> compareHeads(const HeadOfModel& first, const HeadOfModel& secon
     const int d = first.circuits.config().dModel;
     if (d != second.circuits.config().dModel)
         return Error{ErrorCode::InvalidArgument,
-                     fmt::format("d_model is {} and {}; only circuits of one size have a cosine.", d,
+                     fmt::format("d_model is {} and {}; only circuits of the same size have a cosine.", d,
                                  second.circuits.config().dModel)};
     const auto a = first.circuits.circuit<double>(kind, first.head, nullptr);
     const auto b = second.circuits.circuit<double>(kind, second.head, nullptr);

@@ -297,7 +297,8 @@ Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,
     if (const std::string reason = whyNotCompare(config, newer.config()); !reason.empty())
         return Error{
             ErrorCode::InvalidArgument,
-            "Only models of one architecture and size can be compared head by head, and of these " + reason
+            "Only models of the same architecture and size can be compared head by head, and of these "
+                + reason
                 + "; `headwise compare --match` pairs the heads of any two models by what they write."};
     const int directions = std::clamp(options.directions, 1, config.dHead);
     CircuitChange qk(config, directions), ov(config, directions);
@@ -331,7 +332,7 @@ Result<ResultSet> compareModels(const Circuits& older, const Circuits& newer,
     putKernels(results, kernels, config);
     if (!options.sameVocabulary || config.dVocab != newer.config().dVocab
         || config.dVocabOut != newer.config().dVocabOut) {
-        results.warn("The token tables are not compared, because the two vocabularies differ.");
+        results.warn("The token tables are not compared because the two vocabularies differ.");
         return std::move(results).finish();
     }
     if (const auto put = putTableChanges(older, newer, options, task, results); !put)

@@ -92,7 +92,7 @@ Result<Written> writtenBy(const Circuits& circuits, const Tops& tops, const Task
         const FactoredMatrix<double> ov = circuits.ov(head);
         const Matrix<float> rows = (E * ov.left() * ov.right()).cast<float>();
         if (!rows.allFinite())
-            return Error{ErrorCode::Corrupt, "A weight is not finite."};
+            return Error{ErrorCode::Corrupt, "A weight is NaN or infinite."};
         written.vectors.middleCols(static_cast<Eigen::Index>(tops.listOf(head, 0)), n) = rows.transpose();
         return Done{};
     });

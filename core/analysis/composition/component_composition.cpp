@@ -139,7 +139,7 @@ std::vector<Picture> componentCompositionPictures()
              .title = "Score of every singular component",
              .arrays = {componentCompositionFolder + "q", componentCompositionFolder + "k",
                         componentCompositionFolder + "v"},
-             .note = "Where neighbouring singular values are equal only their sum means something."},
+             .note = "Where neighbouring singular values are equal, only their sum is meaningful."},
             {.kind = Kind::Bars,
              .title = "Share of every singular component",
              .arrays = {componentCompositionFolder + "q_share", componentCompositionFolder + "k_share",

@@ -256,7 +256,7 @@ Result<ResultSet> runComposition(const AnalysisContext& context, const Task& tas
     Results results = resultsOf(context, compositionArrays());
     if (AskedPairs(config, context.options).count() == 0 && config.nLayers > 1)
         results.warn(
-            "No two of the heads asked for are in different layers, so that no pair was composed; --one-end takes every pair with one end among them.");
+            "All requested heads are in one layer, so no pair was composed; --one-end takes every pair with one end among them.");
     for (std::size_t mode = 0; mode < scores->size(); ++mode) {
         ResultArray& array = results.put(compositionPath(mode), (*scores)[mode]);
         array.nullMean = 1 / std::sqrt(static_cast<double>(config.dModel));

@@ -52,7 +52,7 @@ std::vector<ArraySpec> compositionNullsArrays()
                        .axes = {Axis::EarlierLayer, Axis::LaterLayer},
                        .title = title + ", median of two layers",
                        .definition = fmt::format(
-                           "median of {} over the pairs of heads asked for of two layers", scores),
+                           "median of {} over the requested pairs of heads in different layers", scores),
                        .range = {{0.0, 1.0}}});
     }
     all.push_back(
@@ -302,7 +302,7 @@ std::vector<Picture> compositionNullsPictures()
         pictures.push_back({.kind = Kind::HeadPairs,
                             .title = title + ", z",
                             .arrays = {path + "_z"},
-                            .note = "Zero is what random singular vectors give; beyond 4 is no chance."});
+                            .note = "Random singular vectors give 0; beyond 4 is not chance."});
         pictures.push_back({.kind = Kind::Table,
                             .title = title + " of all pairs",
                             .arrays = {std::string("composition/") + compositionNullsModes[mode], path + "_z",
@@ -312,7 +312,7 @@ std::vector<Picture> compositionNullsPictures()
         pictures.push_back({.kind = Kind::HeadPairs,
                             .title = title + " beyond chance",
                             .arrays = {path + "_excess"},
-                            .note = "The score less that of Gaussian heads of the same shapes."});
+                            .note = "The score minus that of Gaussian heads of the same shapes."});
         pictures.push_back(
             {.kind = Kind::Diagram, .title = title + ", largest z", .arrays = {path + "_z"}, .note = {}});
         pictures.push_back({.kind = Kind::Matrix,
@@ -322,7 +322,7 @@ std::vector<Picture> compositionNullsPictures()
                             .note = {}});
     }
     pictures.push_back({.kind = Kind::Lines,
-                        .title = "The draws of chance",
+                        .title = "Random draws",
                         .arrays = {compositionNullsFolder + "gaussian_null"},
                         .note = "Composition of Gaussian heads of the same shapes, ascending."});
     return pictures;

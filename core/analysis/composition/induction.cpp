@@ -20,7 +20,7 @@ constexpr const char* inductionFolder = "analyses/induction/";
 constexpr const char* matchingFormula =
     "Re Σλ / Σ|λ|, λ = eigenvalues of E W_QK (W_OV)ᵀ Eᵀ, W_QK of the later, W_OV of the earlier head, E of the later head on both sides";
 constexpr const char* guess =
-    "of heads of layers ≥ 1 previous_token is a guess from raw positions (rotary: the mean row of E), which layer 0 alone reads";
+    "of heads of layers ≥ 1 previous_token is a guess from raw positions (rotary: the mean row of E), which only layer 0 reads";
 
 /// Names and titles of the layers and heads of the candidates.
 constexpr std::array<std::pair<const char*, const char*>, 4> candidateEnds{
@@ -82,14 +82,14 @@ private:
     {
         add("role_percentile", pairAxes(), "Percentile of re-paired roles",
             fmt::format(
-                "number of draws in which the largest combined of all pairs is smaller, divided by {} + 1; a draw permutes the heads within each layer four times, for previous_token, for copying and for both ends of same_token, and keeps k_composition: above 0.99 the four numbers meet in this pair as they would in no pair by chance; of how much the head attends it says nothing",
+                "number of draws in which the largest combined of all pairs is smaller, divided by {} + 1; a draw permutes the heads within each layer four times, for previous_token, for copying and for both ends of same_token, and keeps k_composition: above 0.99 the four numbers do not meet in this pair by chance; it says nothing about how much the head attends",
                 inductionRoleDraws),
             upToOne);
         add("role_maximum", {Axis::Draw}, "Largest score of re-paired roles",
             "largest combined of all pairs in each draw of role_percentile, ascending", {});
         add("alignment_product", pairAxes(), "Product of percentiles of shuffled directions",
             fmt::format(
-                "product of where previous_token, k_composition, matching and copying stand among those of {} random pairs whose residual directions are put into another order wherever two parts meet; (below + ½) / (n + 1) each, ½ for what is not known; {}",
+                "product of where previous_token, k_composition, matching and copying stand among those of {} random pairs whose residual directions are permuted wherever two parts meet; (below + ½) / (n + 1) each, ½ for what is not known; {}",
                 inductionNullDraws, guess),
             upToOne);
         add("alignment_percentile", pairAxes(), "Percentile of shuffled directions",
@@ -103,9 +103,8 @@ private:
 
     void addHeads()
     {
-        const std::string null =
-            fmt::format("; null: {} heads of the model, their residual directions put into another order",
-                        inductionNullDraws);
+        const std::string null = fmt::format(
+            "; null: {} heads of the model, their residual directions permuted", inductionNullDraws);
         add("as_induction_head", headAxes(), "As induction head", "max over earlier heads of combined",
             upToOne);
         add("as_previous_token_head", headAxes(), "As previous-token head",
@@ -263,7 +262,7 @@ Result<ResultSet> runInduction(const AnalysisContext& context, const Task& task)
     for (const HeadId head : context.options.inputs.previousTokenHeads) {
         if (head.layer + 1 == context.circuits.config().nLayers)
             results.warn(headLabel(head)
-                         + " was marked as a previous-token head, but no layer comes after it.");
+                         + " was marked as a previous-token head, but no later layer exists.");
     }
     addPairArrays(results, all);
     addHeadArrays(results, all);
@@ -306,7 +305,7 @@ std::vector<Picture> inductionPictures()
                     candidate("matching"), candidate("same_token"), candidate("copying"),
                     candidate("combined"), candidate("role_percentile")},
          .note =
-             "The best pairs first. Above 0.99 of re-paired roles, previous token, K-composition, same token and copying meet in this pair as they would in no pair by chance. Attention on random tokens shows whether the head does it. Where the earlier head is not of layer 0, its previous-token score is a guess from raw positions, and counts all the same."},
+             "Best pairs first. Above 0.99 of re-paired roles, previous token, K-composition, same token and copying do not meet in this pair by chance. Attention on random tokens shows whether the head does induction. For earlier heads beyond layer 0, the previous-token score is a guess from raw positions, but still counts."},
         {.kind = Kind::Bars,
          .title = "The four numbers of the candidates",
          .arrays = {candidate("previous_token"), candidate("k_composition"), candidate("same_token"),
@@ -315,12 +314,12 @@ std::vector<Picture> inductionPictures()
         {.kind = Kind::HeadPlane,
          .title = "Matching and copying",
          .arrays = {path + "best_matching", path + "copying", path + "as_induction_head"},
-         .note = "Induction heads stand in the upper right corner."},
+         .note = "Induction heads are at the upper right."},
         {.kind = Kind::HeadPlane,
          .title = "From the weights and on random tokens",
          .arrays = {path + "as_induction_head", "analyses/pattern_scores/induction"},
          .note =
-             "Heads in the upper right corner do on random tokens what their weights promise; heads on the right below do not."},
+             "Heads at the upper right do on random tokens what their weights predict; heads at the lower right do not."},
         {.kind = Kind::HeadPairs,
          .title = "K-composition",
          .arrays = {path + "k_composition"},
@@ -332,7 +331,7 @@ std::vector<Picture> inductionPictures()
          .arrays = {path + "as_induction_head", path + "as_previous_token_head"},
          .signedColors = false,
          .note =
-             "Previous-token scores of earlier heads beyond layer 0 are guesses from raw positions, and count all the same."}};
+             "Beyond layer 0, previous-token scores of earlier heads are guesses from raw positions, but still count."}};
 }
 
 } // namespace
@@ -351,6 +350,8 @@ Analysis inductionAnalysis()
         .cost = inductionCost,
         .run = runInduction,
         .arrays = inductionArrays(),
+        .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
+                             ConfigField::Context}},
         .pictures = inductionPictures()};
 }
 

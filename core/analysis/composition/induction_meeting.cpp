@@ -65,7 +65,7 @@ Result<Reader<Scalar>> readerOf(const HeadWeights<double>& head, const Matrix<do
     if (!R)
         return R.error();
     if (!K.allFinite())
-        return Error{ErrorCode::Corrupt, "A key weight is not a finite number."};
+        return Error{ErrorCode::Corrupt, "A key weight is NaN or infinite."};
     const Matrix<double> SQ = gram * Q, unitSQ = atUnitNorm(SQ);
     return Reader<Scalar>{Q.cast<Scalar>(),
                           K.cast<Scalar>(),
@@ -84,7 +84,7 @@ Result<Writer<Scalar>> writerOf(const HeadWeights<double>& head, const Matrix<do
     if (!R)
         return R.error();
     if (!O.allFinite())
-        return Error{ErrorCode::Corrupt, "An output weight is not a finite number."};
+        return Error{ErrorCode::Corrupt, "An output weight is NaN or infinite."};
     return Writer<Scalar>{V.cast<Scalar>(), O.cast<Scalar>(), R->template cast<Scalar>(), (*R * O).norm(),
                           V.transpose() * (gram * V) / gram.stableNorm()};
 }

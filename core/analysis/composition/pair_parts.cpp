@@ -44,7 +44,7 @@ Result<PairParts> pairParts(const Circuits& circuits, ReadBy by, HeadId earlier,
         return Error{
             ErrorCode::InvalidArgument,
             fmt::format(
-                "{} and {} are not an earlier and a later head of this model; choose two of different layers.",
+                "{} and {} are not an earlier and a later head of this model; choose two heads in different layers.",
                 dottedHead(earlier), dottedHead(later))};
     const HeadWeights<double> from = circuits.weights().head<double>(earlier);
     const HeadWeights<double> to = circuits.weights().head<double>(later);

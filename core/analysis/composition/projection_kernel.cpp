@@ -307,11 +307,11 @@ Result<ResultSet> runProjectionKernel(const AnalysisContext& context, const Task
     if (context.options.inputs.pair) {
         const auto& [earlier, later] = *context.options.inputs.pair;
         if (!context.circuits.contains(earlier) || !context.circuits.contains(later)) {
-            results.warn("The principal angles were left out: a head of the pair is not in this model.");
+            results.warn("The principal angles were skipped: a head of the pair is not in this model.");
         } else if (const auto added = addProjectionKernelAngles(results, context, task); !added) {
             if (added.error().code != ErrorCode::Corrupt)
                 return added.error();
-            results.warn("The principal angles were left out: a weight of the pair is not a finite number.");
+            results.warn("The principal angles were skipped: a weight of the pair is NaN or infinite.");
         }
     }
     return std::move(results).finish();
@@ -319,7 +319,7 @@ Result<ResultSet> runProjectionKernel(const AnalysisContext& context, const Task
 
 std::string kernelNeedsTwoLayers(const ModelConfig& config, const AnalysisOptions&)
 {
-    return config.nLayers > 1 ? "" : "It compares heads of two layers, and this model has one.";
+    return config.nLayers > 1 ? "" : "It compares heads of two layers; this model has one.";
 }
 
 AnalysisCost projectionKernelCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -349,7 +349,8 @@ std::vector<Picture> projectionKernelPictures()
              .title = title + ", composition and kernel",
              .arrays = {projectionKernelFolder + "pairs_composition_" + projectionKernelModes[mode],
                         projectionKernelFolder + "pairs_kernel_" + projectionKernelModes[mode]},
-             .note = "A point per pair of heads; the largest 3 % of either lie beyond the dashed lines."});
+             .note =
+                 "One point per pair of heads. The largest 3 % of either score lie beyond the dashed lines."});
     }
     pictures.push_back({.kind = Kind::Diagram,
                         .title = "Edges of all kinds",

@@ -26,55 +26,56 @@ std::vector<ArraySpec> virtualHeadArrays()
 {
     const std::string& folder = virtualHeadFolder;
     const std::string square = "embedding and unembedding of the same tokens";
-    return {{folder + "singular_values",
-             {Axis::SingularValue},
-             "Singular values",
-             "singular values of W_OV¹ W_OV², descending"},
-            {folder + "singular_values_null",
-             {Axis::SingularValue},
-             "Singular values of chance",
-             fmt::format("mean of {} draws with random singular vectors and the heads' own singular values",
-                         virtualHeadSpectrumDraws)},
-            {.path = folder + "eigenvalues",
-             .axes = {Axis::Eigenvalue},
-             .title = "Eigenvalues",
-             .definition = "eigenvalues of W_OV¹ W_OV² by falling modulus",
-             .type = NumberType::Complex},
-            {.path = folder + "norm_share",
-             .axes = {Axis::Value},
-             .title = "Norm",
-             .definition = "‖W_OV¹ W_OV²‖_F / (‖W_OV¹‖_F ‖W_OV²‖_F)",
-             .range = {{0.0, 1.0}}},
-            {.path = folder + "full_eigenvalues",
-             .axes = {Axis::Eigenvalue},
-             .title = "Eigenvalues of the full circuit",
-             .definition = "eigenvalues of E W_OV¹ W_OV² W_U by falling modulus",
-             .type = NumberType::Complex,
-             .condition = square},
-            {.path = folder + "copying",
-             .axes = {Axis::Value},
-             .title = "Copying",
-             .definition = "Re Σλ / Σ|λ|, λ = eigenvalues of E W_OV¹ W_OV² W_U",
-             .range = {{-1.0, 1.0}},
-             .condition = square},
-            {.path = folder + "source_ids",
-             .axes = {Axis::Source},
-             .title = "Source",
-             .definition = "the token asked for, else the tokens with the largest rows of E W_OV¹ W_OV² W_U",
-             .unit = "token",
-             .type = NumberType::Whole},
-            {folder + "source_norms", {Axis::Source}, "Norm of the row", "‖row of E W_OV¹ W_OV² W_U‖₂"},
-            {.path = folder + "output_ids",
-             .axes = {Axis::Source, Axis::Rank},
-             .title = "Output",
-             .definition = "the largest entries of the source's row of E W_OV¹ W_OV² W_U, falling",
-             .unit = "token",
-             .type = NumberType::Whole},
-            {.path = folder + "output_values",
-             .axes = {Axis::Source, Axis::Rank},
-             .title = "Logit",
-             .definition = "those entries",
-             .unit = "logits"}};
+    return {
+        {folder + "singular_values",
+         {Axis::SingularValue},
+         "Singular values",
+         "singular values of W_OV¹ W_OV², descending"},
+        {folder + "singular_values_null",
+         {Axis::SingularValue},
+         "Singular values of chance",
+         fmt::format("mean of {} draws with random singular vectors and the heads' own singular values",
+                     virtualHeadSpectrumDraws)},
+        {.path = folder + "eigenvalues",
+         .axes = {Axis::Eigenvalue},
+         .title = "Eigenvalues",
+         .definition = "eigenvalues of W_OV¹ W_OV² by falling modulus",
+         .type = NumberType::Complex},
+        {.path = folder + "norm_share",
+         .axes = {Axis::Value},
+         .title = "Norm",
+         .definition = "‖W_OV¹ W_OV²‖_F / (‖W_OV¹‖_F ‖W_OV²‖_F)",
+         .range = {{0.0, 1.0}}},
+        {.path = folder + "full_eigenvalues",
+         .axes = {Axis::Eigenvalue},
+         .title = "Eigenvalues of the full circuit",
+         .definition = "eigenvalues of E W_OV¹ W_OV² W_U by falling modulus",
+         .type = NumberType::Complex,
+         .condition = square},
+        {.path = folder + "copying",
+         .axes = {Axis::Value},
+         .title = "Copying",
+         .definition = "Re Σλ / Σ|λ|, λ = eigenvalues of E W_OV¹ W_OV² W_U",
+         .range = {{-1.0, 1.0}},
+         .condition = square},
+        {.path = folder + "source_ids",
+         .axes = {Axis::Source},
+         .title = "Source",
+         .definition = "the requested token, or else the tokens with the largest rows of E W_OV¹ W_OV² W_U",
+         .unit = "token",
+         .type = NumberType::Whole},
+        {folder + "source_norms", {Axis::Source}, "Norm of the row", "‖row of E W_OV¹ W_OV² W_U‖₂"},
+        {.path = folder + "output_ids",
+         .axes = {Axis::Source, Axis::Rank},
+         .title = "Output",
+         .definition = "the largest entries of the source's row of E W_OV¹ W_OV² W_U, falling",
+         .unit = "token",
+         .type = NumberType::Whole},
+        {.path = folder + "output_values",
+         .axes = {Axis::Source, Axis::Rank},
+         .title = "Logit",
+         .definition = "those entries",
+         .unit = "logits"}};
 }
 
 /// W_OV¹ W_OV² as one head: W_V = W_V¹ (W_O¹ W_V²), W_O = W_O².
@@ -150,7 +151,7 @@ Result<Done> addFullEigenvalues(Results& results, const AnalysisContext& context
     const TokenSide& tokens = *context.tokens;
     if (!tokens.isSquare()) {
         results.warn(fmt::format(
-            "Copying of the virtual head is left out because the embedding has {} tokens and the unembedding {}.",
+            "Copying of the virtual head was skipped because the embedding has {} tokens and the unembedding {}.",
             tokens.E.rows(), tokens.W_U.cols()));
         return Done{};
     }
@@ -215,7 +216,7 @@ Result<Done> addTokensAs(Results& results, const AnalysisContext& context, const
         norms.push_back(line.norm());
     }
     results.put(virtualHeadFolder + "source_ids", std::vector<std::int32_t>(rows.begin(), rows.end()))
-        .definition = context.options.inputs.token ? "the token asked for"
+        .definition = context.options.inputs.token ? "the requested token"
                                                    : "the tokens with the largest rows of E W_OV¹ W_OV² W_U";
     results.put(virtualHeadFolder + "source_norms", std::move(norms));
     results.put(virtualHeadFolder + "output_ids", std::move(outputs.ids));
@@ -264,9 +265,9 @@ std::vector<Picture> virtualHeadPictures()
              .title = "Singular values",
              .arrays = {virtualHeadFolder + "singular_values", virtualHeadFolder + "singular_values_null"},
              .logY = true,
-             .note = "Beside them those of the same two heads with unrelated directions."},
+             .note = "Shown beside those of the same two heads with unrelated directions."},
             {.kind = Kind::Table,
-             .title = "What it makes of tokens",
+             .title = "Its outputs for tokens",
              .arrays = {virtualHeadFolder + "source_ids", virtualHeadFolder + "source_norms",
                         virtualHeadFolder + "output_ids", virtualHeadFolder + "output_values"},
              .note = {}},

@@ -31,7 +31,7 @@ std::vector<std::string> partsOf(std::string_view text)
 
 Error wrongForm(const std::string& text, std::string_view form)
 {
-    return {ErrorCode::InvalidArgument, fmt::format("'{}' is no direction; write {}.", text, form)};
+    return {ErrorCode::InvalidArgument, fmt::format("'{}' is not a direction; write {}.", text, form)};
 }
 
 Answer tokenDirection(std::string text, const ProcessedWeights& weights, const Tokenizer* tokenizer)
@@ -71,7 +71,7 @@ Answer neuronDirection(const std::string& text, const ProcessedWeights& weights)
     if (config.nExperts > 0)
         return Error{
             ErrorCode::InvalidArgument,
-            "This model's MLPs are mixtures of experts, whose neurons are there for some tokens alone."};
+            "This model's MLPs are mixtures of experts, whose neurons are active only for some tokens."};
     if (place->layer >= config.nLayers || place->head >= config.dMlp) {
         return Error{ErrorCode::InvalidArgument,
                      fmt::format("There is no neuron {}: this model has layers 0 to {} with neurons 0 to {}.",

@@ -39,7 +39,7 @@ std::string faultOfRelationWord(const std::string& word)
     if (word.size() > longestRelationWord)
         return fmt::format("a word of {} bytes, more than {}", word.size(), longestRelationWord);
     if (word.find('\0') != std::string::npos)
-        return "a word with a NUL inside";
+        return "a word that contains a NUL";
     return {};
 }
 
@@ -122,7 +122,7 @@ Result<std::vector<Relation>> relationsFromCsv(std::string_view text, const std:
         relation.pairs.emplace_back(row.fields[0], row.fields[1]);
     }
     if (relation.pairs.empty())
-        return wrongRelation(file, "it has no pairs; write a line source,target for each");
+        return wrongRelation(file, "it has no pairs; write one line source,target for each");
     return std::vector<Relation>{std::move(relation)};
 }
 

@@ -131,7 +131,7 @@ Result<Done> readCsv(std::string_view text, const std::filesystem::path& file, c
             return wrongCounts(file, fmt::format("line {} has an empty word", row.line));
         const auto count = numberIn(row.fields.back());
         if (!count)
-            return wrongCounts(file, fmt::format("line {} has a count that is no number", row.line));
+            return wrongCounts(file, fmt::format("line {} has a count that is not a number", row.line));
         if (const std::string fault = faultOfCounts(*count); !fault.empty())
             return wrongCounts(file, fmt::format("line {} has {}", row.line, fault));
         take(std::span(row.fields.data(), words), *count);
@@ -146,7 +146,7 @@ Result<Done> takeJson(std::span<const std::string> words, const json& value, con
     if (std::any_of(words.begin(), words.end(), std::mem_fn(&std::string::empty)))
         return wrongCounts(file, where + " has an empty word");
     if (!value.is_number())
-        return wrongCounts(file, where + " has a count that is no number");
+        return wrongCounts(file, where + " has a count that is not a number");
     const auto count = value.get<double>();
     if (const std::string fault = faultOfCounts(count); !fault.empty())
         return wrongCounts(file, fmt::format("{} has {}", where, fault));
@@ -213,14 +213,13 @@ public:
             return Error{
                 ErrorCode::NotFound,
                 fmt::format(
-                    "File '{}': none of its {} {} is of this model's tokens; write them as they are shown, or as #ID.",
+                    "File '{}': none of its {} {} names a token of this model; write tokens as shown, or as #ID.",
                     file.filename().string(), m_rows, form.things)};
         }
         if (m_strange == 0)
             return std::string();
-        return fmt::format(
-            "{} of the {} {} in '{}' are no single tokens of this model and count for nothing.", m_strange,
-            m_rows, form.things, file.filename().string());
+        return fmt::format("{} of the {} {} in '{}' are not single tokens of this model and were ignored.",
+                           m_strange, m_rows, form.things, file.filename().string());
     }
 
 private:

@@ -95,7 +95,7 @@ std::string whyNoTokenCycle(const ModelConfig& config, const AnalysisOptions& op
     const std::vector<int>& asked = options.inputs.cycle;
     if (asked.empty() && std::min(config.dVocab, config.dVocabOut) > largestCyclicVocabulary)
         return fmt::format(
-            "A vocabulary of {} ids is not taken for a cycle; name the ids of one (--cycle FIRST-LAST).",
+            "A vocabulary of {} ids is too large for a cycle; name the ids of one (--cycle FIRST-LAST).",
             config.dVocab);
     const std::vector<int> ids = tokenCycleOf(config, options);
     if (ids.size() < shortestCycle || ids.size() > longestCycle)

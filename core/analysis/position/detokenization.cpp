@@ -17,7 +17,7 @@ namespace headwise {
 namespace {
 
 constexpr const char* detokenizationScoreFormula =
-    "ê_i W_Q W_Kᵀ ê_jᵀ, ê = e/mean over positions of σ, i = suffix, j = prefix, without scale, heads of layer 0 alone";
+    "ê_i W_Q W_Kᵀ ê_jᵀ, ê = e/mean over positions of σ, i = suffix, j = prefix, without scale, heads of layer 0 only";
 constexpr std::size_t sampledSuffixes = 32;
 const std::string detokenizationFolder = "analyses/detokenization/";
 
@@ -34,12 +34,12 @@ std::vector<ArraySpec> detokenizationArrays()
         {.path = "prefix_",
          .axes = {},
          .title = "prefixes",
-         .definition = detokenizationScoreFormula + std::string("; the suffix is the token asked about"),
+         .definition = detokenizationScoreFormula + std::string("; the suffix is the given token"),
          .condition = "with --token"});
     all.push_back(
         {.path = at + "merged_ids",
          .axes = ranks,
-         .title = "Prefix and suffix together",
+         .title = "Prefix plus suffix",
          .definition = "the token whose text is that of the prefix and the suffix; −1: there is none",
          .unit = "token",
          .type = NumberType::Whole,
@@ -55,7 +55,7 @@ std::vector<ArraySpec> detokenizationArrays()
          .axes = headAxes(),
          .title = "Size for random directions",
          .definition =
-             "‖ê_i‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d, i = the token asked about, heads of layer 0 alone: scores around 0 where W_QK loses its directions",
+             "‖ê_i‖ √(mean over j of ‖ê_j‖²) ‖W_QK‖_F / d, i = the given token, heads of layer 0 only: scores around 0 where W_QK loses its directions",
          .condition = "with --token"});
     const std::size_t first = all.size();
     all.push_back(
@@ -249,7 +249,7 @@ Result<ResultSet> runDetokenization(const AnalysisContext& context, const Task& 
     if (!run.hasPairs()) {
         results.warn(
             context.options.inputs.bigramCounts
-                ? "Detokenization has no AUROC: the bigram counts have no pair of tokens in use."
+                ? "Detokenization has no AUROC: the bigram counts contain no pair of tokens in use."
                 : "Detokenization has no AUROC: no two tokens with a text of their own form a third, or there is no tokenizer.");
     }
     return std::move(results).finish();
@@ -263,7 +263,7 @@ std::string whyNotDetokenization(const ModelConfig& config, const AnalysisOption
         return reason;
     return options.inputs.token || options.inputs.tokenizer || options.inputs.bigramCounts
         ? ""
-        : "It needs a token (--token), the suffix, the model's tokenizer, or the bigram counts of a text.";
+        : "It needs a token (--token) as the suffix, the model's tokenizer, or the bigram counts of a text.";
 }
 
 AnalysisCost detokenizationCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -281,7 +281,7 @@ std::vector<Picture> detokenizationPictures()
     return {
         {Table, "Prefixes the suffix looks for",
          in({"prefix_ids", "prefix_values", "prefix_counts", "merged_ids"}), false, false, true,
-         "The last column is the token that both form together."},
+         "The last column is the token that prefix and suffix form."},
         {Table,
          "Prefixes it avoids",
          in({"lowest_prefix_ids", "lowest_prefix_values", "lowest_prefix_counts"}),
@@ -290,7 +290,7 @@ std::vector<Picture> detokenizationPictures()
          true,
          {}},
         {Lines, "ROC curve, mean over suffixes", in({"roc", "roc_null"}), false, false, true,
-         "Right prefixes are those that the suffix follows in the text of the bigram counts, each as often as it does; without counts, those that form a token of the vocabulary with the suffix."},
+         "Correct prefixes are followed by the suffix in the text of the bigram counts, weighted by count. Without counts, they form a token of the vocabulary with the suffix."},
         {HeadGrid, "Mean AUROC", in({"mean_auroc"}), false, false, false, {}},
         {Bars, "AUROC by suffix", in({"auroc"}), false, false, true, {}},
     };
@@ -309,6 +309,7 @@ Analysis detokenizationAnalysis()
             .cost = detokenizationCost,
             .run = runDetokenization,
             .arrays = detokenizationArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = detokenizationPictures(),
             .followsFilter = true};
 }

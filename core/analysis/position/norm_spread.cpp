@@ -31,7 +31,7 @@ std::vector<ArraySpec> normSpreadArrays()
     all.push_back(idsAlong(Axis::Position, at + "positions", "Sampled positions", ""));
     all.push_back(idsAlong(Axis::Sample, at + "tokens", "Sampled tokens"));
     const std::vector<ArrayAxis> position{Axis::Position};
-    all.push_back({at + "position_null", position, "Were they at right angles",
+    all.push_back({at + "position_null", position, "If they were orthogonal",
                    "√(Var(p) + mean over sampled tokens of Var(e) + ε)" + formula});
     return all;
 }
@@ -128,6 +128,7 @@ Analysis normSpreadAnalysis()
             .cost = normSpreadCost,
             .run = runNormSpread,
             .arrays = normSpreadArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = normSpreadPictures(),
             .followsFilter = true};
 }

@@ -204,7 +204,7 @@ std::string whyNotPositionGeometry(const ModelConfig& config, const AnalysisOpti
 {
     if (config.positional != Positional::Learned)
         return "It needs learned positions.";
-    return config.nCtx > 2 ? "" : "There are too few positions for a geometry.";
+    return config.nCtx > 2 ? "" : "This model has too few positions for this analysis.";
 }
 
 AnalysisCost positionGeometryCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -225,20 +225,20 @@ std::vector<Picture> positionGeometryPictures()
     };
     return {
         {Lines, "Principal components by position", in({"component_curves"}), false, false, true,
-         "Pairs of equal waves a quarter turn apart are a helix."},
+         "Two equal waves a quarter turn apart form a helix."},
         {Points, "First against second component", in({"component_1", "component_2", "places"}), false, false,
-         true, "A helix seen from one side; the line goes from position to position."},
+         true, "A side view of the helix; the line goes from position to position."},
         {Points, "Second against third component", in({"component_2", "component_3", "places"}), false, false,
-         true, "The same from another side."},
+         true, "The same helix from another side."},
         {Points, "First against third component", in({"component_1", "component_3", "places"}), false, false,
-         true, "And from the third."},
+         true, "The same helix from a third side."},
         {Bars, "Share of the variance", in({"explained", "explained_null"}), false, false, true, {}},
         {Lines, "Frequencies of the components", in({"frequencies"}), true, false, true, {}},
         {Matrix, "Cosine of positions", in({"cosines"}), false, false, true, {}},
         {Lines, "Variance of each row", in({"row_variance"}), false, true, true,
-         "First and last rows often stand out."},
+         "The first and last rows often stand out."},
         {Lines, "Scores of the last positions", in({"tail_scores"}), false, false, true,
-         "Positions that training hardly saw."},
+         "Positions that training rarely saw."},
     };
 }
 
@@ -257,6 +257,7 @@ Analysis positionGeometryAnalysis()
         .cost = positionGeometryCost,
         .run = runPositionGeometry,
         .arrays = positionGeometryArrays(),
+        .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
         .pictures = positionGeometryPictures()};
 }
 

@@ -55,7 +55,7 @@ std::vector<ArraySpec> positionalCircuitArrays()
         {at + "query_scores", lines, "Scores of three queries", formula},
         {at + "query_pattern", lines, "Attention of three queries", "softmax over j ≤ i of s_ij; " + formula,
          "", share},
-        {at + "key_bias", headAxes({Axis::Position}), "Score whatever the query",
+        {at + "key_bias", headAxes({Axis::Position}), "Score for any query",
          "b_Q W_Kᵀ (p_j/σ(p_j))ᵀ · scale, the norm folded into b_Q and W_K"},
         {at + "score_null_deviation", headAxes(), "Size of the scores, random directions",
          "‖W_QK‖_F √(mean over j ≤ i of ‖x_i‖² ‖x_j‖²) / d · scale, x = p/σ(p): scores around 0 for directions at random"},
@@ -192,15 +192,15 @@ std::vector<Picture> positionalCircuitPictures()
     const auto in = [](std::initializer_list<const char*> names) {
         return pathsOf("positional_circuit", names);
     };
-    const std::string later = "Layer 0 alone reads positions as they are; for later layers this is a guess.";
+    const std::string later = "Only layer 0 reads positions unchanged; for later layers this is a guess.";
     return {
         {Matrix, "Scores of positions", in({"scores"}), false, false, true, later},
         {Matrix, "Attention of positions", in({"pattern"}), false, false, false, later},
         {Lines, "Scores of three queries", in({"query_scores"}), false, false, true, later},
         {Lines, "Attention of three queries", in({"query_pattern"}), false, false, true, later},
-        {Lines, "Score whatever the query", in({"key_bias"}), false, false, true, later},
+        {Lines, "Score for any query", in({"key_bias"}), false, false, true, later},
         {HeadGrid,
-         "Size of the scores for directions at random",
+         "Size of the scores for random directions",
          in({"score_null_deviation"}),
          false,
          false,
@@ -223,6 +223,7 @@ Analysis positionalCircuitAnalysis()
             .cost = positionalCircuitCost,
             .run = runPositionalCircuit,
             .arrays = positionalCircuitArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = positionalCircuitPictures()};
 }
 

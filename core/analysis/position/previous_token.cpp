@@ -75,9 +75,9 @@ std::string scoreText(const ProcessedWeights& weights, const std::string& query,
         text = "s_ij = c · tanh(u_ij/c), c = " + fmt::format("{}", config.attentionSoftCap)
             + ", u_ij = " + product;
     if (config.qkvLimit > 0)
-        text += ", queries and keys cut off at ±" + fmt::format("{}", config.qkvLimit);
+        text += ", queries and keys clipped at ±" + fmt::format("{}", config.qkvLimit);
     if (config.qkNorm != NormKind::None)
-        text += ", queries and keys as their own norms leave them";
+        text += ", queries and keys after their own norms";
     return text;
 }
 
@@ -207,13 +207,14 @@ std::vector<ArraySpec> positionKernelArrays()
 {
     const std::string at = positionKernelFolder;
     const std::vector<ArrayAxis> axes = headAxes({Axis::Offset});
-    std::vector<ArraySpec> all{
-        {at + "mean_score", axes, "Mean score by offset",
-         "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ}, s as in scores/previous_token"},
-        {at + "centred_mean_score", axes, "Mean centred score by offset",
-         "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ} − mean_{j ≤ i} s_ij"},
-        {at + "score_low", axes, "Mean score less a deviation", "k(Δ) − deviation over i ≥ Δ of s_{i,i−Δ}"},
-        {at + "score_high", axes, "Mean score and a deviation", "k(Δ) + deviation over i ≥ Δ of s_{i,i−Δ}"}};
+    std::vector<ArraySpec> all{{at + "mean_score", axes, "Mean score by offset",
+                                "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ}, s as in scores/previous_token"},
+                               {at + "centred_mean_score", axes, "Mean centred score by offset",
+                                "k(Δ) = mean over i ≥ Δ of s_{i,i−Δ} − mean_{j ≤ i} s_ij"},
+                               {at + "score_low", axes, "Mean score minus one deviation",
+                                "k(Δ) − deviation over i ≥ Δ of s_{i,i−Δ}"},
+                               {at + "score_high", axes, "Mean score plus one deviation",
+                                "k(Δ) + deviation over i ≥ Δ of s_{i,i−Δ}"}};
     for (const MassArray& mass : massArrays)
         all.push_back({at + mass.name, headAxes(), mass.title,
                        std::string("mean over i of softmax_{j ≤ i}(s_ij) at ") + mass.where
@@ -339,12 +340,12 @@ std::vector<Picture> positionKernelPictures()
     const auto in = [](std::initializer_list<const char*> names) {
         return pathsOf("position_kernel", names);
     };
-    const std::string later = "Layer 0 alone reads positions as they are; for later layers this is a guess.";
+    const std::string later = "Only layer 0 reads positions unchanged; for later layers this is a guess.";
     return {
         {Lines, "Mean score by offset", in({"mean_score", "score_low", "score_high"}), false, false, true,
          later},
-        {Lines, "Less each query's mean", in({"centred_mean_score"}), false, false, true, later},
-        {HeadGrid, "Where positions alone attend to",
+        {Lines, "Mean centred score by offset", in({"centred_mean_score"}), false, false, true, later},
+        {HeadGrid, "Attention by position alone",
          in({"previous_token", "current_token", "second_previous_token", "first_token"}), false, false, false,
          later},
         {HeadPlane,
@@ -362,16 +363,15 @@ std::vector<Picture> previousTokenPictures()
     using Kind = Picture::Kind;
     return {
         {.kind = Kind::HeadGrid,
-         .title = "Attention to the previous token, of positions alone",
+         .title = "Attention to the previous token, by position alone",
          .arrays = {"scores/previous_token"},
          .signedColors = false,
-         .note =
-             "Learned positions are met as they are in layer 0 only; of later layers this is an assumption."},
+         .note = "Only layer 0 reads learned positions unchanged; for later layers this is an assumption."},
         {.kind = Kind::HeadPlane,
-         .title = "By weights and on random tokens",
+         .title = "From the weights and on random tokens",
          .arrays = {"scores/previous_token", "analyses/pattern_scores/previous"},
          .note =
-             "Needs the pattern scores too; heads above the diagonal owe it to what they read from others."},
+             "Needs the pattern scores too. Heads above the diagonal owe their score to the outputs of earlier heads."},
         {.kind = Kind::Histogram,
          .title = "Heads by attention to the previous token",
          .arrays = {"scores/previous_token"},
@@ -392,6 +392,8 @@ Analysis previousTokenAnalysis()
             .cost = previousTokenCost,
             .run = runPreviousToken,
             .arrays = previousTokenArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
+                                 ConfigField::Context}},
             .pictures = previousTokenPictures()};
 }
 
@@ -406,6 +408,7 @@ Analysis positionKernelAnalysis()
             .cost = positionCost,
             .run = runPositionKernel,
             .arrays = positionKernelArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = positionKernelPictures()};
 }
 

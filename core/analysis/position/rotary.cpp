@@ -35,7 +35,7 @@ std::vector<ArraySpec> rotaryKernelArrays(const std::string& who, const std::str
         {at + "sine", axes, "Sine coefficients" + with, "b_m = q_m × k_m · scale, before a soft cap"},
         {at + "amplitude", axes, "Amplitudes" + with,
          "√(a_m² + b_m²) = |q_m| |k_m| · scale; divided by √2 the deviation of a_m and b_m for random phases"},
-        {at + "constant", headAxes(), "What does not turn" + with,
+        {at + "constant", headAxes(), "Part that does not rotate" + with,
          "q · k · scale over the components without a frequency"},
         {at + "score_null_deviation", headAxes(), "Deviation of the score, random phases" + with,
          "√(Σ_m amplitude_m² / 2): the score around its constant where the angles of q_m to k_m are random"}};
@@ -266,8 +266,7 @@ Result<ResultSet> runRotary(const AnalysisContext& context, const Task& task)
     const std::optional<int> token = context.options.inputs.token;
     const std::optional<int> keyToken = context.options.inputs.keyToken;
     if (keyToken && !token)
-        return Error{ErrorCode::InvalidArgument,
-                     "There is a key token but no token whose query it is for; give both."};
+        return Error{ErrorCode::InvalidArgument, "A key token needs a query token; give both."};
     for (const auto& asked : {token, keyToken})
         if (const auto checked = checkToken(*tokens, asked); !checked)
             return checked.error();
@@ -292,7 +291,7 @@ std::string whyNotRotary(const ModelConfig& config, const AnalysisOptions&)
 {
     if (config.positional != Positional::Rotary)
         return "It needs rotary positions.";
-    return mostFrequencies(config) > 0 ? "" : "No component of this model's queries and keys rotates.";
+    return mostFrequencies(config) > 0 ? "" : "No component of this model's queries and keys is rotated.";
 }
 
 AnalysisCost rotaryCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -315,11 +314,11 @@ std::vector<Picture> rotaryPictures()
     return {
         {Lines, "Score by offset",
          in({"mean_token_score", "token_score", "token_to_mean_score", "token_to_key_score", "bias_score"}),
-         false, false, true, "Offset 0 is the query's own position, larger ones lie before it."},
+         false, false, true, "Offset 0 is the query's own position; larger offsets lie before it."},
         {Bars, "Energy by frequency, fast ones first", in({"energy", "energy_null"}), false, false, true,
-         "Fast frequencies tell near positions apart, slow ones carry what tokens mean."},
+         "Fast frequencies separate nearby positions; slow ones carry content."},
         {Matrix, "Energy, heads by frequency", in({"energy_of_heads"}), false, false, false,
-         "A row per head, layer after layer; columns from the fastest frequency to the slowest."},
+         "One row per head, layer by layer. Columns go from the fastest to the slowest frequency."},
         {Bars, "Cosine and sine coefficients of the mean token", in({"mean_token_cosine", "mean_token_sine"}),
          false, false, true, waves},
         {Bars, "Cosine and sine coefficients of the token", in({"token_cosine", "token_sine"}), false, false,
@@ -341,7 +340,7 @@ std::vector<Picture> rotaryPictures()
          false,
          {}},
         {Table, "Keys the token looks for, by offset", in({"key_ids", "key_values"}), false, false, true,
-         "Rows are offsets; see key_offsets."},
+         "Each row is an offset, listed in key_offsets."},
         {Table,
          "Keys it avoids, by offset",
          in({"lowest_key_ids", "lowest_key_values"}),
@@ -366,6 +365,8 @@ Analysis rotaryAnalysis()
             .cost = rotaryCost,
             .run = runRotary,
             .arrays = rotaryArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
+                                 ConfigField::Context}},
             .pictures = rotaryPictures(),
             .followsFilter = true};
 }

@@ -36,16 +36,15 @@ std::vector<ArraySpec> rotaryEnergyArrays()
     const std::string at = rotaryEnergiesFolder;
     const std::vector<ArrayAxis> axes = headAxes({Axis::Frequency}),
                                  rows{Axis::HeadOfAllLayers, Axis::Frequency};
-    const char* formula = "‖Q_m K_mᵀ‖_F, Q_m and K_m the two columns of W_Q and W_K that frequency m turns";
-    std::vector<ArraySpec> all{
-        {at + "energy", axes, "Energy by frequency", formula},
-        {at + "energy_null", axes, "Energy by frequency, unaligned columns",
-         "‖Q_m‖_F ‖K_m‖_F / √2: of pairs of columns at right angles and of one length"},
-        {at + "energy_of_heads", rows, "Energy, heads by frequency", formula}};
+    const char* formula = "‖Q_m K_mᵀ‖_F, Q_m and K_m the two columns of W_Q and W_K that frequency m rotates";
+    std::vector<ArraySpec> all{{at + "energy", axes, "Energy by frequency", formula},
+                               {at + "energy_null", axes, "Energy by frequency, unaligned columns",
+                                "‖Q_m‖_F ‖K_m‖_F / √2: for pairs of orthogonal columns of equal norm"},
+                               {at + "energy_of_heads", rows, "Energy, heads by frequency", formula}};
     for (const std::string name : {"query", "key"})
         all.push_back({at + name + "_pair_cosine", axes, "Angle within a pair, " + name,
                        std::string("cosine between the two columns of W_") + (name == "query" ? "Q" : "K")
-                           + " that frequency m turns",
+                           + " that frequency m rotates",
                        "", std::pair(-1.0, 1.0)});
     return all;
 }

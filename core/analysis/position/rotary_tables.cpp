@@ -122,7 +122,7 @@ Result<Done> checkToken(const TokenRows& tokens, std::optional<int> token)
 
 std::vector<ArraySpec> rotaryTableArrays()
 {
-    const std::string formula = "e_q W_Q R_Δ W_Kᵀ e_jᵀ, q = the token asked for, by offset Δ";
+    const std::string formula = "e_q W_Q R_Δ W_Kᵀ e_jᵀ, q = the requested token, by offset Δ";
     const std::vector<ArrayAxis> axes = headAxes({Axis::Offset});
     std::vector<ArraySpec> all =
         headEndsArrays(rotaryTablesFolder, {"key_", {Axis::Offset}, "keys", formula});
@@ -172,7 +172,7 @@ Result<RowVector<double>> rotaryTokenLine(const Circuits& circuits, const TokenS
 {
     if (circuits.config().positional != Positional::Rotary)
         return Error{ErrorCode::InvalidArgument,
-                     "Scores of tokens at an offset need rotary positions, and this model has others."};
+                     "Scores of tokens at an offset need rotary positions, which this model does not have."};
     if (!circuits.contains(head) || token < 0 || token >= tokens.E.rows() || offset < 0)
         return Error{ErrorCode::InvalidArgument,
                      fmt::format("There is no score of head {}, token {} at offset {} in this model.",

@@ -42,7 +42,7 @@ std::vector<ArraySpec> sixTermsPromptArrays()
     all.push_back(
         {at + "size_null", headAxes({Axis::Term}), "Size of the terms, random directions",
          "the same on average where W_QK, b_Q W_Kᵀ and W_Q b_Kᵀ keep their norms and lose their directions"});
-    all.push_back({at + "residual", headAxes(), "What the terms leave over",
+    all.push_back({at + "residual", headAxes(), "Error of the sum",
                    "max |sum of the seven terms − score| / max |score|"});
     return all;
 }
@@ -66,7 +66,7 @@ std::vector<ArraySpec> sixTermsPositionArrays()
          "pp_by_position + 1.96 deviations over the key's tokens, at the mean σ_i"},
         {at + "pp_at_min_sigma", rows, "T^pp at the smallest σ_i", "the same with min over tokens of σ_i"},
         {at + "pp_at_max_sigma", rows, "T^pp at the largest σ_i", "the same with max over tokens of σ_i"},
-        {at + "position_pattern", rows, "Attention of positions alone",
+        {at + "position_pattern", rows, "Attention by position alone",
          "softmax over j ≤ i of (T^pp + T^p) · scale, both averaged over tokens", "", std::pair(0.0, 1.0)},
         idsAlong(Axis::Query, at + "query_positions", "Query positions", "")};
 }
@@ -253,9 +253,9 @@ std::string whyNotSixTerms(const ModelConfig& config, const AnalysisOptions& opt
     if (config.norm != NormKind::LayerNorm || !config.hasPreNorms)
         return "It needs a LayerNorm before the attention of layer 0.";
     if (config.attentionSoftCap > 0)
-        return "The scores of this model go through a soft cap, so they are no sum of terms.";
+        return "This model soft-caps its scores, so they are not a sum of terms.";
     if (config.qkNorm != NormKind::None || config.qkvLimit > 0)
-        return "Queries and keys of this model are normalised or cut off, so its scores are no sum of terms.";
+        return "This model normalises or clips queries and keys, so its scores are not a sum of terms.";
     if (std::string reason = whyNoCausalMask(config); !reason.empty())
         return reason;
     return whyNoHeadOfLayer0(options);
@@ -284,29 +284,29 @@ std::vector<Picture> sixTermsPictures()
         {Matrix, "Token to position", in({"ep"}), false, false, true, {}},
         {Matrix, "Position to token", in({"pe"}), false, false, true, {}},
         {Matrix, "Position to position", in({"pp"}), false, false, true, {}},
-        {Lines, "Tokens and positions whatever the query", in({"e", "p"}), false, false, true, {}},
+        {Lines, "Tokens and positions, any query", in({"e", "p"}), false, false, true, {}},
         {Lines, "The same for every key", in({"query_constant"}), false, false, true,
          "The softmax does not see this term."},
-        {Lines, "Positions whatever the query, over the vocabulary",
+        {Lines, "Positions, any query, over the vocabulary",
          in({"p_by_position", "p_by_position_low", "p_by_position_high", "p_at_min_sigma", "p_at_max_sigma"}),
-         false, false, true, "σ depends on the token: the mean with 95 % of the tokens, and its ends."},
+         false, false, true, "σ depends on the token: the mean, 95 % of the tokens, and the extremes."},
         {Lines, "Position to position, three queries",
          in({"pp_by_position", "pp_by_position_low", "pp_by_position_high"}), false, false, true,
-         "At the mean σ of the query; σ of the key depends on its token: the mean with 95 % of the tokens."},
+         "At the query's mean σ. The key's σ depends on its token: the mean and 95 % of the tokens."},
         {Lines, "At the smallest σ of the query", in({"pp_at_min_sigma"}), false, false, true, {}},
         {Lines, "At the largest σ of the query", in({"pp_at_max_sigma"}), false, false, true, {}},
         {Lines,
-         "Attention of positions alone, three queries",
+         "Attention by position alone, three queries",
          in({"position_pattern"}),
          false,
          false,
          true,
          {}},
         {Bars, "Size of each term: ee, ep, pe, pp, e, p, T_i", in({"size", "size_null"}), false, false, true,
-         "The null keeps the norms of the matrices and loses their directions."},
+         "The null keeps the norms of the matrices and randomises their directions."},
         {Matrix, "Score", in({"score"}), false, false, true, {}},
         {Matrix, "Attention", in({"pattern"}), false, false, false, {}},
-        {HeadGrid, "What the terms leave over", in({"residual"}), false, false, false, {}},
+        {HeadGrid, "Error of the sum", in({"residual"}), false, false, false, {}},
     };
 }
 
@@ -323,6 +323,7 @@ Analysis sixTermsAnalysis()
             .cost = sixTermsCost,
             .run = runSixTerms,
             .arrays = sixTermsArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = sixTermsPictures(),
             .followsFilter = true};
 }

@@ -153,7 +153,7 @@ public:
             const FoldedHead h = foldedHead(m_context.circuits.weights(), head);
             const Eigen::VectorXd prior = h.W_K * h.b_Q.transpose();
             if (!prior.allFinite())
-                return Error{ErrorCode::Corrupt, headLabel(head) + " holds a number that is not finite."};
+                return Error{ErrorCode::Corrupt, headLabel(head) + " holds NaN or infinity."};
             priors.col(placeOf(head)) = prior;
             isGood[static_cast<std::size_t>(placeOf(head))] = 1;
             return Done{};
@@ -243,7 +243,7 @@ std::string whyNotTokenPrior(const ModelConfig& config, const AnalysisOptions&)
     if (std::string reason = whyNotOneScore(config); !reason.empty())
         return reason;
     if (config.norm != NormKind::LayerNorm && config.attentionBiases == false)
-        return "Its queries have no bias, so no token is preferred whatever the query.";
+        return "Its queries have no bias, so no token is preferred by every query.";
     return {};
 }
 
@@ -262,13 +262,13 @@ std::vector<Picture> tokenPriorPictures()
     using enum Picture::Kind;
     const auto in = [](std::initializer_list<const char*> names) { return pathsOf("token_prior", names); };
     return {
-        {Table, "Attended to whatever the query", in({"ids", "values"}), false, false, true, {}},
-        {Table, "Avoided whatever the query", in({"lowest_ids", "lowest_values"}), false, false, true, {}},
+        {Table, "Attended to by any query", in({"ids", "values"}), false, false, true, {}},
+        {Table, "Avoided by any query", in({"lowest_ids", "lowest_values"}), false, false, true, {}},
         {Points, "Against how often the token occurs", in({"sampled_counts", "sampled_values"}), false, false,
          true, "In the text of the token counts: log₁₀(1 + count)."},
         {HeadGrid, "Rank correlation with the count", in({"count_correlation"}), false, false, true, {}},
         {Points, "Against the token id", in({"sampled_tokens", "sampled_values"}), true, false, true,
-         "Where counts are unknown the id stands in: in BPE vocabularies it is the rank by frequency."},
+         "The id stands in for unknown counts: in BPE vocabularies it ranks tokens by frequency."},
         {HeadGrid, "Rank correlation with the token id", in({"rank_correlation"}), false, false, true, {}},
         {HeadGrid, "Size for a random direction", in({"null_deviation"}), false, false, false, {}},
     };
@@ -287,6 +287,7 @@ Analysis tokenPriorAnalysis()
             .cost = tokenPriorCost,
             .run = runTokenPrior,
             .arrays = tokenPriorArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = tokenPriorPictures(),
             .followsFilter = true};
 }

@@ -33,7 +33,7 @@ std::vector<ArraySpec> attentionArrays()
             {folder + "value_weighted", headAxes({Axis::Query, Axis::Key}), "Value-weighted attention",
              "α_ij ‖v_j W_O‖₂, not normalised"},
             {folder + "output_norm", headAxes({Axis::Query}), "Norm of the output",
-             "‖(Σ_j α_ij v_j) W_O‖₂, without b_O, before any norm behind it"},
+             "‖(Σ_j α_ij v_j) W_O‖₂, without b_O, before any norm after it"},
             {folder + "value_norm", headAxes({Axis::Key}), "Norm of the value", "‖v_j W_O‖₂"},
             {folder + "null_pattern",
              {Axis::Layer, Axis::Query},
@@ -196,7 +196,7 @@ std::string promptTooLong(const ModelConfig& config, const AnalysisOptions& opti
     const double bytes = patternBytes(config, options);
     if (bytes <= memoryBudget)
         return {};
-    return fmt::format("The patterns of {} tokens take {:.1f} GB in this model; {} tokens are the most.", n,
+    return fmt::format("The patterns of {} tokens take {:.1f} GB in this model; the limit is {} tokens.", n,
                        bytes / 1e9, std::floor(n * std::sqrt(memoryBudget / bytes)));
 }
 
@@ -226,7 +226,7 @@ Analysis attentionAnalysis()
         .cost = attentionCost,
         .run = runAttention,
         .arrays = attentionArrays(),
-        .needs = {.prompt = true},
+        .needs = {.prompt = true, .config = forwardFields()},
         .pictures = {
             {Picture::Kind::Matrix,
              "Attention",
@@ -234,16 +234,16 @@ Analysis attentionAnalysis()
              false,
              false,
              false,
-             "Rows are queries, columns keys; a column that every row attends to may be a place to rest. Even attention gives query i one part in as many keys as it sees: null_pattern."},
+             "Rows are queries, columns keys. A column that every row attends to may be an attention sink. Even attention (null_pattern) gives each key that query i sees the same share."},
             {Picture::Kind::Matrix,
              "Value-weighted attention",
              {attentionFolder + "value_weighted"},
              false,
              false,
              false,
-             "Attention times the size of what is moved: keys that heads rest on often have small values."},
+             "Attention times ‖v W_O‖: attention sinks often have small values."},
             {Picture::Kind::Lines,
-             "Size of the output by query, of the value by key",
+             "Output norm by query, value norm by key",
              {attentionFolder + "output_norm", attentionFolder + "value_norm"},
              false,
              false,

@@ -81,7 +81,7 @@ std::vector<ArraySpec> logitAttributionArrays()
         all.push_back(std::move(spec));
     all.push_back({.path = folder + "target",
                    .axes = {Axis::Target},
-                   .title = "Token that is explained, and the most likely one",
+                   .title = "Explained token and most likely token",
                    .definition = "t, and the token with the largest logit at the last position",
                    .unit = "token",
                    .type = NumberType::Whole});
@@ -335,7 +335,7 @@ Result<ResultSet> runLogitAttribution(const AnalysisContext& context, const Task
 std::string noDirectWay(const ModelConfig& config, const AnalysisOptions&)
 {
     return config.hasHeadTransform
-        ? "A layer with an activation stands between this model's last residual stream and its logits, so that they are no sum of parts."
+        ? "A layer with an activation follows this model's last residual stream, so its logits are not a sum of parts."
         : "";
 }
 
@@ -363,14 +363,14 @@ std::vector<Picture> logitAttributionPictures()
          false,
          false,
          true,
-         "At the last position, the final norm's σ frozen; z compares with what the head adds to any token."},
+         "At the last position, with the final norm's σ frozen. z compares with the head's effect on all tokens."},
         {Picture::Kind::Bars,
          "Parts of the logit",
          {logitAttributionFolder + "component", logitAttributionFolder + "component_difference"},
          false,
          false,
          true,
-         "They add up to the logit."},
+         "The parts add up to the logit."},
         {Picture::Kind::Bars,
          "Heads and MLPs, layer by layer",
          {logitAttributionFolder + "layer", logitAttributionFolder + "layer_difference"},
@@ -379,7 +379,7 @@ std::vector<Picture> logitAttributionPictures()
          true,
          {}},
         {Picture::Kind::Bars,
-         "From which key the head's effect comes",
+         "Head effect by key",
          {logitAttributionFolder + "head_by_key", logitAttributionFolder + "head_by_key_difference"},
          false,
          false,
@@ -391,7 +391,7 @@ std::vector<Picture> logitAttributionPictures()
          false,
          false,
          true,
-         "What the final norm and the unembedding read from the stream before each layer."},
+         "The final norm and unembedding applied to the stream before each layer."},
         {Picture::Kind::Lines,
          "Rank of the token, layer by layer",
          {logitAttributionFolder + "lens_rank"},
@@ -423,7 +423,7 @@ Analysis logitAttributionAnalysis()
         .cost = logitAttributionCost,
         .run = runLogitAttribution,
         .arrays = logitAttributionArrays(),
-        .needs = {.prompt = true},
+        .needs = {.prompt = true, .config = forwardFields()},
         .pictures = logitAttributionPictures(),
         .followsFilter = true};
 }

@@ -148,7 +148,7 @@ ResultArray patternArray(const PatternFile& imported, std::vector<std::string> t
     array.values = std::move(values);
     array.title = "Imported attention";
     array.definition =
-        "attention that another program computed, rows queries, columns keys; NaN of layers that were not imported";
+        "attention that another program computed, rows queries, columns keys; NaN for layers that were not imported";
     array.attributes = {{"file", imported.source}, {"labels", std::move(tokens)}};
     return array;
 }

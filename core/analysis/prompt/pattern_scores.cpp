@@ -95,7 +95,7 @@ std::vector<ArraySpec> patternScoresArrays()
     all.push_back({patternScoresFolder + "null_scores",
                    {Axis::Layer, Axis::Measure},
                    "Scores of even attention",
-                   "the measures of a head that attends alike to every key it may see"});
+                   "the scores of a head that attends equally to every key it sees"});
     return all;
 }
 
@@ -256,7 +256,7 @@ Result<ResultSet> runPatternScores(const AnalysisContext& context, const Task& t
     Results results = resultsOf(context, patternScoresArrays());
     if (!tokens.areEnough()) {
         results.warn(
-            "The scores on repeated random tokens were left out. Fewer than two ids of this vocabulary have a token.");
+            "The scores on repeated random tokens were skipped: fewer than two ids of this vocabulary have a token.");
         return std::move(results).finish();
     }
     SumsOfTokens sums{ScoreSums(config), ScoreSums(config)};
@@ -300,14 +300,14 @@ std::vector<Picture> patternScoresPictures()
          false,
          false,
          false,
-         "Shares of attention in the second copy of a random sequence. Induction and duplicate token are less the same share where the first copy is of other tokens: what is left follows the tokens, not their distance."},
+         "Shares of attention in the second copy of a random sequence. Induction and duplicate token subtract the same share with other tokens in the first copy. The rest follows the tokens, not their distance."},
         {Picture::Kind::HeadPlane,
          "Induction on repeated and on unrepeated tokens",
          {folder + "induction_repeated", folder + "induction_control"},
          false,
          false,
          true,
-         "Heads near the diagonal attend to that distance whatever the tokens."},
+         "Heads near the diagonal attend to that distance regardless of the tokens."},
         {Picture::Kind::HeadPlane,
          "Duplicate token on repeated and on unrepeated tokens",
          {folder + "duplicate_repeated", folder + "duplicate_control"},
@@ -316,7 +316,7 @@ std::vector<Picture> patternScoresPictures()
          true,
          {}},
         {Picture::Kind::HeadGrid,
-         "Where else attention goes",
+         "Other attention statistics",
          {folder + "first", folder + "current", folder + "entropy", folder + "distance"},
          false,
          false,
@@ -328,16 +328,16 @@ std::vector<Picture> patternScoresPictures()
          false,
          false,
          true,
-         "Heads off the diagonal owe their pattern to tokens or to earlier layers, not to positions alone."},
+         "Heads off the diagonal get their pattern from tokens or earlier layers, not from positions alone."},
         {Picture::Kind::HeadPlane,
          "Matching and copying, coloured by induction",
          {"scores/matching", "scores/copying", folder + "induction"},
          false,
          false,
          false,
-         "Induction heads match and copy; where both are high and the colour is not, the head does something else on random tokens."},
+         "Induction heads match and copy. If both are high and the colour is not, the head does something else on random tokens."},
         {Picture::Kind::Histogram,
-         "How many heads score how much",
+         "Distribution of the scores",
          {folder + "induction", folder + "previous", folder + "duplicate"},
          false,
          false,
@@ -360,6 +360,8 @@ Analysis patternScoresAnalysis()
         .cost = patternScoresCost,
         .run = runPatternScores,
         .arrays = patternScoresArrays(),
+        .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
+                             ConfigField::Activation, ConfigField::Context}},
         .pictures = patternScoresPictures(),
         .followsFilter = true};
 }

@@ -196,7 +196,7 @@ Result<Done> ResidualParts<Scalar>::checked() const
             return Error{
                 ErrorCode::Internal,
                 fmt::format(
-                    "The parts of the residual stream after layer {} do not add up to it, so nothing is said about them.",
+                    "The parts of the residual stream after layer {} do not add up to it, so they were skipped.",
                     m_layer - 1)};
         }
     }

@@ -59,10 +59,9 @@ public:
                   std::span<const int> tokens, std::vector<int> positions);
 
     const PartList& list() const { return m_list; }
-    /// Returns the parts at positions[i] before layer `layersDone()`, [parts, d]. The rows of later parts are 0.
+    /// Returns the parts at positions[i] before the next layer to be added, [parts, d]. The rows of later parts are 0.
     const Matrix<double>& at(std::size_t i) const { return m_parts[i]; }
     RowVector<double> total(std::size_t i) const { return m_parts[i].colwise().sum(); }
-    int layersDone() const { return m_layer; }
 
     /// Adds the parts of the next layer.
     /// Errors: Cancelled; Internal if the parts do not add up to the stream of `run`.

@@ -23,8 +23,7 @@ Result<Done> checkScorePositions(const AnalysisInputs& inputs)
     if (!inputs.queryPosition && !inputs.keyPosition)
         return Done{};
     if (inputs.prompt.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     "The positions of a query and a key are places in a prompt; give a prompt with them."};
+        return Error{ErrorCode::InvalidArgument, "Query and key positions refer to a prompt; give one."};
     const int count = static_cast<int>(inputs.prompt.size());
     const int query = scoreQuery(inputs);
     if (query < 0 || query >= count)
@@ -79,13 +78,13 @@ std::vector<ArraySpec> scoreSourcesArrays()
         {.path = folder + "distance_term",
          .axes = headAxes(),
          .title = "Score by distance",
-         .definition = "−slope · (i − j), part of score and of no component",
+         .definition = "−slope · (i − j), part of score but of no component",
          .condition = "with ALiBi"},
         {.path = folder + "directions",
          .axes = headAxes({Axis::SingularDirection}),
          .title = "Score by singular direction",
          .definition =
-             "scale · (x_i · u_k) σ_k (v_k · x_j) with W_Q W_Kᵀ = Σ_k u_kᵀ σ_k v_k, x behind the norm; they add up to bilinear",
+             "scale · (x_i · u_k) σ_k (v_k · x_j) with W_Q W_Kᵀ = Σ_k u_kᵀ σ_k v_k, x after the norm; they add up to bilinear",
          .condition = bilinear},
         {.path = folder + "bilinear",
          .axes = headAxes(),
@@ -95,7 +94,7 @@ std::vector<ArraySpec> scoreSourcesArrays()
         {.path = folder + "key",
          .axes = headAxes(),
          .title = "Strongest key",
-         .definition = "argmax over j of α_ij, i the query; −1: not asked",
+         .definition = "argmax over j of α_ij, i the query; −1: not requested",
          .unit = "position",
          .type = NumberType::Whole},
         {.path = folder + "key_token",
@@ -131,9 +130,9 @@ std::string behindWindow(const AnalysisContext& context)
     }
     return layers.empty()
         ? std::string()
-        : fmt::format(
-            "Key {} is behind the window of query {} in layer{} {}, so that their scores stay empty.",
-            *inputs.keyPosition, scoreQuery(inputs), layers.size() == 1 ? "" : "s", fmt::join(layers, ", "));
+        : fmt::format("Key {} is outside the window of query {} in layer{} {}, so their scores stay empty.",
+                      *inputs.keyPosition, scoreQuery(inputs), layers.size() == 1 ? "" : "s",
+                      fmt::join(layers, ", "));
 }
 
 Result<ResultSet> scoreSourcesOf(const AnalysisContext& context, ScoreSources found)
@@ -160,7 +159,7 @@ Result<ResultSet> scoreSourcesOf(const AnalysisContext& context, ScoreSources fo
     ResultArray& key = results.put(scoreSourcesFolder + "key", std::move(found.keys));
     if (isNamed) {
         key.title = "Key";
-        key.definition = "the position that was asked about; −1: a head that was not";
+        key.definition = "the requested position; −1: a head that was not requested";
     }
     ResultArray& token = results.put(scoreSourcesFolder + "key_token", std::move(found.keyTokens));
     if (isNamed)
@@ -196,13 +195,12 @@ Result<ResultSet> runScoreSources(const AnalysisContext& context, const Task& ta
 std::string noSum(const ModelConfig& config, const AnalysisOptions& options)
 {
     if (config.qkvLimit > 0)
-        return fmt::format(
-            "This model cuts queries and keys off at ±{}, so that its scores are no sum of parts.",
-            config.qkvLimit);
+        return fmt::format("This model clips queries and keys at ±{}, so its scores are not a sum of parts.",
+                           config.qkvLimit);
     const double bytes = partsBytes(config, options);
     if (bytes > partsBudget)
         return fmt::format(
-            "Taking {} positions of the prompt apart takes {:.1f} GB in this model; name fewer heads or give a shorter prompt.",
+            "Splitting the scores of {} prompt positions takes {:.1f} GB in this model; name fewer heads or give a shorter prompt.",
             positionsNeeded(config, options), bytes / 1e9);
     return {};
 }
@@ -234,7 +232,7 @@ std::vector<Picture> scoreSourcesPictures()
          false,
          false,
          true,
-         "Of the last query with the key it attends to most, where no others are chosen; the cells add up to the score."},
+         "By default, the last query with the key it attends to most. The cells add up to the score."},
         {Picture::Kind::Bars,
          "Sources of the query and of the key",
          {scoreSourcesFolder + "query_component", scoreSourcesFolder + "key_component"},
@@ -248,7 +246,7 @@ std::vector<Picture> scoreSourcesPictures()
          false,
          false,
          true,
-         "Without biases; not for rotary positions and models that normalise queries and keys."},
+         "Without biases. Not available for rotary positions or for models that normalise queries and keys."},
         {Picture::Kind::HeadGrid,
          "Score of the key, and of all keys",
          {scoreSourcesFolder + "score", scoreSourcesFolder + "null_score_mean"},
@@ -273,7 +271,7 @@ Analysis scoreSourcesAnalysis()
         .cost = scoreSourcesCost,
         .run = runScoreSources,
         .arrays = scoreSourcesArrays(),
-        .needs = {.prompt = true},
+        .needs = {.prompt = true, .config = forwardFields()},
         .pictures = scoreSourcesPictures()};
 }
 

@@ -247,9 +247,8 @@ private:
         if (std::abs(score - direct) > 1e-3 * (products.cwiseAbs().sum() + std::abs(direct)))
             return Error{
                 ErrorCode::Internal,
-                fmt::format(
-                    "The sources of the score of {} do not add up to it, so nothing is said about them.",
-                    headLabel(id))};
+                fmt::format("The sources of the score of {} do not add up to it, so they were skipped.",
+                            headLabel(id))};
         m_found.score.set(id, score);
         m_found.distance.set(id, distanceTerm(id, key));
         setNull(id, seen);

@@ -71,7 +71,7 @@ std::string whyNotOneScore(const ModelConfig& config)
         if (std::string reason = whyNotTokenPlusPosition(config); !reason.empty())
             return reason;
     if (config.qkNorm != NormKind::None || config.qkvLimit > 0)
-        return "Queries and keys of this model are normalised or cut off, so its scores have no such part.";
+        return "This model normalises or clips queries and keys, so its scores have no such part.";
     return {};
 }
 

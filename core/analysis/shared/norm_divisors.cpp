@@ -170,9 +170,9 @@ std::string whyNotTokenPlusPosition(const ModelConfig& config)
     if (config.positional != Positional::Learned)
         return "It needs learned positions that are added to the tokens.";
     if (config.positionsInQueriesAndKeys)
-        return "Positions are added to what queries and keys read here, behind the norm, not to the tokens.";
+        return "This model adds positions to the query and key inputs, after the norm, not to the tokens.";
     if (config.embeddingNormSeesPositions)
-        return "A norm of the sum of tokens and positions stands before layer 0, so that its parts cannot be told apart.";
+        return "A norm of the sum of tokens and positions precedes layer 0, so its parts cannot be separated.";
     return {};
 }
 

@@ -80,7 +80,7 @@ Result<ShownTokens> shownTokens(const ModelConfig& config, const AnalysisOptions
     for (std::size_t i = shown.ids.size(); i > 1; --i) // in no order: a text's tokens are not sorted either
         std::swap(shown.ids[i - 1], shown.ids[random() % i]);
     if (shown.ids.empty())
-        return Error{ErrorCode::InvalidArgument, "This model has no token in use to take a sample of."};
+        return Error{ErrorCode::InvalidArgument, "This model has no tokens in use to sample."};
     return shown;
 }
 
@@ -140,7 +140,7 @@ std::string whyNoHeadOfLayer0(const AnalysisOptions& options)
     const auto isOfLayer0 = [](HeadId head) { return head.layer == 0; };
     if (options.heads.empty() || std::any_of(options.heads.begin(), options.heads.end(), isOfLayer0))
         return {};
-    return "It is about heads of layer 0, which alone read tokens and positions as they are, and none was asked for.";
+    return "It covers only heads of layer 0, which read tokens and positions unchanged, and none was requested.";
 }
 
 int countOfLayer0(const ModelConfig& config, const AnalysisOptions& options)

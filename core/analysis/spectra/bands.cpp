@@ -231,8 +231,7 @@ Result<ResultSet> runBands(const AnalysisContext& context, const Task& task)
                 tail.set(head, squares.tail(squares.size() - from.tail()).sum() / squares.sum());
         };
         if (!w.W_Q.allFinite() || !w.W_K.allFinite() || !w.W_V.allFinite() || !w.W_O.allFinite())
-            return Error{ErrorCode::Corrupt,
-                         "A weight of head " + dottedHead(head) + " is not a finite number."};
+            return Error{ErrorCode::Corrupt, "A weight of head " + dottedHead(head) + " is NaN or infinite."};
         put(OvWrite, bands->unembedding, w.W_V, w.W_O);
         put(OvRead, embedding, w.W_O.transpose(), w.W_V.transpose());
         put(QkQuery, embedding, w.W_K, w.W_Q.transpose());
@@ -263,15 +262,15 @@ std::vector<Picture> bandsPictures()
 {
     using Kind = Picture::Kind;
     const auto ofHeads = [](const char* title, const char* array) {
-        Picture map =
-            pictureOf(bandsFolder, Kind::HeadPairs, title, {array},
-                      "Shares: a row sums to 1, and a head without preference has 1/20 in every band.");
+        Picture map = pictureOf(bandsFolder, Kind::HeadPairs, title, {array},
+                                "Each row sums to 1. A head without preference has 1/20 in every band.");
         map.signedColors = false;
         return map;
     };
     return {
-        pictureOf(bandsFolder, Kind::HeadGrid, "Writing where W_U hardly looks", {"dark_writing"},
-                  "Heads that write into the last band tend to keep books rather than name tokens."),
+        pictureOf(
+            bandsFolder, Kind::HeadGrid, "Writing where W_U barely reads", {"dark_writing"},
+            "Heads that write into the last band tend to store information rather than promote tokens."),
         ofHeads("Where all heads write, by band of W_U", "ov_write"),
         ofHeads("What OV of all heads reads, by band of E", "ov_read"),
         ofHeads("What queries of all heads read, by band of E", "qk_query"),
@@ -279,8 +278,7 @@ std::vector<Picture> bandsPictures()
         pictureOf(bandsFolder, Kind::Bars, "Where OV writes, by band of W_U", {"ov_write", "null"}),
         pictureOf(bandsFolder, Kind::Bars, "Where OV reads, by band of E", {"ov_read", "null"}),
         pictureOf(bandsFolder, Kind::Bars, "Where QK reads, by band of E", {"qk_query", "qk_key", "null"}),
-        pictureOf(bandsFolder, Kind::Lines, "How much of the tokens lies in each band",
-                  {"unembedding", "embedding"}),
+        pictureOf(bandsFolder, Kind::Lines, "Token variance in each band", {"unembedding", "embedding"}),
     };
 }
 

@@ -26,7 +26,7 @@ void addBlockSpecs(std::vector<ArraySpec>& specs, const std::vector<ArrayAxis>& 
     add("_block", "Block of each direction",
         "number of the block: neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2 share one; so do all with σ ≤ d_model ε σ₁, ε = 2^-23, the null space");
     add("_block_size", "Directions in the block",
-        "directions in the block; above 1 their span alone means something");
+        "directions in the block; above 1 only their span is meaningful");
 }
 
 void putBlocks(Results& results, const std::string& path, const BlockArrays& blocks)

@@ -61,7 +61,7 @@ std::vector<ArraySpec> conditioningArrays()
              {Axis::Layer},
              "Condition of a layer's " + name + ", log10",
              "log10(σ_max/σ_min) of all heads' " + name
-                 + " side by side as it is in the file, from below to a few per cent; NaN where that is not square"});
+                 + " side by side as it is in the file, a lower bound within a few per cent; NaN where that is not square"});
         for (const ConditioningDtype& dtype : conditioningDtypes)
             all.push_back({.path = path + dtype.suffix,
                            .axes = {Axis::Layer},
@@ -252,10 +252,10 @@ std::vector<Picture> conditioningPictures()
     std::vector<Picture> pictures{
         pictureOf(conditioningFolder, Kind::HeadGrid, "Condition of each head's factors, log10",
                   {"W_Q_head", "W_K_head", "W_V_head", "W_O_head"},
-                  "They depend on the basis inside a head, which changes no circuit (gauge)."),
+                  "They depend on the basis inside a head (gauge). That basis changes no circuit."),
         pictureOf(conditioningFolder, Kind::Lines, "Condition of all heads together, log10",
                   {"W_Q_layer", "W_K_layer", "W_V_layer", "W_O_layer"},
-                  "Of square matrices alone: those a skipless merge inverts."),
+                  "Only for square matrices, the ones that a skipless merge inverts."),
         pictureOf(
             conditioningFolder, Kind::Table, "Which layers can be inverted",
             {"W_Q_invertible_fp32", "W_K_invertible_fp32", "W_V_invertible_fp32", "W_O_invertible_fp32"}),

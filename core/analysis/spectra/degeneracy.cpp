@@ -273,13 +273,13 @@ AnalysisCost degeneracyCost(const ModelConfig& config, const AnalysisOptions& op
 std::vector<Picture> degeneracyPictures()
 {
     using Kind = Picture::Kind;
-    const char* note = "A direction a row: the tokens that reach furthest into the span of its block.";
+    const char* note =
+        "One direction per row, with the tokens that reach furthest into the span of its block.";
     return {
-        pictureOf(degeneracyFolder, Kind::HeadGrid, "How many directions stand alone",
-                  {"qk_single", "ov_single"}),
+        pictureOf(degeneracyFolder, Kind::HeadGrid, "Non-degenerate directions", {"qk_single", "ov_single"}),
         pictureOf(
             degeneracyFolder, Kind::Lines, "Relative gap of each direction", {"qk_gap", "ov_gap"},
-            "Below 0.01 a direction shares a block with its neighbour, and only their span means something."),
+            "Below 0.01 a direction shares a block with its neighbour, and only their span is meaningful."),
         pictureOf(degeneracyFolder, Kind::Lines, "How far rounding may turn each direction of QK",
                   {"qk_error", "qk_block_error"}),
         pictureOf(degeneracyFolder, Kind::Lines, "How far rounding may turn each direction of OV",

@@ -30,7 +30,7 @@ std::vector<ArraySpec> directionSearchArrays()
 {
     std::vector<ArraySpec> all{
         {std::string(directionSearchFolder) + "hits", headAxes(), "Directions that hold the token",
-         "ends of singular directions of W_V W_O and W_Q W_Kᵀ whose 20 strongest tokens contain the asked one"}};
+         "ends of singular directions of W_V W_O and W_Q W_Kᵀ whose 20 strongest tokens contain the given one"}};
     const auto add = [&](NumberType type, const char* name, const char* title, const char* definition) {
         all.push_back({.path = std::string(directionSearchFolder) + name,
                        .axes = {Axis::Hit},
@@ -43,15 +43,15 @@ std::vector<ArraySpec> directionSearchArrays()
     add(NumberType::Whole, "side", "Side",
         "0: E u_k, 1: v_kᵀ W_U, W_V W_O = U Σ Vᵀ; 2: E u_k, 3: E v_k, W_Q W_Kᵀ = U Σ Vᵀ");
     add(NumberType::Whole, "direction", "Direction", "k, from 0: by falling σ");
-    add(NumberType::Whole, "rank", "Rank", "how many tokens stand before the asked one at that end");
+    add(NumberType::Whole, "rank", "Rank", "how many tokens rank before the given one at that end");
     add(NumberType::Whole, "end", "End",
         "1: among the largest scores, −1: among the smallest; the score of largest magnitude on the first side is positive, ties to the lower id");
-    add(NumberType::Real, "score", "Score", "of the asked token along the direction");
+    add(NumberType::Real, "score", "Score", "of the given token along the direction");
     add(NumberType::Real, "score_null", "Score, random direction",
-        "‖e‖/√d_model, e the asked token's row of E or column of W_U: the deviation of its score over random unit directions");
+        "‖e‖/√d_model, e the given token's row of E or column of W_U: the deviation of its score over random unit directions");
     add(NumberType::Real, "sigma", "Singular value", "σ_k");
     add(NumberType::Whole, "block_size", "Directions in the block",
-        "directions in the block: neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2; above 1 their span alone means something");
+        "directions in the block: neighbours with (σ_k − σ_{k+1})/σ_k < 1e-2; above 1 only their span is meaningful");
     return all;
 }
 
@@ -120,7 +120,7 @@ Result<ResultSet> runDirectionSearch(const AnalysisContext& context, const Task&
     const auto done = forEachHead(context, withoutProgress(task), "", [&](HeadId head) -> Result<Done> {
         const auto w = context.circuits.weights().head<double>(head);
         if (!w.W_Q.allFinite() || !w.W_K.allFinite() || !w.W_V.allFinite() || !w.W_O.allFinite())
-            return Error{ErrorCode::Corrupt, headLabel(head) + " holds a number that is not finite."};
+            return Error{ErrorCode::Corrupt, headLabel(head) + " holds NaN or infinity."};
         const auto isIts = [&](const DirectionHit& hit) { return hit.head == head; };
         hits.set(head, static_cast<double>(std::count_if(found->begin(), found->end(), isIts)));
         return Done{};
@@ -150,7 +150,7 @@ std::string whyNoSearch(const ModelConfig& config, const AnalysisOptions& option
     if (token >= 0 && static_cast<std::size_t>(token) < unused.size()
         && unused[static_cast<std::size_t>(token)])
         return "Id " + std::to_string(token)
-            + " is none of the tokens in use: the tokenizer has no token for it, or the filter of tokens leaves it out.";
+            + " is not a token in use: the tokenizer has no token for it, or the token filter removes it.";
     return whyNoToken(config, token);
 }
 
@@ -188,12 +188,12 @@ Analysis directionSearchAnalysis()
                  directionSearchFolder, Kind::Table, "Directions that hold the token",
                  {"hit_layer", "hit_head", "direction", "rank", "end", "score", "score_null", "sigma",
                   "block_size"},
-                 "By rank. Directions that share a block mean something only together: see the degeneracy of the spectra."),
+                 "By rank. Directions that share a block are meaningful only together; see the degeneracy of the spectra."),
              Picture{.kind = Kind::HeadGrid,
-                     .title = "How many of a head's directions hold it",
+                     .title = "Number of directions with the token",
                      .arrays = {std::string(directionSearchFolder) + "hits"},
                      .signedColors = false,
-                     .note = "Of both ends of all directions of OV and QK, read and written."}},
+                     .note = "Counts both ends of all directions of OV and QK, read and written."}},
         .followsFilter = true};
 }
 

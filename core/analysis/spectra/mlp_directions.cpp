@@ -136,7 +136,7 @@ public:
                 broken[static_cast<std::size_t>(layer)] = "The directions of the MLP of layer "
                     + std::to_string(layer) + " were left out because a "
                     + (isFinite ? "product of weights, all of them finite, is too large."
-                                : "weight is not a finite number.");
+                                : "weight is NaN or infinite.");
                 return Done{};
             });
         if (!done)
@@ -262,9 +262,9 @@ std::string whyNoMlps(const ModelConfig& config, const AnalysisOptions&)
     if (config.attentionOnly)
         return "This model has no MLPs.";
     if (config.nExperts > 0)
-        return "Its MLPs are mixtures of experts, each with directions of its own.";
+        return "Its MLPs are mixtures of experts, each with its own directions.";
     if (config.merged)
-        return "Its output projections are merged into the MLPs, which read no residual stream any more.";
+        return "Its output projections are merged into the MLPs, which no longer read the residual stream.";
     return {};
 }
 
@@ -285,7 +285,7 @@ Analysis mlpDirectionsAnalysis()
 {
     using Kind = Picture::Kind;
     const char* note =
-        "A direction a row, its tokens by rank; directions that share a block mean something only together. The basis is that of the singular values, not of the neurons.";
+        "One direction per row, its tokens by rank. Directions that share a block are meaningful only together. The basis is that of the singular values, not of the neurons.";
     const auto table = [note](const char* title, const std::string& part, const std::string& end = {}) {
         const std::string path = mlpDirectionsFolder + part;
         return Picture{
@@ -309,10 +309,10 @@ Analysis mlpDirectionsAnalysis()
                          table("What MLPs read, the other end", "in", "_lowest"),
                          table("What MLPs write, the other end", "out", "_lowest"),
                          table("What their gates read, the other end", "gate", "_lowest"),
-                         pictureOf(mlpDirectionsFolder, Kind::Lines, "Singular values, a line per layer",
+                         pictureOf(mlpDirectionsFolder, Kind::Lines, "Singular values, one line per layer",
                                    {"in_sigma"}),
                          pictureOf(mlpDirectionsFolder, Kind::Lines,
-                                   "Singular values of what MLPs write, a line per layer", {"out_sigma"}),
+                                   "Singular values of what MLPs write, one line per layer", {"out_sigma"}),
                          pictureOf(mlpDirectionsFolder, Kind::Lines, "The list of a random direction",
                                    {"in_null", "out_null"})},
             .followsFilter = true};

@@ -38,9 +38,9 @@ std::vector<ArraySpec> normsArrays()
         const std::string title = kind == CircuitKind::Qk ? "QK" : "OV";
         add(name + "_spectral", headAxes(), "Spectral norm of " + title, "σ₁ of " + matrix);
         add(name + "_by_layer", {Axis::Layer}, "Norm of " + title + " by layer",
-            "mean over the heads asked for of a layer of ‖" + matrix + "‖_F");
+            "mean over a layer's requested heads of ‖" + matrix + "‖_F");
         add(name + "_spectral_by_layer", {Axis::Layer}, "Spectral norm of " + title + " by layer",
-            "mean over the heads asked for of a layer of σ₁ of " + matrix);
+            "mean over a layer's requested heads of σ₁ of " + matrix);
     }
     for (const std::string factor : normFactors)
         add(factor, headAxes(), "Norm of " + factor,
@@ -49,10 +49,10 @@ std::vector<ArraySpec> normsArrays()
     add("b_K", headAxes(), "Norm of b_K", "‖b_K‖₂", "with key biases");
     add("b_V", headAxes(), "Norm of b_V", "‖b_V‖₂", "with value biases");
     add("b_Q_W_K", headAxes(), "Norm of the query bias in the stream",
-        "‖b_Q W_Kᵀ‖₂: what every query looks for, whatever the token", "with query biases");
+        "‖b_Q W_Kᵀ‖₂: what every query looks for, for any token", "with query biases");
     add("b_V_W_O", headAxes(), "Norm of the value bias in the stream",
         "‖b_V W_O‖₂: what the head writes, whatever it attends to", "with value biases");
-    add("b_O", {Axis::Layer}, "Norm of b_O", "‖b_O‖₂, with what folding the value biases put into it",
+    add("b_O", {Axis::Layer}, "Norm of b_O", "‖b_O‖₂, including the folded value biases",
         "with output biases");
     return all;
 }
@@ -232,16 +232,17 @@ std::vector<Picture> normsPictures()
 {
     using Kind = Picture::Kind;
     const char* factors =
-        "Look at the products instead: the basis inside a head is arbitrary (gauge), and these norms change with it.";
+        "The basis inside a head is arbitrary (gauge) and changes these norms. Compare the norms of the products instead.";
     Picture norms{
         .kind = Kind::HeadGrid,
         .title = "Norms of QK and OV",
         .arrays = {"spectra/qk/frobenius_norm", "spectra/ov/frobenius_norm"},
         .signedColors = false,
-        .note = "With the singular values; random heads of the same mean square get what stands beside it."};
+        .note =
+            "Computed with the singular values. The null is the norm of random heads with the same mean square."};
     Picture spectral =
         pictureOf(normsFolder, Kind::HeadGrid, "Spectral norms of QK and OV", {"qk_spectral", "ov_spectral"},
-                  "The most that a head does to a vector of length 1.");
+                  "The largest gain of a head on a unit vector.");
     Picture ofFactors =
         pictureOf(normsFolder, Kind::HeadGrid, "Norms of the factors", {"W_Q", "W_K", "W_V", "W_O"}, factors);
     Picture ofBiases = pictureOf(normsFolder, Kind::HeadGrid, "Norms of the biases in the stream",

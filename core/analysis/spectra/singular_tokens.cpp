@@ -36,7 +36,7 @@ std::vector<ArraySpec> singularTokensArrays()
         {.path = singularTokensPath("qk_cosine"),
          .axes = axes,
          .title = "Query and key directions of QK, cosine",
-         .definition = "u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ: 1 attends to what is alike, −1 to the opposite",
+         .definition = "u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ: 1 attends to similar vectors, −1 to opposite ones",
          .range = {{-1.0, 1.0}}}};
     addBlockSpecs(all, axes, singularTokensPath("qk"), " of QK", "W_Q W_Kᵀ");
     addBlockSpecs(all, axes, singularTokensPath("ov"), " of OV", "W_V W_O");
@@ -201,7 +201,7 @@ std::vector<Picture> singularTokensPictures()
 {
     using Kind = Picture::Kind;
     const char* note =
-        "A direction a row, its tokens by rank; directions that share a block mean something only together: see the degeneracy of the spectra.";
+        "One direction per row, its tokens by rank. Directions that share a block are meaningful only together; see the degeneracy of the spectra.";
     const auto table = [note](const char* title, const std::string& circuit, const std::string& list) {
         const std::string path = singularTokensFolder + circuit;
         return Picture{.kind = Kind::Table,

@@ -220,20 +220,20 @@ std::vector<Picture> spectraPictures()
          .arrays = ofCircuits("spectra/", residual, "/singular_values"),
          .note = {}},
         {.kind = Kind::Lines,
-         .title = "The same over a log axis",
+         .title = "The same on a log axis",
          .arrays = ofCircuits("spectra/", residual, "/singular_values"),
          .logY = true,
-         .note = "Zeros, beyond the rank, are not on it."},
+         .note = "Zeros beyond the rank are not shown."},
         {.kind = Kind::Lines,
          .title = "Singular values of full QK and full OV, selected head",
          .arrays = ofCircuits("spectra/", full, "/singular_values"),
          .logY = true,
-         .note = "The σ of tokens to scores and of tokens to logits: two units in one picture."},
+         .note = "Full QK maps tokens to scores and full OV maps tokens to logits, so their units differ."},
         grid(
             "Norms", all("frobenius_norm"),
-            "A norm grows with the weights: beside it what heads of random weights of the same mean square get."),
+            "A norm grows with the weights. The null is the norm of random heads with the same mean square."),
         grid("Effective ranks", all("effective_rank"),
-             "At most d_head; what random heads get stands beside them."),
+             "At most d_head. The null is the value of random heads."),
         grid("Stable ranks", all("stable_rank"), ""),
         grid("Participation ratios", all("participation_ratio"), ""),
         {.kind = Kind::Histogram,
@@ -243,7 +243,7 @@ std::vector<Picture> spectraPictures()
         {.kind = Kind::HeadPlane,
          .title = "Effective ranks of QK and OV",
          .arrays = ofCircuits("spectra/", residual, "/effective_rank"),
-         .note = "A point per head."}};
+         .note = "One point per head."}};
 }
 
 std::vector<Picture> ranksPictures()
@@ -255,7 +255,7 @@ std::vector<Picture> ranksPictures()
              .title = "Components for 90 % of the energy",
              .arrays = k90,
              .signedColors = false,
-             .note = "At most d_head; random heads get what stands beside it."},
+             .note = "At most d_head. The null is the value of random heads."},
             {.kind = Kind::HeadGrid,
              .title = "Numerical rank",
              .arrays = ofCircuits("analyses/ranks/", residual, "_numerical_rank"),

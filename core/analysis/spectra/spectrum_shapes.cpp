@@ -42,7 +42,7 @@ std::vector<ArraySpec> spectrumShapesArrays()
         all.push_back({shapesPath(kind, "_by_layer"),
                        {Axis::Layer, Axis::SingularValue},
                        "Mean of a layer's heads, " + name,
-                       "mean over the heads asked for of a layer of σ_k/σ_1" + where});
+                       "mean over a layer's requested heads of σ_k/σ_1" + where});
         all.push_back({.path = shapesPath(kind, "_of_layer"),
                        .axes = headAxes({Axis::Member, Axis::SingularValue}),
                        .title = "All heads of the layer, " + name,
@@ -239,8 +239,8 @@ AnalysisCost spectrumShapesCost(const ModelConfig& config, const AnalysisOptions
 std::vector<Picture> spectrumShapesPictures()
 {
     using Kind = Picture::Kind;
-    const char* note = "Beside them what heads of Gaussian factors have.";
-    const char* full = "Beside each what heads of Gaussian factors have between this model's E and W_U.";
+    const char* note = "Shown beside heads with Gaussian factors.";
+    const char* full = "Shown beside heads with Gaussian factors between this model's E and W_U.";
     return {pictureOf(spectrumShapesFolder, Kind::Lines, "Largest = 1, QK and OV of the selected head",
                       {"qk_normalised", "ov_normalised", "normalised_null"}, note),
             pictureOf(spectrumShapesFolder, Kind::Lines,

@@ -316,7 +316,7 @@ std::vector<Picture> symmetryPictures()
     return {
         pictureOf(symmetryFolder, Kind::HeadGrid, "Symmetry, directionality, positive part",
                   {"symmetry", "direction", "positive"},
-                  "Of W_Q W_Kᵀ alone: with rotary positions, of offset 0."),
+                  "For W_Q W_Kᵀ only; with rotary positions, at offset 0."),
         pictureOf(symmetryFolder, Kind::Lines, "By layer",
                   {"layer_symmetry", "layer_positive", "layer_direction"}),
         pictureOf(symmetryFolder, Kind::Histogram, "Heads by symmetry", {"symmetry"}),
@@ -324,7 +324,7 @@ std::vector<Picture> symmetryPictures()
         pictureOf(symmetryFolder, Kind::HeadPlane, "Symmetric and antisymmetric part",
                   {"symmetric_norm", "antisymmetric_norm", "direction"}),
         pictureOf(symmetryFolder, Kind::Lines, "Eigenvalues of the symmetric part", {"eigenvalues"},
-                  "Above 0 attends to what is alike, below to the opposite."),
+                  "Above 0 the head attends to similar vectors, below 0 to opposite ones."),
     };
 }
 

@@ -54,9 +54,9 @@ std::vector<ArraySpec> weightsInVocabularyArrays()
 std::vector<Picture> weightsInVocabularyPictures()
 {
     const char* note =
-        "A column a row. The basis inside a head is arbitrary (gauge): singular directions are not.";
-    const char* neurons = "A neuron a row, its tokens by rank; the longest of the layer first.";
-    const char* inverse = "By the pseudoinverse: the smallest weights of tokens that add up to it.";
+        "One column per row. The basis inside a head is arbitrary (gauge); singular directions are not.";
+    const char* neurons = "One neuron per row, its tokens by rank; largest norm in the layer first.";
+    const char* inverse = "By the pseudoinverse: the smallest token weights that sum to it.";
     const auto table = [](const char* title, const std::string& part, const char* words) {
         const std::string start = weightsInVocabularyFolder + part;
         return Picture{.kind = Picture::Kind::Table,
@@ -68,9 +68,9 @@ std::vector<Picture> weightsInVocabularyPictures()
         const std::string matrix(
             std::string_view(part.name).substr(0, std::string_view(part.name).find("_pinv")));
         const std::string start = weightsInVocabularyFolder + std::string(part.name);
-        const std::string what = part.isInverse ? "What " + matrix + " is made of" : "Tokens of " + matrix;
+        const std::string what = part.isInverse ? "Token weights of " + matrix : "Tokens of " + matrix;
         return Picture{.kind = Picture::Kind::Lines,
-                       .title = what + " by rank, and of random directions as long",
+                       .title = what + " by rank, and of random directions of the same norm",
                        .arrays = {start + "_values", start + "_null"},
                        .note = {}};
     };
@@ -82,13 +82,13 @@ std::vector<Picture> weightsInVocabularyPictures()
         table("What neurons read", "W_in", neurons),
         table("What the gates of neurons read", "W_gate", neurons),
         table("What neurons write", "W_out", neurons),
-        table("What columns of W_V are made of", "W_V_pinv", inverse),
-        table("What rows of W_O are made of", "W_O_pinv", inverse),
-        table("What columns of W_Q are made of", "W_Q_pinv", inverse),
-        table("What columns of W_K are made of", "W_K_pinv", inverse),
-        table("What neurons' inputs are made of", "W_in_pinv", inverse),
-        table("What the gates of neurons are made of", "W_gate_pinv", inverse),
-        table("What neurons' outputs are made of", "W_out_pinv", inverse),
+        table("Token weights of columns of W_V", "W_V_pinv", inverse),
+        table("Token weights of rows of W_O", "W_O_pinv", inverse),
+        table("Token weights of columns of W_Q", "W_Q_pinv", inverse),
+        table("Token weights of columns of W_K", "W_K_pinv", inverse),
+        table("Token weights of neuron inputs", "W_in_pinv", inverse),
+        table("Token weights of neuron gates", "W_gate_pinv", inverse),
+        table("Token weights of neuron outputs", "W_out_pinv", inverse),
     };
     pictures.reserve(pictures.size() + headParts.size() + mlpParts.size() + 1);
     for (const WeightsInVocabularyPart& part : headParts)

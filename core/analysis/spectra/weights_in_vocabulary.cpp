@@ -215,8 +215,7 @@ private:
     {
         const HeadWeights<double> w = m_context.circuits.weights().head<double>(head);
         if (!w.W_Q.allFinite() || !w.W_K.allFinite() || !w.W_V.allFinite() || !w.W_O.allFinite())
-            return Error{ErrorCode::Corrupt,
-                         "A weight of head " + dottedHead(head) + " is not a finite number."};
+            return Error{ErrorCode::Corrupt, "A weight of head " + dottedHead(head) + " is NaN or infinite."};
         const std::array<Matrix<double>, 4> vectors{w.W_V, w.W_O.transpose(), w.W_Q, w.W_K};
         const std::size_t first =
             (static_cast<std::size_t>(head.layer) * m_config.nHeads + head.head) * columns(m_config.dHead);
@@ -318,7 +317,7 @@ private:
         put("overlap_null", m_shuffled, "l ≠ k");
         if (!m_context.tokens->isSquare())
             results.warn(
-                "The overlap of W_V and W_O is left out because the embedding and the unembedding have different tokens.");
+                "The overlap of W_V and W_O was skipped because the embedding and the unembedding have different tokens.");
     }
 
     void putLists(Results& results, const WeightsInVocabularyPart& part, const Lists& lists) const

@@ -51,7 +51,7 @@ std::vector<ArraySpec> bestRelationArrays()
          .axes = headAxes(),
          .title = "Rank of the best relation",
          .definition =
-             "the smallest rank in the asked token's row of E W_V W_O W_U that a target of a pair (token, target) of any relation has",
+             "the smallest rank in the given token's row of E W_V W_O W_U that a target of a pair (token, target) of any relation has",
          .condition = condition},
         {.path = "analyses/token_card/relation",
          .axes = headAxes(),

@@ -42,7 +42,7 @@ std::vector<ArraySpec> priorSpecs(const std::string& title, const std::string& f
                                   const std::string& over)
 {
     const std::string folder = "analyses/token_card/";
-    std::vector<ArraySpec> specs{{folder + "prior", headAxes(), title, formula + ", of the asked token"},
+    std::vector<ArraySpec> specs{{folder + "prior", headAxes(), title, formula + ", of the given token"},
                                  {folder + "prior_null_mean", headAxes(), "The same, mean of all tokens",
                                   "mean over " + over + " of " + formula},
                                  {folder + "prior_null_deviation", headAxes(),
@@ -53,7 +53,7 @@ std::vector<ArraySpec> priorSpecs(const std::string& title, const std::string& f
     return specs;
 }
 
-constexpr const char* priorTitle = "Attended to whatever the query";
+constexpr const char* priorTitle = "Attended to by any query";
 constexpr const char* meanFormula =
     "T^e = b_Q W_Kᵀ eᵀ/σ̄, e = W_E, σ̄ = mean over positions of σ, as in analyses/token_prior";
 constexpr const char* offsetFormula =
@@ -177,7 +177,7 @@ private:
         const auto blocks =
             static_cast<int>((m_ids.size() + cardPriorsTokensPerBlock - 1) / cardPriorsTokensPerBlock);
         Matrix<double> sums(blocks, heads);
-        Matrix<double> squares(blocks, heads); // of the distances from the asked token's number: small
+        Matrix<double> squares(blocks, heads); // of the distances from the given token's number: small
         const auto done = parallelFor(blocks, task, "preferred tokens", [&](int block) -> Result<Done> {
             const std::size_t first = static_cast<std::size_t>(block) * cardPriorsTokensPerBlock;
             const std::size_t count = std::min(cardPriorsTokensPerBlock, m_ids.size() - first);

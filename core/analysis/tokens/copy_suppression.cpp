@@ -45,7 +45,7 @@ std::vector<ArraySpec> copySuppressionArrays()
     return {
         {.path = copySuppressionAt("ov_score"),
          .axes = headAxes(),
-         .title = "Tokens that lower themselves",
+         .title = "Tokens that suppress themselves",
          .definition = "share of tokens t with #{j : M[t,j] < M[t,t]} < 10, M = E W_V W_O W_U, over "
              + DiagonalSample::definition() + "; " + note,
          .range = {{0.0, 1.0}}},
@@ -63,10 +63,10 @@ std::vector<ArraySpec> copySuppressionArrays()
              "tokens of the sample by rising share, ties to the lower id; -1 where there is none", "token"),
         {.path = copySuppressionAt("share"),
          .axes = headAxes({Axis::Rank}),
-         .title = "Its own logit by the length of its row",
+         .title = "Its own logit over the norm of its row",
          .definition = "M[t,t] / ‖M[t,:]‖, M = E W_V W_O W_U",
          .range = {{-1.0, 1.0}}},
-        ints("low_ranks", "Outputs lowered more",
+        ints("low_ranks", "Outputs suppressed more",
              "#{j : M[t,j] < M[t,t]}, M = E W_V W_O W_U; -1 where there is none", ""),
         ints("key_ranks", "Keys it attends to more",
              "#{j : M[t,j] > M[t,t]}, M = W_Uᵀ W_Q W_Kᵀ Eᵀ, keys from E W_K; -1 where there is none", "")};
@@ -103,7 +103,7 @@ public:
     {
         Results results = resultsOf(m_context, copySuppressionArrays());
         if (m_sample.ids.empty()) {
-            results.warn("Copy suppression was left out because no id of this model has a token.");
+            results.warn("Copy suppression was skipped because no id of this model has a token.");
             return std::move(results).finish();
         }
         const auto done = forEachHead(m_context, task, "copy suppression",
@@ -288,25 +288,25 @@ Analysis copySuppressionAnalysis()
         .pictures =
             {
                 {.kind = Kind::HeadGrid,
-                 .title = "Lowers what it reads; attends to what is predicted",
+                 .title = "Suppresses attended tokens; attends to predicted tokens",
                  .arrays = {"analyses/copy_suppression/ov_score", "analyses/copy_suppression/qk_mass"},
                  .signedColors = false,
                  .note =
-                     "A copy suppressor has both: it attends to the token that is predicted, and lowers it. The paper reads tokens by the effective embedding; this one is in use as chosen, raw at start."},
+                     "A copy suppressor attends to the predicted token and suppresses it. The paper uses the effective embedding; here it is the chosen one, raw by default."},
                 {.kind = Kind::HeadGrid,
                  .title = "Mean rank of a predicted token as its own key",
                  .arrays = {"analyses/copy_suppression/qk_mean_rank"},
                  .signedColors = false,
-                 .note = "0: every predicted token attends to itself most; by chance (V − 1)/2."},
+                 .note = "0: every predicted token attends most to itself. Random baseline: (V − 1)/2."},
                 {.kind = Kind::HeadPlane,
                  .title = "Both sides",
                  .arrays = {"analyses/copy_suppression/qk_mass", "analyses/copy_suppression/ov_score"},
-                 .note = "A point per head; copy suppressors are at the upper right."},
+                 .note = "One point per head. Copy suppressors are at the upper right."},
                 {.kind = Kind::Table,
-                 .title = "Tokens the selected head lowers most for their row",
+                 .title = "Most suppressed tokens relative to row norm",
                  .arrays = {"analyses/copy_suppression/tokens", "analyses/copy_suppression/share",
                             "analyses/copy_suppression/low_ranks", "analyses/copy_suppression/key_ranks"},
-                 .note = "Of the sample of at most 2048 tokens, drawn by their counts where they are known."},
+                 .note = "From a sample of at most 2048 tokens, drawn by their counts if known."},
             },
         .followsFilter = true};
 }

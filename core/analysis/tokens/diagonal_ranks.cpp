@@ -210,7 +210,7 @@ Result<ResultSet> runDiagonalRanks(const AnalysisContext& context, const Task& t
     const DiagonalSample sample(context);
     Results results = resultsOf(context, diagonalRanksArrays());
     if (sample.ids.empty()) {
-        results.warn("Diagonal ranks were left out because no id of this model has a token.");
+        results.warn("Diagonal ranks were skipped because no id of this model has a token.");
         return std::move(results).finish();
     }
     const std::size_t bins = binOf(static_cast<int>(sample.among) - 1) + 1;
@@ -262,25 +262,25 @@ Analysis diagonalRanksAnalysis()
         .pictures =
             {
                 {.kind = Kind::HeadGrid,
-                 .title = "Tokens among their own ten most raised, most lowered, most attended",
+                 .title = "Tokens among their own ten most promoted, suppressed and attended",
                  .arrays = {"analyses/diagonal_ranks/ov_top10", "analyses/diagonal_ranks/negative_ov_top10",
                             "analyses/diagonal_ranks/qk_top10"},
                  .signedColors = false,
                  .note =
-                     "Of a sample of at most 2048 tokens, drawn by their counts where they are known; by chance 10/V."},
+                     "From a sample of at most 2048 tokens, drawn by their counts if known. Random baseline: 10/V."},
                 {.kind = Kind::HeadGrid,
-                 .title = "Tokens that are their own most raised, most lowered, most attended",
+                 .title = "Tokens that are their own most promoted, suppressed or attended",
                  .arrays = {"analyses/diagonal_ranks/ov_top1", "analyses/diagonal_ranks/negative_ov_top1",
                             "analyses/diagonal_ranks/qk_top1"},
                  .signedColors = false,
-                 .note = "By chance 1/V."},
+                 .note = "Random baseline: 1/V."},
                 {.kind = Kind::HeadGrid,
                  .title = "Median rank of the token itself",
                  .arrays = {"analyses/diagonal_ranks/ov_median_rank",
                             "analyses/diagonal_ranks/negative_ov_median_rank",
                             "analyses/diagonal_ranks/qk_median_rank"},
                  .signedColors = false,
-                 .note = "0: at least half of the tokens come first; by chance (V − 1)/2."},
+                 .note = "0: at least half of the tokens rank first. Random baseline: (V − 1)/2."},
                 {.kind = Kind::Bars,
                  .title = "Ranks of the token itself, selected head",
                  .arrays = {"analyses/diagonal_ranks/ov_histogram",
@@ -291,15 +291,15 @@ Analysis diagonalRanksAnalysis()
                  .title = "Diagonal of full OV, token by token",
                  .arrays = {"analyses/diagonal_ranks/sample", "analyses/diagonal_ranks/ov_diagonal"},
                  .note =
-                     "What attending to a token does to its own logit, less what it does to all on average; x: its id."},
+                     "Effect of attending to a token on its own logit, minus the mean effect on all logits. x: token id."},
                 {.kind = Kind::Points,
                  .title = "Diagonal of full QK, token by token",
                  .arrays = {"analyses/diagonal_ranks/sample", "analyses/diagonal_ranks/qk_diagonal"},
-                 .note = "The score of a token for itself, less its mean over all keys; x: its id."},
+                 .note = "Score of a token with itself, minus its mean over all keys. x: token id."},
                 {.kind = Kind::HeadPlane,
                  .title = "Attends to the same token, copies it",
                  .arrays = {"analyses/diagonal_ranks/qk_top10", "analyses/diagonal_ranks/ov_top10"},
-                 .note = "A point per head."},
+                 .note = "One point per head."},
             },
         .followsFilter = true};
 }

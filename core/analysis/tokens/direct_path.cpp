@@ -63,14 +63,14 @@ std::vector<ArraySpec> directPathArrays()
     for (ArraySpec& spec : all)
         spec.condition = "up to 2e13 operations";
     addLogits("b_U", {Axis::OutputToken}, "Unembedding bias", "b_U, added to every row of E W_U");
-    addEnd("b_U_", Axis::RankInBias, "Tokens said most, whatever was read", "Their bias",
+    addEnd("b_U_", Axis::RankInBias, "Tokens the bias favours most", "Their bias",
            "largest entries of b_U, falling");
-    addEnd("b_U_lowest_", Axis::LowestRankInBias, "Tokens said least", "Bias of these",
+    addEnd("b_U_lowest_", Axis::LowestRankInBias, "Tokens the bias favours least", "Bias of these",
            "smallest entries of b_U, rising");
     const std::size_t first = all.size();
-    addEnd("token_", Axis::RankInRow, "Tokens said most after token t", "Logits of these",
+    addEnd("token_", Axis::RankInRow, "Most likely tokens after token t", "Logits of these",
            "largest entries of row t of E W_U + b_U, falling");
-    addEnd("token_lowest_", Axis::LowestRankInRow, "Tokens said least after token t", "Logits of those",
+    addEnd("token_lowest_", Axis::LowestRankInRow, "Least likely tokens after token t", "Logits of those",
            "smallest entries of row t of E W_U + b_U, rising");
     for (std::size_t i = first; i < all.size(); ++i)
         all[i].condition = "with --token";
@@ -198,7 +198,7 @@ Result<ResultSet> runDirectPath(const AnalysisContext& context, const Task& task
             return added.error();
     } else {
         results.warn(
-            "The direct path of every token would take more than 2e13 operations on this model: of its rows only that of a token asked for is given, and b_U.");
+            "The direct path of every token would take more than 2e13 operations on this model. Only the requested token's row and b_U are given.");
     }
     putBias(results, context);
     if (const auto token = context.options.inputs.token) {
@@ -222,25 +222,25 @@ std::vector<Picture> directPathPictures()
     using Kind = Picture::Kind;
     return {
         {.kind = Kind::Table,
-         .title = "What follows one token without any layer",
+         .title = "Next tokens after one token, no layers",
          .arrays = {"analyses/direct_path/token_ids", "analyses/direct_path/token_values",
                     "analyses/direct_path/token_lowest_ids", "analyses/direct_path/token_lowest_values"},
-         .note = "Both ends of its row of E W_U + b_U; any other token's at once on the Tokens page."},
+         .note = "Both ends of the token's row of E W_U + b_U. The Tokens page shows other tokens."},
         {.kind = Kind::Table,
-         .title = "Next tokens without any layer",
+         .title = "Next tokens, no layers",
          .arrays = {"analyses/direct_path/row_mean", "analyses/direct_path/row_deviation",
                     "analyses/direct_path/ids", "analyses/direct_path/values",
                     "analyses/direct_path/lowest_ids", "analyses/direct_path/lowest_values"},
          .note =
-             "A row per token. With tied weights as they are in the file this is a Gram matrix: the folded final norm makes it a bigram table."},
+             "One row per token. With tied, unprocessed weights this is a Gram matrix; the folded final norm makes it a bigram table."},
         {.kind = Kind::Table,
-         .title = "What the bias says most and least",
+         .title = "Tokens the bias favours most and least",
          .arrays = {"analyses/direct_path/b_U_ids", "analyses/direct_path/b_U_values",
                     "analyses/direct_path/b_U_lowest_ids", "analyses/direct_path/b_U_lowest_values"},
-         .note = "Whatever was read: the model's own frequencies. Zeros where it has no bias."},
+         .note = "The model's own frequencies, independent of the input. Zeros if it has no bias."},
         {.kind = Kind::Lines, .title = "b_U by token", .arrays = {"analyses/direct_path/b_U"}, .note = {}},
         {.kind = Kind::Lines,
-         .title = "How far out chance would list next tokens",
+         .title = "Next tokens, Gaussian null",
          .arrays = {"analyses/direct_path/row_null_z"},
          .note = gaussianPlacesNote}};
 }

@@ -65,7 +65,7 @@ Result<Done> putGain(Results& results, const AnalysisContext& context, const Row
         const RowVector<double> read = x * w.W_V;
         const Matrix<double> reading = w.W_V.transpose() * w.W_V;
         if (!writing.allFinite() || !reading.allFinite())
-            return Error{ErrorCode::Corrupt, headLabel(head) + " holds a number that is not finite."};
+            return Error{ErrorCode::Corrupt, headLabel(head) + " holds NaN or infinity."};
         gain.set(head, (read * w.W_O).norm() / x.norm()); // 0/0: NaN
         null.set(head, std::sqrt(std::max(0.0, reading.cwiseProduct(writing).sum() / config.dModel)));
         return Done{};
@@ -124,7 +124,7 @@ std::string whyNoDirection(const ModelConfig& config, const AnalysisOptions& opt
         return "The direction has " + std::to_string(x.size())
             + " numbers, and the residual stream of this model " + std::to_string(config.dModel) + ".";
     const bool isFinite = std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
-    return isFinite ? "" : "The direction holds a number that is not finite.";
+    return isFinite ? "" : "The direction holds NaN or infinity.";
 }
 
 } // namespace
@@ -162,9 +162,9 @@ Analysis directionCardAnalysis()
                       false,
                       false,
                       false,
-                      "Beside it, the gain of a direction taken at random."},
+                      "The null is the gain of a random direction."},
                      table("What the head writes for it", "output",
-                           "The last column: a line of Gaussian numbers."),
+                           "The last column holds Gaussian numbers."),
                      table("What it attends to as a query", "key", "Without scale and bias, at offset 0."),
                      table("What attends to it as a key", "query", "Without scale and bias, at offset 0.")},
         .followsFilter = true};

@@ -142,7 +142,7 @@ Result<std::vector<EntryRank>> entryRanks(const RankQuestion& question, const Ta
     if (!question.rowFactors.allFinite() || !question.columns.isFinite()) {
         return Error{
             ErrorCode::Corrupt,
-            "A factor of this circuit holds a NaN or an infinity, so its entries have no order; check the checkpoint for numbers that are not finite."};
+            "A factor of this circuit holds NaN or infinity, so its entries have no order. Check the checkpoint for NaN and infinite numbers."};
     }
     return RankCounter(question).run(task);
 }

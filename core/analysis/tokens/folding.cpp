@@ -34,7 +34,7 @@ std::vector<ArraySpec> foldingArrays()
     return {{foldingAt("difference"), norms, "Largest difference",
              "max |LN(x) W + b − ((x/σ) W' + b')| over random x, in float64"},
             {foldingAt("stored_difference_null"), norms, "As stored",
-             "the same with W' and b' rounded as headwise process writes them: what rounding alone does"},
+             "the same with W' and b' rounded as headwise process writes them: the error of rounding alone"},
             {foldingAt("size"), norms, "Largest number", "max |LN(x) W + b| over the same x"},
             {foldingAt("mean"), matrices, "Largest mean in use",
              "max |mean| of the rows over d_model, of W_U over the vocabulary, as they are in use"},
@@ -352,7 +352,7 @@ std::string whyNoFolding(const ModelConfig& config, const AnalysisOptions&)
 {
     const bool hasNorms = (config.hasPreNorms && config.norm != NormKind::None)
         || config.finalNorm != NormKind::None || config.activation == Activation::SoluLn;
-    return hasNorms ? "" : "The model has no norm before a matrix that could take it in.";
+    return hasNorms ? "" : "The model has no norm that can be folded into a matrix.";
 }
 
 } // namespace
@@ -364,21 +364,22 @@ Analysis foldingAnalysis()
         .number = "A2",
         .title = "Folding report",
         .formula =
-            "max |LN(x) W + b − ((x/σ) W' + b')| of every norm and the matrix behind it, and the means that centring takes off",
+            "max |LN(x) W + b − ((x/σ) W' + b')| of every norm and the matrix after it, and the means that centring removes",
         .citation =
             "TransformerLens, fold_layer_norm and SVD_Interpreter_Demo; Kamoda et al. 2025, arXiv 2501.15754",
         .whyNot = whyNoFolding,
         .cost = foldingCost,
         .run = runFolding,
         .arrays = foldingArrays(),
+        .needs = {.config = {ConfigField::NormEps}},
         .pictures = {
             {Picture::Kind::Table,
-             "Norms and what they were folded into",
+             "Norms and the matrices they were folded into",
              {foldingAt("difference"), foldingAt("stored_difference_null"), foldingAt("size")},
              false,
              false,
              false,
-             "Folding keeps the function: differences are those of float64, and rounding to float32 is what the stored weights add."},
+             "Folding keeps the function. The differences are float64 rounding; the stored weights add rounding to float32."},
             {Picture::Kind::Table,
              "Centring",
              {foldingAt("mean"), foldingAt("mean_raw")},

@@ -192,7 +192,7 @@ public:
                                   w.W_O * w.W_O.transpose()};
         for (const Matrix<double>* factor : {&rows.q, &rows.k, &rows.v, &rows.o, &grams.O})
             if (!factor->allFinite())
-                return Error{ErrorCode::Corrupt, headLabel(head) + " holds a number that is not finite."};
+                return Error{ErrorCode::Corrupt, headLabel(head) + " holds NaN or infinity."};
         const HeadWaves waves = transformed(rows, nullptr);
         std::array<std::vector<Eigen::VectorXd>, fourierSides.size()> shuffled;
         double qk = 0, ov = 0;
@@ -306,7 +306,7 @@ Result<ResultSet> runFourier(const AnalysisContext& context, const Task& task)
     results.warn(*done);
     if (context.options.inputs.cycle.empty())
         results.warn(fmt::format(
-            "No cycle of ids was named, so the spectra over a cycle take all {} ids for one; --cycle FIRST-LAST names others.",
+            "No cycle of ids was named, so the spectra over a cycle use all {} ids as one; --cycle FIRST-LAST names others.",
             std::min(config.dVocab, config.dVocabOut)));
     run.put(results);
     return std::move(results).finish();
@@ -335,16 +335,16 @@ std::vector<Picture> fourierPictures()
     using enum Picture::Kind;
     return {
         of(Bars, "Spectrum of the token vectors", {"embedding_shares", "unembedding_shares"},
-           "Few tall bars: the vectors lie on circles that these frequencies go around."),
+           "A few tall bars mean that the vectors lie on circles with these frequencies."),
         of(Bars, "Spectrum of the head over the cycle", {"ov_shares", "qk_query_shares", "qk_key_shares"},
-           "What the head writes for each token, and what its queries and keys differ by."),
+           "Covers the head's outputs for each token, and the differences between its queries and between its keys."),
         of(HeadGrid, "Share of the strongest frequency",
            {"ov_largest", "qk_query_largest", "qk_key_largest", "full_ov_source_largest",
             "full_ov_output_largest", "full_qk_query_largest", "full_qk_key_largest"}),
         of(HeadGrid, "Chance of that share with shuffled ids",
            {"ov_chance", "qk_query_chance", "qk_key_chance", "full_ov_source_chance", "full_ov_output_chance",
             "full_qk_query_chance", "full_qk_key_chance"},
-           "Below 0.01 the order of the ids matters to the head."),
+           "Below 0.01, the order of the ids matters to the head."),
         of(Table, "Strongest frequencies",
            {"ov_frequencies", "ov_explained", "ov_explained_null", "qk_key_frequencies", "qk_key_explained",
             "qk_key_explained_null"}),
@@ -353,9 +353,8 @@ std::vector<Picture> fourierPictures()
         of(Bars, "Spectrum of full OV", {"full_ov_source_shares", "full_ov_output_shares"}),
         of(Bars, "Spectrum of full QK", {"full_qk_query_shares", "full_qk_key_shares"}),
         of(Matrix, "Full OV, frequency by frequency", {"full_ov_pairs"},
-           "A row per frequency of the sources; a circuit that depends on a difference or a sum of ids alone has a diagonal."),
-        of(Matrix, "Full QK, frequency by frequency", {"full_qk_pairs"},
-           "A row per frequency of the queries."),
+           "One row per source frequency. A circuit that depends only on a difference or a sum of ids has a diagonal."),
+        of(Matrix, "Full QK, frequency by frequency", {"full_qk_pairs"}, "One row per query frequency."),
         of(HeadGrid, "Same frequency on both sides",
            {"full_ov_coupling", "full_qk_coupling", "full_ov_coupling_null", "full_qk_coupling_null"}),
     };

@@ -29,7 +29,7 @@ std::vector<ArraySpec> eigenvaluesArrays()
 
 std::string notSquare(const TokenSide& tokens)
 {
-    return "Eigenvalues of full OV and copying are left out because the embedding has "
+    return "Eigenvalues of full OV and copying were skipped because the embedding has "
         + std::to_string(tokens.E.rows()) + " tokens and the unembedding " + std::to_string(tokens.W_U.cols())
         + ".";
 }
@@ -161,7 +161,7 @@ AnalysisCost eigenvaluesCost(const ModelConfig& config, const AnalysisOptions& o
 }
 
 constexpr const char* positivityNote =
-    "Positive eigenvalues are evidence, not proof: a matrix far from normal does more than they tell. By chance 0, as far off as Gaussian weights between this model's own tokens get: the null.";
+    "Positive eigenvalues are evidence, not proof: in a matrix far from normal they miss much. By chance 0; the null is the spread for Gaussian weights between this model's own tokens.";
 
 std::vector<Picture> eigenvaluePictures()
 {
@@ -174,29 +174,30 @@ std::vector<Picture> eigenvaluePictures()
              .title = "Eigenvalues of " + std::string(circuitFormula(kind)) + ", selected head",
              .arrays = {"eigenvalues/" + name},
              .note =
-                 "To the right of zero a direction is kept, to the left turned round; above and below it is rotated."});
+                 "Eigenvalues right of zero keep a direction, left of zero they flip it. Above and below they rotate it."});
     }
     return pictures;
 }
 
 std::vector<Picture> copyingPictures()
 {
-    return {{.kind = Picture::Kind::HeadGrid,
-             .title = "Copying",
-             .arrays = {"scores/copying"},
-             .note = positivityNote},
-            {.kind = Picture::Kind::Points,
-             .title = "Eigenvalues of full OV, selected head",
-             .arrays = {"eigenvalues/full_ov"},
-             .note = "1: all eigenvalues are positive; −1: all are negative."},
-            {.kind = Picture::Kind::HeadPlane,
-             .title = "Copying by the weights alone and with the tokens",
-             .arrays = {"scores/copying_weights", "scores/copying"},
-             .note = "A point per head. Far from the diagonal the embeddings decide what the head copies."},
-            {.kind = Picture::Kind::Histogram,
-             .title = "Heads by copying",
-             .arrays = {"scores/copying"},
-             .note = {}}};
+    return {
+        {.kind = Picture::Kind::HeadGrid,
+         .title = "Copying",
+         .arrays = {"scores/copying"},
+         .note = positivityNote},
+        {.kind = Picture::Kind::Points,
+         .title = "Eigenvalues of full OV, selected head",
+         .arrays = {"eigenvalues/full_ov"},
+         .note = "1: all eigenvalues are positive; −1: all are negative."},
+        {.kind = Picture::Kind::HeadPlane,
+         .title = "Copying by the weights alone and with the tokens",
+         .arrays = {"scores/copying_weights", "scores/copying"},
+         .note = "One point per head. Far from the diagonal, the embeddings decide what the head copies."},
+        {.kind = Picture::Kind::Histogram,
+         .title = "Heads by copying",
+         .arrays = {"scores/copying"},
+         .note = {}}};
 }
 
 std::vector<Picture> matchingPictures()
@@ -206,7 +207,7 @@ std::vector<Picture> matchingPictures()
          .title = "QK and OV positivity",
          .arrays = {"scores/matching", "scores/copying"},
          .note =
-             "A point per head. Heads that attend to the same token and copy it stand in the right upper corner; of induction heads it is their K-composed QK that does."},
+             "One point per head. Heads that attend to the same token and copy it are at the upper right. In induction heads, the K-composed QK attends to the same token."},
         {.kind = Picture::Kind::HeadGrid,
          .title = "Matching and copying",
          .arrays = {"scores/matching", "scores/copying"},

@@ -46,7 +46,7 @@ std::vector<ArraySpec> largestEntriesArrays()
         all.push_back(
             {path + "_null", headAxes({Axis::Rank}), "Of Gaussian entries",
              "μ + σ Φ⁻¹(1 − (rank − ½)/n), rank = 1 …, μ, σ and n of the entries of " + matrix
-                 + " between tokens that are not left out: where the largest would lie if they were independent and Gaussian"});
+                 + " between tokens in use: where the largest would lie if they were independent and Gaussian"});
     }
     return all;
 }
@@ -113,7 +113,7 @@ std::string tooManyHeads(const ModelConfig& config, const AnalysisOptions& optio
 {
     if (!options.heads.empty() || largestEntriesCost(config, options).flops <= largestEntriesFlopLimit)
         return {};
-    return "The largest entries of every head may take more than 2e13 operations on this model; choose fewer (Heads in the window, --heads on the command line), or ask for one with headwise top.";
+    return "The largest entries of all heads may take more than 2e13 operations on this model; choose fewer (Heads in the window, --heads on the command line), or ask for one with headwise top.";
 }
 
 } // namespace
@@ -127,7 +127,7 @@ Analysis largestEntriesAnalysis()
                                         path + "_null"};
     };
     const std::string note =
-        "Exact over the whole matrix. The last column is what as many Gaussian numbers of the same mean and deviation would reach.";
+        "Exact over the whole matrix. The last column is the value that as many Gaussian numbers with the same mean and deviation reach.";
     return {.id = "largest_entries",
             .number = "A11",
             .title = "Largest entries of a head",

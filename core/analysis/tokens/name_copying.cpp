@@ -213,7 +213,7 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
     const NameTokens names = nameTokens(context);
     Results results = resultsOf(context, nameCopyingArrays());
     if (names.ids.empty()) {
-        results.warn("Name copying was left out because none of " + listName(context)
+        results.warn("Name copying was skipped because none of " + listName(context)
                      + " is a single token here.");
         return std::move(results).finish();
     }
@@ -243,7 +243,7 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
     results.warn(*done);
     if (const auto& given = context.options.inputs.names; !given.empty() && names.strange > 0) {
         results.warn(fmt::format(
-            "Name copying: {} of the {} words of the list are no single tokens of this model and count for nothing.",
+            "Name copying: {} of the {} words of the list are not single tokens of this model and were ignored.",
             names.strange, given.size()));
     }
     const double outputs =
@@ -255,9 +255,9 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
 std::string whyNoNames(const ModelConfig& config, const AnalysisOptions&)
 {
     if (config.attentionOnly)
-        return "Name copying reads names behind the first MLP, and this model has none.";
+        return "Name copying reads names after the first MLP, and this model has none.";
     if (config.hasHeadTransform)
-        return "Name copying reads outputs through the final norm, and this model has another layer before it.";
+        return "Name copying reads outputs through the final norm, but this model has another layer before it.";
     return {};
 }
 
@@ -289,23 +289,23 @@ Analysis nameCopyingAnalysis()
         .cost = nameCopyingCost,
         .run = runNameCopying,
         .arrays = nameCopyingArrays(),
-        .needs = {.tokenizer = true},
+        .needs = {.tokenizer = true, .config = {ConfigField::NormEps, ConfigField::Activation}},
         .pictures =
             {
                 {.kind = Kind::HeadGrid,
                  .title = "Names copied, names suppressed",
                  .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
                  .signedColors = false,
-                 .note = "Always behind the first MLP, whatever the embedding; by chance 5/V."},
+                 .note = "Always read after the first MLP, for every embedding. Random baseline: 5/V."},
                 {.kind = Kind::HeadPlane,
                  .title = "Copied against suppressed",
                  .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
-                 .note = "A point per head."},
+                 .note = "One point per head."},
                 {.kind = Kind::Table,
                  .title = "Rank of each name in the selected head",
                  .arrays = {"analyses/name_copying/names", "analyses/name_copying/ranks",
                             "analyses/name_copying/negative_ranks"},
-                 .note = "0: the name itself is the output that is raised (lowered) most."},
+                 .note = "0: the name itself is the output promoted (suppressed) most."},
             },
         .followsFilter = true};
 }

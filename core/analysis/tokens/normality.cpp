@@ -118,7 +118,7 @@ AnalysisCost normalityCost(const ModelConfig& config, const AnalysisOptions& opt
 Analysis normalityAnalysis()
 {
     const std::string note =
-        "1: normal, the eigenvalues are all there is; below 0.1 they describe little of the map, and copying and matching are weak evidence.";
+        "1: normal, fully described by the eigenvalues. Below 0.1 they describe little of the map, and copying and matching are weak evidence.";
     return {.id = "normality",
             .number = "B1",
             .title = "How much the eigenvalues tell",

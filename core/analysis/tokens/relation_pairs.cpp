@@ -28,7 +28,7 @@ std::optional<Error> missingRelation(const AnalysisContext& context, std::size_t
     if (relation < relations)
         return std::nullopt;
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("There is no relation {}: {} were asked for.", relation, relations)};
+                 fmt::format("There is no relation {}: {} were requested.", relation, relations)};
 }
 
 } // namespace

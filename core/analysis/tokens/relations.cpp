@@ -60,7 +60,7 @@ std::vector<ArraySpec> relationsArrays()
         "the first relation with the score of best, an index into relations; -1 where there is none");
     add("hits", headAxes({Axis::Relation}), "Pairs hit", "number of pairs (s, t) with t " + entries);
     add("misses", headAxes({Axis::Relation}), "Pairs missed", "number of pairs (s, t) with t not " + entries);
-    add("pairs_given", list, "Pairs of words", "number of pairs of the list");
+    add("pairs_given", list, "Pairs of words", "number of pairs in the list");
     add("pairs_used", list, "Pairs of single tokens",
         "number of pairs whose words are both single tokens in use, with a leading space or both without");
     add("k", list, "k", "how many of the largest entries count as a hit");
@@ -386,21 +386,21 @@ Analysis relationsAnalysis()
                  .arrays = {"analyses/relations/best", "analyses/relations/best_suppression"},
                  .signedColors = false,
                  .note =
-                     "1: of every pair of some relation the target is among the k tokens raised (lowered) most."},
+                     "1: for every pair of some relation, the target is among the k tokens promoted (suppressed) most."},
                 {.kind = Picture::Kind::Bars,
                  .title = "Relations of the head",
                  .arrays = {"analyses/relations/by_head", "analyses/relations/suppression",
                             "analyses/relations/null"},
-                 .note = "The null is what a random order of the outputs gives."},
+                 .note = "The null is the score of a random order of the outputs."},
                 {.kind = Picture::Kind::Bars,
-                 .title = "Relations of the head as the paper's code has them",
+                 .title = "Relations of the head, as in the paper's code",
                  .arrays = {"analyses/relations/maps_scores", "analyses/relations/maps_suppression"},
                  .note =
-                     "W_E for heads of layer 0, MLP0(LN2(W_E)) for later ones; of the weights in use, in the paper those of the file."},
+                     "W_E for heads of layer 0, MLP0(LN2(W_E)) for later ones. Uses the weights in use; the paper uses the stored weights."},
                 {.kind = Picture::Kind::Bars,
                  .title = "Pairs hit and missed",
                  .arrays = {"analyses/relations/hits", "analyses/relations/misses"},
-                 .note = "Of the pairs whose words are both single tokens."},
+                 .note = "Only pairs whose words are both single tokens."},
                 {.kind = Picture::Kind::Table,
                  .title = "The best head of each relation",
                  .arrays = {"analyses/relations/best_score", "analyses/relations/best_layer",

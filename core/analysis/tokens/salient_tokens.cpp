@@ -30,11 +30,11 @@ std::vector<ArraySpec> salientTokensArrays()
              "the tokens t of largest ‖E[t] W_V W_O‖ / ‖E[t]‖, rows of E W_V W_O, falling, ties to the lower id; -1 where there is none",
          .unit = "token",
          .type = NumberType::Whole},
-        {salientTokensAt("norms"), headAxes({Axis::Rank}), "What the head makes of it",
+        {salientTokensAt("norms"), headAxes({Axis::Rank}), "Gain of the head on the token",
          "‖E[t] W_V W_O‖ / ‖E[t]‖, rows of E W_V W_O"},
         {.path = salientTokensAt("output_ids"),
          .axes = outputs,
-         .title = "Outputs it raises most",
+         .title = "Outputs it promotes most",
          .definition =
              "ids of the largest entries of row t of E W_V W_O W_U, ties to the lower id; -1 where there is none",
          .unit = "token",
@@ -44,9 +44,9 @@ std::vector<ArraySpec> salientTokensArrays()
          .title = "Their logits",
          .definition = "largest entries of row t of E W_V W_O W_U",
          .unit = "logits"},
-        {salientTokensAt("null_norm"), headAxes(), "Of a token by chance",
+        {salientTokensAt("null_norm"), headAxes(), "Gain on a random direction",
          "‖W_V W_O‖_F / √d_model: √mean of ‖x W_V W_O‖² / ‖x‖² over random directions x"},
-        {salientTokensAt("largest_by_null"), headAxes(), "Most salient token, by chance",
+        {salientTokensAt("largest_by_null"), headAxes(), "Most salient token against the null",
          "norms of rank 0 / null_norm, of E W_V W_O"}};
 }
 
@@ -104,8 +104,7 @@ private:
         const TokenSide& tokens = *m_context.tokens;
         const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
         if (!weights.W_V.allFinite() || !weights.W_O.allFinite())
-            return Error{ErrorCode::Corrupt,
-                         "A weight of head " + headLabel(head) + " is not a finite number."};
+            return Error{ErrorCode::Corrupt, "A weight of head " + headLabel(head) + " is NaN or infinite."};
         const Matrix<double> gram = weights.W_O * weights.W_O.transpose(); // ‖z W_O‖² = z gram zᵀ
         m_null.set(head,
                    std::sqrt(std::max(0.0, (weights.W_V.transpose() * weights.W_V).cwiseProduct(gram).sum())
@@ -180,16 +179,16 @@ Analysis salientTokensAnalysis()
         .pictures =
             {
                 {.kind = Kind::Table,
-                 .title = "What the selected head does most",
+                 .title = "Salient tokens of the selected head",
                  .arrays = {"analyses/salient_tokens/ids", "analyses/salient_tokens/norms",
                             "analyses/salient_tokens/output_ids"},
                  .note =
-                     "A token and the outputs it raises most. The paper reads the embedding mlp0, also in layer 0."},
+                     "Each token with the outputs it promotes most. The paper uses the embedding mlp0, also in layer 0."},
                 {.kind = Kind::HeadGrid,
-                 .title = "Most salient token, by chance",
+                 .title = "Most salient token against the null",
                  .arrays = {"analyses/salient_tokens/largest_by_null"},
                  .signedColors = false,
-                 .note = "1: no token means more to the head than a random direction."},
+                 .note = "1: no token has a larger gain than a random direction."},
             },
         .followsFilter = true};
 }

@@ -136,9 +136,9 @@ std::vector<ArraySpec> skipTrigramBugsArrays()
     all.push_back(
         {.path = skipTrigramBugsAt("absent_share"),
          .axes = headAxes(),
-         .title = "Skip-trigrams that no text has",
+         .title = "Skip-trigrams absent from the text",
          .definition =
-             "share of the pairs of the listed destinations and outs of the asked token, both z above 0, in which the out never directly follows the destination in a text",
+             "share of the pairs of the listed destinations and outs of the given token, both z above 0, in which the out never directly follows the destination in a text",
          .range = {{0.0, 1.0}}});
     for (ArraySpec& spec : all)
         spec.condition = "with --token and --bigram-counts";

@@ -34,8 +34,8 @@ std::vector<ArraySpec> skipTrigramsArrays()
     for (const bool isOutput : {false, true}) {
         const std::string path = skipTrigramsAt(isOutput ? "output" : "destination");
         const std::string title = isOutput ? "Out" : "Destination";
-        const std::string line = isOutput ? "row s of F_OV = E W_V W_O W_U, s the asked token"
-                                          : "column s of F_QK = E W_Q W_Kᵀ Eᵀ, s the asked token";
+        const std::string line = isOutput ? "row s of F_OV = E W_V W_O W_U, s the given token"
+                                          : "column s of F_QK = E W_Q W_Kᵀ Eᵀ, s the given token";
         add(headListSpecs(path, title, "the largest entries of " + line));
         all.push_back({path + "_z", headAxes({Axis::Rank}), title + ": z",
                        "(value − mean) / standard deviation over the tokens in use of " + line});
@@ -44,7 +44,7 @@ std::vector<ArraySpec> skipTrigramsArrays()
     all.push_back({.path = skipTrigramsAt("source_ids"),
                    .axes = {Axis::Rank},
                    .title = "Source",
-                   .definition = "the asked token s",
+                   .definition = "the given token s",
                    .unit = "token",
                    .type = NumberType::Whole});
     for (ArraySpec& spec : all)
@@ -309,7 +309,7 @@ Result<ResultSet> runSkipTrigrams(const AnalysisContext& context, const Task& ta
             return done.error();
     } else {
         results.warn(
-            "The strongest skip-trigrams were not sought because the sweep of every head takes more than 2e13 operations on this model; choose fewer (Heads in the window, --heads on the command line).");
+            "The search for the strongest skip-trigrams was skipped: covering every head takes more than 2e13 operations on this model; choose fewer (Heads in the window, --heads on the command line).");
     }
     if (const auto& bigrams = context.options.inputs.bigramCounts)
         putSkipTrigramBugs(results, *bigrams, context.options.tableSize);
@@ -332,7 +332,7 @@ std::string whyNoSkipTrigrams(const ModelConfig& config, const AnalysisOptions& 
         return whyNoToken(config, *options.inputs.token);
     if (isSweepable(config, options))
         return {};
-    return "The sweep of every head takes more than 2e13 operations on this model; choose fewer (Heads in the window, --heads on the command line) or a source token (--token).";
+    return "Covering every head takes more than 2e13 operations on this model; choose fewer (Heads in the window, --heads on the command line) or a source token (--token).";
 }
 
 } // namespace
@@ -361,7 +361,7 @@ Analysis skipTrigramsAnalysis()
               false,
               false,
               true,
-              "Destinations and outs are two lists of their own: any of the one goes with any of the other."},
+              "Destinations and outs are independent lists: any destination pairs with any out."},
              {Picture::Kind::Table,
               "Strongest skip-trigrams",
               {skipTrigramsAt("ranked_source_ids"), skipTrigramsAt("ranked_destination_ids"),
@@ -371,17 +371,17 @@ Analysis skipTrigramsAnalysis()
               false,
               false,
               true,
-              "Strength is the product of the two largest z, beside it what Gaussian circuits reach; count: how often the out directly follows the destination, where bigram counts are known."},
+              "Strength is the product of the two largest z; the null is that of Gaussian circuits. Count: how often the out directly follows the destination, if bigram counts are known."},
              {Picture::Kind::Table,
-              "Skip-trigrams of the token that no text has",
+              "Skip-trigrams of the token, absent from the text",
               {skipTrigramsAt("absent_destination_ids"), skipTrigramsAt("absent_output_ids"),
                skipTrigramsAt("absent_strength")},
               false,
               false,
               true,
-              "Pairs of both lists that never follow each other in the text of the bigram counts: the head must raise them because it raises others."},
+              "Pairs from both lists that never follow each other in the text of the bigram counts. The head promotes them as a side effect of others."},
              {Picture::Kind::HeadGrid,
-              "Share of its skip-trigrams that no text has",
+              "Share of its skip-trigrams absent from the text",
               {skipTrigramsAt("absent_share")},
               false,
               false,

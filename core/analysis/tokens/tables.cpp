@@ -314,17 +314,17 @@ std::vector<Picture> tablesPictures()
              .note = note});
     };
     constexpr const char* noScale = "Without scale and biases.";
-    add(CircuitKind::FullOv, "What a source token raises", "ids", "values", "A row per source token.");
-    add(CircuitKind::FullOv, "What a source token lowers", "lowest_ids", "lowest_values",
-        "A row per source token.");
-    add(CircuitKind::FullOv, "Which sources raise a token", "column_ids", "column_values",
-        "A row per output token.");
-    add(CircuitKind::FullQk, "What a query token attends to", "ids", "values", noScale);
-    add(CircuitKind::FullQk, "What it attends to least", "lowest_ids", "lowest_values", noScale);
-    add(CircuitKind::FullQk, "Which queries attend to a token", "column_ids", "column_values", noScale);
+    add(CircuitKind::FullOv, "Outputs a source token promotes", "ids", "values", "One row per source token.");
+    add(CircuitKind::FullOv, "Outputs a source token suppresses", "lowest_ids", "lowest_values",
+        "One row per source token.");
+    add(CircuitKind::FullOv, "Sources that promote a token", "column_ids", "column_values",
+        "One row per output token.");
+    add(CircuitKind::FullQk, "Keys a query token attends to", "ids", "values", noScale);
+    add(CircuitKind::FullQk, "Keys it attends to least", "lowest_ids", "lowest_values", noScale);
+    add(CircuitKind::FullQk, "Queries that attend to a token", "column_ids", "column_values", noScale);
     pictures.push_back(
         {.kind = Kind::Lines,
-         .title = "How far out chance would list them",
+         .title = "Gaussian null of the tables",
          .arrays = {"analyses/tables/full_ov_row_null_z", "analyses/tables/full_qk_row_null_z"},
          .note = gaussianPlacesNote});
     return pictures;

@@ -19,18 +19,18 @@ std::string tokenCardAt(const std::string& name)
 std::vector<ArraySpec> tokenCardArrays()
 {
     std::vector<ArraySpec> all{
-        {tokenCardAt("row_norm"), headAxes(), "Length of the row of full OV",
-         "‖e W_V W_O W_U‖₂, e the row of E of the asked token: a row of E W_V W_O W_U"},
-        {tokenCardAt("row_norm_null"), headAxes(), "Length of the row of full OV, over all tokens",
+        {tokenCardAt("row_norm"), headAxes(), "Norm of the row of full OV",
+         "‖e W_V W_O W_U‖₂, e the row of E of the given token: a row of E W_V W_O W_U"},
+        {tokenCardAt("row_norm_null"), headAxes(), "Norm of the row of full OV, over all tokens",
          "‖E W_V W_O W_U‖_F / √V: root mean square over all tokens"},
         {tokenCardAt("ov_rank"), headAxes(), "Own rank in full OV",
-         "how many entries of the asked token's row of F = E W_V W_O W_U exceed its own, F[t, t]"},
+         "how many entries of the given token's row of F = E W_V W_O W_U exceed its own, F[t, t]"},
         {tokenCardAt("qk_rank"), headAxes(), "Own rank in full QK",
-         "how many entries of the asked token's row of F = E W_Q W_Kᵀ Eᵀ exceed its own, F[t, t]"}};
+         "how many entries of the given token's row of F = E W_Q W_Kᵀ Eᵀ exceed its own, F[t, t]"}};
     for (const std::vector<ArraySpec>& specs :
          {bestRelationArrays(),
-          topListSpecs(tokenCardAt("output"), "Output", "the asked token's row of E W_V W_O W_U"),
-          topListSpecs(tokenCardAt("key"), "Key", "the asked token's row of E W_Q W_Kᵀ Eᵀ"),
+          topListSpecs(tokenCardAt("output"), "Output", "the given token's row of E W_V W_O W_U"),
+          topListSpecs(tokenCardAt("key"), "Key", "the given token's row of E W_Q W_Kᵀ Eᵀ"),
           cardPriorArrays()})
         all.insert(all.end(), specs.begin(), specs.end());
     return all;
@@ -120,7 +120,7 @@ private:
     Warnings runNull()
     {
         const TokenSide& tokens = *m_context.tokens;
-        return forEachHead(m_context, m_task, "lengths of rows", [&](HeadId head) -> Result<Done> {
+        return forEachHead(m_context, m_task, "norms of rows", [&](HeadId head) -> Result<Done> {
             const auto w = m_context.circuits.weights().head<double>(head);
             const Matrix<double> source = w.W_V.transpose() * tokens.embeddingGramOf(head.layer) * w.W_V;
             const Matrix<double> output = w.W_O * tokens.UUt * w.W_O.transpose();
@@ -189,6 +189,7 @@ Analysis tokenCardAnalysis()
 {
     InputNeeds needs;
     needs.token = true;
+    needs.config = {ConfigField::Positions, ConfigField::NormEps};
     return {
         .id = "token_card",
         .number = "A10",
@@ -205,35 +206,35 @@ Analysis tokenCardAnalysis()
         .needs = needs,
         .pictures =
             {{Picture::Kind::HeadGrid,
-              "Length of its row of full OV",
+              "Norm of its row of full OV",
               {tokenCardAt("row_norm"), tokenCardAt("row_norm_null")},
               false,
               false,
               false,
-              "Beside it, what the tokens of the vocabulary have on average."},
+              "Shown beside the average over the vocabulary."},
              {Picture::Kind::HeadGrid,
               "Its own rank",
               {tokenCardAt("ov_rank"), tokenCardAt("qk_rank")},
               false,
               false,
               false,
-              "0: no other token comes before it. Half the vocabulary is chance."},
+              "0: no other token ranks higher. Random baseline: half the vocabulary."},
              {Picture::Kind::HeadGrid,
-              "Attended to whatever the query",
+              "Attended to by any query",
               {tokenCardAt("prior"), tokenCardAt("prior_null_mean"), tokenCardAt("prior_null_deviation")},
               false,
               false,
               true,
-              "True of layer 0 on average over positions (as in the token prior) or, where none are added to the tokens, at offset 0; later layers read more than embeddings."},
+              "Holds for layer 0, on average over positions (as in the token prior), or at offset 0 if no positions are added to the tokens. Later layers read more than embeddings."},
              {Picture::Kind::HeadGrid,
               "Its best relation: rank of the target",
               {tokenCardAt("relation_rank")},
               false,
               false,
               false,
-              "0: the head raises the word that the token stands to in some relation (its capital, its opposite …) most. Only where the token begins a pair of the relations."},
+              "0: the head promotes the token's partner in some relation (its capital, its opposite …) most. Only for tokens that begin a pair."},
              {Picture::Kind::Table,
-              "What the head makes of it",
+              "Gain of the head on the token",
               {tokenCardAt("output_ids"), tokenCardAt("output_values"), tokenCardAt("output_null"),
                tokenCardAt("key_ids"), tokenCardAt("key_values"), tokenCardAt("key_null")},
               false,

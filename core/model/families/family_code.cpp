@@ -138,7 +138,7 @@ std::vector<bool> readRotatedLayers(FamilyReading& reading)
     for (const json& entry : layers)
         rotates.push_back(entry == 1 || entry == true);
     if (static_cast<int>(rotates.size()) != reading.config.nLayers)
-        reader.contradiction("'no_rope_layers' speaks of " + std::to_string(rotates.size())
+        reader.contradiction("'no_rope_layers' lists " + std::to_string(rotates.size())
                              + " layers, and there are " + std::to_string(reading.config.nLayers));
     rotates.resize(believed);
     return rotates;
@@ -171,7 +171,7 @@ void readNanoGpt(FamilyReading& reading)
 {
     if (reading.reader.isAbsent("activation_function"))
         reading.reader.note(
-            "The activation is taken as gelu, which the file does not say; minGPT's later versions need --set activation_function=gelu_new.");
+            "The activation is assumed to be gelu because the file does not say; minGPT's later versions need --set activation_function=gelu_new.");
 }
 
 } // namespace headwise

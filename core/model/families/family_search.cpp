@@ -41,12 +41,13 @@ Result<const Family*> findFamily(const nlohmann::json& config, const std::string
         if (!family.code.matches)
             supported += std::string(family.name) + ", ";
     }
-    supported += "and TransformerLens' own configs (d_model, n_heads, …, no model_type)";
+    supported +=
+        "and TransformerLens' own configs (d_model, n_heads, …, no model_type), and any other decoder by a names map, headwise-names.json beside its weights";
     if (name.empty())
         return Error{
             ErrorCode::Unsupported,
             "'" + file
-                + "' names no family of models: it has no 'model_type', and none of TransformerLens' own keys; "
+                + "' names no model family: it has neither 'model_type' nor any of TransformerLens' own keys; "
                 + supported + "."};
     return Error{ErrorCode::Unsupported,
                  "'" + file + "' describes a model of type '" + name + "'; " + supported + "."};

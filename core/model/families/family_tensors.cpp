@@ -55,7 +55,7 @@ void addBertParts(RecipeBook& book, const std::string& prefix)
         book.config().hasHeadTransform = false;
         book.config().finalNorm = NormKind::None;
         book.warn(
-            "The file has no head that predicts tokens (cls.predictions): what is shown as output is the last residual stream against the embedding.");
+            "The file has no head that predicts tokens (cls.predictions). Outputs are the last residual stream times the embedding matrix.");
         return;
     }
     addLinear(book, head + "dense", {m, m, StoredBias::Present}, {W_head, b_head});

@@ -27,7 +27,7 @@ std::vector<std::string> repeatedKinds(const json& types, std::size_t layers, Co
             item.is_array() && item.size() == 2 && item[0].is_array() && item[1].is_number_integer();
         const std::vector<std::string> repeated = isPair ? kindsIn(item[0]) : std::vector<std::string>();
         if (repeated.empty() || item[1].get<double>() < 0) {
-            reader.contradiction("an entry of 'attention_types' is no list of kinds with a count of repeats");
+            reader.contradiction("an entry of 'attention_types' is not a list of kinds with a repeat count");
             return kinds;
         }
         const auto times = static_cast<std::size_t>(std::min(item[1].get<double>(), double(layers) + 1));
@@ -58,7 +58,7 @@ std::vector<std::string> layerKinds(FamilyReading& reading)
             kinds.emplace_back(layer % 2 == 0 ? "global" : "local");
     }
     if (kinds.size() != layers)
-        reader.contradiction("'attention_types' speaks of "
+        reader.contradiction("'attention_types' lists "
                              + std::string(kinds.size() > layers ? "more" : std::to_string(kinds.size()))
                              + " layers, and there are " + std::to_string(reading.config.nLayers));
     return kinds;

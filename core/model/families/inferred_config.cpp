@@ -2,6 +2,7 @@
 
 #include "core/model/config_reader.h"
 #include "core/model/families/stored_mask.h"
+#include "core/model/families/unknown_fields.h"
 
 #include <nlohmann/json.hpp>
 
@@ -70,7 +71,7 @@ InferredConfig inferGpt2(const WeightMap& file, const std::string& prefix)
                          {"vocab_size", embedding[0]},
                          {"n_positions", positions[0]},
                          {"tie_word_embeddings", !isStored(file, "lm_head.weight")}};
-    return {values.dump(), {"n_head", "activation_function"}};
+    return {values.dump(), {"n_head"}, {{ConfigField::Activation, "activation_function"}}};
 }
 
 /// Llama's names are also Mistral's, Qwen's, Gemma's and others': which of them it is, no tensor tells for certain.
@@ -87,11 +88,14 @@ InferredConfig inferLlamaNamed(const WeightMap& file)
         {"intermediate_size", inside[0]},
         {"vocab_size", embedding[0]},
         {"tie_word_embeddings", !isStored(file, "lm_head.weight")}};
-    std::vector<std::string> unknown{"model_type",   "num_attention_heads", "num_key_value_heads",
-                                     "rms_norm_eps", "rope_theta",          "max_position_embeddings"};
+    std::vector<std::string> unknown{"model_type", "num_attention_heads", "num_key_value_heads"};
     if (queries[0] != queries[1])
         unknown.emplace_back("head_dim"); // d_model / n_heads otherwise
-    return {values.dump(), std::move(unknown)};
+    return {values.dump(),
+            std::move(unknown),
+            {{ConfigField::NormEps, "rms_norm_eps"},
+             {ConfigField::RotaryBase, "rope_theta"},
+             {ConfigField::Context, "max_position_embeddings"}}};
 }
 
 InferredConfig inferMinGpt(const WeightMap& file)
@@ -181,15 +185,15 @@ InferredConfig inferTransformerLens(const WeightMap& file)
         if (isStored(file, "blocks.0.mlp.ln.w"))
             values["act_fn"] = "solu_ln";
         else
-            inferred.unknown.emplace_back("act_fn");
+            inferred.open.push_back({ConfigField::Activation, "act_fn"});
     }
     if (isStored(file, "blocks.0.attn.q_norm.w"))
         values["use_qk_norm"] = true;
     if (positions.size() == 2) {
         values["n_ctx"] = positions[0];
     } else {
-        inferred.unknown.emplace_back("n_ctx");
-        inferred.unknown.emplace_back("positional_embedding_type");
+        inferred.open.push_back({ConfigField::Context, "n_ctx"});
+        inferred.open.push_back({ConfigField::Positions, "positional_embedding_type"});
     }
     addWindows(file, values);
     inferred.text = values.dump();
@@ -232,8 +236,14 @@ constexpr Naming namings[] = {
 InferredConfig inferConfig(const WeightMap& file)
 {
     InferredConfig inferred = inferByNames(file);
-    if (!inferred.text.empty())
-        addDirection(file, inferred);
+    if (inferred.text.empty())
+        return inferred;
+    addDirection(file, inferred);
+    if (!inferred.open.empty()) {
+        json values = json::parse(inferred.text);
+        values[unknownFieldsKey] = namesOfUnknown(inferred.open);
+        inferred.text = values.dump();
+    }
     return inferred;
 }
 
@@ -268,7 +278,7 @@ std::string recognisedNames(const WeightMap& file)
         return "it holds no tensors";
     return "its " + std::to_string(tensors.size()) + " tensors, such as '" + tensors.front().name + "' "
         + shapeText(tensors.front().shape)
-        + ", have names that tell no architecture (`info --tensors` shows all of them)";
+        + ", have names that match no architecture (`info --tensors` shows all of them)";
 }
 
 } // namespace headwise

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/checkpoint/weight_map.h"
+#include "core/model/config.h"
 
 #include <string>
 #include <vector>
@@ -10,7 +11,8 @@ namespace headwise {
 /// The config of a model that brings none, as far as the names and shapes of its state dict tell it.
 struct InferredConfig {
     std::string text;                 ///< A config.json; empty if the names are of no known kind.
-    std::vector<std::string> unknown; ///< Keys that change the function and that no tensor tells.
+    std::vector<std::string> unknown; ///< Keys that the weights' own analyses need and that no tensor tells.
+    std::vector<UnknownField> open = {}; ///< Fields without which the model opens; its text lists them too.
 };
 
 /// Knows nanoGPT, the first minGPT, TransformerLens, and the names of Hugging Face's GPT-2 and Llama, of which the latter

@@ -32,7 +32,7 @@ public:
                 continue;
             if (m_object[key].is_string())
                 return m_object[key].get<std::string>();
-            m_reader.refuse(m_name, "'" + std::string(key) + "' is no name of a scaling");
+            m_reader.refuse(m_name, "'" + std::string(key) + "' is not the name of a scaling");
             return std::nullopt;
         }
         return "default";

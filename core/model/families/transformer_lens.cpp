@@ -15,7 +15,10 @@ void readSizes(ModelConfig& c, ConfigReader& reader)
 {
     c.nLayers = reader.size({"n_layers"});
     c.dModel = reader.size({"d_model"});
-    c.nCtx = reader.size({"n_ctx"});
+    if (reader.isGiven("n_ctx"))
+        c.nCtx = reader.size({"n_ctx"});
+    else
+        c.unknown.push_back({ConfigField::Context, "n_ctx"}); // the table of positions may tell it
     c.dVocab = reader.size({"d_vocab"});
     const std::optional<int> heads = reader.optionalSize({"n_heads"});
     const std::optional<int> headSize = reader.optionalSize({"d_head"});
@@ -156,11 +159,10 @@ void readMlp(ModelConfig& c, ConfigReader& reader)
     if (c.attentionOnly) {
         reader.ignore(Names{"act_fn"});
         reader.forget({"parallel_attn_mlp"});
-    } else {
+    } else if (reader.isGiven("act_fn")) {
         c.activation = reader.activation({"act_fn"}, "relu");
-        if (!reader.isGiven("act_fn"))
-            reader.note(
-                "The activation is taken as relu, which the config does not say; --set act_fn=gelu_new changes it.");
+    } else {
+        c.unknown.push_back({ConfigField::Activation, "act_fn"});
     }
     if (c.activation == Activation::SoluLn && c.gatedMlp)
         reader.refuse("act_fn", "not in a gated MLP");
@@ -201,7 +203,7 @@ void readTheRest(ConfigReader& reader)
     reader.onlySupports("clip_qkv", {});
     const std::string original = reader.text({"original_architecture"}, "");
     if (original.starts_with("Olmo2") || original.starts_with("Olmo3"))
-        reader.refuse("original_architecture", "TransformerLens puts this family's norms behind its blocks");
+        reader.refuse("original_architecture", "TransformerLens puts this family's norms after its blocks");
     static constexpr std::string_view harmless[] = {
         // names, origin and training
         "architecture", "from_checkpoint", "checkpoint_index", "checkpoint_label_type", "checkpoint_value",
@@ -390,6 +392,12 @@ void addTransformerLensLayer(RecipeBook& book, const std::string& block, int lay
 
 Result<ModelWeights> loadTransformerLens(RecipeBook book)
 {
+    if (const auto table = book.shapeOf("pos_embed.W_pos"); table.size() == 2 && table[0] > 0
+        && table[0] <= mostTokens && !book.config().isKnown(ConfigField::Context)) {
+        book.config().nCtx = static_cast<int>(table[0]);
+        std::erase_if(book.config().unknown,
+                      [](const UnknownField& one) { return one.field == ConfigField::Context; });
+    }
     const ModelConfig config = book.config();
     const Eigen::Index m = config.dModel;
     addMatrix(book, "embed.W_E", TensorKind::W_E, config.dVocab, m);

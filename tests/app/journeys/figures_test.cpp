@@ -208,7 +208,7 @@ private slots:
         openModel(journey, folderOf(which));
         journey.begin();
         journey.trigger(QStringLiteral("Skipless merge")); // J14: Model, Skipless merge: two clicks
-        const auto* table = journey.named<QTableView>(QStringLiteral("What removing a pair would save"));
+        const auto* table = journey.named<QTableView>(QStringLiteral("Savings from removing a pair"));
         QVERIFY(journey.tookGestures(2, 10s));
         // Well conditioned, so that only the sizes matter.
         const std::array<Merge, 3> expected = mergesOf(loaded(folderOf(which))->config());

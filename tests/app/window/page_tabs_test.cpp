@@ -9,7 +9,7 @@
 #include "ui/document/whats_this.h"
 #include "ui/pages/matrix/heatmap_page.h"
 #include "ui/pages/model/card_page.h"
-#include "ui/pages/parts/locate_button.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/page.h"
 #include "ui/widgets/token_edit.h"
 
@@ -19,6 +19,8 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLabel>
+#include <QMenu>
+#include <QMenuBar>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSettings>
@@ -168,6 +170,39 @@ private slots:
         QCOMPARE(tabs->currentName(), QStringLiteral("prompt"));
     }
 
+    void theViewMenuHasThePagesUnderTheirQuestions()
+    {
+        MainWindow window;
+        auto* sidebar = window.findChild<PageSidebar*>();
+        QStringList inSidebar; // "Reads and writes › Tokens"
+        for (int i = 0; i < sidebar->topLevelItemCount(); ++i) {
+            const QTreeWidgetItem* top = sidebar->topLevelItem(i);
+            if (top->childCount() == 0)
+                inSidebar << top->text(0);
+            for (int child = 0; child < top->childCount(); ++child)
+                inSidebar << top->text(0) + QStringLiteral(" › ") + top->child(child)->text(0);
+        }
+        const auto isPage = [](const QAction* action) {
+            return action->objectName().startsWith(QStringLiteral("page-"));
+        };
+        QStringList inMenu;
+        for (const QAction* top : window.menuBar()->actions()) {
+            if (QString(top->text()).remove(u'&') != QStringLiteral("View"))
+                continue;
+            for (const QAction* action : top->menu()->actions()) {
+                if (isPage(action))
+                    inMenu << action->text();
+                if (!action->menu())
+                    continue;
+                for (const QAction* page : action->menu()->actions())
+                    if (isPage(page))
+                        inMenu << action->text() + QStringLiteral(" › ") + page->text();
+            }
+        }
+        QCOMPARE(inMenu.size(), window.findChild<PageTabs*>()->count());
+        QCOMPARE(inMenu, inSidebar);
+    }
+
     void everyPageKeepsItsKey()
     {
         MainWindow window;
@@ -226,7 +261,7 @@ private slots:
         window.showPage(QStringLiteral("matrix")); // as an address does
         QCOMPARE(tabs->currentName(), QStringLiteral("matrix"));
         QCOMPARE(sidebar->currentItem()->text(0), QStringLiteral("Matrix"));
-        auto* locate = tabs->page(tabs->currentIndex())->findChild<LocateButton*>();
+        auto* locate = tabs->page(tabs->currentIndex())->findChild<FillButton*>();
         QVERIFY(locate && locate->isVisible()); // The page has the button that fills it.
         window.showPage(QStringLiteral("spectrum"));
         QVERIFY(!isOpenable("Matrix"));

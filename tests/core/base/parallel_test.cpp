@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <numeric>
+#include <thread>
 
 using namespace headwise;
 
@@ -72,6 +73,25 @@ private slots:
         });
         QVERIFY(test::failsWith(result, ErrorCode::Cancelled, "cancelled"));
         QVERIFY(runs < 10000);
+    }
+
+    /// Two bodies that each ask for two threads would otherwise take four.
+    void aLimitHoldsForLoopsInLoops()
+    {
+        const ThreadLimit limit(1);
+        std::atomic<int> running = 0, most = 0;
+        Task task;
+        task.threads = 2;
+        const auto inner = [&](int) -> Result<Done> {
+            const int now = ++running;
+            for (int known = most; now > known && !most.compare_exchange_weak(known, now);) { }
+            std::this_thread::yield();
+            --running;
+            return Done{};
+        };
+        QVERIFY(test::isOk(
+            parallelFor(8, task, "outer", [&](int) { return parallelFor(50, task, "inner", inner); })));
+        QCOMPARE(most.load(), 1);
     }
 
     void nothingToDoIsGood() { QVERIFY(test::isOk(parallelFor(0, Task{}, "items", nullptr))); }

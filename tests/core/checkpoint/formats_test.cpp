@@ -145,8 +145,6 @@ private slots:
         row("NumPy array", "\x93NUMPY\1\0" + std::string(100, ' '), "NumPy array",
             "convert it to safetensors");
         row("LoRA", safetensors({"base_model.model.q_proj.lora_A.weight"}), "LoRA adapter", "merge it");
-        row("Meta", safetensors({"layers.0.attention.wq.weight"}), "Meta's own names",
-            "Hugging Face conversion");
         row("llama2.c version 2", "24ka" + test::littleEndian(2, 4) + std::string(300, '\0'), "version 2",
             "version 0 or 1");
         row("split GGUF", test::GgufWriter().add("split.count", 3U).bytes(),
@@ -171,13 +169,14 @@ private slots:
         }
     }
 
-    void aFolderOfMetasOwnFilesIsNamed()
+    void metasOwnFilesInSeveralPartsAreNamed()
     {
         const fs::path folder = fs::path(m_temporary.path().toStdString()) / "meta";
         fs::create_directory(folder);
-        std::ofstream(folder / "consolidated.00.pth") << "x";
-        QVERIFY(
-            test::failsWith(WeightMap::open(folder), ErrorCode::Unsupported, "Meta's original distribution"));
+        for (const char* part : {"consolidated.00.pth", "consolidated.01.pth"})
+            std::ofstream(folder / part) << "x";
+        QVERIFY(test::failsWith(WeightMap::open(folder), ErrorCode::Unsupported,
+                                "Meta's original distribution in several parts"));
     }
 
     void theContentDecidesNotTheName()

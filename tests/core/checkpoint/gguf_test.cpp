@@ -202,22 +202,22 @@ private slots:
             "Tensor 'w' of 'm.gguf' is stored as IQ2_XXS; this version reads F32, F16, BF16, F64, Q4_0");
         row("Q8_1", one({32}, 9, 0), refused, "is stored as Q8_1");
         row("unknown type", one({4}, 99, 0), refused, "ggml's type 99");
-        row("no whole block", one({31}, 8, 0), corrupt, "no whole blocks of 32");
-        row("no whole block of 256", one({128}, 10, 0), corrupt, "no whole blocks of 256");
+        row("no whole block", one({31}, 8, 0), corrupt, "not whole blocks of 32");
+        row("no whole block of 256", one({128}, 10, 0), corrupt, "not whole blocks of 256");
         row("blocks past the end", one({256}, 10, 0), corrupt, "is truncated");
-        row("rank 0 in blocks", one({}, 8, 0), corrupt, "no whole blocks");
+        row("rank 0 in blocks", one({}, 8, 0), corrupt, "not whole blocks");
         row("rank 5", one({1, 1, 1, 1, 1}, 0, 0), corrupt, "rank above 4");
         row("negative", one({~std::uint64_t{0}}, 0, 0), corrupt, "has shape [-1]");
         row("overflow", one({1ull << 40, 1ull << 40}, 0, 0), corrupt, "has shape");
         row("bits overflow", one({1ull << 61}, 0, 0), corrupt, "has shape");
         row("past the end", one({17}, 0, 0), corrupt, "is truncated");
-        row("gap", one({4}, 0, 32), corrupt, "does not begin where the one before ends");
+        row("gap", one({4}, 0, 32), corrupt, "does not begin where the previous one ends");
         row("unaligned", gguf({}, {tensor("a", {1}, 0, 0), tensor("b", {1}, 0, 4)}, 64), corrupt,
             "tensor 'b'");
         row("tensor twice", gguf({}, {tensor("a", {1}, 0, 0), tensor("a", {1}, 0, 32)}, 64), corrupt,
-            "there twice");
+            "occurs twice");
         row("long name", gguf({}, {tensor(std::string(64, 'a'), {1}, 0, 0)}, 64), corrupt, "64 bytes");
-        row("key twice", gguf({numberKey("a", 1), numberKey("a", 1)}, {}, 0), corrupt, "there twice");
+        row("key twice", gguf({numberKey("a", 1), numberKey("a", 1)}, {}, 0), corrupt, "a duplicate");
         row("key empty", gguf({numberKey("", 1)}, {}, 0), corrupt, "is empty");
         row("alignment", gguf({numberKey("general.alignment", 24)}, {}, 0), corrupt, "power of two");
         row("value type", gguf({text("a") + littleEndian(13, 4) + std::string(8, '\0')}, {}, 0), corrupt,
@@ -332,7 +332,7 @@ private slots:
         QCOMPARE(
             model->warnings,
             std::vector<std::string>{
-                "In 'm.gguf', of its metadata, 'llama.another', 'llama.novelty' are not known and ignored."});
+                "In 'm.gguf', of its metadata, 'llama.another', 'llama.novelty' are unknown and ignored."});
     }
 
 private:

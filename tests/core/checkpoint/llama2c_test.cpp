@@ -115,12 +115,12 @@ private slots:
         QVERIFY(test::failsWith(opened(good.substr(0, good.size() - 1)), ErrorCode::Corrupt,
                                 "where its header asks"));
         QVERIFY(test::failsWith(opened(good + "x"), ErrorCode::Corrupt, "where its header asks"));
-        QVERIFY(test::failsWith(opened(good.substr(0, 36)), ErrorCode::Corrupt, "sizes that no model has"));
+        QVERIFY(test::failsWith(opened(good.substr(0, 36)), ErrorCode::Corrupt, "impossible sizes"));
         std::string odd = good;
         odd[8] = 63; // dim is no multiple of the heads
-        QVERIFY(test::failsWith(opened(odd), ErrorCode::Corrupt, "sizes that no model has"));
+        QVERIFY(test::failsWith(opened(odd), ErrorCode::Corrupt, "impossible sizes"));
         odd[11] = '\x80'; // negative
-        QVERIFY(test::failsWith(opened(odd), ErrorCode::Corrupt, "sizes that no model has"));
+        QVERIFY(test::failsWith(opened(odd), ErrorCode::Corrupt, "impossible sizes"));
         std::string later = good;
         later[4] = 2;
         QVERIFY(test::failsWith(opened(later), ErrorCode::Unsupported, "version 2"));

@@ -101,8 +101,8 @@ private slots:
         };
         const auto refused = ErrorCode::Unsupported, corrupt = ErrorCode::Corrupt;
         row("empty", "", corrupt, "does not begin");
-        row("no version", "\x93NUMPY", corrupt, "none of 1 to 3");
-        row("version 9", npy(described("<f4", "(6,)"), six, 9), corrupt, "none of 1 to 3");
+        row("no version", "\x93NUMPY", corrupt, "not between 1 and 3");
+        row("version 9", npy(described("<f4", "(6,)"), six, 9), corrupt, "not between 1 and 3");
         row("header cut", npy(described("<f4", "(6,)"), six).substr(0, 40), corrupt, "breaks off");
         row("short", npy(described("<f4", "(7,)"), six), corrupt, "has 24 bytes");
         row("long", npy(described("<f4", "(5,)"), six), corrupt, "has 24 bytes");
@@ -111,7 +111,7 @@ private slots:
         row("negative", npy(described("<f4", "(-6,)"), six), corrupt, "has no shape");
         row("no number", npy(described("<f4", "(a,)"), six), corrupt, "has no shape");
         row("no shape", npy("{'descr': '<f4', 'fortran_order': False}", six), corrupt, "has no shape");
-        row("no order", npy("{'descr': '<f4', 'shape': (6,)}", six), corrupt, "in which order");
+        row("no order", npy("{'descr': '<f4', 'shape': (6,)}", six), corrupt, "the order of its numbers");
         row("objects", npy(described("|O", "(6,)"), six), refused, "'|O'");
         row("complex", npy(described("<c8", "(3,)"), six), refused, "'<c8'");
         row("records", npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6,)}", six), refused,

@@ -358,7 +358,7 @@ private slots:
         QVERIFY(test::isOk(map));
         QCOMPARE(map->warnings(),
                  std::vector<std::string>{
-                     "The weights are quantised (INT8_ROWS): every number is that of the quantised model."});
+                     "The weights are quantised (INT8_ROWS): all results are those of the quantised model."});
     }
 
 private:

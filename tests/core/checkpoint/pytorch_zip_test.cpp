@@ -194,8 +194,8 @@ private slots:
         row("quantised", pickle(named(pickledTensor(0, {6}, {1}, "QInt8Storage"))), refused,
             "'torch.QInt8Storage'");
         row("opcode INST", pickle("(ios\nsystem\n"), refused, "instruction 0x69");
-        row("no tensors", pickle("}" + pickledText("a") + "K\1s"), refused, "holds no tensors by name");
-        row("one tensor", pickle(pickledTensor(0, {6}, {1})), refused, "holds no tensors by name");
+        row("no tensors", pickle("}" + pickledText("a") + "K\1s"), refused, "holds no named tensors");
+        row("one tensor", pickle(pickledTensor(0, {6}, {1})), refused, "holds no named tensors");
         row("protocol 0", "(dp0\n.", refused, "instruction 0x64");
         row("protocol 9", "\x80\x09N.", corrupt, "its protocol 9");
         for (const std::size_t cut : {0u, 1u, 3u, 20u, 60u, 100u})
@@ -204,9 +204,9 @@ private slots:
         row("below a mark", pickle("N(R"), corrupt, "takes a value where there is none");
         row("no mark", pickle("Nt"), corrupt, "a mark is missing");
         row("no memo", pickle("h\1"), corrupt, "never kept");
-        row("item of a list", pickle("]NNs"), corrupt, "no dictionary");
-        row("append to a dictionary", pickle("}Na"), corrupt, "no list");
-        row("calls a text", pickle(pickledText("x") + ")R"), corrupt, "no builder");
+        row("item of a list", pickle("]NNs"), corrupt, "not a dictionary");
+        row("append to a dictionary", pickle("}Na"), corrupt, "not a list");
+        row("calls a text", pickle(pickledText("x") + ")R"), corrupt, "not a tensor builder");
         row("calls a storage type", pickle(global("torch", "FloatStorage") + ")R"), corrupt,
             "'torch.FloatStorage' is applied");
         row("long text", pickle("X\xff\xff\xff\x7f"), corrupt, "longer than the rest");
@@ -216,11 +216,11 @@ private slots:
         row("bad storage", pickle("NQ"), corrupt, "a reference to a tensor's numbers");
         row("one past the end", pickle(named(pickledTensor(1, {6}, {1}))), corrupt, "Tensor 'w'");
         row("stride past the end", pickle(named(pickledTensor(0, {2}, {6}))), corrupt,
-            "reaches behind the 24 bytes");
+            "extends past the 24 bytes");
         row("wider numbers", pickle(named(pickledTensor(0, {4}, {1}, "DoubleStorage"))), corrupt,
-            "reaches behind");
-        row("negative offset", pickle(named(pickledTensor(-1, {2}, {1}))), corrupt, "reaches behind");
-        row("negative stride", pickle(named(pickledTensor(5, {2}, {-1}))), corrupt, "reaches behind");
+            "extends past");
+        row("negative offset", pickle(named(pickledTensor(-1, {2}, {1}))), corrupt, "extends past");
+        row("negative stride", pickle(named(pickledTensor(5, {2}, {-1}))), corrupt, "extends past");
         row("negative size", pickle(named(pickledTensor(0, {-2}, {1}))), corrupt, "has shape [-2]");
         row("without end", pickle(named(pickledTensor(0, {1 << 30, 1 << 30, 1 << 30}, {0, 0, 0}))), corrupt,
             "has shape");
@@ -229,7 +229,7 @@ private slots:
         row("twice",
             pickle("}(" + pickledText("w") + pickledTensor(0, {1}, {1}) + pickledText("w")
                    + pickledTensor(0, {1}, {1}) + "u"),
-            corrupt, "is there twice");
+            corrupt, "occurs twice");
     }
 
     void runsNothingAndSaysWhatItMet()
@@ -277,15 +277,15 @@ private slots:
         row("TorchScript constants", zipArchive({first, data, {"m/constants.pkl", ""}}), refused,
             "TorchScript");
         row("big endian", zipArchive({first, data, {"m/byteorder", "big"}}), refused, "big-endian");
-        row("member twice", zipArchive({first, data, data}), corrupt, "is there twice");
+        row("member twice", zipArchive({first, data, data}), corrupt, "occurs twice");
         row("other name", zipArchive({first, {"m/data/0", sixNumbers, 0, 0, -1, "m/data/1"}}), corrupt,
-            "another name");
+            "a different name");
         row("encrypted", zipArchive({first, {"m/data/0", sixNumbers, 0, 1}}), refused, "encrypted");
         row("packed otherwise", zipArchive({first, {"m/data/0", sixNumbers, 12}}), refused,
             "packed in a way");
         row("deflated", zipArchive({first, {"m/data/0", sixNumbers, 8}}), refused, "is compressed");
         row("claims more", zipArchive({first, {"m/data/0", sixNumbers, 0, 0, 24000}}), corrupt,
-            "another size than its own");
+            "a wrong stored size");
         std::string shifted = good;
         shifted[shifted.size() - 6] = '\x7f'; // where the directory begins
         row("directory moved", shifted, corrupt, "list of its members");

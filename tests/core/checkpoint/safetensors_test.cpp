@@ -198,9 +198,9 @@ private slots:
         row("InvalidOffset: backwards behind another", file(twoTensors(2, "[0,8]", 2, "[8,0]"), 8),
             "end before they begin");
         row("InvalidOffset: late start", file(tensorHeader("F32", "[1]", "[4,8]"), 8),
-            "leave a hole behind byte 0");
+            "leave a hole after byte 0");
         row("InvalidOffset: hole", file(twoTensors(1, "[0,4]", 1, "[8,12]"), 12),
-            "'b' (bytes 8 to 12) leave a hole behind byte 4");
+            "'b' (bytes 8 to 12) leave a hole after byte 4");
         row("InvalidOffset: overlap", file(twoTensors(2, "[0,8]", 1, "[4,8]"), 8),
             "'b' (bytes 4 to 8) overlap");
         row("InvalidOffset: shared", file(twoTensors(2, "[0,8]", 2, "[0,8]"), 8), "overlap");
@@ -216,7 +216,7 @@ private slots:
         row("MetadataIncompleteBuffer: short", file(tensorHeader("F32", "[2]", "[0,8]"), 7),
             "the last 1 bytes are missing");
         row("MetadataIncompleteBuffer: long", file(tensorHeader("F32", "[2]", "[0,8]"), 9),
-            "1 bytes follow behind the last tensor");
+            "1 bytes follow the last tensor");
         row("MetadataIncompleteBuffer: far", file(tensorHeader("F32", "[2000]", "[0,8000]"), 8),
             "the last 7992 bytes are missing");
         row("MetadataIncompleteBuffer: none", file("{}", 3), "3 bytes follow");

@@ -178,10 +178,10 @@ private slots:
     {
         Case given{gaussian(3, 5, 1), gaussian(3, 5, 2), {}, {}, 2, ScanEnds::Both};
         given.rows(1, 4) = std::numeric_limits<double>::quiet_NaN();
-        QVERIFY(test::failsWith(given.scan(), ErrorCode::Corrupt, "NaN or an infinity"));
+        QVERIFY(test::failsWith(given.scan(), ErrorCode::Corrupt, "NaN or infinity"));
         given.rows(1, 4) = 0;
         given.cols(2, 0) = std::numeric_limits<double>::infinity();
-        QVERIFY(test::failsWith(given.scan(), ErrorCode::Corrupt, "NaN or an infinity"));
+        QVERIFY(test::failsWith(given.scan(), ErrorCode::Corrupt, "NaN or infinity"));
     }
 
     void stopsWhenAsked()

@@ -96,7 +96,7 @@ private slots:
         QVERIFY(fault(R"({"a":NaN,"b":-Infinity,})", "line 1, column 24"));
         QVERIFY(fault("{\"a\":NaN,\n\"b\":-Infinity,\n\"c\":}", "line 3, column 5"));
         QVERIFY(fault(R"({"a":1 NaN})", "line 1, column 8"));
-        QVERIFY(fault("{NaN:1}", "the name 'NaN' stands without quotes"));
+        QVERIFY(fault("{NaN:1}", "the name 'NaN' has no quotes"));
     }
 
     void aStringNeverBecomesANumber()

@@ -210,7 +210,7 @@ const std::map<std::string, PlantedRule>& plantedRules()
     static const std::map<std::string, PlantedRule> rules{
         {"previous_token", {plantPreviousToken, "L0H1 attends to the previous token (score 0.93, z 83)."}},
         {"offset", {plantOffset, "L1H2 attends to the current token by position alone"}},
-        {"first_token", {plantFirstToken, "L1H3 rests on the first token (0.8 of"}},
+        {"first_token", {plantFirstToken, "L1H3 attends mostly to the first token (0.8 of"}},
         {"nearby", {plantNearby, "L1H0 attends nearby"}},
         {"positional_head", {plantPositional, "L0H0 attends by position"}},
         {"content_head", {plantContent, "L0H0 attends by content"}},

@@ -82,13 +82,14 @@ private slots:
         QCOMPARE(assumed("hidden_activation"), std::string("silu"));
     }
 
-    void saysThatAnActivationIsAssumed()
+    void saysThatAnActivationIsUnknown()
     {
         write(R"({"n_layers": 2, "d_model": 12, "n_heads": 3, "d_head": 5, "n_ctx": 7, "d_vocab": 11})");
         const auto description = read();
         QVERIFY(test::isOk(description));
         QCOMPARE(description->warnings.size(), std::size_t{1});
         QVERIFY(description->warnings.front().find("--set act_fn=") != std::string::npos);
+        QVERIFY(!description->config.isKnown(ConfigField::Activation));
     }
 
     /// Sizes are compared with the placeholders of missing ones.
@@ -270,7 +271,7 @@ private slots:
     {
         write(R"({"d_model": 12, "normalization_type": "LN"})");
         const auto description = read();
-        for (const char* key : {"'n_layers'", "'n_ctx'", "'d_vocab'", "'n_heads'"})
+        for (const char* key : {"'n_layers'", "'d_vocab'", "'n_heads'"})
             QVERIFY(test::failsWith(description, ErrorCode::Corrupt, key));
         QVERIFY(test::failsWith(description, ErrorCode::Corrupt, "--set"));
     }
@@ -370,11 +371,11 @@ private slots:
         QTest::newRow("right") << R"([[["global","local"],2]])"
                                << "";
         QTest::newRow("empty list") << "[" + (endless + ",").repeated(200) + endless + "]"
-                                    << "no list of kinds";
+                                    << "not a list of kinds";
         QTest::newRow("no words") << "[[[1,2],2147483647]]"
-                                  << "no list of kinds";
+                                  << "not a list of kinds";
         QTest::newRow("negative") << R"([[["global"],-1]])"
-                                  << "no list of kinds";
+                                  << "not a list of kinds";
         QTest::newRow("no list") << "\"global\""
                                  << "'attention_types' is not a list";
         QTest::newRow("too many") << R"([[["global","local"],9000000000]])"
@@ -401,7 +402,7 @@ private slots:
         QVERIFY(
             test::failsWith(read(), ErrorCode::Unsupported, "gpt2, gemma, gemma2, gemma3, llama, mistral"));
         write(R"({"vocab_size": 5})");
-        QVERIFY(test::failsWith(read(), ErrorCode::Unsupported, "names no family"));
+        QVERIFY(test::failsWith(read(), ErrorCode::Unsupported, "names no model family"));
     }
 
     void saysWhatAFileIsThatIsNoConfig_data()

@@ -27,7 +27,7 @@ private slots:
             model.config["head_dim"] = 4;
             QVERIFY(test::failsWith(open(model), ErrorCode::Corrupt, "q_proj.weight' has shape"));
             model.config["num_attention_heads"] = model.config["num_key_value_heads"] = 2147483647;
-            QVERIFY(test::failsWith(open(model), ErrorCode::Corrupt, "heads that are believed"));
+            QVERIFY(test::failsWith(open(model), ErrorCode::Corrupt, "heads that Headwise accepts"));
         }
     }
 

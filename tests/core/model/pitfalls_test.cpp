@@ -234,7 +234,7 @@ private slots:
             QCOMPARE(difference(weights.head<double>({1, 2}).W_O, loaded->read<double>(Kind::W_O, 1, 2)),
                      0.0);
             QVERIFY(weights.ln1Post<double>(1).w.size() > 0);
-            QVERIFY(speaksOf(circuitNotes(weights.config()), "normalised before it is added"));
+            QVERIFY(speaksOf(circuitNotes(weights.config()), "normalised before they are added"));
         }
     }
 

@@ -138,7 +138,7 @@ private slots:
         left(11, 1) = std::numeric_limits<float>::quiet_NaN();
         auto circuit = FactoredMatrix<float>::create(std::move(left), Matrix<float>::Ones(2, 40));
         QVERIFY(test::failsWith(TiledCircuit::create(*std::move(circuit), Task{}), ErrorCode::Corrupt,
-                                "not finite"));
+                                "NaN or infinity"));
     }
 
     void stopsWhenAskedTo()

@@ -29,7 +29,7 @@ private slots:
         QCOMPARE(all->size(), catalogue().size());
         QCOMPARE(all->front(), &catalogue().front());
         QVERIFY(failsWith(parseAnalyses("spectra,astrology"), ErrorCode::InvalidArgument, "'astrology'"));
-        QVERIFY(failsWith(parseAnalyses(""), ErrorCode::InvalidArgument, "--analyses names none"));
+        QVERIFY(failsWith(parseAnalyses(""), ErrorCode::InvalidArgument, "--analyses names no analysis"));
     }
 
     void aPlanKeepsTheOrderAndSaysWhatItLeavesOut()
@@ -42,8 +42,8 @@ private slots:
         QVERIFY(plan->analyses == (std::vector{chosen[0], chosen[3]}));
         QCOMPARE(plan->warnings.size(), std::size_t{2});
         QCOMPARE(plan->warnings[0], leftOutWarning(*chosen[1], whyLeftOut(*chosen[1], config, {})));
-        QVERIFY(plan->warnings[0].find("left out. It needs a prompt") != std::string::npos);
-        QVERIFY(plan->warnings[1].starts_with(std::string(chosen[2]->title) + " was left out. "));
+        QVERIFY(plan->warnings[0].find("skipped. It needs a prompt") != std::string::npos);
+        QVERIFY(plan->warnings[1].starts_with(std::string(chosen[2]->title) + " was skipped. "));
     }
 
     void wrongRequestsArePlannedByNobody()

@@ -158,6 +158,37 @@ private slots:
         QCOMPARE(lastOf("(copying, 1 of 2)"), QStringLiteral("%1 %").arg(share));
         QCOMPARE(lastOf("(composition, 2 of 2)"), QStringLiteral("100 %"));
     }
+
+    void aListenerHearsOfEachAnalysisInPlaceOfTheTask()
+    {
+        std::vector<std::string> steps, titles, found;
+        std::size_t arrays = 0;
+        double last = 0;
+        Task task;
+        task.threads = 1;
+        task.onProgress = [&](int, int, std::string_view step) { steps.emplace_back(step); };
+        RunListener listener;
+        listener.onStatus = [&](const Analysis& analysis, const RunStatus& status) {
+            if (titles.empty() || titles.back() != analysis.title)
+                titles.emplace_back(analysis.title);
+            QCOMPARE(status.count, 2);
+            QVERIFY(status.fraction >= last && status.fraction <= 1);
+            last = status.fraction;
+        };
+        listener.onFound = [&](const Analysis& analysis, const ResultSet& results, double seconds) {
+            found.emplace_back(analysis.id);
+            arrays += results.arrays.size();
+            QVERIFY(seconds > 0);
+        };
+        const std::vector chosen{findAnalysis("copying"), findAnalysis("composition")};
+        const auto results = runAnalyses(toyCircuits({}), chosen, {}, task, listener);
+        QVERIFY(isOk(results));
+        QCOMPARE(titles, (Ids{std::string(chosen[0]->title), std::string(chosen[1]->title)}));
+        QCOMPARE(found, (Ids{"copying", "composition"}));
+        QCOMPARE(arrays, results->arrays.size());
+        for (const std::string& step : steps) // of the token side alone
+            QVERIFY2(step.find(" %") == std::string::npos, step.c_str());
+    }
 };
 
 HEADWISE_TEST(RunQueueTest)

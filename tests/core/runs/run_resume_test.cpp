@@ -68,7 +68,7 @@ private slots:
         Task task;
         task.threads = 1;
         task.onProgress = [&](int, int, std::string_view step) { ran.emplace_back(step); };
-        const auto results = runAnalyses(m_circuits, m_chosen, {}, task, &resume);
+        const auto results = runAnalyses(m_circuits, m_chosen, {}, task, {&resume});
         QVERIFY(isOk(results));
         QCOMPARE(printed(*results), m_whole);
         for (const std::string& step : ran)
@@ -84,7 +84,7 @@ private slots:
         const std::string path = store.kept->results.arrays.front().path;
         Resume resume(store, "question", {});
         QCOMPARE(resume.takeUp(Task{}).size(), std::size_t{1});
-        const auto results = runAnalyses(m_circuits, m_chosen, {}, Task{}, &resume);
+        const auto results = runAnalyses(m_circuits, m_chosen, {}, Task{}, {&resume});
         QVERIFY(isOk(results));
         QCOMPARE(numbers(*results, path).front(), 77.0);
     }
@@ -103,7 +103,7 @@ private slots:
     {
         MemoryStore store;
         Resume resume(store, "question", std::chrono::hours(1));
-        QVERIFY(isOk(runAnalyses(m_circuits, m_chosen, {}, Task{}, &resume)));
+        QVERIFY(isOk(runAnalyses(m_circuits, m_chosen, {}, Task{}, {&resume})));
         QVERIFY(!store.kept);
     }
 
@@ -117,7 +117,7 @@ private:
                 stop.request_stop();
         };
         Resume resume(store, "question", {});
-        QVERIFY(failsWith(runAnalyses(m_circuits, m_chosen, {}, task, &resume), ErrorCode::Cancelled, ""));
+        QVERIFY(failsWith(runAnalyses(m_circuits, m_chosen, {}, task, {&resume}), ErrorCode::Cancelled, ""));
     }
 
     Circuits m_circuits = toyCircuits({});

@@ -132,7 +132,7 @@ private:
                 continue;
             QVERIFY2(read.error().message.find("mutant.h5") != std::string::npos,
                      read.error().message.c_str());
-            ended += read.error().message.find("could not go on") != std::string::npos;
+            ended += read.error().message.find("the HDF5 library failed") != std::string::npos;
         }
         qInfo("%d of %d mutants were read, %d ended the reading process", good, end - begin, ended);
         QVERIFY(readingProcesses().empty());
@@ -193,7 +193,7 @@ private slots:
         });
         QElapsedTimer timer;
         timer.start();
-        QVERIFY(failsWith(readSession(path, Task{}), ErrorCode::Corrupt, "leads back to itself"));
+        QVERIFY(failsWith(readSession(path, Task{}), ErrorCode::Corrupt, "contains itself"));
         QVERIFY2(timer.elapsed() < mostMilliseconds, qPrintable(QString::number(timer.elapsed())));
     }
 
@@ -220,7 +220,7 @@ private slots:
         QVERIFY(std::filesystem::file_size(path) < 6'000'000);
         QElapsedTimer timer;
         timer.start();
-        QVERIFY(failsWith(readSession(path, Task{}), ErrorCode::Corrupt, "is not believed to hold"));
+        QVERIFY(failsWith(readSession(path, Task{}), ErrorCode::Corrupt, "cannot plausibly hold"));
         QVERIFY2(timer.elapsed() < mostMilliseconds, qPrintable(QString::number(timer.elapsed())));
     }
 

@@ -223,11 +223,11 @@ private slots:
                 && failsWith(merged, ErrorCode::InvalidArgument, "'part" + std::to_string(at + 1) + "'");
         };
         QVERIFY(isRefused(
-            1, [](Session& s) { s.part.reset(); }, "no part of a sharded run"));
+            1, [](Session& s) { s.part.reset(); }, "not part of a sharded run"));
         QVERIFY(isRefused(
-            1, [](Session& s) { s.part->shard.index = 1; }, "again, which 'part1' is"));
+            1, [](Session& s) { s.part->shard.index = 1; }, "and so is 'part1'"));
         QVERIFY(isRefused(
-            1, [](Session& s) { s.part->shard.count = 4; }, "another number of shards"));
+            1, [](Session& s) { s.part->shard.count = 4; }, "a different number of shards"));
         QVERIFY(isRefused(
             1, [](Session& s) { s.part->run = "0"; }, "other options"));
         QVERIFY(isRefused(

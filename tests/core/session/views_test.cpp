@@ -169,6 +169,33 @@ private slots:
         QVERIFY(isOk(viewOf(forged, "tables/full_ov/ids", std::nullopt)));
     }
 
+    /// A panel of a figure also takes the pictures of an analysis's page.
+    void aPanelTakesAPictureOfAnAnalysis()
+    {
+        const Result<View> pairs =
+            panelViewOf(m_session, "composition: Strongest pairs, Q-composition", std::nullopt);
+        QVERIFY(isOk(pairs));
+        QVERIFY(pairs->picture.kind == Picture::Kind::Diagram && !pairs->head);
+        const Result<View> lines =
+            panelViewOf(m_session, "spectra: Singular values of QK and OV, selected head", HeadId{1, 2});
+        QVERIFY(isOk(lines));
+        QVERIFY(lines->picture.kind == Picture::Kind::Lines && lines->picture.title.starts_with("L1H2 "));
+        QVERIFY(panelViewOf(m_session, "copying", std::nullopt)->name == "copying");
+        const auto refused = [this](const char* name, std::optional<HeadId> head, ErrorCode code,
+                                    const char* part) {
+            return failsWith(panelViewOf(m_session, name, head), code, part);
+        };
+        QVERIFY(
+            refused("spectra: The same over a log axis", std::nullopt, ErrorCode::InvalidArgument, "--head"));
+        QVERIFY(refused("composition: Strongest pairs, Q-composition", HeadId{0, 0},
+                        ErrorCode::InvalidArgument, "every head"));
+        QVERIFY(refused("composition: Weakest pairs", std::nullopt, ErrorCode::InvalidArgument,
+                        "it has 'Q-composition'"));
+        QVERIFY(refused("alchemy: Gold", std::nullopt, ErrorCode::InvalidArgument, "list-analyses"));
+        QVERIFY(refused("skipless: What removing a pair would save", std::nullopt, ErrorCode::NotFound,
+                        "--analyses skipless"));
+    }
+
     void refusesWhatIsNotThere()
     {
         QVERIFY(failsWith(viewOf(m_session, "nonsense", std::nullopt), ErrorCode::InvalidArgument, "--list"));

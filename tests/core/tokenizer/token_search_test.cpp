@@ -80,9 +80,9 @@ private slots:
     void saysWhatIsWrongWithAPattern()
     {
         const Tokenizer tokenizer = smallVocabulary();
-        QVERIFY(
-            failsWith(matchingTokens(tokenizer, "(the", 10, Task{}), ErrorCode::InvalidArgument,
-                      "Pattern '(the' is no regular expression: missing closing parenthesis (at byte 4)."));
+        QVERIFY(failsWith(
+            matchingTokens(tokenizer, "(the", 10, Task{}), ErrorCode::InvalidArgument,
+            "Pattern '(the' is not a regular expression: missing closing parenthesis (at byte 4)."));
         const std::string longToken(4000, 'a');
         const Tokenizer hard = Tokenizer::fromVocabulary({"the", longToken}, {"the", longToken});
         QElapsedTimer clock;

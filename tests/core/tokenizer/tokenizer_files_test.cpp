@@ -162,11 +162,11 @@ void TokenizerFilesTest::damagedFilesAreRefusedBySentence_data()
     const auto row = [](const char* name, const QByteArray& json, const char* part) {
         QTest::newRow(name) << json << QByteArray(part);
     };
-    row("empty", "", "not the JSON it should be");
-    row("no JSON", "<html></html>", "not the JSON it should be");
+    row("empty", "", "not valid JSON");
+    row("no JSON", "<html></html>", "not valid JSON");
     row("LFS pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "git lfs pull");
-    row("not UTF-8", "{\"a\xFF\": 1}", "not the JSON it should be");
-    row("lone surrogate", R"({"model": {"vocab": {"\ud800": 0}}})", "not the JSON it should be");
+    row("not UTF-8", "{\"a\xFF\": 1}", "not valid JSON");
+    row("lone surrogate", R"({"model": {"vocab": {"\ud800": 0}}})", "not valid JSON");
     row("an array", "[]", "not an object");
     row("a number", "5", "not an object");
     row("a token twice", R"({"model": {"type": "BPE", "vocab": {"a": 0, "a": 1}, "merges": []}})",

@@ -26,11 +26,14 @@ private slots:
             "There is no config.json in 'a'; name one with --config FILE or say what the model is with --set KEY=VALUE,….",
             "There is no config.json in 'a'; open a folder that holds it beside the weights.");
         add("unknown names",
-            "'a' has no config; name a config with --config FILE, or say what the model is with --set KEY=VALUE,….",
-            "'a' has no config; open it again and choose a config file, or type the keys of its config.");
+            "'a' has no config; name a config with --config FILE, say what the model is with --set KEY=VALUE,…, or explain its names with --tensor-names MAP.json, for which `headwise names` writes a first proposal.",
+            "'a' has no config; open it again and choose a config file, type the keys of its config, or press “Describe this model…”.");
         add("answers",
             "They do not tell 'n_ctx'; say it with --set n_ctx=…,act_fn=…, or name a config with --config FILE.",
             "They do not tell 'n_ctx'; open it again and type n_ctx=…,act_fn=…, or choose a config file.");
+        add("unknown fields",
+            "It needs the activation, which no file states; state it with --set act_fn=gelu,eps=1e-5.",
+            "It needs the activation, which no file states; state it with File → Complete config…");
         add("missing key", "In '--set' the key 'n_ctx' is missing; give it with --set KEY=VALUE.",
             "In the typed keys the key 'n_ctx' is missing; add it there.");
         add("a value", "minGPT's later versions need --set activation_function=gelu_new.",

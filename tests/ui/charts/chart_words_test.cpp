@@ -1,5 +1,6 @@
 #include "ui/charts/chart_painter.h"
 
+#include "tests/support/painted_texts.h"
 #include "tests/support/program.h"
 
 #include "ui/base/theme.h"
@@ -79,6 +80,33 @@ private slots:
         const QByteArray drawn = svg.data();
         QVERIFY(drawn.contains("L0H0") && drawn.contains("L1H0")); // at either side
         QVERIFY(!drawn.contains("L5H0"));                          // the sixth has no room
+    }
+
+    void namesDoNotCoverThoseOfBaselines()
+    {
+        ChartSeries heads{
+            QString(), {{0.1, 0.53}, {0.9, 0.53}, {0.1, 0.47}, {0.9, 0.47}}, SeriesStyle::Points};
+        heads.pointNames = {{0, QStringLiteral("L0H0")}, {1, QStringLiteral("L1H1")}};
+        const ChartContent content{
+            .look = {}, .series = {heads}, .baselines = {{QStringLiteral("random weights"), 0.5}}};
+        const ChartFrame frame{.plot = {0, 0, 400, 300},
+                               .range = {0, 0, 1, 1},
+                               .look = {},
+                               .font = qApp->font(),
+                               .colors = lightColors()};
+        test::TextCollector page({400, 300});
+        QPainter painter(&page);
+        paintChartBaselines(painter, frame, content);
+        paintPointNames(painter, frame, content.series, baselineNames(frame, content, &page));
+        paintChartNote(painter, frame, content.series, QStringLiteral("2 left out"),
+                       baselineNames(frame, content, &page));
+        painter.end();
+        const std::vector<test::PaintedText>& texts = page.texts();
+        QCOMPARE(texts.size(), 3U); // The name of the first point has no room.
+        for (std::size_t i = 0; i < texts.size(); ++i)
+            for (std::size_t k = 0; k < i; ++k)
+                QVERIFY2(!texts[k].ink.intersects(texts[i].ink),
+                         qPrintable(texts[i].words + QStringLiteral(" over ") + texts[k].words));
     }
 
     void theLegendNamesNoCurveThatIsNotDrawn()

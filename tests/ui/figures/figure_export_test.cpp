@@ -7,10 +7,8 @@
 #include "ui/heatmaps/heatmap_view.h"
 
 #include <QApplication>
-#include <QClipboard>
 #include <QDir>
 #include <QFile>
-#include <QMimeData>
 #include <QPainter>
 #include <QSvgRenderer>
 #include <QTemporaryDir>
@@ -258,14 +256,6 @@ private slots:
         const QString nowhere = directory.filePath(QStringLiteral("no/such/x.pdf"));
         QVERIFY(test::failsWith(exportFigure(*source, nowhere, {}), ErrorCode::Io, nowhere.toStdString()));
         QVERIFY(!QFile::exists(nowhere));
-    }
-
-    void theClipboardGetsPictureAndVector()
-    {
-        copyFigure(*view(2, 2), {});
-        const QMimeData* data = QApplication::clipboard()->mimeData();
-        QVERIFY(data->hasImage());
-        QVERIFY(data->data(QStringLiteral("image/svg+xml")).contains("<svg"));
     }
 
     void settingsReadBackAsTheSame()

@@ -189,7 +189,7 @@ private slots:
                   << new QStandardItem(QStringLiteral("+12.3"));
         model->appendRow(cells);
         table.setSource(model, Qt::DisplayRole);
-        table.setLists(TableFigure::ListTitles{QStringLiteral("source"), QStringLiteral("outputs")});
+        table.setLists(ListTitles{QStringLiteral("source"), QStringLiteral("outputs")});
         const QByteArray svg = svgAt(table, 85, 70);
         QVERIFY(svg.contains(">␣constitutional0<") && !svg.contains("…") && svg.contains(" of 3)"));
     }

@@ -41,7 +41,7 @@ void showTiled(HeatmapView& view)
     view.resize(560, 460);
     view.show();
     QVERIFY(QTest::qWaitForWindowExposed(&view));
-    view.setTiles(circuit());
+    view.content()->setTiles(circuit());
 }
 
 float strongestOf(const Matrix<float>& cells)
@@ -206,7 +206,7 @@ private slots:
         (void)view.grab();
         QVERIFY(!view.content()->tileLoader()->scan()->isRunning());
         QVERIFY(view.note().text().contains(QStringLiteral("estimated; exact in ")));
-        view.setTiles(circuit()); // The positive control: a new circuit is scanned again.
+        view.content()->setTiles(circuit()); // The positive control: a new circuit is scanned again.
         QTRY_VERIFY(isSettled(view));
     }
 
@@ -215,12 +215,12 @@ private slots:
         HeatmapView view;
         showTiled(view);
         (void)view.grab();
-        view.setTiles(*TiledCircuit::create(factors(5000, 5000), Task{}));
+        view.content()->setTiles(*TiledCircuit::create(factors(5000, 5000), Task{}));
         (void)view.grab();
         QTRY_VERIFY(isSettled(view));
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Ones(3, 3)));
         QVERIFY(!view.scene().tiles);
-        view.setTiles(nullptr);
+        view.content()->setTiles(nullptr);
         QVERIFY(view.isEmpty());
         (void)view.grab();
     }

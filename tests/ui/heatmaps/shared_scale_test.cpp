@@ -29,13 +29,15 @@ class SharedScaleTest : public QObject {
 private slots:
     void initTestCase() { applyTheme(*qApp, ThemeMode::Light); }
 
-    void linkedHeatmapsHaveOneScaleThatFitsBoth()
+    void heatmapsHaveOneScaleThatFitsBoth()
     {
         HeatmapView left, right;
+        SharedScale scale;
         fill(left, 2);
         fill(right, -5);
         QCOMPARE(left.colorScale().high, 2.0F);
-        linkHeatmaps(&left, &right);
+        scale.add(&left);
+        scale.add(&right);
         QCOMPARE(left.colorScale().high, 5.0F);
         QVERIFY(left.colorScale() == right.colorScale());
         fill(left, 7); // A newer matrix on either side.
@@ -47,55 +49,30 @@ private slots:
     void whatIsChangedInOneChangesInBoth()
     {
         HeatmapView left, right;
+        SharedScale scale;
         fill(left, 2);
         fill(right, -5);
-        linkHeatmaps(&left, &right);
+        scale.add(&left);
+        scale.add(&right);
         right.colors()->setScale({.map = ColorMap::Viridis, .low = 0, .high = 3, .fit = ColorFit::Fixed});
         QCOMPARE(left.colorScale().map, ColorMap::Viridis);
         QCOMPARE(left.colorScale().high, 3.0F);
-    }
-
-    void linkedHeatmapsAreSeenAtTheSamePlace()
-    {
-        HeatmapView left, right;
-        fill(left, 2);
-        fill(right, -5);
-        left.zoom()->setState({.zoomX = 2, .zoomY = 4, .row = 3, .column = 7});
-        linkHeatmaps(&left, &right);
-        QVERIFY(right.state() == left.state());
-        QTest::keyClick(&right, Qt::Key_Right);
-        QCOMPARE(left.state().column, 8);
-        QTest::keyClick(&left, Qt::Key_Plus);
-        QCOMPARE(right.state().zoomX, 3.0);
-    }
-
-    void matricesOfDifferentSizesComeToRestAtAStateBothHave()
-    {
-        HeatmapView left, right;
-        fill(left, 1, 100, 100);
-        fill(right, 1, 6, 6);
-        linkHeatmaps(&left, &right);
-        left.zoom()->setState({.zoomX = 40, .zoomY = 40});
-        QCOMPARE(right.state().zoomX, 3.0);
-        QVERIFY(left.state() == right.state());
     }
 
     void aViewThatIsGoneNoLongerCounts()
     {
         HeatmapView left;
         fill(left, 2);
+        auto scale = std::make_unique<SharedScale>();
+        scale->add(&left);
         {
             HeatmapView right;
             fill(right, -5);
-            linkHeatmaps(&left, &right);
+            scale->add(&right);
             QCOMPARE(left.colorScale().high, 5.0F);
         }
         QCOMPARE(left.colorScale().high, 2.0F);
-        auto first = std::make_unique<HeatmapView>(); // The one that owns the shared scale may go first.
-        fill(*first, 9);
-        linkHeatmaps(first.get(), &left);
-        QCOMPARE(left.colorScale().high, 9.0F);
-        first.reset();
+        scale.reset();
         QVERIFY(!left.colors()->sharedScale());
         fill(left, 3);
         QCOMPARE(left.colorScale().high, 3.0F);

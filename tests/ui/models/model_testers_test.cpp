@@ -98,7 +98,7 @@ private:
         for (int time = 0; time < 2; ++time) {
             workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
             QTRY_VERIFY_WITH_TIMEOUT(
-                workspace.model()->tokens() && !workspace.model()->tokensJob()->isRunning()
+                workspace.model()->tokens() && !workspace.model()->tokenReader()->job()->isRunning()
                     && !workspace.runs()->job()->isRunning() && workspace.runs()->waiting().empty(),
                 test::patience);
             watch(); // Pages make tables for what has been computed.
@@ -128,7 +128,7 @@ private slots:
         m_workspace = std::make_unique<Workspace>();
         m_workspace->opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
         QTRY_VERIFY_WITH_TIMEOUT(
-            m_workspace->model()->tokens() && !m_workspace->model()->tokensJob()->isRunning()
+            m_workspace->model()->tokens() && !m_workspace->model()->tokenReader()->job()->isRunning()
                 && !m_workspace->runs()->job()->isRunning() && m_workspace->runs()->waiting().empty(),
             test::patience);
     }

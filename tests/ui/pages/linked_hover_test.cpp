@@ -2,13 +2,22 @@
 #include "tests/support/program.h"
 #include "ui/base/text.h"
 #include "ui/charts/diagram_view.h"
+#include "ui/charts/pattern_grid.h"
+#include "ui/charts/small_multiples.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/heatmaps/heatmap_view.h"
+#include "ui/models/token_table_model.h"
 #include "ui/pages/composition/composition_page.h"
 #include "ui/pages/heads/heads_page.h"
+#include "ui/pages/parts/linked_hover.h"
+#include "ui/widgets/subject.h"
+#include "ui/widgets/table_figure.h"
 
+#include <QApplication>
 #include <QHBoxLayout>
+#include <QMouseEvent>
 #include <QSignalSpy>
+#include <QStandardItemModel>
 #include <QTest>
 #include <QToolTip>
 
@@ -78,6 +87,72 @@ private slots:
         QVERIFY(chart.grab().toImage() != cloud);
         chart.setLitPoint({});
         QCOMPARE(chart.grab().toImage(), cloud);
+    }
+
+    void tilesLightAHead()
+    {
+        SmallMultiples multiples;
+        multiples.resize(300, 200);
+        multiples.setCells({}, {QStringLiteral("query"), QStringLiteral("key")},
+                           {{{0, 0}, Eigen::MatrixXf::Ones(4, 4)}, {{0, 1}, Eigen::MatrixXf::Zero(4, 4)}}, 2);
+        const QImage tiles = multiples.grab().toImage();
+        multiples.setLit(HeadId{0, 1});
+        QVERIFY(multiples.grab().toImage() != tiles);
+        const QPoint second = multiples.tileRect({0, 1}).center().toPoint();
+        QCOMPARE(subjectAt(&multiples, second).heads, (QList<HeadId>{{0, 1}})); // for the menu
+        multiples.setLit(HeadId{3, 3});                                         // not among them
+        QCOMPARE(multiples.grab().toImage(), tiles);
+        PatternGrid grid;
+        grid.resize(300, 200);
+        const auto patterns = std::make_shared<const Patterns>(
+            2, std::vector<Eigen::MatrixXf>(3, Eigen::MatrixXf::Identity(4, 4)));
+        grid.setPatterns(patterns, patterns);
+        const OpenedPage<CompositionPage> opened(HEADWISE_DEMO_MODEL);
+        Selection* selection = opened.workspace.selection();
+        linkHover(&grid, selection);
+        const QImage all = grid.grab().toImage();
+        emit grid.headHovered(HeadId{1, 2});
+        QCOMPARE(selection->hovered(), std::optional(HeadId{1, 2}));
+        QVERIFY(grid.grab().toImage() != all);
+        emit grid.hoverLeft();
+        QVERIFY(!selection->hovered());
+        QCOMPARE(grid.grab().toImage(), all);
+    }
+
+    void aTableLightsItsRowsAndTellsItsHeads()
+    {
+        QStandardItemModel model;
+        const auto addRow = [&model](const QList<HeadId>& heads) {
+            auto* item = new QStandardItem(QStringLiteral("row"));
+            item->setData(QVariant::fromValue(heads), TokenTableModel::HeadsRole);
+            model.appendRow({new QStandardItem(QStringLiteral("1")), item});
+        };
+        addRow({{0, 1}});
+        addRow({{0, 1}, {1, 5}});
+        addRow({});
+        TableFigure table;
+        table.setSource(&model, Qt::DisplayRole);
+        table.resize(300, 200);
+        table.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&table));
+        std::vector<std::optional<HeadId>> told;
+        connect(&table, &TableFigure::headHovered, this,
+                [&told](std::optional<HeadId> head) { told.push_back(head); });
+        const auto hoverRow = [&table](int row) {
+            const QPoint at = table.visualRect(table.model()->index(row, 0)).center();
+            QMouseEvent move(QEvent::MouseMove, at, table.viewport()->mapToGlobal(at), Qt::NoButton,
+                             Qt::NoButton, Qt::NoModifier);
+            QApplication::sendEvent(table.viewport(), &move);
+        };
+        for (const int row : {0, 0, 1, 2})
+            hoverRow(row);
+        QCOMPARE(told, (std::vector<std::optional<HeadId>>{HeadId{0, 1}, HeadId{1, 5}, std::nullopt}));
+        table.clearFocus();
+        const QImage rows = table.viewport()->grab().toImage();
+        table.setLit(HeadId{1, 5});
+        QVERIFY(table.viewport()->grab().toImage() != rows);
+        table.setLit(HeadId{1, 4}); // in no row
+        QCOMPARE(table.viewport()->grab().toImage(), rows);
     }
 
     void aHeadThatTheModelLacksIsNotHovered()

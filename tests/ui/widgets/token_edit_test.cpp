@@ -100,7 +100,7 @@ private slots:
         // An error is shown in place of a result and cannot be chosen.
         const QStringList wrong = offered(line.edit, QStringLiteral("/(the/"));
         QCOMPARE(wrong.size(), 1);
-        QVERIFY2(wrong.front().startsWith(QStringLiteral("Pattern '(the' is no regular expression")),
+        QVERIFY2(wrong.front().startsWith(QStringLiteral("Pattern '(the' is not a regular expression")),
                  qPrintable(wrong.front()));
         QSignalSpy missed(&line.edit, &TokenEdit::notFound);
         QTest::keyClick(&line.edit, Qt::Key_Return);

@@ -133,7 +133,7 @@ QString whyNotNow(const Analysis& analysis, const Workspace& workspace)
     AnalysisOptions options = workspace.runs()->analysisOptions(analysis);
     const AnalysisInputs& inputs = options.inputs;
     const ModelConfig& config = workspace.model()->circuits()->config();
-    if (std::string never = analysis.whyNot(config, options); !never.empty())
+    if (const std::string never = whyNotOf(analysis, config, options); !never.empty())
         return windowWords(text(never));
     if (analysis.needs.tokenizer && !inputs.tokenizer)
         return AnalysisList::tr("It needs the model's tokenizer; use File → Add tokenizer…");

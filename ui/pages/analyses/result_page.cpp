@@ -1,32 +1,27 @@
 #include "ui/pages/analyses/result_page.h"
 
-#include "core/analysis/residual_basis.h"
-#include "core/runs/estimate.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/array_part.h"
 #include "ui/pages/analyses/analysis_form.h"
+#include "ui/pages/analyses/analysis_head.h"
 #include "ui/pages/analyses/analysis_list.h"
 #include "ui/pages/analyses/numbers_table.h"
-#include "ui/pages/analyses/verified_text.h"
 #include "ui/pages/parts/figure_row.h"
 #include "ui/pages/parts/figure_subject.h"
-#include "ui/pages/parts/token_filter_button.h"
 #include "ui/pictures/picture_card.h"
-#include "ui/widgets/job_bar.h"
 #include "ui/widgets/table_figure.h"
 
 #include <QGridLayout>
 #include <QLabel>
-#include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSplitter>
 #include <QTimer>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -35,14 +30,6 @@ namespace {
 constexpr double cheap = 2e10;  // flops that a change of the token may cost without being asked
 constexpr int twoAbreast = 860; // px from which small pictures stand in pairs
 
-QString sizeText(double bytes)
-{
-    if (bytes < 1e6)
-        return ResultPage::tr("%1 kB").arg(std::max(1.0, std::round(bytes / 1e3)));
-    return bytes < 1e9 ? ResultPage::tr("%1 MB").arg(std::round(bytes / 1e6))
-                       : ResultPage::tr("%1 GB").arg(number(bytes / 1e9));
-}
-
 } // namespace
 
 ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
@@ -50,14 +37,7 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     , m_analysis(&catalogue().front())
     , m_list(new AnalysisList(workspace, this))
     , m_form(new AnalysisForm(workspace, this))
-    , m_title(new QLabel(this))
-    , m_formula(new QLabel(this))
-    , m_citation(new QLabel(this))
-    , m_cost(new QLabel(this))
-    , m_state(new QLabel(this))
-    , m_run(new QPushButton(tr("Run"), this))
-    , m_verify(new QPushButton(tr("Verify on random tokens"), this))
-    , m_verified(new QLabel(this))
+    , m_head(new AnalysisHead(workspace, this))
     , m_scroll(new QScrollArea(this))
     , m_pictures(new QWidget(m_scroll))
     , m_grid(new QGridLayout(m_pictures))
@@ -68,7 +48,7 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     auto* column = new QVBoxLayout(right);
     column->setContentsMargins(8, 0, 0, 0);
     column->setSpacing(8);
-    column->addWidget(createHead());
+    column->addWidget(m_head);
     column->addWidget(m_form);
     createPictures();
     column->addWidget(m_scroll, 1);
@@ -87,41 +67,6 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     m_form->setNeeds(*m_analysis);
 }
 
-QWidget* ResultPage::createHead()
-{
-    auto* head = new QWidget(this);
-    makeHeading(m_title);
-    for (QLabel* label : {m_title, m_formula, m_citation, m_cost, m_state, m_verified}) {
-        label->setWordWrap(true);
-        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    }
-    for (QLabel* label : {m_citation, m_cost, m_state, m_verified})
-        makeSecondary(label);
-    m_run->setAccessibleName(tr("Run this analysis"));
-    auto* layout = new QGridLayout(head);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setHorizontalSpacing(16);
-    layout->setVerticalSpacing(4);
-    layout->addWidget(m_title, 0, 0);
-    layout->addWidget(m_run, 0, 1, Qt::AlignRight | Qt::AlignTop);
-    auto* verify = new QHBoxLayout; // a line of its own: the answer is as long as the title
-    verify->setSpacing(16);
-    verify->addWidget(m_verify);
-    verify->addWidget(m_verified, 1);
-    layout->addLayout(verify, 1, 0, 1, 2);
-    layout->addWidget(m_formula, 2, 0, 1, 2);
-    layout->addWidget(m_citation, 3, 0, 1, 2);
-    auto* work = new QHBoxLayout; // the text has the whole width while nothing is running
-    work->addWidget(m_cost, 1);
-    work->addWidget(new JobBar(workspace()->runs()->job(), head));
-    layout->addLayout(work, 4, 0, 1, 2);
-    layout->addWidget(m_state, 5, 0);
-    layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, head), 5, 1,
-                      Qt::AlignRight | Qt::AlignTop);
-    layout->setColumnStretch(0, 1);
-    return head;
-}
-
 void ResultPage::createPictures()
 {
     m_grid->setContentsMargins(0, 0, 8, 0);
@@ -138,13 +83,11 @@ void ResultPage::createPictures()
 void ResultPage::connectSignals()
 {
     connect(m_list, &AnalysisList::chosen, this, &ResultPage::choose);
-    connect(m_run, &QPushButton::clicked, this, [this] { run(); });
+    connect(m_head, &AnalysisHead::runWanted, this, [this] { run(); });
     connect(m_form, &AnalysisForm::directionRead, this, [this] {
         if (std::exchange(m_runsWhenRead, false))
             run();
     });
-    connect(m_verify, &QPushButton::clicked, this,
-            [this] { workspace()->runs()->runAnalysis("pattern_scores"); });
     connect(m_scroll->verticalScrollBar(), &QScrollBar::valueChanged, this, &ResultPage::drawVisible);
     connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ResultPage::drawVisible);
     connect(workspace()->model(), &OpenModel::opened, this, &ResultPage::refresh);
@@ -236,111 +179,11 @@ void ResultPage::recompute()
         run(Runs::Asker::Page);
 }
 
-bool ResultPage::isStale() const
-{
-    const auto asked = workspace()->runs()->askedWith(m_analysis->id);
-    if (!asked || !isComputed(*m_analysis, *workspace()->model()->results()))
-        return false;
-    if (asked->heads != workspace()->runs()->analysisOptions(*m_analysis).heads)
-        return true;
-    const bool hasAllTokens = workspace()->model()->results()->find("analyses/direct_path/ids")
-        && m_analysis->id == "direct_path"; // another is another row of what is there
-    return areAboutOthers(*m_analysis, asked->inputs, workspace()->runs()->inputs(), hasAllTokens);
-}
-
-bool ResultPage::isOtherwiseFiltered() const
-{
-    const ResultSet& results = *workspace()->model()->results();
-    if (!workspace()->model()->hasModel() || !isComputed(*m_analysis, results))
-        return false;
-    const std::string now = filterName(workspace()->filteredTokens()->filter());
-    return std::any_of(results.arrays.begin(), results.arrays.end(), [&](const ResultArray& array) {
-        return followsFilter(array) && belongsTo(array, *m_analysis) && filterOf(array) != now;
-    });
-}
-
-QString ResultPage::staleText() const
-{
-    if (isStale())
-        return tr("These results are for other inputs. Run the analysis again.");
-    if (!isOtherwiseFiltered())
-        return {};
-    return workspace()->filteredTokens()->filter().isOn()
-        ? tr("These results were computed with another token filter. Run the analysis again.")
-        : tr("These results are for filtered tokens. Run the analysis again for all tokens.");
-}
-
-QString ResultPage::missingText() const
-{
-    if (!m_lacksHead)
-        return {};
-    const QString head = text(workspace()->selection()->head());
-    return workspace()->runs()->analysisOptions(*m_analysis).heads.empty()
-        ? tr("It has no result for %1. Select another head; analyses of the embedding cover layer 0 only.")
-              .arg(head)
-        : tr("These results do not include %1. Choose it under Heads and run the analysis again.").arg(head);
-}
-
-QString ResultPage::costText() const
-{
-    if (!workspace()->model()->hasModel())
-        return {};
-    const AnalysisCost cost = runCost(*m_analysis, workspace()->model()->circuits()->config(),
-                                      workspace()->runs()->analysisOptions(*m_analysis));
-    const double seconds = estimatedSeconds(cost.flops, coresOf(0));
-    const QString time = seconds < 1
-        ? tr("less than a second")
-        : tr("about %1").arg(duration(std::chrono::milliseconds(static_cast<qint64>(seconds * 1000))));
-    return tr("%1 floating-point operations, %2; %3 of memory")
-        .arg(number(cost.flops), time, sizeText(cost.bytes));
-}
-
-QString ResultPage::metricText() const
-{
-    const ResultSet& results = *workspace()->model()->results();
-    for (const Picture& picture : m_analysis->pictures) {
-        for (const std::string& path : picture.arrays) {
-            const ResultArray* array = results.find(path);
-            const bool isOwn = path.find(m_analysis->id) != std::string::npos; // belongs to this analysis
-            if (isOwn && array && isInEmbeddingMetric(*array))
-                return tr("Norms use the embedding covariance.");
-        }
-    }
-    return m_analysis->followsMetric && isComputed(*m_analysis, results)
-        ? tr("Norms are those of the weights.")
-        : QString();
-}
-
 void ResultPage::showHead()
 {
-    m_title->setText(text(m_analysis->title));
-    m_title->setToolTip(explainedNumber(*m_analysis));
-    m_formula->setText(text(m_analysis->formula));
-    m_citation->setText(text(m_analysis->citation));
-    m_cost->setText(costText());
-    m_cost->setVisible(!m_cost->text().isEmpty());
-    const QString why = whyNotNow(*m_analysis, *workspace());
-    const bool computed =
-        workspace()->model()->isOpen() && isComputed(*m_analysis, *workspace()->model()->results());
-    m_run->setText(computed ? tr("Run again") : tr("Run"));
-    m_run->setEnabled(why.isEmpty());
-    m_run->setToolTip(why);
-    m_verify->setVisible(m_analysis->id == "induction" && computed && workspace()->model()->hasModel());
-    m_verify->setToolTip(
-        tr("Runs the model on repeated random tokens and compares its attention with the weights"));
-    m_verified->setText(m_verify->isHidden() ? QString()
-                                             : verifiedText(*workspace()->model()->results(),
-                                                            workspace()->selection()->head()));
+    m_head->show(*m_analysis, m_lacksHead);
     m_form->setVisible(workspace()->model()->hasModel());
-    QStringList states{why, missingText(), staleText(), metricText()};
-    states.removeAll(QString());
-    m_state->setText(states.value(0));
-    m_state->setVisible(!states.isEmpty());
-    m_empty->setText(!why.isEmpty()    ? why
-                         : m_lacksHead ? missingText()
-                         : workspace()->runs()->job()->isRunning()
-                         ? tr("Computing…")
-                         : tr("Not computed yet. Press Run. The results are saved with the session."));
+    m_empty->setText(m_head->emptyText());
 }
 
 void ResultPage::makeCards()

@@ -4,15 +4,15 @@
 
 class QGridLayout;
 class QLabel;
-class QPushButton;
 class QScrollArea;
 
 namespace headwise::ui {
 
 class AnalysisForm;
+class AnalysisHead;
 class AnalysisList;
-class NumbersTable;
 class FigureRow;
+class NumbersTable;
 class PictureCard;
 
 /// Shows any analysis of the catalogue: its description, cost, inputs and pictures.
@@ -45,7 +45,6 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    QWidget* createHead();
     void createPictures();
     void connectSignals();
     void choose(const Analysis* analysis);
@@ -56,24 +55,11 @@ private:
     void drawVisible();                           ///< Draws the cards on screen.
     void showNumbers();                           ///< Lists the arrays that no picture shows.
     void followSelection();
-    bool isStale() const;             ///< True if the results have other inputs than the form.
-    bool isOtherwiseFiltered() const; ///< True if the results have another token filter than the current one.
-    QString staleText() const;        ///< Empty if the results match the form.
-    QString missingText() const;      ///< Why the selected head has no pictures.
-    QString costText() const;
-    QString metricText() const; ///< The metric of the results; empty if they measure no lengths.
 
     const Analysis* m_analysis;
     AnalysisList* m_list;
     AnalysisForm* m_form;
-    QLabel* m_title;
-    QLabel* m_formula;
-    QLabel* m_citation;
-    QLabel* m_cost;
-    QLabel* m_state;
-    QPushButton* m_run;
-    QPushButton* m_verify;
-    QLabel* m_verified; // the answer, beside its button
+    AnalysisHead* m_head;
     QScrollArea* m_scroll;
     QWidget* m_pictures;
     QGridLayout* m_grid;

@@ -7,12 +7,12 @@
 #include "ui/document/about_model.h"
 #include "ui/document/compared_model.h"
 #include "ui/pages/compare/compare_pictures.h"
+#include "ui/pages/compare/compared_tokens.h"
+#include "ui/pages/compare/head_pair_charts.h"
 #include "ui/pages/compare/token_choice.h"
-#include "ui/pages/parts/compare_tables.h"
 #include "ui/pages/parts/spectrum_panel.h"
 #include "ui/pages/parts/token_filter_button.h"
 #include "ui/widgets/job_bar.h"
-#include "ui/widgets/table_figure.h"
 
 #include <QApplication>
 #include <QComboBox>
@@ -23,7 +23,6 @@
 #include <QShortcut>
 #include <QSignalBlocker>
 #include <QSplitter>
-#include <QTabWidget>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -34,7 +33,6 @@ namespace headwise::ui {
 namespace {
 
 constexpr int comparePageSampleSize = 40;
-constexpr int tableSize = 20;
 
 using Way = ComparePictures::Way;
 
@@ -51,15 +49,12 @@ ComparePage::ComparePage(Workspace* workspace, QWidget* parent)
     , m_message(new QLabel(this))
     , m_body(new QWidget(this))
     , m_pictures(new ComparePictures(this))
-    , m_tableTitle(new QLabel(this))
-    , m_tables(new CompareTables(workspace, this))
-    , m_spectra(new LineChart(this))
-    , m_angles(new LineChart(this))
+    , m_tokenTables(new ComparedTokens(workspace, this))
+    , m_charts(new HeadPairCharts(this))
 {
     createControls();
     createLayout();
     connectSignals();
-    connectCharts();
 }
 
 void ComparePage::createControls()
@@ -93,7 +88,6 @@ void ComparePage::createLayout()
     m_message->setAlignment(Qt::AlignCenter);
     m_message->setWordWrap(true);
     makeSecondary(m_message);
-    makeSecondary(m_tableTitle);
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_circuit);
@@ -103,16 +97,10 @@ void ComparePage::createLayout()
         controls->addWidget(new JobBar(job, this));
     controls->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
     controls->addWidget(m_way);
-    auto* tables = new QWidget(m_body);
-    auto* tableColumn = new QVBoxLayout(tables);
-    tableColumn->setContentsMargins(0, 0, 0, 0);
-    tableColumn->setSpacing(4);
-    tableColumn->addWidget(m_tableTitle);
-    tableColumn->addWidget(m_tables, 1);
     auto* bottom = new QSplitter(m_body);
     bottom->setChildrenCollapsible(false);
-    bottom->addWidget(tables);
-    bottom->addWidget(chartTabs());
+    bottom->addWidget(m_tokenTables);
+    bottom->addWidget(m_charts);
     bottom->setSizes({720, 280});
     auto* halves = new QSplitter(Qt::Vertical, m_body);
     halves->setChildrenCollapsible(false);
@@ -133,20 +121,6 @@ void ComparePage::createLayout()
     m_body->hide();
 }
 
-QWidget* ComparePage::chartTabs()
-{
-    m_spectra->setLook({.xTitle = tr("index"), .yTitle = tr("singular value σ")});
-    m_spectra->setAccessibleName(tr("Singular values of both heads"));
-    m_angles->setLook({.xTitle = tr("index"), .yTitle = tr("principal angle (degrees)")});
-    m_angles->setAccessibleName(tr("Principal angles of both heads"));
-    m_angles->setToolTip(tr(
-        "Principal angles between the subspaces the two heads read, and between those they write. Small angles are shared directions. Dashed: random subspaces"));
-    auto* tabs = new QTabWidget(m_body);
-    tabs->addTab(m_spectra, tr("Spectra"));
-    tabs->addTab(m_angles, tr("Angles"));
-    return tabs;
-}
-
 void ComparePage::connectSignals()
 {
     connect(m_circuit, &QComboBox::currentIndexChanged, this, &ComparePage::refresh);
@@ -160,6 +134,7 @@ void ComparePage::connectSignals()
     connect(m_against, &QComboBox::currentIndexChanged, this,
             [this] { m_newer->setReference(m_against->currentIndex() == 1); });
     connect(m_newer, &ComparedModel::changed, this, &ComparePage::refresh);
+    connect(m_charts, &HeadPairCharts::readOutChanged, this, &Page::readOutChanged);
     connect(m_pictures, &ComparePictures::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_pictures, &ComparePictures::cellHovered, this,
             [this](int row, int column) { emit readOutChanged(readOut(row, column)); });
@@ -178,22 +153,8 @@ void ComparePage::connectSignals()
         if (!isVisible())
             return refresh();
         if (const Asked what = asked(); what.sides)
-            compareTables(*what.sides);
+            compareTokens(*what.sides);
     });
-}
-
-void ComparePage::connectCharts()
-{
-    for (LineChart* chart : {m_spectra, m_angles})
-        connect(chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
-    connect(
-        m_angles, &LineChart::pointHovered, this, [this](const QString& series, int index, QPointF point) {
-            emit readOutChanged(tr("%1   angle %2   %3°").arg(series).arg(index + 1).arg(number(point.y())));
-        });
-    connect(m_spectra, &LineChart::pointHovered, this,
-            [this](const QString& series, int index, QPointF point) {
-                emit readOutChanged(tr("%1   σ%2 = %3").arg(series).arg(index + 1).arg(number(point.y())));
-            });
 }
 
 CircuitKind ComparePage::kind() const
@@ -222,9 +183,8 @@ QString ComparePage::readOut(int row, int column) const
 void ComparePage::clear(const QString& message)
 {
     m_job.cancel();
-    m_tableJob.cancel();
     m_pictures->clear();
-    m_tables->clear();
+    m_tokenTables->clear();
     m_body->hide();
     m_message->setText(message);
     m_message->show();
@@ -329,7 +289,7 @@ void ComparePage::recompute()
                         return clear(text(answer.error()));
                     showAnswer(*answer, sides);
                 });
-    compareTables(sides);
+    compareTokens(sides);
 }
 
 void ComparePage::showAnswer(const CompareAnswer& answer, const CompareSides& sides)
@@ -348,13 +308,12 @@ void ComparePage::showAnswer(const CompareAnswer& answer, const CompareSides& si
                              isOfNewer() ? sides.second.model : tr("reference")});
     if (answer.pair) {
         showNumbers(*answer.pair);
-        showCharts(*answer.pair);
+        m_charts->setPair(*answer.pair, {m_shown, m_shownReference, isQk});
     } else {
         setPlain(
             m_numbers,
             tr("The models' residual streams have different sizes, so the two heads have no cosine and no angles."));
-        m_spectra->setSeries({});
-        m_angles->setSeries({});
+        m_charts->clear();
     }
     m_message->hide();
     m_body->show();
@@ -381,57 +340,10 @@ void ComparePage::showNumbers(const HeadPair& pair)
         "⟨A, B⟩/(‖A‖ ‖B‖); ‖U_Aᵀ U_B‖² of the spaces that the weights span, and the smallest of the angles between them; ‖σ_A/‖σ_A‖ − σ_B/‖σ_B‖‖"));
 }
 
-void ComparePage::showCharts(const HeadPair& pair)
+void ComparePage::compareTokens(const CompareSides& sides)
 {
-    const auto seriesOf = [](const QString& name, const std::vector<double>& values, SeriesStyle style) {
-        ChartSeries series{name, {}, style};
-        for (std::size_t i = 0; i < values.size(); ++i)
-            series.points << QPointF(static_cast<double>(i + 1), values[i]);
-        return series;
-    };
-    m_spectra->setSeries({seriesOf(m_shown, pair.first, SeriesStyle::Line),
-                          seriesOf(m_shownReference, pair.second, SeriesStyle::Dashed)});
-    const bool isQk = residualOf(kind()) == CircuitKind::Qk;
-    const QString left = isQk ? tr("queries") : tr("read"), right = isQk ? tr("keys") : tr("written");
-    std::vector<ChartSeries> angles{seriesOf(left, pair.left.angles, SeriesStyle::Line),
-                                    seriesOf(right, pair.right.angles, SeriesStyle::Line)};
-    if (pair.left.ofChance == pair.right.ofChance) {
-        angles.push_back(seriesOf(tr("random"), pair.left.ofChance, SeriesStyle::Dashed));
-    } else { // the ranks differ
-        angles.push_back(seriesOf(tr("%1, random").arg(left), pair.left.ofChance, SeriesStyle::Dashed));
-        angles.push_back(seriesOf(tr("%1, random").arg(right), pair.right.ofChance, SeriesStyle::Dashed));
-    }
-    m_angles->setSeries(angles);
-}
-
-void ComparePage::compareTables(const CompareSides& sides)
-{
-    m_tableJob.cancel();
-    if (!sides.hasSameVocabulary || !sides.first.tokens || !sides.second.tokens) {
-        m_tables->clear();
-        return m_tableTitle->setText(!sides.hasSameVocabulary
-                                         ? tr("The vocabularies differ, so their tables cannot be compared.")
-                                         : m_newer->problem().isEmpty() ? tr("Reading the embeddings…")
-                                                                        : m_newer->problem());
-    }
-    const QString token = workspace()->model()->tokenText(workspace()->selection()->token());
-    m_tableTitle->setText(
-        fullOf(kind()) == CircuitKind::FullOv
-            ? tr("The %2 strongest outputs when attending to %1").arg(token).arg(tableSize)
-            : tr("The %2 keys that the query %1 attends to most").arg(token).arg(tableSize));
-    m_tableJob.start(
-        tr("Tables of %1").arg(token),
-        aboutModel(workspace()->model()->circuits(),
-                   [sides, kind = fullOf(kind()), token = workspace()->selection()->token(),
-                    unused = workspace()->filteredTokens()->unused()](const Task&) {
-                       return tablesCompared(sides, kind, token, tableSize, unused);
-                   }),
-        [this, first = sides.first.name, second = sides.second.name](const Result<TableDifference>& found) {
-            if (found)
-                return m_tables->show(*found, first, second);
-            m_tables->clear();
-            m_tableTitle->setText(text(found.error()));
-        });
+    m_tokenTables->compare(sides, fullOf(kind()),
+                           m_newer->problem().isEmpty() ? tr("Reading the embeddings…") : m_newer->problem());
 }
 
 bool ComparePage::eventFilter(QObject* watched, QEvent* event)
@@ -495,12 +407,12 @@ QList<FigureSource*> ComparePage::figures()
     };
     for (const auto& [view, what] : m_pictures->shown())
         add(view, what);
-    if (!m_spectra->series().empty()) {
-        add(m_spectra, tr("Singular values of %1 and %2").arg(m_shown, m_shownReference));
-        add(m_angles, tr("Principal angles of %1 and %2").arg(m_shown, m_shownReference));
+    if (!m_charts->spectra()->series().empty()) {
+        add(m_charts->spectra(), tr("Singular values of %1 and %2").arg(m_shown, m_shownReference));
+        add(m_charts->angles(), tr("Principal angles of %1 and %2").arg(m_shown, m_shownReference));
     }
-    for (int i = 0; i < 3 && !m_tables->isEmpty(); ++i)
-        add(m_tables->table(i), QStringLiteral("%1, %2").arg(m_tableTitle->text(), m_tables->caption(i)));
+    for (FigureSource* table : m_tokenTables->figures())
+        add(table, table->figureTitle());
     return all;
 }
 

@@ -11,8 +11,8 @@ namespace headwise::ui {
 
 class ComparedModel;
 class ComparePictures;
-class CompareTables;
-class LineChart;
+class ComparedTokens;
+class HeadPairCharts;
 
 /// The selected head beside the reference: another head, or the same one in a newer model. Shows one circuit as two
 /// linked pictures, as one picture with a divider, or as difference or ratio; the tokens that enter and leave the top of
@@ -45,18 +45,15 @@ private:
     };
     void createLayout();
     void createControls();
-    QWidget* chartTabs();
     void connectSignals();
-    void connectCharts();
     void recompute() override;
     Asked asked() const;
     Asked askedOfNewer() const;
     void showAgainst(); ///< Fills the list of models to compare with.
-    void compareTables(const CompareSides& sides);
+    void compareTokens(const CompareSides& sides);
     void clear(const QString& message); ///< Shows why there is nothing to compare.
     void showAnswer(const CompareAnswer& answer, const CompareSides& sides);
     void showNumbers(const HeadPair& pair);
-    void showCharts(const HeadPair& pair);
     QString readOut(int row, int column) const;
     QString entryName(int index) const;
     QString modelNames() const;
@@ -73,13 +70,11 @@ private:
     QLabel* m_message;
     QWidget* m_body;
     ComparePictures* m_pictures;
-    QLabel* m_tableTitle;
-    CompareTables* m_tables;
-    LineChart* m_spectra;
-    LineChart* m_angles;
+    ComparedTokens* m_tokenTables;
+    HeadPairCharts* m_charts;
     std::vector<int> m_tokens; // rows and columns of full circuits
     QString m_shown, m_shownReference;
-    Job m_job, m_tableJob;
+    Job m_job;
 };
 
 } // namespace headwise::ui

@@ -149,6 +149,18 @@ void FindingRow::keyPressEvent(QKeyEvent* event)
     QFrame::keyPressEvent(event);
 }
 
+void FindingRow::enterEvent(QEnterEvent* event)
+{
+    QFrame::enterEvent(event);
+    emit hovered(true);
+}
+
+void FindingRow::leaveEvent(QEvent* event)
+{
+    QFrame::leaveEvent(event);
+    emit hovered(false);
+}
+
 void FindingRow::mouseDoubleClickEvent(QMouseEvent* /*event*/)
 {
     emit opened();

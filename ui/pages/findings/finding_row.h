@@ -28,11 +28,14 @@ public:
 signals:
     void opened();          ///< The picture is wanted.
     void verifyRequested(); ///< The model is to run on random tokens.
+    void hovered(bool isOver);
     void stepped(int rows); ///< Another row is to get the focus: −1 or 1.
 
 protected:
     void keyPressEvent(QKeyEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void enterEvent(QEnterEvent* event) override;
+    void leaveEvent(QEvent* event) override;
 
 private:
     void layOut();

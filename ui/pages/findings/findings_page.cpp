@@ -7,6 +7,7 @@
 #include "ui/pages/findings/finding_row.h"
 #include "ui/pages/findings/finding_runs.h"
 #include "ui/pages/findings/finding_words.h"
+#include "ui/pages/parts/fill_button.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -61,6 +62,7 @@ FindingsPage::FindingsPage(Workspace* workspace, QWidget* parent)
     , m_underWay(new QLabel(this))
     , m_left(new QLabel(this))
     , m_compute(new QPushButton(icon("play"), tr("Compute"), this))
+    , m_fill(new FillButton(this))
     , m_copy(new QPushButton(tr("Copy as Markdown"), this))
     , m_more(new QPushButton(this))
     , m_scroll(new QScrollArea(this))
@@ -80,8 +82,11 @@ void FindingsPage::createLayout()
         makeSecondary(label);
     for (QLabel* label : {m_heading, m_checked, m_underWay, m_left}) {
         label->setTextFormat(Qt::PlainText);
-        label->setWordWrap(true);
+        label->setWordWrap(label != m_underWay);
     }
+    m_underWay->setMinimumWidth(1); // One line, whatever is computed; the tooltip has the rest.
+    for (QWidget* part : std::initializer_list<QWidget*>{m_underWay, m_left, m_compute})
+        keepPlace(part);
     m_compute->setAccessibleName(tr("Compute what the findings lack"));
     m_copy->setToolTip(tr("Copies every sentence with its numbers"));
     auto* rows = new QWidget;
@@ -105,6 +110,7 @@ void FindingsPage::createLayout()
     bottom->setSpacing(8);
     bottom->addWidget(m_left, 1);
     bottom->addWidget(m_compute, 0, Qt::AlignTop);
+    bottom->addWidget(m_fill, 0, Qt::AlignTop);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
@@ -128,7 +134,7 @@ void FindingsPage::connectSignals()
     const auto later = [this] { m_later.start(); };
     connect(&m_later, &QTimer::timeout, this, &FindingsPage::followRuns);
     connect(workspace()->runs(), &Runs::waitingChanged, this, later);
-    for (const Job* job : {workspace()->runs()->job(), workspace()->model()->tokensJob()}) {
+    for (const Job* job : {workspace()->runs()->job(), workspace()->model()->tokenReader()->job()}) {
         connect(job, &Job::started, this, later);
         connect(job, &Job::finished, this, later);
     }
@@ -225,6 +231,11 @@ FindingRow* FindingsPage::createRow()
     const std::ptrdiff_t index = std::ssize(m_rows);
     connect(row, &FindingRow::opened, this, [this, row] { open(Finding(row->finding())); });
     connect(row, &FindingRow::verifyRequested, this, [this, row] { verify(Finding(row->finding())); });
+    connect(row, &FindingRow::hovered, this, [this, row](bool isOver) {
+        const std::vector<HeadId>& heads = row->finding().heads;
+        workspace()->selection()->setHovered(isOver && !heads.empty() ? std::optional(heads.front())
+                                                                      : std::nullopt);
+    });
     connect(row, &FindingRow::stepped, this, [this, index](int rows) {
         const std::ptrdiff_t next = index + rows;
         if (next < 0 || next >= std::ssize(m_rows) || m_rows[static_cast<std::size_t>(next)]->isHidden())
@@ -284,12 +295,11 @@ void FindingsPage::showWords()
              lacking.underWay.isEmpty()
                  ? QString()
                  : tr("Still computing: %1").arg(lacking.underWay.join(listSeparator)));
+    m_underWay->setToolTip(m_underWay->text());
     showLine(m_left,
              lacking.left.isEmpty() ? QString()
                                     : tr("Not computed: %1").arg(lacking.left.join(listSeparator)));
-    m_left->setToolTip(workspace()->model()->hasModel()
-                           ? QString()
-                           : tr("This needs the model's files; use File → Locate model…"));
+    m_fill->offer(lacking.left.isEmpty() ? FillButton::Lack::Nothing : FillButton::lackOf(*workspace()));
     m_compute->setVisible(!lacking.analyses.empty() && workspace()->model()->hasModel());
 }
 
@@ -314,7 +324,7 @@ void FindingsPage::followRuns()
         return;
     Runs* runs = workspace()->runs();
     const bool isAtRest = runs->waiting().empty() && !runs->job()->isRunning()
-        && !workspace()->model()->tokensJob()->isRunning();
+        && !workspace()->model()->tokenReader()->job()->isRunning();
     if (isAtRest && m_hasAnswer) {
         if (m_planned.empty() && !m_job.isRunning())
             m_preselects = false; // All answers are there.

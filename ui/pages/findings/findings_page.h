@@ -14,6 +14,7 @@ class QVBoxLayout;
 
 namespace headwise::ui {
 
+class FillButton;
 class FindingRow;
 
 /// Statements that the analyses support, the strongest first: each with its numbers and a way to the picture that shows it.
@@ -61,6 +62,7 @@ private:
     QLabel* m_underWay;
     QLabel* m_left;
     QPushButton* m_compute;
+    FillButton* m_fill;
     QPushButton* m_copy;
     QPushButton* m_more;
     QScrollArea* m_scroll;

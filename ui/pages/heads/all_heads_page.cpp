@@ -6,6 +6,7 @@
 #include "ui/document/head_metrics.h"
 #include "ui/models/array_table_model.h"
 #include "ui/pages/parts/figure_subject.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pictures/picture_card.h"
 #include "ui/widgets/table_figure.h"
 
@@ -25,6 +26,7 @@ constexpr int allHeadsPageColumnWidth = 120; // px, for long names of many score
 AllHeadsPage::AllHeadsPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_message(new QLabel(this))
+    , m_fill(new FillButton(this))
     , m_model(new ArrayTableModel(this))
     , m_table(new TableFigure(this))
     , m_parts(new QSplitter(Qt::Vertical, this))
@@ -41,6 +43,7 @@ AllHeadsPage::AllHeadsPage(Workspace* workspace, QWidget* parent)
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
     layout->addWidget(m_message);
+    layout->addWidget(m_fill, 0, Qt::AlignLeft);
     layout->addWidget(m_parts, 1);
     for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::resultsChanged})
         connect(workspace->model(), signal, this, &AllHeadsPage::refresh);
@@ -60,6 +63,7 @@ void AllHeadsPage::recompute()
     const auto results = workspace()->model()->results();
     if (workspace()->model()->isOpen())
         scores = headMetrics(*results, workspace()->model()->card());
+    m_fill->offer(scores.empty() ? FillButton::lackOf(*workspace()) : FillButton::Lack::Nothing);
     m_table->setVisible(!scores.empty());
     m_message->setText(scores.empty() ? tr("No score has been computed yet.")
                                       : tr("%1 scores of %2 heads. Run other analyses to add their scores.")

@@ -9,6 +9,7 @@ class QSplitter;
 namespace headwise::ui {
 
 class ArrayTableModel;
+class FillButton;
 class PictureCard;
 class TableFigure;
 
@@ -30,6 +31,7 @@ private:
     void markHead();
 
     QLabel* m_message;
+    FillButton* m_fill;
     ArrayTableModel* m_model;
     TableFigure* m_table;
     QSplitter* m_parts;

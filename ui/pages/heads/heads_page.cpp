@@ -14,6 +14,7 @@
 #include "ui/models/head_table_model.h"
 #include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/head_grid.h"
+#include "ui/pages/parts/linked_hover.h"
 #include "ui/pages/parts/model_line.h"
 #include "ui/widgets/row_opening.h"
 #include "ui/widgets/table_figure.h"

@@ -410,7 +410,7 @@ void HeatmapPage::showCircuit(const ShownCircuit& shown)
     m_columns = shown.columns;
     describeAxes();
     if (shown.tiles)
-        m_panel->view()->setTiles(shown.tiles);
+        m_panel->view()->content()->setTiles(shown.tiles);
     else
         m_panel->view()->setMatrix(std::make_shared<Eigen::MatrixXf>(shown.matrix));
     m_state->setText(stateText(shown.statistics));

@@ -4,11 +4,13 @@
 #include "core/runs/plan.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/model_line.h"
 
 #include <QFormLayout>
 #include <QLabel>
 #include <QLocale>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QVBoxLayout>
 
@@ -58,6 +60,8 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     , m_norms(new QFormLayout)
     , m_processing(new QLabel(this))
     , m_warnings(new QLabel(this))
+    , m_fill(new FillButton(this))
+    , m_complete(new QPushButton(tr("Complete config…"), this))
 {
     makeHeading(m_title);
     for (QLabel* label : {m_notes, m_processing, m_warnings}) {
@@ -80,12 +84,15 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     };
     layout->addWidget(m_title);
     layout->addLayout(m_rows);
+    layout->addWidget(m_fill, 0, Qt::AlignLeft);
     addHeading(tr("Processing"));
     layout->addWidget(m_processing);
     addHeading(tr("Outside the circuits"));
     layout->addWidget(m_notes);
     addHeading(tr("Notes on this model"));
     layout->addWidget(m_warnings);
+    layout->addWidget(m_complete, 0, Qt::AlignLeft);
+    connect(m_complete, &QPushButton::clicked, workspace->opener(), &Opener::completeConfig);
     addHeading(tr("Loading report"));
     layout->addLayout(m_report);
     addHeading(tr("Norm weights as they act"));
@@ -101,6 +108,7 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     connect(workspace->model(), &OpenModel::opened, this, &CardPage::refresh);
     connect(workspace->model(), &OpenModel::circuitsChanged, this, &CardPage::refresh);
     connect(workspace->model(), &OpenModel::resultsChanged, this, &CardPage::refresh);
+    connect(workspace->model()->steps(), &ModelSteps::tokenizerReplaced, this, &CardPage::refresh);
     refresh();
 }
 
@@ -118,6 +126,9 @@ void CardPage::refresh()
 {
     while (m_rows->rowCount() > 0)
         m_rows->removeRow(0);
+    m_fill->offer(FillButton::lackOf(*workspace(), true));
+    const auto weights = workspace()->model()->weights();
+    m_complete->setVisible(weights && !weights->config().unknown.empty());
     if (!workspace()->model()->isOpen())
         return;
     const ModelCard& card = workspace()->model()->card();
@@ -131,7 +142,8 @@ void CardPage::refresh()
            QStringLiteral("%1, %2").arg(count(card.dModel), count(card.dHead)));
     addRow(m_rows, tr("d_mlp"), card.dMlp > 0 ? count(card.dMlp) : tr("none: attention only"));
     addRow(m_rows, tr("Vocabulary, context"),
-           tr("%1 tokens, %2 positions").arg(count(card.dVocab), count(card.nCtx)));
+           card.nCtx > 0 ? tr("%1 tokens, %2 positions").arg(count(card.dVocab), count(card.nCtx))
+                         : tr("%1 tokens, unknown context").arg(count(card.dVocab)));
     addRow(m_rows, tr("Positions"), text(card.positional));
     addRow(m_rows, tr("Normalisation"), text(card.normalization));
     addRow(m_rows, tr("Tokenizer"),
@@ -141,7 +153,7 @@ void CardPage::refresh()
     m_processing->setText(processingText(workspace()->model()->processing()));
     const QStringList sentences = warningsOf(*workspace()->model());
     m_warnings->setText(sentences.isEmpty() ? tr("Nothing was skipped or ignored.") : sentences.join(u'\n'));
-    if (workspace()->model()->weights() != m_weights || !m_weights)
+    if (weights != m_weights || !m_weights)
         showReport();
 }
 
@@ -176,6 +188,11 @@ void CardPage::showReport()
                    .arg(group.names.size())
                    .arg(count(group.bytes), text(group.why), text(group.names.front())));
     addRow(m_report, tr("Embeddings"), text(report.embeddings));
+    QStringList assumed;
+    for (const AssumedKey& key : m_weights->assumed())
+        assumed << QStringLiteral("%1 = %2").arg(text(key.key), text(key.value));
+    if (!assumed.isEmpty())
+        addRow(m_report, tr("Assumed, not stated"), assumed.join(QStringLiteral(", ")));
     for (const ConfigCheck& check : report.checks)
         addRow(m_report, text(check.what),
                check.config.empty()

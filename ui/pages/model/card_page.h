@@ -5,8 +5,11 @@
 
 class QFormLayout;
 class QLabel;
+class QPushButton;
 
 namespace headwise::ui {
+
+class FillButton;
 
 /// The architecture card: the model, its origin, the processing of its weights, all warnings; the tensors that loading
 /// used and ignored, the config against the tensors, and the effect of the norms.
@@ -29,6 +32,8 @@ private:
     QFormLayout* m_norms;
     QLabel* m_processing;
     QLabel* m_warnings;
+    FillButton* m_fill;
+    QPushButton* m_complete;                       ///< Shown if a field of the config is unknown.
     std::shared_ptr<const ModelWeights> m_weights; // weights whose report is shown
     Job m_normsJob;
 };

@@ -6,6 +6,7 @@
 #include "ui/document/about_model.h"
 #include "ui/document/array_part.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/widgets/row_opening.h"
 #include "ui/widgets/table_cells.h"
 #include "ui/widgets/table_figure.h"
@@ -60,6 +61,7 @@ SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_caption(new QLabel(this))
     , m_message(new QLabel(this))
+    , m_fill(new FillButton(this))
     , m_model(new QStandardItemModel(this))
     , m_table(new TableFigure(this))
 {
@@ -80,6 +82,7 @@ SalientPanel::SalientPanel(Workspace* workspace, QWidget* parent)
     layout->setSpacing(4);
     layout->addWidget(m_caption);
     layout->addWidget(m_message);
+    layout->addWidget(m_fill, 0, Qt::AlignHCenter | Qt::AlignTop);
     layout->addWidget(m_table, 1);
     m_pause.setSingleShot(true);
     m_pause.setInterval(pause);
@@ -107,6 +110,7 @@ void SalientPanel::clear(const QString& message)
     m_table->hide();
     m_message->setText(message);
     m_message->show();
+    m_fill->offer(FillButton::lackOf(*workspace()));
 }
 
 void SalientPanel::recompute()
@@ -184,6 +188,7 @@ bool SalientPanel::showTokens(const ResultSet& results, HeadId head)
     m_caption->setText(null ? tr("norm (random baseline %1), most promoted tokens").arg(number(null->at(0)))
                             : tr("norm, most promoted tokens"));
     m_message->hide();
+    m_fill->offer(FillButton::Lack::Nothing);
     m_caption->show();
     m_table->show();
     QHeaderView* header = m_table->horizontalHeader();

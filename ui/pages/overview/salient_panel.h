@@ -11,6 +11,7 @@ class QStandardItemModel;
 
 namespace headwise::ui {
 
+class FillButton;
 class TableFigure;
 
 /// Strongest effects of the selected head: its salient tokens, each with the outputs they promote most.
@@ -36,6 +37,7 @@ private:
 
     QLabel* m_caption;
     QLabel* m_message;
+    FillButton* m_fill;
     QStandardItemModel* m_model;
     TableFigure* m_table;
     struct Question {

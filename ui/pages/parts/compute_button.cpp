@@ -10,17 +10,19 @@
 namespace headwise::ui {
 
 ComputeButton::ComputeButton(Workspace* workspace, std::string_view id, QWidget* parent)
-    : QPushButton(ui::icon("play"), tr("Compute"), parent)
+    : FillButton(parent)
     , m_workspace(workspace)
     , m_analysis(findAnalysis(id))
 {
-    setAccessibleName(tr("Compute: %1").arg(ui::text(m_analysis->title)));
-    connect(this, &QPushButton::clicked, workspace, [workspace, id] { workspace->runs()->runAnalysis(id); });
+    connect(this, &QPushButton::clicked, this, [this] {
+        if (m_workspace->model()->circuits())
+            m_workspace->runs()->runAnalysis(m_analysis->id);
+    });
     for (const auto signal :
          {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::resultsChanged})
         connect(workspace->model(), signal, this, &ComputeButton::updateState);
     connect(workspace->runs(), &Runs::waitingChanged, this, &ComputeButton::updateState);
-    for (const Job* job : {workspace->runs()->job(), workspace->model()->tokensJob()}) {
+    for (const Job* job : {workspace->runs()->job(), workspace->model()->tokenReader()->job()}) {
         connect(job, &Job::started, this, &ComputeButton::updateState);
         connect(job, &Job::finished, this, &ComputeButton::updateState);
     }
@@ -30,11 +32,18 @@ ComputeButton::ComputeButton(Workspace* workspace, std::string_view id, QWidget*
 void ComputeButton::updateState()
 {
     const auto circuits = m_workspace->model()->circuits();
-    const bool isWanted = circuits && !isComputed(*m_analysis, *m_workspace->model()->results())
-        && !m_workspace->runs()->isUnderWay(m_analysis->id)
+    const bool isMissing =
+        m_workspace->model()->isOpen() && !isComputed(*m_analysis, *m_workspace->model()->results());
+    setAccessibleName(circuits ? tr("Compute: %1").arg(ui::text(m_analysis->title)) : QString());
+    if (!circuits)
+        return offer(isMissing ? lackOf(*m_workspace) : Lack::Nothing);
+    offerOther();
+    const bool isWanted = isMissing && !m_workspace->runs()->isUnderWay(m_analysis->id)
         && whyLeftOut(*m_analysis, circuits->config(), m_workspace->runs()->analysisOptions(*m_analysis))
                .empty();
     setVisible(isWanted);
+    setIcon(ui::icon("play"));
+    setText(tr("Compute"));
     if (isWanted)
         setToolTip(withEstimate(
             ui::text(m_analysis->title),

@@ -1,16 +1,13 @@
 #pragma once
 
 #include "core/analysis/catalogue.h"
-
-#include <QPushButton>
+#include "ui/pages/parts/fill_button.h"
 
 namespace headwise::ui {
 
-class Workspace;
-
-/// Offers to compute the results that a page lacks. Visible only while they are missing, can be computed and are not
-/// being computed.
-class ComputeButton : public QPushButton {
+/// Offers to compute the results that a page lacks, or to find the model's files that they need. Visible only while they
+/// are missing, can be computed and are not being computed.
+class ComputeButton : public FillButton {
     Q_OBJECT
 
 public:

@@ -1,8 +1,8 @@
 #include "ui/pages/parts/figure_row.h"
 
 #include "ui/base/text.h"
-#include "ui/base/theme.h"
 #include "ui/charts/spectrum_chart.h"
+#include "ui/figures/composed_figure.h"
 #include "ui/figures/figure_export_title.h"
 #include "ui/figures/figure_recording.h"
 #include "ui/pictures/picture_card.h"
@@ -32,31 +32,26 @@ FigureRow::FigureRow(std::vector<Panel> panels, QObject* parent)
 void FigureRow::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
     const double top = paintFigureTitle(painter, *this, size.width(), style);
-    const QFont font = figureFont(style);
-    const double line = QFontMetricsF(font, painter.device()).height();
+    const double line = QFontMetricsF(figureFont(style), painter.device()).height();
     const QSizeF room(size.width(), size.height() - top);
     const int columns = columnsIn(room, line);
-    const QSizeF each = panelSize(room, columns);
-    if (each.width() <= 0 || each.height() <= line)
-        return;
-    FigureStyle inner = style;
-    inner.title = false;
-    for (std::size_t i = 0; i < m_panels.size(); ++i) {
-        const auto at = static_cast<int>(i);
-        painter.save();
-        painter.translate(at % columns * (each.width() + between),
-                          top + at / columns * (each.height() + between));
-        painter.setFont(font);
-        painter.setPen(lightColors().text);
-        const QString words = QStringLiteral("%1  %2").arg(QChar(u'a' + at)).arg(m_panels[i].title);
-        painter.drawText(
-            QPointF(0, 0.8 * line),
-            QFontMetricsF(font, painter.device()).elidedText(words, Qt::ElideRight, each.width()));
-        painter.translate(0, line);
-        if (m_panels[i].chart)
-            m_panels[i].chart->paintFigure(painter, {each.width(), each.height() - line}, inner);
-        painter.restore();
+    std::vector<ComposedFigure::Panel> panels;
+    for (int at = 0; at < static_cast<int>(m_panels.size()); ++at) {
+        const Panel& panel = m_panels[static_cast<std::size_t>(at)];
+        if (panel.chart)
+            panels.push_back({.source = panel.chart,
+                              .label = QChar(static_cast<char16_t>(u'a' + at)),
+                              .title = panel.title,
+                              .row = at / columns,
+                              .column = at % columns});
     }
+    const std::size_t rows =
+        (m_panels.size() + static_cast<std::size_t>(columns) - 1) / static_cast<std::size_t>(columns);
+    const std::vector<double> widths(static_cast<std::size_t>(columns), 1.0), heights(rows, 1.0);
+    painter.save();
+    painter.translate(0, top);
+    ComposedFigure(std::move(panels), {widths, heights}, {}).paintFigure(painter, room, style);
+    painter.restore();
 }
 
 QSizeF FigureRow::panelSize(const QSizeF& room, int columns) const

@@ -25,9 +25,10 @@ QString repeatedWords(const Tokenizer& tokenizer)
 QString repeatedIds(const ModelCard& card)
 {
     QStringList ids;
-    const int repeated = std::min({4, card.dVocab - 1, card.nCtx / 2});
+    const int context = card.nCtx > 0 ? card.nCtx : card.dVocab; // unknown: no limit
+    const int repeated = std::min({4, card.dVocab - 1, context / 2});
     if (repeated < 2)
-        for (int id = 0; id < std::min(card.dVocab, card.nCtx); ++id)
+        for (int id = 0; id < std::min(card.dVocab, context); ++id)
             ids << QString::number(id);
     else
         for (int place = 0; place < 2 * repeated; ++place)

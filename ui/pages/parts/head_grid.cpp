@@ -1,6 +1,7 @@
 #include "ui/pages/parts/head_grid.h"
 
 #include "ui/heatmaps/heatmap_subjects.h"
+#include "ui/pages/parts/linked_hover.h"
 
 #include <cmath>
 #include <limits>
@@ -30,20 +31,6 @@ HeadGrid::HeadGrid(Workspace* workspace, const QString& name, QWidget* parent)
     connect(view(), &HeatmapView::hoverLeft, this, &HeadGrid::hoverLeft);
     connect(view(), &HeatmapView::cellHovered, this, [this](int row, int column, float) {
         emit headHovered({row, column});
-    });
-}
-
-void linkHover(HeatmapView* grid, Selection* selection)
-{
-    QObject::connect(grid, &HeatmapView::hoverLeft, selection, [selection] { selection->setHovered({}); });
-    QObject::connect(grid, &HeatmapView::cellHovered, selection,
-                     [grid, selection](int row, int column, float) {
-                         if (grid->underMouse()) // not with a key
-                             selection->setHovered(HeadId{row, column});
-                     });
-    QObject::connect(selection, &Selection::hoveredChanged, grid, [grid, selection] {
-        const std::optional<HeadId> head = selection->hovered();
-        grid->setLitCells(head ? QList{QRect(head->head, head->layer, 1, 1)} : QList<QRect>());
     });
 }
 

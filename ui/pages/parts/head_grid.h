@@ -27,7 +27,4 @@ private:
     Workspace* m_workspace;
 };
 
-/// Makes a grid [layer, head] set the hovered head of the selection and light it up.
-void linkHover(HeatmapView* grid, Selection* selection);
-
 } // namespace headwise::ui

@@ -2,9 +2,11 @@
 
 #include "core/circuits/position_scores.h"
 #include "ui/base/text.h"
+#include "ui/base/window_words.h"
 #include "ui/charts/chart_cursor.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/document/about_model.h"
+#include "ui/pages/parts/offset_box.h"
 #include "ui/pages/parts/picture_panel.h"
 
 #include <QVBoxLayout>
@@ -28,8 +30,15 @@ std::vector<double> scoresByOffset(const Circuits& circuits, const TokenSide* to
     return {scores.begin(), scores.end()};
 }
 
+std::vector<ConfigField> kernelFields()
+{
+    return {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps};
+}
+
 QString whyNoKernel(const ModelConfig& config)
 {
+    if (const std::string why = whyUnknown(config, kernelFields(), "A score of positions"); !why.empty())
+        return windowWords(text(why));
     return config.positional == Positional::Learned || config.positional == Positional::Rotary
         ? QString()
         : KernelPanel::tr(
@@ -78,8 +87,7 @@ void markOffset(const PicturePanel* kernel, Workspace* workspace)
     auto* cursor = new ChartCursor(kernel->findChild<LineChart*>());
     Selection* selection = workspace->selection();
     const auto show = [cursor, workspace, selection] {
-        const auto circuits = workspace->model()->circuits();
-        if (!circuits || circuits->config().positional != Positional::Rotary)
+        if (!hasRotaryPositions(*workspace))
             return cursor->setPlace({}, {});
         cursor->setPlace(selection->rotaryOffset(), KernelPanel::tr("Δ = %1").arg(selection->rotaryOffset()));
     };
@@ -121,7 +129,7 @@ void KernelPanel::recompute()
     if (const QString why = whyNoKernel(circuits->config()); !why.isEmpty())
         return clear(why);
     const auto tokens = workspace()->model()->tokens();
-    if (!tokens && circuits->config().positional == Positional::Rotary)
+    if (!tokens && hasRotaryPositions(*workspace()))
         return clear(tr("Reading the embeddings…"));
     const Eigen::Index n = std::min(circuits->config().nCtx, longestKernel);
     m_job.start(tr("Scores of %1 by offset").arg(text(workspace()->selection()->head())),

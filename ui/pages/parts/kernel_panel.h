@@ -38,6 +38,8 @@ ResultSet kernelResults(const ModelConfig& config, const std::vector<double>& sc
 /// Marks the selected Δ on a chart of scores by offset, for rotary positions. The user drags the mark or clicks another offset.
 void markOffset(const PicturePanel* kernel, Workspace* workspace);
 
+/// The fields of the config that scores of positions depend on.
+std::vector<ConfigField> kernelFields();
 /// Explains why no score of this model depends on position alone; empty if some do.
 QString whyNoKernel(const ModelConfig& config);
 

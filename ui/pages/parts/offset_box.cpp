@@ -26,13 +26,12 @@ OffsetBox::OffsetBox(Workspace* workspace, QWidget* parent)
 
 void OffsetBox::followModel()
 {
-    const auto circuits = m_workspace->model()->circuits();
-    const bool isRotary = circuits && circuits->config().positional == Positional::Rotary;
+    const bool isRotary = hasRotaryPositions(*m_workspace);
     setVisible(isRotary);
     if (!isRotary)
         return;
     const QSignalBlocker quiet(this);
-    setRange(0, std::max(0, circuits->config().nCtx - 1));
+    setRange(0, std::max(0, m_workspace->model()->circuits()->config().nCtx - 1));
     setValue(m_workspace->selection()->rotaryOffset());
 }
 
@@ -51,12 +50,17 @@ OffsetSlider::OffsetSlider(Workspace* workspace, QWidget* parent)
 
 void OffsetSlider::followModel()
 {
-    const auto circuits = m_workspace->model()->circuits();
-    if (!circuits || circuits->config().positional != Positional::Rotary)
+    if (!hasRotaryPositions(*m_workspace))
         return;
     const QSignalBlocker quiet(this); // A Δ beyond the end stays as it is.
-    setRange(0, std::clamp(circuits->config().nCtx, 1, longestKernel) - 1);
+    setRange(0, std::clamp(m_workspace->model()->circuits()->config().nCtx, 1, longestKernel) - 1);
     setValue(m_workspace->selection()->rotaryOffset());
+}
+
+bool hasRotaryPositions(const Workspace& workspace)
+{
+    const auto circuits = workspace.model()->circuits();
+    return circuits && circuits->config().positional == Positional::Rotary;
 }
 
 QString offsetText(int offset)

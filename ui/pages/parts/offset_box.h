@@ -34,6 +34,9 @@ private:
     Workspace* m_workspace;
 };
 
+/// Tells whether the open model's weights are there and its positions are rotary, so that pictures depend on Δ.
+bool hasRotaryPositions(const Workspace& workspace);
+
 /// Formats ", Δ = 3"; empty at 0, where positions have no effect.
 QString offsetText(int offset);
 

@@ -6,12 +6,14 @@
 #include "ui/base/theme.h"
 #include "ui/document/about_model.h"
 #include "ui/document/glitch_tokens.h"
+#include "ui/figures/figure_export_title.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/offset_box.h"
+#include "ui/pages/parts/token_ends_paper.h"
+#include "ui/pages/parts/token_ends_tables.h"
 #include "ui/widgets/table_cells.h"
 
 #include <QLabel>
-#include <QSortFilterProxyModel>
-#include <QTableView>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -81,28 +83,31 @@ TokensPanel::TokensPanel(Workspace* workspace, CircuitKind kind, QWidget* parent
     , m_kind(kind)
     , m_heading(new QLabel(this))
     , m_message(new QLabel(this))
-    , m_top(new TokenTableModel(this))
-    , m_bottom(new TokenTableModel(this))
-    , m_topTable(makeTable(m_top))
-    , m_bottomTable(makeTable(m_bottom))
-    , m_tables(new QBoxLayout(QBoxLayout::LeftToRight))
+    , m_fill(new FillButton(this))
+    , m_tables(new TokenEndsTables(this))
 {
     makeHeading(m_heading);
     makeSecondary(m_message);
     m_message->setAlignment(Qt::AlignCenter);
     m_message->setWordWrap(true);
     m_heading->setWordWrap(true); // does not set a minimum width
-    m_tables->setSpacing(8);
-    m_tables->addWidget(captioned(tr("largest"), m_topTable), 1);
-    m_bottomEnd = captioned(tr("smallest"), m_bottomTable);
-    m_tables->addWidget(m_bottomEnd, 1);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
     layout->addWidget(m_heading);
     layout->addWidget(m_message);
-    layout->addLayout(m_tables, 1);
+    layout->addWidget(m_fill, 0, Qt::AlignHCenter);
+    layout->addWidget(m_tables, 1);
     showColumns();
+    connect(m_tables, &TokenEndsTables::tokenActivated, this, &TokensPanel::tokenActivated);
+    connect(m_tables, &TokenEndsTables::rowHovered, this, [this](const TokenRow& row) {
+        emit readOutChanged(
+            tr("%1 → %2 #%3   %4")
+                .arg(this->workspace()->model()->tokenText(this->workspace()->selection()->token()),
+                     row.shown)
+                .arg(row.token)
+                .arg(number(row.value)));
+    });
     connect(workspace->selection(), &Selection::headChanged, this, &TokensPanel::refresh);
     connect(workspace->selection(), &Selection::tokenChanged, this, &TokensPanel::refresh);
     connect(GlitchTokens::of(workspace), &GlitchTokens::changed, this, &TokensPanel::refresh);
@@ -139,6 +144,28 @@ bool TokensPanel::hasScores() const
     return m_isDirect || m_kind == CircuitKind::FullQk;
 }
 
+bool TokensPanel::showsBiased() const
+{
+    return !m_tables->isCompact() && hasScores() && !m_terms.biases;
+}
+
+void TokensPanel::showColumns()
+{
+    // The rank in the whole row is shown only if the filter hides some; otherwise it equals the order on screen.
+    m_tables->setColumns({m_showsIds, !m_filter.isEmpty(), showsBiased(), hasScores()});
+}
+
+void TokensPanel::setCompact(bool on)
+{
+    m_tables->setCompact(on);
+    showColumns();
+}
+
+int TokensPanel::leastWidth() const
+{
+    return m_tables->leastWidth();
+}
+
 void TokensPanel::setSide(TableSide side)
 {
     m_side = side;
@@ -155,8 +182,7 @@ void TokensPanel::setFilter(const QString& filter)
 {
     m_filter = filter;
     showColumns();
-    for (QTableView* table : {m_topTable, m_bottomTable})
-        static_cast<QSortFilterProxyModel*>(table->model())->setFilterFixedString(filter);
+    m_tables->setFilter(filter);
     refresh();
 }
 
@@ -190,10 +216,10 @@ QString TokensPanel::heading() const
 void TokensPanel::clear(const QString& message)
 {
     m_job.cancel();
-    m_top->setRows(nullptr);
-    m_bottom->setRows(nullptr);
+    m_tables->clear();
     m_message->setText(message);
     m_message->setVisible(!message.isEmpty());
+    m_fill->offer(FillButton::lackOf(*workspace()));
 }
 
 void TokensPanel::recompute()
@@ -278,22 +304,34 @@ void TokensPanel::show(const Answer& answer)
         return made;
     };
     m_message->hide();
+    m_fill->offer(FillButton::Lack::Nothing);
     double largest = 0; // common scale of both ends
     for (const auto* end : {&answer.ends.top, &answer.ends.bottom})
         for (const TokenEntry& entry : *end)
             largest = std::fmax(largest, std::abs(entry.value));
-    m_top->setRows(rows(answer.ends.top, answer.biasedTop), largest);
-    m_bottom->setRows(rows(answer.ends.bottom, answer.biasedBottom), largest);
-    showColumns(); // whose widths have changed
+    m_tables->setRows(rows(answer.ends.top, answer.biasedTop), rows(answer.ends.bottom, answer.biasedBottom),
+                      largest);
 }
 
 QList<FigureSource*> TokensPanel::figures()
 {
-    if (!m_top->rows())
+    if (!m_tables->top().rows())
         return {};
     describe(this,
              m_isDirect ? heading() : tr("%1 %2").arg(text(workspace()->selection()->head()), heading()));
     return {this};
+}
+
+void TokensPanel::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+{
+    const double top = paintFigureTitle(painter, *this, size.width(), style);
+    paintTokenEnds(painter, {0, top, size.width(), size.height() - top}, m_tables->top(), m_tables->bottom(),
+                   style);
+}
+
+void TokensPanel::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
+{
+    writeTokenEnds(m_tables->top(), m_tables->bottom(), writeRow);
 }
 
 } // namespace headwise::ui

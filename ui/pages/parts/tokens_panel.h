@@ -1,16 +1,14 @@
 #pragma once
 
 #include "core/circuits/token_table.h"
-#include "ui/models/token_table_model.h"
 #include "ui/pages/parts/page.h"
 
-class QBoxLayout;
 class QLabel;
-class QTableView;
 
 namespace headwise::ui {
 
-class TokenDelegate;
+class FillButton;
+class TokenEndsTables;
 
 /// The strongest entries of one token's row or column of a full circuit: what it makes the head attend to or write.
 class TokensPanel : public Page, public FigureSource {
@@ -40,19 +38,9 @@ public:
 signals:
     void tokenActivated(int token); ///< A row was double-clicked.
 
-protected:
-    void resizeEvent(QResizeEvent* event) override;
-
 private:
-    QTableView* makeTable(TokenTableModel* model);
-    /// Shows z-scores for scores, shares for outputs, as far as the tokens leave space. Puts the tables below each other
-    /// where two do not fit side by side; a compact panel then has the largest entries alone.
-    void showColumns();
-    std::vector<int> wantedColumns() const; ///< Besides token and value, the most important first.
-    int widthOf(int column) const;          ///< px, in both tables
-    int widthBeside() const;                ///< px, of a table's frame and scroll bar
-    bool showsBiased() const;               ///< True if scores with biases are shown beside those without.
-    QWidget* captioned(const QString& caption, QTableView* table);
+    void showColumns();       ///< Shows z-scores for scores, shares for outputs.
+    bool showsBiased() const; ///< True if scores with biases are shown beside those without.
     struct Question;
     struct Answer;
     static Result<Answer> answerTo(const Question& question, const Circuits& circuits,
@@ -71,18 +59,13 @@ private:
     bool m_isDirect = false; // the direct path; m_kind is then the circuit with the same rows and columns
     TableSide m_side = TableSide::Row;
     int m_length = 30;
-    bool m_isCompact = false;
     bool m_showsIds = false;
     QString m_filter;
     CircuitTerms m_terms;
     QLabel* m_heading;
     QLabel* m_message;
-    TokenTableModel* m_top;
-    TokenTableModel* m_bottom;
-    QTableView* m_topTable;
-    QTableView* m_bottomTable;
-    QBoxLayout* m_tables;
-    QWidget* m_bottomEnd = nullptr;                     // with its caption
+    FillButton* m_fill;
+    TokenEndsTables* m_tables;
     std::vector<std::pair<Question, Answer>> m_answers; // the latest answers, so that going back is instant
     std::size_t m_next = 0;                             // index of the next answer
     Job m_job;

@@ -171,6 +171,11 @@ void PositionPage::clear(const QString& message)
     m_explanation->clear();
 }
 
+std::vector<ConfigField> PositionPage::neededFields()
+{
+    return kernelFields();
+}
+
 QString PositionPage::whyNot(const Workspace& workspace)
 {
     const auto circuits = workspace.model()->circuits();

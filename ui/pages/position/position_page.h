@@ -23,6 +23,7 @@ public:
 
     /// Explains why this page has nothing to show for the open model or session; empty if it has.
     static QString whyNot(const Workspace& workspace);
+    static std::vector<ConfigField> neededFields(); ///< The fields of the config that it depends on.
 
     QJsonObject viewState() const override;
     void setViewState(const QJsonObject& state) override;

@@ -1,16 +1,16 @@
-// The pairs of one head on the relations page.
+#include "ui/pages/relations/relation_pairs_table.h"
 
 #include "ui/base/plain_text.h"
 #include "ui/base/text.h"
 #include "ui/document/about_model.h"
-#include "ui/document/head_metrics.h"
-#include "ui/pages/parts/head_grid.h"
-#include "ui/pages/relations/relations_page.h"
+#include "ui/models/token_table_model.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/widgets/table_cells.h"
 #include "ui/widgets/table_figure.h"
 
 #include <QLabel>
 #include <QStandardItemModel>
+#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -19,7 +19,6 @@ namespace headwise::ui {
 namespace {
 
 constexpr std::size_t pairsShown = 20;
-const std::string relationPairsFolder = "analyses/relations/";
 
 QString leftOutPair(const LeftOutPair& pair)
 {
@@ -45,8 +44,8 @@ QString leftOutLine(const AskedRelation& relation)
     for (std::size_t i = 0; i < std::min(named, relation.leftOut.size()); ++i)
         pairs << leftOutPair(relation.leftOut[i]);
     if (relation.leftOut.size() > named)
-        pairs << RelationsPage::tr("and %1 more").arg(relation.leftOut.size() - named);
-    return RelationsPage::tr("Left out %1 of %2 pairs: %3")
+        pairs << RelationPairsTable::tr("and %1 more").arg(relation.leftOut.size() - named);
+    return RelationPairsTable::tr("Left out %1 of %2 pairs: %3")
         .arg(relation.leftOut.size())
         .arg(relation.given)
         .arg(pairs.join(QStringLiteral(", ")));
@@ -54,62 +53,75 @@ QString leftOutLine(const AskedRelation& relation)
 
 } // namespace
 
-HeadId RelationsPage::bestHead() const
+RelationPairsTable::RelationPairsTable(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_title(new QLabel(this))
+    , m_fill(new FillButton(this))
+    , m_model(new QStandardItemModel(this))
+    , m_table(new TableFigure(this))
 {
-    return m_hits->largest().value_or(workspace()->selection()->head());
+    m_title->setWordWrap(true);
+    m_table->setSource(m_model, TokenTableModel::SortRole);
+    m_table->setAccessibleName(tr("Pairs of the head"));
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_title);
+    layout->addWidget(m_fill, 0, Qt::AlignLeft);
+    layout->addWidget(m_table, 1);
+    connect(m_table, &TableFigure::rowChosen, this,
+            [this](int row) { this->workspace()->selection()->setToken(tokenOf(*m_model, row, 0)); });
 }
 
-std::size_t RelationsPage::relationOf(HeadId head) const
+bool RelationPairsTable::isEmpty() const
 {
-    const ResultArray* best = m_shown->find(relationPairsFolder + "best_relation");
-    if (shownRelations().size() < 2 || !best)
-        return 0;
-    return static_cast<std::size_t>(std::max(0.0, metricAt(*best, head)));
+    return m_model->rowCount() == 0;
 }
 
-void RelationsPage::showPairs(HeadId head)
+void RelationPairsTable::clear()
 {
+    m_job.cancel();
+    m_model->clear();
+    m_title->clear();
+    m_fill->offer(FillButton::Lack::Nothing);
+}
+
+void RelationPairsTable::fail(const QString& message)
+{
+    m_model->clear();
+    setPlain(m_title, message);
+}
+
+void RelationPairsTable::show(const Asked& asked)
+{
+    m_fill->offer(FillButton::lackOf(*workspace(), true));
+    const auto circuits = workspace()->model()->circuits();
     const auto tokens = workspace()->model()->tokens();
-    if (!workspace()->model()->circuits() || !tokens || !workspace()->model()->tokenizer()) {
-        m_pairModel->clear();
-        return setPlain(m_pairsTitle, tr("The pairs of a head need the model's files."));
-    }
-    AnalysisContext context{*workspace()->model()->circuits(), tokens,
-                            workspace()->runs()->analysisOptions()};
-    context.options.inputs.relations = m_shownRelations;
-    m_pairJob.start(tr("Pairs of %1").arg(text(head)),
-                    aboutModel(workspace()->model()->circuits(),
-                               [context, head, at = relationOf(head)](const Task& task) -> Result<HeadPairs> {
-                                   const auto relation = askedRelation(context, at);
-                                   if (!relation)
-                                       return relation.error();
-                                   const auto pairs = relationPairs(context, at, head, pairsShown, task);
-                                   if (!pairs)
-                                       return pairs.error();
-                                   return HeadPairs{*relation, *pairs};
-                               }),
-                    [this, head](const Result<HeadPairs>& found) {
-                        if (found)
-                            return fillPairs(*found, head);
-                        m_pairModel->clear();
-                        setPlain(m_pairsTitle, text(found.error()));
-                    });
+    if (!circuits || !tokens || !workspace()->model()->tokenizer())
+        return fail(tr("The pairs of a head need the model's files."));
+    AnalysisContext context{*circuits, tokens, workspace()->runs()->analysisOptions()};
+    context.options.inputs.relations = asked.relations;
+    m_job.start(
+        tr("Pairs of %1").arg(text(asked.head)),
+        aboutModel(circuits,
+                   [context, head = asked.head, at = asked.relation](const Task& task) -> Result<Found> {
+                       const auto relation = askedRelation(context, at);
+                       if (!relation)
+                           return relation.error();
+                       const auto pairs = relationPairs(context, at, head, pairsShown, task);
+                       if (!pairs)
+                           return pairs.error();
+                       return Found{*relation, *pairs};
+                   }),
+        [this, asked](const Result<Found>& found) {
+            found ? fill(*found, asked) : fail(text(found.error()));
+        });
 }
 
-QString RelationsPage::rankOf(HeadId head) const
+QString RelationPairsTable::hitsIn(const Found& found, std::optional<double> hits)
 {
-    if (head != bestHead())
-        return {};
-    return m_hits->value(head) > 0 ? tr(" (the best head)") : tr(" (no head hits any pair)");
-}
-
-QString RelationsPage::hitsIn(const HeadPairs& found, HeadId head) const
-{
-    const std::vector<double> hits = headSeries(m_shown->find(relationPairsFolder + "hits"), head);
-    const std::size_t relation = relationOf(head);
     QString words;
-    if (relation < hits.size() && hits[relation] >= 0)
-        words = tr("%1 of %2 pairs hit at k = %3").arg(hits[relation]).arg(found.relation.rows.size());
+    if (hits && *hits >= 0)
+        words = tr("%1 of %2 pairs hit at k = %3").arg(*hits).arg(found.relation.rows.size());
     else
         words = tr("%1 of the first %2 pairs hit at k = %3")
                     .arg(std::ranges::count_if(found.pairs, &RelationPair::isHit))
@@ -120,24 +132,23 @@ QString RelationsPage::hitsIn(const HeadPairs& found, HeadId head) const
         : words;
 }
 
-void RelationsPage::fillPairs(const HeadPairs& found, HeadId head)
+void RelationPairsTable::fill(const Found& found, const Asked& asked)
 {
-    m_pairsHead = head;
-    const QString title =
-        tr("<b>%1</b>%2, %3: %4")
-            .arg(text(head), rankOf(head), text(found.relation.name).toHtmlEscaped(), hitsIn(found, head));
+    m_head = asked.head;
+    const QString title = tr("<b>%1</b>%2, %3: %4")
+                              .arg(text(asked.head), asked.rank, text(found.relation.name).toHtmlEscaped(),
+                                   hitsIn(found, asked.hits));
     const QString leftOut = leftOutLine(found.relation);
-    setMarkup(m_pairsTitle,
-              leftOut.isEmpty() ? title : title + QStringLiteral("<br>") + leftOut.toHtmlEscaped());
-    m_pairsTitle->setToolTip(leftOutList(found.relation));
-    m_pairModel->clear();
-    m_pairModel->setHorizontalHeaderLabels(
+    setMarkup(m_title, leftOut.isEmpty() ? title : title + QStringLiteral("<br>") + leftOut.toHtmlEscaped());
+    m_title->setToolTip(leftOutList(found.relation));
+    m_model->clear();
+    m_model->setHorizontalHeaderLabels(
         {tr("Source"), tr("Target"), tr("Hit"), tr("Rank of the target"), tr("Logit")});
     for (const RelationPair& pair : found.pairs)
-        m_pairModel->appendRow({tokenCell(*workspace(), pair.source), tokenCell(*workspace(), pair.target),
-                                wordCell(pair.isHit ? QStringLiteral("✓") : QStringLiteral("✗")),
-                                countCell(pair.rank + 1), signedNumberCell(pair.value)});
-    fitColumns(m_pairs);
+        m_model->appendRow({tokenCell(*workspace(), pair.source), tokenCell(*workspace(), pair.target),
+                            wordCell(pair.isHit ? QStringLiteral("✓") : QStringLiteral("✗")),
+                            countCell(pair.rank + 1), signedNumberCell(pair.value)});
+    fitColumns(m_table);
 }
 
 } // namespace headwise::ui

@@ -7,12 +7,11 @@
 #include "ui/base/theme.h"
 #include "ui/document/head_metrics.h"
 #include "ui/document/relation_store.h"
-#include "ui/models/token_table_model.h"
 #include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/head_grid.h"
 #include "ui/pages/parts/token_filter_button.h"
+#include "ui/pages/relations/relation_pairs_table.h"
 #include "ui/widgets/job_bar.h"
-#include "ui/widgets/table_cells.h"
 #include "ui/widgets/table_figure.h"
 
 #include <QFileDialog>
@@ -21,7 +20,6 @@
 #include <QPushButton>
 #include <QSplitter>
 #include <QStackedWidget>
-#include <QStandardItemModel>
 #include <QTabWidget>
 #include <QVBoxLayout>
 
@@ -71,9 +69,7 @@ RelationsPage::RelationsPage(Workspace* workspace, QWidget* parent)
     , m_tabs(new QTabWidget(this))
     , m_hits(createGrid(tr("Share of pairs raised")))
     , m_suppression(createGrid(tr("Share of pairs lowered")))
-    , m_pairsTitle(new QLabel(this))
-    , m_pairModel(new QStandardItemModel(this))
-    , m_pairs(new TableFigure(this))
+    , m_pairs(new RelationPairsTable(workspace, this))
     , m_builtIn(builtInRelations())
 {
     createLayout();
@@ -114,27 +110,20 @@ QWidget* RelationsPage::createLists()
 
 void RelationsPage::createLayout()
 {
-    for (QLabel* label : {m_state, m_pairsTitle})
-        label->setWordWrap(true);
+    m_state->setWordWrap(true);
     makeSecondary(m_state);
+    keepPlace(m_state);
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(m_hits, tr("Hits"));
     m_tabs->addTab(m_suppression, tr("Suppression"));
-    m_pairs->setSource(m_pairModel, TokenTableModel::SortRole);
-    m_pairs->setAccessibleName(tr("Pairs of the head"));
-    auto* pairs = new QWidget(this);
-    auto* pairColumn = new QVBoxLayout(pairs);
-    pairColumn->setContentsMargins(0, 0, 0, 0);
-    pairColumn->addWidget(m_pairsTitle);
-    pairColumn->addWidget(m_pairs, 1);
-    pairs->setMinimumHeight(lowestPairs);
+    m_pairs->setMinimumHeight(lowestPairs);
     makeSecondary(m_question);
     m_question->setAlignment(Qt::AlignCenter);
     m_question->setWordWrap(true);
     auto* right = new QSplitter(Qt::Vertical, this);
     right->setChildrenCollapsible(false);
     right->addWidget(m_tabs);
-    right->addWidget(pairs);
+    right->addWidget(m_pairs);
     right->setSizes({320, 360});
     m_answer->addWidget(m_question);
     m_answer->addWidget(right);
@@ -169,8 +158,7 @@ void RelationsPage::connectSignals()
         connect(workspace()->model(), signal, this, &RelationsPage::refresh);
     connect(workspace()->runs(), &Runs::inputsChanged, this, &RelationsPage::followInputs);
     connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, [this] {
-        m_pairJob.cancel();
-        m_pairModel->clear(); // so that the head's pairs are computed again
+        m_pairs->clear(); // so that the head's pairs are computed again
         refresh();
     });
     connect(workspace()->selection(), &Selection::headChanged, this, [this](HeadId head) {
@@ -179,8 +167,6 @@ void RelationsPage::connectSignals()
         else
             refresh();
     });
-    connect(m_pairs, &TableFigure::rowChosen, this,
-            [this](int row) { workspace()->selection()->setToken(tokenOf(*m_pairModel, row, 0)); });
 }
 
 void RelationsPage::connectGrid(HeadGrid* grid, const char* verb)
@@ -306,8 +292,7 @@ void RelationsPage::recompute()
     const bool isThere = workspace()->model()->isOpen() && results->find(relationsPageFolder + "by_head");
     if (!isThere) {
         m_shown.reset();
-        m_pairModel->clear();
-        m_pairsTitle->clear();
+        m_pairs->clear();
         for (HeadGrid* panel : {m_hits, m_suppression})
             panel->setValues(nullptr);
         say({});
@@ -322,7 +307,7 @@ void RelationsPage::recompute()
     const std::vector<Relation> asked = with ? with->relations : std::vector<Relation>();
     // Results of other analyses do not change the head whose pairs are shown.
     const bool isNew =
-        !m_shown || asked != m_shownRelations || (m_pairModel->rowCount() == 0 && !m_pairJob.isRunning());
+        !m_shown || asked != m_shownRelations || (m_pairs->isEmpty() && !m_pairs->isComputing());
     m_shownRelations = asked;
     m_shown = results;
     m_answer->setCurrentIndex(1);
@@ -353,10 +338,39 @@ void RelationsPage::showGrids()
                      : QString()));
 }
 
+HeadId RelationsPage::bestHead() const
+{
+    return m_hits->largest().value_or(workspace()->selection()->head());
+}
+
+std::size_t RelationsPage::relationOf(HeadId head) const
+{
+    const ResultArray* best = m_shown->find(relationsPageFolder + "best_relation");
+    if (shownRelations().size() < 2 || !best)
+        return 0;
+    return static_cast<std::size_t>(std::max(0.0, metricAt(*best, head)));
+}
+
+QString RelationsPage::rankOf(HeadId head) const
+{
+    if (head != bestHead())
+        return {};
+    return m_hits->value(head) > 0 ? tr(" (the best head)") : tr(" (no head hits any pair)");
+}
+
+void RelationsPage::showPairs(HeadId head)
+{
+    RelationPairsTable::Asked asked{head, m_shownRelations, relationOf(head), {}, rankOf(head)};
+    const std::vector<double> hits = headSeries(m_shown->find(relationsPageFolder + "hits"), head);
+    if (asked.relation < hits.size())
+        asked.hits = hits[asked.relation];
+    m_pairs->show(asked);
+}
+
 QJsonObject RelationsPage::viewState() const
 {
     return {{QStringLiteral("tab"), m_tabs->currentIndex()},
-            {QStringLiteral("ofSelected"), m_pairsHead == workspace()->selection()->head()}};
+            {QStringLiteral("ofSelected"), m_pairs->head() == workspace()->selection()->head()}};
 }
 
 void RelationsPage::setViewState(const QJsonObject& state)
@@ -379,8 +393,8 @@ QList<FigureSource*> RelationsPage::figures()
                                                     : tr("best of %1 relations").arg(shownRelations().size());
     add(m_hits->view(), tr("Share of pairs raised, %1").arg(of));
     add(m_suppression->view(), tr("Share of pairs lowered, %1").arg(of));
-    if (m_pairModel->rowCount() > 0)
-        add(m_pairs, tr("%1 pairs, %2").arg(text(m_pairsHead), of), m_pairsHead);
+    if (!m_pairs->isEmpty())
+        add(m_pairs->table(), tr("%1 pairs, %2").arg(text(m_pairs->head()), of), m_pairs->head());
     return all;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/analysis/tokens/relation_pairs.h"
+#include "core/analysis/inputs/relation.h"
 #include "ui/pages/parts/page.h"
 
 class QLabel;
@@ -8,13 +8,12 @@ class QListWidget;
 class QListWidgetItem;
 class QPushButton;
 class QStackedWidget;
-class QStandardItemModel;
 class QTabWidget;
 
 namespace headwise::ui {
 
 class HeadGrid;
-class TableFigure;
+class RelationPairsTable;
 
 /// Heads that map a word to its partner: a list of pairs, the share that each head promotes or suppresses most, and the
 /// outcome of each pair in one head.
@@ -26,6 +25,7 @@ public:
 
     /// Explains why this page has nothing to show for the open model or session; empty if it has.
     static QString whyNot(const Workspace& workspace);
+    static constexpr bool needsTokenizer = true;
 
     QJsonObject viewState() const override;
     void setViewState(const QJsonObject& state) override;
@@ -48,13 +48,6 @@ private:
     void recompute() override;
     void showGrids();
     void showPairs(HeadId head);
-    /// The pairs of one head, and their relation as tokens.
-    struct HeadPairs {
-        AskedRelation relation;
-        std::vector<RelationPair> pairs; ///< The first ones.
-    };
-    void fillPairs(const HeadPairs& found, HeadId head);
-    QString hitsIn(const HeadPairs& found, HeadId head) const; ///< "9 of 14 pairs hit at k = 10"
     void say(const QString& message);
     std::size_t relationOf(HeadId head) const; ///< The relation whose pairs are shown.
     HeadId bestHead() const;
@@ -74,16 +67,12 @@ private:
     QTabWidget* m_tabs;
     HeadGrid* m_hits;
     HeadGrid* m_suppression;
-    QLabel* m_pairsTitle;
-    QStandardItemModel* m_pairModel;
-    TableFigure* m_pairs;
+    RelationPairsTable* m_pairs;
     std::vector<Relation> m_builtIn;
     std::vector<Entry> m_entries; // entries of the list after its first row
     std::shared_ptr<const ResultSet> m_shown;
     std::vector<Relation> m_shownRelations;
-    HeadId m_pairsHead{-1, -1};        // head whose pairs are shown
     bool m_beginsWithSelected = false; // starts with the selected head's pairs, not the best head's
-    Job m_pairJob;
 };
 
 } // namespace headwise::ui

@@ -118,7 +118,7 @@ void RotaryTerms::recompute()
 {
     const auto circuits = workspace()->model()->circuits();
     const auto tokens = workspace()->model()->tokens();
-    if (!workspace()->model()->isOpen() || !circuits || circuits->config().positional != Positional::Rotary)
+    if (!hasRotaryPositions(*workspace()))
         return clear({});
     if (!tokens)
         return clear(tr("Reading the embeddings…"));

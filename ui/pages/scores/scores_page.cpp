@@ -3,25 +3,27 @@
 #include "core/analysis/shared/positions_shown.h"
 #include "core/runs/plan.h"
 #include "ui/base/text.h"
+#include "ui/base/theme.h"
 #include "ui/base/window_words.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/document/about_model.h"
 #include "ui/pages/parts/figure_row.h"
 #include "ui/pages/parts/invitation.h"
 #include "ui/pages/parts/picture_panel.h"
+#include "ui/pages/parts/token_filter_button.h"
 #include "ui/pages/scores/prefix_table.h"
+#include "ui/pages/scores/query_chooser.h"
 #include "ui/pages/scores/rotary_terms.h"
 #include "ui/pages/scores/term_map.h"
-#include "ui/widgets/token_edit.h"
+#include "ui/widgets/job_bar.h"
 
 #include <QLabel>
 #include <QPushButton>
-#include <QSignalBlocker>
-#include <QSlider>
-#include <QSpinBox>
+#include <QSplitter>
+#include <QVBoxLayout>
 
-#include <algorithm>
-#include <chrono>
+#include <initializer_list>
+#include <optional>
 
 namespace headwise::ui {
 
@@ -82,10 +84,7 @@ struct ScoresPage::Norms {
 
 ScoresPage::ScoresPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
-    , m_position(new QSlider(Qt::Horizontal, this))
-    , m_positionBox(new QSpinBox(this))
-    , m_tokenEdit(new TokenEdit(this))
-    , m_token(new QSlider(Qt::Horizontal, this))
+    , m_query(new QueryChooser(workspace, this))
     , m_state(new QLabel(this))
     , m_layer0(new QPushButton(this))
     , m_body(new QWidget(this))
@@ -104,26 +103,62 @@ ScoresPage::ScoresPage(Workspace* workspace, QWidget* parent)
     connectSignals();
 }
 
+QWidget* ScoresPage::createCharts()
+{
+    for (PicturePanel* panel : {m_prior, m_pairs, m_pattern})
+        connect(panel, &Page::readOutChanged, this, &Page::readOutChanged);
+    auto* charts = new QSplitter(Qt::Vertical, m_body);
+    charts->setChildrenCollapsible(false);
+    charts->addWidget(m_prior);
+    charts->addWidget(m_pairs);
+    charts->addWidget(m_pattern);
+    charts->setSizes({200, 260, 200}); // the middle has most lines and names
+    return charts;
+}
+
+void ScoresPage::createLayout()
+{
+    auto* right = new QSplitter(Qt::Vertical, m_body);
+    right->setChildrenCollapsible(false);
+    right->addWidget(m_map);
+    right->addWidget(m_prefixes);
+    right->setSizes({400, 240});
+    auto* parts = new QSplitter(m_body);
+    parts->setChildrenCollapsible(false);
+    parts->setHandleWidth(16);
+    parts->addWidget(createCharts());
+    parts->addWidget(right);
+    parts->setSizes({420, 580}); // fits six columns of prefixes without a scroll bar
+    auto* body = new QVBoxLayout(m_body);
+    body->setContentsMargins(0, 0, 0, 0);
+    body->setSpacing(8);
+    body->addWidget(m_query);
+    body->addWidget(parts, 1);
+    m_rotary->hide();
+    m_state->setWordWrap(true);
+    makeSecondary(m_state);
+    m_below = new QHBoxLayout;
+    m_below->setSpacing(8);
+    m_below->addWidget(m_state, 1);
+    m_below->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
+    m_below->addWidget(m_layer0);
+    m_below->addWidget(new JobBar(&m_normsJob, this));
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 12, 12, 12);
+    layout->setSpacing(8);
+    layout->addWidget(m_body, 1);
+    layout->addWidget(m_rotary, 1);
+    layout->addLayout(m_below);
+}
+
 void ScoresPage::connectSignals()
 {
-    m_tokenEdit->follow(workspace());
-    m_rest.setSingleShot(true);
-    m_rest.setInterval(std::chrono::milliseconds(250));
-    connect(m_position, &QSlider::valueChanged, m_positionBox, &QSpinBox::setValue);
-    connect(m_positionBox, &QSpinBox::valueChanged, m_position, &QSlider::setValue);
-    connect(m_position, &QSlider::valueChanged, this, &ScoresPage::showTerms);
-    connect(m_token, &QSlider::valueChanged, this, &ScoresPage::showTerms);
-    connect(m_token, &QSlider::valueChanged, &m_rest, qOverload<>(&QTimer::start));
-    connect(&m_rest, &QTimer::timeout, this,
-            [this] { workspace()->selection()->setToken(m_token->value()); });
-    connect(m_tokenEdit, &TokenEdit::tokenChosen, workspace()->selection(), &Selection::setToken);
-    connect(m_tokenEdit, &TokenEdit::notFound, this, &ScoresPage::readOutChanged);
+    connect(m_query, &QueryChooser::changed, this, &ScoresPage::showTerms);
     connect(m_layer0, &QPushButton::clicked, this, [this] {
         workspace()->selection()->setHead({0, workspace()->selection()->head().head});
     });
-    connect(m_map, &Page::readOutChanged, this, &Page::readOutChanged);
-    connect(m_prefixes, &Page::readOutChanged, this, &Page::readOutChanged);
-    connect(m_rotary, &Page::readOutChanged, this, &Page::readOutChanged);
+    for (Page* part : std::initializer_list<Page*>{m_query, m_map, m_prefixes, m_rotary})
+        connect(part, &Page::readOutChanged, this, &Page::readOutChanged);
     for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged})
         connect(workspace()->model(), signal, this, &ScoresPage::refresh);
     connect(workspace()->selection(), &Selection::headChanged, this, &ScoresPage::refresh);
@@ -132,15 +167,10 @@ void ScoresPage::connectSignals()
         refresh();
     });
     connect(workspace()->selection(), &Selection::tokenChanged, this, [this] {
-        showToken();
+        m_query->followToken();
         if (isVisible())
             showTerms();
     });
-}
-
-int ScoresPage::query() const
-{
-    return m_position->value();
 }
 
 void ScoresPage::clear(const QString& message)
@@ -182,6 +212,11 @@ bool hasRotaryTerms(const Workspace& workspace, const Circuits& circuits)
 
 } // namespace
 
+std::vector<ConfigField> ScoresPage::neededFields()
+{
+    return findAnalysis("rotary")->needs.config;
+}
+
 QString ScoresPage::whyNot(const Workspace& workspace)
 {
     if (!workspace.model()->isOpen())
@@ -189,6 +224,8 @@ QString ScoresPage::whyNot(const Workspace& workspace)
     const auto circuits = workspace.model()->circuits();
     if (!circuits)
         return tr("The terms of scores need the model's files; use File → Locate model…");
+    if (const std::string why = whyUnknown(circuits->config(), neededFields()); !why.empty())
+        return windowWords(text(why));
     return hasRotaryTerms(workspace, *circuits) ? QString()
                                                 : windowWords(text(whyNoTerms(workspace, *circuits)));
 }
@@ -225,18 +262,9 @@ void ScoresPage::recompute()
                 .arg(text(head)));
     }
     const auto n = static_cast<int>(shownPositions(circuits->config()));
-    const int wanted = m_wantedQuery >= 0 ? m_wantedQuery : m_position->maximum() == n - 1 ? query() : n / 2;
-    {
-        const QSignalBlocker quiet(m_position), quietBox(m_positionBox);
-        m_position->setRange(0, n - 1);
-        m_positionBox->setRange(0, n - 1);
-        m_position->setValue(wanted);
-        m_positionBox->setValue(wanted);
-    }
+    m_query->setPositions(n, m_wantedQuery >= 0 ? std::optional(m_wantedQuery) : std::nullopt);
     m_wantedQuery = -1;
-    for (QPushButton* button : m_presets)
-        button->setEnabled(button->text().toInt() < n);
-    showToken();
+    m_query->followToken();
     if (m_norms && m_norms->circuits == circuits)
         return readTerms();
     m_norms.reset();
@@ -295,23 +323,14 @@ void ScoresPage::takeTerms(std::shared_ptr<const PositionTerms> terms,
         readNorms(Extent::All);
 }
 
-void ScoresPage::showToken()
-{
-    if (!workspace()->model()->isOpen())
-        return;
-    const QSignalBlocker quiet(m_token);
-    m_token->setRange(0, workspace()->model()->card().dVocab - 1);
-    m_token->setValue(workspace()->selection()->token());
-}
-
 void ScoresPage::showTerms()
 {
     const auto circuits = workspace()->model()->circuits();
-    if (!m_terms || !circuits || query() >= m_terms->size())
+    if (!m_terms || !circuits || m_query->position() >= m_terms->size())
         return;
-    const QueryTerms found = m_terms->at(query());
-    const QueryTokenTerms with = m_terms->at(query(), m_token->value());
-    const QString token = workspace()->model()->tokenText(m_token->value());
+    const QueryTerms found = m_terms->at(m_query->position());
+    const QueryTokenTerms with = m_terms->at(m_query->position(), m_query->token());
+    const QString token = workspace()->model()->tokenText(m_query->token());
     showLines(m_pairs, tr("T^pp"),
               {byKey("pp_by_position", found.pp, tr("T^pp, mean σ_i")),
                byKey("pp_by_position_low", found.ppLow), byKey("pp_by_position_high", found.ppHigh),
@@ -322,13 +341,13 @@ void ScoresPage::showTerms()
                byKey("pattern_with_token", with.pattern, tr("Attention with T^ep of %1").arg(token))});
     const QString over = m_isFirstLook ? tr("a sample of tokens so far") : tr("the vocabulary");
     m_state->setText(tr("Query position %1 · %2 (σ = %3) · 1/σ of the keys averaged over %4")
-                         .arg(query())
+                         .arg(m_query->position())
                          .arg(token, number(with.sigma), over));
 }
 
 QJsonObject ScoresPage::viewState() const
 {
-    return {{QStringLiteral("position"), m_wantedQuery >= 0 ? m_wantedQuery : query()},
+    return {{QStringLiteral("position"), m_wantedQuery >= 0 ? m_wantedQuery : m_query->position()},
             {QStringLiteral("map"), m_map->viewState()}};
 }
 
@@ -347,7 +366,7 @@ QList<FigureSource*> ScoresPage::figures()
         return {};
     const QString of = tr("%1, i = %2, %3")
                            .arg(text(workspace()->selection()->head()))
-                           .arg(query())
+                           .arg(m_query->position())
                            .arg(text(workspace()->model()->card().name));
     describe(m_figure, tr("figure 3 of Kamoda et al. 2025, %1").arg(of));
     QList<FigureSource*> all{m_figure};

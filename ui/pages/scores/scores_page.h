@@ -3,23 +3,18 @@
 #include "core/analysis/position/position_terms.h"
 #include "ui/pages/parts/page.h"
 
-#include <QTimer>
-
 class QBoxLayout;
-class QHBoxLayout;
 class QLabel;
 class QPushButton;
-class QSlider;
-class QSpinBox;
 
 namespace headwise::ui {
 
 class FigureRow;
 class PicturePanel;
 class PrefixTable;
+class QueryChooser;
 class RotaryTerms;
 class TermMap;
-class TokenEdit;
 
 /// Components of a layer-0 head's scores (Kamoda et al. 2025): the position terms over all keys, for a query position and
 /// a token set by sliders; one term over a list of tokens; and the prefixes that the token attends to.
@@ -32,6 +27,7 @@ public:
 
     /// Explains why this page has nothing to show for the open model or session; empty if it has.
     static QString whyNot(const Workspace& workspace);
+    static std::vector<ConfigField> neededFields(); ///< The fields of the config that it depends on.
 
     QJsonObject viewState() const override;
     void setViewState(const QJsonObject& state) override;
@@ -40,7 +36,6 @@ public:
 private:
     struct Norms;
     void createLayout();
-    QHBoxLayout* createControls();
     QWidget* createCharts();
     void connectSignals();
     void recompute() override;
@@ -49,17 +44,10 @@ private:
     void readTerms();
     void takeTerms(std::shared_ptr<const PositionTerms> terms, const std::shared_ptr<const Norms>& norms);
     void showTerms(); ///< At the sliders' values; cheap enough for every step.
-    void showToken();
     void showRotary();
     void clear(const QString& message);
-    int query() const;
 
-    QSlider* m_position;
-    QSpinBox* m_positionBox;
-    QList<QPushButton*> m_presets;
-    TokenEdit* m_tokenEdit;
-    QSlider* m_token;
-    QTimer m_rest;                 // waits until the token's slider rests
+    QueryChooser* m_query;
     QBoxLayout* m_below = nullptr; // m_state and the widgets after it
     QLabel* m_state;
     QPushButton* m_layer0;

@@ -74,6 +74,7 @@ void TermMap::createLayout()
     m_term->setAccessibleName(tr("Term of the score"));
     makeSecondary(m_note);
     m_note->setWordWrap(true);
+    keepPlace(m_note);
     m_note->hide();
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);

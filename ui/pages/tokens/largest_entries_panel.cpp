@@ -6,6 +6,7 @@
 #include "ui/base/theme.h"
 #include "ui/document/about_model.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/offset_box.h"
 #include "ui/widgets/job_bar.h"
 #include "ui/widgets/row_opening.h"
@@ -36,6 +37,7 @@ LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_heading(new QLabel(this))
     , m_state(new QLabel(this))
+    , m_fill(new FillButton(this))
     , m_model(new QStandardItemModel(this))
     , m_table(new TableFigure(this))
 {
@@ -47,6 +49,7 @@ LargestEntriesPanel::LargestEntriesPanel(Workspace* workspace, QWidget* parent)
     m_table->setAccessibleName(tr("Largest entries, all tokens"));
     auto* state = new QHBoxLayout;
     state->addWidget(m_state, 1);
+    state->addWidget(m_fill);
     state->addWidget(new JobBar(&m_job, this));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -84,6 +87,7 @@ void LargestEntriesPanel::clear(const QString& message)
 
 void LargestEntriesPanel::recompute()
 {
+    m_fill->offer(FillButton::lackOf(*workspace()));
     if (!workspace()->model()->isOpen())
         return clear({});
     const auto circuits = workspace()->model()->circuits();

@@ -11,6 +11,7 @@ class QStandardItemModel;
 
 namespace headwise::ui {
 
+class FillButton;
 class TableFigure;
 
 /// The largest entries of a full circuit of the selected head over all pairs of tokens that pass the filter.
@@ -38,6 +39,7 @@ private:
     CircuitKind m_kind = CircuitKind::FullOv;
     QLabel* m_heading;
     QLabel* m_state;
+    FillButton* m_fill;
     QStandardItemModel* m_model;
     TableFigure* m_table;
     Job m_job;

@@ -8,6 +8,7 @@
 #include "ui/document/about_model.h"
 #include "ui/document/head_metrics.h"
 #include "ui/pages/parts/figure_subject.h"
+#include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/head_grid.h"
 
 #include <QLabel>
@@ -27,6 +28,7 @@ TokenEffectPanel::TokenEffectPanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_title(new QLabel(this))
     , m_explanation(new QLabel(this))
+    , m_fill(new FillButton(this))
     , m_panel(new HeadGrid(workspace, tr("Effect of attending to the token"), this))
 {
     m_title->setFont(headingFont());
@@ -41,6 +43,7 @@ TokenEffectPanel::TokenEffectPanel(Workspace* workspace, QWidget* parent)
     layout->setSpacing(8);
     layout->addWidget(m_title);
     layout->addWidget(m_explanation);
+    layout->addWidget(m_fill, 0, Qt::AlignHCenter);
     layout->addWidget(m_panel, 1);
     connectSignals();
 }
@@ -77,6 +80,7 @@ void TokenEffectPanel::recompute()
 {
     m_hovered.reset();
     m_title->setText(workspace()->model()->isOpen() ? title() : QString());
+    m_fill->offer(FillButton::lackOf(*workspace()));
     const auto tokens = workspace()->model()->tokens();
     if (!workspace()->model()->isOpen() || !workspace()->model()->circuits())
         return clear(tr("This needs the model's files."));

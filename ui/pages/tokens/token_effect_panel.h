@@ -6,6 +6,7 @@ class QLabel;
 
 namespace headwise::ui {
 
+class FillButton;
 class HeadGrid;
 
 /// All heads coloured by how much attending to the selected token changes their output logits. A click selects a head;
@@ -28,6 +29,7 @@ private:
 
     QLabel* m_title;
     QLabel* m_explanation;
+    FillButton* m_fill;
     HeadGrid* m_panel;
     std::optional<HeadId> m_hovered;
     Job m_job, m_hoverJob;

@@ -93,6 +93,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     layout->addWidget(m_problem);
     createColumns();
     layout->addWidget(m_columns, 1);
+    keepPlace(m_problem);
     m_problem->hide();
     connectSignals();
     m_edit->follow(workspace);

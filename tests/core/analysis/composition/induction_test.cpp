@@ -186,7 +186,7 @@ private slots:
         options.inputs.previousTokenHeads = {Planted::induction};
         QVERIFY(test::analysed(planted.model.circuits(), {"induction"}, options)
                     .warnings.back()
-                    .find("no layer comes after")
+                    .find("no later layer exists")
                 != std::string::npos);
         options.inputs.previousTokenHeads = {{4, 0}};
         const std::array chosen{findAnalysis("induction")};

@@ -184,8 +184,9 @@ private slots:
             return results.arrays.empty() ? results.warnings.at(0) : std::string("it was done");
         };
         for (const char* analysis : {"virtual_head", "component_composition"}) {
-            QVERIFY(warningOf(analysis, {1, 0}, {0, 1}).find("Head 1.0 is in no earlier layer than head 0.1")
-                    != std::string::npos);
+            QVERIFY(
+                warningOf(analysis, {1, 0}, {0, 1}).find("Head 1.0 is not in an earlier layer than head 0.1")
+                != std::string::npos);
             QVERIFY(warningOf(analysis, {0, 0}, {1, 3}).find("There is no head 1.3") != std::string::npos);
             const auto none = test::analysed(circuits, {analysis});
             QVERIFY(none.warnings.at(0).find("two heads") != std::string::npos);

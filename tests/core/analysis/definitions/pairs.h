@@ -15,7 +15,7 @@ inline const std::vector<Definition> pairDefinitions{
     {"composition/k", "‖W_OV¹ W_QK²ᵀ‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)", kComposition},
     {"analyses/induction/k_composition", "‖W_OV¹ W_QK²ᵀ‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)", kComposition},
     {"analyses/composition_nulls/q_layer_median",
-     "median of composition/q over the pairs of heads asked for of two layers",
+     "median of composition/q over the requested pairs of heads in different layers",
      [](const Defined& m) {
          Numbers scores;
          for (const double score : m.perPair([&](HeadId a, HeadId b) {

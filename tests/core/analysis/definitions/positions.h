@@ -77,7 +77,7 @@ inline const std::vector<Definition> positionDefinitions{
          });
      }},
     {"analyses/detokenization/prefix_values",
-     "Highest of ê_i W_Q W_Kᵀ ê_jᵀ, ê = e/mean over positions of σ, i = suffix, j = prefix, without scale, heads of layer 0 alone; the suffix is the token asked about",
+     "Highest of ê_i W_Q W_Kᵀ ê_jᵀ, ê = e/mean over positions of σ, i = suffix, j = prefix, without scale, heads of layer 0 only; the suffix is the given token",
      [](const Defined& m) {
          const Eigen::RowVectorXd suffix = m.E.row(m.token()) / m.meanSigma(m.token());
          return m.perHead([&](HeadId h) {
@@ -126,7 +126,7 @@ inline const std::vector<Definition> positionDefinitions{
          return means;
      }},
     {"analyses/rotary/energy",
-     "‖Q_m K_mᵀ‖_F, Q_m and K_m the two columns of W_Q and W_K that frequency m turns",
+     "‖Q_m K_mᵀ‖_F, Q_m and K_m the two columns of W_Q and W_K that frequency m rotates",
      [](const Defined& m) {
          return m.perHead([&](HeadId h) {
              const auto w = m.w(h);

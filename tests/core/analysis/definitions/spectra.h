@@ -13,7 +13,7 @@ inline const std::vector<Definition> spectraDefinitions{
              return std::exp(-(p * p.log()).sum());
          });
      }},
-    {"analyses/norms/qk_by_layer", "mean over the heads asked for of a layer of ‖W_Q W_Kᵀ‖_F",
+    {"analyses/norms/qk_by_layer", "mean over a layer's requested heads of ‖W_Q W_Kᵀ‖_F",
      [](const Defined& m) {
          Numbers means(2, 0.0);
          m.perHead([&](HeadId h) {
@@ -54,7 +54,7 @@ inline const std::vector<Definition> spectraDefinitions{
          });
      }},
     {"analyses/singular_tokens/qk_cosine",
-     "u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ: 1 attends to what is alike, −1 to the opposite",
+     "u_k · v_k of W_Q W_Kᵀ = U Σ Vᵀ: 1 attends to similar vectors, −1 to opposite ones",
      [](const Defined& m) {
          return m.perHead([&](HeadId h) {
              const test::DenseSvd svd(m.qk(h));
@@ -124,7 +124,7 @@ inline const std::vector<Definition> spectraDefinitions{
          });
      }},
     {"analyses/direction_search/score_null",
-     "‖e‖/√d_model, e the asked token's row of E or column of W_U: the deviation of its score over random unit directions",
+     "‖e‖/√d_model, e the given token's row of E or column of W_U: the deviation of its score over random unit directions",
      [](const Defined& m) {
          Numbers all; // sides as the program lists them: 1 is W_U's, the others are E's
          for (const double side : test::numbers(m.results, "analyses/direction_search/side"))

@@ -42,12 +42,12 @@ inline const std::vector<Definition> tokenDefinitions{
          return m.perHead([&](HeadId h) { return falling(entriesOf(m.fullOv(h)), count); });
      }},
     {"analyses/skip_trigrams/output_values",
-     "the largest entries of row s of F_OV = E W_V W_O W_U, s the asked token",
+     "the largest entries of row s of F_OV = E W_V W_O W_U, s the given token",
      [](const Defined& m) {
          return m.perHead([&](HeadId h) { return largestOfRows(m.fullOv(h).row(m.token()), 10); });
      }},
     {"analyses/token_card/row_norm",
-     "‖e W_V W_O W_U‖₂, e the row of E of the asked token: a row of E W_V W_O W_U",
+     "‖e W_V W_O W_U‖₂, e the row of E of the given token: a row of E W_V W_O W_U",
      [](const Defined& m) { return m.perHead([&](HeadId h) { return m.fullOv(h).row(m.token()).norm(); }); }},
     {"analyses/direction_card/gain", "‖x W_V W_O‖₂ / ‖x‖₂",
      [](const Defined& m) {

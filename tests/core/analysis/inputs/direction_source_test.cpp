@@ -93,21 +93,21 @@ private slots:
         QTest::addColumn<QString>("name");
         QTest::addColumn<QString>("words");
         QTest::newRow("side") << "neuron:1.2:up"
-                              << "is no direction; write neuron:LAYER.NEURON:in";
+                              << "is not a direction; write neuron:LAYER.NEURON:in";
         QTest::newRow("no side") << "neuron:1.2"
-                                 << "is no direction";
+                                 << "is not a direction";
         QTest::newRow("no neuron") << "neuron:1.99999:in"
                                    << "There is no neuron 1.99999";
         QTest::newRow("no layer") << "neuron:9.0:in"
                                   << "There is no neuron 9.0";
         QTest::newRow("negative") << "neuron:1.-1:in"
-                                  << "is no direction";
+                                  << "is not a direction";
         QTest::newRow("circuit") << "singular:0.1:full_ov:in:1"
-                                 << "is no direction; write singular:";
+                                 << "is not a direction; write singular:";
         QTest::newRow("number") << "singular:0.1:ov:in:one"
-                                << "is no direction";
+                                << "is not a direction";
         QTest::newRow("no number") << "singular:0.1:ov:in:"
-                                   << "is no direction";
+                                   << "is not a direction";
         QTest::newRow("zeroth") << "singular:0.1:ov:in:0"
                                 << "There is no singular vector 0";
         QTest::newRow("past") << "singular:0.1:ov:in:999"

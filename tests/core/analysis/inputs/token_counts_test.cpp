@@ -88,8 +88,7 @@ private slots:
         QVERIFY(test::isOk(read));
         QCOMPARE(
             read->warning,
-            std::string(
-                "3 of the 4 words in 'c.csv' are no single tokens of this model and count for nothing."));
+            std::string("3 of the 4 words in 'c.csv' are not single tokens of this model and were ignored."));
         QCOMPARE(read->counts->total(), 3.0);
         QVERIFY(failsWith(tokens("c.csv", "abra,4\n"), ErrorCode::NotFound, "none of its 1 words"));
         const auto small = readTokenCounts(write("c.csv", "a,3\nab,4\n"), {m_tokenizer.get(), 3});
@@ -169,10 +168,11 @@ private slots:
         row("one column", false, "c.csv", "a,1\nb\n", "line 2 has 1 column, expected 2: token,count");
         row("three columns", false, "c.csv", "a,1,2\n", "line 1 has 3 columns");
         row("two columns of pairs", true, "b.csv", "a,1\n", "expected 3: first,second,count");
-        row("no number", false, "c.csv", "a,1\nb,many\n", "line 2 has a count that is no number");
-        row("a number and more", false, "c.csv", "a,1x\n", "line 1 has a count that is no number");
-        row("no count", false, "c.csv", "a,\n", "line 1 has a count that is no number");
-        row("a header later", false, "c.csv", "a,1\ntoken,count\n", "line 2 has a count that is no number");
+        row("no number", false, "c.csv", "a,1\nb,many\n", "line 2 has a count that is not a number");
+        row("a number and more", false, "c.csv", "a,1x\n", "line 1 has a count that is not a number");
+        row("no count", false, "c.csv", "a,\n", "line 1 has a count that is not a number");
+        row("a header later", false, "c.csv", "a,1\ntoken,count\n",
+            "line 2 has a count that is not a number");
         row("negative", false, "c.csv", "a,-1\n", "line 1 has a count below 0");
         row("infinite", false, "c.csv", "a,inf\n", "line 1 has a count that is not finite");
         row("NaN", true, "b.csv", "a,b,nan\n", "line 1 has a count that is not finite");
@@ -186,7 +186,7 @@ private slots:
         row("a list", false, "c.json", "[1]", "expected an object {token: count}");
         row("an object", true, "b.json", "{}", "expected an array of [first, second, count]");
         row("no pairs", true, "b.json", "[]", "it has no pairs");
-        row("a text", false, "c.json", "{\"a\":\"1\"}", "entry 1 has a count that is no number");
+        row("a text", false, "c.json", "{\"a\":\"1\"}", "entry 1 has a count that is not a number");
         row("a negative entry", false, "c.json", "{\"a\":1,\"b\":-2}", "entry 2 has a count below 0");
         row("a pair", true, "b.json", "[[\"a\",\"b\",1],[\"a\",\"b\"]]",
             "entry 2 is not [first, second, count]");

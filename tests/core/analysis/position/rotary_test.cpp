@@ -359,7 +359,7 @@ private slots:
         AnalysisOptions keyOnly = rotaryOptions();
         keyOnly.inputs.keyToken = 1;
         QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, keyOnly, Task{}),
-                                ErrorCode::InvalidArgument, "no token whose query"));
+                                ErrorCode::InvalidArgument, "needs a query token"));
         keyOnly.inputs.token = 1, keyOnly.inputs.keyToken = 11;
         QVERIFY(test::failsWith(runAnalyses(circuits, std::vector{analysis}, keyOnly, Task{}),
                                 ErrorCode::InvalidArgument, "no token 11"));

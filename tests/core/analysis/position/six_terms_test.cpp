@@ -446,7 +446,7 @@ private slots:
                 != std::string::npos);
         QVERIFY(reason([](ToyOptions& o) { o.normalization.reset(); }).find("LayerNorm")
                 != std::string::npos);
-        QVERIFY(reason([](ToyOptions& o) { o.scoreSoftCap = 2; }).find("soft cap") != std::string::npos);
+        QVERIFY(reason([](ToyOptions& o) { o.scoreSoftCap = 2; }).find("soft-caps") != std::string::npos);
         QVERIFY(reason([](ToyOptions&) {}, {{1, 0}}).find("layer 0") != std::string::npos);
     }
 

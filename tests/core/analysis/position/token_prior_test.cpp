@@ -128,7 +128,7 @@ private slots:
         options.inputs.token = 2;
         const ResultSet results = test::analysed(circuits, {"token_prior", "detokenization"}, options);
         const std::string& definition = results.find(pairFolder + "prefix_values")->definition;
-        QVERIFY2(definition.find("heads of layer 0 alone") != std::string::npos
+        QVERIFY2(definition.find("heads of layer 0 only") != std::string::npos
                      && definition.ends_with("; i = " + shownToken(options.inputs.tokenizer.get(), 2)),
                  definition.c_str());
         const Matrix<double> E = meanDivided(circuits);

@@ -117,30 +117,6 @@ private slots:
         QCOMPARE(patternScores(uniformPattern(8, 0, Sight::Everything), 4).induction, 0.125);
     }
 
-    // tokens 5 7 5 7: TransformerLens' patterns, written out.
-    void theDetectorsMeasures()
-    {
-        const std::vector<int> ids{5, 7, 5, 7};
-        Matrix<double> duplicate(4, 4), induction(4, 4), previous(4, 4);
-        duplicate << 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0;
-        induction << 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0;
-        previous << 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0;
-        QVERIFY(duplicateTokenPattern(ids) == duplicate);
-        QVERIFY(inductionPattern(ids) == induction);
-        QVERIFY(previousTokenPattern(4) == previous);
-
-        Matrix<double> pattern(4, 4);
-        pattern << 1, 0, 0, 0, 0.5, 0.5, 0, 0, 0.25, 0.5, 0.25, 0, 0, 0, 0.75, 0.25;
-        QCOMPARE(shareOnPattern(pattern, induction, {}), 1.25 / 4);
-        QCOMPARE(shareOnPattern(pattern, induction, {.first = true}), 1.25 / 2.25);
-        QCOMPARE(shareOnPattern(pattern, induction, {.first = true, .current = true}), 1.0);
-        // differences: 1 | ½ ½ | ¼ ½ ¼ | 0 0 ¼ ¼
-        QCOMPARE(closenessToPattern(pattern, induction, {}), 1 - 3.5 / 4);
-        QCOMPARE(closenessToPattern(pattern, induction, {.first = true}), 1 - 1.75 / 4);
-        QCOMPARE(closenessToPattern(pattern, induction, {.first = true, .current = true}), 1 - 0.75 / 4);
-        QCOMPARE(closenessToPattern(pattern, pattern, {}), 1.0);
-    }
-
     // A model that reads only positions attends equally on every sequence, so any tokens give the oracle its patterns, and
     // repeated tokens nothing beyond their control.
     void theAnalysisEqualsThePatternsOfTheReference()
@@ -269,7 +245,7 @@ private slots:
         ask.unusedTokens[4] = false;
         const ResultSet none = test::analysed(circuits, {"pattern_scores"}, ask);
         QVERIFY(none.arrays.empty());
-        QVERIFY(none.warnings.at(0).find("Fewer than two ids") != std::string::npos);
+        QVERIFY(none.warnings.at(0).find("fewer than two ids") != std::string::npos);
     }
 
     void theDemosHeadsComeFirst()

@@ -161,7 +161,7 @@ private slots:
             }
             behind += left;
             const auto saysWindow = [](const std::string& warning) {
-                return warning.find("behind the window of query 6") != std::string::npos;
+                return warning.find("outside the window of query 6") != std::string::npos;
             };
             QCOMPARE(std::any_of(results.warnings.begin(), results.warnings.end(), saysWindow), left > 0);
             const ResultArray& whole = *results.find(scoreSourcesFolder + "components");

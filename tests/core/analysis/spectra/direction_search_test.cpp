@@ -273,7 +273,7 @@ private slots:
         AnalysisOptions unused = asking(5);
         unused.unusedTokens.assign(11, false);
         unused.unusedTokens[5] = true;
-        QVERIFY(whyLeftOut(*row, circuits.config(), unused).find("Id 5 is none of the tokens in use")
+        QVERIFY(whyLeftOut(*row, circuits.config(), unused).find("Id 5 is not a token in use")
                 != std::string::npos);
         QVERIFY(whyLeftOut(*row, circuits.config(), asking(5)).empty());
     }

@@ -402,7 +402,7 @@ private slots:
         wrong.inputs.direction = {1, 2, 3};
         QVERIFY(reason("direction_card", wrong).contains("3 numbers"));
         wrong.inputs.direction.assign(7, std::numeric_limits<double>::infinity());
-        QVERIFY(reason("direction_card", wrong).contains("not finite"));
+        QVERIFY(reason("direction_card", wrong).contains("NaN or infinity"));
         ModelConfig large = circuits.config();
         large.dVocab = large.dVocabOut = 50257;
         large.nHeads = 100;

@@ -321,7 +321,7 @@ private slots:
         Matrix<double> left = gaussian(5, 3, 1);
         left(4, 2) = std::numeric_limits<double>::quiet_NaN();
         const auto notFinite = largestEntries(product(left, gaussian(3, 5, 2)), {1, {}, {}}, Task{});
-        QVERIFY(failsWith(notFinite, ErrorCode::Corrupt, "NaN or an infinity"));
+        QVERIFY(failsWith(notFinite, ErrorCode::Corrupt, "NaN or infinity"));
 
         std::stop_source stop;
         stop.request_stop();

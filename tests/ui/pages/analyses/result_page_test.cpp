@@ -292,7 +292,7 @@ private slots:
         m_page->resize(1100, 4000); // pictures are made when visible
         run("skipless");
         TableFigure* table = nullptr;
-        QTRY_VERIFY(table = view<TableFigure>(QStringLiteral("What removing a pair would save")));
+        QTRY_VERIFY(table = view<TableFigure>(QStringLiteral("Savings from removing a pair")));
         QString columns;
         for (int column = 0; column < table->model()->columnCount(); ++column)
             columns += table->model()->headerData(column, Qt::Horizontal).toString().simplified() + u';';

@@ -65,11 +65,7 @@ private slots:
     void initTestCase()
     {
         m_model = std::filesystem::path(m_folder.path().toStdString()) / "rotary";
-        ToyOptions options;
-        options.positional = "rotary";
-        options.rotaryDim = 4;
-        options.dHead = 6;
-        writeToyModel(m_model, options);
+        writeToyModel(m_model, rotaryOptions());
     }
 
     void everyControlSetsTheSameOffset()

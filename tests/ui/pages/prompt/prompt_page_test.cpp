@@ -271,7 +271,7 @@ private slots:
             QVERIFY(!opened.workspace.session()->isModified());
             opened.page.importPatterns(file);
             QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != own, patience);
-            QVERIFY(opened.workspace.model()->hasUnsavedResults());
+            QVERIFY(opened.workspace.model()->revision().isUnsaved());
             imported = *large->matrix();
             QVERIFY(QFile::remove(file));
             state = opened.page.viewState();

@@ -242,7 +242,7 @@ private slots:
         QCoreApplication::processEvents(); // A question would be under way by now.
         QVERIFY(list->currentRow() > 0);
         QVERIFY(asked().empty() && !opened.workspace.model()->results()->find("analyses/relations/by_head"));
-        QVERIFY(!opened.workspace.model()->hasUnsavedResults());
+        QVERIFY(!opened.workspace.model()->revision().isUnsaved());
         QTest::keyClick(list, Qt::Key_Return);
         QCOMPARE(asked().size(), 1U);
         const Relation second = asked().front();

@@ -133,7 +133,7 @@ private slots:
         QCOMPARE(waiting[0], findAnalysis("conditioning"));
         QVERIFY(waiting[1] != unasked && waiting[2] == unasked); // what was under way begins again
         QTRY_VERIFY_WITH_TIMEOUT(workspace.runs()->waiting().empty() && !workspace.runs()->job()->isRunning()
-                                     && !workspace.model()->tokensJob()->isRunning(),
+                                     && !workspace.model()->tokenReader()->job()->isRunning(),
                                  60000);
         QVERIFY(workspace.runs()->inputsOf("skipless") && workspace.runs()->inputsOf("conditioning"));
         QVERIFY(workspace.runs()->inputsOf(waiting[1]->id) && workspace.runs()->inputsOf(unasked->id));

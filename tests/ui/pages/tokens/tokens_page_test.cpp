@@ -296,11 +296,7 @@ private slots:
     {
         const QTemporaryDir folder;
         const auto model = std::filesystem::path(folder.path().toStdString()) / "rotary";
-        ToyOptions options;
-        options.positional = "rotary";
-        options.rotaryDim = 4;
-        options.dHead = 6;
-        writeToyModel(model, options);
+        writeToyModel(model, rotaryOptions());
         Opened opened(model);
         opened.workspace.selection()->setHead({1, 2});
         opened.workspace.selection()->setToken(3);

@@ -1,0 +1,47 @@
+#include "ui/document/token_reader.h"
+
+#include "tests/support/program.h"
+#include "ui/document/workspace.h"
+
+#include <QSignalSpy>
+#include <QTest>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+class TokenReaderTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void productsFollowTheMatrices()
+    {
+        Workspace workspace;
+        TokenReader* reader = workspace.model()->tokenReader();
+        const QSignalSpy matrices(reader, &TokenReader::matricesReady),
+            products(reader, &TokenReader::productsReady);
+        workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_COMPARE_WITH_TIMEOUT(matrices.count(), 1, patience);
+        QTRY_COMPARE_WITH_TIMEOUT(products.count(), 1, patience);
+        QVERIFY(reader->hasProducts());
+        QCOMPARE(matrices.count(), 1);
+    }
+
+    void theModelMayBeClosedWhenItsMatricesAreThere()
+    {
+        Workspace workspace;
+        TokenReader* reader = workspace.model()->tokenReader();
+        const QSignalSpy closed(workspace.model(), &OpenModel::closed);
+        connect(workspace.model(), &OpenModel::tokensChanged, &workspace, [&workspace] {
+            if (workspace.model()->tokens())
+                workspace.opener()->close();
+        });
+        workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_COMPARE_WITH_TIMEOUT(closed.count(), 1, patience);
+        QVERIFY(!reader->job()->isRunning());
+        QVERIFY(!reader->tokens() && !reader->hasProducts());
+    }
+};
+
+HEADWISE_TEST(TokenReaderTest)
+#include "token_reader_test.moc"

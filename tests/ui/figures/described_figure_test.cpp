@@ -1,0 +1,143 @@
+#include "ui/pictures/described_figure.h"
+
+#include "core/session/session_file.h"
+#include "tests/support/matchers.h"
+#include "tests/support/program.h"
+#include "ui/base/theme.h"
+#include "ui/heatmaps/heatmap_view.h"
+
+#include <QApplication>
+#include <QTest>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+namespace {
+
+/// Two heatmaps of pairs of heads, the second ten times as strong.
+Session sessionOfPairs()
+{
+    Session session = readSession(testData("session-v1.h5"), Task{}).value();
+    ResultArray strong = *session.results.find("composition/q");
+    strong.path = "composition/k";
+    strong.range.reset();
+    std::visit(
+        [](auto& values) {
+            for (auto& value : values)
+                value *= 10;
+        },
+        strong.values);
+    ResultSet more;
+    more.arrays.push_back(std::move(strong));
+    session.results.merge(std::move(more));
+    return session;
+}
+
+FigureDescription twoPanels(const std::string& scale)
+{
+    FigureDescription figure;
+    figure.session = "s.h5";
+    figure.page.height = 80;
+    figure.panels = {{.view = "composition-q", .scale = scale, .row = 1, .column = 1},
+                     {.view = "composition-k", .scale = scale, .row = 1, .column = 2}};
+    return figure;
+}
+
+const HeatmapView* panelCells(DescribedFigure& figure, std::size_t panel)
+{
+    return dynamic_cast<const HeatmapView*>(figure.page().panels()[panel].source);
+}
+
+} // namespace
+
+/// Figures of several panels, drawn from a session.
+class DescribedFigureTest : public QObject {
+    Q_OBJECT
+
+private:
+    Session m_session;
+
+private slots:
+    void initTestCase()
+    {
+        applyTheme(*qApp, ThemeMode::Light);
+        m_session = sessionOfPairs();
+    }
+
+    void panelsOfOneScaleHaveTheSameColours()
+    {
+        const auto apart = DescribedFigure::make(twoPanels({}), m_session);
+        QVERIFY(isOk(apart));
+        QVERIFY(panelCells(**apart, 0)->colorScale().high < panelCells(**apart, 1)->colorScale().high);
+        const auto together = DescribedFigure::make(twoPanels("strength"), m_session);
+        QVERIFY(isOk(together));
+        QVERIFY(panelCells(**together, 0)->colorScale() == panelCells(**together, 1)->colorScale());
+        QVERIFY(panelCells(**together, 0)->colorScale().high >= panelCells(**apart, 1)->colorScale().high);
+    }
+
+    void aPanelHasItsOwnWords()
+    {
+        FigureDescription description = twoPanels({});
+        description.panels[0].valueTitle = "strength";
+        description.panels[0].xTitle = "reader";
+        description.panels[0].title = "Own title";
+        const auto figure = DescribedFigure::make(description, m_session);
+        QVERIFY(isOk(figure));
+        QCOMPARE(panelCells(**figure, 0)->content()->valueTitle(), QStringLiteral("strength"));
+        QCOMPARE(panelCells(**figure, 0)->scene().columns.title, QStringLiteral("reader"));
+        QCOMPARE(panelCells(**figure, 0)->scene().rows.title, panelCells(**figure, 1)->scene().rows.title);
+        QCOMPARE((*figure)->page().panels()[0].title, QStringLiteral("Own title"));
+    }
+
+    void nothingTouchesTheEdge()
+    {
+        FigureDescription description = twoPanels({});
+        description.title = "A title";
+        description.caption = "A caption that is long enough to take two lines at the bottom of the page, "
+                              "under both panels, where it could run over the edge of the paper.";
+        const auto figure = DescribedFigure::make(description, m_session);
+        QVERIFY(isOk(figure));
+        const QImage image =
+            figureImage((*figure)->page(), figureSettings(description, FigureFormat::Png), 144);
+        const auto isWhite = [&image](int x, int y) { return (image.pixel(x, y) & 0xFFFFFFU) == 0xFFFFFFU; };
+        int inked = 0;
+        for (int y = 0; y < image.height(); ++y) {
+            QVERIFY(isWhite(0, y) && isWhite(image.width() - 1, y));
+            inked += isWhite(image.width() / 4, y) ? 0 : 1;
+        }
+        for (int x = 0; x < image.width(); ++x)
+            QVERIFY(isWhite(x, 0) && isWhite(x, image.height() - 1));
+        QVERIFY(inked > 20);
+    }
+
+    /// Panels of a row begin at the same height, whatever the length of their titles.
+    void panelsOfARowBeginAtTheSameHeight()
+    {
+        FigureDescription description = twoPanels({});
+        description.panels[1].title = QStringLiteral("a title of many words ").repeated(8).toStdString();
+        const auto figure = DescribedFigure::make(description, m_session);
+        QVERIFY(isOk(figure));
+        const FigureSettings settings = figureSettings(description, FigureFormat::Svg);
+        const Result<RenderedFigure> svg = renderFigure((*figure)->page(), settings);
+        QVERIFY(isOk(svg));
+        QVERIFY(svg->bytes.contains(">a</text>") && svg->bytes.contains(">b</text>"));
+        const std::vector<QRectF> bodies = (*figure)->page().bodies(paintedSize(settings), settings.style);
+        QCOMPARE(bodies[0].top(), bodies[1].top());
+        QVERIFY(bodies[0].top() > 20); // below two lines
+        QVERIFY(bodies[0].right() < bodies[1].left());
+    }
+
+    void aPageThatIsTooSmallIsRefused()
+    {
+        FigureDescription description = twoPanels({});
+        description.page.height = 12;
+        const auto figure = DescribedFigure::make(description, m_session);
+        QVERIFY(!figure && figure.error().code == ErrorCode::InvalidArgument);
+        QVERIFY2(printed(figure.error()).contains("Panel a, b: there is too little room"),
+                 printed(figure.error()).constData());
+    }
+};
+
+HEADWISE_TEST(DescribedFigureTest)
+#include "described_figure_test.moc"

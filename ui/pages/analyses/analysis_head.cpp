@@ -1,0 +1,208 @@
+#include "ui/pages/analyses/analysis_head.h"
+
+#include "core/analysis/residual_basis.h"
+#include "core/runs/estimate.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/document/array_part.h"
+#include "ui/pages/analyses/analysis_list.h"
+#include "ui/pages/analyses/verified_text.h"
+#include "ui/pages/parts/fill_button.h"
+#include "ui/pages/parts/token_filter_button.h"
+#include "ui/widgets/job_bar.h"
+
+#include <QGridLayout>
+#include <QLabel>
+#include <QPushButton>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+
+QString sizeText(double bytes)
+{
+    if (bytes < 1e6)
+        return AnalysisHead::tr("%1 kB").arg(std::max(1.0, std::round(bytes / 1e3)));
+    return bytes < 1e9 ? AnalysisHead::tr("%1 MB").arg(std::round(bytes / 1e6))
+                       : AnalysisHead::tr("%1 GB").arg(number(bytes / 1e9));
+}
+
+} // namespace
+
+AnalysisHead::AnalysisHead(Workspace* workspace, QWidget* parent)
+    : Page(workspace, parent)
+    , m_analysis(&catalogue().front())
+    , m_title(new QLabel(this))
+    , m_formula(new QLabel(this))
+    , m_citation(new QLabel(this))
+    , m_cost(new QLabel(this))
+    , m_state(new QLabel(this))
+    , m_run(new QPushButton(tr("Run"), this))
+    , m_verify(new QPushButton(tr("Verify on random tokens"), this))
+    , m_verified(new QLabel(this))
+    , m_fill(new FillButton(this))
+{
+    createLayout();
+    connect(m_run, &QPushButton::clicked, this, &AnalysisHead::runWanted);
+    connect(m_verify, &QPushButton::clicked, this,
+            [this] { this->workspace()->runs()->runAnalysis("pattern_scores"); });
+}
+
+void AnalysisHead::createLayout()
+{
+    makeHeading(m_title);
+    for (QLabel* label : {m_title, m_formula, m_citation, m_cost, m_state, m_verified}) {
+        label->setWordWrap(true);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    }
+    for (QLabel* label : {m_citation, m_cost, m_state, m_verified})
+        makeSecondary(label);
+    keepPlace(m_state);
+    m_run->setAccessibleName(tr("Run this analysis"));
+    auto* layout = new QGridLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setHorizontalSpacing(16);
+    layout->setVerticalSpacing(4);
+    layout->addWidget(m_title, 0, 0);
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(8);
+    buttons->addWidget(m_fill);
+    buttons->addWidget(m_run);
+    layout->addLayout(buttons, 0, 1, Qt::AlignRight | Qt::AlignTop);
+    auto* verify = new QHBoxLayout; // a line of its own: the answer is as long as the title
+    verify->setSpacing(16);
+    verify->addWidget(m_verify);
+    verify->addWidget(m_verified, 1);
+    layout->addLayout(verify, 1, 0, 1, 2);
+    layout->addWidget(m_formula, 2, 0, 1, 2);
+    layout->addWidget(m_citation, 3, 0, 1, 2);
+    auto* work = new QHBoxLayout; // the text has the whole width while nothing is running
+    work->addWidget(m_cost, 1);
+    work->addWidget(new JobBar(workspace()->runs()->job(), this));
+    layout->addLayout(work, 4, 0, 1, 2);
+    layout->addWidget(m_state, 5, 0);
+    layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this), 5, 1,
+                      Qt::AlignRight | Qt::AlignTop);
+    layout->setColumnStretch(0, 1);
+}
+
+bool AnalysisHead::isComputedNow() const
+{
+    return workspace()->model()->isOpen() && isComputed(*m_analysis, *workspace()->model()->results());
+}
+
+bool AnalysisHead::isStale() const
+{
+    const auto asked = workspace()->runs()->askedWith(m_analysis->id);
+    if (!asked || !isComputed(*m_analysis, *workspace()->model()->results()))
+        return false;
+    if (asked->heads != workspace()->runs()->analysisOptions(*m_analysis).heads)
+        return true;
+    const bool hasAllTokens = workspace()->model()->results()->find("analyses/direct_path/ids")
+        && m_analysis->id == "direct_path"; // another is another row of what is there
+    return areAboutOthers(*m_analysis, asked->inputs, workspace()->runs()->inputs(), hasAllTokens);
+}
+
+bool AnalysisHead::isOtherwiseFiltered() const
+{
+    const ResultSet& results = *workspace()->model()->results();
+    if (!workspace()->model()->hasModel() || !isComputed(*m_analysis, results))
+        return false;
+    const std::string now = filterName(workspace()->filteredTokens()->filter());
+    return std::any_of(results.arrays.begin(), results.arrays.end(), [&](const ResultArray& array) {
+        return followsFilter(array) && belongsTo(array, *m_analysis) && filterOf(array) != now;
+    });
+}
+
+QString AnalysisHead::staleText() const
+{
+    if (isStale())
+        return tr("These results are for other inputs. Run the analysis again.");
+    if (!isOtherwiseFiltered())
+        return {};
+    return workspace()->filteredTokens()->filter().isOn()
+        ? tr("These results were computed with another token filter. Run the analysis again.")
+        : tr("These results are for filtered tokens. Run the analysis again for all tokens.");
+}
+
+QString AnalysisHead::missingText() const
+{
+    const QString head = text(workspace()->selection()->head());
+    return workspace()->runs()->analysisOptions(*m_analysis).heads.empty()
+        ? tr("It has no result for %1. Select another head; analyses of the embedding cover layer 0 only.")
+              .arg(head)
+        : tr("These results do not include %1. Choose it under Heads and run the analysis again.").arg(head);
+}
+
+QString AnalysisHead::costText() const
+{
+    if (!workspace()->model()->hasModel())
+        return {};
+    const AnalysisCost cost = runCost(*m_analysis, workspace()->model()->circuits()->config(),
+                                      workspace()->runs()->analysisOptions(*m_analysis));
+    const double seconds = estimatedSeconds(cost.flops, coresOf(0));
+    const QString time = seconds < 1
+        ? tr("less than a second")
+        : tr("about %1").arg(duration(std::chrono::milliseconds(static_cast<qint64>(seconds * 1000))));
+    return tr("%1 floating-point operations, %2; %3 of memory")
+        .arg(number(cost.flops), time, sizeText(cost.bytes));
+}
+
+QString AnalysisHead::metricText() const
+{
+    const ResultSet& results = *workspace()->model()->results();
+    for (const Picture& picture : m_analysis->pictures) {
+        for (const std::string& path : picture.arrays) {
+            const ResultArray* array = results.find(path);
+            const bool isOwn = path.find(m_analysis->id) != std::string::npos; // belongs to this analysis
+            if (isOwn && array && isInEmbeddingMetric(*array))
+                return tr("Norms use the embedding covariance.");
+        }
+    }
+    return m_analysis->followsMetric && isComputed(*m_analysis, results)
+        ? tr("Norms are those of the weights.")
+        : QString();
+}
+
+void AnalysisHead::showVerified()
+{
+    m_verify->setVisible(m_analysis->id == "induction" && isComputedNow()
+                         && workspace()->model()->hasModel());
+    m_verify->setToolTip(
+        tr("Runs the model on repeated random tokens and compares its attention with the weights"));
+    m_verified->setText(m_verify->isHidden() ? QString()
+                                             : verifiedText(*workspace()->model()->results(),
+                                                            workspace()->selection()->head()));
+}
+
+void AnalysisHead::show(const Analysis& analysis, bool lacksHead)
+{
+    m_analysis = &analysis;
+    m_title->setText(text(analysis.title));
+    m_title->setToolTip(explainedNumber(analysis));
+    m_formula->setText(text(analysis.formula));
+    m_citation->setText(text(analysis.citation));
+    m_cost->setText(costText());
+    m_cost->setVisible(!m_cost->text().isEmpty());
+    const QString why = whyNotNow(analysis, *workspace());
+    m_run->setText(isComputedNow() ? tr("Run again") : tr("Run"));
+    m_run->setEnabled(why.isEmpty());
+    m_run->setToolTip(why);
+    showVerified();
+    const QString missing = lacksHead ? missingText() : QString();
+    QStringList states{why, missing, staleText(), metricText()};
+    states.removeAll(QString());
+    m_state->setText(states.value(0));
+    m_state->setVisible(!states.isEmpty());
+    m_emptyText = !why.isEmpty() ? why
+        : lacksHead              ? missing
+        : workspace()->runs()->job()->isRunning()
+        ? tr("Computing…")
+        : tr("Not computed yet. Press Run. The results are saved with the session.");
+    m_fill->offer(FillButton::lackOf(*workspace(), analysis.needs.tokenizer));
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "core/checkpoint/weight_map.h"
+#include "core/model/architecture.h"
+
+#include <QDialog>
+#include <QJsonObject>
+
+#include <memory>
+
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QTableWidget;
+
+namespace headwise::ui {
+
+/// Describes a model whose tensors have names of their own: each kind of tensor gets a part of the transformer and its axes. Saving
+/// writes the names map beside the weights, or into the user's folder if that is not possible.
+class NamesDialog : public QDialog {
+    Q_OBJECT
+
+public:
+    NamesDialog(const ModelSource& source, std::shared_ptr<const WeightMap> file, QWidget* parent = nullptr);
+
+    const ModelSource& source() const { return m_source; }
+
+private:
+    void addRow(const QJsonObject& row);
+    std::string map() const; ///< As JSON.
+    void showState();
+    void save();
+
+    ModelSource m_source;
+    std::shared_ptr<const WeightMap> m_file;
+    QJsonObject m_proposal; ///< Everything but the rows stays as it was proposed.
+    QTableWidget* m_table;
+    QList<QComboBox*> m_parts, m_axes; ///< One for each row.
+    QLabel* m_state;
+    QPushButton* m_save;
+};
+
+} // namespace headwise::ui

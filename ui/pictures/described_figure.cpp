@@ -1,0 +1,311 @@
+#include "ui/pictures/described_figure.h"
+
+#include "core/session/picture_numbers.h"
+#include "ui/base/text.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/heatmaps/shared_scale.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace headwise::ui {
+
+PictureContext paperContext(const Session& session, std::optional<HeadId> head)
+{
+    return {.results = {std::shared_ptr<const ResultSet>(), &session.results},
+            .card = session.model,
+            .head = head.value_or(HeadId{}),
+            .isCut = head.has_value(),
+            .isPaper = true,
+            .tokenText = [&session](int id) { return text(tokenText(session, id)); }};
+}
+
+struct DescribedFigure::Drawn {
+    QString label;
+    View view;
+    std::string unit; ///< Unit of its numbers.
+    std::unique_ptr<PictureBody> body;
+    QWidget* picture = nullptr; ///< Part of the body.
+
+    FigureSource* source() const { return dynamic_cast<FigureSource*>(picture); }
+    HeatmapView* cells() const { return qobject_cast<HeatmapView*>(picture); }
+    LineChart* chart() const { return qobject_cast<LineChart*>(picture); }
+};
+
+namespace {
+
+Error inPanel(const QString& label, ErrorCode code, const std::string& sentence)
+{
+    return {code, "Panel " + label.toStdString() + ": " + sentence};
+}
+
+Error invalidPanel(const QString& label, const std::string& sentence)
+{
+    return inPanel(label, ErrorCode::InvalidArgument, sentence);
+}
+
+QString orOwn(const std::string& words, const QString& own)
+{
+    return words.empty() ? own : text(words);
+}
+
+void nameCellAxes(HeatmapView& cells, const FigurePanel& panel)
+{
+    HeatmapAxis rows = cells.scene().rows, columns = cells.scene().columns;
+    rows.title = orOwn(panel.yTitle, rows.title);
+    columns.title = orOwn(panel.xTitle, columns.title);
+    cells.setRowAxis(rows);
+    cells.setColumnAxis(columns);
+    cells.content()->setValueTitle(orOwn(panel.valueTitle, cells.content()->valueTitle()));
+}
+
+void nameChartAxes(LineChart& chart, const FigurePanel& panel)
+{
+    ChartLook look = chart.look();
+    look.xTitle = orOwn(panel.xTitle, look.xTitle);
+    look.yTitle = orOwn(panel.yTitle, look.yTitle);
+    chart.setLook(look);
+}
+
+/// Checks the heads that are named beside the panel's own.
+Result<Done> checkHeads(const QString& label, const FigurePanel& panel, const ModelCard& card)
+{
+    std::vector<std::string> names;
+    for (const HeadLabel& named : panel.heads)
+        names.push_back(named.head);
+    if (!panel.reference.empty())
+        names.push_back(panel.reference);
+    for (const std::string& name : names) {
+        const std::optional<HeadId> head = parseHeadId(name);
+        if (!head || head->layer >= card.nLayers || head->head >= card.nHeads)
+            return invalidPanel(label, "the model has no head '" + name + "'.");
+    }
+    return Done{};
+}
+
+/// Names the heads that the panel asks for, instead of those that stand out. \return false for a chart without a point per head
+bool nameHeads(LineChart& chart, const FigurePanel& panel, const ModelCard& card)
+{
+    std::vector<ChartSeries> series = chart.series();
+    const auto cloud = std::ranges::find_if(series, [&card](const ChartSeries& one) {
+        return one.style == SeriesStyle::Points && one.points.size() == card.nLayers * card.nHeads;
+    });
+    if (cloud == series.end())
+        return false;
+    cloud->pointNames.clear();
+    for (const HeadLabel& named : panel.heads) {
+        const HeadId head = parseHeadId(named.head).value_or(HeadId{});
+        cloud->pointNames.emplace_back(head.layer * card.nHeads + head.head, orOwn(named.text, text(head)));
+    }
+    chart.setSeries(series);
+    return true;
+}
+
+/// One scale for all: the first one's, fitted to the numbers of all unless every panel has the same limits already.
+std::unique_ptr<SharedScale> shareColors(const std::vector<HeatmapView*>& all)
+{
+    ColorScale scale = all.front()->colorScale();
+    for (const HeatmapView* cells : all) {
+        if (isSigned(cells->colorScale().map))
+            scale.map = cells->colorScale().map;
+        const bool isSame = cells->colorScale().low == scale.low && cells->colorScale().high == scale.high;
+        if (!isSame)
+            scale.fit = ColorFit::Full;
+    }
+    auto shared = std::make_unique<SharedScale>();
+    for (HeatmapView* cells : all)
+        shared->add(cells);
+    shared->setScale(scale);
+    return shared;
+}
+
+void shareHeights(const std::vector<LineChart*>& all)
+{
+    double low = all.front()->range().top(), high = all.front()->range().bottom();
+    for (const LineChart* chart : all) {
+        low = std::min(low, chart->range().top());
+        high = std::max(high, chart->range().bottom());
+    }
+    for (LineChart* chart : all) {
+        QRectF range = chart->range();
+        range.setTop(low);
+        range.setBottom(high);
+        chart->setRange(range);
+    }
+}
+
+bool isComparable(const LineChart& one, const LineChart& other)
+{
+    constexpr auto free = ChartLook::Plane::Free;
+    return one.look().plane == free && other.look().plane == free && one.look().yScale == other.look().yScale;
+}
+
+} // namespace
+
+DescribedFigure::DescribedFigure() = default;
+DescribedFigure::~DescribedFigure() = default;
+
+Result<std::unique_ptr<DescribedFigure>> DescribedFigure::make(const FigureDescription& description,
+                                                               const Session& session)
+{
+    std::unique_ptr<DescribedFigure> figure(new DescribedFigure);
+    for (std::size_t i = 0; i < description.panels.size(); ++i)
+        if (const Result<Done> drawn =
+                figure->draw(description.panels[i], text(panelLabel(description, i)), session);
+            !drawn)
+            return drawn.error();
+    if (const Result<Done> shared = figure->shareScales(description); !shared)
+        return shared.error();
+    if (const Result<Done> composed = figure->compose(description); !composed)
+        return composed.error();
+    return figure;
+}
+
+Result<Done> DescribedFigure::draw(const FigurePanel& panel, const QString& label, const Session& session)
+{
+    const Result<View> view = panelViewOf(session, panel.view, parseHeadId(panel.head));
+    if (!view)
+        return inPanel(label, view.error().code, view.error().message);
+    if (const Result<Done> checked = checkHeads(label, panel, session.model); !checked)
+        return checked;
+    auto drawn = std::make_unique<Drawn>();
+    drawn->label = label;
+    drawn->view = *view;
+    if (view->dimensions < 1 || view->dimensions > 2)
+        return invalidPanel(label,
+                            "'" + panel.view + "' has " + std::to_string(view->dimensions)
+                                + " dimensions and no picture; name a head.");
+    PictureContext context = paperContext(session, view->head);
+    context.reference = parseHeadId(panel.reference);
+    const PictureData data = pictureData(view->picture, context.results);
+    if (!data.arrays.empty())
+        drawn->unit = data.arrays.front()->unit;
+    drawn->body.reset(newPictureBody(view->picture.kind, {}, nullptr));
+    drawn->body->setContext(context);
+    drawn->body->showPicture(data);
+    const auto figures = drawn->body->figures();
+    if (figures.size() > 1)
+        return invalidPanel(label,
+                            "'" + panel.view + "' is " + std::to_string(figures.size())
+                                + " pictures; give each a panel, as /" + view->picture.arrays.front() + ".");
+    drawn->picture = figures.empty() ? nullptr : figures.front().first;
+    if (!drawn->source())
+        return inPanel(label, ErrorCode::NotFound,
+                       "'" + panel.view + "' has no numbers"
+                           + (view->head ? " of head " + dottedHead(*view->head) : std::string()) + ".");
+    if (const Result<Done> named = nameParts(*drawn, panel, session.model); !named)
+        return named;
+    m_drawn.push_back(std::move(drawn));
+    return Done{};
+}
+
+Result<Done> DescribedFigure::nameParts(const Drawn& drawn, const FigurePanel& panel, const ModelCard& card)
+{
+    HeatmapView* cells = drawn.cells();
+    LineChart* chart = drawn.chart();
+    if (!cells && !panel.valueTitle.empty())
+        return invalidPanel(drawn.label, "value_title is given, but '" + panel.view + "' has no colour bar.");
+    if (!cells && !chart && !(panel.xTitle + panel.yTitle).empty())
+        return invalidPanel(drawn.label, "an axis title is given, but '" + panel.view + "' has no axes.");
+    if (!panel.heads.empty() && !(chart && nameHeads(*chart, panel, card)))
+        return invalidPanel(drawn.label,
+                            "heads names heads, but '" + panel.view + "' has no point for each of them.");
+    if (cells)
+        nameCellAxes(*cells, panel);
+    if (chart)
+        nameChartAxes(*chart, panel);
+    return Done{};
+}
+
+Result<Done> DescribedFigure::shareScales(const FigureDescription& description)
+{
+    std::map<std::string, std::vector<const Drawn*>> groups;
+    for (std::size_t i = 0; i < m_drawn.size(); ++i)
+        if (const std::string& name = description.panels[i].scale; !name.empty())
+            groups[name].push_back(m_drawn[i].get());
+    for (const auto& [name, members] : groups) {
+        std::vector<HeatmapView*> cells;
+        std::vector<LineChart*> charts;
+        const Drawn& first = *members.front();
+        for (const Drawn* drawn : members) {
+            const std::string scale = "scale '" + name + "' ";
+            if (drawn->unit != first.unit)
+                return invalidPanel(
+                    drawn->label, scale + "joins the units '" + first.unit + "' and '" + drawn->unit + "'.");
+            if (drawn->cells())
+                cells.push_back(drawn->cells());
+            else if (drawn->chart() && first.chart() && isComparable(*first.chart(), *drawn->chart()))
+                charts.push_back(drawn->chart());
+            else
+                return invalidPanel(drawn->label, scale + "joins pictures whose scales cannot be one.");
+            if (!cells.empty() && !charts.empty())
+                return invalidPanel(drawn->label, scale + "joins colours and curves.");
+        }
+        if (!cells.empty())
+            m_scales.push_back(shareColors(cells));
+        else
+            shareHeights(charts);
+    }
+    return Done{};
+}
+
+Result<Done> DescribedFigure::compose(const FigureDescription& description)
+{
+    const std::pair<int, int> count = panelGrid(description);
+    const auto shares = [](const std::vector<double>& own, int wanted) {
+        return own.empty() ? std::vector<double>(static_cast<std::size_t>(wanted), 1.0) : own;
+    };
+    std::vector<ComposedFigure::Panel> panels;
+    QStringList titles;
+    for (std::size_t i = 0; i < m_drawn.size(); ++i) {
+        const FigurePanel& panel = description.panels[i];
+        const QString title = orOwn(panel.title, text(m_drawn[i]->view.picture.title));
+        titles << m_drawn[i]->label + u' ' + title;
+        panels.push_back({.source = m_drawn[i]->source(),
+                          .label = m_drawn[i]->label,
+                          .title = title,
+                          .row = panel.row - 1,
+                          .column = panel.column - 1,
+                          .rowSpan = panel.rowSpan,
+                          .columnSpan = panel.columnSpan});
+    }
+    m_page = std::make_unique<ComposedFigure>(std::move(panels),
+                                              ComposedFigure::Grid{shares(description.widths, count.second),
+                                                                   shares(description.heights, count.first)},
+                                              text(description.caption));
+    m_page->setFigureTitle(description.title.empty() ? titles.join(QStringLiteral("; "))
+                                                     : text(description.title));
+    m_page->setProvenance(provenance());
+    const FigureSettings settings = figureSettings(description, FigureFormat::Pdf);
+    const QStringList crowded = m_page->crowded(paintedSize(settings), settings.style);
+    if (!crowded.isEmpty())
+        return invalidPanel(crowded.join(QStringLiteral(", ")),
+                            "there is too little room for its picture on a page of "
+                                + number(settings.width).toStdString() + " × "
+                                + number(settings.height).toStdString()
+                                + " mm; make the page larger or the type smaller.");
+    return Done{};
+}
+
+Provenance DescribedFigure::provenance() const
+{
+    // The facts of the session are those of any view; the rest belongs to a panel.
+    constexpr std::array ofPanel{"view", "head", "definition", "embedding", "tokens"};
+    Provenance lines;
+    for (const auto& [key, value] : m_drawn.front()->view.provenance)
+        if (std::ranges::find(ofPanel, key) == ofPanel.end())
+            lines.append({text(key), text(value)});
+    for (const std::unique_ptr<Drawn>& drawn : m_drawn) {
+        QStringList words;
+        for (const auto& [key, value] : drawn->view.provenance)
+            if (std::ranges::find(ofPanel, key) != ofPanel.end())
+                words << text(key) + QStringLiteral(": ") + text(value);
+        lines.append({QStringLiteral("panel ") + drawn->label, words.join(QStringLiteral("; "))});
+    }
+    return lines;
+}
+
+} // namespace headwise::ui
