@@ -143,19 +143,19 @@ Result<Done> GgufTensors::undoRows(StoredTensor& tensor) const
 std::vector<StoredTensor> GgufTensors::perHead(const StoredTensor& tensor) const
 {
     constexpr std::int64_t mostHeads = 1 << 16;
-    StoredTensor original = tensor;
-    original.name = originalName(m_architecture, tensor.name);
-    const auto end = original.name.find("_layernorm.weight");
+    StoredTensor named = tensor;
+    named.name = originalName(m_architecture, tensor.name);
+    const auto end = named.name.find("_layernorm.weight");
     const bool isStacked = m_architecture.name == "stablelm" && end != std::string::npos
-        && original.name.find("self_attn.") != std::string::npos && tensor.shape.size() == 2
+        && named.name.find("self_attn.") != std::string::npos && tensor.shape.size() == 2
         && tensor.shape[0] > 0 && tensor.shape[0] <= mostHeads && dtypeBits(tensor.dtype) > 0;
     if (!isStacked)
-        return {original};
+        return {named};
     std::vector<StoredTensor> heads;
     const std::size_t size = tensor.byteCount / static_cast<std::size_t>(tensor.shape[0]);
     for (std::int64_t head = 0; head < tensor.shape[0]; ++head) {
-        StoredTensor one = original;
-        one.name = original.name.substr(0, end) + "_layernorm.norms." + std::to_string(head) + ".weight";
+        StoredTensor one = named;
+        one.name = named.name.substr(0, end) + "_layernorm.norms." + std::to_string(head) + ".weight";
         one.shape = {tensor.shape[1]};
         one.begin += static_cast<std::size_t>(head) * size;
         one.byteCount = size;
