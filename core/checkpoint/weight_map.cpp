@@ -302,8 +302,8 @@ void WeightMap::readRun(int tensor, std::int64_t first, std::int64_t count, Scal
 template <typename Scalar>
 void WeightMap::readNumbers(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const
 {
-    const StoredTensor& stored = m_tensors[tensor];
-    assert(holdsNumbers(tensor) && first >= 0 && count >= 0 && first + count <= elementCount(stored));
+    assert(holdsNumbers(tensor) && first >= 0 && count >= 0
+           && first + count <= elementCount(m_tensors[tensor]));
     readRun(tensor, first, count, out);
     if (!isIntact(tensor))
         std::fill_n(out, count, std::numeric_limits<Scalar>::quiet_NaN());
