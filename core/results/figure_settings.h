@@ -7,6 +7,7 @@
 #include <cctype>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headwise {
 
@@ -38,6 +39,27 @@ inline Result<FigureFormat> figureFormatOf(std::string_view file)
 
 enum class LengthUnit { Millimetres, Inches };
 
+/// Visibility of one series of a chart.
+struct FigureSeriesChoice {
+    std::string name;
+    bool shown = true;
+
+    bool operator==(const FigureSeriesChoice&) const = default;
+};
+
+/// Changes that belong to one figure and not to a preset: its words, its series and its marks.
+struct FigureEdits {
+    std::string title = {};      ///< Empty: the automatic one.
+    std::string caption = {};    ///< Likewise.
+    std::string valueTitle = {}; ///< Label of the colour bar, likewise.
+    /// Series of a chart in the order in which they are drawn. Others follow in their own order.
+    std::vector<FigureSeriesChoice> series = {};
+    std::vector<std::string> labels = {}; ///< Names of the points to label; empty: as in the window.
+    bool selection = false;               ///< Also draw the marks of the selection.
+
+    bool operator==(const FigureEdits&) const = default;
+};
+
 /// Style of a figure on paper, where it differs from the view in the window.
 struct FigureStyle {
     std::string fontFamily = {}; ///< Empty: the program's font.
@@ -46,6 +68,7 @@ struct FigureStyle {
     bool title = true;
     bool colorBar = true;
     bool axes = true; ///< Ticks, labels and titles of the axes.
+    FigureEdits edits = {};
 
     bool operator==(const FigureStyle&) const = default;
 };

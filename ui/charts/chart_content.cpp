@@ -1,9 +1,6 @@
 #include "ui/charts/chart_content.h"
 
 #include "ui/base/text.h"
-#include "ui/figures/figure_export_title.h"
-
-#include <QPainter>
 
 #include <algorithm>
 #include <cmath>
@@ -86,53 +83,6 @@ QString omittedNote(const ChartContent& content, int omitted)
                                                                          : LineChart::tr("not finite");
     return omitted == 1 ? LineChart::tr("1 point is left out: %1").arg(why)
                         : LineChart::tr("%1 points are left out: %2").arg(ui::count(omitted), why);
-}
-
-namespace {
-
-/// Returns the series without the marks of the selection. The others keep their places, on which their colours depend.
-std::vector<ChartSeries> onPaper(std::vector<ChartSeries> series)
-{
-    for (ChartSeries& one : series)
-        if (one.isSelection)
-            one = {};
-    return series;
-}
-
-} // namespace
-
-ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& shown, const QRectF& range,
-                             const QRectF& page, const FigureStyle& style)
-{
-    ChartContent content = shown;
-    content.series = onPaper(std::move(content.series));
-    const QFont font = figureFont(style);
-    const ThemeColors& colors = lightColors();
-    painter.setFont(font);
-    const double edge = style.lineWidth; // Lines at the edge of the plot are drawn whole.
-    ChartFrame paper{.plot =
-                         page.marginsRemoved(style.axes ? chartMargins(content.look, font, painter.device())
-                                                        : QMarginsF(edge, edge, edge, edge)),
-                     .range = range,
-                     .look = content.look,
-                     .font = font,
-                     .colors = colors,
-                     .hairline = 0.5 * style.lineWidth};
-    makeRoomForNames(paper, content, painter.device());
-    paper.range = equalUnits(paper);
-    if (style.axes) {
-        makeRoomForLabels(paper, painter.device());
-        paintChartAxes(painter, paper);
-    }
-    paintChartBaselines(painter, paper, content);
-    paintChartErrors(painter, paper, content.series);
-    paintChartBrackets(painter, paper, content.brackets);
-    for (std::size_t i = 0; i < content.series.size(); ++i)
-        paintChartSeries(painter, paper, content.series[i],
-                         {seriesColor(static_cast<int>(i), colors), static_cast<int>(i), style.lineWidth});
-    paintChartLegend(painter, paper, content.series);
-    paintPointNames(painter, paper, content.series, baselineNames(paper, content, painter.device()));
-    return paper;
 }
 
 void writeChartRows(const ChartContent& content, const std::function<void(const QStringList&)>& writeRow)

@@ -11,9 +11,16 @@ namespace headwise::ui {
 QRectF fullRange(const ChartContent& content);
 /// Says how many points are left out and why; empty if none is.
 QString omittedNote(const ChartContent& content, int omitted);
+/// Returns what an export shows: the chosen series in their order, without the marks of the selection unless asked for.
+ChartContent contentOnPaper(const ChartContent& shown, const FigureStyle& style);
 /// Paints the part `range` of a chart within `page`, in the light theme. \return the axes on the page
 ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& content, const QRectF& range,
                              const QRectF& page, const FigureStyle& style);
+/// Returns the series and points that can be chosen for an export.
+FigureParts chartParts(const std::vector<ChartSeries>& series);
+/// Says what paintChartOnPaper() leaves out for lack of room, a few words each.
+QStringList chartOmissions(const ChartContent& content, const QRectF& range, const QRectF& page,
+                           const FigureStyle& style);
 /// Calls `writeRow` with a header and then with every point.
 void writeChartRows(const ChartContent& content, const std::function<void(const QStringList&)>& writeRow);
 

@@ -2,6 +2,7 @@
 
 #include "ui/charts/chart_content.h"
 #include "ui/charts/chart_painter.h"
+#include "ui/figures/math_text.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
@@ -88,12 +89,14 @@ void paintEndNames(QPainter& painter, const ChartFrame& frame, const std::vector
     const double right = frame.plot.right();
     for (const EndName& name : names) {
         const ChartSeries& line = series[static_cast<std::size_t>(name.series)];
-        const QColor color = seriesColor(name.series, frame.colors);
+        const QColor color =
+            seriesColor(placeOf(series, static_cast<std::size_t>(name.series)), frame.colors);
         painter.setPen(
             QPen(color, frame.hairline, line.style == SeriesStyle::Dashed ? Qt::DashLine : Qt::SolidLine));
         painter.drawLine(QPointF(right, name.end), QPointF(right + endLeader, name.middle));
         painter.setPen(color);
-        painter.drawText(
+        drawMath(
+            painter,
             QPointF(right + endLeader + endGap, name.middle + (metrics.ascent() - metrics.descent()) / 2),
             line.name);
     }

@@ -1,4 +1,5 @@
 #include "ui/charts/chart_painter.h"
+#include "ui/figures/math_text.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
@@ -119,6 +120,12 @@ int mostRowsAbove(double plotHeight, const QFontMetricsF& metrics)
     return static_cast<int>((most * plotHeight - chartLegendGap) / metrics.height());
 }
 
+/// Returns how many rows of names the frame has above its plot.
+int legendRowCount(const ChartFrame& frame, const QFontMetricsF& metrics)
+{
+    return static_cast<int>(std::round((frame.legend - chartLegendGap) / metrics.height()));
+}
+
 struct NamePlace {
     QPointF at; ///< Start of the name, on its baseline.
     double end; ///< Right end of the available space.
@@ -139,7 +146,7 @@ void paintName(QPainter& painter, const ChartFrame& frame, const ChartSeries& se
     else
         painter.drawLine(QPointF(at.x() - sampleLength, middle), QPointF(at.x() - 5, middle));
     painter.setPen(color);
-    painter.drawText(at, metrics.elidedText(series.name, Qt::ElideRight, std::max(0.0, place.end - at.x())));
+    drawMath(painter, at, metrics.elidedText(series.name, Qt::ElideRight, std::max(0.0, place.end - at.x())));
 }
 
 void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
@@ -161,7 +168,7 @@ void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::ve
         if (!hasEntry(series[i], frame.look))
             continue;
         const double x = room.right() - metrics.horizontalAdvance(series[i].name);
-        paintName(painter, frame, series[i], static_cast<int>(i), {{x, y}, frame.plot.right()});
+        paintName(painter, frame, series[i], placeOf(series, i), {{x, y}, frame.plot.right()});
         y += metrics.height();
     }
 }
@@ -169,15 +176,15 @@ void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::ve
 void paintLegendAbove(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
 {
     const QFontMetricsF metrics(frame.font, painter.device());
-    const int height = static_cast<int>(std::round((frame.legend - chartLegendGap) / metrics.height()));
-    const LegendRows rows = rowsAbove(series, frame.look, metrics, frame.plot.width(), height);
+    const LegendRows rows =
+        rowsAbove(series, frame.look, metrics, frame.plot.width(), legendRowCount(frame, metrics));
     const QPointF first = frame.plot.topLeft() + QPointF(sampleLength, metrics.ascent() - frame.legend);
     const double restWidth =
         rows.hidden > 0 ? metrics.horizontalAdvance(restOf(rows.hidden)) + chartLegendGap : 0;
     for (std::size_t i = 0; i < rows.places.size(); ++i) {
         const bool isLast = i + 1 == rows.places.size();
         if (hasEntry(series[i], frame.look))
-            paintName(painter, frame, series[i], static_cast<int>(i),
+            paintName(painter, frame, series[i], placeOf(series, i),
                       {first + rows.places[i], frame.plot.right() - (isLast ? restWidth : 0)});
     }
     if (rows.hidden == 0)
@@ -246,6 +253,15 @@ double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& seri
         return 0;
     const LegendRows rows = rowsAbove(series, frame.look, metrics, frame.plot.width(), mostRows);
     return rows.places.back().y() + metrics.height() + chartLegendGap;
+}
+
+int namesWithoutRoom(const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                     const QPaintDevice* device)
+{
+    if (frame.ends > 0 || frame.legend <= 0)
+        return 0;
+    const QFontMetricsF metrics(frame.font, device);
+    return rowsAbove(series, frame.look, metrics, frame.plot.width(), legendRowCount(frame, metrics)).hidden;
 }
 
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)

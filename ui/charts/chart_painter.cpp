@@ -1,6 +1,7 @@
 #include "ui/charts/chart_painter.h"
 
 #include "ui/figures/figure_export_title.h"
+#include "ui/figures/math_text.h"
 #include "ui/widgets/ticks.h"
 
 #include <QFontMetricsF>
@@ -68,13 +69,19 @@ bool isUpright(const ChartLook& look)
     return look.xLabels.size() > flatLabels;
 }
 
+/// Width that a name along x needs at least.
+double leastNameRoom(const ChartLook& look, const QFontMetricsF& metrics)
+{
+    return isUpright(look) ? metrics.height() : widestName(look, metrics) / 2;
+}
+
 void paintNames(QPainter& painter, const ChartFrame& frame, const QFontMetricsF& metrics)
 {
     const QStringList& names = frame.look.xLabels;
     const double cell = frame.plot.width() / frame.range.width();
     const bool upright = isUpright(frame.look);
-    const double room = upright ? metrics.height() : widestName(frame.look, metrics) / 2;
-    const int step = std::max(1, static_cast<int>(std::ceil(room / std::max(cell, 1e-9))));
+    const double room = leastNameRoom(frame.look, metrics);
+    const int step = nameStep(frame, painter.device());
     for (int i = 0; i < static_cast<int>(names.size()); i += step) {
         const double x = frame.map({static_cast<double>(i), 0}).x();
         if (x < frame.plot.left() || x > frame.plot.right())
@@ -279,9 +286,9 @@ QPointF shownPoint(const QPointF& point, const ChartLook& look)
     return {logX ? std::log10(point.x()) : point.x(), logY ? std::log10(point.y()) : point.y()};
 }
 
-QColor seriesColor(int index, const ThemeColors& colors)
+QColor seriesColor(int place, const ThemeColors& colors)
 {
-    return colors.categorical[static_cast<std::size_t>(index) % colors.categorical.size()];
+    return colors.categorical[static_cast<std::size_t>(place) % colors.categorical.size()];
 }
 
 QColor shadeColor(float shade, const ThemeColors& colors)
@@ -305,16 +312,16 @@ struct FittedTitle {
     QFont font;
     double width = 0;
 
-    FittedTitle(const QString& title, const QFont& wanted, double room, QPaintDevice* device)
+    FittedTitle(const QString& title, const QFont& wanted, double room, const QPaintDevice* device)
         : font(wanted)
     {
         constexpr double step = 0.5; // points: sizes are rounded, so they are tried
         const double smallest = smallestType(wanted.pointSizeF());
-        while (font.pointSizeF() > smallest && QFontMetricsF(font, device).horizontalAdvance(title) > room)
+        while (font.pointSizeF() > smallest && mathWidth(title, font, device) > room)
             font.setPointSizeF(std::max(smallest, font.pointSizeF() - step));
-        const QFontMetricsF metrics(font, device);
-        text = metrics.elidedText(title, Qt::ElideRight, room);
-        width = metrics.horizontalAdvance(text);
+        width = mathWidth(title, font, device);
+        text = width <= room ? title : QFontMetricsF(font, device).elidedText(title, Qt::ElideRight, room);
+        width = mathWidth(text, font, device);
     }
 
     /// Where it begins, as near to the middle as it stands whole between two places.
@@ -324,7 +331,31 @@ struct FittedTitle {
     }
 };
 
+/// The plot with its labels and titles.
+QRectF titlesRoom(const ChartFrame& frame, const QPaintDevice* device)
+{
+    return frame.plot.marginsAdded(chartMargins(frame.look, frame.font, device))
+        .adjusted(-frame.labels, 0, 0, 0);
+}
+
 } // namespace
+
+int nameStep(const ChartFrame& frame, const QPaintDevice* device)
+{
+    const double cell = frame.plot.width() / frame.range.width();
+    const double room = leastNameRoom(frame.look, QFontMetricsF(frame.font, device));
+    return frame.look.xLabels.isEmpty()
+        ? 1
+        : std::max(1, static_cast<int>(std::ceil(room / std::max(cell, 1e-9))));
+}
+
+bool areTitlesWhole(const ChartFrame& frame, const QPaintDevice* device)
+{
+    const QRectF all = titlesRoom(frame, device);
+    return FittedTitle(frame.look.xTitle, frame.font, all.width(), device).text == frame.look.xTitle
+        && FittedTitle(frame.look.yTitle, frame.font, all.height() + frame.legend, device).text
+        == frame.look.yTitle;
+}
 
 void paintChartAxes(QPainter& painter, const ChartFrame& frame)
 {
@@ -339,19 +370,19 @@ void paintChartAxes(QPainter& painter, const ChartFrame& frame)
     if (frame.look.plane == ChartLook::Plane::Complex)
         paintComplexPlane(painter, frame);
     painter.setPen(frame.colors.muted);
-    const QMarginsF margins = chartMargins(frame.look, frame.font, painter.device());
-    const QRectF all = plot.marginsAdded(margins).adjusted(-frame.labels, 0, 0, 0);
+    const QRectF all = titlesRoom(frame, painter.device());
     const FittedTitle x(frame.look.xTitle, frame.font, all.width(), painter.device());
     painter.setFont(x.font);
-    painter.drawText(QPointF(x.first(plot.center().x(), all.left(), all.right()),
-                             all.bottom() - chartPainterGap - metrics.descent()),
-                     x.text);
+    drawMath(painter,
+             QPointF(x.first(plot.center().x(), all.left(), all.right()),
+                     all.bottom() - chartPainterGap - metrics.descent()),
+             x.text);
     const FittedTitle y(frame.look.yTitle, frame.font, all.height() + frame.legend, painter.device());
     painter.setFont(y.font);
     painter.translate(all.left() + metrics.ascent(),
                       -y.first(-plot.center().y(), -all.bottom(), frame.legend - all.top()));
     painter.rotate(-90);
-    painter.drawText(QPointF(0, 0), y.text);
+    drawMath(painter, QPointF(0, 0), y.text);
     painter.restore();
 }
 

@@ -37,7 +37,9 @@ QRectF equalUnits(const ChartFrame& frame);
 
 /// Maps a point to the axes; NaN if they cannot show it.
 QPointF shownPoint(const QPointF& point, const ChartLook& look);
-QColor seriesColor(int index, const ThemeColors& colors);
+/// Returns the place of a series among the colours and shapes.
+int placeOf(const std::vector<ChartSeries>& series, std::size_t index);
+QColor seriesColor(int place, const ThemeColors& colors);
 QColor shadeColor(float shade, const ThemeColors& colors); ///< Blue at 0, vermilion at 1.
 
 void paintChartAxes(QPainter& painter, const ChartFrame& frame);
@@ -86,7 +88,22 @@ std::vector<QRectF> baselineNames(const ChartFrame& frame, const ChartContent& c
 /// Paints the note in the corner where it covers least and is not over the legend or the words in `taken`.
 void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
                     const QString& note, const std::vector<QRectF>& taken = {});
-/// Paints the names of points beside them, as many as have room beside the words in `taken`.
+/// Returns every how many names of the x axis have room: 1 if all have.
+int nameStep(const ChartFrame& frame, const QPaintDevice* device);
+/// Tells whether both titles of the axes are drawn without being cut.
+bool areTitlesWhole(const ChartFrame& frame, const QPaintDevice* device);
+/// Returns how many names the legend leaves out.
+int namesWithoutRoom(const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                     const QPaintDevice* device);
+/// The name of a point and its place, device units.
+struct PlacedName {
+    QRectF box;
+    QString name;
+};
+/// Places the names of points beside them, as many as have room beside the words in `taken`.
+std::vector<PlacedName> placedPointNames(const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                                         const std::vector<QRectF>& taken, const QPaintDevice* device);
+/// Paints the names that placedPointNames() places.
 void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
                      const std::vector<QRectF>& taken = {});
 /// Paints a marker. Classes differ in shape too: disc, square, diamond, triangle, in this order.

@@ -144,6 +144,11 @@ void paintBand(QPainter& painter, const ChartFrame& frame, const ChartSeries& se
 
 } // namespace
 
+int placeOf(const std::vector<ChartSeries>& series, std::size_t index)
+{
+    return series[index].place < 0 ? static_cast<int>(index) : series[index].place;
+}
+
 double barWidth(const ChartSeries& series, const ChartLook& look)
 {
     double spacing = std::numeric_limits<double>::infinity();
@@ -162,10 +167,10 @@ void paintChartErrors(QPainter& painter, const ChartFrame& frame, const std::vec
     painter.save();
     for (std::size_t s = 0; s < series.size(); ++s) {
         if (series[s].hasBand) {
-            paintBand(painter, frame, series[s], seriesColor(static_cast<int>(s), frame.colors));
+            paintBand(painter, frame, series[s], seriesColor(placeOf(series, s), frame.colors));
             continue;
         }
-        painter.setPen(QPen(seriesColor(static_cast<int>(s), frame.colors), frame.hairline));
+        painter.setPen(QPen(seriesColor(placeOf(series, s), frame.colors), frame.hairline));
         for (std::size_t i = 0; i < series[s].errors.size(); ++i) {
             const QPointF given = series[s].points[static_cast<qsizetype>(i)];
             const double error = double{series[s].errors[i]};

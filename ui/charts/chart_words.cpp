@@ -1,6 +1,7 @@
 // Words inside the plot: notes, names of baselines and of points.
 
 #include "ui/charts/chart_painter.h"
+#include "ui/figures/math_text.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
@@ -108,7 +109,10 @@ void paintChartBaselines(QPainter& painter, const ChartFrame& frame, const Chart
         if (!std::isnan(y))
             painter.drawLine(QPointF(frame.plot.left(), y), QPointF(frame.plot.right(), y));
         if (!boxes[i].isEmpty())
-            paintIn(painter, boxes[i], content.baselines[i].name);
+            drawMath(painter,
+                     QPointF(boxes[i].left(),
+                             boxes[i].top() + QFontMetricsF(frame.font, painter.device()).ascent()),
+                     content.baselines[i].name);
     }
     painter.restore();
 }
@@ -141,17 +145,15 @@ void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vecto
     painter.restore();
 }
 
-void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
-                     const std::vector<QRectF>& taken)
+std::vector<PlacedName> placedPointNames(const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                                         const std::vector<QRectF>& taken, const QPaintDevice* device)
 {
     constexpr double beside = 6; // from the middle of a marker
+    std::vector<PlacedName> placed;
     if (std::ranges::all_of(series, [](const ChartSeries& one) { return one.pointNames.empty(); }))
-        return;
-    painter.save();
-    painter.setFont(frame.font);
-    painter.setPen(frame.colors.text);
-    const QFontMetricsF metrics(frame.font, painter.device());
-    WordRoom room(frame, series, painter.device(), taken);
+        return placed;
+    const QFontMetricsF metrics(frame.font, device);
+    WordRoom room(frame, series, device, taken);
     for (const ChartSeries& one : series)
         for (const auto& [index, name] : one.pointNames) {
             const QPointF at = frame.map(shownPoint(one.points.value(index), frame.look));
@@ -164,8 +166,19 @@ void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vect
                 if (const QRectF box(corner, size); frame.plot.contains(at) && frame.plot.contains(box))
                     candidates.push_back(box);
             if (const QRectF box = room.take(candidates); !box.isEmpty())
-                paintIn(painter, box, name);
+                placed.push_back({box, name});
         }
+    return placed;
+}
+
+void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                     const std::vector<QRectF>& taken)
+{
+    painter.save();
+    painter.setFont(frame.font);
+    painter.setPen(frame.colors.text);
+    for (const PlacedName& placed : placedPointNames(frame, series, taken, painter.device()))
+        paintIn(painter, placed.box, placed.name);
     painter.restore();
 }
 

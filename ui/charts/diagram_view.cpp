@@ -357,7 +357,8 @@ void DiagramView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
 {
     QRectF area(QPointF(), size);
     area.setTop(paintFigureTitle(painter, *this, size.width(), style));
-    paint(painter, area, {figureFont(style), lightColors(), style.lineWidth, style.axes, false});
+    paint(painter, area,
+          {figureFont(style), lightColors(), style.lineWidth, style.axes, style.edits.selection});
 }
 
 void DiagramView::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const

@@ -61,6 +61,7 @@ public:
     std::optional<HeadId> headAt(const QPointF& position) const; ///< In widget coordinates.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    FigureParts parts() const override { return {.hasSelection = true}; }
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
 
     QSize sizeHint() const override { return {480, 320}; }
@@ -83,7 +84,7 @@ private:
         const ThemeColors& colors;
         double lineWidth; ///< 1: the strongest edge is 3.6 units wide.
         bool hasLabels;
-        bool hasSelection; ///< Marks the selected and the hovered head: on the screen.
+        bool hasSelection; ///< Marks the selected head and the hovered one.
     };
     void paint(QPainter& painter, const QRectF& all, const Look& look) const;
     void paintEdges(QPainter& painter, const QRectF& area, const Look& look) const;

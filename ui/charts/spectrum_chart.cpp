@@ -5,6 +5,7 @@
 #include "ui/charts/chart_content.h"
 #include "ui/charts/chart_pointer.h"
 #include "ui/figures/figure_export_title.h"
+#include "ui/figures/figure_recording.h"
 #include "ui/widgets/picture_accessible.h"
 
 #include <QKeyEvent>
@@ -229,22 +230,13 @@ bool LineChart::event(QEvent* event)
     if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_0
         && static_cast<QKeyEvent*>(event)->modifiers() == Qt::NoModifier)
         event->accept();
+    if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) {
+        m_hasRing = event->type() == QEvent::FocusIn;
+        if (!m_hasRing)
+            m_pointer->leave();
+        update();
+    }
     return QWidget::event(event);
-}
-
-void LineChart::focusInEvent(QFocusEvent* event)
-{
-    QWidget::focusInEvent(event);
-    m_hasRing = true;
-    update();
-}
-
-void LineChart::focusOutEvent(QFocusEvent* event)
-{
-    QWidget::focusOutEvent(event);
-    m_hasRing = false;
-    m_pointer->leave();
-    update();
 }
 
 void LineChart::keyPressEvent(QKeyEvent* event)
@@ -269,8 +261,26 @@ void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
     const double top = paintFigureTitle(painter, *this, size.width(), style);
     const QRectF page(QPointF(0, top), QPointF(size.width(), size.height()));
     const ChartFrame paper = paintChartOnPaper(painter, m_content, m_range, page, style);
-    paintChartNote(painter, paper, m_content.series, omittedNote(m_content, m_omitted),
-                   baselineNames(paper, m_content, painter.device()));
+    const ChartContent content = contentOnPaper(m_content, style);
+    paintChartNote(painter, paper, content.series, omittedNote(m_content, m_omitted),
+                   baselineNames(paper, content, painter.device()));
+}
+
+QStringList LineChart::omissions(const QSizeF& size, const FigureStyle& style) const
+{
+    PaintRecording paper(size, std::nullopt);
+    QPainter painter(&paper);
+    const double top = paintFigureTitle(painter, *this, size.width(), style);
+    QStringList said =
+        chartOmissions(m_content, m_range, {{0, top}, QPointF(size.width(), size.height())}, style);
+    if (m_omitted > 0)
+        said << omittedNote(m_content, m_omitted);
+    return said;
+}
+
+FigureParts LineChart::parts() const
+{
+    return chartParts(m_content.series);
 }
 
 void LineChart::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const

@@ -34,7 +34,8 @@ struct ChartSeries {
     /// For Points: the names of some, by index, the most important first. They are written where they have room.
     std::vector<std::pair<int, QString>> pointNames = {};
     QStringList labels = {};  ///< Names of all points, for tables; empty: they have none.
-    bool isSelection = false; ///< Marks what is selected, on the screen only.
+    bool isSelection = false; ///< Marks what is selected: on the screen, and on paper if that is asked for.
+    int place = -1;           ///< Place among the colours and shapes; −1: that in the list.
 
     bool operator==(const ChartSeries&) const = default;
 };
@@ -120,6 +121,8 @@ public:
     std::optional<std::pair<QString, int>> pointAt(const QPointF& position) const;
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    QStringList omissions(const QSizeF& size, const FigureStyle& style) const override;
+    FigureParts parts() const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
 
     QSize sizeHint() const override { return {420, 280}; }
@@ -136,8 +139,6 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
     bool event(QEvent* event) override;
     void changeEvent(QEvent* event) override;
-    void focusInEvent(QFocusEvent* event) override;
-    void focusOutEvent(QFocusEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 

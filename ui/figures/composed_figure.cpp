@@ -4,6 +4,7 @@
 #include "ui/base/theme.h"
 #include "ui/figures/figure_export_title.h"
 #include "ui/figures/figure_recording.h"
+#include "ui/figures/math_text.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
@@ -102,7 +103,7 @@ void ComposedFigure::paintHead(QPainter& painter, const Panel& panel, const Plac
     painter.setFont(font);
     const double left = place.head.left() + letterWidth(panel.label, style, painter.device());
     for (const QString& words : place.title) {
-        painter.drawText(QPointF(left, y), words);
+        drawMath(painter, QPointF(left, y), words);
         y += metrics.height();
     }
 }

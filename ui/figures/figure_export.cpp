@@ -104,9 +104,9 @@ Result<RenderedFigure> renderFigure(const FigureSource& source, const FigureSett
         figure.picture = figureImage(source, settings, settings.dpi);
         if (figure.picture.isNull())
             return tooLarge();
-        figure.texts = {{QStringLiteral("Title"), source.figureTitle()},
+        figure.texts = {{QStringLiteral("Title"), figureTitleOf(source, settings.style)},
                         {QStringLiteral("Software"), figureCreator()},
-                        {QStringLiteral("Description"), figureCaption(source)}};
+                        {QStringLiteral("Description"), figureCaption(source, settings.style)}};
         figure.texts += source.provenance();
         figure.texts.append({QLatin1StringView(figureSettingsKey), text(settings)});
     } else {

@@ -28,6 +28,14 @@ struct FigureArray {
     std::vector<float> values; // row-major, product of shape
 };
 
+/// Parts of a figure that can be edited for an export.
+struct FigureParts {
+    QString valueTitle = {};   ///< Automatic label of the colour bar; empty: there is none.
+    QStringList series = {};   ///< Names of the series of a chart, in the order in which they are drawn.
+    QStringList points = {};   ///< Names of the points that can be labelled.
+    bool hasSelection = false; ///< The figure can mark the selection.
+};
+
 /// A view that can be exported as a figure and as numbers.
 class FigureSource {
 public:
@@ -37,6 +45,7 @@ public:
     virtual void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const = 0;
     /// Says what a figure of that size leaves out for lack of room, a few words each; empty: nothing.
     virtual QStringList omissions(const QSizeF& /*size*/, const FigureStyle& /*style*/) const { return {}; }
+    virtual FigureParts parts() const { return {}; }
     /// Returns the least height, in points, in which a figure of that width can be read; 0: any.
     virtual double leastHeight(double /*width*/, const FigureStyle& /*style*/) const { return 0; }
     /// Calls `writeRow` with the header and then with each displayed row of numbers, C locale.
@@ -59,6 +68,8 @@ private:
 QString text(const FigureSettings& settings);
 /// Reads the line of text(). Parts it does not understand keep their defaults.
 FigureSettings parseFigureSettings(const QString& line);
+/// Returns settings that suit any figure.
+FigureSettings withoutEdits(FigureSettings settings);
 bool isFigureSettings(const QString& line); ///< Tells whether text() could have written the line.
 
 QString suffixOf(FigureFormat format); ///< "png", …
@@ -67,8 +78,10 @@ Result<FigureFormat> figureFormatOf(const QString& fileName);
 /// Returns the size of the page without the white margin that keeps lines and letters off its edge, in points.
 QSizeF paintedSize(const FigureSettings& settings);
 
-/// Returns a sentence for the paper: content, model, processing and version.
-QString figureCaption(const FigureSource& source);
+/// Returns the edited title, else the automatic one.
+QString figureTitleOf(const FigureSource& source, const FigureStyle& style);
+/// Returns the edited caption, else a sentence for the paper: content, model, processing and version.
+QString figureCaption(const FigureSource& source, const FigureStyle& style = {});
 
 /// A figure as it will be written. A plain value that any thread may write.
 struct RenderedFigure {

@@ -89,14 +89,14 @@ Result<QByteArray> npyOf(const FigureSource& source)
     return table ? Result<QByteArray>(bytes(npyText(*table))) : table.error();
 }
 
-Result<QByteArray> typesetOf(const FigureSource& source, FigureFormat format)
+Result<QByteArray> typesetOf(const FigureSource& source, const FigureSettings& settings)
 {
     const Result<Table> table = tableOf(source, mostTypesetCells);
     if (!table)
         return table.error();
-    return bytes(format == FigureFormat::Latex
-                     ? latexText(*table, figureCaption(source).replace(u'\n', u' ').toStdString())
-                     : markdownText(*table));
+    const QString caption = figureCaption(source, settings.style).replace(u'\n', u' ');
+    return bytes(settings.format == FigureFormat::Latex ? latexText(*table, caption.toStdString())
+                                                        : markdownText(*table));
 }
 
 } // namespace
@@ -125,10 +125,12 @@ QByteArray provenanceJson(const FigureSource& source, const FigureSettings& sett
     return QJsonDocument(object).toJson();
 }
 
-QString figureCaption(const FigureSource& source)
+QString figureCaption(const FigureSource& source, const FigureStyle& style)
 {
+    if (!style.edits.caption.empty())
+        return text(style.edits.caption);
     const auto is = [](const char* name) { return QLatin1StringView(name); };
-    QString caption = source.figureTitle();
+    QString caption = figureTitleOf(source, style);
     const QString head = valueOf(source, {is("head")});
     if (!head.isEmpty() && !caption.contains(head))
         caption = caption.isEmpty() ? head : QStringLiteral("%1: %2").arg(head, caption);
@@ -158,7 +160,7 @@ Result<QByteArray> dataOf(const FigureSource& source, const FigureSettings& sett
     case FigureFormat::Tsv: return delimited(source, settings, Delimiter::Tab);
     case FigureFormat::Npy: return npyOf(source);
     case FigureFormat::Latex:
-    case FigureFormat::Markdown: return typesetOf(source, settings.format);
+    case FigureFormat::Markdown: return typesetOf(source, settings);
     default: return delimited(source, settings, Delimiter::Comma);
     }
 }

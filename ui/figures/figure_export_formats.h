@@ -2,6 +2,8 @@
 
 #include "ui/figures/figure_export.h"
 
+class QJsonObject;
+
 // The internal functions of figure_export: one per family of formats.
 
 namespace headwise::ui {
@@ -10,6 +12,12 @@ constexpr double pointsPerInch = 72;
 constexpr double millimetresPerInch = 25.4;
 constexpr double pageMargin = 2; ///< Points between the figure and each edge of its page.
 
+QJsonObject figureSettingsJson(const FigureSettings& settings);
+/// Reads the object of figureSettingsJson(). Parts it does not understand keep their defaults.
+FigureSettings figureSettingsOf(const QJsonObject& object);
+/// Checks an object that somebody else wrote: its names, kinds and ranges.
+/// Errors: Corrupt, with the first fault as part of a sentence.
+Result<Done> checkFigureSettings(const QJsonObject& object);
 /// Errors: InvalidArgument for an impossible size or too many pixels.
 Result<Done> checkFigure(const FigureSettings& settings);
 QString figureCreator(); ///< "Headwise 0.5.0"

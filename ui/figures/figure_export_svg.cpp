@@ -114,7 +114,7 @@ QByteArray svgOf(const FigureSource& source, const FigureSettings& settings)
     const QSizeF points = sizeInPoints(settings);
     generator.setSize(points.toSize());
     generator.setViewBox(QRectF(QPointF(), points));
-    generator.setTitle(source.figureTitle().toHtmlEscaped());
+    generator.setTitle(figureTitleOf(source, settings.style).toHtmlEscaped());
     generator.setDescription(
         (figureCreator() + QStringLiteral("; ") + provenanceLine(source)).toHtmlEscaped());
     QPainter painter(&generator);
@@ -132,7 +132,7 @@ QByteArray pdfOf(const FigureSource& source, const FigureSettings& settings)
     writer.setPageSize(QPageSize(QSizeF(settings.width, settings.height), QPageSize::Millimeter));
     writer.setPageMargins({});
     writer.setResolution(static_cast<int>(pointsPerInch));
-    writer.setTitle(source.figureTitle());
+    writer.setTitle(figureTitleOf(source, settings.style));
     writer.setCreator(figureCreator() + QStringLiteral("; ") + provenanceLine(source));
     writer.addFileAttachment(QStringLiteral("provenance.json"), provenanceJson(source, settings),
                              QStringLiteral("application/json"));

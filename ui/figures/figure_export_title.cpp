@@ -2,6 +2,7 @@
 
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/figures/math_text.h"
 
 #include <QApplication>
 #include <QFontMetricsF>
@@ -61,7 +62,7 @@ QFont figureTokenFont(const FigureStyle& style)
 
 double paintFigureTitle(QPainter& painter, const FigureSource& source, double width, const FigureStyle& style)
 {
-    const QString& title = source.figureTitle();
+    const QString title = figureTitleOf(source, style);
     if (!style.title || title.isEmpty())
         return 0;
     QFont font = figureFont(style);
@@ -77,7 +78,7 @@ double paintFigureTitle(QPainter& painter, const FigureSource& source, double wi
     painter.setPen(lightColors().text);
     double y = metrics.ascent();
     for (const QString& line : std::as_const(lines)) {
-        painter.drawText(QPointF(0, y), line);
+        drawMath(painter, QPointF(0, y), line);
         y += metrics.height();
     }
     return y - metrics.ascent() + gap;

@@ -2,6 +2,7 @@
 
 #include "ui/base/text.h"
 #include "ui/figures/figure_export_title.h"
+#include "ui/figures/math_text.h"
 #include "ui/heatmaps/color_bar_painter.h"
 #include "ui/heatmaps/heatmap_groups.h"
 #include "ui/heatmaps/heatmap_view.h"
@@ -133,15 +134,16 @@ void paintNoteIn(QPainter& painter, const QRectF& area, const QString& note)
 void paintValueTitle(QPainter& painter, const QRectF& area, const QRectF& cells, const QString& title)
 {
     const QFontMetricsF metrics(painter.font(), painter.device());
-    const QString shown = metrics.elidedText(title, Qt::ElideRight, area.height());
-    const double width = metrics.horizontalAdvance(shown);
+    const bool isWhole = mathWidth(title, painter.font(), painter.device()) <= area.height();
+    const QString shown = isWhole ? title : metrics.elidedText(title, Qt::ElideRight, area.height());
+    const double width = mathWidth(shown, painter.font(), painter.device());
     const double bottom = std::clamp(cells.center().y() + width / 2, area.top() + width,
                                      std::max(area.top() + width, area.bottom()));
     painter.save();
     painter.translate(area.right() - metrics.descent(), bottom);
     painter.rotate(-90);
     painter.setPen(lightColors().text);
-    painter.drawText(QPointF(0, 0), shown);
+    drawMath(painter, QPointF(0, 0), shown);
     painter.restore();
 }
 
@@ -204,9 +206,15 @@ QRectF HeatmapFigure::paintHead(QPainter& painter, const QSizeF& size, const Fig
     return area;
 }
 
-HeatmapFigure::BarRoom HeatmapFigure::roomOfBar(const QFont& font, const QPaintDevice* device) const
+QString HeatmapFigure::valueTitle(const FigureStyle& style) const
 {
-    const bool hasTitle = !m_content->valueTitle().isEmpty();
+    return style.edits.valueTitle.empty() ? m_content->valueTitle() : text(style.edits.valueTitle);
+}
+
+HeatmapFigure::BarRoom HeatmapFigure::roomOfBar(const FigureStyle& style, const QPaintDevice* device) const
+{
+    const QFont font = figureFont(style);
+    const bool hasTitle = !valueTitle(style).isEmpty();
     return {colorBarExtent(m_content->scene().scale, Qt::Vertical, font, device),
             hasTitle ? QFontMetricsF(font, device).height() + 2 : 0};
 }
@@ -232,7 +240,7 @@ QStringList HeatmapFigure::omissions(const QSizeF& size, const FigureStyle& styl
     HeatmapFonts fonts{figureFont(style), figureTokenFont(style)};
     HeatmapScene scene = shownOnPaper(m_content->scene());
     const QRectF area = withoutBar(paintHead(painter, size, style, source, fonts.text), style,
-                                   roomOfBar(fonts.text, painter.device()));
+                                   roomOfBar(style, painter.device()));
     const QString words = omissionOf(fitNames(scene, fonts, area.size(), painter.device()));
     return words.isEmpty() ? QStringList() : QStringList{words};
 }
@@ -243,7 +251,7 @@ void HeatmapFigure::paint(QPainter& painter, const QSizeF& size, const FigureSty
     HeatmapFonts fonts{figureFont(style), figureTokenFont(style)};
     HeatmapScene scene = shownOnPaper(m_content->scene());
     const ThemeColors& colors = lightColors();
-    const BarRoom barRoom = roomOfBar(fonts.text, painter.device());
+    const BarRoom barRoom = roomOfBar(style, painter.device());
     const QRectF area = withoutBar(paintHead(painter, size, style, source, fonts.text), style, barRoom);
     HeatmapRoom room;
     if (style.axes) {
@@ -259,6 +267,12 @@ void HeatmapFigure::paint(QPainter& painter, const QSizeF& size, const FigureSty
         return m_content->image(scene, onDevice(painter, cells, pixels()), picturesColors(scene));
     });
     paintOverCells(painter, cells, scene, fonts.text, QPen(colors.muted, 0.5 * style.lineWidth));
+    if (scene.visibleCells().contains(m_marked)) {
+        const QSizeF cell(cells.width() / scene.visible.width(), cells.height() / scene.visible.height());
+        const QPointF corner((m_marked.x() - scene.visible.left()) * cell.width(),
+                             (m_marked.y() - scene.visible.top()) * cell.height());
+        paintCellRing(painter, {cells.topLeft() + corner, cell}, colors, Qt::SolidLine);
+    }
     if (style.axes) {
         paintHeatmapAxes(painter, cells, room, scene, {fonts, colors});
         paintHeatmapNorms(painter, cells, room, scene, colors);
@@ -269,7 +283,7 @@ void HeatmapFigure::paint(QPainter& painter, const QSizeF& size, const FigureSty
                          cells.height());
         paintColorBar(painter, bar, scene.scale, Qt::Vertical, colors);
         paintValueTitle(painter, QRectF(area.topLeft(), QPointF(bar.right() + barRoom.title, area.bottom())),
-                        cells, m_content->valueTitle());
+                        cells, valueTitle(style));
     }
 }
 

@@ -12,6 +12,8 @@ class HeatmapFigure {
 public:
     HeatmapFigure(const HeatmapContent* content, const HeatmapNote& note, HeatmapCellShape shape);
 
+    /// Rings a cell; a row below 0 is none.
+    void markCell(int row, int column) { m_marked = {column, row}; }
     void paint(QPainter& painter, const QSizeF& size, const FigureStyle& style,
                const FigureSource& source) const;
     /// Says which names a figure of that size leaves out; empty if none.
@@ -22,7 +24,9 @@ private:
     struct BarRoom {
         double bar, title;
     };
-    BarRoom roomOfBar(const QFont& font, const QPaintDevice* device) const;
+    BarRoom roomOfBar(const FigureStyle& style, const QPaintDevice* device) const;
+    QString
+    valueTitle(const FigureStyle& style) const; ///< The edited label of the bar, else the automatic one.
     QRectF withoutBar(QRectF area, const FigureStyle& style, const BarRoom& room) const;
     /// Paints the title and the note at the top. \return the area below them
     QRectF paintHead(QPainter& painter, const QSizeF& size, const FigureStyle& style,
@@ -32,6 +36,7 @@ private:
     const HeatmapContent* m_content;
     const HeatmapNote& m_note;
     HeatmapCellShape m_shape;
+    QPoint m_marked{-1, -1};
 };
 
 /// Returns the visible cells as an array; nothing if entries aggregate many cells, whose names say so.

@@ -138,8 +138,17 @@ bool HeatmapView::event(QEvent* event)
 
 void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
-    if (!isEmpty())
-        HeatmapFigure(m_content, m_note, m_cells.shape()).paint(painter, size, style, *this);
+    if (isEmpty())
+        return;
+    HeatmapFigure figure(m_content, m_note, m_cells.shape());
+    if (style.edits.selection)
+        figure.markCell(state().row, state().column);
+    figure.paint(painter, size, style, *this);
+}
+
+FigureParts HeatmapView::parts() const
+{
+    return {.valueTitle = m_content->valueTitle(), .hasSelection = state().row >= 0};
 }
 
 QStringList HeatmapView::omissions(const QSizeF& size, const FigureStyle& style) const

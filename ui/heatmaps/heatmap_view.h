@@ -56,6 +56,7 @@ public:
     void setMessage(const QString& message); ///< Shown instead of an empty matrix: a hint or an error.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    FigureParts parts() const override;
     QStringList omissions(const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
     DataRows detachedRows() const override;

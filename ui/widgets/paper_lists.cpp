@@ -62,8 +62,8 @@ double widestEntry(const QAbstractItemModel& model, int rows, const QFontMetrics
 
 } // namespace
 
-void paintLists(QPainter& painter, const QAbstractItemModel& model, const ListTitles& titles,
-                const QRectF& area, const FigureStyle& style)
+QStringList paintLists(QPainter& painter, const QAbstractItemModel& model, const ListTitles& titles,
+                       const QRectF& area, const FigureStyle& style)
 {
     const QFont words = figureFont(style), tokens = figureTokenFont(style);
     const QFontMetricsF ruler(words, painter.device()), tokenRuler(tokens, painter.device());
@@ -90,11 +90,16 @@ void paintLists(QPainter& painter, const QAbstractItemModel& model, const ListTi
         write(words, colors.muted, line.adjusted(columns.width, 0, 0, 0), entries);
         line.translate(0, step);
     }
+    QStringList omitted;
+    if (columns.entries < columns.all)
+        omitted << TableFigure::tr("%1 of %2 entries a row").arg(columns.entries).arg(columns.all);
     const int rows = model.rowCount();
     for (int row = 0; row < rows; ++row, line.translate(0, step)) {
-        if (line.bottom() + step > area.bottom() && row + 1 < rows)
-            return write(words, colors.muted, line,
-                         TableFigure::tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
+        if (line.bottom() + step > area.bottom() && row + 1 < rows) {
+            write(words, colors.muted, line,
+                  TableFigure::tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
+            return omitted << TableFigure::tr("the first %1 of %2 rows").arg(ui::count(row), ui::count(rows));
+        }
         write(tokens, colors.text, columns.cell(line, 0), model.index(row, 0).data().toString());
         for (int entry = 0; entry < columns.entries; ++entry) {
             const QModelIndex number = model.index(row, 2 * entry + 2);
@@ -109,6 +114,7 @@ void paintLists(QPainter& painter, const QAbstractItemModel& model, const ListTi
             write(tokens, colors.text, cell, model.index(row, 2 * entry + 1).data().toString());
         }
     }
+    return omitted;
 }
 
 } // namespace headwise::ui

@@ -13,7 +13,8 @@ struct ListTitles {
 
 /// Paints such a table below its title; each row has as many entries as can be read.
 /// \param area the page from the title's lower end to the bottom
-void paintLists(QPainter& painter, const QAbstractItemModel& model, const ListTitles& titles,
-                const QRectF& area, const FigureStyle& style);
+/// \returns what it leaves out, a few words each
+QStringList paintLists(QPainter& painter, const QAbstractItemModel& model, const ListTitles& titles,
+                       const QRectF& area, const FigureStyle& style);
 
 } // namespace headwise::ui

@@ -254,12 +254,17 @@ struct TableFigure::PaperTable {
     }
 };
 
+QStringList TableFigure::paintTitledLists(QPainter& painter, const QSizeF& size,
+                                          const FigureStyle& style) const
+{
+    const double top = paintFigureTitle(painter, *this, size.width(), style);
+    return paintLists(painter, *m_sorted, *m_lists, {0, top, size.width(), size.height() - top}, style);
+}
+
 void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
-    if (m_lists) {
-        const double top = paintFigureTitle(painter, *this, size.width(), style);
-        return paintLists(painter, *m_sorted, *m_lists, {0, top, size.width(), size.height() - top}, style);
-    }
+    if (m_lists)
+        return void(paintTitledLists(painter, size, style));
     PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style)};
     table.bold.setWeight(QFont::DemiBold);
     table.measure(size.width(), painter.device());
@@ -306,10 +311,10 @@ void TableFigure::paintBlock(QPainter& painter, const PaperTable& table, const s
 
 QStringList TableFigure::omissions(const QSizeF& size, const FigureStyle& style) const
 {
-    if (m_lists)
-        return {};
     PaintRecording page(size, std::nullopt);
     QPainter painter(&page);
+    if (m_lists)
+        return paintTitledLists(painter, size, style);
     PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style)};
     table.bold.setWeight(QFont::DemiBold);
     table.measure(size.width(), &page);

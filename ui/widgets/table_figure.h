@@ -56,6 +56,8 @@ private:
     /// Paints the rows of some columns, as many as fit.
     void paintBlock(QPainter& painter, const PaperTable& table, const std::vector<int>& columns,
                     const QRectF& area, const FigureStyle& style) const;
+    /// \returns the omissions
+    QStringList paintTitledLists(QPainter& painter, const QSizeF& size, const FigureStyle& style) const;
 
     QSortFilterProxyModel* m_sorted;
     WrappedHeader* m_header;

@@ -2,7 +2,6 @@
 
 #include "ui/base/text.h"
 #include "ui/charts/spectrum_chart.h"
-#include "ui/figures/composed_figure.h"
 #include "ui/figures/figure_export_title.h"
 #include "ui/figures/figure_recording.h"
 #include "ui/pictures/picture_card.h"
@@ -29,12 +28,15 @@ FigureRow::FigureRow(std::vector<Panel> panels, QObject* parent)
 {
 }
 
-void FigureRow::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+FigureRow::Places FigureRow::placesIn(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
     const double top = paintFigureTitle(painter, *this, size.width(), style);
-    const double line = QFontMetricsF(figureFont(style), painter.device()).height();
     const QSizeF room(size.width(), size.height() - top);
-    const int columns = columnsIn(room, line);
+    return {top, room, columnsIn(room, QFontMetricsF(figureFont(style), painter.device()).height())};
+}
+
+ComposedFigure FigureRow::composed(const Places& places) const
+{
     std::vector<ComposedFigure::Panel> panels;
     for (int at = 0; at < static_cast<int>(m_panels.size()); ++at) {
         const Panel& panel = m_panels[static_cast<std::size_t>(at)];
@@ -42,15 +44,46 @@ void FigureRow::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
             panels.push_back({.source = panel.chart,
                               .label = QChar(static_cast<char16_t>(u'a' + at)),
                               .title = panel.title,
-                              .row = at / columns,
-                              .column = at % columns});
+                              .row = at / places.columns,
+                              .column = at % places.columns});
     }
-    const std::size_t rows =
-        (m_panels.size() + static_cast<std::size_t>(columns) - 1) / static_cast<std::size_t>(columns);
-    const std::vector<double> widths(static_cast<std::size_t>(columns), 1.0), heights(rows, 1.0);
+    const auto columns = static_cast<std::size_t>(places.columns);
+    const std::size_t rows = (m_panels.size() + columns - 1) / columns;
+    return {std::move(panels), {std::vector<double>(columns, 1.0), std::vector<double>(rows, 1.0)}, {}};
+}
+
+QStringList FigureRow::omissions(const QSizeF& size, const FigureStyle& style) const
+{
+    PaintRecording page(size, std::nullopt);
+    QPainter painter(&page);
+    FigureStyle inner = style;
+    inner.title = false;
+    const Places places = placesIn(painter, size, style);
+    return composed(places).omissions(places.room, inner);
+}
+
+FigureParts FigureRow::parts() const
+{
+    FigureParts all;
+    for (const Panel& panel : m_panels) {
+        const FigureParts own = panel.chart ? panel.chart->parts() : FigureParts{};
+        for (const QString& name : own.series)
+            if (!all.series.contains(name))
+                all.series << name;
+        all.points += own.points;
+        all.hasSelection = all.hasSelection || own.hasSelection;
+    }
+    return all;
+}
+
+void FigureRow::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+{
+    FigureStyle inner = style;
+    inner.title = false;
+    const Places places = placesIn(painter, size, style);
     painter.save();
-    painter.translate(0, top);
-    ComposedFigure(std::move(panels), {widths, heights}, {}).paintFigure(painter, room, style);
+    painter.translate(0, places.top);
+    composed(places).paintFigure(painter, places.room, inner);
     painter.restore();
 }
 

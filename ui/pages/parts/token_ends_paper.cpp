@@ -20,11 +20,17 @@ struct TableFonts {
     QFont text, tokens;
 };
 
+/// Height of a row in the font of the text.
+double rowHeight(const QFont& font, const QPaintDevice* device)
+{
+    return QFontMetricsF(font, device).height() * 1.25;
+}
+
 void paintRows(QPainter& painter, const QRectF& area, const TokenTableModel& table, const TableFonts& fonts,
                const QString& title)
 {
     const ThemeColors& colors = lightColors();
-    const double step = QFontMetricsF(fonts.text, painter.device()).height() * 1.25;
+    const double step = rowHeight(fonts.text, painter.device());
     painter.setFont(fonts.text);
     painter.setPen(colors.muted);
     painter.drawText(QRectF(area.left(), area.top(), area.width(), step), Qt::AlignLeft | Qt::AlignVCenter,
@@ -74,6 +80,11 @@ void paintTokenEnds(QPainter& painter, const QRectF& area, const TokenTableModel
     if (bottom.rows())
         paintRows(painter, {area.right() - half, area.top(), half, area.height()}, bottom, fonts,
                   TokenEndsTables::tr("smallest"));
+}
+
+int tokenRowsOn(double height, const FigureStyle& style, const QPaintDevice* device)
+{
+    return std::max(0, static_cast<int>(height / rowHeight(figureFont(style), device)) - 1);
 }
 
 void writeTokenEnds(const TokenTableModel& top, const TokenTableModel& bottom,

@@ -14,6 +14,7 @@
 #include "ui/widgets/table_cells.h"
 
 #include <QLabel>
+#include <QPainter>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -327,6 +328,19 @@ void TokensPanel::paintFigure(QPainter& painter, const QSizeF& size, const Figur
     const double top = paintFigureTitle(painter, *this, size.width(), style);
     paintTokenEnds(painter, {0, top, size.width(), size.height() - top}, m_tables->top(), m_tables->bottom(),
                    style);
+}
+
+QStringList TokensPanel::omissions(const QSizeF& size, const FigureStyle& style) const
+{
+    PaintRecording page(size, std::nullopt);
+    QPainter painter(&page);
+    const double top = paintFigureTitle(painter, *this, size.width(), style);
+    const int fitting = tokenRowsOn(size.height() - top, style, &page);
+    int rows = 0;
+    for (const TokenTableModel* model : {&m_tables->top(), &m_tables->bottom()})
+        if (model->rows())
+            rows = std::max(rows, static_cast<int>(model->rows()->size()));
+    return fitting < rows ? QStringList{tr("the first %1 of %2 rows").arg(fitting).arg(rows)} : QStringList();
 }
 
 void TokensPanel::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const

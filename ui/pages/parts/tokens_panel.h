@@ -33,6 +33,7 @@ public:
 
     QList<FigureSource*> figures() override;
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
+    QStringList omissions(const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
 
 signals:

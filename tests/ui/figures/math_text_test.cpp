@@ -1,0 +1,93 @@
+#include "ui/figures/math_text.h"
+
+#include "tests/support/program.h"
+#include "ui/base/theme.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/figures/figure_export.h"
+
+#include <QApplication>
+#include <QFontMetricsF>
+#include <QImage>
+#include <QTest>
+
+using namespace headwise;
+using namespace headwise::ui;
+
+namespace {
+
+/// Writes superscripts as ^[…] and subscripts as _[…].
+QString marked(const char* words)
+{
+    QString result;
+    for (const MathRun& run : mathRuns(QString::fromUtf8(words)))
+        result += run.level == 0
+            ? run.text
+            : QStringLiteral("%1[%2]").arg(QChar(run.level > 0 ? u'^' : u'_')).arg(run.text);
+    return result;
+}
+
+} // namespace
+
+class MathTextTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { applyTheme(*qApp, ThemeMode::Light); }
+
+    void scriptsAreFound_data()
+    {
+        QTest::addColumn<QString>("found");
+        const auto row = [](const char* words, const char* found) {
+            QTest::newRow(words) << QString::fromUtf8(found);
+        };
+        row("T^{pp}", "T^[pp]");
+        row("T^pp, three queries", "T^[pp], three queries");
+        row("σ_i", "σ_[i]");
+        row("σ_{k−1}", "σ_[k−1]");
+        row("E W_V W_O W_U", "E W_[V] W_[O] W_[U]");
+        row("‖W_V W_O‖_F", "‖W_[V] W_[O]‖_[F]");
+        row("QK: W_Q W_Kᵀ", "QK: W_[Q] W_[K]ᵀ");
+        row("1/√d_model", "1/√d_[model]");
+        row("softmax((T^pp + T^p)/√r)", "softmax((T^[pp] + T^[p])/√r)");
+        // Names of files and arrays, and marks without a script, stay as they are.
+        for (const char* plain : {"attn_out", "my_model.safetensors", "x_1_2", "a_b.gguf", "x_train", "T^{",
+                                  "T^{}", "^p", "_i", "10 ^ 2", "L10H7 full OV"})
+            row(plain, plain);
+    }
+    void scriptsAreFound()
+    {
+        QFETCH(const QString, found);
+        QCOMPARE(marked(QTest::currentDataTag()), found);
+    }
+
+    /// Scripts are text of their own in an SVG, and not the marks.
+    void aTitleStaysText()
+    {
+        LineChart chart;
+        chart.setLook({.xTitle = QStringLiteral("σ_i"), .yTitle = QStringLiteral("T^{pp}")});
+        chart.setSeries({{QString(), {{0, 0}, {1, 2}}}});
+        chart.setFigureTitle(QStringLiteral("OV: W_V W_O"));
+        const auto figure = renderFigure(chart, {.format = FigureFormat::Svg});
+        QVERIFY(figure);
+        const QString svg = QString::fromUtf8(figure->bytes);
+        const QString drawn = svg.mid(svg.indexOf(QStringLiteral("</metadata>")));
+        for (const char* words : {">OV: W<", ">V<", ">O<", ">σ<", ">i<", ">T<", ">pp<"})
+            QVERIFY2(drawn.contains(QString::fromUtf8(words)), words);
+        QVERIFY(!drawn.contains(QStringLiteral("W_V")) && !drawn.contains(u'^'));
+    }
+
+    void scriptsTakeLessRoomThanTheirMarks()
+    {
+        const QImage device(10, 10, QImage::Format_RGB32);
+        QFont font = qApp->font();
+        font.setPointSizeF(12);
+        const QString plain = QStringLiteral("no script"), script = QStringLiteral("T^{pp}");
+        const QFontMetricsF metrics(font, &device);
+        QCOMPARE(mathWidth(plain, font, &device), metrics.horizontalAdvance(plain));
+        QVERIFY(mathWidth(script, font, &device) < metrics.horizontalAdvance(QStringLiteral("Tpp")));
+        QVERIFY(mathWidth(script, font, &device) > metrics.horizontalAdvance(QStringLiteral("T")));
+    }
+};
+
+HEADWISE_TEST(MathTextTest)
+#include "math_text_test.moc"
