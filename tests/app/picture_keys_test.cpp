@@ -6,10 +6,10 @@
 #include "ui/pages/export/export_dialog.h"
 
 #include <QClipboard>
-#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMimeData>
+#include <QPlainTextEdit>
 #include <QTimer>
 
 #include <algorithm>
@@ -97,11 +97,11 @@ private slots:
             driver.trigger(QStringLiteral("Export figure…"));
             auto* dialog = driver.window.findChild<ExportDialog*>();
             QVERIFY(dialog);
-            const auto labels = dialog->findChildren<QLabel*>();
+            const auto fields = dialog->findChildren<QPlainTextEdit*>();
             const auto caption =
-                std::ranges::find(labels, QStringLiteral("Caption"), &QLabel::accessibleName);
-            QVERIFY(caption != labels.end());
-            QCOMPARE((*caption)->text(), figureCaption(*source));
+                std::ranges::find(fields, QStringLiteral("Caption"), &QPlainTextEdit::accessibleName);
+            QVERIFY(caption != fields.end());
+            QCOMPARE((*caption)->toPlainText(), figureCaption(*source));
             dialog->reject();
             QTRY_VERIFY(!driver.window.findChild<ExportDialog*>());
             ++exported;

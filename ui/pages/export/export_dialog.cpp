@@ -5,7 +5,9 @@
 #include "ui/base/theme.h"
 #include "ui/figures/figure_export_formats.h"
 #include "ui/figures/figure_writer.h"
+#include "ui/pages/export/edits_editor.h"
 #include "ui/pages/export/export_dialog_preview.h"
+#include "ui/pages/export/preset_menu.h"
 #include "ui/widgets/job_bar.h"
 
 #include <QCheckBox>
@@ -19,9 +21,11 @@
 #include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QStyle>
+#include <QTabWidget>
 
 #include <algorithm>
 #include <array>
@@ -83,6 +87,7 @@ ExportDialog::ExportDialog(const FigureSource* source, const FigureSettings& set
     : QDialog(parent)
     , m_source(source)
     , m_settings(settings)
+    , m_presetName(m_presets.nameFor(settings, {}))
     , m_path(suggestedPath)
     , m_writer(new FigureWriter(this))
 {
@@ -95,7 +100,7 @@ ExportDialog::ExportDialog(const FigureSource* source, const FigureSettings& set
     connect(&m_previewTimer, &QTimer::timeout, this, &ExportDialog::updatePreview);
     fitHeight();
     showSettings();
-    resize(920, 640);
+    resize(960, 700);
 }
 
 void ExportDialog::fitHeight()
@@ -107,10 +112,10 @@ void ExportDialog::fitHeight()
 
 FigureSettings ExportDialog::remembered() const
 {
-    FigureSettings kept = m_settings;
+    FigureSettings kept = withoutEdits(m_settings);
     if (std::abs(m_settings.height - m_fittedHeight) < sameLength)
         kept.height = m_presetHeight;
-    return presetOf(kept) >= 0 ? kept : m_settings;
+    return presetOf(kept) >= 0 ? kept : withoutEdits(m_settings);
 }
 
 void ExportDialog::createControls()
@@ -119,9 +124,9 @@ void ExportDialog::createControls()
     for (const FormatRow& row : formats)
         m_format->addItem(tr(row.title));
     m_preset = new QComboBox(this);
-    for (const FigurePreset& preset : figurePresets)
-        m_preset->addItem(tr("%1, %2 mm").arg(tr(preset.title)).arg(preset.width));
-    m_preset->addItem(tr("Custom"));
+    m_presetMenu = new PresetMenu(
+        &m_presets, [this] { return remembered(); }, this);
+    fillPresets();
     m_width = numberBox(this, figureSide, {});
     m_height = numberBox(this, figureSide, {});
     m_unit = new QComboBox(this);
@@ -164,7 +169,8 @@ QFormLayout* ExportDialog::createForm()
         field->setAccessibleName(name);
     };
     add(tr("Format"), m_format);
-    add(tr("Size"), m_preset);
+    form->addRow(tr("Size"), sideBySide({m_preset, m_presetMenu}));
+    m_preset->setAccessibleName(tr("Size"));
     form->addRow(tr("Width × height"), sideBySide({m_width, times, m_height, m_unit}));
     m_width->setAccessibleName(tr("Width"));
     m_height->setAccessibleName(tr("Height"));
@@ -186,39 +192,6 @@ QFormLayout* ExportDialog::createForm()
         button->setAutoDefault(false);
     form->addRow(QString(), sideBySide({copy, paste}));
     return form;
-}
-
-QWidget* ExportDialog::createCaption()
-{
-    auto* box = new QWidget(this);
-    m_caption = new QLabel(figureCaption(*m_source), box);
-    m_caption->setWordWrap(true);
-    m_caption->setTextFormat(Qt::PlainText);
-    m_caption->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    m_caption->setAccessibleName(tr("Caption"));
-    makeSecondary(m_caption);
-    auto* copies = new QVBoxLayout;
-    const auto addCopy = [&](const QString& words, const QString& said, const auto& text) {
-        auto* copy = new QPushButton(icon("copy"), words, box);
-        copy->setAutoDefault(false);
-        connect(copy, &QPushButton::clicked, this, [this, said, text] {
-            QGuiApplication::clipboard()->setText(text());
-            say(said, false);
-        });
-        copies->addWidget(copy);
-    };
-    addCopy(tr("Copy caption"), tr("Copied the caption."), [this] { return m_caption->text(); });
-    QStringList facts;
-    for (const auto& [name, value] : m_source->provenance())
-        facts << name + QStringLiteral(": ") + value;
-    addCopy(tr("Copy provenance"), tr("Copied what is needed to reproduce the figure."),
-            [lines = facts.join(u'\n')] { return lines; });
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(12);
-    row->addWidget(m_caption, 1);
-    row->addLayout(copies);
-    return box;
 }
 
 QDialogButtonBox* ExportDialog::createButtons()
@@ -249,19 +222,27 @@ QDialogButtonBox* ExportDialog::createButtons()
     return buttons;
 }
 
+QWidget* ExportDialog::createTabs()
+{
+    auto* style = new QWidget(this);
+    style->setLayout(createForm());
+    m_edits = new EditsEditor(*m_source, m_settings.style.edits, this);
+    auto* tabs = new QTabWidget(this);
+    tabs->addTab(style, tr("Size and style"));
+    tabs->addTab(m_edits, tr("Words and series"));
+    tabs->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
+    return tabs;
+}
+
 void ExportDialog::createLayout()
 {
-    auto* left = new QWidget(this);
-    left->setLayout(createForm());
-    left->layout()->setContentsMargins(0, 0, 0, 0);
-    left->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
     auto* right = new QVBoxLayout;
     right->setSpacing(8);
     right->addWidget(m_preview, 1);
     right->addWidget(createCaption());
     auto* columns = new QHBoxLayout;
     columns->setSpacing(16);
-    columns->addWidget(left, 0, Qt::AlignTop);
+    columns->addWidget(createTabs(), 0, Qt::AlignTop);
     columns->addLayout(right, 1);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(16, 16, 16, 16);
@@ -287,6 +268,14 @@ void ExportDialog::connectControls()
         showSettings();
     });
     connect(m_preset, &QComboBox::activated, this, &ExportDialog::applyPreset);
+    connect(m_presetMenu, &PresetMenu::said, this, &ExportDialog::say);
+    connect(m_presetMenu, &PresetMenu::changed, this, [this](const QString& chosen) {
+        m_presetName = m_presets.nameFor(remembered(), chosen);
+        fillPresets();
+        readControls();
+    });
+    connect(m_edits, &EditsEditor::edited, this, &ExportDialog::readEdits);
+    connect(m_caption, &QPlainTextEdit::textChanged, this, &ExportDialog::readCaption);
     connect(m_writer, &FigureWriter::failed, this, [this](const QString& message) { say(message, true); });
     connect(m_writer, &FigureWriter::copied, this, [this] { say(tr("Copied the figure."), false); });
     connect(m_writer, &FigureWriter::written, this, [this](const QString& file) {
@@ -362,8 +351,10 @@ void ExportDialog::readControls()
     m_settings.style.axes = m_axes->isChecked();
     m_settings.dataBeside = m_dataBeside->isChecked();
     m_settings.provenanceInData = m_provenanceInData->isChecked();
-    const int preset = presetOf(remembered());
+    m_presetName = m_presets.nameFor(remembered(), m_presetName);
+    const auto preset = static_cast<int>(m_presets.names().indexOf(m_presetName));
     m_preset->setCurrentIndex(preset < 0 ? m_preset->count() - 1 : preset);
+    m_presetMenu->setCurrent(m_presetName);
     updateEnabled();
     m_message->hide();
     m_previewTimer.start();
@@ -375,7 +366,7 @@ void ExportDialog::updateEnabled()
     const bool delimited = m_settings.format == FigureFormat::Csv || m_settings.format == FigureFormat::Tsv;
     for (QWidget* ofPictures :
          std::initializer_list<QWidget*>{m_preset, m_width, m_height, m_unit, m_font, m_fontSize, m_lineWidth,
-                                         m_background, m_title, m_colorBar, m_axes, m_dataBeside})
+                                         m_background, m_title, m_colorBar, m_axes, m_dataBeside, m_edits})
         ofPictures->setEnabled(!ofNumbers);
     m_dpi->setEnabled(m_settings.format == FigureFormat::Png);
     m_provenanceInData->setEnabled(delimited || (!ofNumbers && m_settings.dataBeside));
@@ -383,12 +374,12 @@ void ExportDialog::updateEnabled()
 
 void ExportDialog::applyPreset(int index)
 {
-    if (index < 0 || static_cast<std::size_t>(index) >= figurePresets.size())
+    const QStringList names = m_presets.names();
+    if (index < 0 || index >= names.size())
         return m_width->setFocus(); // a custom size
-    const FigurePreset& preset = figurePresets[static_cast<std::size_t>(index)];
-    m_settings.width = preset.width;
-    m_settings.height = preset.height;
-    m_settings.style.fontSize = preset.fontSize;
+    m_presets.remember(m_presetName, remembered());
+    m_presetName = names[index];
+    m_settings = m_presets.settingsOf(m_presetName, m_settings);
     fitHeight();
     showSettings();
 }
@@ -412,7 +403,7 @@ void ExportDialog::forgetSource()
 
 void ExportDialog::copySettings()
 {
-    QGuiApplication::clipboard()->setText(ui::text(m_settings));
+    QGuiApplication::clipboard()->setText(ui::text(withoutEdits(m_settings)));
     say(tr("Copied the settings. “Paste settings” applies them here or in another window."), false);
 }
 
@@ -421,7 +412,9 @@ void ExportDialog::pasteSettings()
     const QString line = QGuiApplication::clipboard()->text();
     if (!isFigureSettings(line))
         return say(tr("The clipboard holds no figure settings. Use “Copy settings” first."), true);
+    const FigureEdits edits = m_settings.style.edits;
     m_settings = parseFigureSettings(line);
+    m_settings.style.edits = edits;
     showSettings();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ui/figures/figure_export.h"
+#include "ui/figures/figure_presets.h"
 
 #include <QDialog>
 #include <QTimer>
@@ -12,13 +12,16 @@ class QDoubleSpinBox;
 class QFontComboBox;
 class QFormLayout;
 class QLabel;
+class QPlainTextEdit;
 class QPushButton;
 class QSpinBox;
 
 namespace headwise::ui {
 
+class EditsEditor;
 class FigurePreview;
 class FigureWriter;
+class PresetMenu;
 
 int presetOf(
     const FigureSettings& settings); ///< Index into figurePresets of the preset with this size; −1: none.
@@ -37,9 +40,12 @@ public:
                  QWidget* parent = nullptr);
 
     const FigureSettings& settings() const { return m_settings; }
-    FigureSettings
-    remembered() const; ///< The current settings, with the preset's height if it was only fitted to the view.
-    void applyPreset(int index); ///< Index into figurePresets.
+    /// Returns the settings for other figures: without the edits of this one, and with the preset's height if it was only
+    /// fitted to the view.
+    FigureSettings remembered() const;
+    void setPresets(const FigurePresets& presets); ///< The user's own, and the last settings of each.
+    FigurePresets presets() const;                 ///< The same with the settings of this dialog.
+    void applyPreset(int index);                   ///< Index into FigurePresets::names().
     /// Writes the file in a job, without asking for a name, and closes once it is written. An error is shown in the
     /// dialog, which stays open. Closing earlier cancels.
     void exportTo(const QString& fileName);
@@ -56,7 +62,13 @@ private:
     void createControls();
     void createLayout();
     QFormLayout* createForm();
+    QWidget* createTabs();
     QWidget* createCaption();
+    void fillPresets();
+    void readEdits();   ///< The editor → m_settings
+    void readCaption(); ///< The caption → m_settings
+    void showCaption(); ///< Shows the automatic caption unless it was edited.
+    QString automaticCaption() const;
     QDialogButtonBox* createButtons();
     void connectControls();
     void fitHeight();          ///< Fits a preset's height to the view.
@@ -73,12 +85,15 @@ private:
 
     const FigureSource* m_source;
     FigureSettings m_settings;
+    FigurePresets m_presets;
+    QString m_presetName;
     double m_presetHeight = 0; // mm, the preset's own height
     double m_fittedHeight = 0; // mm, fitted to the view, until the user types another
     QString m_path;
     QTimer m_previewTimer;
     QComboBox* m_format;
     QComboBox* m_preset;
+    PresetMenu* m_presetMenu;
     QDoubleSpinBox* m_width;
     QDoubleSpinBox* m_height;
     QComboBox* m_unit;
@@ -95,7 +110,8 @@ private:
     QPushButton* m_heads = nullptr;
     FigureWriter* m_writer;
     FigurePreview* m_preview;
-    QLabel* m_caption;
+    EditsEditor* m_edits;
+    QPlainTextEdit* m_caption;
     QLabel* m_message;
 };
 

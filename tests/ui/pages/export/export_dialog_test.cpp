@@ -127,7 +127,7 @@ private slots:
     void theCaptionIsShownAndCopied()
     {
         ExportDialog dialog(&m_view, {}, QStringLiteral("fig"));
-        QCOMPARE(named<QLabel>(dialog, "Caption")->text(), figureCaption(m_view));
+        QCOMPARE(named<QPlainTextEdit>(dialog, "Caption")->toPlainText(), figureCaption(m_view));
         press(dialog, QStringLiteral("Copy caption"));
         QCOMPARE(QApplication::clipboard()->text(), figureCaption(m_view));
     }
