@@ -15,27 +15,35 @@
 #include "ui/pages/parts/subject_menu.h"
 #include "ui/widgets/drag_out.h"
 #include "ui/widgets/job_bar.h"
+#include "ui/widgets/notice_bar.h"
 #include "ui/widgets/subject.h"
 
 #include <QAbstractScrollArea>
 #include <QApplication>
 #include <QClipboard>
 #include <QCursor>
+#include <QDesktopServices>
 #include <QDir>
-#include <QDrag>
 #include <QDragEnterEvent>
+#include <QFileInfo>
 #include <QGuiApplication>
 #include <QMenu>
 #include <QPointer>
 #include <QStatusBar>
+#include <QUrl>
 
 #include <spdlog/logger.h>
+
+#include <algorithm>
+#include <chrono>
 
 namespace headwise::app {
 
 using namespace headwise::ui;
 
 namespace {
+
+constexpr auto noticeTime = std::chrono::seconds(30);
 
 /// Returns the picture that `widget` is or belongs to; null if there is none.
 QWidget* pictureAround(QWidget* widget)
@@ -58,13 +66,18 @@ auto ifThere(FigureSource* source, Use use)
 } // namespace
 
 FigureCommands::FigureCommands(QMainWindow* window, Workspace* workspace, WindowSettings* settings,
-                               Pages* pages)
+                               Pages* pages, NoticeBar* notices)
     : WindowPart(window, workspace)
     , m_settings(settings)
     , m_pages(pages)
     , m_subjects(new SubjectMenu(workspace, this))
+    , m_notices(notices)
     , m_dragFolder(std::make_shared<DragFolder>())
 {
+    m_noticeEnd.setSingleShot(true);
+    m_noticeEnd.setInterval(noticeTime);
+    connect(&m_noticeEnd, &QTimer::timeout, this,
+            [this] { m_notices->withdraw(QStringLiteral("exported")); });
     connect(pages, &Pages::figureMenuRequested, this, &FigureCommands::showMenu);
     connect(m_subjects, &SubjectMenu::pageWanted, pages, &Pages::showPage);
     connect(m_subjects, &SubjectMenu::promptWanted, this, &FigureCommands::useInPrompt);
@@ -91,8 +104,11 @@ bool FigureCommands::eventFilter(QObject* watched, QEvent* event)
     const bool isTouch = event->type() == QEvent::MouseButtonPress || event->type() == QEvent::FocusIn;
     auto* widget = isTouch ? qobject_cast<QWidget*>(watched) : nullptr;
     if (widget && widget->window() == m_window)
-        if (QWidget* picture = pictureAround(widget))
+        if (QWidget* picture = pictureAround(widget)) {
             m_touched = picture;
+            if (event->type() == QEvent::MouseButtonPress)
+                m_clicked = picture;
+        }
     return WindowPart::eventFilter(watched, event);
 }
 
@@ -126,30 +142,56 @@ void FigureCommands::exportFigure()
     choose(sources, &FigureCommands::exportFigureOf);
 }
 
+FigureSettings FigureCommands::settingsFor(const FigureSource& source) const
+{
+    FigureSettings settings = parseFigureSettings(m_settings->now().figure);
+    settings.style.edits = m_edits.value(source.figureTitle());
+    return settings;
+}
+
 void FigureCommands::exportFigureOf(FigureSource* source)
 {
-    const QString name = FigureBatch::fileNameOf(source->figureTitle());
-    auto* dialog = new ExportDialog(source, parseFigureSettings(m_settings->now().figure),
-                                    QDir(m_settings->exportFolder()).filePath(name), m_window);
+    const QString title = source->figureTitle();
+    auto* dialog =
+        new ExportDialog(source, settingsFor(*source),
+                         QDir(m_settings->exportFolder()).filePath(FigureBatch::fileNameOf(title)), m_window);
+    dialog->setPresets(parseFigurePresets(m_settings->now().figurePresets));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setHeadsOffered(isOfHead(source));
-    connect(dialog, &ExportDialog::exported, this, [this, source](const QString& file) {
+    const QPointer<QObject> there(dynamic_cast<QObject*>(source));
+    connect(dialog, &ExportDialog::exported, this, [this, dialog, source, there, title](const QString& file) {
         m_settings->keepFolderOf(file);
         m_exportedTo = file;
         m_exported = source;
-        logger().info("exported {}", file.toStdString());
-        showMessage(tr("Exported %1").arg(file));
+        m_clicked.clear();
+        m_names[title] = file;
+        const bool canCopy = there && !isData(dialog->settings().format);
+        tellOfExport(file, canCopy ? writer()->copyOf(*source, dialog->settings()) : nullptr);
     });
-    connect(dialog, &QDialog::finished, this, [this, dialog] {
-        m_settings->keep([dialog](Settings& settings) { settings.figure = ui::text(dialog->remembered()); });
+    connect(dialog, &QDialog::finished, this, [this, dialog, title] {
+        m_edits[title] = dialog->settings().style.edits;
+        m_settings->keep([dialog](Settings& settings) {
+            settings.figure = ui::text(dialog->remembered());
+            settings.figurePresets = ui::text(dialog->presets());
+        });
     });
     connect(dialog, &ExportDialog::headsRequested, this, [this, source] {
         if (m_pages->figures().contains(source))
             exportHeadsOf(source);
     });
-    if (const auto* view = dynamic_cast<QObject*>(source))
-        connect(view, &QObject::destroyed, dialog, &ExportDialog::forgetSource);
+    if (there)
+        connect(there, &QObject::destroyed, dialog, &ExportDialog::forgetSource);
     dialog->open();
+}
+
+QString FigureCommands::fileFor(const FigureSource& source, FigureFormat format) const
+{
+    const QString title = source.figureTitle();
+    const QFileInfo named(m_names.value(title));
+    const QFileInfo last(m_exportedTo);
+    const QDir folder = m_names.contains(title) ? named.dir() : last.dir();
+    const QString name = m_names.contains(title) ? named.completeBaseName() : FigureBatch::fileNameOf(title);
+    return folder.filePath(name + u'.' + suffixOf(format));
 }
 
 void FigureCommands::exportAgain()
@@ -157,15 +199,43 @@ void FigureCommands::exportAgain()
     const QList<FigureSource*> sources = m_pages->figures();
     if (m_exportedTo.isEmpty() || sources.isEmpty())
         return exportFigure();
-    FigureSource* source = sources.first();
-    for (FigureSource* shown : sources)
-        if (shown == m_exported)
-            source = shown;
-    FigureSettings settings = parseFigureSettings(m_settings->now().figure);
+    // A dialog that closes gives the focus back, perhaps to another picture; a click on the page tells which is meant.
+    auto* source = dynamic_cast<FigureSource*>(m_clicked.data());
+    if (!source || !m_pages->currentPage()->figures().contains(source)) {
+        const auto last = std::ranges::find(sources, m_exported);
+        source = last == sources.end() ? figureMeant() : *last;
+    }
+    if (!source)
+        source = sources.first();
+    FigureSettings settings = settingsFor(*source);
     if (const Result<FigureFormat> format = figureFormatOf(m_exportedTo))
         settings.format = *format;
     settings = fittedToView(*source, settings);
-    writer()->write(*source, m_exportedTo, settings, FigureWriter::Naming::NextFree);
+    const std::function<void()> copy =
+        isData(settings.format) ? nullptr : writer()->copyOf(*source, settings);
+    writer()->write(*source, fileFor(*source, settings.format), settings, FigureWriter::Naming::NextFree,
+                    [this, copy](const QString& file) { tellOfExport(file, copy); });
+}
+
+void FigureCommands::tellOfExport(const QString& file, const std::function<void()>& copy)
+{
+    logger().info("exported {}", file.toStdString());
+    showMessage(tr("Exported %1").arg(file));
+    const QFileInfo info(file);
+    offer(tr("Exported %1").arg(info.fileName()), info.path(), copy);
+}
+
+void FigureCommands::offer(const QString& message, const QString& folder, const std::function<void()>& copy)
+{
+    std::vector<NoticeBar::Choice> choices{
+        {tr("Open folder"), [folder] { QDesktopServices::openUrl(QUrl::fromLocalFile(folder)); }}};
+    if (copy)
+        choices.push_back({tr("Copy"), copy});
+    m_notices->post({.id = QStringLiteral("exported"),
+                     .text = message,
+                     .choices = std::move(choices),
+                     .isPassing = true});
+    m_noticeEnd.start();
 }
 
 FigureWriter* FigureCommands::writer()
@@ -174,10 +244,6 @@ FigureWriter* FigureCommands::writer()
         return m_writer;
     m_writer = new FigureWriter(this);
     showJob(m_writer->job());
-    connect(m_writer, &FigureWriter::written, this, [this](const QString& file) {
-        logger().info("exported {}", file.toStdString());
-        showMessage(tr("Exported %1").arg(file));
-    });
     connect(m_writer, &FigureWriter::copied, this,
             [this](const QString& title) { showMessage(tr("Copied %1").arg(title)); });
     connect(m_writer, &FigureWriter::failed, this,
@@ -234,8 +300,12 @@ void FigureCommands::startBatch(FigureSource* source, const std::vector<HeadId>&
         connect(m_batch, &FigureBatch::finished, this,
                 [this](int written, const QString& into, const QStringList& failures) {
                     logger().info("exported {} figures into {}", written, into.toStdString());
-                    showMessage(written == 1 ? tr("Exported 1 figure into %1").arg(into)
-                                             : tr("Exported %1 figures into %2").arg(written).arg(into));
+                    const QString done = written == 1
+                        ? tr("Exported 1 figure into %1").arg(into)
+                        : tr("Exported %1 figures into %2").arg(written).arg(into);
+                    showMessage(done);
+                    if (written > 0)
+                        offer(done, into, nullptr);
                     if (!failures.isEmpty())
                         showError(failures.size() == 1 ? tr("1 figure is missing")
                                                        : tr("%1 figures are missing").arg(failures.size()),
@@ -252,33 +322,27 @@ bool FigureCommands::copyFocused()
     if (!source || !m_pages->figures().contains(source))
         return false;
     const bool isMatrix = qobject_cast<HeatmapView*>(QApplication::focusWidget()); // often of millions
-    writer()->copy(*source, parseFigureSettings(m_settings->now().figure),
+    writer()->copy(*source, settingsFor(*source),
                    isMatrix ? FigureWriter::Numbers::LeftOut : FigureWriter::Numbers::Beside);
     return true;
 }
 
 void FigureCommands::dragOut(QWidget* picture)
 {
-    constexpr double dpi = 36; // of the picture under the pointer
     const auto* source = dynamic_cast<FigureSource*>(picture);
     if (!source)
         return;
-    FigureSettings settings = parseFigureSettings(m_settings->now().figure);
+    FigureSettings settings = settingsFor(*source);
     settings.format = FigureFormat::Png;
-    settings = fittedToView(*source, settings);
-    auto* drag = new QDrag(m_window); // It deletes itself.
-    drag->setPixmap(QPixmap::fromImage(figureImage(*source, settings, dpi)));
-    drag->setMimeData(
-        new FigureMime(*source, settings, FigureBatch::fileNameOf(source->figureTitle()), m_dragFolder));
-    drag->exec(Qt::CopyAction);
+    dragFigure(*source, fittedToView(*source, settings), FigureBatch::fileNameOf(source->figureTitle()),
+               m_dragFolder, m_window);
 }
 
 void FigureCommands::addCopies(QMenu* menu, FigureSource* source)
 {
-    QAction* copy =
-        menu->addAction(icon("copy"), tr("Copy figure"), this, ifThere(source, [this](FigureSource* there) {
-                            writer()->copy(*there, parseFigureSettings(m_settings->now().figure));
-                        }));
+    QAction* copy = menu->addAction(
+        icon("copy"), tr("Copy figure"), this,
+        ifThere(source, [this](FigureSource* there) { writer()->copy(*there, settingsFor(*there)); }));
     copy->setToolTip(tr("You can also drag it into another program while holding Ctrl"));
     const auto add = [&](const QString& words, FigureFormat format) {
         menu->addAction(words, this, ifThere(source, [this, format](FigureSource* there) {
@@ -289,7 +353,8 @@ void FigureCommands::addCopies(QMenu* menu, FigureSource* source)
     add(tr("Copy as LaTeX"), FigureFormat::Latex);
     add(tr("Copy as Markdown"), FigureFormat::Markdown);
     menu->addAction(tr("Copy caption"), this, ifThere(source, [this](FigureSource* there) {
-                        QGuiApplication::clipboard()->setText(figureCaption(*there));
+                        QGuiApplication::clipboard()->setText(
+                            figureCaption(*there, settingsFor(*there).style));
                         showMessage(tr("Copied the caption of %1").arg(there->figureTitle()));
                     }));
 }

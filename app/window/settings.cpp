@@ -105,6 +105,7 @@ Settings readSettings()
     settings.threads = std::clamp(store.value(QStringLiteral("threads")).toInt(), 0, mostThreads);
     settings.exportFolder = store.value(QStringLiteral("exportFolder")).toString();
     settings.figure = store.value(QStringLiteral("figure")).toString();
+    settings.figurePresets = store.value(QStringLiteral("figurePresets")).toString();
     settings.tourOffered = store.value(QStringLiteral("tourOffered")).toBool();
     return settings;
 }
@@ -129,6 +130,7 @@ void writeSettings(const Settings& settings)
     store.setValue(QStringLiteral("threads"), settings.threads);
     store.setValue(QStringLiteral("exportFolder"), settings.exportFolder);
     store.setValue(QStringLiteral("figure"), settings.figure);
+    store.setValue(QStringLiteral("figurePresets"), settings.figurePresets);
     store.setValue(QStringLiteral("tourOffered"), settings.tourOffered);
 }
 

@@ -26,6 +26,7 @@ struct Settings {
     int threads = 0;            ///< Threads for analyses; 0: one per core.
     QString exportFolder;       ///< Empty: the last one used.
     QString figure;             ///< The last figure settings, as the export dialog writes them.
+    QString figurePresets;      ///< The user's figure presets and the last settings of each preset.
     bool tourOffered = false;   ///< Whether the tour was shown once.
 
     bool operator==(const Settings&) const = default;

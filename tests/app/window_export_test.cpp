@@ -3,21 +3,27 @@
 #include "ui/base/job.h"
 #include "ui/base/text.h"
 #include "ui/figures/figure_export.h"
+#include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/analyses/result_page.h"
+#include "ui/pages/export/figure_export_batch.h"
+#include "ui/widgets/notice_bar.h"
 
 #include <QClipboard>
 #include <QComboBox>
+#include <QDesktopServices>
 #include <QDir>
 #include <QFile>
 #include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QMimeData>
 #include <QPointer>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QStatusBar>
 #include <QToolButton>
+#include <QUrl>
 
 #include <algorithm>
 #include <chrono>
@@ -45,6 +51,7 @@ class WindowExportTest : public QObject {
 private:
     QTemporaryDir m_folder;
     std::unique_ptr<MainWindow> m_window;
+    QUrl m_opened;
 
     QAction* action(const QString& words)
     {
@@ -150,6 +157,9 @@ private:
         QTest::mouseClick(start, Qt::LeftButton);
     }
 
+public slots:
+    void takeUrl(const QUrl& url) { m_opened = url; }
+
 private slots:
     void initTestCase()
     {
@@ -186,6 +196,64 @@ private slots:
         action(QStringLiteral("Export again"))->trigger(); // before the first is written
         QTRY_VERIFY(QFile::exists(m_folder.filePath(QStringLiteral("ov-3.svg"))));
         QTRY_VERIFY(QFile::exists(m_folder.filePath(QStringLiteral("ov-4.svg"))));
+    }
+
+    void anotherPictureIsExportedAgainUnderItsOwnName()
+    {
+        showMatrix({0, 4});
+        action(QStringLiteral("Export again"))->trigger();
+        const auto file = [this] {
+            for (const FigureSource* source : currentPage()->figures()) {
+                const QString name = FigureBatch::fileNameOf(source->figureTitle()) + QStringLiteral(".svg");
+                if (QFile::exists(m_folder.filePath(name)))
+                    return m_folder.filePath(name);
+            }
+            return QString();
+        };
+        QTRY_VERIFY(!file().isEmpty());
+        QVERIFY(contents(file()).contains("L0H4"));
+        QVERIFY(!QFile::exists(m_folder.filePath(QStringLiteral("ov-5.svg"))));
+    }
+
+    /// A click in the map of heads selects a head and does not choose the map.
+    void aClickOnAnotherHeadExportsItsPicture()
+    {
+        showMatrix({0, 4});
+        action(QStringLiteral("Export again"))->trigger(); // the page's picture is the last one
+        HeatmapView* map = nullptr;
+        for (auto* view : m_window->findChildren<HeatmapView*>())
+            if (view->isVisible() && view->accessibleName() == QLatin1String("Heads"))
+                map = view;
+        QVERIFY(map);
+        QTest::mouseClick(map, Qt::LeftButton, {}, map->cells().rect(1, 2).center().toPoint());
+        showMatrix({1, 2});
+        const QString name = FigureBatch::fileNameOf(currentPage()->figures().first()->figureTitle());
+        action(QStringLiteral("Export again"))->trigger();
+        QTRY_VERIFY(QFile::exists(m_folder.filePath(name + QStringLiteral(".svg"))));
+        QVERIFY(contents(m_folder.filePath(name + QStringLiteral(".svg"))).contains("L1H2"));
+    }
+
+    void aNoticeOpensTheFolderAndCopiesThePicture()
+    {
+        showMatrix({0, 4});
+        const auto choice = [this](const QString& words) -> QPushButton* {
+            for (QPushButton* each : m_window->findChild<NoticeBar*>()->findChildren<QPushButton*>())
+                if (each->isVisible() && each->text() == words)
+                    return each;
+            return nullptr;
+        };
+        action(QStringLiteral("Export again"))->trigger();
+        QTRY_VERIFY(choice(QStringLiteral("Open folder")));
+        QDesktopServices::setUrlHandler(QStringLiteral("file"), this, "takeUrl");
+        choice(QStringLiteral("Open folder"))->click();
+        QDesktopServices::unsetUrlHandler(QStringLiteral("file"));
+        QCOMPARE(QDir(m_opened.toLocalFile()).canonicalPath(), QDir(m_folder.path()).canonicalPath());
+        QTRY_VERIFY(!choice(QStringLiteral("Copy")));
+        action(QStringLiteral("Export again"))->trigger();
+        QTRY_VERIFY(choice(QStringLiteral("Copy")));
+        QGuiApplication::clipboard()->setText(QStringLiteral("as before"));
+        choice(QStringLiteral("Copy"))->click();
+        QTRY_VERIFY(QGuiApplication::clipboard()->mimeData()->hasImage());
     }
 
     void everyHeadOfALayerGetsItsFileAndTheSelectionStays()

@@ -5,6 +5,8 @@
 
 #include <QDateTime>
 #include <QDir>
+#include <QDrag>
+#include <QPixmap>
 #include <QUrl>
 
 #include <spdlog/logger.h>
@@ -113,6 +115,16 @@ QVariantList FigureMime::files() const
             urls << QUrl::fromLocalFile(file);
     }
     return urls;
+}
+
+void dragFigure(const FigureSource& source, const FigureSettings& settings, const QString& name,
+                const std::shared_ptr<DragFolder>& folder, QObject* from)
+{
+    constexpr double dpi = 36;    // of the picture under the pointer
+    auto* drag = new QDrag(from); // It deletes itself.
+    drag->setPixmap(QPixmap::fromImage(figureImage(source, settings, dpi)));
+    drag->setMimeData(new FigureMime(source, settings, name, folder));
+    drag->exec(Qt::CopyAction);
 }
 
 } // namespace headwise::ui

@@ -51,4 +51,9 @@ private:
     mutable std::map<FigureFormat, QByteArray> m_rendered;
 };
 
+/// Drags a figure, as a FigureMime, until the mouse is released. The pointer takes a small picture of it along.
+/// \param from  where the drag begins
+void dragFigure(const FigureSource& source, const FigureSettings& settings, const QString& name,
+                const std::shared_ptr<DragFolder>& folder, QObject* from);
+
 } // namespace headwise::ui

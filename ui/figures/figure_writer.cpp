@@ -196,12 +196,12 @@ void FigureWriter::startNext()
 }
 
 void FigureWriter::write(const FigureSource& source, const QString& fileName, const FigureSettings& settings,
-                         Naming naming)
+                         Naming naming, const std::function<void(const QString&)>& then)
 {
     if (const Result<Done> checked = checkFigure(settings); !checked)
         return emit failed(text(checked.error()));
     const auto recording = std::make_shared<RecordedFigure>(source, settings, RecordedFigure::Rows::Later);
-    enqueue([this, recording, rows = readRows(source, *recording, this), fileName, settings, naming] {
+    enqueue([this, recording, rows = readRows(source, *recording, this), fileName, settings, naming, then] {
         const QString file = naming == Naming::NextFree ? nextFreeFileName(fileName) : fileName;
         m_job.start(
             tr("Export of %1").arg(QFileInfo(file).fileName()),
@@ -210,29 +210,36 @@ void FigureWriter::write(const FigureSource& source, const QString& fileName, co
                     return read;
                 return writeOn(*recording, file, settings, task);
             },
-            [this, file](const Result<Done>& done) {
-                if (done)
-                    emit written(file);
-                else
-                    emit failed(text(done.error()));
+            [this, file, then](const Result<Done>& done) {
+                if (!done)
+                    return emit failed(text(done.error()));
+                if (then)
+                    then(file);
+                emit written(file);
             });
     });
 }
 
 void FigureWriter::copy(const FigureSource& source, const FigureSettings& settings, Numbers numbers)
 {
+    copyOf(source, settings, numbers)();
+}
+
+std::function<void()> FigureWriter::copyOf(const FigureSource& source, const FigureSettings& settings,
+                                           Numbers numbers)
+{
     if (const Result<Done> checked = checkFigure(inFormat(settings, FigureFormat::Png)); !checked)
-        return emit failed(text(checked.error()));
+        return [this, message = text(checked.error())] { emit failed(message); };
     FigureSettings picture = settings;
     picture.dataBeside = false;
     std::shared_ptr<RecordedFigure> data;
     if (numbers == Numbers::Beside)
         data = std::make_shared<RecordedFigure>(source, inFormat(picture, FigureFormat::Tsv),
                                                 RecordedFigure::Rows::Later);
-    enqueue([this, settings, title = source.figureTitle(),
-             pixels = std::make_shared<RecordedFigure>(source, inFormat(picture, FigureFormat::Png)),
-             lines = std::make_shared<RecordedFigure>(source, inFormat(picture, FigureFormat::Svg)), data,
-             rows = data ? readRows(source, *data, this) : nullptr] {
+    auto start = [this, settings, title = source.figureTitle(),
+                  pixels = std::make_shared<RecordedFigure>(source, inFormat(picture, FigureFormat::Png)),
+                  lines = std::make_shared<RecordedFigure>(source, inFormat(picture, FigureFormat::Svg)),
+                  data, rows = data ? readRows(source, *data, this) : nullptr] {
         m_job.start(
             tr("Copy of %1").arg(title),
             [pixels, lines, settings, data, rows](const Task& task) -> Result<Copied> {
@@ -257,7 +264,8 @@ void FigureWriter::copy(const FigureSource& source, const FigureSettings& settin
                 QGuiApplication::clipboard()->setMimeData(taken);
                 emit copied(title);
             });
-    });
+    };
+    return [this, start] { enqueue(start); };
 }
 
 void FigureWriter::copyData(const FigureSource& source, FigureFormat format)

@@ -21,10 +21,15 @@ public:
 
     explicit FigureWriter(QObject* parent = nullptr);
 
+    /// \param then  called with the file's name once it is written
     void write(const FigureSource& source, const QString& fileName, const FigureSettings& settings,
-               Naming naming = Naming::AsGiven);
+               Naming naming = Naming::AsGiven, const std::function<void(const QString&)>& then = {});
     enum class Numbers { LeftOut, Beside };
-    /// Copies the picture and its SVG to the clipboard, and optionally its numbers as text.
+    /// Returns a command that copies the picture and its SVG to the clipboard, and optionally its numbers as text: as they
+    /// are now, whenever it is called. It must not outlive the writer.
+    std::function<void()> copyOf(const FigureSource& source, const FigureSettings& settings,
+                                 Numbers numbers = Numbers::LeftOut);
+    /// Copies at once.
     void copy(const FigureSource& source, const FigureSettings& settings, Numbers numbers = Numbers::LeftOut);
     /// Copies the numbers as text to the clipboard. `format` is a text format: Csv, Tsv, Latex, Markdown.
     void copyData(const FigureSource& source, FigureFormat format);

@@ -39,6 +39,7 @@ NoticeBar::NoticeBar(QWidget* parent)
 
 void NoticeBar::post(Notice notice)
 {
+    std::erase_if(m_notices, [&](const Notice& one) { return one.isPassing && one.id != notice.id; });
     const auto same = std::find_if(m_notices.begin(), m_notices.end(),
                                    [&](const Notice& one) { return one.id == notice.id; });
     if (same != m_notices.end())

@@ -28,6 +28,7 @@ public:
         QString text;
         std::vector<Choice> choices;
         std::function<void()> dismissed = {}; ///< Called for ✕ and Escape.
+        bool isPassing = false;               ///< Gives way to any other notice.
     };
 
     explicit NoticeBar(QWidget* parent = nullptr);
