@@ -74,6 +74,13 @@ void SmallMultiples::setCells(const ColorScale& scale, const std::pair<QString, 
     update();
 }
 
+void SmallMultiples::setValueTitle(const QString& title)
+{
+    m_valueTitle = title;
+    m_drawn = {};
+    update();
+}
+
 void SmallMultiples::measure()
 {
     bool any = false;
@@ -264,7 +271,10 @@ void SmallMultiples::paintScale(QPainter& painter, const QRectF& all, const Look
     x += width + smallMultiplesGap;
     painter.drawText(QPointF(x, base), high);
     x += metrics.horizontalAdvance(high) + 4 * smallMultiplesGap;
-    painter.drawText(QPointF(x, base), tr("rows: %1, columns: %2").arg(m_look.yTitle, m_look.xTitle));
+    const QString axes = tr("rows: %1, columns: %2").arg(m_look.yTitle, m_look.xTitle);
+    const QString words = m_valueTitle.isEmpty() ? axes : tr("%1 · %2").arg(m_valueTitle, axes);
+    painter.drawText(QPointF(x, base),
+                     metrics.elidedText(words, Qt::ElideRight, std::max(0.0, all.right() - x)));
 }
 
 void SmallMultiples::paintLabels(QPainter& painter, const QRectF& all, const TileGrid& tiles,

@@ -39,6 +39,8 @@ public:
     /// Shows matrices instead of curves. \param scale  with its limits  \param axes  names of rows and columns
     void setCells(const ColorScale& scale, const std::pair<QString, QString>& axes,
                   std::vector<HeadCells> heads, int columns);
+    /// Name and unit of the matrices' numbers, beside the colour scale.
+    void setValueTitle(const QString& title);
     const std::vector<HeadCurves>& curves() const { return m_heads; }
     /// In the order of the heads; empty if curves are shown.
     const std::vector<Eigen::MatrixXf>& cells() const { return m_cells; }
@@ -91,6 +93,7 @@ private:
     std::vector<HeadCurves> m_heads;
     std::vector<Eigen::MatrixXf> m_cells; // in the order of m_heads; empty if curves are shown
     ColorScale m_scale;
+    QString m_valueTitle;
     int m_columns = 1;
     QRectF m_range{0, 0, 1, 1};
     HeadId m_current;

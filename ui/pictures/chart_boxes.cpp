@@ -72,7 +72,7 @@ ChartContents boxContents(const PictureData& shown, const PictureContext& contex
     }
     contents.look.yScale = shown.picture.logX ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
     contents.look.xTitle = PictureBody::tr("layer");
-    contents.look.yTitle = arrays.size() == 1 ? axisTitle(*arrays.front()) : text(arrays.front()->unit);
+    contents.look.yTitle = commonTitle(arrays);
     contents.names = quantileName;
     contents.caption = PictureBody::tr(
         "Lines span a layer's heads from smallest to largest. Boxes hold the middle half, with a bar at the median.");

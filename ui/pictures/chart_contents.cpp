@@ -46,6 +46,8 @@ public:
             addPoints();
         else
             addLines();
+        if (m_contents.look.yTitle.isEmpty() && m_contents.look.plane == ChartLook::Plane::Free)
+            m_contents.look.yTitle = commonTitle(m_data.arrays);
         return std::move(m_contents);
     }
 

@@ -143,6 +143,8 @@ private:
             shadePoints(m_contents, heads, wholeArray(*m_data.arrays[1]));
         }
         label(heads);
+        m_contents.look.xTitle = PictureBody::tr("%1, coordinate 1").arg(axisTitle(*points.array));
+        m_contents.look.yTitle = PictureBody::tr("%1, coordinate 2").arg(axisTitle(*points.array));
         const HeadId head = m_context.head;
         const QPointF mark =
             heads.points[static_cast<qsizetype>(head.layer) * m_context.card.nHeads + head.head];
@@ -183,7 +185,7 @@ private:
             upright(text(m_context.head), metricAt(first, m_context.head));
             m_contents.series.back().isSelection = true;
         }
-        m_contents.look.xTitle = m_data.arrays.size() == 1 ? axisTitle(first) : text(first.unit);
+        m_contents.look.xTitle = commonTitle(m_data.arrays);
         m_contents.look.yTitle = PictureBody::tr("heads");
     }
 

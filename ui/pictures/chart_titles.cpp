@@ -1,4 +1,5 @@
 #include "core/circuits/singular_directions.h"
+#include "core/results/layer_null.h"
 #include "ui/base/text.h"
 #include "ui/document/head_metrics.h"
 #include "ui/pictures/chart_contents.h"
@@ -29,7 +30,16 @@ QString commonTitle(const std::vector<const ResultArray*>& arrays)
     QString title = words.join(u' ');
     while (title.endsWith(u',') || title.endsWith(u':'))
         title.chop(1);
-    const QString unit = text(arrays.front()->unit);
+    const bool isOfOneUnit = std::ranges::all_of(
+        arrays, [&](const ResultArray* array) { return array->unit == arrays.front()->unit; });
+    const QString unit = isOfOneUnit ? text(arrays.front()->unit) : QString();
+    if (title.isEmpty() && unit.isEmpty()) { // each with its own
+        QStringList titles;
+        for (const ResultArray* array : arrays)
+            titles << axisTitle(*array);
+        titles.removeDuplicates();
+        return titles.join(QStringLiteral(", "));
+    }
     return title.isEmpty() || unit.isEmpty() ? title + unit : QStringLiteral("%1 (%2)").arg(title, unit);
 }
 
@@ -89,6 +99,17 @@ QString axisTitle(const ResultArray& array)
     return array.unit.empty() || array.unit == "token"
         ? title
         : QStringLiteral("%1 (%2)").arg(title, text(array.unit));
+}
+
+QString valueTitle(const ResultArray& array)
+{
+    const QString title = axisTitle(array);
+    if (!array.nullMean || !std::isfinite(*array.nullMean))
+        return title;
+    const std::optional<double> first = nullNumber(array, layer0NullMean);
+    return first
+        ? PictureBody::tr("%1, null %2, in layer 0 %3").arg(title, number(*array.nullMean), number(*first))
+        : PictureBody::tr("%1, null %2").arg(title, number(*array.nullMean));
 }
 
 void shadePoints(ChartContents& contents, ChartSeries& cloud, const ArrayPart& by)

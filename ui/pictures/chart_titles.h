@@ -12,6 +12,8 @@ QString commonTitle(const std::vector<const ResultArray*>& arrays);
 /// "full QK" for "spectra/full_qk/singular_values"; empty for an array of another kind.
 QString circuitTitle(const ResultArray& array);
 QString axisTitle(const ResultArray& array); ///< "score (logits)"
+/// The same with the array's null, for a colour bar, which cannot draw it as a line: "score (logits), null 0.31".
+QString valueTitle(const ResultArray& array);
 
 /// Look of complex numbers: real against imaginary part, or by angle and logarithm of the modulus.
 ChartLook complexLook(const std::vector<ArrayPart>& all, bool polar);

@@ -250,6 +250,7 @@ private:
         m_multiples->setCells(scaleOf(m_data.picture, array, values),
                               {text(array.axes[2].name()), text(array.axes[3].name())}, std::move(heads),
                               columns);
+        m_multiples->setValueTitle(valueTitle(array));
         m_multiples->setCurrent(now);
     }
 
@@ -391,7 +392,7 @@ private:
         HeatmapView* view = m_panel->view();
         view->setRowAxis(m_rows);
         view->setColumnAxis(m_columns);
-        view->content()->setValueTitle(axisTitle(array));
+        view->content()->setValueTitle(valueTitle(array));
         // Long thin matrices would be a line of square cells.
         const Eigen::Index shorter = std::max<Eigen::Index>(1, std::min(cells->rows(), cells->cols()));
         const bool thin = std::max(cells->rows(), cells->cols()) > 4 * shorter;

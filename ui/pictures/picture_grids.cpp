@@ -141,7 +141,7 @@ private:
         panel.title->setToolTip(text(array.definition));
         HeatmapView* view = panel.panel->view();
         view->setAccessibleName(metricTitle(array));
-        view->content()->setValueTitle(axisTitle(array));
+        view->content()->setValueTitle(valueTitle(array));
         ColorScale scale = scaleOf(m_data.picture, array, comparable(array));
         if (m_data.arrays.size() > 1)
             scale.fit = ColorFit::Fixed; // by all of them, not by this one

@@ -305,7 +305,8 @@ void ComparePage::showAnswer(const CompareAnswer& answer, const CompareSides& si
     m_pictures->setAxes(rows, columns);
     m_pictures->setMatrices(answer.first, answer.second,
                             {m_shown, m_shownReference, circuitTitle(kind()),
-                             isOfNewer() ? sides.second.model : tr("reference")});
+                             isOfNewer() ? sides.second.model : tr("reference"),
+                             isTokenCircuit() ? tr("logits") : QString()});
     if (answer.pair) {
         showNumbers(*answer.pair);
         m_charts->setPair(*answer.pair, {m_shown, m_shownReference, isQk});

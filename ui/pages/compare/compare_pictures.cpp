@@ -255,6 +255,12 @@ void ComparePictures::titlePictures()
     const QString first = QStringLiteral("%1 %2").arg(m_names.first, m_names.circuit);
     const QString second = QStringLiteral("%1 %2").arg(m_names.second, m_names.circuit);
     const QString flash = tr("%1 (%2, while Shift is held)").arg(second, m_names.role);
+    const QString entry = tr("entry of %1").arg(m_names.circuit);
+    const QString unit = m_names.unit.isEmpty() ? QString() : QStringLiteral(" (%1)").arg(m_names.unit);
+    for (HeatmapPanel* panel : {m_first, m_second, m_split})
+        panel->view()->content()->setValueTitle(entry + unit);
+    m_between->view()->content()->setValueTitle(tr("difference of %1").arg(entry) + unit);
+    m_ratio->view()->content()->setValueTitle(tr("ratio of %1").arg(entry));
     m_firstTitle->setText(m_isFlashing ? flash : first);
     m_secondTitle->setText(tr("%1 (%2)").arg(second, m_names.role));
     m_splitTitle->setText(

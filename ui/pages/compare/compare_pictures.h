@@ -28,6 +28,7 @@ public:
     /// Names of the two ("L1H5", "L0H1"), of their circuit ("OV"), and of the second one's role ("reference").
     struct Names {
         QString first, second, circuit, role;
+        QString unit = {}; ///< Unit of the entries; empty: none.
     };
     void setMatrices(const HeatmapView::Matrix& first, const HeatmapView::Matrix& second, const Names& names);
     void clear();

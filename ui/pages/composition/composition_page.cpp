@@ -60,8 +60,10 @@ ResultArray shownScores(const ResultArray& scores, double baseline, int percenti
     const double least = finite[static_cast<std::size_t>(at)];
     for (double& value : values)
         value = value >= least ? value : notComputed;
-    if (baseline > 0)
+    if (baseline > 0) {
         shown.title += " minus the baseline 1/√d_model";
+        shown.nullMean.reset(); // of the scores themselves
+    }
     shown.values = std::move(values);
     return shown;
 }

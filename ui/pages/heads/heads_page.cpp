@@ -16,6 +16,7 @@
 #include "ui/pages/parts/head_grid.h"
 #include "ui/pages/parts/linked_hover.h"
 #include "ui/pages/parts/model_line.h"
+#include "ui/pictures/chart_titles.h"
 #include "ui/widgets/row_opening.h"
 #include "ui/widgets/table_figure.h"
 #include "ui/widgets/wrapped_header.h"
@@ -295,6 +296,7 @@ void HeadsPage::showMetric()
         scale.fit = ColorFit::Fixed;
     }
     view->colors()->proposeScale(scale);
+    view->content()->setValueTitle(valueTitle(*shown));
     view->setMatrix(grid);
     m_definition->setText(text(shown->definition));
     for (QWidget* part : std::initializer_list<QWidget*>{view, m_metric, m_definition, m_table})

@@ -1,5 +1,6 @@
 #include "ui/pages/matrix/heatmap_circuit.h"
 
+#include <QCoreApplication>
 #include <QString>
 
 #include <algorithm>
@@ -111,6 +112,27 @@ Result<ShownCircuit> tiled(const CircuitPicture& picture, const Task& task)
 }
 
 } // namespace
+
+QString valueTitle(const CircuitPicture& picture)
+{
+    const auto words = [](const char* english) {
+        return QCoreApplication::translate("HeatmapPage", english);
+    };
+    if (!picture.isDirect && picture.of.kind == CircuitKind::Ov)
+        return words("entry of W_V W_O");
+    if (!picture.isDirect && picture.of.kind == CircuitKind::Qk)
+        return words("entry of W_Q W_Kᵀ");
+    const QString quantity = picture.isDirect    ? words("bigram logit")
+        : picture.of.kind == CircuitKind::FullQk ? words("attention score")
+                                                 : words("effect on the output's logit");
+    switch (picture.isTiled ? RowForm::Raw : picture.form) {
+    case RowForm::Raw: return words("%1 (logits)").arg(quantity);
+    case RowForm::Centred: return words("%1 minus the row's mean (logits)").arg(quantity);
+    case RowForm::ZScores: return words("%1, z-score in its row").arg(quantity);
+    case RowForm::Softmax: return words("softmax of the row (probability)");
+    }
+    return quantity;
+}
 
 Result<ShownCircuit> shownCircuit(CircuitPicture picture, const Task& task)
 {

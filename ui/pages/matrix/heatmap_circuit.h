@@ -7,6 +7,8 @@
 #include "core/results/tiled_circuit.h"
 #include "core/tokenizer/tokenizer.h"
 
+#include <QString>
+
 #include <memory>
 #include <vector>
 
@@ -38,6 +40,8 @@ struct ShownCircuit {
     EntryStatistics statistics = {};           ///< Statistics of all displayed entries.
 };
 
+/// Name and unit of the entries, beside the colour bar of a figure: "attention score (logits)".
+QString valueTitle(const CircuitPicture& picture);
 /// Errors: those of circuitBlock, circuitFactors and axisOrders; Cancelled.
 Result<ShownCircuit> shownCircuit(CircuitPicture picture, const Task& task);
 

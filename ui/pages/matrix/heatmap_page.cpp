@@ -409,6 +409,7 @@ void HeatmapPage::showCircuit(const ShownCircuit& shown)
     m_rows = shown.rows;
     m_columns = shown.columns;
     describeAxes();
+    m_panel->view()->content()->setValueTitle(valueTitle(picture()));
     if (shown.tiles)
         m_panel->view()->content()->setTiles(shown.tiles);
     else

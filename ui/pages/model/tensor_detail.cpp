@@ -181,6 +181,7 @@ void TensorDetail::showPicture(const TensorPicture& picture)
         return HeatmapAxis{
             perCell == 1 ? name : tr("%1, %2 to a cell: the strongest entry").arg(name).arg(perCell), {}};
     };
+    view->content()->setValueTitle(tr("entry of %1").arg(tensorName()));
     view->setRowAxis(axis(tr("row"), picture.rowsPerCell));
     view->setColumnAxis(axis(tr("column"), picture.columnsPerCell));
     view->setMatrix(std::make_shared<Eigen::MatrixXf>(picture.cells));

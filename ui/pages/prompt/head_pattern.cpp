@@ -157,6 +157,7 @@ void HeadPattern::setAnswer(std::shared_ptr<const PromptAnswer> answer, int skip
         (*m_answer->patterns)[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)];
     const Eigen::Index shown = pattern.rows() - skipped;
     const auto matrix = std::make_shared<const Eigen::MatrixXf>(pattern.bottomRightCorner(shown, shown));
+    view()->content()->setValueTitle(m_answer->valueTitle());
     view()->setMatrix(matrix);
     m_text->setPattern(labels, matrix);
     m_text->setScale(view()->colorScale());

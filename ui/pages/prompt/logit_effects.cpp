@@ -9,6 +9,7 @@
 #include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/head_grid.h"
 #include "ui/pages/prompt/prompt_answer.h"
+#include "ui/pictures/chart_titles.h"
 
 #include <QLabel>
 #include <QVBoxLayout>
@@ -78,6 +79,7 @@ void LogitEffects::show(const Result<ResultSet>& results)
     ColorScale scale;
     scale.map = ColorMap::Signed;
     m_effects->view()->colors()->proposeScale(scale);
+    m_effects->view()->content()->setValueTitle(valueTitle(*heads));
     m_effects->setValues(std::move(grid));
 }
 

@@ -39,6 +39,12 @@ QString PromptAnswer::measure() const
     return isWeighted ? PromptPage::tr("value-weighted attention") : PromptPage::tr("attention");
 }
 
+QString PromptAnswer::valueTitle() const
+{
+    return isWeighted ? PromptPage::tr("value-weighted attention (norm)")
+                      : PromptPage::tr("attention (probability)");
+}
+
 QString PromptAnswer::origin() const
 {
     return importedFrom.isEmpty() ? QString() : PromptPage::tr(", imported from %1").arg(importedFrom);

@@ -26,8 +26,9 @@ struct PromptAnswer {
     ImportedAttention::Array imported; // the same numbers for the session; null: computed by the model
 
     void setPatterns(Patterns all);
-    QString measure() const; ///< "attention", or its weighted form.
-    QString origin() const;  ///< ", imported from …", or empty.
+    QString measure() const;    ///< "attention", or its weighted form.
+    QString valueTitle() const; ///< The same with the unit, for colour bars.
+    QString origin() const;     ///< ", imported from …", or empty.
 };
 
 /// A prompt to run.

@@ -11,6 +11,7 @@
 #include "ui/pages/parts/head_grid.h"
 #include "ui/pages/parts/token_filter_button.h"
 #include "ui/pages/relations/relation_pairs_table.h"
+#include "ui/pictures/chart_titles.h"
 #include "ui/widgets/job_bar.h"
 #include "ui/widgets/table_figure.h"
 
@@ -322,6 +323,7 @@ void RelationsPage::showGrids()
     const bool isOne = shownRelations().size() == 1;
     const auto show = [&](HeadGrid* panel, const char* one, const char* best) {
         const ResultArray* array = m_shown->find(relationsPageFolder + (isOne ? one : best));
+        panel->view()->content()->setValueTitle(array ? valueTitle(*array) : QString());
         panel->setValues(array ? std::make_shared<const Eigen::MatrixXf>(isOne ? gridOf(*array, 0, card)
                                                                                : metricGrid(*array))
                                : nullptr);

@@ -1,0 +1,167 @@
+#include "core/session/session.h"
+#include "core/session/views.h"
+#include "tests/support/every_input.h"
+#include "tests/support/program.h"
+#include "ui/base/text.h"
+#include "ui/base/theme.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/figures/math_text.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/pictures/picture_body.h"
+
+#include <QApplication>
+#include <QRegularExpression>
+#include <QTest>
+#include <QXmlStreamReader>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+using namespace headwise;
+using namespace headwise::ui;
+
+namespace {
+
+QString withoutSpaces(QString words)
+{
+    static const QRegularExpression spaces(QStringLiteral("\\s"));
+    return words.remove(spaces);
+}
+
+/// The words as they are drawn, without the marks of scripts.
+QString drawnWords(const QString& words)
+{
+    QString drawn;
+    for (const MathRun& run : mathRuns(words))
+        drawn += run.text;
+    return withoutSpaces(drawn);
+}
+
+/// All text of the figure's SVG on a page that has room for it.
+QString textsOf(const FigureSource& figure)
+{
+    const Result<RenderedFigure> svg =
+        renderFigure(figure, {.format = FigureFormat::Svg, .width = 400, .height = 300});
+    QString texts;
+    QXmlStreamReader reader(svg ? svg->bytes : QByteArray());
+    while (!reader.atEnd())
+        if (reader.readNext() == QXmlStreamReader::StartElement && reader.name() == u"text")
+            texts += reader.readElementText(QXmlStreamReader::IncludeChildElements);
+    return withoutSpaces(texts);
+}
+
+bool hasUnit(const QString& title, const ResultArray& array)
+{
+    return array.unit.empty() || array.unit == "token" || title.contains(text(array.unit));
+}
+
+QString faultOfBar(const HeatmapView& view, const ResultArray& array)
+{
+    const QString title = view.content()->valueTitle();
+    if (title.isEmpty())
+        return QStringLiteral("the colour bar has no name");
+    if (!hasUnit(title, array))
+        return QStringLiteral("'%1' lacks the unit %2").arg(title, text(array.unit));
+    if (array.nullMean && std::isfinite(*array.nullMean) && !title.contains(QStringLiteral("null")))
+        return QStringLiteral("'%1' lacks the null").arg(title);
+    return textsOf(view).contains(drawnWords(title)) ? QString()
+                                                     : QStringLiteral("'%1' is not drawn").arg(title);
+}
+
+QString faultOfAxes(const LineChart& chart, const Picture& picture, const ResultArray& array)
+{
+    const ChartLook& look = chart.look();
+    if (look.xTitle.isEmpty() && look.xLabels.isEmpty())
+        return QStringLiteral("the x axis has no name");
+    if (look.yTitle.isEmpty() && look.plane != ChartLook::Plane::LogPolar)
+        return QStringLiteral("the y axis has no name");
+    const bool isOfValues = picture.kind == Picture::Kind::Lines || picture.kind == Picture::Kind::Bars;
+    if (isOfValues && picture.arrays.size() == 1 && !picture.overFirst && !hasUnit(look.yTitle, array))
+        return QStringLiteral("'%1' lacks the unit %2").arg(look.yTitle, text(array.unit));
+    const bool hasNull = array.nullMean && std::isfinite(*array.nullMean);
+    if (picture.kind == Picture::Kind::Lines && picture.arrays.size() == 1 && hasNull
+        && chart.baselines().empty())
+        return QStringLiteral("it lacks the line of its null");
+    const QString texts = textsOf(chart);
+    for (const QString& title : {look.xTitle, look.yTitle})
+        if (!texts.contains(drawnWords(title)))
+            return QStringLiteral("'%1' is not drawn").arg(title);
+    return {};
+}
+
+} // namespace
+
+/// Colour bars and axes of every view that a session with all analyses has.
+class FigureQuantitiesTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase()
+    {
+        applyTheme(*qApp, ThemeMode::Light);
+        const Circuits circuits = test::toyCircuits({});
+        const ModelConfig& config = circuits.config();
+        m_session.model.name = "toy";
+        m_session.model.nLayers = config.nLayers;
+        m_session.model.nHeads = config.nHeads;
+        m_session.model.dModel = config.dModel;
+        m_session.model.dVocab = config.dVocab;
+        m_session.results = test::everything(circuits, Embedding::Raw);
+        for (int token = 0; token < config.dVocab; ++token)
+            m_session.tokens.push_back("t" + std::to_string(token));
+    }
+
+    void everyBarAndAxisNamesQuantityUnitAndNull()
+    {
+        QStringList faults;
+        int bars = 0, charts = 0;
+        for (const ViewDescription& described : viewsOf(m_session)) {
+            const auto head = described.ofHead ? std::optional(HeadId{1, 0}) : std::nullopt;
+            const Result<View> view = viewOf(m_session, described.name, head);
+            if (!view || view->dimensions < 1 || view->dimensions > 2)
+                continue;
+            const std::unique_ptr<PictureBody> body = drawn(*view);
+            const auto figures = body->figures();
+            const ResultArray* array = m_session.results.find(view->picture.arrays.front());
+            if (figures.empty() || !array)
+                continue;
+            QString fault;
+            if (const auto* map = dynamic_cast<const HeatmapView*>(figures.front().first);
+                map && !map->isEmpty()) {
+                fault = faultOfBar(*map, *array);
+                ++bars;
+            } else if (const auto* chart = dynamic_cast<const LineChart*>(figures.front().first);
+                       chart && !chart->series().empty()) {
+                fault = faultOfAxes(*chart, view->picture, *array);
+                ++charts;
+            }
+            if (!fault.isEmpty())
+                faults << QStringLiteral("%1: %2").arg(text(described.name), fault);
+        }
+        QVERIFY2(faults.isEmpty(), qPrintable(faults.join(u'\n')));
+        QVERIFY2(bars > 10 && charts > 5,
+                 qPrintable(QStringLiteral("%1 bars, %2 charts").arg(bars).arg(charts)));
+    }
+
+private:
+    /// As `headwise export` draws it.
+    std::unique_ptr<PictureBody> drawn(const View& view) const
+    {
+        std::unique_ptr<PictureBody> body(newPictureBody(view.picture.kind, {}, nullptr));
+        const PictureContext context{.results = {std::shared_ptr<const ResultSet>(), &m_session.results},
+                                     .card = m_session.model,
+                                     .head = view.head.value_or(HeadId{}),
+                                     .isCut = view.head.has_value(),
+                                     .isPaper = true,
+                                     .tokenText = [](int id) { return QStringLiteral("t%1").arg(id); }};
+        body->setContext(context);
+        body->showPicture(pictureData(view.picture, context.results));
+        return body;
+    }
+
+    Session m_session;
+};
+
+HEADWISE_TEST(FigureQuantitiesTest)
+#include "figure_quantities_test.moc"
