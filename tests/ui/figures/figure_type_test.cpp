@@ -192,6 +192,21 @@ private slots:
         table.setLists(ListTitles{QStringLiteral("source"), QStringLiteral("outputs")});
         const QByteArray svg = svgAt(table, 85, 70);
         QVERIFY(svg.contains(">␣constitutional0<") && !svg.contains("…") && svg.contains(" of 3)"));
+        const QStringList said = table.omissions({237, 194}, {});
+        QVERIFY(said.size() == 1 && said.front().contains(QStringLiteral("of 3 entries a row")));
+        for (int row = 0; row < 100; ++row)
+            model->appendRow(new QStandardItem(QStringLiteral("␣of")));
+        QVERIFY(table.omissions({237, 194}, {}).last().contains(QStringLiteral("of 101 rows")));
+    }
+
+    /// A row of charts says what each panel leaves out.
+    void aRowOfChartsSaysWhichPanelLeavesSomethingOut()
+    {
+        ThreeCharts three;
+        three.charts[1].setSeries({{QStringLiteral("one curve"), {{0, 0}, {1, std::nan("")}, {2, 1}}}});
+        const QStringList said = three.row.omissions({480, 200}, {});
+        QVERIFY2(said.contains(QStringLiteral("panel b: 1 point is left out: not finite")),
+                 qPrintable(said.join(u'|')));
     }
 
     void theDialogSaysWhatWasLeftOut()
