@@ -357,6 +357,12 @@ void DiagramView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
 {
     QRectF area(QPointF(), size);
     area.setTop(paintFigureTitle(painter, *this, size.width(), style));
+    if (style.axes && !m_valueTitle.isEmpty() && !m_edges.empty())
+        area.setBottom(
+            area.bottom()
+            - paintFigureNote(painter,
+                              tr("widest arrow: %1 %2").arg(m_valueTitle, number(m_edges.front().value)),
+                              size, style));
     paint(painter, area,
           {figureFont(style), lightColors(), style.lineWidth, style.axes, style.edits.selection});
 }

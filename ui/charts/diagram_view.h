@@ -47,6 +47,10 @@ public:
 
     void setHeads(int layers, int headsInLayer);
     void setEdges(const std::vector<DiagramEdge>& edges); ///< The strongest first.
+    void setValueTitle(const QString& title)
+    {
+        m_valueTitle = title;
+    } ///< Name and unit of the edges' values.
     const std::vector<DiagramEdge>& edges() const { return m_edges; }
     void setClasses(const DiagramClasses& classes);
     const DiagramClasses& classes() const { return m_classes; }
@@ -111,6 +115,7 @@ private:
     HeadId m_current;
     std::optional<HeadId> m_hovered, m_lit;
     QString m_message;
+    QString m_valueTitle;
 };
 
 } // namespace headwise::ui

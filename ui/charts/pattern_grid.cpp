@@ -247,6 +247,12 @@ void PatternGrid::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         return;
     QRectF area(QPointF(), size);
     area.setTop(paintFigureTitle(painter, *this, size.width(), style));
+    if (style.colorBar && !m_valueTitle.isEmpty())
+        area.setBottom(area.bottom()
+                       - paintFigureNote(painter,
+                                         tr("%1: white 0, full colour %2; rows are queries, columns keys")
+                                             .arg(m_valueTitle, number(double{m_highest})),
+                                         size, style));
     const QFont font = figureFont(style);
     const TileGrid tiles = tilesIn(area, font, style.axes, painter.device());
     if (style.axes)

@@ -37,6 +37,7 @@ public:
 
     /// \param small drawn; from smallPatterns()  \param all exported as numbers; null, both: none
     void setPatterns(std::shared_ptr<const Patterns> small, std::shared_ptr<const Patterns> all);
+    void setValueTitle(const QString& title) { m_valueTitle = title; } ///< Name and unit of the numbers.
     void setHighest(float attention); ///< Value with the full accent colour; default 1.
     void setCurrent(HeadId head);
     void setLit(std::optional<HeadId> head); ///< A thin ring around a head that is hovered elsewhere.
@@ -82,6 +83,7 @@ private:
     HeadId m_current;
     std::optional<HeadId> m_lit;
     float m_highest = 1;
+    QString m_valueTitle;
 };
 
 } // namespace headwise::ui

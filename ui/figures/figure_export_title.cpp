@@ -84,4 +84,18 @@ double paintFigureTitle(QPainter& painter, const FigureSource& source, double wi
     return y - metrics.ascent() + gap;
 }
 
+double paintFigureNote(QPainter& painter, const QString& note, const QSizeF& size, const FigureStyle& style)
+{
+    if (note.isEmpty())
+        return 0;
+    const QFont font = figureFont(style);
+    const QFontMetricsF metrics(font, painter.device());
+    const bool isWhole = mathWidth(note, font, painter.device()) <= size.width();
+    painter.setFont(font);
+    painter.setPen(lightColors().muted);
+    drawMath(painter, QPointF(0, size.height() - metrics.descent()),
+             isWhole ? note : metrics.elidedText(note, Qt::ElideRight, size.width()));
+    return metrics.height() + gap;
+}
+
 } // namespace headwise::ui

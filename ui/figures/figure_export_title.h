@@ -23,5 +23,8 @@ QStringList wrappedLines(const QString& words, const QFont& font, double width, 
 /// \returns the height used, with the gap below
 double paintFigureTitle(QPainter& painter, const FigureSource& source, double width,
                         const FigureStyle& style);
+/// Paints a muted line at the bottom of a page.
+/// \returns the height used, with the gap above; 0 without a note
+double paintFigureNote(QPainter& painter, const QString& note, const QSizeF& size, const FigureStyle& style);
 
 } // namespace headwise::ui

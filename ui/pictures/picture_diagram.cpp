@@ -4,6 +4,7 @@
 #include "ui/charts/diagram_view.h"
 #include "ui/document/head_classes.h"
 #include "ui/document/head_metrics.h"
+#include "ui/pictures/chart_titles.h"
 #include "ui/pictures/picture_body.h"
 #include "ui/widgets/subject.h"
 
@@ -115,6 +116,7 @@ public:
         m_diagram->setHeads(card.nLayers, card.nHeads);
         m_diagram->setFixedHeight(std::clamp(card.nLayers * 44 + 60, 220, 560));
         m_diagram->setAccessibleName(text(shown.picture.title));
+        m_diagram->setValueTitle(commonTitle(m_data.arrays));
         if (isNew && !m_all.empty()) {
             const QSignalBlocker quiet(m_slider);
             m_slider->setValue(placeOf(m_all[std::min(edgesAtFirst, m_all.size()) - 1]));

@@ -312,6 +312,7 @@ void PromptPage::showPattern()
         return;
     const HeadId head = workspace()->selection()->head();
     m_heads->setCurrent(head);
+    m_heads->setValueTitle(m_answer->valueTitle());
     m_pattern->setAnswer(m_answer, skipped());
     m_summary->setText(tr("%1 %2%3 · %4 tokens · likeliest next token %5")
                            .arg(text(head), m_answer->measure(), m_answer->origin())
