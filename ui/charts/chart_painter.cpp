@@ -8,7 +8,6 @@
 #include <QPainter>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -383,26 +382,6 @@ void paintChartAxes(QPainter& painter, const ChartFrame& frame)
                       -y.first(-plot.center().y(), -all.bottom(), frame.legend - all.top()));
     painter.rotate(-90);
     drawMath(painter, QPointF(0, 0), y.text);
-    painter.restore();
-}
-
-void paintChartBrackets(QPainter& painter, const ChartFrame& frame, const std::vector<ChartBracket>& brackets)
-{
-    painter.save();
-    painter.setPen(QPen(frame.colors.warning, 1.5 * frame.hairline));
-    const double tick = chartPainterGap / 2;
-    for (const ChartBracket& bracket : brackets) {
-        const QPointF left = frame.map(shownPoint({bracket.from, bracket.y}, frame.look));
-        const double right = frame.map(shownPoint({bracket.to, bracket.y}, frame.look)).x();
-        if (std::isnan(left.y())) // zeros, on a log axis
-            continue;
-        const double y = std::max(left.y() - chartPainterGap, frame.plot.top() + 1);
-        if (right < frame.plot.left() || left.x() > frame.plot.right() || y > frame.plot.bottom())
-            continue;
-        const std::array<QPointF, 4> line{QPointF(left.x(), y + tick), QPointF(left.x(), y),
-                                          QPointF(right, y), QPointF(right, y + tick)};
-        painter.drawPolyline(line.data(), static_cast<int>(line.size()));
-    }
     painter.restore();
 }
 

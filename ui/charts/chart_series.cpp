@@ -190,6 +190,26 @@ void paintChartErrors(QPainter& painter, const ChartFrame& frame, const std::vec
     painter.restore();
 }
 
+void paintChartBrackets(QPainter& painter, const ChartFrame& frame, const std::vector<ChartBracket>& brackets)
+{
+    painter.save();
+    painter.setPen(QPen(frame.colors.warning, 1.5 * frame.hairline));
+    constexpr double above = 4; // the points
+    for (const ChartBracket& bracket : brackets) {
+        const QPointF left = frame.map(shownPoint({bracket.from, bracket.y}, frame.look));
+        const double right = frame.map(shownPoint({bracket.to, bracket.y}, frame.look)).x();
+        if (std::isnan(left.y())) // zeros, on a log axis
+            continue;
+        const double y = std::max(left.y() - above, frame.plot.top() + 1);
+        if (right < frame.plot.left() || left.x() > frame.plot.right() || y > frame.plot.bottom())
+            continue;
+        const std::array<QPointF, 4> line{QPointF(left.x(), y + above / 2), QPointF(left.x(), y),
+                                          QPointF(right, y), QPointF(right, y + above / 2)};
+        painter.drawPolyline(line.data(), static_cast<int>(line.size()));
+    }
+    painter.restore();
+}
+
 void paintMarker(QPainter& painter, const QPointF& at, int shape, double size)
 {
     const double r = size / 2;
