@@ -1,6 +1,7 @@
 #include "ui/figures/figure_export_formats.h"
 #include "ui/pages/relations/relations_page.h"
 
+#include "core/analysis/tokens/relation_pairs.h"
 #include "core/tokenizer/token_search.h"
 #include "tests/support/opened_page.h"
 #include "tests/support/program.h"
