@@ -124,7 +124,7 @@ Result<RunPlan> planRun(std::span<const Analysis* const> chosen, const ModelConf
 
 std::string leftOutWarning(const Analysis& analysis, std::string_view reason)
 {
-    return fmt::format("{} was skipped. {}", analysis.title, reason);
+    return fmt::format("{} was left out. {}", analysis.title, reason);
 }
 
 } // namespace headwise

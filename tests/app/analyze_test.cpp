@@ -108,7 +108,7 @@ private slots:
         QCOMPARE(shares->shape, (std::vector<std::size_t>{1, 4, 57}));
         QVERIFY(shares->definition.ends_with("N = 113, E and W_U of the ids 0-112 alone"));
         const auto assumed = made({"--replace"});
-        QVERIFY2(assumed.exitCode == 0 && assumed.err.contains("take all 114 ids"), assumed.err);
+        QVERIFY2(assumed.exitCode == 0 && assumed.err.contains("use all 114 ids as one"), assumed.err);
         for (const char* wrong : {"0-200", "0-2", "1,2,3,2", "5-1", "a", ""})
             QCOMPARE(made({"--cycle", wrong}).exitCode, 2);
     }

@@ -321,6 +321,7 @@ Analysis skiplessAnalysis()
                  cost,
                  runSkipless,
                  skiplessArrays()};
+    row.needs.config = forwardFields(); // of the errors of merged models
     row.pictures = {
         {Picture::Kind::Table,
          "Savings from removing a pair",

@@ -186,7 +186,7 @@ private slots:
             return failsWith(panelViewOf(m_session, name, head), code, part);
         };
         QVERIFY(
-            refused("spectra: The same over a log axis", std::nullopt, ErrorCode::InvalidArgument, "--head"));
+            refused("spectra: The same on a log axis", std::nullopt, ErrorCode::InvalidArgument, "--head"));
         QVERIFY(refused("composition: Strongest pairs, Q-composition", HeadId{0, 0},
                         ErrorCode::InvalidArgument, "every head"));
         QVERIFY(refused("composition: Weakest pairs", std::nullopt, ErrorCode::InvalidArgument,

@@ -84,10 +84,10 @@ private slots:
         QTest::addColumn<QByteArray>("content");
         QTest::addColumn<QByteArray>("fault");
         const auto preset = [](const QByteArray& settings, const QByteArray& name = "A") {
-            return QByteArray(R"({"schema": "headwise-figure-presets-1", "presets": [{"name": ")") + name
-                + R"(", "settings": )" + settings + "}]}";
+            return "{\"schema\": \"headwise-figure-presets-1\", \"presets\": [{\"name\": \"" + name
+                + "\", \"settings\": " + settings + "}]}";
         };
-        QTest::newRow("cut") << QByteArray(R"({"schema": )") << QByteArray("damaged.json");
+        QTest::newRow("cut") << QByteArray("{\"schema\": ") << QByteArray("damaged.json");
         QTest::newRow("other schema") << QByteArray(R"({"schema": "x", "presets": []})")
                                       << QByteArray("its schema is not 'headwise-figure-presets-1'");
         QTest::newRow("twice a name")

@@ -194,7 +194,7 @@ private slots:
         const Circuits circuits = circuitsIn(folder("few"));
         QVERIFY(test::failsWith(
             matchHeads({circuits, nullptr, {}}, {circuits, nullptr, {}}, ComparisonOptions(), Task{}),
-            ErrorCode::InvalidArgument, "share 5 tokens"));
+            ErrorCode::InvalidArgument, "share only 5 tokens"));
         Task cancelled;
         std::stop_source source;
         source.request_stop();
