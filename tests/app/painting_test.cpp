@@ -41,20 +41,22 @@ private slots:
             QVERIFY2(hole.isNull(), qPrintable(page + whoIsAt(driver.window, hole.center())));
             if (size.width() < 1024)
                 continue;
-            QTRY_VERIFY2(!scrollsSideways(driver.page()), qPrintable(page + QStringLiteral("is too wide")));
+            QTRY_VERIFY2(hiddenSideways(driver.page()) == 0,
+                         qPrintable(page
+                                    + QStringLiteral("is %1 px too wide").arg(hiddenSideways(driver.page()))));
             const QStringList squeezed = squeezedButtons(*driver.page());
             QVERIFY2(squeezed.isEmpty(), qPrintable(page + squeezed.join(QStringLiteral("; "))));
         }
     }
 
 private:
-    /// Tells whether the scroll area around `page` has more of it than it shows.
-    static bool scrollsSideways(const QWidget* page)
+    /// Returns by how much `page` is wider than the scroll area around it, px.
+    static int hiddenSideways(const QWidget* page)
     {
         for (const QWidget* around = page->parentWidget(); around; around = around->parentWidget())
             if (const auto* area = qobject_cast<const QScrollArea*>(around))
-                return area->horizontalScrollBar()->maximum() > 0;
-        return true; // a page is in one
+                return area->horizontalScrollBar()->maximum();
+        return -1; // a page is in one
     }
 
     QTemporaryDir m_settings;

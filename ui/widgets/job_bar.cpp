@@ -82,4 +82,15 @@ void JobBar::show(int permille, const QString& step)
     m_step->setText(words);
 }
 
+QHBoxLayout* textAndJob(QLabel* words, Job* job)
+{
+    auto* row = new QHBoxLayout;
+    row->addWidget(words, 1);
+    row->addWidget(new JobBar(job, words->parentWidget()));
+    row->addStrut(2 * words->fontMetrics().lineSpacing());
+    QObject::connect(job, &Job::started, words, &QWidget::hide);
+    QObject::connect(job, &Job::finished, words, &QWidget::show);
+    return row;
+}
+
 } // namespace headwise::ui

@@ -3,6 +3,7 @@
 #include <QElapsedTimer>
 #include <QWidget>
 
+class QHBoxLayout;
 class QLabel;
 class QProgressBar;
 class QToolButton;
@@ -34,5 +35,8 @@ private:
     QToolButton* m_cancel;
     QElapsedTimer m_clock;
 };
+
+/// Returns a row of two lines for `words`, which give way to the bar of `job` while it runs.
+QHBoxLayout* textAndJob(QLabel* words, Job* job);
 
 } // namespace headwise::ui

@@ -321,7 +321,9 @@ Analysis skiplessAnalysis()
                  cost,
                  runSkipless,
                  skiplessArrays()};
-    row.needs.config = forwardFields(); // of the errors of merged models
+    row.needs.config =
+        forwardFields(); // for the errors of merged models, on as many tokens as the context has
+    row.needs.config.push_back(ConfigField::Context);
     row.pictures = {
         {Picture::Kind::Table,
          "Savings from removing a pair",

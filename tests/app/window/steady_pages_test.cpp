@@ -115,7 +115,8 @@ private slots:
             onTheWay.removeAll(before);
             onTheWay.removeAll(after);
             QVERIFY2(onTheWay.isEmpty(),
-                     qPrintable(driver.tabs()->tabText(page) + QStringLiteral(": ") + wordsFor(onTheWay)));
+                     qPrintable(driver.tabs()->tabText(page) + QStringLiteral(": ") + wordsFor(onTheWay)
+                                + QStringLiteral(" between ") + wordsFor({before, after})));
             driver.workspace().selection()->setHead({1, 5});
         }
         QVERIFY(pictures > 8); // the positive control

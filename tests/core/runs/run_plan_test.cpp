@@ -42,7 +42,7 @@ private slots:
         QVERIFY(plan->analyses == (std::vector{chosen[0], chosen[3]}));
         QCOMPARE(plan->warnings.size(), std::size_t{2});
         QCOMPARE(plan->warnings[0], leftOutWarning(*chosen[1], whyLeftOut(*chosen[1], config, {})));
-        QVERIFY(plan->warnings[0].find("skipped. It needs a prompt") != std::string::npos);
+        QVERIFY(plan->warnings[0].find("left out. It needs a prompt") != std::string::npos);
         QVERIFY(plan->warnings[1].starts_with(std::string(chosen[2]->title) + " was left out. "));
     }
 

@@ -192,7 +192,7 @@ private slots:
         QVERIFY(refused("composition: Weakest pairs", std::nullopt, ErrorCode::InvalidArgument,
                         "it has 'Q-composition'"));
         QVERIFY(refused("alchemy: Gold", std::nullopt, ErrorCode::InvalidArgument, "list-analyses"));
-        QVERIFY(refused("skipless: What removing a pair would save", std::nullopt, ErrorCode::NotFound,
+        QVERIFY(refused("skipless: Savings from removing a pair", std::nullopt, ErrorCode::NotFound,
                         "--analyses skipless"));
     }
 

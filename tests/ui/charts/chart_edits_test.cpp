@@ -83,8 +83,8 @@ private slots:
     void classesDifferInShape()
     {
         LineChart chart;
-        chart.setSeries({{QStringLiteral("one"), {{1, 1}}, SeriesStyle::Points},
-                         {QStringLiteral("two"), {{2, 2}}, SeriesStyle::Points}});
+        chart.setSeries(
+            {{QString(), {{1, 1}}, SeriesStyle::Points}, {QString(), {{2, 2}}, SeriesStyle::Points}});
         FigureSettings settings{.width = 120, .height = 80};
         settings.style.axes = false;
         settings.style.lineWidth = 5;

@@ -79,10 +79,7 @@ void AnalysisHead::createLayout()
     layout->addLayout(verify, 1, 0, 1, 2);
     layout->addWidget(m_formula, 2, 0, 1, 2);
     layout->addWidget(m_citation, 3, 0, 1, 2);
-    auto* work = new QHBoxLayout; // the text has the whole width while nothing is running
-    work->addWidget(m_cost, 1);
-    work->addWidget(new JobBar(workspace()->runs()->job(), this));
-    layout->addLayout(work, 4, 0, 1, 2);
+    layout->addLayout(textAndJob(m_cost, workspace()->runs()->job()), 4, 0, 1, 2);
     layout->addWidget(m_state, 5, 0);
     layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this), 5, 1,
                       Qt::AlignRight | Qt::AlignTop);

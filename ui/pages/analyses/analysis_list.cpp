@@ -158,7 +158,7 @@ AnalysisList::AnalysisList(Workspace* workspace, QWidget* parent)
     m_search->setClearButtonEnabled(true);
     m_search->setTextMargins(4, 0, 4, 0);
     m_tree->setAccessibleName(tr("Analyses"));
-    setMinimumWidth(200); // px, so that names need few lines
+    setMinimumWidth(172); // px: names need few lines, and pictures have room at 1,024 px
     m_tree->setColumnCount(2);
     m_tree->setHeaderHidden(true);
     m_tree->setIndentation(12);

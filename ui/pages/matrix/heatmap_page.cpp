@@ -110,9 +110,7 @@ void HeatmapPage::createLayout()
         choices->addWidget(control);
     choices->addWidget(m_offset);
     choices->addStretch();
-    auto* bottom = new QHBoxLayout;
-    bottom->addWidget(m_state, 1);
-    bottom->addWidget(new JobBar(&m_job, this));
+    QHBoxLayout* bottom = textAndJob(m_state, &m_job);
     bottom->addWidget(new JobBar(m_panel->view()->content()->tileLoader()->scan(), this));
     bottom->addWidget(m_aggregate);
     bottom->addWidget(m_norms);

@@ -74,15 +74,12 @@ FoldingPage::FoldingPage(Workspace* workspace, QWidget* parent)
                            tr("Only with the ticked steps")};
     for (std::size_t i = 0; i < names.size(); ++i)
         m_tables->table(static_cast<int>(i))->setAccessibleName(names[i]);
-    auto* below = new QHBoxLayout;
-    below->addWidget(m_note, 1);
-    below->addWidget(new JobBar(&m_job, this));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
     layout->addWidget(createSteps());
     layout->addWidget(m_tables, 1);
-    layout->addLayout(below);
+    layout->addLayout(textAndJob(m_note, &m_job));
     connect(m_circuit, &QComboBox::currentIndexChanged, this, &FoldingPage::refresh);
     connect(m_use, &QPushButton::clicked, this,
             [this] { this->workspace()->model()->setProcessingWish(wish()); });
@@ -99,7 +96,7 @@ QWidget* FoldingPage::createSteps()
     auto* row = new QWidget(this);
     auto* layout = new QGridLayout(row); // two steps per row: a small window has no space for four
     layout->setContentsMargins(0, 0, 0, 0);
-    layout->setHorizontalSpacing(12);
+    layout->setHorizontalSpacing(8);
     layout->setVerticalSpacing(4);
     layout->addWidget(m_circuit, 0, 0);
     layout->addWidget(new QLabel(tr("A as in use, B with:"), row), 1, 0);

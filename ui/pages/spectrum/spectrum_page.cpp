@@ -36,7 +36,9 @@ SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
          {CircuitKind::FullOv, CircuitKind::FullQk, CircuitKind::Ov, CircuitKind::Qk})
         m_eigenKind->addItem(circuitTitle(kind), static_cast<int>(kind));
     m_eigenKind->setAccessibleName(tr("Circuit of the eigenvalues"));
-    const auto column = [this](std::initializer_list<QWidget*> controls, const QString& title, Page* panel) {
+    // Choices of how to draw stand below, because the row of headings fills a small window.
+    const auto column = [this](std::initializer_list<QWidget*> controls, const QString& title, Page* panel,
+                               std::initializer_list<QWidget*> drawing) {
         auto* box = new QWidget(this);
         auto* heading = new QLabel(title, box);
         makeHeading(heading);
@@ -51,22 +53,21 @@ SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
         layout->setSpacing(8);
         layout->addLayout(row);
         layout->addWidget(panel, 1);
+        auto* below = new QHBoxLayout;
+        below->addStretch();
+        for (QWidget* control : drawing)
+            below->addWidget(control);
+        layout->addLayout(below);
         connect(panel, &Page::readOutChanged, this, &Page::readOutChanged);
         return box;
     };
     auto* splitter = new QSplitter(this);
     splitter->setChildrenCollapsible(false);
     splitter->setHandleWidth(16);
-    splitter->addWidget(
-        column({new ComputeButton(workspace, "spectra", this), m_circuits, m_normalized, m_log},
-               tr("Singular values"), m_spectrum));
-    auto* eigenvalues = column({new ComputeButton(workspace, "eigenvalues", this), m_eigenKind},
-                               tr("Eigenvalues"), m_eigenvalues);
-    auto* drawing = new QHBoxLayout; // below, because the row of headings fills a small window
-    drawing->addStretch();
-    drawing->addWidget(m_plane);
-    static_cast<QVBoxLayout*>(eigenvalues->layout())->addLayout(drawing);
-    splitter->addWidget(eigenvalues);
+    splitter->addWidget(column({new ComputeButton(workspace, "spectra", this), m_circuits},
+                               tr("Singular values"), m_spectrum, {m_normalized, m_log}));
+    splitter->addWidget(column({new ComputeButton(workspace, "eigenvalues", this), m_eigenKind},
+                               tr("Eigenvalues"), m_eigenvalues, {m_plane}));
     splitter->setSizes({560, 480});
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);

@@ -115,7 +115,7 @@ private slots:
         QSignalSpy failed(&opened.workspace, &Workspace::failed);
         ComparedModel::of(&opened.workspace)->compare({HEADWISE_DEMO_MODEL, std::nullopt, {}});
         QTRY_COMPARE_WITH_TIMEOUT(failed.size(), 1, patience);
-        QVERIFY(failed[0][0].toString().contains(QStringLiteral("share 0 tokens")));
+        QVERIFY(failed[0][0].toString().contains(QStringLiteral("share only 0 tokens")));
         QVERIFY(comparedWith(*opened.workspace.model()->results()).isEmpty());
     }
 };
