@@ -79,10 +79,12 @@ void AnalysisHead::createLayout()
     layout->addLayout(verify, 1, 0, 1, 2);
     layout->addWidget(m_formula, 2, 0, 1, 2);
     layout->addWidget(m_citation, 3, 0, 1, 2);
-    layout->addLayout(textAndJob(m_cost, workspace()->runs()->job()), 4, 0, 1, 2);
+    layout->addWidget(m_cost, 4, 0, 1, 2);
     layout->addWidget(m_state, 5, 0);
     layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this), 5, 1,
                       Qt::AlignRight | Qt::AlignTop);
+    layout->addWidget(new JobBar(workspace()->runs()->job(), this), 6, 0, 1,
+                      2); // beside a text it would move it
     layout->setColumnStretch(0, 1);
 }
 
