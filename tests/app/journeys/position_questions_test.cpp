@@ -130,6 +130,7 @@ private slots:
         QVERIFY(isOk(results));
         const auto& values =
             std::get<std::vector<float>>(results->find("analyses/detokenization/prefix_values")->values);
+        QTRY_VERIFY_WITH_TIMEOUT(prefixes->model()->rowCount() > 0, patience);
         QVERIFY(reads(numberIn(prefixes, 0, 2), values.front()));
         journey.waitForRest();
     }
