@@ -41,9 +41,9 @@ private slots:
             QVERIFY2(hole.isNull(), qPrintable(page + whoIsAt(driver.window, hole.center())));
             if (size.width() < 1024)
                 continue;
-            QTRY_VERIFY2(hiddenSideways(driver.page()) == 0,
-                         qPrintable(page
-                                    + QStringLiteral("is %1 px too wide").arg(hiddenSideways(driver.page()))));
+            QTRY_VERIFY2(
+                hiddenSideways(driver.page()) == 0,
+                qPrintable(page + QStringLiteral("is %1 px too wide").arg(hiddenSideways(driver.page()))));
             const QStringList squeezed = squeezedButtons(*driver.page());
             QVERIFY2(squeezed.isEmpty(), qPrintable(page + squeezed.join(QStringLiteral("; "))));
         }

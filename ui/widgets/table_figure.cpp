@@ -319,9 +319,12 @@ QStringList TableFigure::omissions(const QSizeF& size, const FigureStyle& style)
     table.bold.setWeight(QFont::DemiBold);
     table.measure(size.width(), &page);
     const double top = paintFigureTitle(painter, *this, size.width(), style);
-    const double line = 1.35 * QFontMetricsF(table.text, &page).height();
+    const QFontMetricsF metrics(table.text, &page);
+    const double line = 1.35 * metrics.height();
     const auto blocks = static_cast<double>(std::max<std::size_t>(1, table.blocks.size()));
-    const auto fitting = static_cast<int>((size.height() - top) / blocks / line) - (style.axes ? 1 : 0);
+    // As paintBlock has it: the base line of the last row lies above the end of its block.
+    const auto fitting =
+        static_cast<int>(((size.height() - top) / blocks - metrics.ascent()) / line) + (style.axes ? 0 : 1);
     QStringList said;
     if (table.blocks.size() > 1)
         said << tr("columns in %1 blocks").arg(table.blocks.size());

@@ -262,7 +262,8 @@ private slots:
         const auto description = read();
         QVERIFY(test::isOk(description));
         QCOMPARE(description->warnings.size(), std::size_t{1});
-        QVERIFY(description->warnings.front().find("the key 'novelty' is unknown and ignored") != std::string::npos);
+        QVERIFY(description->warnings.front().find("the key 'novelty' is unknown and ignored")
+                != std::string::npos);
         write("{\"model_type\": \"gpt2\", \"" + std::string(100'000, 'x') + "\": 3}");
         QCOMPARE_LT(read()->warnings.front().size(), std::size_t(600));
     }
