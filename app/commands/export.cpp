@@ -223,6 +223,7 @@ Result<int> exportView(const ExportOptions& options, const CLI::App& command, co
     if (!options.composed.figure.empty() || !options.composed.folder.empty()) {
         ComposeOptions composed = options.composed;
         composed.files = options.files;
+        composed.session = options.session;
         return composed.figure.empty() ? exportFolder(composed, task) : exportComposed(composed, task);
     }
     const bool isNamed = !options.files.empty()
@@ -348,8 +349,8 @@ void addExportCommand(CLI::App& root, CommandContext& context)
     addComposing(*command, options->composed);
     excludeOthers(*command, {"--again", "--figure", "--figures"});
     for (const char* composed : {"--figure", "--figures"})
-        command->get_option(composed)->excludes(command->get_option("--again"),
-                                                command->get_option("SESSION"));
+        command->get_option(composed)->excludes(command->get_option("--again"));
+    command->get_option("--figures")->excludes(command->get_option("SESSION"));
     command->callback([options, command, &context] {
         context.work = [options, command](const Task& task) { return exportView(*options, *command, task); };
     });

@@ -200,7 +200,7 @@ Result<int> exportComposed(const ComposeOptions& options, const Task& task)
 {
     if (options.files.empty() && options.data.empty())
         return invalidFigure("export --figure FIGURE.json needs -o FILE or --data FOLDER.");
-    const Result<FigureDescription> figure = readFigureDescription(options.figure);
+    const Result<FigureDescription> figure = readFigureDescription(options.figure, options.session);
     if (!figure)
         return figure.error();
     std::vector<FigureFile> files;

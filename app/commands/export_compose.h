@@ -12,6 +12,7 @@ namespace headwise::app {
 struct ComposeOptions {
     std::string figure;             ///< A description; or
     std::string folder;             ///< a folder of them.
+    std::string session;            ///< For `figure`, in place of the session that it names; empty: that one.
     std::string data;               ///< Folder for the numbers of the panels; empty: none.
     std::vector<std::string> files; ///< -o; of a folder of descriptions the folder to write to.
     bool check = false;             ///< Only says what is out of date.

@@ -42,8 +42,6 @@ private:
     {
         if (m_figure.version != 1)
             refuse("version", "is " + std::to_string(m_figure.version) + ", this Headwise reads version 1");
-        if (m_figure.session.empty())
-            refuse("session", "is missing; it is the path of a session from this file's folder");
         checkPage(m_figure.page);
         checkFormats();
         if (m_figure.panels.empty() || m_figure.panels.size() > mostPanels)

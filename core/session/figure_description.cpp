@@ -214,19 +214,27 @@ Result<FigureDescription> parseFigureDescription(std::string_view words, std::st
     return figure;
 }
 
-Result<FigureDescription> readFigureDescription(const std::filesystem::path& file)
+Result<FigureDescription> readFigureDescription(const std::filesystem::path& file,
+                                                const std::filesystem::path& given)
 {
     const Result<std::string> words = readTextFile(file, largestDescription);
     if (!words)
         return words.error();
-    Result<FigureDescription> figure = parseFigureDescription(*words, file.string());
-    if (!figure)
-        return figure;
-    const std::filesystem::path session = sessionPath(*figure, file);
+    Result<FigureDescription> parsed = parseFigureDescription(*words, file.string());
+    if (!parsed)
+        return parsed;
+    FigureDescription figure = std::move(parsed).value();
     std::error_code ignored;
+    if (!given.empty())
+        figure.session = std::filesystem::absolute(given, ignored).string();
+    if (figure.session.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "'" + file.string()
+                         + "': session is missing; it is the path of a session from this file's folder."};
+    const std::filesystem::path session = sessionPath(figure, file);
     if (!std::filesystem::exists(session, ignored))
         return Error{ErrorCode::NotFound,
-                     "'" + file.string() + "': session is '" + figure->session + "', and there is no '"
+                     "'" + file.string() + "': session is '" + figure.session + "', and there is no '"
                          + session.string() + "'; headwise analyze MODEL -o SESSION.h5 makes a session."};
     return figure;
 }

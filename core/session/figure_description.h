@@ -70,9 +70,12 @@ inline constexpr FigureRange composedFontSize{6, 96}; ///< Points: smaller type 
 /// \param file named in messages
 /// Errors: Corrupt (no JSON); InvalidArgument, naming file, key and what is allowed.
 Result<FigureDescription> parseFigureDescription(std::string_view json, std::string_view file);
-/// Reads a description from a file. Errors: those of parseFigureDescription(); NotFound, Io; NotFound where its session does
+/// Reads a description from a file.
+/// \param given   a session in place of the session that the description names; empty: that one
+/// Errors: those of parseFigureDescription(); InvalidArgument without a session; NotFound, Io; NotFound where the session does
 /// not exist.
-Result<FigureDescription> readFigureDescription(const std::filesystem::path& file);
+Result<FigureDescription> readFigureDescription(const std::filesystem::path& file,
+                                                const std::filesystem::path& given = {});
 
 /// Writes the description as JSON, without what has its default. parseFigureDescription() reads it back as an equal value.
 /// \param indent spaces per level; −1: one line

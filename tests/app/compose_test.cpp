@@ -120,6 +120,21 @@ private slots:
             }
     }
 
+    void aFigureIsDrawnFromTheSessionThatIsNamed()
+    {
+        QVERIFY(QDir(m_folder.path()).mkpath("elsewhere"));
+        QVERIFY(QFile::copy(path("elhage-induction.json"), path("elsewhere/figure.json")));
+        const QStringList drawn{"--figure", path("elsewhere/figure.json"), "-o", path("elsewhere.svg")};
+        const CommandRun lost = exported(drawn);
+        QVERIFY2(lost.exitCode != 0 && lost.err.contains("demo.h5"), lost.err.constData());
+        const CommandRun named = exported(QStringList{path("demo.h5")} + drawn);
+        QVERIFY2(named.exitCode == 0, named.err.constData());
+        const CommandRun beside =
+            exported({"--figure", path("elhage-induction.json"), "-o", path("beside.svg")});
+        QVERIFY2(beside.exitCode == 0, beside.err.constData());
+        QCOMPARE(composedBytes(path("elsewhere.svg")), composedBytes(path("beside.svg")));
+    }
+
     void theNumbersOfAllPanelsAreWritten()
     {
         const CommandRun run = exported(

@@ -2,7 +2,12 @@
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
+#include <QTemporaryDir>
+
 #include <QTest>
+
+#include <filesystem>
+#include <fstream>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -76,6 +81,20 @@ private slots:
         QVERIFY(settings.format == FigureFormat::Svg && !settings.style.title);
     }
 
+    void aDescriptionWithoutASessionNeedsOneBesideIt()
+    {
+        const QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath("figure.json").toStdString();
+        std::ofstream(file) << R"({"panels": [{"view": "a"}]})";
+        QVERIFY(failsWith(readFigureDescription(file), ErrorCode::InvalidArgument, "session is missing"));
+        QVERIFY(failsWith(readFigureDescription(file, file.parent_path() / "absent.h5"), ErrorCode::NotFound,
+                          "absent.h5"));
+        const auto figure =
+            readFigureDescription(file, file); // Whether it is a session is asked when it is read.
+        QVERIFY(isOk(figure));
+        QVERIFY(sessionPath(*figure, file) == std::filesystem::absolute(file));
+    }
+
     void aMistakeIsNamedWithItsKey_data()
     {
         QTest::addColumn<QByteArray>("json");
@@ -84,7 +103,6 @@ private slots:
             QTest::newRow(name) << QByteArray(json) << QByteArray(part);
         };
         row("not an object", "[]", "the description is a list, expected an object");
-        row("no session", R"({"panels": [{"view": "a"}]})", "session is missing");
         row("no panels", R"({"session": "s"})", "panels has 0 entries, expected 1 to 26");
         row("no view", R"({"session": "s", "panels": [{}]})", "panels[0].view is missing");
         row("unknown", R"({"session": "s", "panels": [{"view": "a", "colour": 1}]})",
