@@ -12,7 +12,7 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view compareFooter =
-    "--config, --tensor-names, --set and --tokenizer apply to both models. Without --match both must have the same architecture.\n"
+    "--config, --names, --set and --tokenizer apply to both models. Without --match both must have the same architecture.\n"
     "The session is about MODEL_A; /comparison holds, for every head, how far W_QK and W_OV moved and "
     "turned, how much of\n"
     "what the head reads and writes stayed, the singular values of both, the best match of each of B's first ten singular\n"

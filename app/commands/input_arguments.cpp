@@ -122,7 +122,7 @@ Result<Done> readTexts(AnalysisInputs& inputs, const InputArguments& arguments,
 void addTextArguments(CLI::App& command, InputArguments& arguments)
 {
     command
-        .add_option("--names", arguments.names,
+        .add_option("--name-list", arguments.names,
                     "Words for name copying, one per line, instead of the built-in first names")
         ->type_name("FILE");
     addTokenCountsOption(command, arguments.tokenCounts);

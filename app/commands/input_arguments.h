@@ -13,7 +13,7 @@ namespace headwise::app {
 
 /// Inputs that some analyses need besides the weights: --prompt or --tokens, --query-position, --key-position, --token,
 /// --key-token, --cycle,
-/// --pair, --previous-token-heads, --relation, --names, --token-counts, --bigram-counts, --direction, --metric, --seed.
+/// --pair, --previous-token-heads, --relation, --name-list, --token-counts, --bigram-counts, --direction, --metric, --seed.
 struct InputArguments {
     std::shared_ptr<PromptArguments> prompt;
     std::optional<int> queryPosition, keyPosition;

@@ -116,7 +116,7 @@ void addModelFiles(CLI::App& command, ModelArguments& arguments)
         ->type_name("FILE");
     command
         .add_option(
-            "--tensor-names", arguments.namesFile,
+            "--names", arguments.namesFile,
             "A map that says which tensor is which matrix, if the model's names are its own; headwise names proposes one")
         ->type_name("MAP.json");
     command

@@ -14,7 +14,7 @@
 
 namespace headwise::app {
 
-/// MODEL, --revision, --config, --tensor-names, --tokenizer, --set and --ignore, the same for every sub-command that reads a model.
+/// MODEL, --revision, --config, --names, --tokenizer, --set and --ignore, the same for every sub-command that reads a model.
 struct ModelArguments {
     std::string path; ///< As given: a path, or the name of a model in the Hugging Face cache.
     std::string revision;

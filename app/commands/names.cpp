@@ -14,7 +14,7 @@ constexpr std::string_view namesFooter =
     "A names map is JSON: rows that say which tensor (\"name\", with {layer} and {head} for their numbers) is which matrix\n"
     "(\"is\", TransformerLens' name, or a list for a fused tensor) on which axes (\"axes\", such as \"d_model, heads*d_head\" or\n"
     "\"transposed\"; PyTorch's nn.Linear is usual). Mend the rows that say \"?\" or have a \"comment\", then pass the map with\n"
-    "--tensor-names, put it beside the weights as headwise-names.json, or let --keep store it for all models of such names and shapes.\n"
+    "--names, put it beside the weights as headwise-names.json, or let --keep store it for all models of such names and shapes.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model or map, 4 the file could not be written.";
 
@@ -79,7 +79,7 @@ void addNamesCommand(CLI::App& root, CommandContext& context)
             ->type_name("MAP.json");
     command
         ->add_option("--keep", options->keep,
-                     "Stores a map that reads this model, so that --tensor-names is not needed again")
+                     "Stores a map that reads this model, so that --names is not needed again")
         ->type_name("MAP.json")
         ->excludes(output);
     command->callback(

@@ -17,6 +17,7 @@ struct ProcessOptions {
     std::shared_ptr<ModelArguments> model;
     std::shared_ptr<ProcessingArguments> processing;
     std::string folder;
+    std::vector<std::string> named; ///< --names: those of the written tensors, or a names map of the model
     std::string names = "transformer-lens";
     bool force = false;
     bool skipless = false;
@@ -151,6 +152,25 @@ Result<int> processModel(const ProcessOptions& options, const Task& task)
     return 0;
 }
 
+/// Tells the names to write from a names map. Errors: InvalidArgument where --names is neither, or is one of them twice.
+Result<Done> takeNames(ProcessOptions& options)
+{
+    bool isLayoutGiven = false;
+    for (const std::string& one : options.named) {
+        const bool isLayout = one == "transformer-lens" || one == "original";
+        if (!isLayout && !one.ends_with(".json"))
+            return Error{ErrorCode::InvalidArgument,
+                         "--names is transformer-lens, original or a names map, a .json file, not '" + one
+                             + "'."};
+        if (isLayout ? isLayoutGiven : !options.model->namesFile.empty())
+            return Error{ErrorCode::InvalidArgument,
+                         "--names is given twice for the same purpose; leave one out."};
+        (isLayout ? options.names : options.model->namesFile) = one;
+        isLayoutGiven |= isLayout;
+    }
+    return Done{};
+}
+
 } // namespace
 
 void addProcessCommand(CLI::App& root, CommandContext& context)
@@ -172,11 +192,13 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
         ->required()
         ->type_name("FOLDER");
     command->add_flag("--force", options->force, "Replaces a model's files in a folder that is not empty");
+    command->remove_option(command->get_option("--names")); // which has two meanings here
     command
-        ->add_option("--names", options->names,
-                     "Names and layout of the tensors: transformer-lens, or original for the model's own")
-        ->check(CLI::IsMember({"transformer-lens", "original"}))
-        ->type_name("NAMES");
+        ->add_option(
+            "--names", options->named,
+            "Names and layout of the tensors written: transformer-lens, or original for the model's own; or a names map of the model, as in other commands")
+        ->allow_extra_args(false)
+        ->type_name("transformer-lens|original|MAP.json");
     command->add_flag("--skipless", options->skipless,
                       "Drops the skip connections and the norms; this changes the function");
     command
@@ -188,7 +210,11 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
     addHeadChangeArguments(*command, options->processing);
     addThreadsOption(*command, context);
     command->callback([options, &context] {
-        context.work = [options](const Task& task) { return processModel(*options, task); };
+        context.work = [options](const Task& task) -> Result<int> {
+            if (const Result<Done> known = takeNames(*options); !known)
+                return known.error();
+            return processModel(*options, task);
+        };
     });
 }
 

@@ -54,7 +54,7 @@ std::string remakingOptions(const Session& session, const Processing& applied, s
     if (!session.configFile.empty())
         options += " --config " + shellWord(session.configFile);
     if (!session.namesFile.empty())
-        options += " --tensor-names " + shellWord(session.namesFile);
+        options += " --names " + shellWord(session.namesFile);
     for (const std::string& said : session.overrides)
         options += " --set " + shellWord(said);
     for (const std::string& pattern : session.ignoredTensors)

@@ -131,10 +131,9 @@ Result<int> answerOfSession(const TokensOptions& options, const Task& task)
                 filterName(*options.filter), filterName(*options.filter))};
     if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty()
         || !model.ignored.empty() || !model.namesFile.empty())
-        return Error{
-            ErrorCode::InvalidArgument,
-            "--config, --tensor-names, --set, --ignore and --tokenizer control how a model is read, and '"
-                + model.path + "' is a session; name the model, or leave these options out."};
+        return Error{ErrorCode::InvalidArgument,
+                     "--config, --names, --set, --ignore and --tokenizer control how a model is read, and '"
+                         + model.path + "' is a session; name the model, or leave these options out."};
     const auto session = readSession(model.path, task);
     if (!session)
         return session.error();

@@ -101,7 +101,7 @@ Error noConfigFor(const ModelSource& source, const std::string& recognised)
     return {
         ErrorCode::NotFound,
         "'" + source.path.string() + "' has no config beside it, and " + recognised
-            + "; name a config with --config FILE, say what the model is with --set KEY=VALUE,…, or explain its names with --tensor-names MAP.json, for which `headwise names` writes a first proposal."};
+            + "; name a config with --config FILE, say what the model is with --set KEY=VALUE,…, or explain its names with --names MAP.json, for which `headwise names` writes a first proposal."};
 }
 
 Error notInferred(const ModelSource& source, const std::vector<std::string>& keys, const WeightMap& weights)

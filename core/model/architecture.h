@@ -38,8 +38,7 @@ struct ModelSource {
     std::optional<std::filesystem::path> configFile; ///< --config
     std::map<std::string, std::string> overrides;    ///< --set key=value, in the config file's own keys
     std::vector<std::string> ignored = {};           ///< --ignore: names or patterns of tensors to leave out.
-    std::optional<std::filesystem::path> namesFile =
-        {}; ///< --tensor-names: a map of the names of its tensors.
+    std::optional<std::filesystem::path> namesFile = {}; ///< --names: a map of the names of its tensors.
 };
 
 /// The keys that a model's files leave to its user to say.

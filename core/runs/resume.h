@@ -74,7 +74,7 @@ std::string optionsText(const AnalysisOptions& options);
 /// Everything the results of a run depend on besides its model and processing, as text: the model's files with their sizes and
 /// times, the options.
 /// \param configFile  the file named by --config; empty without one
-/// \param namesFile   the file named by --tensor-names; empty without one
+/// \param namesFile   the file named by --names; empty without one
 std::string runQuestion(const ProcessedWeights& weights, const std::string& configFile,
                         const AnalysisOptions& options, const std::string& namesFile = {});
 

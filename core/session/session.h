@@ -32,7 +32,7 @@ struct Session {
     int formatVersion = 1;                ///< Above 1: read-only, and parts may be missing here.
     ModelCard model;
     std::string configFile;                     ///< The full path, if it was not beside the weights.
-    std::string namesFile;                      ///< The full path of the map given with --tensor-names.
+    std::string namesFile;                      ///< The full path of the map given with --names.
     std::vector<std::string> overrides;         ///< Config values that the user gave: "n_heads=12".
     std::vector<std::string> ignoredTensors;    ///< Names and patterns that the user left out.
     Processing processing = Processing::none(); ///< The processing that was applied.

@@ -112,7 +112,7 @@ std::string whyNotAdded(const Session& stored, const Session& run, Precision pre
         return stored.part ? "is part " + shardName(stored.part->shard) + " of a sharded run"
                            : std::string("is not part of a sharded run");
     if (stored.namesFile != run.namesFile)
-        return "was computed with another --tensor-names option";
+        return "was computed with another --names option";
     if (!statesMore && (stored.overrides != run.overrides || stored.configFile != run.configFile))
         return "was computed with other --set or --config options";
     if (stored.processing != run.processing)

@@ -156,7 +156,7 @@ std::string SessionMerge::whyForeign(const Session& part) const
     if (part.embedding != whole.embedding)
         return "was computed with --embedding " + part.embedding;
     if (part.namesFile != whole.namesFile)
-        return "was computed with another --tensor-names option";
+        return "was computed with another --names option";
     if (part.overrides != whole.overrides || part.ignoredTensors != whole.ignoredTensors)
         return "was computed with other --set or --ignore options";
     if (part.tokenBytes != whole.tokenBytes)

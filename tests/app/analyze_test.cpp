@@ -254,7 +254,7 @@ private slots:
 
     void namesOfOnesOwnAreRefusedWhereTheyCannotBeRead()
     {
-        const auto absent = run({"analyze", m_demo, "-o", m_folder.filePath("n.h5"), "--names",
+        const auto absent = run({"analyze", m_demo, "-o", m_folder.filePath("n.h5"), "--name-list",
                                  m_folder.filePath("no-names.txt")});
         QCOMPARE(absent.exitCode, 3);
         QVERIFY(absent.err.contains("no-names.txt"));

@@ -40,12 +40,29 @@ private slots:
         QVERIFY(proposed.out.isEmpty());
         QVERIFY(proposed.err.contains("guesses under 'assumed'"));
         const auto info =
-            run({"info", "m.safetensors", "--tensor-names", "map.json", "--set", "n_heads=3", "--json"});
+            run({"info", "m.safetensors", "--names", "map.json", "--set", "n_heads=3", "--json"});
         QCOMPARE(info.exitCode, 0);
         const auto card = nlohmann::json::parse(info.out.toStdString());
         QCOMPARE(card["n_heads"].get<int>(), 3);
         QCOMPARE(card["d_head"].get<int>(), 5);
         QCOMPARE(card["architecture"].get<std::string>(), std::string("custom"));
+    }
+
+    /// There, --names has the names to write, too.
+    void processTakesAMapBesideTheNamesToWrite()
+    {
+        QCOMPARE(run({"names", "m.safetensors", "-o", "process.json"}).exitCode, 0);
+        const QStringList process{"process", "m.safetensors", "--set", "n_heads=3", "-o"};
+        const auto both =
+            run(process + QStringList{"both", "--names", "transformer-lens", "--names", "process.json"});
+        QVERIFY2(both.exitCode == 0, both.err.constData());
+        for (const QStringList& wrong :
+             {QStringList{"a", "--names", "llama"},
+              QStringList{"b", "--names", "process.json", "--names", "process.json"}}) {
+            const auto refused = run(process + wrong);
+            QCOMPARE(refused.exitCode, 2);
+            QVERIFY2(refused.err.contains("--names is"), refused.err.constData());
+        }
     }
 
     void aKeptMapIsFoundAgainAndAWrongOneIsNotKept()

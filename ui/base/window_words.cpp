@@ -20,7 +20,7 @@ constexpr std::array wordRules{
     WordRule{"name one with --config FILE or say what the model is with --set KEY=VALUE,…",
              "open a folder that holds it beside the weights"},
     WordRule{
-        "name a config with --config FILE, say what the model is with --set KEY=VALUE,…, or explain its names with --tensor-names MAP.json, for which `headwise names` writes a first proposal",
+        "name a config with --config FILE, say what the model is with --set KEY=VALUE,…, or explain its names with --names MAP.json, for which `headwise names` writes a first proposal",
         "open it again and choose a config file, type the keys of its config, or press “Describe this model…”"},
     WordRule{"say it with --set (.+?), or name a config with --config FILE",
              "open it again and type \\1, or choose a config file"},
@@ -60,7 +60,7 @@ QString fieldFor(const QString& option)
         {QStringLiteral("prompt"), QStringLiteral("Prompt")},
         {QStringLiteral("seed"), QStringLiteral("Seed")},
         {QStringLiteral("set"), QStringLiteral("Other keys")},
-        {QStringLiteral("tensor-names"), QStringLiteral("Describe this model…")},
+        {QStringLiteral("names"), QStringLiteral("Describe this model…")},
         {QStringLiteral("token"), QStringLiteral("Token")},
         {QStringLiteral("token-counts"), QStringLiteral("Token counts")},
         {QStringLiteral("tokenizer"), QStringLiteral("Add tokenizer…")},

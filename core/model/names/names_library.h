@@ -30,7 +30,7 @@ struct NamedSource {
     NamedModel model;
 };
 
-/// Finds the map of a model and describes the model by it: the map of --tensor-names, headwise-names.json beside the weights, or, for a
+/// Finds the map of a model and describes the model by it: the map of --names, headwise-names.json beside the weights, or, for a
 /// model without a config, the user's own map of such names and shapes or a built-in one.
 ///
 /// \returns nothing if there is no map, or no readable model to use one for

@@ -26,7 +26,7 @@ private slots:
             "There is no config.json in 'a'; name one with --config FILE or say what the model is with --set KEY=VALUE,….",
             "There is no config.json in 'a'; open a folder that holds it beside the weights.");
         add("unknown names",
-            "'a' has no config; name a config with --config FILE, say what the model is with --set KEY=VALUE,…, or explain its names with --tensor-names MAP.json, for which `headwise names` writes a first proposal.",
+            "'a' has no config; name a config with --config FILE, say what the model is with --set KEY=VALUE,…, or explain its names with --names MAP.json, for which `headwise names` writes a first proposal.",
             "'a' has no config; open it again and choose a config file, type the keys of its config, or press “Describe this model…”.");
         add("answers",
             "They do not tell 'n_ctx'; say it with --set n_ctx=…,act_fn=…, or name a config with --config FILE.",
