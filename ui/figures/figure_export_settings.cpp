@@ -1,7 +1,6 @@
 #include "ui/figures/figure_export_formats.h"
 
 #include "ui/base/json_fields.h"
-#include "ui/base/text.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -239,11 +238,6 @@ FigureSettings withoutEdits(FigureSettings settings)
 {
     settings.style.edits = {};
     return settings;
-}
-
-QString figureTitleOf(const FigureSource& source, const FigureStyle& style)
-{
-    return style.edits.title.empty() ? source.figureTitle() : text(style.edits.title);
 }
 
 } // namespace headwise::ui

@@ -98,4 +98,9 @@ double paintFigureNote(QPainter& painter, const QString& note, const QSizeF& siz
     return metrics.height() + gap;
 }
 
+QString figureTitleOf(const FigureSource& source, const FigureStyle& style)
+{
+    return style.edits.title.empty() ? source.figureTitle() : text(style.edits.title);
+}
+
 } // namespace headwise::ui
