@@ -40,6 +40,7 @@ std::filesystem::path rotaryModel(bool isLarge)
 void readPrefixesAndWords(Journey& journey, const Circuits& circuits, const Tokenizer& tokenizer, int token)
 {
     auto* prefixes = journey.named<QTableView>(QStringLiteral("Prefixes of the token"));
+    QTRY_VERIFY_WITH_TIMEOUT(prefixes->model()->rowCount() > 0, patience);
     AnalysisOptions options;
     options.heads = {{0, 0}};
     options.inputs.token = token;
