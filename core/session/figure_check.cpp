@@ -117,7 +117,8 @@ private:
     /// Gives the panels without a place the one right of the panel before them, and refuses a place that is taken.
     void placePanels()
     {
-        std::array<std::array<bool, 2 * mostPanelRows>, 2 * mostPanelRows> taken{};
+        constexpr std::size_t side = 2UL * mostPanelRows;
+        std::array<std::array<bool, side>, side> taken{};
         int row = 1, column = 1;
         for (std::size_t i = 0; i < m_figure.panels.size(); ++i) {
             FigurePanel& panel = m_figure.panels[i];
