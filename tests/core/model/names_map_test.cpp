@@ -22,6 +22,26 @@ std::string rowOf(const std::string& is, const std::string& name = "a", const st
     return R"({"name": ")" + name + R"(", "is": ")" + is + "\"" + more + "}";
 }
 
+/// Attention alone, without norms and biases.
+test::ToyOptions plainToy()
+{
+    test::ToyOptions options;
+    options.attnOnly = true;
+    options.normalization = std::nullopt;
+    options.qkvBias = options.outBias = options.unembedBias = false;
+    return options;
+}
+
+/// Rows of W_O, one stack of heads, and of W_Q, W_K and W_V, with `more` about these; each after a comma.
+std::string attentionRows(const std::string& more)
+{
+    const std::string block = "blocks.{layer}.attn.";
+    std::string rows = "," + rowOf(block + "W_O", block + "W_O", R"(, "axes": "heads, d_head, d_model")");
+    for (const char* name : {"W_Q", "W_K", "W_V"})
+        rows += "," + rowOf(block + name, block + name, more);
+    return rows;
+}
+
 } // namespace
 
 class NamesMapTest : public QObject {
@@ -115,22 +135,14 @@ private slots:
 
     void aShapeThatContradictsTheMapIsNamed()
     {
-        test::ToyOptions options;
-        options.attnOnly = true;
-        options.normalization = std::nullopt;
-        options.qkvBias = options.outBias = options.unembedBias = false;
         const QTemporaryDir temporary;
         const std::filesystem::path folder = temporary.path().toStdString();
-        test::writeToyModel(folder, options);
+        test::writeToyModel(folder, plainToy());
         const auto opened = [&](const std::string& embedding, const std::string& heads,
                                 const std::map<std::string, std::string>& said = {}) {
-            const std::string block = "blocks.{layer}.attn.";
-            std::string rows = rowOf("embed.W_E", "embed.W_E", embedding) + ","
+            const std::string rows = rowOf("embed.W_E", "embed.W_E", embedding) + ","
                 + rowOf("pos_embed.W_pos", "pos_embed.W_pos") + ","
-                + rowOf("unembed.W_U", "unembed.W_U", R"(, "axes": "transposed")") + ","
-                + rowOf(block + "W_O", block + "W_O", R"(, "axes": "heads, d_head, d_model")");
-            for (const char* name : {"W_Q", "W_K", "W_V"})
-                rows += "," + rowOf(block + name, block + name, heads);
+                + rowOf("unembed.W_U", "unembed.W_U", R"(, "axes": "transposed")") + attentionRows(heads);
             std::ofstream(folder / "map.json") << mapOf(rows, R"(, "facts": {"normalization_type": null})");
             ModelSource source{folder, std::nullopt, said};
             source.namesFile = folder / "map.json";
@@ -157,20 +169,13 @@ private slots:
 
     void anAbsentOutputIsTheEmbeddingAndRowsOfATableAreSkipped()
     {
-        test::ToyOptions options;
-        options.attnOnly = true;
-        options.normalization = std::nullopt;
-        options.qkvBias = options.outBias = options.unembedBias = false;
         const QTemporaryDir temporary;
         const std::filesystem::path folder = temporary.path().toStdString();
-        const test::ToyModel toy = test::writeToyModel(folder, options);
+        const test::ToyModel toy = test::writeToyModel(folder, plainToy());
         const auto opened = [&](const std::string& facts) {
-            const std::string block = "blocks.{layer}.attn.";
-            std::string rows = rowOf("embed.W_E", "embed.W_E") + ","
-                + rowOf("pos_embed.W_pos", "pos_embed.W_pos", R"(, "skip": 2)") + ","
-                + rowOf(block + "W_O", block + "W_O", R"(, "axes": "heads, d_head, d_model")");
-            for (const char* name : {"W_Q", "W_K", "W_V"})
-                rows += "," + rowOf(block + name, block + name, R"(, "axes": "heads, d_model, d_head")");
+            const std::string rows = rowOf("embed.W_E", "embed.W_E") + ","
+                + rowOf("pos_embed.W_pos", "pos_embed.W_pos", R"(, "skip": 2)")
+                + attentionRows(R"(, "axes": "heads, d_model, d_head")");
             std::ofstream(folder / "headwise-names.json") << mapOf(
                 rows, R"(, "ignore": ["unembed.*"], "facts": {"normalization_type": null)" + facts + "}");
             return loadModel({folder, std::nullopt, {}}, Task{});

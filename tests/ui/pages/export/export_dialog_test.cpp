@@ -1,5 +1,6 @@
 #include "ui/pages/export/export_dialog.h"
 
+#include "tests/support/dialog_driver.h"
 #include "tests/support/program.h"
 
 #include "ui/base/theme.h"
@@ -114,21 +115,21 @@ private slots:
         settings.style = {{}, 7, 2.5, false, true, false};
         settings.transparent = true;
         ExportDialog from(&m_view, settings, QStringLiteral("fig"));
-        press(from, QStringLiteral("Copy settings"));
+        test::press(from, QStringLiteral("Copy settings"));
         ExportDialog to(&m_view, {}, QStringLiteral("fig"));
-        press(to, QStringLiteral("Paste settings"));
+        test::press(to, QStringLiteral("Paste settings"));
         QVERIFY(to.settings() == settings);
         QApplication::clipboard()->setText(QStringLiteral("nonsense"));
-        press(to, QStringLiteral("Paste settings"));
+        test::press(to, QStringLiteral("Paste settings"));
         QVERIFY(to.settings() == settings);
-        QVERIFY(says(to, QStringLiteral("no figure settings")));
+        QVERIFY(test::says(to, QStringLiteral("no figure settings")));
     }
 
     void theCaptionIsShownAndCopied()
     {
         ExportDialog dialog(&m_view, {}, QStringLiteral("fig"));
         QCOMPARE(named<QPlainTextEdit>(dialog, "Caption")->toPlainText(), figureCaption(m_view));
-        press(dialog, QStringLiteral("Copy caption"));
+        test::press(dialog, QStringLiteral("Copy caption"));
         QCOMPARE(QApplication::clipboard()->text(), figureCaption(m_view));
     }
 
@@ -143,9 +144,9 @@ private slots:
         };
         QTRY_VERIFY(std::abs(sheet().width() - 60 / 25.4 * dots) <= 1.5);
         QVERIFY(std::abs(sheet().height() - 40 / 25.4 * dots) <= 1.5);
-        QVERIFY(says(dialog, QStringLiteral("100 %, true size")));
+        QVERIFY(test::says(dialog, QStringLiteral("100 %, true size")));
         dialog.applyPreset(3); // a poster
-        QTRY_VERIFY(says(dialog, QStringLiteral("% of true size")));
+        QTRY_VERIFY(test::says(dialog, QStringLiteral("% of true size")));
         QVERIFY(sheet().width() < dialog.width());
         choose(named<QComboBox>(dialog, "Size of the preview"), 1);
         QTRY_VERIFY(std::abs(sheet().width() - 420 / 25.4 * dots) <= 2);
@@ -200,7 +201,7 @@ private slots:
         QSignalSpy exported(&dialog, &ExportDialog::exported);
         dialog.show();
         dialog.exportTo(directory.filePath(QStringLiteral("no/such/fig.pdf")));
-        QTRY_VERIFY(says(dialog, QStringLiteral("no/such/fig.pdf")));
+        QTRY_VERIFY(test::says(dialog, QStringLiteral("no/such/fig.pdf")));
         QVERIFY(dialog.isVisible());
         QCOMPARE(exported.count(), 0);
         const QString fileName = directory.filePath(QStringLiteral("fig.pdf"));
@@ -223,18 +224,6 @@ private:
     {
         box->setCurrentIndex(index);
         emit box->activated(index); // as a click does
-    }
-    static void press(const QDialog& dialog, const QString& words)
-    {
-        for (QPushButton* button : dialog.findChildren<QPushButton*>())
-            if (button->text() == words)
-                return button->click();
-        QFAIL(qPrintable(words));
-    }
-    static bool says(const QDialog& dialog, const QString& words)
-    {
-        return std::ranges::any_of(dialog.findChildren<QLabel*>(),
-                                   [&words](const QLabel* label) { return label->text().contains(words); });
     }
 
     HeatmapView m_view;

@@ -1,3 +1,4 @@
+#include "tests/support/dialog_driver.h"
 #include "tests/support/program.h"
 #include "ui/base/theme.h"
 #include "ui/charts/spectrum_chart.h"
@@ -55,7 +56,7 @@ private slots:
         bar->insert(QStringLiteral("effect"));
         QCOMPARE(dialog.settings().style.edits.title, "A copying head");
         QCOMPARE(dialog.settings().style.edits.valueTitle, "effect");
-        click(dialog, QStringLiteral("Automatic words"));
+        test::press(dialog, QStringLiteral("Automatic words"));
         QVERIFY(dialog.settings().style.edits == FigureEdits{});
         title->undo();
         QCOMPARE(dialog.settings().style.edits.title, "A copying head");
@@ -87,7 +88,7 @@ private slots:
         QCOMPARE(dialog.settings().style.edits.caption, "A sentence of mine.");
         title->setText(QStringLiteral("Other"));
         QCOMPARE(caption->toPlainText(), QStringLiteral("A sentence of mine."));
-        click(dialog, QStringLiteral("Automatic caption"));
+        test::press(dialog, QStringLiteral("Automatic caption"));
         QVERIFY(dialog.settings().style.edits.caption.empty());
         caption->undo();
         QCOMPARE(dialog.settings().style.edits.caption, "A sentence of mine.");
@@ -102,7 +103,7 @@ private slots:
         const std::vector<FigureSeriesChoice> hidden{{"one", false}, {"two", true}};
         QVERIFY(dialog.settings().style.edits.series == hidden);
         list->setCurrentRow(1);
-        click(dialog, QStringLiteral("Move up"));
+        test::press(dialog, QStringLiteral("Move up"));
         const std::vector<FigureSeriesChoice> moved{{"two", true}, {"one", false}};
         QTRY_VERIFY(dialog.settings().style.edits.series == moved);
         // The next dialog for this picture begins with them.
@@ -120,7 +121,7 @@ private slots:
         ExportDialog dialog(&chart, {}, QStringLiteral("fig"));
         find<QLineEdit>(dialog, "Points to label")->setText(QStringLiteral("L0H1; L9H9"));
         QVERIFY(dialog.settings().style.edits.labels == std::vector<std::string>{"L0H1"});
-        QVERIFY(hasLabel(dialog, QStringLiteral("No point is called L9H9.")));
+        QVERIFY(test::says(dialog, QStringLiteral("No point is called L9H9.")));
     }
 
     void thePresetsKeepTheirLastSettings()
@@ -166,13 +167,13 @@ private slots:
         from.findChild<PresetMenu*>()->exportTo(file);
         ExportDialog to(&m_view, {}, QStringLiteral("fig"));
         to.findChild<PresetMenu*>()->importFrom(file);
-        QVERIFY(hasLabel(to, QStringLiteral("Imported 1 preset.")));
+        QVERIFY(test::says(to, QStringLiteral("Imported 1 preset.")));
         QVERIFY(to.presets().own() == from.presets().own());
         QFile damaged(file);
         QVERIFY(damaged.open(QIODevice::WriteOnly) && damaged.write("{\"schema\": 1}") > 0);
         damaged.close();
         to.findChild<PresetMenu*>()->importFrom(file);
-        QVERIFY(hasLabel(to, QStringLiteral("is not a usable file of figure presets")));
+        QVERIFY(test::says(to, QStringLiteral("is not a usable file of figure presets")));
         QCOMPARE(to.presets().own().size(), 1U);
     }
 
@@ -184,18 +185,6 @@ private:
             if (widget->accessibleName() == QLatin1StringView(name))
                 return widget;
         return nullptr;
-    }
-    static void click(const QDialog& dialog, const QString& words)
-    {
-        for (QPushButton* button : dialog.findChildren<QPushButton*>())
-            if (button->text() == words)
-                return button->click();
-        QFAIL(qPrintable(words));
-    }
-    static bool hasLabel(const QDialog& dialog, const QString& words)
-    {
-        return std::ranges::any_of(dialog.findChildren<QLabel*>(),
-                                   [&words](const QLabel* label) { return label->text().contains(words); });
     }
     static QAction* menuAction(const QDialog& dialog, const QString& words)
     {
