@@ -108,6 +108,7 @@ void FindingsPage::createLayout()
     top->addWidget(m_copy, 0, Qt::AlignTop);
     auto* bottom = new QHBoxLayout;
     bottom->setSpacing(8);
+    bottom->addWidget(m_underWay, 1); // beside what is left, so that both cost the list one line
     bottom->addWidget(m_left, 1);
     bottom->addWidget(m_compute, 0, Qt::AlignTop);
     bottom->addWidget(m_fill, 0, Qt::AlignTop);
@@ -117,7 +118,6 @@ void FindingsPage::createLayout()
     layout->addLayout(top);
     layout->addWidget(m_checked);
     layout->addWidget(m_scroll, 1);
-    layout->addWidget(m_underWay);
     layout->addLayout(bottom);
 }
 
