@@ -31,7 +31,8 @@ double relativeDifference(const ResultArray& a, const ResultArray& b)
             for (std::size_t i = 0; i < mine.size(); ++i) {
                 const auto size = static_cast<double>(std::abs(mine[i]));
                 const auto apart = static_cast<double>(std::abs(mine[i] - other[i]));
-                if (std::isnan(size) != std::isnan(static_cast<double>(std::abs(other[i]))))
+                if (std::isnan(size) != std::isnan(static_cast<double>(std::abs(other[i])))
+                    || std::isinf(apart))
                     return 1;
                 if (std::isfinite(size))
                     largest = std::max(largest, size);
