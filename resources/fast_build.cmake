@@ -1,5 +1,5 @@
 # Most of a compile is parsing headers and instantiating the templates in them. headwise_fast_build(TARGET HEADER...) does both
-# for several files at a time: the files of a folder are compiled together, eight to a unit, behind a precompiled header. Files
+# for several files at a time: the files of a folder are compiled together, sixteen to a unit, behind a precompiled header. Files
 # of one folder, and of all pages, must therefore not use the same name twice in their anonymous namespaces.
 # ccache asks for -fpch-preprocess and -fno-pch-timestamp; GCC takes a type of one file's anonymous namespace in a unit for one of a header's; below the
 # memory that a unit needs, its collector costs a tenth of the time.
@@ -19,7 +19,7 @@ function(headwise_fast_build target)
         string(REGEX REPLACE "^pages/.*" "pages" folder "${folder}") # a few files each
         string(MAKE_C_IDENTIFIER "in_${folder}" folder)
         math(EXPR ${folder} "0${${folder}} + 1")
-        math(EXPR unit "(${${folder}} - 1) / 8")
+        math(EXPR unit "(${${folder}} - 1) / 16")
         set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}_${unit}")
     endforeach()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

@@ -27,7 +27,7 @@ struct TokensOptions : CircuitArguments {
     int k = 10;
 };
 
-void printTokens(const TokenEnds& ends, const TokenSource& source, TableFormat format)
+void printEnds(const TokenEnds& ends, const TokenSource& source, TableFormat format)
 {
     constexpr std::array columns{TableColumn{"end", -7}, TableColumn{"rank", 4, true},
                                  TableColumn{"id", 7, true}, TableColumn{"token", -20},
@@ -60,7 +60,7 @@ Result<int> answer(const TokenSource& source, const TokensOptions& options)
     const auto ends = source.ask(query);
     if (!ends)
         return ends.error();
-    printTokens(*ends, source, options.format);
+    printEnds(*ends, source, options.format);
     return 0;
 }
 

@@ -8,7 +8,7 @@ namespace headwise {
 
 namespace {
 
-constexpr std::string_view virtualHead = "virtual-head ", withoutComponent = "without-component ";
+constexpr std::string_view virtualHead = "virtual-head ", lostComponent = "without-component ";
 
 } // namespace
 
@@ -16,7 +16,7 @@ std::string headChangeName(const HeadChange& change)
 {
     if (change.earlier)
         return fmt::format("{}{},{}", virtualHead, dottedHead(*change.earlier), dottedHead(change.head));
-    return fmt::format("{}{}:{}", withoutComponent, dottedHead(change.head),
+    return fmt::format("{}{}:{}", lostComponent, dottedHead(change.head),
                        change.withoutComponent.value_or(0));
 }
 
@@ -32,9 +32,9 @@ std::optional<HeadChange> parseHeadChange(std::string_view name)
             return std::nullopt;
         return HeadChange{*later, *earlier, {}};
     }
-    if (!name.starts_with(withoutComponent))
+    if (!name.starts_with(lostComponent))
         return std::nullopt;
-    name.remove_prefix(withoutComponent.size());
+    name.remove_prefix(lostComponent.size());
     const std::size_t colon = name.find(':');
     if (colon == std::string_view::npos)
         return std::nullopt;

@@ -17,7 +17,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double most = 1600;          // cells drawn as rectangles; more become one lossless picture
+constexpr double mostCells = 1600;     // cells drawn as rectangles; more become one lossless picture
 constexpr int mostPixels = 4096;       // of that picture, in each direction
 constexpr double heatmapFigureGap = 6; // points
 
@@ -152,7 +152,7 @@ void paintCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scen
 {
     const ThemeColors& colors = lightColors();
     painter.setRenderHint(QPainter::Antialiasing, false);
-    if (scene.visible.width() * scene.visible.height() <= most) {
+    if (scene.visible.width() * scene.visible.height() <= mostCells) {
         paintHeatmapCells(painter, cells, scene, colors);
     } else {
         painter.setRenderHint(QPainter::LosslessImageRendering);

@@ -18,10 +18,10 @@ namespace headwise {
 
 namespace {
 
-constexpr int lowered = 10;
+constexpr int mostLowered = 10;
 constexpr std::size_t setSize = 64; // tokens a softmax runs over
 constexpr std::size_t setCount = 16;
-constexpr std::size_t listed = 20; // tokens of each head's table
+constexpr std::size_t tokensListed = 20; // tokens of each head's table
 constexpr int nullHeads = 64;
 constexpr const char* embeddingNote =
     "E is the embedding in use, raw unless chosen otherwise; McDougall et al. 2023 take the effective one (--embedding effective)";
@@ -93,7 +93,7 @@ public:
         , m_keyRank(m_ovScore)
         , m_mass(m_ovScore)
         , m_squares(m_config)
-        , m_table(EntryLists::perHead(m_config, std::min(listed, m_sample.ids.size())))
+        , m_table(EntryLists::perHead(m_config, std::min(tokensListed, m_sample.ids.size())))
         , m_lowRanks(m_table.ids)
         , m_keyRanks(m_table.ids)
     {
@@ -149,7 +149,7 @@ private:
         }
         if (rows.isZero(0) || cols.isZero(0))
             return Done{};
-        const auto isLowered = [](const EntryRank& rank) { return rank.below < lowered; };
+        const auto isLowered = [](const EntryRank& rank) { return rank.below < mostLowered; };
         m_ovScore.set(head,
                       static_cast<double>(std::count_if(outputs->begin(), outputs->end(), isLowered))
                           / static_cast<double>(outputs->size()));
@@ -225,7 +225,7 @@ private:
     {
         const auto n = static_cast<double>(m_sample.ids.size());
         ResultArray& ov = results.put(copySuppressionAt("ov_score"), m_ovScore);
-        const double p = std::min(1.0, lowered / m_sample.among);
+        const double p = std::min(1.0, mostLowered / m_sample.among);
         ov.nullMean = p;
         ov.nullDeviation = std::sqrt(p * (1 - p) / n);
         ResultArray& mass = results.put(copySuppressionAt("qk_mass"), m_mass);
@@ -264,7 +264,7 @@ AnalysisCost copySuppressionCost(const ModelConfig& config, const AnalysisOption
     const double sets = static_cast<double>(setCount * setSize);
     return {heads * (4 * V * d * r + 4 * n * r * (V + d) + 2 * V * r * r)
                 + (heads + nullHeads) * 4 * sets * d * r,
-            20 * r * V + 16 * n * d + heads * static_cast<double>(listed) * 20};
+            20 * r * V + 16 * n * d + heads * static_cast<double>(tokensListed) * 20};
 }
 
 } // namespace

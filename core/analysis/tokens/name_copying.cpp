@@ -17,7 +17,7 @@ namespace headwise {
 
 namespace {
 
-constexpr int top = 5;
+constexpr int topNames = 5;
 
 std::string nameCopyingAt(const std::string& name)
 {
@@ -175,7 +175,7 @@ struct NameScores {
         for (std::size_t i = 0; i < found.size(); ++i) {
             const int rank = found[i].above + found[i].equal; // ties against the name
             ranks.of(head)[i] = rank;
-            hits += rank < top ? 1 : 0;
+            hits += rank < topNames ? 1 : 0;
         }
         score.set(head, hits / static_cast<double>(found.size()));
     }
@@ -191,7 +191,7 @@ void putNameCopying(Results& results, const SignedScores& scores, const NameToke
                     const AnalysisContext& context, double outputs)
 {
     const auto& [raised, lowered] = scores;
-    const double p = std::min(1.0, top / outputs);
+    const double p = std::min(1.0, topNames / outputs);
     for (const auto& [name, side] : {std::pair("score", &raised), std::pair("negative_score", &lowered)}) {
         ResultArray& array = results.put(nameCopyingAt(name), side->score);
         array.nullMean = p;

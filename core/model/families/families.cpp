@@ -58,7 +58,7 @@ constexpr FamilyPositions learned{.kind = Positional::Learned};
 
 // A new family is a row here and a form of it in tests/support/family_model.cpp. A row says how a family differs from Llama.
 // Sizes without names are layers, heads, key/value heads, d_model, d_head, d_mlp, vocabulary and context.
-constexpr Family table[] = {
+constexpr Family familyTable[] = {
     {.name = "gpt2",
      .classes = {"GPT2LMHeadModel", "GPT2Model"},
      .keys = {.layers = gptKeys.layers,
@@ -488,7 +488,7 @@ constexpr Family table[] = {
 
 std::span<const Family> families()
 {
-    return table;
+    return familyTable;
 }
 
 } // namespace headwise

@@ -21,7 +21,7 @@ using headwise::app::Recovery;
 namespace {
 
 using test::patience;
-const QString words = QStringLiteral("induction, see fig. 3");
+const QString noteText = QStringLiteral("induction, see fig. 3");
 
 QPlainTextEdit* notesOf(MainWindow& window)
 {
@@ -48,7 +48,7 @@ int runRecoveryChild(int argc, char** argv)
     if (!QTest::qWaitFor([&] { return window.workspace()->model()->isOpen(); }, patience))
         return 1;
     window.goTo(*app::parseAddress(HEADWISE_DEMO_MODEL "#L1H5/spectrum"));
-    QTest::keyClicks(notesOf(window), words);
+    QTest::keyClicks(notesOf(window), noteText);
     return QApplication::exec();
 }
 
@@ -72,7 +72,7 @@ private slots:
     {
         QProcess child;
         startChild(child);
-        QTRY_VERIFY_WITH_TIMEOUT(noteInCopy() == words, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(noteInCopy() == noteText, patience);
         {
             // Its window is alive, so no other window offers it.
             MainWindow other;
@@ -102,8 +102,8 @@ private slots:
         QTest::mouseClick(recover, Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->hasModel(), patience);
         QCOMPARE(window.workspace()->selection()->head(), (HeadId{1, 5}));
-        QCOMPARE(window.workspace()->notebook()->note({1, 5}), words);
-        QCOMPARE(notesOf(window)->toPlainText(), words);
+        QCOMPARE(window.workspace()->notebook()->note({1, 5}), noteText);
+        QCOMPARE(notesOf(window)->toPlainText(), noteText);
         QVERIFY(window.workspace()->session()->isModified());
         QVERIFY(window.workspace()->session()->path().empty()); // it had never been saved
         QVERIFY(!offer(window));
@@ -116,7 +116,7 @@ private slots:
     {
         QProcess child;
         startChild(child);
-        QTRY_VERIFY_WITH_TIMEOUT(noteInCopy() == words, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(noteInCopy() == noteText, patience);
         child.kill();
         QVERIFY(child.waitForFinished(patience));
         {
@@ -141,7 +141,7 @@ private slots:
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
         QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->isOpen(), patience);
-        window.workspace()->notebook()->setNote({0, 1}, words);
+        window.workspace()->notebook()->setNote({0, 1}, noteText);
         QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
         QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning()
                                      && window.workspace()->model()->results()->find("composition/k"),
@@ -150,7 +150,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->session()->isModified(), patience);
         QTRY_COMPARE_WITH_TIMEOUT(copies(), QStringList(), patience);
         // Later changes are kept again, as a copy of that session.
-        window.workspace()->notebook()->setNote({0, 2}, words);
+        window.workspace()->notebook()->setNote({0, 2}, noteText);
         QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
         test::discardNotes(window);
         QTRY_COMPARE_WITH_TIMEOUT(copies(), QStringList(), patience); // one may be in progress

@@ -13,7 +13,7 @@ using namespace headwise;
 namespace {
 
 constexpr const char* formatFile = HEADWISE_TEST_DATA "/../../core/session/FORMAT.md";
-constexpr const char* begins = "<!-- arrays of the analyses: begin, written by array_specs_test -->\n";
+constexpr const char* tableBegins = "<!-- arrays of the analyses: begin, written by array_specs_test -->\n";
 constexpr const char* ends = "<!-- arrays of the analyses: end -->\n";
 
 const ArraySpec* specOf(const std::string& path)
@@ -140,9 +140,9 @@ private slots:
         QVERIFY2(file.open(QIODevice::ReadOnly), formatFile);
         const QByteArray text = file.readAll();
         file.close();
-        const auto begin = text.indexOf(begins), end = text.indexOf(ends);
+        const auto begin = text.indexOf(tableBegins), end = text.indexOf(ends);
         QVERIFY2(begin >= 0 && end > begin, "FORMAT.md has no section for the arrays of the analyses");
-        const auto first = begin + static_cast<qsizetype>(std::strlen(begins));
+        const auto first = begin + static_cast<qsizetype>(std::strlen(tableBegins));
         const QByteArray wanted = QByteArray::fromStdString(tables());
         if (qEnvironmentVariableIsSet("HEADWISE_WRITE_FORMAT")) {
             QVERIFY2(file.open(QIODevice::WriteOnly | QIODevice::Truncate), formatFile);

@@ -30,7 +30,7 @@ struct Models {
     Circuits grouped, expanded;
 };
 
-Models models(ToyOptions options, const ProcessingWish& wish)
+Models bothModels(ToyOptions options, const ProcessingWish& wish)
 {
     const QTemporaryDir temporary;
     const auto folder = std::filesystem::path(temporary.path().toStdString());
@@ -118,7 +118,7 @@ private slots:
         QFETCH(ToyOptions, options);
         QFETCH(bool, isRaw);
         QFETCH(bool, isDouble);
-        const Models both = models(options, isRaw ? test::noProcessing() : ProcessingWish{});
+        const Models both = bothModels(options, isRaw ? test::noProcessing() : ProcessingWish{});
         const ModelConfig& config = both.grouped.config();
         QCOMPARE(config.nKvHeads, 2);
         QCOMPARE(both.expanded.config().nKvHeads, 6);
@@ -141,7 +141,7 @@ private slots:
     /// The positive control: reading another group's keys is detected.
     void anotherGroupsKeysAreSeen()
     {
-        const Models both = models({}, {});
+        const Models both = bothModels({}, {});
         const ResultSet results = test::analysed(both.grouped, {"spectra"});
         const auto sigma = test::numbers(results, "spectra/qk/singular_values");
         const auto right = both.grouped.weights().head<double>({0, 2});

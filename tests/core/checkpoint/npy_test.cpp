@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 template <typename T>
-std::string bytesOf(const std::vector<T>& numbers)
+std::string rawBytes(const std::vector<T>& numbers)
 {
     return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)};
 }
@@ -69,11 +69,11 @@ private slots:
             return readNpyVector(m_folder / "x.npy");
         };
         for (const auto& shape : std::vector<std::vector<std::int64_t>>{{3}, {1, 3}, {3, 1}}) {
-            const auto read = write(npyHeader("<f8", shape) + bytesOf(numbers));
+            const auto read = write(npyHeader("<f8", shape) + rawBytes(numbers));
             QVERIFY(test::isOk(read));
             QVERIFY(*read == numbers);
         }
-        const auto narrow = write(npyHeader("<f4", {2}) + bytesOf(std::vector<float>{0.5F, 3}));
+        const auto narrow = write(npyHeader("<f4", {2}) + rawBytes(std::vector<float>{0.5F, 3}));
         QVERIFY(test::isOk(narrow));
         QVERIFY(*narrow == (std::vector<double>{0.5, 3}));
         const auto matrix = write(npyHeader("<f4", {2, 2}) + std::string(16, '\0'));
@@ -90,7 +90,7 @@ private slots:
         QByteArray expected = QByteArray::fromHex("934e554d505901007600");
         expected += header + QByteArray(118 - 1 - header.size(), ' ') + '\n';
         expected += QByteArray::fromHex("0000803f000000400000404000008040");
-        const WeightMap file = stored("F32", {2, 2}, bytesOf<float>({1, 2, 3, 4}));
+        const WeightMap file = stored("F32", {2, 2}, rawBytes<float>({1, 2, 3, 4}));
         QVERIFY(test::isOk(writeNpy(file, 0, m_folder / "t.npy", {})));
         QCOMPARE(contentOf(m_folder / "t.npy"), expected);
     }
@@ -124,7 +124,7 @@ private slots:
 
     void writesWhatNumpyLacksAsFloat32()
     {
-        const auto file = written(stored("BF16", {3}, bytesOf<std::uint16_t>({0x3F80, 0xC000, 0x0001})));
+        const auto file = written(stored("BF16", {3}, rawBytes<std::uint16_t>({0x3F80, 0xC000, 0x0001})));
         QVERIFY(file);
         QCOMPARE(file->type, QString("<f4"));
         QCOMPARE(file->shape, QList<qint64>{3});
@@ -141,7 +141,7 @@ private slots:
 
     void writesScalarsAndEmptyTensors()
     {
-        const auto scalar = written(stored("F32", {}, bytesOf<float>({7.5F})));
+        const auto scalar = written(stored("F32", {}, rawBytes<float>({7.5F})));
         QVERIFY(scalar && scalar->shape.isEmpty());
         QVERIFY(scalar->numbers<float>() == std::vector<float>{7.5F});
         const auto empty = written(stored("F32", {0, 3}, {}));
@@ -160,7 +160,7 @@ private slots:
         header.resize(117, ' ');
         header += '\n';
         const std::string member =
-            std::string("\x93NUMPY\1\0", 8) + littleEndian(118, 2) + header + bytesOf(data);
+            std::string("\x93NUMPY\1\0", 8) + littleEndian(118, 2) + header + rawBytes(data);
         std::ofstream(m_folder / "t.npz", std::ios::binary) << test::zipArchive({{"t.npy", member}});
         const auto map = WeightMap::open(m_folder / "t.npz");
         QVERIFY(test::isOk(map));

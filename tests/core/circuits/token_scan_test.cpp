@@ -12,7 +12,7 @@ using namespace headwise;
 
 namespace {
 
-Matrix<double> gaussian(Eigen::Index rows, Eigen::Index cols, unsigned seed)
+Matrix<double> normalNumbers(Eigen::Index rows, Eigen::Index cols, unsigned seed)
 {
     std::mt19937 random(seed);
     std::normal_distribution<double> normal;
@@ -123,30 +123,30 @@ private slots:
         QFETCH(int, inner);
         QFETCH(int, k);
         QVERIFY(agreesWithBruteForce(
-            {gaussian(inner, rows, 1), gaussian(inner, cols, 2), {}, {}, k, ScanEnds::Both}));
+            {normalNumbers(inner, rows, 1), normalNumbers(inner, cols, 2), {}, {}, k, ScanEnds::Both}));
         QVERIFY(agreesWithBruteForce(
-            {gaussian(inner, rows, 3), gaussian(inner, cols, 4), {}, {}, k, ScanEnds::Largest}));
+            {normalNumbers(inner, rows, 3), normalNumbers(inner, cols, 4), {}, {}, k, ScanEnds::Largest}));
     }
 
     void entriesCloserThanFloatRoundingAreStillRankedExactly()
     {
-        Matrix<double> cols = gaussian(4, 300, 5);
+        Matrix<double> cols = normalNumbers(4, 300, 5);
         cols.col(0) *= 3; // long enough to be among the strongest
         // differences below float32's resolution, the last one strongest
         for (Eigen::Index i = 1; i < 200; ++i)
             cols.col(i) = cols.col(0) * (1 + 1e-11 * static_cast<double>(i));
-        QVERIFY(agreesWithBruteForce({gaussian(4, 50, 6), cols, {}, {}, 10, ScanEnds::Both}));
+        QVERIFY(agreesWithBruteForce({normalNumbers(4, 50, 6), cols, {}, {}, 10, ScanEnds::Both}));
     }
 
     void tiesGoToTheLowerIdHoweverMany()
     {
-        Matrix<double> cols = gaussian(4, 600, 7);
+        Matrix<double> cols = normalNumbers(4, 600, 7);
         for (Eigen::Index i = 1; i < 600; i += 2)
             cols.col(i) = cols.col(1);
-        QVERIFY(agreesWithBruteForce({gaussian(4, 9, 8), cols, {}, {}, 10, ScanEnds::Both}));
+        QVERIFY(agreesWithBruteForce({normalNumbers(4, 9, 8), cols, {}, {}, 10, ScanEnds::Both}));
         QVERIFY(agreesWithBruteForce({Matrix<double>::Zero(4, 9), cols, {}, {}, 10, ScanEnds::Both}));
         const Matrix<double> repeated = cols.replicate(1, 15);
-        QVERIFY(agreesWithBruteForce({gaussian(4, 9, 8), repeated, {}, {}, 10, ScanEnds::Both}));
+        QVERIFY(agreesWithBruteForce({normalNumbers(4, 9, 8), repeated, {}, {}, 10, ScanEnds::Both}));
         QVERIFY(agreesWithBruteForce({Matrix<double>::Zero(4, 9), repeated, {}, {}, 10, ScanEnds::Both}));
     }
 
@@ -157,16 +157,16 @@ private slots:
         for (std::size_t i = 0; i < 600; i += 3)
             unusedCols[i] = true;
         unusedRows[4] = true;
-        QVERIFY(agreesWithBruteForce(
-            {gaussian(5, 20, 9), gaussian(5, 600, 10), unusedRows, unusedCols, 10, ScanEnds::Both}));
+        QVERIFY(agreesWithBruteForce({normalNumbers(5, 20, 9), normalNumbers(5, 600, 10), unusedRows,
+                                      unusedCols, 10, ScanEnds::Both}));
         const std::vector<bool> nearlyAll{true, false, true, true, false};
-        QVERIFY(
-            agreesWithBruteForce({gaussian(5, 20, 9), gaussian(5, 5, 10), {}, nearlyAll, 5, ScanEnds::Both}));
+        QVERIFY(agreesWithBruteForce(
+            {normalNumbers(5, 20, 9), normalNumbers(5, 5, 10), {}, nearlyAll, 5, ScanEnds::Both}));
     }
 
     void theAnswerDoesNotDependOnTheNumberOfThreads()
     {
-        const Case given{gaussian(6, 900, 11), gaussian(6, 700, 12), {}, {}, 7, ScanEnds::Both};
+        const Case given{normalNumbers(6, 900, 11), normalNumbers(6, 700, 12), {}, {}, 7, ScanEnds::Both};
         Task one;
         one.threads = 1;
         Task three;
@@ -176,7 +176,7 @@ private slots:
 
     void numbersThatAreNotFiniteAreAnError()
     {
-        Case given{gaussian(3, 5, 1), gaussian(3, 5, 2), {}, {}, 2, ScanEnds::Both};
+        Case given{normalNumbers(3, 5, 1), normalNumbers(3, 5, 2), {}, {}, 2, ScanEnds::Both};
         given.rows(1, 4) = std::numeric_limits<double>::quiet_NaN();
         QVERIFY(test::failsWith(given.scan(), ErrorCode::Corrupt, "NaN or infinity"));
         given.rows(1, 4) = 0;
@@ -186,7 +186,7 @@ private slots:
 
     void stopsWhenAsked()
     {
-        const Case given{gaussian(3, 50, 1), gaussian(3, 50, 2), {}, {}, 2, ScanEnds::Both};
+        const Case given{normalNumbers(3, 50, 1), normalNumbers(3, 50, 2), {}, {}, 2, ScanEnds::Both};
         std::stop_source stop;
         Task task;
         task.stop = stop.get_token();

@@ -12,7 +12,7 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double dpi = 50;                  // enough to see the extent
+constexpr double measuredDpi = 50;          // enough to see the extent
 constexpr double exportDialogFitMargin = 1; // mm, below the content
 constexpr double leastHeight = 15;          // mm
 constexpr double worthIt = 0.9;             // of the preset's height; smaller savings are ignored
@@ -23,7 +23,7 @@ QSizeF drawnSize(const FigureSource& source, const FigureSettings& settings)
 {
     FigureSettings onWhite = settings;
     onWhite.transparent = false;
-    const QImage image = figureImage(source, onWhite, dpi);
+    const QImage image = figureImage(source, onWhite, measuredDpi);
     int right = -1, bottom = -1;
     for (int y = 0; y < image.height(); ++y) {
         const auto* line = reinterpret_cast<const QRgb*>(image.constScanLine(y));
@@ -34,7 +34,7 @@ QSizeF drawnSize(const FigureSource& source, const FigureSettings& settings)
                 break;
             }
     }
-    return QSizeF(right + 1, bottom + 1) * (millimetresPerInch / dpi);
+    return QSizeF(right + 1, bottom + 1) * (millimetresPerInch / measuredDpi);
 }
 
 } // namespace

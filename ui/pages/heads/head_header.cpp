@@ -36,7 +36,7 @@ struct Shown {
 };
 
 // In the order in which they get space. The nearest head follows the third; further similar heads come last.
-constexpr std::array<Shown, 6> shownScores{
+constexpr std::array<Shown, 6> scoresInHeader{
     {{"scores/copying", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "copying"), true},
      {"spectra/ov/frobenius_norm", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "‖OV‖"), false},
      {"spectra/ov/effective_rank", QT_TRANSLATE_NOOP("headwise::ui::HeadHeader", "eff. rank OV"), false},
@@ -247,7 +247,7 @@ void HeadHeader::refresh()
     m_head->setText(text(head));
     const QColor muted = themeColors(palette()).muted;
     QStringList entries, definitions;
-    for (const Shown& shown : shownScores) {
+    for (const Shown& shown : scoresInHeader) {
         const ResultArray* metric = workspace()->model()->results()->find(shown.path);
         const double value = metric ? metricAt(*metric, head) : std::nan("");
         if (std::isfinite(value))

@@ -17,7 +17,7 @@ using test::projector;
 
 namespace {
 
-double cosine(const Matrix<double>& a, const Matrix<double>& b)
+double cosineOf(const Matrix<double>& a, const Matrix<double>& b)
 {
     return a.cwiseProduct(b).sum() / (a.norm() * b.norm());
 }
@@ -171,8 +171,8 @@ private slots:
                         static_cast<std::size_t>((layer * config.nHeads + i) * members + j % members);
                     QVERIFY(close(found(results, "groups/query_overlap")[at2], overlap));
                     for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
-                        const double expected = cosine(test::denseCircuit(circuits, kind, {layer, i}),
-                                                       test::denseCircuit(circuits, kind, {layer, j}));
+                        const double expected = cosineOf(test::denseCircuit(circuits, kind, {layer, i}),
+                                                         test::denseCircuit(circuits, kind, {layer, j}));
                         const char* name = kind == CircuitKind::Qk ? "groups/qk_cosine" : "groups/ov_cosine";
                         QVERIFY(close(found(results, name)[at2], expected));
                     }

@@ -14,7 +14,7 @@ using namespace headwise;
 
 namespace {
 
-const std::string components = "analyses/component_composition/";
+const std::string componentsAt = "analyses/component_composition/";
 const std::string virtualHead = "analyses/virtual_head/";
 const std::string tokenSides = "analyses/embedding_composition/";
 
@@ -60,16 +60,16 @@ private slots:
         model.set("W_Q", {1, 0}, basis.middleCols(10, 5));
         const auto results =
             test::analysed(model.circuits(), {"component_composition"}, pairOptions({{{0, 1}, {1, 0}}}));
-        const auto k = test::numbers(results, components + "k");
-        const auto share = test::numbers(results, components + "k_share");
+        const auto k = test::numbers(results, componentsAt + "k");
+        const auto share = test::numbers(results, componentsAt + "k_share");
         const double expected[]{0, 1, 0, 0};
         for (std::size_t i = 0; i < 4; ++i) {
             QVERIFY(std::abs(k[i] - expected[i]) < 1e-12);
             QVERIFY(std::abs(share[i] - expected[i]) < 1e-12);
         }
         QVERIFY(std::isnan(k[4]) && std::isnan(share[4]));
-        QVERIFY(std::abs(test::numbers(results, components + "singular_values")[1] - 2) < 1e-12);
-        QVERIFY(std::abs(test::numbers(results, components + "share_null")[1] - 4 / 14.25) < 1e-12);
+        QVERIFY(std::abs(test::numbers(results, componentsAt + "singular_values")[1] - 2) < 1e-12);
+        QVERIFY(std::abs(test::numbers(results, componentsAt + "share_null")[1] - 4 / 14.25) < 1e-12);
     }
 
     void componentsAddUpToTheWholeScore()
@@ -82,8 +82,8 @@ private slots:
             const Matrix<double> ov = test::denseCircuit(circuits, CircuitKind::Ov, earlier);
             const Matrix<double> qk2 = test::denseCircuit(circuits, CircuitKind::Qk, later);
             const test::DenseSvd svd(ov);
-            const auto q = test::numbers(results, components + "q");
-            const auto share = test::numbers(results, components + "q_share");
+            const auto q = test::numbers(results, componentsAt + "q");
+            const auto share = test::numbers(results, componentsAt + "q_share");
             double sum = 0;
             double squares = 0;
             for (std::size_t i = 0; i < q.size() && !std::isnan(q[i]); ++i) {

@@ -33,12 +33,12 @@ Matrix<double> kernelProjector(const Matrix<double>& W)
     return sum;
 }
 
-test::ToyOptions kernelOptions(int dModel = 48, int nHeads = 2)
+test::ToyOptions kernelOptions(int width = 48, int heads = 2)
 {
     test::ToyOptions options = test::plantedOptions();
-    options.dModel = dModel;
+    options.dModel = width;
     options.dHead = 5;
-    options.nHeads = nHeads;
+    options.nHeads = heads;
     return options;
 }
 

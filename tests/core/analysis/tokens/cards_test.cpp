@@ -352,9 +352,9 @@ private slots:
     {
         for (const auto& [name, toy] : toyClasses()) {
             const Circuits circuits = toyCircuits(toy);
-            const int d = circuits.config().dModel;
-            RowVector<double> x(d);
-            for (int i = 0; i < d; ++i)
+            const int dModel = circuits.config().dModel;
+            RowVector<double> x(dModel);
+            for (int i = 0; i < dModel; ++i)
                 x(i) = std::sin(i + 1.0);
             AnalysisOptions options = cardOptions(0);
             options.inputs.direction.assign(x.begin(), x.end());
@@ -367,8 +367,9 @@ private slots:
             const std::string at = "analyses/direction_card/";
             QVERIFY2(isNearOnScale(head.one(at + "gain"), (x * ov).norm() / x.norm(), ov.norm(), "gain"),
                      name);
-            QVERIFY2(isNearOnScale(head.one(at + "gain_null"), ov.norm() / std::sqrt(d), ov.norm(), "null"),
-                     name);
+            QVERIFY2(
+                isNearOnScale(head.one(at + "gain_null"), ov.norm() / std::sqrt(dModel), ov.norm(), "null"),
+                name);
             QVERIFY2(head.lists(at + "output", x * ov * W_U, 4), name);
             QVERIFY2(head.lists(at + "key", x * qk * E.transpose(), 4), name);
             QVERIFY2(head.lists(at + "query", x * qk.transpose() * E.transpose(), 4), name);

@@ -13,7 +13,7 @@ using test::numbers;
 
 namespace {
 
-constexpr int V = 61, d = 7, f = 13;
+constexpr int nTokens = 61, d = 7, f = 13;
 
 /// " w0", " w1", …
 std::shared_ptr<const Tokenizer> words(int count)
@@ -26,7 +26,7 @@ std::shared_ptr<const Tokenizer> words(int count)
     return std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary(shown, bytes));
 }
 
-std::string word(int id)
+std::string wordNamed(int id)
 {
     return "w" + std::to_string(id);
 }
@@ -40,7 +40,7 @@ struct RawToy {
 RawToy rawToy()
 {
     test::ToyOptions options; // LN, gelu_new, every bias
-    options.dVocab = V;
+    options.dVocab = nTokens;
     options.float64 = true;
     const QTemporaryDir temporary;
     const auto folder = std::filesystem::path(temporary.path().toStdString()) / "toy";
@@ -61,9 +61,9 @@ Matrix<double> matrix(const RawToy& toy, const std::string& name, Eigen::Index r
 /// MLP0(LN2(W_E)) from the numbers of the file alone.
 Matrix<double> afterFirstMlp(const RawToy& toy)
 {
-    Matrix<double> x = matrix(toy, "embed.W_E", V, d);
+    Matrix<double> x = matrix(toy, "embed.W_E", nTokens, d);
     const std::string block = "blocks.0.";
-    for (Eigen::Index i = 0; i < V; ++i) {
+    for (Eigen::Index i = 0; i < nTokens; ++i) {
         x.row(i).array() -= x.row(i).mean();
         x.row(i) /= std::sqrt(x.row(i).squaredNorm() / d + 1e-5);
         x.row(i) =
@@ -101,12 +101,12 @@ private slots:
         std::vector<std::pair<int, int>> pairs;
         Relation relation{"some", {}};
         for (int i = 0; i < 50; ++i) {
-            pairs.emplace_back(i, (7 * i + 3) % V);
-            relation.pairs.emplace_back(word(pairs.back().first), word(pairs.back().second));
+            pairs.emplace_back(i, (7 * i + 3) % nTokens);
+            relation.pairs.emplace_back(wordNamed(pairs.back().first), wordNamed(pairs.back().second));
         }
         AnalysisOptions options = test::exactOptions();
         options.embedding = Embedding::Mlp0;
-        options.inputs.tokenizer = words(V);
+        options.inputs.tokenizer = words(nTokens);
         options.inputs.relations = {relation};
         const ResultSet results = test::analysed(toy.circuits, {"relations", "salient_tokens"}, options);
         const auto maps = numbers(results, "analyses/relations/maps_scores");
@@ -114,8 +114,8 @@ private slots:
         const auto byHead = numbers(results, "analyses/relations/by_head");
         const auto ids = numbers(results, "analyses/salient_tokens/ids");
         const auto norms = numbers(results, "analyses/salient_tokens/norms");
-        const Matrix<double> W_E = matrix(toy, "embed.W_E", V, d), mlp0 = afterFirstMlp(toy);
-        const Matrix<double> W_U = matrix(toy, "unembed.W_U", d, V);
+        const Matrix<double> W_E = matrix(toy, "embed.W_E", nTokens, d), mlp0 = afterFirstMlp(toy);
+        const Matrix<double> W_U = matrix(toy, "unembed.W_U", d, nTokens);
         int different = 0;
         for (const HeadId head : test::headsOf(toy.circuits)) {
             const Matrix<double> ov = test::denseCircuit(toy.circuits, CircuitKind::Ov, head);
@@ -141,7 +141,7 @@ private slots:
     {
         AnalysisOptions options = test::exactOptions();
         options.inputs.tokenizer = words(11);
-        options.inputs.relations = {{"some", {{word(1), word(2)}}}};
+        options.inputs.relations = {{"some", {{wordNamed(1), wordNamed(2)}}}};
         const ResultSet results = test::analysed(test::toyCircuits({}), {"relations"}, options);
         QVERIFY(results.find("analyses/relations/by_head"));
         QVERIFY(!results.find("analyses/relations/maps_scores"));
@@ -153,8 +153,8 @@ private slots:
         AnalysisOptions options = test::exactOptions();
         options.embedding = Embedding::Mlp0;
         options.heads = {{0, 1}};
-        options.inputs.tokenizer = words(V);
-        options.inputs.relations = {{"some", {{word(1), word(2)}}}};
+        options.inputs.tokenizer = words(nTokens);
+        options.inputs.relations = {{"some", {{wordNamed(1), wordNamed(2)}}}};
         const auto maps =
             numbers(test::analysed(toy.circuits, {"relations"}, options), "analyses/relations/maps_scores");
         for (std::size_t i = 0; i < maps.size(); ++i)
@@ -177,8 +177,8 @@ private slots:
         AnalysisOptions options = test::exactOptions();
         options.heads = {{0, 0}};
         options.inputs.tokenizer = words(toy.dVocab);
-        options.inputs.relations = {{"copying", {{word(5), word(5)}, {word(6), word(6)}}},
-                                    {"other", {{word(5), word(6)}}}};
+        options.inputs.relations = {{"copying", {{wordNamed(5), wordNamed(5)}, {wordNamed(6), wordNamed(6)}}},
+                                    {"other", {{wordNamed(5), wordNamed(6)}}}};
         const ResultSet results = test::analysed(test::toyCircuits(toy), {"relations"}, options);
         QCOMPARE(numbers(results, "analyses/relations/k"), (std::vector<double>{3, 25}));
         QCOMPARE(numbers(results, "analyses/relations/null")[1], 25.0 / 128256);

@@ -28,7 +28,7 @@ std::vector<int> diagonalRanks(const Matrix<double>& m, double sign = 1)
     return ranks;
 }
 
-double share(const std::vector<int>& ranks, int top)
+double shareWithin(const std::vector<int>& ranks, int top)
 {
     return static_cast<double>(std::count_if(ranks.begin(), ranks.end(), [&](int r) { return r < top; }))
         / static_cast<double>(ranks.size());
@@ -219,7 +219,7 @@ private slots:
                 const std::string start = std::string("analyses/diagonal_ranks/") + names[i];
                 for (const int top : {1, 5, 10})
                     QCOMPARE(numbers(results, start + "_top" + std::to_string(top))[at(circuits, head)],
-                             share(expected[i], top));
+                             shareWithin(expected[i], top));
                 QCOMPARE(numbers(results, start + "_median_rank")[at(circuits, head)], median(expected[i]));
                 const auto histogram = numbers(results, start + "_histogram");
                 const std::size_t bins = histogram.size() / headsOf(circuits).size();
@@ -251,7 +251,7 @@ private slots:
             const Matrix<double> qk = W_U.transpose() * w.W_Q * w.W_K.transpose() * E.transpose();
             const std::string folder = "analyses/copy_suppression/";
             const std::size_t place = at(circuits, head);
-            QCOMPARE(numbers(results, folder + "ov_score")[place], share(diagonalRanks(ov, -1), 10));
+            QCOMPARE(numbers(results, folder + "ov_score")[place], shareWithin(diagonalRanks(ov, -1), 10));
             const std::vector<int> keyRanks = diagonalRanks(qk);
             const double meanRank =
                 std::accumulate(keyRanks.begin(), keyRanks.end(), 0.0) / static_cast<double>(keyRanks.size());
@@ -373,7 +373,7 @@ private slots:
                          - (ov(first, first) - mean))
                 < 1e-12 * ov.norm());
         QCOMPARE(numbers(results, "analyses/diagonal_ranks/ov_median_rank")[3], median(ranks));
-        QCOMPARE(numbers(results, "analyses/diagonal_ranks/ov_top10")[3], share(ranks, 10));
+        QCOMPARE(numbers(results, "analyses/diagonal_ranks/ov_top10")[3], shareWithin(ranks, 10));
         QCOMPARE(*results.find("analyses/diagonal_ranks/ov_median_rank")->nullMean, (2333 - 1) / 2.0);
     }
 

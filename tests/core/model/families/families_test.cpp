@@ -28,8 +28,8 @@ double difference(const Matrix<double>& a, const Matrix<double>& b)
 {
     if (a.rows() != b.rows() || a.cols() != b.cols())
         return INFINITY;
-    const Matrix<double> d = (a - b).cwiseAbs();
-    return d.allFinite() ? d.maxCoeff() : INFINITY;
+    const Matrix<double> difference = (a - b).cwiseAbs();
+    return difference.allFinite() ? difference.maxCoeff() : INFINITY;
 }
 
 double logitDifference(const test::ReferenceRun& reference, const ForwardResult<double>& run)
