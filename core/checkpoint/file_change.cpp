@@ -10,6 +10,11 @@ Error changedWhileRead(const std::filesystem::path& file)
 
 Result<Done> checkUnchanged(const WeightMap& weights)
 {
+    if (!weights.changes().empty()) { // all of one adapter, whose tensors are in one file
+        const LowRankChange& change = weights.changes().begin()->second;
+        if (!change.adapter->isIntact(change.a))
+            return changedWhileRead(change.adapter->fileOf(change.a));
+    }
     int seen = -1;
     for (int i = 0; i < static_cast<int>(weights.tensors().size()); ++i) {
         const int shard = weights.tensors()[static_cast<std::size_t>(i)].shard;

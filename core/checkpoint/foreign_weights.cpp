@@ -16,8 +16,8 @@ struct Sign {
 };
 
 constexpr std::string_view original = "; open the model it was made from, in F32, F16 or BF16.";
-constexpr std::string_view merged =
-    "; merge it into its base model (in Python, with peft: merge_and_unload()) and open that.";
+constexpr std::string_view withBase =
+    "; open the folder that holds it as adapter_model.safetensors beside its adapter_config.json.";
 
 constexpr std::array signs{
     Sign{".qweight", true, "a model quantised by GPTQ or AWQ", original},
@@ -26,8 +26,8 @@ constexpr std::array signs{
     Sign{".weight_packed", true, "a model quantised by compressed-tensors", original},
     Sign{".weight_scale_inv", true, "8-bit floats that mean nothing without their scales", original},
     Sign{".weight_scale", true, "quantised numbers that mean nothing without their scales", original},
-    Sign{".lora_A.", false, "a LoRA adapter, not a model", merged},
-    Sign{".lora_embedding_A", false, "a LoRA adapter, not a model", merged},
+    Sign{".lora_A.", false, "a LoRA adapter, not a model", withBase},
+    Sign{".lora_embedding_A", false, "a LoRA adapter, not a model", withBase},
 };
 
 } // namespace

@@ -32,7 +32,7 @@ Result<Done> writeAs(FileWriter& writer, const WeightMap& file, int tensor, DTyp
         if (task.cancelled())
             return stopped();
         const std::int64_t some = std::min(npyBlockNumbers, count - first);
-        if (isPacked(from))
+        if (isPacked(from) || file.changes().contains(tensor))
             file.readNumbers(tensor, first, some, numbers.data());
         else
             readScattered(stored, file.bytes(tensor).data(), first, some, numbers.data());
@@ -51,11 +51,18 @@ Result<Done> writeAs(FileWriter& writer, const WeightMap& file, int tensor, DTyp
     return Done{};
 }
 
+/// The dtype whose NumPy type the file gets: an adapter's sum needs float32 where the base has less.
+DType writtenType(const WeightMap& file, int tensor)
+{
+    const DType dtype = file.tensors()[static_cast<std::size_t>(tensor)].dtype;
+    return file.changes().contains(tensor) && dtype != DType::F64 ? DType::F32 : dtype;
+}
+
 /// Moves the bits unchanged, whatever they mean: 8-byte numbers as doubles, 4-byte ones as floats, and those of 2 bytes
 /// and 1 byte as unsigned integers. Nothing is computed with them.
 Result<Done> writeNumbers(FileWriter& writer, const WeightMap& file, int tensor, const Task& task)
 {
-    const DType dtype = file.tensors()[static_cast<std::size_t>(tensor)].dtype;
+    const DType dtype = writtenType(file, tensor);
     switch (dtype) {
     case DType::F64:
     case DType::I64:
@@ -137,7 +144,7 @@ Result<Done> writeNpy(const WeightMap& file, int tensor, const std::filesystem::
                          + std::string(dtypeName(stored.dtype))
                          + ", whose numbers this version does not decode."};
     return replaceFile(path, [&](FileWriter& writer) -> Result<Done> {
-        const std::string header = npyHeader(npyTypeOf(stored.dtype), stored.shape);
+        const std::string header = npyHeader(npyTypeOf(writtenType(file, tensor)), stored.shape);
         if (Result<Done> written = writer.write(std::as_bytes(std::span(header))); !written)
             return written;
         return writeNumbers(writer, file, tensor, task);

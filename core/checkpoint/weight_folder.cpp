@@ -94,7 +94,7 @@ Error noWeights(const fs::path& folder, const std::vector<std::string>& names)
         return {
             ErrorCode::Unsupported,
             start
-                + "holds a LoRA adapter (adapter_config.json), not a model; merge it into its base model and open that."};
+                + "holds a LoRA adapter (adapter_config.json), not a model; open it as a model, and name the base with --base MODEL."};
     if (std::any_of(names.begin(), names.end(),
                     [](const std::string& n) { return n.starts_with("consolidated."); }))
         return {

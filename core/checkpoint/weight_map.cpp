@@ -248,9 +248,8 @@ void readViewByRuns(const TensorView& view, const ReadRun& readRun, Matrix<Scala
 } // namespace
 
 template <typename Scalar>
-void WeightMap::read(const TensorView& view, Matrix<Scalar>& out) const
+void WeightMap::readStored(const TensorView& view, Matrix<Scalar>& out) const
 {
-    assert(checkView(view));
     out.resize(view.rows, view.cols);
     const StoredTensor& tensor = m_tensors[view.tensor];
     if (tensor.axes.empty() && isReadableFloat(tensor.dtype)) {
@@ -266,6 +265,24 @@ void WeightMap::read(const TensorView& view, Matrix<Scalar>& out) const
             },
             out);
     }
+}
+
+template <typename Scalar>
+void WeightMap::readChangedBy(const LowRankChange& change, const TensorView& view, Matrix<Scalar>& out) const
+{
+    readChanged(
+        change, view, [this](const TensorView& base, Matrix<double>& numbers) { readStored(base, numbers); },
+        out);
+}
+
+template <typename Scalar>
+void WeightMap::read(const TensorView& view, Matrix<Scalar>& out) const
+{
+    assert(checkView(view));
+    if (const LowRankChange* change = changeOf(view.tensor))
+        readChangedBy(*change, view, out);
+    else
+        readStored(view, out);
     // Zeros for missing bytes would pass for weights; NaN never goes unnoticed.
     if (!isIntact(view.tensor))
         out.setConstant(std::numeric_limits<Scalar>::quiet_NaN());
@@ -274,8 +291,27 @@ void WeightMap::read(const TensorView& view, Matrix<Scalar>& out) const
 template void WeightMap::read(const TensorView&, Matrix<float>&) const;
 template void WeightMap::read(const TensorView&, Matrix<double>&) const;
 
+const LowRankChange* WeightMap::changeOf(int tensor) const
+{
+    const auto found = m_changes.find(tensor);
+    return found == m_changes.end() || found->second.strength == 0 ? nullptr : &found->second;
+}
+
+void WeightMap::addChanges(std::map<int, LowRankChange> changes, const fs::path& adapter,
+                           std::string_view identity)
+{
+    m_changes = std::move(changes);
+    m_path = adapter;
+    Sha256 sha;
+    for (const std::string_view part : {std::string_view(m_sha256), identity})
+        sha.add(std::as_bytes(std::span(part)));
+    m_sha256 = sha.hex();
+}
+
 bool WeightMap::isIntact(int tensor) const
 {
+    if (const LowRankChange* change = changeOf(tensor); change && !change->adapter->isIntact(change->a))
+        return false;
     const MappedFile& file = m_files[m_tensors[tensor].shard];
     if (file.isIntact())
         return true;
@@ -304,7 +340,13 @@ void WeightMap::readNumbers(int tensor, std::int64_t first, std::int64_t count, 
 {
     assert(holdsNumbers(tensor) && first >= 0 && count >= 0
            && first + count <= elementCount(m_tensors[tensor]));
-    readRun(tensor, first, count, out);
+    if (const LowRankChange* change = changeOf(tensor)) {
+        Matrix<Scalar> numbers;
+        readChangedBy(*change, {tensor, first, 1, 0, count, 1}, numbers);
+        std::copy_n(numbers.data(), count, out);
+    } else {
+        readRun(tensor, first, count, out);
+    }
     if (!isIntact(tensor))
         std::fill_n(out, count, std::numeric_limits<Scalar>::quiet_NaN());
 }

@@ -2,6 +2,7 @@
 
 #include "core/base/matrix.h"
 #include "core/base/result.h"
+#include "core/checkpoint/low_rank.h"
 #include "core/checkpoint/packed_weight.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/weight_file.h"
@@ -101,6 +102,16 @@ public:
     /// Returns false and logs it if the tensor's file changed since it was opened (file_change.h).
     bool isIntact(int tensor) const;
 
+    /// Matrices that an adapter changes, by tensor. Their numbers are read with the change; dtype and bytes() stay those of the
+    /// base.
+    const std::map<int, LowRankChange>& changes() const { return m_changes; }
+
+    /// Changes matrices from now on. Each must be a readable [outputs, inputs] of its change, or [inputs, outputs].
+    /// \param adapter   folder that path() names from now on
+    /// \param identity  joins the digest
+    void addChanges(std::map<int, LowRankChange> changes, const std::filesystem::path& adapter,
+                    std::string_view identity);
+
     /// Counts NaN and infinity in a tensor; none if it holds no floating-point numbers. Cost: reads all of it.
     NonFinite nonFinite(int tensor) const;
 
@@ -110,6 +121,12 @@ private:
     /// Joins the parts of quantised matrices, and refuses what is still no weight.
     Result<Done> joinQuantised();
     std::span<const std::byte> bytesOf(const StoredTensor& stored) const;
+    /// The change that reading applies; null if there is none, or if its strength is 0.
+    const LowRankChange* changeOf(int tensor) const;
+    template <typename Scalar>
+    void readStored(const TensorView& view, Matrix<Scalar>& out) const;
+    template <typename Scalar>
+    void readChangedBy(const LowRankChange& change, const TensorView& view, Matrix<Scalar>& out) const;
     template <typename Scalar>
     void readRun(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const;
 
@@ -119,6 +136,7 @@ private:
     std::vector<std::vector<std::byte>> m_unpacked; // [files], empty if the numbers are read from the file
     std::vector<StoredTensor> m_tensors;
     std::map<std::string, PackedWeight> m_packed; // by name; their bytes are those of the files
+    std::map<int, LowRankChange> m_changes;       // by tensor
     std::vector<std::string> m_warnings;
     std::string m_sha256;
 };

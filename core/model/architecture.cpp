@@ -8,6 +8,7 @@
 #include "core/files/hdf5.h"
 #include "core/files/json.h"
 #include "core/files/mapped_file.h"
+#include "core/model/adapters/adapter.h"
 #include "core/model/config_reader.h"
 #include "core/model/families/config_text.h"
 #include "core/model/families/family.h"
@@ -86,10 +87,6 @@ Error noConfig(const ModelSource& source, const fs::path& folder)
     if (isFolder(source.path) && fs::is_empty(folder, code))
         return {ErrorCode::NotFound,
                 "Folder " + where + " is empty; expected config.json beside model.safetensors."};
-    if (isThere(folder / "adapter_config.json"))
-        return {ErrorCode::Unsupported,
-                "Folder " + where
-                    + " holds a LoRA adapter, not a model; merge it into its base model first."};
     return {ErrorCode::NotFound,
             "There is no config.json in " + where
                 + "; name one with --config FILE or say what the model is with --set KEY=VALUE,…."};
@@ -343,8 +340,12 @@ void warnOfAssumed(Understood& understood, const std::string& path)
 
 } // namespace
 
-MissingConfig missingConfig(const ModelSource& source)
+MissingConfig missingConfig(const ModelSource& asked)
 {
+    const auto apart = takeAdapterApart(asked);
+    if (!apart)
+        return {};
+    const ModelSource& source = apart->base;
     const auto named = openNamed(source);
     if (!named) // a map that contradicts the file; its sentence says where
         return {};
@@ -374,11 +375,15 @@ std::vector<std::string> unknownTensors(const ModelSource& source)
 
 Result<ModelDescription> readModelConfig(const ModelSource& source)
 {
-    const Result<Understood> read = understand(source);
+    const Result<AdaptedSource> apart = takeAdapterApart(source);
+    if (!apart)
+        return apart.error();
+    const Result<Understood> read = understand(apart->base);
     if (!read)
         return read.error();
     Understood understood = *read;
-    warnOfAssumed(understood, source.path.string());
+    understood.description.config.name = adaptedName(understood.description.config.name, *apart);
+    warnOfAssumed(understood, apart->base.path.string());
     if (std::string warning = unknownWarning(understood.description.config); !warning.empty())
         understood.description.warnings.push_back(std::move(warning));
     return std::move(understood.description);
@@ -390,21 +395,25 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
         return stopped();
     if (const Result<Done> reserved = reserveBlasBuffers(task.threads); !reserved)
         return reserved.error();
-    const Result<Understood> read = understand(source);
+    const Result<AdaptedSource> apart = takeAdapterApart(source);
+    if (!apart)
+        return apart.error();
+    const Result<Understood> read = understand(apart->base);
     if (!read)
         return read.error();
     Understood understood = *read;
+    understood.description.config.name = adaptedName(understood.description.config.name, *apart);
     std::shared_ptr<const WeightMap> file = understood.named ? understood.named->file : nullptr;
-    if (!file) {
-        Result<WeightMap> opened = WeightMap::open(source.path);
+    if (!file || apart->adapter) {
+        Result<WeightMap> opened = openWeights(*apart);
         if (!opened)
             return opened.error();
         file = std::make_shared<const WeightMap>(*std::move(opened));
     }
-    if (const Result<Done> named = checkNames(*file, source.path.string()); !named)
+    if (const Result<Done> named = checkNames(*file, apart->base.path.string()); !named)
         return named.error();
     settleDirection(understood, *file);
-    warnOfAssumed(understood, source.path.string());
+    warnOfAssumed(understood, apart->base.path.string());
     const ModelConfig& config = understood.description.config;
     Result<ModelWeights> loaded = understood.named
         ? loadNamed(understood.named->model, config, file, source.ignored)
@@ -416,6 +425,8 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
     weights->setAssumed(understood.description.assumed);
     for (const std::string& warning : understood.description.warnings)
         weights->addWarning(warning);
+    for (std::string& warning : adapterWarnings(*apart, *weights))
+        weights->addWarning(std::move(warning));
     if (std::string warning = unknownWarning(weights->config()); !warning.empty())
         weights->addWarning(std::move(warning));
     logger().info("opened {} ({}, {} layers)", config.name, config.architecture, config.nLayers);

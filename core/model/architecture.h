@@ -34,11 +34,14 @@ struct ModelDescription {
 
 /// Where a model is and what the user said about it.
 struct ModelSource {
-    std::filesystem::path path;                      ///< A folder or one weights file.
+    std::filesystem::path path; ///< A folder or one weights file, or an adapter's folder.
     std::optional<std::filesystem::path> configFile; ///< --config
     std::map<std::string, std::string> overrides;    ///< --set key=value, in the config file's own keys
     std::vector<std::string> ignored = {};           ///< --ignore: names or patterns of tensors to leave out.
     std::optional<std::filesystem::path> namesFile = {}; ///< --names: a map of the names of its tensors.
+    /// --base: the model that an adapter in `path` changes; empty: as the adapter's config says. All else is said of the base.
+    std::filesystem::path base = {};
+    double adapterStrength = 1; ///< --adapter-scale: 0 is the base, 1 the adapted model.
 };
 
 /// The keys that a model's files leave to its user to say.

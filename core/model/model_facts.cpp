@@ -1,5 +1,7 @@
 #include "core/model/model_facts.h"
 
+#include "core/model/adapters/adapter.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -67,7 +69,7 @@ std::int64_t parameterCount(const ModelDescription& description)
 Result<ModelFacts> modelFacts(const ModelSource& source, const Task& task)
 {
     ModelFacts facts;
-    if (hasWeights(source.path)) {
+    if (isAdapter(source.path) || hasWeights(source.path)) {
         auto weights = loadModel(source, task);
         if (!weights)
             return weights.error();

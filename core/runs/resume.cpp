@@ -110,7 +110,9 @@ std::string runQuestion(const ProcessedWeights& weights, const std::string& conf
                         const AnalysisOptions& options, const std::string& namesFile)
 {
     Json question = optionsJson(options);
-    question["files"] = filesOf(weights.original().file().path(), {configFile, namesFile});
+    const WeightMap& file = weights.original().file();
+    const std::string base = file.changes().empty() ? std::string() : file.firstFile().string();
+    question["files"] = filesOf(file.path(), {configFile, namesFile, base});
     if (options.share)
         question["share"] = dotted(*options.share);
     return dumped(question);

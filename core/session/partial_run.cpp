@@ -16,9 +16,9 @@ namespace {
 bool haveSameFrame(const Session& a, const Session& b)
 {
     return a.headwiseVersion == b.headwiseVersion && a.model == b.model && a.configFile == b.configFile
-        && a.namesFile == b.namesFile && a.overrides == b.overrides && a.ignoredTensors == b.ignoredTensors
-        && a.processing == b.processing && a.embedding == b.embedding && a.part == b.part
-        && a.tokens == b.tokens && a.tokenBytes == b.tokenBytes;
+        && a.namesFile == b.namesFile && a.adapterBase == b.adapterBase && a.overrides == b.overrides
+        && a.ignoredTensors == b.ignoredTensors && a.processing == b.processing && a.embedding == b.embedding
+        && a.part == b.part && a.tokens == b.tokens && a.tokenBytes == b.tokenBytes;
 }
 
 Task quiet(const Task& task)

@@ -1,6 +1,7 @@
 #include "core/session/session.h"
 
 #include "core/base/log.h"
+#include "core/model/adapters/adapter.h"
 
 #include <filesystem>
 #include <system_error>
@@ -26,6 +27,12 @@ void setConfigSource(Session& session, const ModelSource& source)
     session.configFile = whole(source.configFile);
     session.namesFile = whole(source.namesFile);
     session.ignoredTensors = source.ignored;
+    session.adapterBase.clear();
+    session.adapterStrength = 1;
+    if (const auto apart = takeAdapterApart(source); apart && apart->adapter) {
+        session.adapterBase = whole(apart->base.path);
+        session.adapterStrength = apart->strength;
+    }
     session.overrides.clear();
     for (const auto& [key, value] : source.overrides) {
         std::string& said = session.overrides.emplace_back(key);
@@ -42,6 +49,9 @@ ModelSource modelSource(const Session& session)
         source.configFile = session.configFile;
     if (!session.namesFile.empty() && std::filesystem::exists(session.namesFile, code))
         source.namesFile = session.namesFile;
+    if (!session.adapterBase.empty() && std::filesystem::exists(session.adapterBase, code))
+        source.base = session.adapterBase;
+    source.adapterStrength = session.adapterStrength;
     for (const std::string& said : session.overrides)
         if (const auto equals = said.find('='); equals != std::string::npos)
             source.overrides[said.substr(0, equals)] = said.substr(equals + 1);

@@ -31,9 +31,11 @@ struct Session {
     std::string modified;                 ///< ISO 8601, UTC; set on every writing.
     int formatVersion = 1;                ///< Above 1: read-only, and parts may be missing here.
     ModelCard model;
-    std::string configFile;                     ///< The full path, if it was not beside the weights.
-    std::string namesFile;                      ///< The full path of the map given with --names.
-    std::vector<std::string> overrides;         ///< Config values that the user gave: "n_heads=12".
+    std::string configFile;             ///< The full path, if it was not beside the weights.
+    std::string namesFile;              ///< The full path of the map given with --names.
+    std::string adapterBase;            ///< The full path of an adapter's base; empty for a model of its own.
+    double adapterStrength = 1;         ///< From 0 to 1, of an adapter.
+    std::vector<std::string> overrides; ///< Config values that the user gave: "n_heads=12".
     std::vector<std::string> ignoredTensors;    ///< Names and patterns that the user left out.
     Processing processing = Processing::none(); ///< The processing that was applied.
     std::string embedding = "raw";

@@ -113,6 +113,8 @@ std::string whyNotAdded(const Session& stored, const Session& run, Precision pre
                            : std::string("is not part of a sharded run");
     if (stored.namesFile != run.namesFile)
         return "was computed with another --names option";
+    if (stored.adapterBase != run.adapterBase)
+        return "was computed with another --base option";
     if (!statesMore && (stored.overrides != run.overrides || stored.configFile != run.configFile))
         return "was computed with other --set or --config options";
     if (stored.processing != run.processing)
@@ -132,16 +134,21 @@ std::filesystem::path changedSince(const Session& stored, const WeightMap& weigh
 {
     if (stored.created.empty()) // not written yet
         return {};
-    for (int i = 0; i < static_cast<int>(weights.tensors().size()); ++i) {
+    std::vector<std::filesystem::path> files;
+    for (int i = 0; i < static_cast<int>(weights.tensors().size()); ++i)
+        files.push_back(weights.fileOf(i));
+    if (!weights.changes().empty())
+        files.push_back(weights.changes().begin()->second.adapter->firstFile());
+    for (const std::filesystem::path& file : files) {
         struct stat status { };
         std::tm parts{};
         char text[32];
-        if (::stat(weights.fileOf(i).c_str(), &status) != 0 || !gmtime_r(&status.st_mtime, &parts))
+        if (::stat(file.c_str(), &status) != 0 || !gmtime_r(&status.st_mtime, &parts))
             continue;
         // Both are UTC to the second in ISO 8601, so alphabetical order is order in time.
         const std::string time(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts));
         if (time > stored.created)
-            return weights.fileOf(i);
+            return file;
     }
     return {};
 }

@@ -12,6 +12,8 @@ namespace headwise::layout {
 inline constexpr const char* format = "headwise-session";
 inline constexpr const char* configFile = "config_file"; // attributes of /model
 inline constexpr const char* namesFile = "names_file";
+inline constexpr const char* adapterBase = "adapter_base";
+inline constexpr const char* adapterStrength = "adapter_scale";
 inline constexpr const char* overrides = "overrides"; // "key=value"
 inline constexpr const char* ignoredTensors = "ignored_tensors";
 

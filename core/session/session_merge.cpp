@@ -157,6 +157,8 @@ std::string SessionMerge::whyForeign(const Session& part) const
         return "was computed with --embedding " + part.embedding;
     if (part.namesFile != whole.namesFile)
         return "was computed with another --names option";
+    if (part.adapterBase != whole.adapterBase)
+        return "was computed with another --base option";
     if (part.overrides != whole.overrides || part.ignoredTensors != whole.ignoredTensors)
         return "was computed with other --set or --ignore options";
     if (part.tokenBytes != whole.tokenBytes)

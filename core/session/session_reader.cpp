@@ -94,6 +94,8 @@ Result<Done> readModel(SessionReading& reading)
         return believed;
     reading.session.configFile = stored::textOf(*attributes, layout::configFile);
     reading.session.namesFile = stored::textOf(*attributes, layout::namesFile);
+    reading.session.adapterBase = stored::textOf(*attributes, layout::adapterBase);
+    reading.session.adapterStrength = stored::numberOf(*attributes, layout::adapterStrength).value_or(1);
     reading.session.overrides = stored::textsOf(*attributes, layout::overrides);
     reading.session.ignoredTensors = stored::textsOf(*attributes, layout::ignoredTensors);
     return Done{};

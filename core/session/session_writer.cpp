@@ -64,6 +64,10 @@ Result<Done> writeModel(Hdf5Writer& file, const Session& session)
         attributes[layout::configFile] = session.configFile;
     if (!session.namesFile.empty())
         attributes[layout::namesFile] = session.namesFile;
+    if (!session.adapterBase.empty()) {
+        attributes[layout::adapterBase] = session.adapterBase;
+        attributes[layout::adapterStrength] = session.adapterStrength;
+    }
     if (!session.overrides.empty())
         attributes[layout::overrides] = session.overrides;
     if (!session.ignoredTensors.empty())

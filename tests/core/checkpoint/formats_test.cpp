@@ -144,7 +144,8 @@ private slots:
             "convert it to safetensors");
         row("NumPy array", "\x93NUMPY\1\0" + std::string(100, ' '), "NumPy array",
             "convert it to safetensors");
-        row("LoRA", safetensors({"base_model.model.q_proj.lora_A.weight"}), "LoRA adapter", "merge it");
+        row("LoRA", safetensors({"base_model.model.q_proj.lora_A.weight"}), "LoRA adapter",
+            "beside its adapter_config.json");
         row("llama2.c version 2", "24ka" + test::littleEndian(2, 4) + std::string(300, '\0'), "version 2",
             "version 0 or 1");
         row("split GGUF", test::GgufWriter().add("split.count", 3U).bytes(),

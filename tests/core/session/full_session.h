@@ -78,6 +78,8 @@ inline Session fullSession()
     session.bookmarks = {"1.2", "0.0"};
     session.configFile = "/models/config of another.json";
     session.namesFile = "/models/names of another.json";
+    session.adapterBase = "/models/base of an adapter";
+    session.adapterStrength = 0.25;
     session.overrides = {"act_fn=relu", "n_heads=12"};
     session.ignoredTensors = {"visual.*", "score.weight"};
     session.view = "{\"head\": \"0.1\"}";
