@@ -4,6 +4,9 @@
 #include "app/commands/support.h"
 #include "app/commands/token_arguments.h"
 #include "core/analysis/comparison/head_match.h"
+#include "core/analysis/comparison/newer_model.h"
+#include "core/checkpoint/model_cache.h"
+#include "core/model/adapters/adapter.h"
 #include "core/session/session_file.h"
 
 #include <iostream>
@@ -13,6 +16,7 @@ namespace {
 
 constexpr std::string_view compareFooter =
     "--config, --names, --set and --tokenizer apply to both models. Without --match both must have the same architecture.\n"
+    "If MODEL_B is the folder of a LoRA adapter, MODEL_A is its base unless --base names another; --adapter-scale applies to it.\n"
     "The session is about MODEL_A; /comparison holds, for every head, how far W_QK and W_OV moved and "
     "turned, how much of\n"
     "what the head reads and writes stayed, the singular values of both, the best match of each of B's first ten singular\n"
@@ -55,6 +59,25 @@ Result<ResultSet> found(const CompareOptions& options, const OpenedModel& a, con
     return compareModels(older, newer, comparison, task);
 }
 
+bool isAdapterOf(const ModelArguments& model)
+{
+    const auto path = modelPath(model.path, model.revision);
+    return path && isAdapter(*path);
+}
+
+/// --base is that of adapters alone; the older model is the base of a newer one that is an adapter.
+void giveBases(ModelArguments& a, ModelArguments& b)
+{
+    const bool isOlderAdapter = isAdapterOf(a), isNewerAdapter = isAdapterOf(b);
+    if (isNewerAdapter && !isOlderAdapter && b.base.empty())
+        b.base = a.path;
+    if (isOlderAdapter == isNewerAdapter)
+        return; // neither: --base is refused
+    ModelArguments& model = isOlderAdapter ? b : a;
+    model.base.clear();
+    model.adapterStrength = 1;
+}
+
 Result<int> compare(CompareOptions options, const Task& task)
 {
     for (ModelArguments* model : {&options.a, &options.b}) {
@@ -62,8 +85,12 @@ Result<int> compare(CompareOptions options, const Task& task)
         *model = *options.both;
         model->path = std::move(path);
     }
+    giveBases(options.a, options.b);
     if (const auto writable = checkSessionPath(options.output); !writable)
         return writable.error();
+    const auto sourceOfB = options.b.source();
+    if (!sourceOfB)
+        return sourceOfB.error();
     const auto a = openWithTokenizer(options.a, *options.processing, task);
     if (!a)
         return a.error();
@@ -77,23 +104,21 @@ Result<int> compare(CompareOptions options, const Task& task)
     ResultSet results = std::move(answer).value();
     printWarnings(results.warnings);
     const ProcessedWeights& newer = *b->weights;
-    const ModelCard card = modelCard(newer.original());
     std::vector<std::string> warnings = newer.original().warnings();
     warnings.insert(warnings.end(), newer.plan().warnings.begin(), newer.plan().warnings.end());
-    results.groupAttributes["comparison"] = {{"model_b_name", card.name},
-                                             {"model_b_architecture", card.architecture},
-                                             {"model_b_source", card.source},
-                                             {"model_b_sha256", card.sha256},
-                                             {"model_b_warnings", warnings}};
+    auto attributes = attributesOfNewer(newer.original(), *sourceOfB);
+    attributes["model_b_warnings"] = warnings;
     if (options.filter->isOn())
-        results.groupAttributes["comparison"]["token_filter"] = filterName(*options.filter);
+        attributes["token_filter"] = filterName(*options.filter);
+    const std::string nameOfB = std::get<std::string>(attributes["model_b_name"]);
+    results.groupAttributes["comparison"] = std::move(attributes);
     const std::size_t arrays = results.arrays.size();
     const Session session = makeSession(*a->weights, "raw", a->words(), std::move(results));
     if (const auto written = writeSession(options.output, session, task); !written)
         return written.error();
     std::cout << "Wrote " << options.output << " with " << arrays << " arrays about what "
               << (options.isMatch ? "the heads share in " : "changed from ") << session.model.name
-              << (options.isMatch ? " and " : " to ") << card.name << ".\n";
+              << (options.isMatch ? " and " : " to ") << nameOfB << ".\n";
     return 0;
 }
 

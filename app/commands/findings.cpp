@@ -53,8 +53,7 @@ bool isGiven(const ProcessingArguments& processing)
 Result<int> findingsOfSession(const FindingsOptions& options, const Task& task)
 {
     const ModelArguments& model = *options.model;
-    if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty()
-        || !model.ignored.empty() || !model.namesFile.empty() || isGiven(*options.processing))
+    if (model.areGiven() || isGiven(*options.processing))
         return Error{
             ErrorCode::InvalidArgument,
             "Options for reading and processing control how results are computed, and '" + model.path

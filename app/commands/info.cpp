@@ -2,6 +2,7 @@
 #include "app/commands/model_info/info_system.h"
 #include "app/commands/model_info/info_tensors.h"
 #include "app/commands/support.h"
+#include "core/model/adapters/adapter.h"
 #include "core/model/model_facts.h"
 
 #include <nlohmann/json.hpp>
@@ -74,6 +75,11 @@ ordered_json ifKnown(bool isKnown, ordered_json value)
     return isKnown ? std::move(value) : ordered_json(nullptr);
 }
 
+std::optional<AdapterFacts> adapterOf(const ModelFacts& facts)
+{
+    return facts.weights ? adapterFacts(*facts.weights) : std::nullopt;
+}
+
 ordered_json jsonOf(const ModelFacts& facts)
 {
     const ModelConfig& c = facts.config;
@@ -99,6 +105,15 @@ ordered_json jsonOf(const ModelFacts& facts)
                           {"mlp_per_layer", facts.count.mlpPerLayer}};
     json["flops"] = {{"per_token", ifKnown(hasContext, countJson(facts.flops.perToken))},
                      {"per_sequence", ifKnown(hasContext, countJson(facts.flops.perSequence))}};
+    if (const auto adapter = adapterOf(facts))
+        json["adapter"] = {{"folder", facts.weights->file().path().string()},
+                           {"kind", adapter->kind},
+                           {"ranks", adapter->ranks},
+                           {"scales", adapter->scales},
+                           {"strength", adapter->strength},
+                           {"tensors", adapter->tensors},
+                           {"matrices", adapter->matrices},
+                           {"layers", adapter->layers}};
     json["warnings"] = facts.warnings;
     json["merges"] = mergesJson(facts.merges);
     return json;
@@ -193,6 +208,21 @@ void printForwardPass(const ModelFacts& facts)
                      + " tokens");
 }
 
+void printAdapter(const AdapterFacts& adapter)
+{
+    std::string matrices, layers;
+    for (const std::string& name : adapter.matrices)
+        matrices += (matrices.empty() ? "" : ", ") + name;
+    for (const int layer : adapter.layers)
+        layers += (layers.empty() ? "" : ", ") + std::to_string(layer);
+    std::cout << "\nAdapter\n";
+    printInfoRow("kind",
+                 adapter.kind + ", rank " + rangeOf(adapter.ranks) + ", scale " + rangeOf(adapter.scales));
+    printInfoRow("strength", fixed(adapter.strength, 2));
+    printInfoRow("changes", std::to_string(adapter.tensors) + " stored tensors: " + matrices);
+    printInfoRow("layers", layers);
+}
+
 /// Prints the values that were guessed and those that were not.
 void printUnstated(const ModelFacts& facts)
 {
@@ -221,6 +251,8 @@ void printCard(const ModelFacts& facts)
     printMerges(facts.merges);
     if (!facts.weights)
         std::cout << "\nNo weights found; everything above follows from the config.\n";
+    if (const auto adapter = adapterOf(facts))
+        printAdapter(*adapter);
     if (!facts.notes.empty())
         std::cout << "\nLeft out of the circuits\n";
     for (const std::string& note : facts.notes)

@@ -67,6 +67,12 @@ StepWish wishOf(const ProcessingArguments::Switch& given)
 
 } // namespace
 
+bool ModelArguments::areGiven() const
+{
+    return !configFile.empty() || !tokenizerFile.empty() || !sets.empty() || !ignored.empty()
+        || !namesFile.empty() || !base.empty() || adapterStrength != 1;
+}
+
 Result<ModelSource> ModelArguments::source() const
 {
     const Result<std::filesystem::path> found = modelPath(path, revision);
@@ -77,6 +83,13 @@ Result<ModelSource> ModelArguments::source() const
         source.configFile = configFile;
     if (!namesFile.empty())
         source.namesFile = namesFile;
+    if (!base.empty()) {
+        const Result<std::filesystem::path> foundBase = modelPath(base, {});
+        if (!foundBase)
+            return foundBase.error();
+        source.base = *foundBase;
+    }
+    source.adapterStrength = adapterStrength;
     for (const std::string& set : sets) {
         for (const std::string& assignment : splitAssignments(set)) {
             const auto equals = assignment.find('=');
@@ -99,7 +112,7 @@ std::shared_ptr<ModelArguments> addModelArguments(CLI::App& command)
     command
         .add_option(
             "MODEL", arguments->path,
-            "A folder with config.json and weights, one weights file with its config beside it, or the name of a model in the Hugging Face cache: NAME, ORG/NAME or NAME@REVISION")
+            "A folder with config.json and weights, one weights file with its config beside it, the folder of a LoRA adapter, or the name of a model in the Hugging Face cache: NAME, ORG/NAME or NAME@REVISION")
         ->required()
         ->type_name("");
     addModelFiles(command, *arguments);
@@ -124,6 +137,16 @@ void addModelFiles(CLI::App& command, ModelArguments& arguments)
             "--tokenizer", arguments.tokenizerFile,
             "The tokenizer's file or folder, if the model has none: tokenizer.json, vocab.json, tokenizer.model, GGUF, ...")
         ->type_name("FILE");
+    command
+        .add_option(
+            "--base", arguments.base,
+            "The model that an adapter changes; unless given, the one that its adapter_config.json names: a path or a model in the Hugging Face cache")
+        ->type_name("MODEL");
+    command
+        .add_option("--adapter-scale", arguments.adapterStrength,
+                    "The strength of an adapter: 0 is its base, 1 (the default) the adapted model")
+        ->check(CLI::Range(0.0, 1.0).description(""))
+        ->type_name("S");
     command
         .add_option(
             "--set", arguments.sets,

@@ -14,7 +14,8 @@
 
 namespace headwise::app {
 
-/// MODEL, --revision, --config, --names, --tokenizer, --set and --ignore, the same for every sub-command that reads a model.
+/// MODEL, --revision, --config, --names, --tokenizer, --set, --ignore, --base and --adapter-scale, the same for every
+/// sub-command that reads a model.
 struct ModelArguments {
     std::string path; ///< As given: a path, or the name of a model in the Hugging Face cache.
     std::string revision;
@@ -23,6 +24,11 @@ struct ModelArguments {
     std::vector<std::string> sets;
     std::vector<std::string> ignored; ///< Each a list, as given.
     std::string namesFile;
+    std::string base; ///< The base of an adapter, given like MODEL.
+    double adapterStrength = 1;
+
+    /// Whether anything but MODEL says how to read it.
+    bool areGiven() const;
 
     /// Looks for a name in the cache.
     /// Errors: InvalidArgument if a --set is not KEY=VALUE; those of modelPath.

@@ -5,6 +5,8 @@
 #include "core/files/hdf5.h"
 #include "core/tokenizer/model_tokenizer.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <system_error>
 
 namespace headwise::app {
@@ -33,7 +35,8 @@ bool hasForeignTokens(const Session& session)
 {
     if (session.tokens.empty())
         return false;
-    const auto weights = WeightMap::open(session.model.source);
+    const auto weights =
+        WeightMap::open(session.adapterBase.empty() ? session.model.source : session.adapterBase);
     if (!weights)
         return false;
     const auto own = openModelTokenizer(*weights);
@@ -55,6 +58,9 @@ std::string remakingOptions(const Session& session, const Processing& applied, s
         options += " --config " + shellWord(session.configFile);
     if (!session.namesFile.empty())
         options += " --names " + shellWord(session.namesFile);
+    if (!session.adapterBase.empty())
+        options += fmt::format(" --base {} --adapter-scale {}", shellWord(session.adapterBase),
+                               session.adapterStrength);
     for (const std::string& said : session.overrides)
         options += " --set " + shellWord(said);
     for (const std::string& pattern : session.ignoredTensors)

@@ -129,11 +129,11 @@ Result<int> answerOfSession(const TokensOptions& options, const Task& task)
             fmt::format(
                 "{} cannot change a session's tables, which are already computed; name the model, or make a session with headwise analyze MODEL -o SESSION.h5 {}.",
                 filterName(*options.filter), filterName(*options.filter))};
-    if (!model.configFile.empty() || !model.tokenizerFile.empty() || !model.sets.empty()
-        || !model.ignored.empty() || !model.namesFile.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     "--config, --names, --set, --ignore and --tokenizer control how a model is read, and '"
-                         + model.path + "' is a session; name the model, or leave these options out."};
+    if (model.areGiven())
+        return Error{
+            ErrorCode::InvalidArgument,
+            "--config, --names, --set, --ignore, --tokenizer, --base and --adapter-scale control how a model is read, and '"
+                + model.path + "' is a session; name the model, or leave these options out."};
     const auto session = readSession(model.path, task);
     if (!session)
         return session.error();

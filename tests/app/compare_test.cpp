@@ -2,7 +2,7 @@
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
-#include "tests/support/toy_model.h"
+#include "tests/support/toy_adapter.h"
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -100,6 +100,42 @@ private slots:
         const auto& values = std::get<std::vector<float>>(pairs->values);
         const float largest = *std::max_element(values.begin(), values.begin() + 9); // of head 0.0
         QCOMPARE(values[static_cast<std::size_t>(best[0] * 3 + best[1])], largest);
+    }
+
+    /// The older model is the adapter's base, and only the planted head changed.
+    void anAdapterChangesTheOlderModel()
+    {
+        const test::ToyModel base = test::writeToyModel(path("a").toStdString(), test::llamaOptions());
+        const test::ToyAdapter adapter{{"model.layers.1.self_attn.q_proj"}};
+        auto tensors = test::tensorsOf(adapter, base);
+        auto& values = tensors.at("base_model.model.model.layers.1.self_attn.q_proj.lora_B.weight").values;
+        std::fill(values.begin(), values.begin() + 5 * 4 * 2, 0); // the heads before the last one
+        test::writeAdapter(path("b").toStdString(), adapter.config(), tensors);
+        const test::CommandRun done = compare("a", "b", {"--adapter-scale", "0.5"});
+        QVERIFY2(done.exitCode == 0, done.err);
+        QVERIFY2(done.err.contains("with the LoRA adapter"), done.err);
+        const auto session = readSession(path("out.h5").toStdString(), Task{});
+        QVERIFY(test::isOk(session));
+        const ResultArray* change = session->results.find("comparison/qk/relative_change");
+        QVERIFY(change);
+        const auto& changes = std::get<std::vector<float>>(change->values);
+        QCOMPARE(changes.size(), std::size_t(12));
+        for (std::size_t i = 0; i < changes.size(); ++i)
+            QVERIFY((changes[i] > 0) == (i == 11));
+        const auto& other = session->results.groupAttributes.at("comparison");
+        QVERIFY(std::get<std::string>(other.at("model_b_adapter_base")).ends_with("/a"));
+        QCOMPARE(std::get<double>(other.at("model_b_adapter_scale")), 0.5);
+        QCOMPARE(std::get<std::string>(other.at("model_b_name")), std::string("a + b × 0.5"));
+        // Alone it needs its base, and a model of its own has none.
+        const test::CommandRun alone = test::runHeadwise({"info", path("b")}, path("state"));
+        QCOMPARE(alone.exitCode, 3);
+        QVERIFY2(alone.err.contains("--base"), alone.err);
+        const test::CommandRun described =
+            test::runHeadwise({"info", path("b"), "--base", path("a")}, path("state"));
+        QVERIFY2(described.out.contains("LoRA, rank 2, scale 3") && described.out.contains("W_Q"),
+                 described.out);
+        QCOMPARE(test::runHeadwise({"info", path("a"), "--base", path("a")}, path("state")).exitCode, 2);
+        QCOMPARE(test::runHeadwise({"info", path("b"), "--adapter-scale", "2"}, path("state")).exitCode, 2);
     }
 
     void refusesWhatCannotBeCompared()
