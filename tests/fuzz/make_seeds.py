@@ -340,6 +340,12 @@ def all_texts():
         "headwise_names": 1, "tensors": [tables[0], {**tables[1], "skip": 1}, tables[2]] + [
             {**row, "axes": "d_model, heads*d_head" if row["name"].endswith("o") else "heads*d_head, d_model"} for row in heads],
         "ignore": ["b.0.f", "b.0.n"], "facts": {"normalization_type": None, "n_heads": 4, "d_head": 2}}))
+    lora = {"peft_type": "LORA", "r": 2, "lora_alpha": 4, "bias": "none", "target_modules": ["q", "k"], "base_model_name_or_path": "org/x"}
+    save("adapter", "lora", json.dumps({**lora, "fan_in_fan_out": False, "init_lora_weights": True, "modules_to_save": None}))
+    save("adapter", "dora", json.dumps({**lora, "use_dora": True, "use_rslora": True, "revision": "main"}))
+    save("adapter", "patterns", json.dumps({**lora, "use_dora": True, "r": 3, "rank_pattern": {"q": 2, "^l\\.k": 2},
+                                            "alpha_pattern": {"l.q": 1.5}}))
+    save("adapter", "refused", json.dumps({**lora, "modules_to_save": ["head"], "bias": "all", "init_lora_weights": "pissa"}))
     save("names", "lines", "Mary\nJohn \n\nMary\n \u00c9mile\n")
     save("names", "column.csv", "name\nMary\n\"O'Neil, J\"\n")
     for name, address in {"head": "demo#L1H5", "row": "demo#L1H5/OV?row=%20sap&column=%23500", "page": "/a%20b/c#1.5/spectrum",
