@@ -11,6 +11,7 @@
 #include "app/window/notices.h"
 #include "app/window/tour.h"
 #include "app/window/window_settings.h"
+#include "core/model/adapters/adapter.h"
 #include "ui/base/bidi.h"
 #include "ui/base/icons.h"
 #include "ui/base/plain_text.h"
@@ -382,7 +383,8 @@ void MainWindow::dropEvent(QDropEvent* event)
     event->acceptProposedAction();
     if (m_workspace->model()->hasModel() && isRelationFile(file))
         return m_heads->askRelations(file);
-    if (m_workspace->model()->hasModel() && event->modifiers().testFlag(Qt::AltModifier))
+    const bool isNewer = event->modifiers().testFlag(Qt::AltModifier) || isAdapter(file.toStdString());
+    if (m_workspace->model()->hasModel() && isNewer)
         return m_opening->compareWith(file);
     openPath(file);
 }

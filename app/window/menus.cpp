@@ -90,6 +90,7 @@ void MenuBuilder::addFile()
          "open", always},
         {"open-file", tr("Open &file or session…"), call(opening, &Opening::chooseFile), "Ctrl+Shift+O",
          "table", always},
+        {"open-adapter", tr("Open a&dapter…"), call(opening, &Opening::chooseAdapter), {}, nullptr, always},
         {"open-cache",
          tr("Ope&n from cache…"),
          call(opening, &Opening::chooseFromCache),

@@ -42,6 +42,7 @@ Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* sett
     connect(m_workspace->opener(), &Opener::configMissing, this, &Opening::askForConfig);
     connect(m_workspace->opener(), &Opener::locatedConfigMissing, this, &Opening::askForLocatedConfig);
     connect(m_workspace->opener(), &Opener::configIncomplete, this, &Opening::askToComplete);
+    connect(m_workspace->opener(), &Opener::baseMissing, this, &Opening::askForBase);
     connect(m_workspace->opener(), &Opener::tensorsUnknown, this, &Opening::askToLeaveOut);
 }
 
@@ -76,6 +77,17 @@ void Opening::chooseFile()
         return;
     m_settings->keepFolderOf(file);
     openPath(file);
+}
+
+void Opening::chooseAdapter()
+{
+    const QString folder = askForFolder(tr("Open an adapter's folder"));
+    if (folder.isEmpty())
+        return;
+    if (m_workspace->model()->hasModel())
+        compareWith(folder);
+    else
+        openPath(folder);
 }
 
 void Opening::chooseFromCache()
@@ -221,6 +233,25 @@ void Opening::askToComplete(const ModelSource& source, const QStringList& keys)
 void Opening::completeConfig()
 {
     m_workspace->opener()->completeConfig();
+}
+
+void Opening::askForBase(const ModelSource& source, const QString& message)
+{
+    auto* box =
+        new QMessageBox(QMessageBox::Question, tr("Base model"), message, QMessageBox::Cancel, m_window);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setTextFormat(Qt::PlainText);
+    const QPushButton* choose = box->addButton(tr("Open base…"), QMessageBox::AcceptRole);
+    connect(box, &QMessageBox::buttonClicked, this, [=, this](const QAbstractButton* pressed) {
+        const QString folder =
+            pressed == choose ? askForFolder(tr("Where is the adapter's base?")) : QString();
+        if (folder.isEmpty())
+            return showFailure(message);
+        ModelSource complete = source;
+        complete.base = folder.toStdString();
+        m_workspace->opener()->openModel(complete);
+    });
+    box->open();
 }
 
 void Opening::askToLeaveOut(const ModelSource& source, const QStringList& tensors, const QString& message)

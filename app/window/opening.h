@@ -30,6 +30,7 @@ public:
     void openDemo();
     void chooseFolder();
     void chooseFile();
+    void chooseAdapter();   ///< An adapter's folder: opens it as the newer model of its base, if one is open.
     void chooseFromCache(); ///< A model in the Hugging Face cache.
     void reload();
     void closeModel();
@@ -58,6 +59,7 @@ private:
     void askForConfig(const ModelSource& source, const QStringList& keys, const QString& message);
     void askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message);
     void askToComplete(const ModelSource& source, const QStringList& keys);
+    void askForBase(const ModelSource& source, const QString& message);
     void askToLeaveOut(const ModelSource& source, const QStringList& tensors, const QString& message);
     /// Shows the tensors of a file that is not open. \param over dialog that asks about it
     void describe(ui::ConfigDialog* question);

@@ -26,6 +26,7 @@ constexpr std::array wordRules{
              "open it again and type \\1, or choose a config file"},
     WordRule{"state (it|them) with --set \\S+\\.", "state \\1 with File → Complete config…"},
     WordRule{"give (it|them) with --set KEY=VALUE", "add \\1 there"},
+    WordRule{"name the base with --base MODEL", "open its base first, or choose it with “Open base…”"},
     WordRule{"'--set'", "the typed keys"},
     WordRule{"--set ([a-z_]+=[^\\s,;.]+)", "\\1 in config.json"},
     WordRule{"--set(?= changes)", "a config.json beside it"},
@@ -48,6 +49,8 @@ constexpr std::array wordRules{
 QString fieldFor(const QString& option)
 {
     static const QHash<QString, QString> fields{
+        {QStringLiteral("adapter-scale"), QStringLiteral("Adapter strength")},
+        {QStringLiteral("base"), QStringLiteral("Open base…")},
         {QStringLiteral("bigram-counts"), QStringLiteral("Bigram counts")},
         {QStringLiteral("config"), QStringLiteral("Choose a config file…")},
         {QStringLiteral("cycle"), QStringLiteral("Cycle of ids")},

@@ -2,6 +2,8 @@
 
 #include "core/analysis/comparison/head_match.h"
 #include "core/analysis/comparison/model_comparison.h"
+#include "core/analysis/comparison/newer_model.h"
+#include "core/model/adapters/adapter.h"
 #include "ui/base/text.h"
 #include "ui/document/about_model.h"
 #include "ui/document/estimate.h"
@@ -80,28 +82,19 @@ Result<ResultSet> changes(const Circuits& older, const Tokenizer* words, const O
     if (!found)
         return found;
     ResultSet results = std::move(found).value();
-    const ModelCard card = modelCard(*newer.weights);
-    results.groupAttributes["comparison"] = {{"model_b_name", card.name},
-                                             {"model_b_architecture", card.architecture},
-                                             {"model_b_source", card.source},
-                                             {"model_b_sha256", card.sha256}};
+    results.groupAttributes["comparison"] = attributesOfNewer(*newer.weights, newer.source);
     return results;
-}
-
-const std::string* attributeOfNewer(const ResultSet& results, const char* name)
-{
-    const auto group = results.groupAttributes.find("comparison");
-    if (group == results.groupAttributes.end())
-        return nullptr;
-    const auto found = group->second.find(name);
-    return found == group->second.end() ? nullptr : std::get_if<std::string>(&found->second);
 }
 
 } // namespace
 
 QString comparedWith(const ResultSet& results)
 {
-    const std::string* name = attributeOfNewer(results, "model_b_name");
+    const auto group = results.groupAttributes.find("comparison");
+    if (group == results.groupAttributes.end())
+        return {};
+    const auto found = group->second.find("model_b_name");
+    const auto* name = found == group->second.end() ? nullptr : std::get_if<std::string>(&found->second);
     return name ? text(*name) : QString();
 }
 
@@ -147,13 +140,41 @@ void ComparedModel::setReference(bool on)
     emit changed();
 }
 
-void ComparedModel::compare(const ModelSource& newer)
+std::optional<double> ComparedModel::adapterStrength() const
+{
+    const auto from = source();
+    return from && isAdapter(from->path) ? std::optional(from->adapterStrength) : std::nullopt;
+}
+
+void ComparedModel::setAdapterStrength(double strength)
+{
+    auto from = source();
+    if (!from)
+        return;
+    from->adapterStrength = strength;
+    compare(*from);
+}
+
+ModelSource ComparedModel::onOpenBase(const ModelSource& newer) const
+{
+    const ModelSource& open = m_workspace->model()->source();
+    if (!newer.base.empty() || !isAdapter(newer.path))
+        return newer;
+    ModelSource adapted = open; // with its config and its answers
+    adapted.base = isAdapter(open.path) ? open.base : open.path;
+    adapted.path = newer.path;
+    adapted.adapterStrength = newer.adapterStrength;
+    return adapted;
+}
+
+void ComparedModel::compare(const ModelSource& asked)
 {
     using Answer = std::shared_ptr<const Compared>;
     const OpenModel* model = m_workspace->model();
     const auto circuits = model->circuits();
     if (!circuits)
         return;
+    const ModelSource newer = onOpenBase(asked);
     m_comparison.start(
         withEstimate(tr("Comparing with %1").arg(text(newer.path.filename().string())),
                      comparisonCost(circuits->config())),
@@ -273,8 +294,7 @@ std::optional<ModelSource> ComparedModel::source() const
 {
     if (m_known)
         return m_known->model.source;
-    const std::string* words = attributeOfNewer(*m_workspace->model()->results(), "model_b_source");
-    return words ? std::optional(ModelSource{*words, std::nullopt, {}}) : std::nullopt;
+    return sourceOfNewer(*m_workspace->model()->results());
 }
 
 } // namespace headwise::ui

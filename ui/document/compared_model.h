@@ -38,8 +38,12 @@ public:
         bool hasSameVocabulary = false;          ///< An id means one token in both.
     };
 
-    /// Compares the open model with a newer one and adds the changes as results under "comparison/".
+    /// Compares the open model with a newer one and adds the changes as results under "comparison/". An adapter without a base
+    /// of its own changes the open model.
     void compare(const ModelSource& newer);
+    /// The strength of an adapter, 0 to 1; nothing if the newer model is none.
+    std::optional<double> adapterStrength() const;
+    void setAdapterStrength(double strength); ///< Compares again; a newer wish replaces an unfinished one.
     Job* comparisonJob() { return &m_comparison; }
 
     QString name() const;                                ///< Empty: there is none.
@@ -71,6 +75,7 @@ private:
     void startAgain(); ///< Drops everything made of the weights, to be made anew.
     void forget();
     std::optional<ModelSource> source() const;
+    ModelSource onOpenBase(const ModelSource& newer) const;
 
     Workspace* m_workspace;
     std::weak_ptr<const ModelWeights> m_open; // the workspace's

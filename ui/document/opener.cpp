@@ -1,6 +1,7 @@
 #include "ui/document/opener.h"
 
 #include "core/base/memory.h"
+#include "core/model/adapters/adapter.h"
 #include "core/tokenizer/token_search.h"
 #include "ui/base/text.h"
 #include "ui/document/workspace.h"
@@ -28,6 +29,7 @@ QStringList texts(const std::vector<std::string>& words)
 struct Wanted {
     MissingConfig config;
     std::vector<std::string> unknownTensors;
+    bool isBaseMissing = false;
 };
 
 /// \param wanted  told if the reading failed
@@ -37,6 +39,7 @@ Result<SharedModel> read(const ModelSource& source, const ProcessingWish& wish, 
     auto model = readModel(source, wish, task);
     if (!model) {
         const ErrorCode code = model.error().code;
+        wanted.isBaseMissing = code == ErrorCode::NotFound && isBaseMissing(source);
         if (code == ErrorCode::Unsupported)
             wanted.unknownTensors = unknownTensors(source);
         if (code != ErrorCode::Cancelled && wanted.unknownTensors.empty())
@@ -110,6 +113,8 @@ void Opener::startOpening(const ModelSource& source, bool again)
             const Task& task) { return read(source, wish, task, *wanted); },
         [this, source, wanted, again](const Result<SharedModel>& result) {
             m_optionalKeys = texts(wanted->config.optional);
+            if (!result && wanted->isBaseMissing)
+                return emit baseMissing(source, text(result.error()));
             if (!result && wanted->config.isMissing)
                 return emit configMissing(source, texts(wanted->config.keys), text(result.error()));
             if (!result && !wanted->unknownTensors.empty())
@@ -248,6 +253,10 @@ void Opener::locateModel(ModelSource source)
     if (!session)
         return;
     ModelSource known = modelSource(*session);
+    if (source.base.empty() && isAdapter(source.path)) {
+        source.base = std::move(known.base);
+        source.adapterStrength = known.adapterStrength;
+    }
     if (!source.configFile)
         source.configFile = std::move(known.configFile);
     if (!source.namesFile)

@@ -56,6 +56,8 @@ signals:
     void locatedConfigMissing(const ModelSource& source, const QStringList& keys, const QString& message);
     /// The model is open, and no file states these keys, which only some answers need.
     void configIncomplete(const ModelSource& source, const QStringList& keys);
+    /// The source is an adapter, and nobody knows where its base is. It opens with ModelSource::base.
+    void baseMissing(const ModelSource& source, const QString& message);
     /// The model would open without these tensors; opened with them as ModelSource::ignored, it does.
     void tensorsUnknown(const ModelSource& source, const QStringList& names, const QString& message);
     void failed(const QString& message);

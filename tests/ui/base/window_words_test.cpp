@@ -36,6 +36,8 @@ private slots:
             "It needs the activation, which no file states; state it with File → Complete config…");
         add("missing key", "In '--set' the key 'n_ctx' is missing; give it with --set KEY=VALUE.",
             "In the typed keys the key 'n_ctx' is missing; add it there.");
+        add("a base", "'a' is a LoRA adapter; name the base with --base MODEL.",
+            "'a' is a LoRA adapter; open its base first, or choose it with “Open base…”.");
         add("a value", "minGPT's later versions need --set activation_function=gelu_new.",
             "minGPT's later versions need activation_function=gelu_new in config.json.");
         add("unknown tensors",

@@ -9,6 +9,7 @@
 #include "ui/document/estimate.h"
 #include "ui/document/head_metrics.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/compare/adapter_strength.h"
 #include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/invitation.h"
 #include "ui/pictures/picture_card.h"
@@ -182,6 +183,7 @@ void ModelsPage::createLayout()
     auto* buttons = new QHBoxLayout(controls);
     buttons->setContentsMargins(0, 0, 0, 0);
     buttons->setSpacing(8);
+    buttons->addWidget(new AdapterStrength(workspace(), controls));
     buttons->addWidget(new JobBar(ComparedModel::of(workspace())->comparisonJob(), this));
     for (QPushButton* button : {m_circuits, m_choose, m_chooseFile})
         buttons->addWidget(button);
@@ -247,7 +249,7 @@ void ModelsPage::recompute()
         m_headModel->clear();
         m_tokenModel->clear();
         QString question = tr(
-            "What did training change? Choose a newer model of the same architecture, or drop it on the window while holding Alt. Heads of any other model are matched by the tokens they write.");
+            "What did training change? Choose a newer model of the same architecture, or drop it on the window while holding Alt. A LoRA adapter of this model needs no key. Heads of any other model are matched by the tokens they write.");
         if (workspace()->model()->hasModel())
             if (const QString estimate =
                     estimateText(comparisonCost(workspace()->model()->circuits()->config()));

@@ -3,7 +3,7 @@
 #include "tests/support/loaded.h"
 #include "tests/support/opened_page.h"
 #include "tests/support/program.h"
-#include "tests/support/toy_model.h"
+#include "tests/support/toy_adapter.h"
 #include "ui/base/text.h"
 #include "ui/document/compared_model.h"
 #include "ui/document/head_metrics.h"
@@ -14,6 +14,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QSignalSpy>
+#include <QSlider>
 #include <QTemporaryDir>
 
 using namespace headwise;
@@ -40,6 +41,37 @@ private slots:
         for (std::size_t i = 2 * size; i < 3 * size; ++i)
             values.values[i] *= 2;
         writeSafetensors(m_newer / "model.safetensors", model.tensors, false);
+    }
+
+    /// An adapter changes the open model, as far as the slider says.
+    void anAdaptersStrengthIsASlider()
+    {
+        const std::filesystem::path folder(m_folder.path().toStdString());
+        const ToyModel base = writeToyModel(folder / "base", llamaOptions());
+        writeAdapter(folder / "adapter", ToyAdapter{{"model.layers.1.self_attn.v_proj"}}, base);
+        OpenedPage<ModelsPage> opened(folder / "base");
+        auto* slider = opened.find<QSlider>(QStringLiteral("Adapter strength"));
+        QVERIFY(!slider->isVisible());
+        ComparedModel* newer = ComparedModel::of(&opened.workspace);
+        const auto changed = [&] {
+            const ResultArray* change =
+                opened.workspace.model()->results()->find("comparison/ov/relative_change");
+            return change ? metricAt(*change, {1, 2}) : -1;
+        };
+        newer->compare({folder / "adapter", std::nullopt, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(changed() > 0.1, patience);
+        QTRY_VERIFY_WITH_TIMEOUT(slider->isVisible(), patience);
+        QCOMPARE(slider->value(), 100);
+        QCOMPARE(newer->name(), QStringLiteral("base + adapter"));
+        const double whole = changed();
+        slider->setValue(50);
+        QTRY_VERIFY_WITH_TIMEOUT(std::abs(changed() - whole / 2) < 1e-4 * whole, patience);
+        slider->setValue(20); // the newest wish wins
+        slider->setValue(0);
+        QTRY_COMPARE_WITH_TIMEOUT(changed(), 0.0, patience);
+        QCOMPARE(newer->adapterStrength().value_or(-1), 0.0);
+        newer->compare({m_newer, std::nullopt, {}}); // no adapter
+        QTRY_VERIFY_WITH_TIMEOUT(!slider->isVisible(), patience);
     }
 
     void theHeadThatChangedStandsFirst()
