@@ -144,9 +144,12 @@ Result<Done> writeView(const Session& session, const View& view, const std::vect
             return writable;
         (isData(file.settings.format) ? data : figures).push_back(file);
     }
-    if (!figures.empty())
-        if (const Result<Done> drawn = exportFigures(session, view, figures); !drawn)
-            return drawn;
+    if (!figures.empty()) {
+        const Result<std::vector<std::string>> omissions = exportFigures(session, view, figures);
+        if (!omissions)
+            return omissions.error();
+        printWarnings(*omissions);
+    }
     if (data.empty())
         return Done{};
     const Result<PictureNumbers> numbers = numbersOf(session, view.picture, view.head);

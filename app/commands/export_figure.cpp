@@ -12,12 +12,28 @@
 
 #include <spdlog/logger.h>
 
+#include <algorithm>
+
 namespace headwise::app {
 namespace {
 
 using ui::text;
 
-Result<Done> write(const Session& session, const View& view, std::span<const FigureFile> files)
+/// Says what a figure leaves out in its first file, which is no table of numbers.
+std::vector<std::string> omissionsOf(const ui::FigureSource& figure, std::span<const FigureFile> files)
+{
+    std::vector<std::string> said;
+    const auto drawn =
+        std::ranges::find_if(files, [](const FigureFile& file) { return !isData(file.settings.format); });
+    if (drawn != files.end())
+        for (const QString& omission :
+             figure.omissions(ui::paintedSize(drawn->settings), drawn->settings.style))
+            said.push_back(omission.toStdString());
+    return said;
+}
+
+Result<std::vector<std::string>> write(const Session& session, const View& view,
+                                       std::span<const FigureFile> files)
 {
     const std::unique_ptr<ui::PictureBody> body(ui::newPictureBody(view.picture.kind, {}, nullptr));
     const ui::PictureContext context = ui::paperContext(session, view.head);
@@ -38,8 +54,8 @@ Result<Done> write(const Session& session, const View& view, std::span<const Fig
     for (const FigureFile& file : files)
         if (const Result<Done> written = ui::exportFigure(*figure, text(file.path.string()), file.settings);
             !written)
-            return written;
-    return Done{};
+            return written.error();
+    return omissionsOf(*figure, files);
 }
 
 /// Writes a.csv, b.csv, … and figure.json.
@@ -108,7 +124,8 @@ DrawingProgram::DrawingProgram()
 
 DrawingProgram::~DrawingProgram() = default;
 
-Result<Done> exportFigures(const Session& session, const View& view, std::span<const FigureFile> files)
+Result<std::vector<std::string>> exportFigures(const Session& session, const View& view,
+                                               std::span<const FigureFile> files)
 {
     if (view.dimensions < 1 || view.dimensions > 2)
         return Error{
@@ -134,19 +151,14 @@ Result<std::vector<std::string>> exportComposition(const DrawingProgram& /*progr
     lines.append({QLatin1StringView(ui::sessionSha256Key), text(composition.sessionSha256)});
     lines.append({QLatin1StringView(ui::figureDescriptionKey), text(description)});
     page.setProvenance(lines);
-    std::vector<std::string> omissions;
-    for (const FigureFile& file : files) {
-        const FigureSettings& settings = file.settings;
-        if (const Result<Done> written = ui::exportFigure(page, text(file.path.string()), settings); !written)
+    for (const FigureFile& file : files)
+        if (const Result<Done> written = ui::exportFigure(page, text(file.path.string()), file.settings);
+            !written)
             return written.error();
-        if (omissions.empty() && !isData(settings.format))
-            for (const QString& omission : page.omissions(ui::paintedSize(settings), settings.style))
-                omissions.push_back(omission.toStdString());
-    }
     if (!data.empty())
         if (const Result<Done> written = writePanels(page, composition.description, data); !written)
             return written.error();
-    return omissions;
+    return omissionsOf(page, files);
 }
 
 } // namespace headwise::app

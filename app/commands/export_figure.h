@@ -34,8 +34,10 @@ Result<FigureRecipe> figureRecipe(const std::string& file);
 
 /// Draws the view into each file without a display, as the window would. The only command that needs Qt.
 /// \param files at least one; an error leaves those after it unwritten
+/// \returns a sentence for each thing that had no room in the first file
 /// Errors: InvalidArgument for a view with more dimensions than a picture has; NotFound where the head was not computed; Io.
-Result<Done> exportFigures(const Session& session, const View& view, std::span<const FigureFile> files);
+Result<std::vector<std::string>> exportFigures(const Session& session, const View& view,
+                                               std::span<const FigureFile> files);
 
 /// Qt's part of the program, without which no figure is drawn; at most one at a time.
 class DrawingProgram {

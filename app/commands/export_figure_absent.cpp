@@ -14,8 +14,8 @@ Result<FigureRecipe> figureRecipe(const std::string& file)
                  "This headwise reads no figures like '" + file + "': it was built without the window."};
 }
 
-Result<Done> exportFigures(const Session& /*session*/, const View& /*view*/,
-                           std::span<const FigureFile> files)
+Result<std::vector<std::string>> exportFigures(const Session& /*session*/, const View& /*view*/,
+                                               std::span<const FigureFile> files)
 {
     return Error{ErrorCode::InvalidArgument,
                  "This headwise cannot draw figures such as '" + files.front().path.string()

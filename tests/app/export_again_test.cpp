@@ -66,7 +66,8 @@ private slots:
         for (const char* ending : {"svg", "png"}) {
             const QString again = path(QStringLiteral("again.%1").arg(ending));
             const CommandRun run = exported({"--again", path(figure), "-o", again});
-            QVERIFY2(run.exitCode == 0 && run.err.isEmpty(), run.err.constData());
+            QVERIFY2(run.exitCode == 0 && run.err.count('\n') == run.err.count("headwise: warning: "),
+                     run.err.constData()); // warned of what has no room, and nothing else
         }
         QVERIFY(!figureBytes(path("a.svg")).isEmpty());
         QCOMPARE(figureBytes(path("again.svg")), figureBytes(path("a.svg")));
