@@ -11,6 +11,7 @@
 #include <QListWidget>
 #include <QPushButton>
 #include <QSet>
+#include <QSignalBlocker>
 
 #include <algorithm>
 #include <utility>
@@ -48,13 +49,13 @@ EditsEditor::EditsEditor(const FigureSource& source, const FigureEdits& edits, Q
     auto* form = new QFormLayout(this);
     form->setHorizontalSpacing(12);
     form->setVerticalSpacing(8);
-    addWords(form, edits);
-    addSeries(form, edits);
-    addPoints(form, edits);
+    addWords(form);
+    addSeries(form);
+    addPoints(form);
     m_selection->setToolTip(tr("Draws the ring around the selected cell, point or head as in the window"));
-    m_selection->setChecked(edits.selection);
     form->addRow(QString(), m_selection);
     form->setRowVisible(m_selection, m_parts.hasSelection);
+    setEdits(edits);
     for (QLineEdit* words : {m_title, m_valueTitle, m_labels})
         connect(words, &QLineEdit::textChanged, this, &EditsEditor::edited);
     connect(m_selection, &QCheckBox::toggled, this, &EditsEditor::edited);
@@ -66,21 +67,17 @@ EditsEditor::EditsEditor(const FigureSource& source, const FigureEdits& edits, Q
             Qt::QueuedConnection);
 }
 
-void EditsEditor::addWords(QFormLayout* form, const FigureEdits& edits)
+void EditsEditor::addWords(QFormLayout* form)
 {
-    m_title->setText(edits.title.empty() ? m_automaticTitle : text(edits.title));
     m_title->setPlaceholderText(m_automaticTitle);
     m_title->setAccessibleName(tr("Title of the figure"));
     m_title->setToolTip(tr("W_V is set with a subscript, and T^{pp} with a superscript"));
-    m_title->setCursorPosition(0);
-    m_valueTitle->setText(edits.valueTitle.empty() ? m_parts.valueTitle : text(edits.valueTitle));
     m_valueTitle->setPlaceholderText(m_parts.valueTitle);
     m_valueTitle->setAccessibleName(tr("Label of the colour bar"));
     m_valueTitle->setToolTip(tr("Name and unit of the numbers, beside the colour bar"));
-    m_valueTitle->setCursorPosition(0);
     auto* reset = new QPushButton(tr("Automatic words"), this);
     reset->setAutoDefault(false);
-    reset->setToolTip(tr("Sets the automatic title and label again; Ctrl+Z in a field brings yours back"));
+    reset->setToolTip(tr("Sets the automatic title and label again; Ctrl+Z brings yours back"));
     connect(reset, &QPushButton::clicked, this, &EditsEditor::setAutomatic);
     form->addRow(tr("Title"), m_title);
     form->addRow(tr("Bar label"), m_valueTitle);
@@ -88,7 +85,27 @@ void EditsEditor::addWords(QFormLayout* form, const FigureEdits& edits)
     form->addRow(QString(), reset);
 }
 
-void EditsEditor::addSeries(QFormLayout* form, const FigureEdits& edits)
+void EditsEditor::setEdits(const FigureEdits& edits)
+{
+    const QSignalBlocker quiet(this);
+    const auto show = [](QLineEdit* field, const QString& words) {
+        if (field->text() == words)
+            return; // The cursor stays.
+        field->setText(words);
+        field->setCursorPosition(0);
+    };
+    show(m_title, edits.title.empty() ? m_automaticTitle : text(edits.title));
+    show(m_valueTitle, edits.valueTitle.empty() ? m_parts.valueTitle : text(edits.valueTitle));
+    QStringList labels;
+    for (const std::string& label : edits.labels)
+        labels << text(label);
+    if (labels != chosenLabels())
+        show(m_labels, labels.join(QStringLiteral("; ")));
+    m_selection->setChecked(edits.selection);
+    showSeries(edits);
+}
+
+void EditsEditor::showSeries(const FigureEdits& edits)
 {
     QStringList order;
     QSet<QString> hidden;
@@ -102,12 +119,19 @@ void EditsEditor::addSeries(QFormLayout* form, const FigureEdits& edits)
     for (const QString& name : std::as_const(m_parts.series))
         if (!order.contains(name))
             order << name;
+    const int current = m_series->currentRow();
+    m_series->clear();
     for (const QString& name : std::as_const(order)) {
         auto* item = new QListWidgetItem(name, m_series);
         item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable
                        | Qt::ItemIsDragEnabled);
         item->setCheckState(hidden.contains(name) ? Qt::Unchecked : Qt::Checked);
     }
+    m_series->setCurrentRow(current);
+}
+
+void EditsEditor::addSeries(QFormLayout* form)
+{
     m_series->setDragDropMode(QAbstractItemView::InternalMove);
     m_series->setAccessibleName(tr("Series of the figure"));
     m_series->setToolTip(
@@ -126,15 +150,11 @@ void EditsEditor::addSeries(QFormLayout* form, const FigureEdits& edits)
     steps->addStretch();
     row->addLayout(steps);
     form->addRow(tr("Series"), field);
-    form->setRowVisible(field, order.size() > 1);
+    form->setRowVisible(field, m_parts.series.size() > 1);
 }
 
-void EditsEditor::addPoints(QFormLayout* form, const FigureEdits& edits)
+void EditsEditor::addPoints(QFormLayout* form)
 {
-    QStringList labels;
-    for (const std::string& label : edits.labels)
-        labels << text(label);
-    m_labels->setText(labels.join(QStringLiteral("; ")));
     m_labels->setAccessibleName(tr("Points to label"));
     m_labels->setPlaceholderText(tr("As in the window"));
     m_labels->setToolTip(tr("Names of points, with a semicolon between them"));
@@ -146,7 +166,6 @@ void EditsEditor::addPoints(QFormLayout* form, const FigureEdits& edits)
     form->addRow(tr("Point labels"), m_labels);
     form->setRowVisible(m_labels, !m_parts.points.isEmpty());
     form->addRow(QString(), m_unknown);
-    checkLabels();
 }
 
 QStringList EditsEditor::chosenLabels() const

@@ -20,16 +20,18 @@ public:
     EditsEditor(const FigureSource& source, const FigureEdits& edits, QWidget* parent);
 
     FigureEdits edits() const; ///< Without a caption, which the dialog has. Empty where nothing was changed.
-    void setAutomatic();       ///< Sets the automatic words; Undo in a field brings its own words back.
-    void moveSeries(int rows); ///< Moves the current series up (−1) or down (1).
+    void setEdits(const FigureEdits& edits); ///< Shows them, without edited().
+    void setAutomatic();                     ///< Sets the automatic words.
+    void moveSeries(int rows);               ///< Moves the current series up (−1) or down (1).
 
 signals:
     void edited();
 
 private:
-    void addWords(QFormLayout* form, const FigureEdits& edits);
-    void addSeries(QFormLayout* form, const FigureEdits& edits);
-    void addPoints(QFormLayout* form, const FigureEdits& edits);
+    void addWords(QFormLayout* form);
+    void addSeries(QFormLayout* form);
+    void addPoints(QFormLayout* form);
+    void showSeries(const FigureEdits& edits);
     void checkLabels(); ///< Says which labels no point has.
     QStringList chosenLabels() const;
 

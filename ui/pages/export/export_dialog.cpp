@@ -99,7 +99,10 @@ ExportDialog::ExportDialog(const FigureSource* source, const FigureSettings& set
     m_previewTimer.setInterval(30);
     connect(&m_previewTimer, &QTimer::timeout, this, &ExportDialog::updatePreview);
     fitHeight();
+    m_isRestoring = true; // Nothing to take back yet.
     showSettings();
+    m_isRestoring = false;
+    createUndo();
     resize(960, 700);
 }
 
@@ -358,6 +361,7 @@ void ExportDialog::readControls()
     updateEnabled();
     m_message->hide();
     m_previewTimer.start();
+    noteChange();
 }
 
 void ExportDialog::updateEnabled()

@@ -4,6 +4,7 @@
 
 #include <QDialog>
 #include <QTimer>
+#include <QUndoStack>
 
 class QCheckBox;
 class QComboBox;
@@ -28,7 +29,8 @@ int presetOf(
 /// Changes the height of a preset size to what `source` needs; other sizes stay.
 FigureSettings fittedToView(const FigureSource& source, FigureSettings settings);
 
-/// Chooses how a view becomes a figure, with a preview at true size, then writes or copies it.
+/// Chooses how a view becomes a figure, with a preview at true size, then writes or copies it. Ctrl+Z takes back any change
+/// of its settings.
 class ExportDialog : public QDialog {
     Q_OBJECT
 
@@ -58,7 +60,24 @@ signals:
     void exported(const QString& fileName);
     void headsRequested();
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
+    /// Everything that undo brings back.
+    struct State {
+        FigureSettings settings;
+        QString preset;
+        double presetHeight = 0, fittedHeight = 0; // mm
+
+        bool operator==(const State&) const = default;
+    };
+    class SettingsChange;
+
+    State state() const;
+    void createUndo();
+    void noteChange(); ///< Adds the change since the last call to the history.
+    void showState(const State& wanted);
     void createControls();
     void createLayout();
     QFormLayout* createForm();
@@ -90,6 +109,9 @@ private:
     double m_presetHeight = 0; // mm, the preset's own height
     double m_fittedHeight = 0; // mm, fitted to the view, until the user types another
     QString m_path;
+    QUndoStack m_history;
+    State m_shown;              // after the last change in the history
+    bool m_isRestoring = false; // a state of the history is being shown
     QTimer m_previewTimer;
     QComboBox* m_format;
     QComboBox* m_preset;

@@ -49,7 +49,7 @@ QWidget* ExportDialog::createCaption()
     addButton(tr("Automatic caption"), [this] {
         m_caption->selectAll();
         m_caption->insertPlainText(automaticCaption());
-    })->setToolTip(tr("Sets the automatic caption again; Ctrl+Z in the field brings yours back"));
+    })->setToolTip(tr("Sets the automatic caption again; Ctrl+Z brings yours back"));
     auto* row = new QHBoxLayout(box);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(12);
@@ -80,6 +80,7 @@ void ExportDialog::readCaption()
 {
     const QString words = m_caption->toPlainText().trimmed();
     m_settings.style.edits.caption = words == automaticCaption() ? std::string() : words.toStdString();
+    noteChange();
 }
 
 void ExportDialog::readEdits()
@@ -89,6 +90,7 @@ void ExportDialog::readEdits()
     m_settings.style.edits.caption = caption;
     showCaption();
     m_previewTimer.start();
+    noteChange();
 }
 
 void ExportDialog::fillPresets()
@@ -105,7 +107,10 @@ void ExportDialog::setPresets(const FigurePresets& presets)
     m_presets = presets;
     m_presetName = m_presets.nameFor(remembered(), m_presets.current());
     fillPresets();
+    m_isRestoring = true; // Nothing to take back.
     readControls();
+    m_isRestoring = false;
+    m_shown = state();
 }
 
 FigurePresets ExportDialog::presets() const

@@ -19,6 +19,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -61,6 +62,46 @@ private slots:
         title->undo();
         QCOMPARE(dialog.settings().style.edits.title, "A copying head");
         QVERIFY(dialog.remembered().style.edits == FigureEdits{}); // not for the next figure
+    }
+
+    /// Ctrl+Z takes back any change, whatever has the focus; what is typed into one field goes together.
+    void anyChangeIsTakenBack()
+    {
+        ExportDialog dialog(&m_chart, {}, QStringLiteral("fig"));
+        dialog.show();
+        QVERIFY(QTest::qWaitForWindowActive(&dialog));
+        const FigureSettings first = dialog.settings();
+        find<QComboBox>(dialog, "Format")->setFocus();
+        dialog.applyPreset(2); // slide
+        find<QSpinBox>(dialog, "Resolution")->setValue(96);
+        find<QListWidget>(dialog, "Series of the figure")->item(0)->setCheckState(Qt::Unchecked);
+        const FigureSettings beforeWords = dialog.settings();
+        auto* title = find<QLineEdit>(dialog, "Title of the figure");
+        dialog.findChild<QTabWidget*>()->setCurrentIndex(1);
+        title->setFocus();
+        title->selectAll();
+        QTest::keyClicks(title, QStringLiteral("Mine"));
+        QCOMPARE(dialog.settings().style.edits.title, "Mine");
+        const auto undo = [&] { QTest::keyClick(title, Qt::Key_Z, Qt::ControlModifier); };
+        undo();
+        QVERIFY(dialog.settings() == beforeWords);
+        QCOMPARE(title->text(), QStringLiteral("curves"));
+        undo();
+        QVERIFY(dialog.settings().style.edits == FigureEdits{});
+        QCOMPARE(find<QListWidget>(dialog, "Series of the figure")->item(0)->checkState(), Qt::Checked);
+        undo();
+        QCOMPARE(dialog.settings().dpi, first.dpi);
+        QCOMPARE(dialog.settings().width, 254.0);
+        undo();
+        QVERIFY(dialog.settings() == first);
+        QVERIFY(find<QComboBox>(dialog, "Size")->currentText().startsWith(QStringLiteral("Single")));
+        undo(); // nothing is left
+        QVERIFY(dialog.settings() == first);
+        for (QAction* action : dialog.actions())
+            if (action->text().startsWith(QStringLiteral("Redo")))
+                for (int i = 0; i < 3; ++i)
+                    action->trigger();
+        QVERIFY(dialog.settings() == beforeWords);
     }
 
     void theFigureHasTheEditedWords()
