@@ -18,6 +18,8 @@
 #include <QSortFilterProxyModel>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -144,6 +146,7 @@ namespace {
 constexpr int tableFigureMeasuredRows = 200; // Enough to tell how wide a column is.
 constexpr double tableFigureBetween = 8;     // points between columns
 constexpr double narrowest = 18;             // points, for a readable column
+constexpr double tableFigureLine = 1.35;     // height of a line, in heights of the type
 
 } // namespace
 
@@ -153,6 +156,8 @@ struct TableFigure::PaperTable {
     std::vector<double> widths = {};           // of all columns
     std::vector<std::vector<int>> blocks = {}; // columns side by side; a block stands below the one before
     std::vector<double> tails = {};            // of all columns: width from the decimal point on
+    double page = 0;                           // width
+    int cut = 0;                               // columns that are wider than the page
 
     QFont fontAt(const QModelIndex& index) const
     {
@@ -227,32 +232,101 @@ struct TableFigure::PaperTable {
     }
 
     /// Splits the columns into blocks below each other, so that none is cut or left out. Each begins with the first
-    /// column, which names the rows.
+    /// column, which names the rows. The blocks are about equally wide.
     void fit(double room)
     {
-        const auto all = static_cast<int>(widths.size());
-        for (double& width : widths)
+        constexpr double step = 0.95;
+        page = room;
+        for (double& width : widths) {
+            cut += width > room ? 1 : 0;
             width = std::min(width, room);
-        double used = room + 1;
-        for (int column = 0; column < all; ++column) {
+        }
+        blocks = split(room);
+        const auto all = static_cast<double>(widths.size());
+        if (blocks.size() == 1) { // The rest of the line is shared.
+            const double used = std::accumulate(widths.begin(), widths.end(), 0.0);
+            for (double& width : widths)
+                width += std::min((room - used) / all, 2 * tableFigureBetween);
+            return;
+        }
+        const double widest = widths.empty() ? room : *std::ranges::max_element(widths);
+        for (double limit = step * room; limit >= widest; limit *= step) {
+            auto narrower = split(limit);
+            if (narrower.size() > blocks.size())
+                break;
+            blocks = std::move(narrower);
+        }
+    }
+
+    /// \param limit of a block's width; a single column may be as wide as the page
+    std::vector<std::vector<int>> split(double limit) const
+    {
+        std::vector<std::vector<int>> parts;
+        double used = limit + 1;
+        for (int column = 0; column < static_cast<int>(widths.size()); ++column) {
             const double width = widths[static_cast<std::size_t>(column)];
-            if (used + width > room) {
-                blocks.emplace_back();
+            if (used + width > limit) {
+                parts.emplace_back();
                 used = 0;
-                if (column > 0 && widths[0] + narrowest + tableFigureBetween <= room) {
-                    blocks.back().push_back(0);
+                if (column > 0 && widths[0] + width <= page) {
+                    parts.back().push_back(0);
                     used = widths[0];
-                    widths[static_cast<std::size_t>(column)] = std::min(width, room - used);
                 }
             }
-            blocks.back().push_back(column);
-            used += widths[static_cast<std::size_t>(column)];
+            parts.back().push_back(column);
+            used += width;
         }
-        if (blocks.size() == 1) // The rest of the line is shared.
-            for (double& width : widths)
-                width += std::min((room - used) / static_cast<double>(all), 2 * tableFigureBetween);
+        return parts;
     }
 };
+
+struct TableFigure::PaperBlocks {
+    std::size_t shown = 0; ///< Blocks that have room; the others are left out.
+    double height = 0;     ///< Height of each, with the gap below.
+};
+
+/// The height in which a block can be read: its titles, three rows, and the note on those that follow.
+double TableFigure::leastBlock(const QFontMetricsF& metrics, const FigureStyle& style) const
+{
+    constexpr int leastRows = 3;
+    const int rows = m_sorted->rowCount();
+    const int lines = (style.axes ? 1 : 0) + std::min(rows, leastRows) + (rows > leastRows ? 1 : 0);
+    return (lines - 1) * tableFigureLine * metrics.height() + metrics.height();
+}
+
+TableFigure::PaperBlocks TableFigure::blocksIn(double room, const PaperTable& table, QPaintDevice* device,
+                                               const FigureStyle& style) const
+{
+    const QFontMetricsF metrics(table.text, device);
+    const double line = tableFigureLine * metrics.height();
+    const auto all = static_cast<double>(table.blocks.size());
+    const double least = leastBlock(metrics, style), gap = line - metrics.height();
+    const double shown = std::clamp(std::floor((room + gap) / (least + gap)), 1.0, std::max(1.0, all));
+    // The blocks share the page, but none gets more than it needs.
+    return {static_cast<std::size_t>(shown), std::min(room / shown, (m_sorted->rowCount() + 2) * line)};
+}
+
+double TableFigure::leastHeight(double width, const FigureStyle& style) const
+{
+    if (m_lists)
+        return 0;
+    PaintRecording page({width, 1}, std::nullopt);
+    QPainter painter(&page);
+    const PaperTable table = paperTable(width, style, &page);
+    const QFontMetricsF metrics(table.text, &page);
+    const double gap = tableFigureLine * metrics.height() - metrics.height();
+    return paintFigureTitle(painter, *this, width, style)
+        + static_cast<double>(table.blocks.size()) * (leastBlock(metrics, style) + gap) - gap;
+}
+
+TableFigure::PaperTable TableFigure::paperTable(double width, const FigureStyle& style,
+                                                QPaintDevice* device) const
+{
+    PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style)};
+    table.bold.setWeight(QFont::DemiBold);
+    table.measure(width, device);
+    return table;
+}
 
 QStringList TableFigure::paintTitledLists(QPainter& painter, const QSizeF& size,
                                           const FigureStyle& style) const
@@ -265,26 +339,19 @@ void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const Figur
 {
     if (m_lists)
         return void(paintTitledLists(painter, size, style));
-    PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style)};
-    table.bold.setWeight(QFont::DemiBold);
-    table.measure(size.width(), painter.device());
+    const PaperTable table = paperTable(size.width(), style, painter.device());
     const double top = paintFigureTitle(painter, *this, size.width(), style);
-    const double line = 1.35 * QFontMetricsF(table.text, painter.device()).height();
-    const auto count = static_cast<double>(std::max<std::size_t>(1, table.blocks.size()));
-    // The blocks share the page, but none gets more than it needs.
-    const double height = std::min((size.height() - top) / count, (m_sorted->rowCount() + 2) * line);
+    const auto [shown, height] = blocksIn(size.height() - top, table, painter.device(), style);
     double y = top;
-    for (const std::vector<int>& columns : table.blocks) {
-        paintBlock(painter, table, columns, QRectF(0, y, size.width(), height), style);
-        y += height;
-    }
+    for (std::size_t i = 0; i < std::min(shown, table.blocks.size()); ++i, y += height)
+        paintBlock(painter, table, table.blocks[i], QRectF(0, y, size.width(), height), style);
 }
 
 void TableFigure::paintBlock(QPainter& painter, const PaperTable& table, const std::vector<int>& columns,
                              const QRectF& area, const FigureStyle& style) const
 {
     const QFontMetricsF metrics(table.text, painter.device());
-    const double line = 1.35 * metrics.height();
+    const double line = tableFigureLine * metrics.height();
     double y = area.top() + metrics.ascent();
     painter.setPen(lightColors().text);
     if (style.axes) {
@@ -315,19 +382,22 @@ QStringList TableFigure::omissions(const QSizeF& size, const FigureStyle& style)
     QPainter painter(&page);
     if (m_lists)
         return paintTitledLists(painter, size, style);
-    PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style)};
-    table.bold.setWeight(QFont::DemiBold);
-    table.measure(size.width(), &page);
+    const PaperTable table = paperTable(size.width(), style, &page);
     const double top = paintFigureTitle(painter, *this, size.width(), style);
     const QFontMetricsF metrics(table.text, &page);
-    const double line = 1.35 * metrics.height();
-    const auto blocks = static_cast<double>(std::max<std::size_t>(1, table.blocks.size()));
+    const auto [shown, height] = blocksIn(size.height() - top, table, &page, style);
     // As paintBlock has it: the base line of the last row lies above the end of its block.
-    const auto fitting =
-        static_cast<int>(((size.height() - top) / blocks - metrics.ascent()) / line) + (style.axes ? 0 : 1);
+    const auto fitting = static_cast<int>((height - metrics.ascent()) / (tableFigureLine * metrics.height()))
+        + (style.axes ? 0 : 1);
     QStringList said;
-    if (table.blocks.size() > 1)
-        said << tr("columns in %1 blocks").arg(table.blocks.size());
+    if (shown < table.blocks.size())
+        said << tr("the first %1 of %2 columns")
+                    .arg(table.blocks[shown - 1].back() + 1)
+                    .arg(table.widths.size());
+    if (shown > 1)
+        said << tr("columns in %1 blocks").arg(shown);
+    if (table.cut > 0)
+        said << tr("%1 columns are wider than the page and cut").arg(table.cut);
     if (fitting < m_sorted->rowCount())
         said << tr("the first %1 of %2 rows")
                     .arg(ui::count(std::max(0, fitting - 1)), ui::count(m_sorted->rowCount()));

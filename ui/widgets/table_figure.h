@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+class QFontMetricsF;
 class QSortFilterProxyModel;
 
 namespace headwise::ui {
@@ -34,6 +35,7 @@ public:
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     QStringList omissions(const QSizeF& size, const FigureStyle& style) const override;
+    double leastHeight(double width, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
     int dataRowCount() const override;
     QStringList dataRow(int row) const override;
@@ -52,7 +54,12 @@ private:
     QList<HeadId> headsOf(int row) const;
     void hover(const QModelIndex& cell);
 
-    struct PaperTable; ///< A sorted table laid out for paper.
+    struct PaperTable;  ///< A sorted table laid out for paper.
+    struct PaperBlocks; ///< Its blocks on a page.
+    PaperTable paperTable(double width, const FigureStyle& style, QPaintDevice* device) const;
+    double leastBlock(const QFontMetricsF& metrics, const FigureStyle& style) const;
+    PaperBlocks blocksIn(double room, const PaperTable& table, QPaintDevice* device,
+                         const FigureStyle& style) const;
     /// Paints the rows of some columns, as many as fit.
     void paintBlock(QPainter& painter, const PaperTable& table, const std::vector<int>& columns,
                     const QRectF& area, const FigureStyle& style) const;
