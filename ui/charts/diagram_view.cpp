@@ -91,7 +91,8 @@ bool DiagramView::hasLegend() const
 QRectF DiagramView::nodesArea(const QRectF& all, const QFontMetricsF& metrics) const
 {
     const double labels = metrics.horizontalAdvance(QStringLiteral("layer 00")) + 8;
-    const double legend = hasLegend() ? metrics.height() + 4 : 0;
+    const std::vector<LegendEntry> entries = legend(all, metrics);
+    const double legend = entries.empty() ? 0 : entries.back().area.bottom() - all.top();
     return all.adjusted(labels, diagramViewMargin + legend, -diagramViewMargin,
                         -diagramViewMargin - metrics.height());
 }
@@ -201,16 +202,20 @@ void DiagramView::paintLabels(QPainter& painter, const QRectF& all, const QRectF
     }
 }
 
-/// Lists the kinds of edges and the classes in use, on one line above the heads.
+/// Lists the kinds of edges and the classes in use, on as many lines above the heads as they need.
 std::vector<DiagramView::LegendEntry> DiagramView::legend(const QRectF& all,
                                                           const QFontMetricsF& metrics) const
 {
     constexpr double after = 14;
     std::vector<LegendEntry> entries;
-    double x = all.left() + 4;
+    double x = all.left() + 4, y = all.top();
     const auto add = [&](LegendEntry entry, double sign) {
         const double width = sign + metrics.horizontalAdvance(entry.words);
-        entry.area = QRectF(x, all.top(), width, metrics.height() + 4);
+        if (!entries.empty() && x + width > all.right()) {
+            x = all.left() + 4;
+            y += metrics.height() + 4;
+        }
+        entry.area = QRectF(x, y, width, metrics.height() + 4);
         x += width + after;
         entries.push_back(std::move(entry));
     };
@@ -233,10 +238,10 @@ QRectF DiagramView::legendRect(int headClass) const
 void DiagramView::paintLegend(QPainter& painter, const QRectF& all, const Look& look) const
 {
     const QFontMetricsF metrics(look.font, painter.device());
-    const double base = all.top() + metrics.ascent() + 2;
-    const double middle = base - metrics.ascent() / 2 + metrics.descent() / 2;
     for (const LegendEntry& entry : legend(all, metrics)) {
         const double x = entry.area.left();
+        const double base = entry.area.top() + metrics.ascent() + 2;
+        const double middle = base - metrics.ascent() / 2 + metrics.descent() / 2;
         if (entry.kind >= 0) {
             const QColor color = m_classes.edges == DiagramClasses::Edges::Kind
                 ? seriesColor(entry.kind, look.colors)
