@@ -16,6 +16,9 @@ ChartContent contentOnPaper(const ChartContent& shown, const FigureStyle& style)
 /// Paints the part `range` of a chart within `page`, in the light theme. \return the axes on the page
 ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& content, const QRectF& range,
                              const QRectF& page, const FigureStyle& style);
+/// The place of the plot, without its labels, as paintChartOnPaper() draws it.
+QRectF chartPlotOnPaper(const ChartContent& content, const QRectF& range, const QRectF& page,
+                        const FigureStyle& style);
 /// Returns the series and points that can be chosen for an export.
 FigureParts chartParts(const std::vector<ChartSeries>& series);
 /// Says what paintChartOnPaper() leaves out for lack of room, a few words each.

@@ -91,8 +91,7 @@ void paintEndNames(QPainter& painter, const ChartFrame& frame, const std::vector
         const ChartSeries& line = series[static_cast<std::size_t>(name.series)];
         const QColor color =
             seriesColor(placeOf(series, static_cast<std::size_t>(name.series)), frame.colors);
-        painter.setPen(
-            QPen(color, frame.hairline, line.style == SeriesStyle::Dashed ? Qt::DashLine : Qt::SolidLine));
+        painter.setPen(linePen(line, {.color = color, .lineWidth = frame.hairline}));
         painter.drawLine(QPointF(right, name.end), QPointF(right + endLeader, name.middle));
         painter.setPen(color);
         drawMath(

@@ -1,4 +1,5 @@
 #include "ui/charts/chart_painter.h"
+#include "ui/figures/figure_export_title.h"
 #include "ui/figures/math_text.h"
 
 #include <QFontMetricsF>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -69,9 +71,15 @@ QSizeF sizeInside(const std::vector<ChartSeries>& series, const ChartLook& look,
 
 /// The names in rows above the plot.
 struct LegendRows {
-    std::vector<QPointF> places; ///< Top left of each name that fits, relative to the first.
-    int hidden = 0;              ///< Number of names that do not fit.
-    QPointF rest;                ///< Position of the text with that number.
+    std::vector<QPointF> places;    ///< Top left of each name that fits, relative to the first.
+    std::vector<QStringList> lines; ///< Each name: several lines where it is wider than the plot.
+    int hidden = 0;                 ///< Number of names that do not fit.
+    QPointF rest;                   ///< Position of the text with that number.
+
+    double height(const QFontMetricsF& metrics) const
+    {
+        return places.back().y() + metrics.height() * static_cast<double>(lines.back().size());
+    }
 };
 
 QString restOf(int hidden)
@@ -79,30 +87,54 @@ QString restOf(int hidden)
     return QStringLiteral("+ %1").arg(hidden);
 }
 
-LegendRows rowsAbove(const std::vector<ChartSeries>& series, const ChartLook& look,
-                     const QFontMetricsF& metrics, double width, int mostRows)
+/// Breaks a name that is wider than the plot into as many lines as there is room for; the last has the rest.
+QStringList nameLines(const QString& name, const ChartFrame& frame, const QPaintDevice* device, int most)
 {
+    const double width = frame.plot.width() - sampleLength;
+    if (most < 2 || QFontMetricsF(frame.font, device).horizontalAdvance(name) <= width)
+        return {name};
+    QStringList lines = wrappedLines(name, frame.font, width, device);
+    while (lines.size() > most) {
+        const QString last = lines.takeLast();
+        lines.last() += u' ' + last;
+    }
+    return lines;
+}
+
+LegendRows rowsAbove(const ChartFrame& frame, const std::vector<ChartSeries>& series,
+                     const QPaintDevice* device, int mostRows)
+{
+    const QFontMetricsF metrics(frame.font, device);
+    const double width = frame.plot.width();
     const auto lengthOf = [&](const ChartSeries& one) {
-        return !hasEntry(one, look) ? 0
-                                    : sampleLength + metrics.horizontalAdvance(one.name) + 2 * chartLegendGap;
+        return !hasEntry(one, frame.look)
+            ? 0
+            : sampleLength + metrics.horizontalAdvance(one.name) + 2 * chartLegendGap;
     };
     LegendRows rows;
-    QPointF at;
+    double x = 0;
+    int row = 0, tall = 1; // lines of the row
     for (const ChartSeries& one : series) {
         const double length = lengthOf(one);
-        if (at.x() > 0 && at.x() + length > width)
-            at = {0, at.y() + metrics.height()};
-        if (at.y() > (mostRows - 0.5) * metrics.height())
+        if (x > 0 && x + length > width) {
+            x = 0;
+            row += std::exchange(tall, 1);
+        }
+        if (row >= mostRows)
             break;
-        rows.places.push_back(at);
-        at.rx() += length;
+        rows.places.emplace_back(x, row * metrics.height());
+        rows.lines.push_back(x > 0 ? QStringList{one.name}
+                                   : nameLines(one.name, frame, device, mostRows - row));
+        tall = std::max(tall, static_cast<int>(rows.lines.back().size()));
+        x += length;
     }
     const auto countHidden = [&] {
-        rows.hidden =
-            static_cast<int>(std::count_if(series.begin() + std::ssize(rows.places), series.end(),
-                                           [&](const ChartSeries& one) { return hasEntry(one, look); }));
+        rows.hidden = static_cast<int>(
+            std::count_if(series.begin() + std::ssize(rows.places), series.end(),
+                          [&](const ChartSeries& one) { return hasEntry(one, frame.look); }));
     };
-    for (countHidden(); rows.hidden > 0 && !rows.places.empty(); rows.places.pop_back(), countHidden()) {
+    for (countHidden(); rows.hidden > 0 && !rows.places.empty();
+         rows.places.pop_back(), rows.lines.pop_back(), countHidden()) {
         const ChartSeries& last = series[rows.places.size() - 1];
         rows.rest = rows.places.back() + QPointF(lengthOf(last) - sampleLength, 0);
         const bool hasRoom =
@@ -131,22 +163,31 @@ struct NamePlace {
     double end; ///< Right end of the available space.
 };
 
-void paintName(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, int index,
-               const NamePlace& place)
+/// Paints a name in lines, with a sample of its series before the first.
+void paintName(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
+               std::size_t entry, const QStringList& lines, const NamePlace& place)
 {
-    const QPointF& at = place.at;
+    const ChartSeries& one = series[entry];
+    const int index = placeOf(series, entry);
+    QPointF at = place.at;
     const QFontMetricsF metrics(frame.font, painter.device());
     const QColor color = seriesColor(index, frame.colors);
     const double middle = at.y() - metrics.ascent() / 2 + metrics.descent() / 4;
-    painter.setPen(QPen(color, 1.5 * frame.hairline,
-                        series.style == SeriesStyle::Dashed ? Qt::DashLine : Qt::SolidLine));
+    painter.setPen(linePen(
+        one, {.color = color, .lineWidth = 1.5 * frame.hairline, .dashes = dashesOf(frame, series, entry)}));
     painter.setBrush(color);
-    if (series.style == SeriesStyle::Points)
+    const QPointF sample(at.x() - sampleLength, middle);
+    if (one.style == SeriesStyle::Points)
         paintMarker(painter, {at.x() - 10, middle}, index, 5);
+    else if (one.style == SeriesStyle::Bars)
+        painter.drawRect(QRectF(sample + QPointF(5, -3), QSizeF(7, 6)));
     else
-        painter.drawLine(QPointF(at.x() - sampleLength, middle), QPointF(at.x() - 5, middle));
+        painter.drawLine(sample, QPointF(at.x() - 5, middle));
     painter.setPen(color);
-    drawMath(painter, at, metrics.elidedText(series.name, Qt::ElideRight, std::max(0.0, place.end - at.x())));
+    for (const QString& line : lines) {
+        drawMath(painter, at, metrics.elidedText(line, Qt::ElideRight, std::max(0.0, place.end - at.x())));
+        at.ry() += metrics.height();
+    }
 }
 
 void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
@@ -168,7 +209,7 @@ void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::ve
         if (!hasEntry(series[i], frame.look))
             continue;
         const double x = room.right() - metrics.horizontalAdvance(series[i].name);
-        paintName(painter, frame, series[i], placeOf(series, i), {{x, y}, frame.plot.right()});
+        paintName(painter, frame, series, i, {series[i].name}, {{x, y}, frame.plot.right()});
         y += metrics.height();
     }
 }
@@ -176,15 +217,14 @@ void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::ve
 void paintLegendAbove(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
 {
     const QFontMetricsF metrics(frame.font, painter.device());
-    const LegendRows rows =
-        rowsAbove(series, frame.look, metrics, frame.plot.width(), legendRowCount(frame, metrics));
+    const LegendRows rows = rowsAbove(frame, series, painter.device(), legendRowCount(frame, metrics));
     const QPointF first = frame.plot.topLeft() + QPointF(sampleLength, metrics.ascent() - frame.legend);
     const double restWidth =
         rows.hidden > 0 ? metrics.horizontalAdvance(restOf(rows.hidden)) + chartLegendGap : 0;
     for (std::size_t i = 0; i < rows.places.size(); ++i) {
         const bool isLast = i + 1 == rows.places.size();
         if (hasEntry(series[i], frame.look))
-            paintName(painter, frame, series[i], placeOf(series, i),
+            paintName(painter, frame, series, i, rows.lines[i],
                       {first + rows.places[i], frame.plot.right() - (isLast ? restWidth : 0)});
     }
     if (rows.hidden == 0)
@@ -251,8 +291,7 @@ double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& seri
     const int mostRows = mostRowsAbove(frame.plot.height(), metrics);
     if (mostRows < 1)
         return 0;
-    const LegendRows rows = rowsAbove(series, frame.look, metrics, frame.plot.width(), mostRows);
-    return rows.places.back().y() + metrics.height() + chartLegendGap;
+    return rowsAbove(frame, series, device, mostRows).height(metrics) + chartLegendGap;
 }
 
 int namesWithoutRoom(const ChartFrame& frame, const std::vector<ChartSeries>& series,
@@ -261,7 +300,11 @@ int namesWithoutRoom(const ChartFrame& frame, const std::vector<ChartSeries>& se
     if (frame.ends > 0 || frame.legend <= 0)
         return 0;
     const QFontMetricsF metrics(frame.font, device);
-    return rowsAbove(series, frame.look, metrics, frame.plot.width(), legendRowCount(frame, metrics)).hidden;
+    const LegendRows rows = rowsAbove(frame, series, device, legendRowCount(frame, metrics));
+    const double width = frame.plot.width() - sampleLength;
+    return rows.hidden + static_cast<int>(std::ranges::count_if(rows.lines, [&](const QStringList& lines) {
+               return metrics.horizontalAdvance(lines.last()) > width;
+           }));
 }
 
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)

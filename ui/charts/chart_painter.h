@@ -4,6 +4,8 @@
 #include "ui/charts/spectrum_chart.h"
 
 #include <QFont>
+#include <QLineF>
+#include <QPen>
 #include <QRectF>
 
 class QPainter;
@@ -21,6 +23,8 @@ struct ChartFrame {
     double legend = 0;   ///< Height of the names above the plot, device units; 0: they are inside it.
     double ends = 0;   ///< Width of the names at the ends of lines, device units; 0: they are in the legend.
     double labels = 0; ///< Width of the labels left of the plot beyond that in chartMargins(), device units.
+    /// Lines differ by their dashes too, and a name may stand farther from its point, with a leader.
+    bool isPaper = false;
 
     QPointF map(const QPointF& point) const;
     QPointF unmap(const QPointF& position) const;
@@ -58,7 +62,13 @@ struct SeriesLook {
     double lineWidth = 1; ///< Device units; markers scale with it.
     bool isHairline =
         false; ///< Draws lines one pixel wide, a hundred times faster in Qt: for long ones on screen.
+    QList<qreal> dashes = {}; ///< Dashes of a line, in its widths; empty: those of its style.
 };
+/// Returns the dashes that tell a line from the others without colour; empty: those of its style. A single line has its
+/// style's.
+QList<qreal> dashesOf(const ChartFrame& frame, const std::vector<ChartSeries>& series, std::size_t index);
+/// Returns the pen of a line.
+QPen linePen(const ChartSeries& series, const SeriesLook& look);
 /// Width of a bar in displayed units of x: most of the distance between neighbours; infinite for a single bar.
 double barWidth(const ChartSeries& series, const ChartLook& look);
 void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
@@ -92,13 +102,14 @@ void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vecto
 int nameStep(const ChartFrame& frame, const QPaintDevice* device);
 /// Tells whether both titles of the axes are drawn without being cut.
 bool areTitlesWhole(const ChartFrame& frame, const QPaintDevice* device);
-/// Returns how many names the legend leaves out.
+/// Returns how many names the legend leaves out or shortens.
 int namesWithoutRoom(const ChartFrame& frame, const std::vector<ChartSeries>& series,
                      const QPaintDevice* device);
 /// The name of a point and its place, device units.
 struct PlacedName {
     QRectF box;
     QString name;
+    QLineF leader = {}; ///< From the point to a name that is farther away; null: it is beside the point.
 };
 /// Places the names of points beside them, as many as have room beside the words in `taken`.
 std::vector<PlacedName> placedPointNames(const ChartFrame& frame, const std::vector<ChartSeries>& series,
@@ -106,7 +117,8 @@ std::vector<PlacedName> placedPointNames(const ChartFrame& frame, const std::vec
 /// Paints the names that placedPointNames() places.
 void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
                      const std::vector<QRectF>& taken = {});
-/// Paints a marker. Classes differ in shape too: disc, square, diamond, triangle, in this order.
+/// Paints a marker. Eight classes differ in shape too: disc, square, diamond, triangle, triangle downwards, plus, hourglass,
+/// flat rectangle, in this order.
 void paintMarker(QPainter& painter, const QPointF& at, int shape, double size);
 
 } // namespace headwise::ui

@@ -75,7 +75,8 @@ ChartFrame paperFrame(const ChartContent& content, const QRectF& range, const QR
                      .look = content.look,
                      .font = font,
                      .colors = lightColors(),
-                     .hairline = 0.5 * style.lineWidth};
+                     .hairline = 0.5 * style.lineWidth,
+                     .isPaper = true};
     makeRoomForNames(paper, content, device);
     paper.range = equalUnits(paper);
     if (style.axes)
@@ -108,11 +109,22 @@ ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& shown, const
         const int place = placeOf(content.series, i);
         // Later bars are in front, so that they are narrower.
         const int shape = series.style == SeriesStyle::Bars ? static_cast<int>(i) : place;
-        paintChartSeries(painter, paper, series, {seriesColor(place, paper.colors), shape, style.lineWidth});
+        paintChartSeries(painter, paper, series,
+                         {.color = seriesColor(place, paper.colors),
+                          .shape = shape,
+                          .lineWidth = style.lineWidth,
+                          .dashes = dashesOf(paper, content.series, i)});
     }
     paintChartLegend(painter, paper, content.series);
     paintPointNames(painter, paper, content.series, baselineNames(paper, content, painter.device()));
     return paper;
+}
+
+QRectF chartPlotOnPaper(const ChartContent& shown, const QRectF& range, const QRectF& page,
+                        const FigureStyle& style)
+{
+    const PaintRecording device(page.size(), std::nullopt);
+    return paperFrame(contentOnPaper(shown, style), range, page, style, &device).plot;
 }
 
 FigureParts chartParts(const std::vector<ChartSeries>& series)
@@ -142,7 +154,7 @@ QStringList chartOmissions(const ChartContent& shown, const QRectF& range, const
     if (style.axes && !areTitlesWhole(paper, &device))
         said << LineChart::tr("an axis title is shortened");
     if (const int hidden = namesWithoutRoom(paper, content.series, &device); hidden > 0)
-        said << LineChart::tr("%1 names in the legend have no room").arg(hidden);
+        said << LineChart::tr("%1 names in the legend have too little room").arg(hidden);
     std::size_t names = 0;
     for (const ChartSeries& one : content.series)
         names += one.pointNames.size();

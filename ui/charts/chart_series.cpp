@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 // Lines, bars and points of a chart.
@@ -149,6 +150,32 @@ int placeOf(const std::vector<ChartSeries>& series, std::size_t index)
     return series[index].place < 0 ? static_cast<int>(index) : series[index].place;
 }
 
+QList<qreal> dashesOf(const ChartFrame& frame, const std::vector<ChartSeries>& series, std::size_t index)
+{
+    static const std::array<QList<qreal>, 6> patterns{
+        QList<qreal>{}, {6, 2.5}, {1.5, 1.5}, {6, 1.5, 1.5, 1.5}, {10, 3}, {3, 1.5, 1.5, 1.5, 1.5, 1.5}};
+    // A line through markers differs by their shape.
+    const auto isLine = [&series](std::size_t i) {
+        return series[i].style < SeriesStyle::Points && !series[i].name.isEmpty();
+    };
+    std::ptrdiff_t lines = 0;
+    for (std::size_t i = 0; i < series.size(); ++i)
+        lines += isLine(i) ? 1 : 0;
+    if (!frame.isPaper || lines < 2 || !isLine(index))
+        return {};
+    return patterns[static_cast<std::size_t>(placeOf(series, index)) % patterns.size()];
+}
+
+QPen linePen(const ChartSeries& series, const SeriesLook& look)
+{
+    const Qt::PenStyle style = series.style == SeriesStyle::Dashed ? Qt::DashLine : Qt::SolidLine;
+    QPen pen(look.color, look.isHairline ? 1 : look.lineWidth, style, Qt::FlatCap, Qt::RoundJoin);
+    if (!look.dashes.isEmpty())
+        pen.setDashPattern(look.dashes);
+    pen.setCosmetic(look.isHairline);
+    return pen;
+}
+
 double barWidth(const ChartSeries& series, const ChartLook& look)
 {
     double spacing = std::numeric_limits<double>::infinity();
@@ -213,15 +240,33 @@ void paintChartBrackets(QPainter& painter, const ChartFrame& frame, const std::v
 void paintMarker(QPainter& painter, const QPointF& at, int shape, double size)
 {
     const double r = size / 2;
-    switch (shape % 4) {
+    const auto polygon = [&](std::initializer_list<QPointF> corners) {
+        QPolygonF moved;
+        for (const QPointF& corner : corners)
+            moved << at + r * corner;
+        painter.drawPolygon(moved);
+    };
+    switch (shape % 8) {
     case 0: return painter.drawEllipse(at, r, r);
     case 1: return painter.drawRect(QRectF(at.x() - 0.85 * r, at.y() - 0.85 * r, 1.7 * r, 1.7 * r));
-    case 2:
-        return painter.drawPolygon(QPolygonF({at + QPointF(0, -1.2 * r), at + QPointF(1.2 * r, 0),
-                                              at + QPointF(0, 1.2 * r), at + QPointF(-1.2 * r, 0)}));
-    default:
-        return painter.drawPolygon(QPolygonF(
-            {at + QPointF(0, -1.1 * r), at + QPointF(1.1 * r, 0.9 * r), at + QPointF(-1.1 * r, 0.9 * r)}));
+    case 2: return polygon({{0, -1.2}, {1.2, 0}, {0, 1.2}, {-1.2, 0}});
+    case 3: return polygon({{0, -1.1}, {1.1, 0.9}, {-1.1, 0.9}});
+    case 4: return polygon({{0, 1.1}, {1.1, -0.9}, {-1.1, -0.9}});
+    case 5: // a plus
+        return polygon({{-0.4, -1.1},
+                        {0.4, -1.1},
+                        {0.4, -0.4},
+                        {1.1, -0.4},
+                        {1.1, 0.4},
+                        {0.4, 0.4},
+                        {0.4, 1.1},
+                        {-0.4, 1.1},
+                        {-0.4, 0.4},
+                        {-1.1, 0.4},
+                        {-1.1, -0.4},
+                        {-0.4, -0.4}});
+    case 6: return polygon({{-1.1, -1.1}, {1.1, -1.1}, {-1.1, 1.1}, {1.1, 1.1}}); // an hourglass
+    default: return polygon({{-1.2, -0.6}, {1.2, -0.6}, {1.2, 0.6}, {-1.2, 0.6}});
     }
 }
 
@@ -238,10 +283,7 @@ void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSer
             paintPoints(painter, frame, series, look);
         return painter.restore();
     }
-    const Qt::PenStyle pen = series.style == SeriesStyle::Dashed ? Qt::DashLine : Qt::SolidLine;
-    QPen line(look.color, look.isHairline ? 1 : look.lineWidth, pen, Qt::FlatCap, Qt::RoundJoin);
-    line.setCosmetic(look.isHairline);
-    painter.setPen(line);
+    painter.setPen(linePen(series, look));
     painter.setBrush(Qt::NoBrush);
     QPolygonF run; // connected points inside the plot; clipping ends a run
     const auto flush = [&] {

@@ -4,6 +4,7 @@
 #include "ui/figures/math_text.h"
 
 #include <QFontMetricsF>
+#include <QLineF>
 #include <QPainter>
 
 #include <algorithm>
@@ -60,6 +61,42 @@ void paintIn(QPainter& painter, const QRectF& box, const QString& words)
 {
     painter.drawText(
         QPointF(box.left(), box.top() + QFontMetricsF(painter.font(), painter.device()).ascent()), words);
+}
+
+constexpr double besidePoint = 6; // from the middle of a marker to its name
+
+/// The places of a name around its point, the best first.
+std::vector<QRectF> pointNameBoxes(const QPointF& at, const QSizeF& size, bool mayBeFar)
+{
+    std::vector<QRectF> boxes;
+    const auto add = [&](double right, double down) { // distances of the edges; 0: centred
+        const double x = right > 0 ? right : right < 0 ? right - size.width() : -size.width() / 2;
+        const double y = down > 0 ? down : down < 0 ? down - size.height() : -size.height() / 2;
+        boxes.emplace_back(at + QPointF(x, y), size);
+    };
+    add(besidePoint, 0);
+    add(-besidePoint, 0);
+    add(0, -besidePoint);
+    add(0, besidePoint);
+    for (const double far : mayBeFar ? std::vector<double>{14, 24, 36} : std::vector<double>{})
+        for (const double right : {far, -far, 0.0})
+            for (const double down : {0.0, far / 2, -far / 2, far, -far})
+                if (right != 0 || down != 0)
+                    add(right, down);
+    return boxes;
+}
+
+/// The line from a point to the nearest place of its name; null if they are side by side.
+QLineF leaderTo(const QRectF& box, const QPointF& at)
+{
+    constexpr double fromPoint = 3;
+    const QPointF end(std::clamp(at.x(), box.left(), box.right()),
+                      std::clamp(at.y(), box.top(), box.bottom()));
+    QLineF line(end, at);
+    if (line.length() <= besidePoint + 1)
+        return {};
+    line.setLength(line.length() - fromPoint);
+    return {line.p2(), line.p1()};
 }
 
 /// The height of the line in the plot; NaN if it is not in it.
@@ -148,7 +185,6 @@ void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vecto
 std::vector<PlacedName> placedPointNames(const ChartFrame& frame, const std::vector<ChartSeries>& series,
                                          const std::vector<QRectF>& taken, const QPaintDevice* device)
 {
-    constexpr double beside = 6; // from the middle of a marker
     std::vector<PlacedName> placed;
     if (std::ranges::all_of(series, [](const ChartSeries& one) { return one.pointNames.empty(); }))
         return placed;
@@ -159,14 +195,11 @@ std::vector<PlacedName> placedPointNames(const ChartFrame& frame, const std::vec
             const QPointF at = frame.map(shownPoint(one.points.value(index), frame.look));
             const QSizeF size(metrics.horizontalAdvance(name), metrics.height());
             std::vector<QRectF> candidates;
-            for (const QPointF& corner : {at + QPointF(beside, -size.height() / 2),
-                                          at + QPointF(-beside - size.width(), -size.height() / 2),
-                                          at + QPointF(-size.width() / 2, -beside - size.height()),
-                                          at + QPointF(-size.width() / 2, beside)})
-                if (const QRectF box(corner, size); frame.plot.contains(at) && frame.plot.contains(box))
+            for (const QRectF& box : pointNameBoxes(at, size, frame.isPaper))
+                if (frame.plot.contains(at) && frame.plot.contains(box))
                     candidates.push_back(box);
             if (const QRectF box = room.take(candidates); !box.isEmpty())
-                placed.push_back({box, name});
+                placed.push_back({box, name, leaderTo(box, at)});
         }
     return placed;
 }
@@ -177,8 +210,14 @@ void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vect
     painter.save();
     painter.setFont(frame.font);
     painter.setPen(frame.colors.text);
-    for (const PlacedName& placed : placedPointNames(frame, series, taken, painter.device()))
+    for (const PlacedName& placed : placedPointNames(frame, series, taken, painter.device())) {
+        if (!placed.leader.isNull()) {
+            painter.setPen(QPen(frame.colors.muted, frame.hairline));
+            painter.drawLine(placed.leader);
+            painter.setPen(frame.colors.text);
+        }
         paintIn(painter, placed.box, placed.name);
+    }
     painter.restore();
 }
 

@@ -278,6 +278,14 @@ QStringList LineChart::omissions(const QSizeF& size, const FigureStyle& style) c
     return said;
 }
 
+std::optional<QRectF> LineChart::dataArea(const QSizeF& size, const FigureStyle& style) const
+{
+    PaintRecording paper(size, std::nullopt);
+    QPainter painter(&paper);
+    const double top = paintFigureTitle(painter, *this, size.width(), style);
+    return chartPlotOnPaper(m_content, m_range, {{0, top}, QPointF(size.width(), size.height())}, style);
+}
+
 FigureParts LineChart::parts() const
 {
     return chartParts(m_content.series);

@@ -123,6 +123,7 @@ public:
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     QStringList omissions(const QSizeF& size, const FigureStyle& style) const override;
     FigureParts parts() const override;
+    std::optional<QRectF> dataArea(const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
 
     QSize sizeHint() const override { return {420, 280}; }

@@ -6,6 +6,7 @@
 #include <QByteArray>
 #include <QImage>
 #include <QList>
+#include <QRectF>
 #include <QSizeF>
 #include <QString>
 #include <QStringList>
@@ -52,6 +53,11 @@ public:
     virtual void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const = 0;
     /// Returns the same numbers if they are a matrix; otherwise they are written as records.
     virtual std::optional<FigureArray> figureArray() const { return std::nullopt; }
+    /// Returns the place of the data in a figure of that size, without labels and legends; nothing: it has none.
+    virtual std::optional<QRectF> dataArea(const QSizeF& /*size*/, const FigureStyle& /*style*/) const
+    {
+        return std::nullopt;
+    }
 
     void setFigureTitle(const QString& title) { m_title = title; } ///< "L10H7 full OV, processed".
     const QString& figureTitle() const { return m_title; }

@@ -20,7 +20,7 @@ constexpr qsizetype mostLines = 3;
 
 } // namespace
 
-QStringList wrappedLines(const QString& words, const QFont& font, double width, QPaintDevice* device)
+QStringList wrappedLines(const QString& words, const QFont& font, double width, const QPaintDevice* device)
 {
     QTextLayout layout(words, font, device);
     QTextOption option;
@@ -91,11 +91,17 @@ double paintFigureNote(QPainter& painter, const QString& note, const QSizeF& siz
     const QFont font = figureFont(style);
     const QFontMetricsF metrics(font, painter.device());
     const bool isWhole = mathWidth(note, font, painter.device()) <= size.width();
+    const QStringList lines =
+        isWhole ? QStringList{note} : wrappedLines(note, font, size.width(), painter.device());
     painter.setFont(font);
     painter.setPen(lightColors().muted);
-    drawMath(painter, QPointF(0, size.height() - metrics.descent()),
-             isWhole ? note : metrics.elidedText(note, Qt::ElideRight, size.width()));
-    return metrics.height() + gap;
+    const double height = metrics.height() * static_cast<double>(lines.size());
+    double y = size.height() - height + metrics.ascent();
+    for (const QString& line : lines) {
+        drawMath(painter, QPointF(0, y), line);
+        y += metrics.height();
+    }
+    return height + gap;
 }
 
 QString figureTitleOf(const FigureSource& source, const FigureStyle& style)

@@ -16,14 +16,14 @@ QFont figureFont(const FigureStyle& style);
 QFont figureTokenFont(const FigureStyle& style);
 
 /// Breaks a text into lines of at most `width`, between words if possible.
-QStringList wrappedLines(const QString& words, const QFont& font, double width, QPaintDevice* device);
+QStringList wrappedLines(const QString& words, const QFont& font, double width, const QPaintDevice* device);
 
 /// Paints the figure's title at the top of a page `width` points wide, on up to three lines, smaller if it needs more.
 /// Paints nothing without a title or if `style` hides it.
 /// \returns the height used, with the gap below
 double paintFigureTitle(QPainter& painter, const FigureSource& source, double width,
                         const FigureStyle& style);
-/// Paints a muted line at the bottom of a page.
+/// Paints a muted note at the bottom of a page, on as many lines as it needs.
 /// \returns the height used, with the gap above; 0 without a note
 double paintFigureNote(QPainter& painter, const QString& note, const QSizeF& size, const FigureStyle& style);
 
