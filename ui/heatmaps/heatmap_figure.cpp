@@ -130,21 +130,39 @@ void paintNoteIn(QPainter& painter, const QRectF& area, const QString& note)
                      metrics.elidedText(note, Qt::ElideRight, area.width()));
 }
 
+/// The label of the bar in lines of at most `height`; the last line has what more lines would.
+QStringList titleLines(const QString& title, const QFont& font, double height, const QPaintDevice* device)
+{
+    constexpr qsizetype mostLines = 3;
+    if (title.isEmpty() || mathWidth(title, font, device) <= height)
+        return title.isEmpty() ? QStringList() : QStringList{title};
+    QStringList lines = wrappedLines(title, font, height, device);
+    while (lines.size() > mostLines) {
+        const QString last = lines.takeLast();
+        lines.last() += u' ' + last;
+    }
+    return lines;
+}
+
 /// Upwards at the right end of `area`, in the painter's font; as near to the middle of `cells` as it can stand whole.
-void paintValueTitle(QPainter& painter, const QRectF& area, const QRectF& cells, const QString& title)
+void paintValueTitle(QPainter& painter, const QRectF& area, const QRectF& cells, const QStringList& lines)
 {
     const QFontMetricsF metrics(painter.font(), painter.device());
-    const bool isWhole = mathWidth(title, painter.font(), painter.device()) <= area.height();
-    const QString shown = isWhole ? title : metrics.elidedText(title, Qt::ElideRight, area.height());
-    const double width = mathWidth(shown, painter.font(), painter.device());
-    const double bottom = std::clamp(cells.center().y() + width / 2, area.top() + width,
-                                     std::max(area.top() + width, area.bottom()));
-    painter.save();
-    painter.translate(area.right() - metrics.descent(), bottom);
-    painter.rotate(-90);
     painter.setPen(lightColors().text);
-    drawMath(painter, QPointF(0, 0), shown);
-    painter.restore();
+    for (qsizetype i = 0; i < lines.size(); ++i) {
+        const bool isWhole = mathWidth(lines[i], painter.font(), painter.device()) <= area.height();
+        const QString shown =
+            isWhole ? lines[i] : metrics.elidedText(lines[i], Qt::ElideRight, area.height());
+        const double width = mathWidth(shown, painter.font(), painter.device());
+        const double bottom = std::clamp(cells.center().y() + width / 2, area.top() + width,
+                                         std::max(area.top() + width, area.bottom()));
+        const double behind = static_cast<double>(lines.size() - 1 - i) * metrics.height();
+        painter.save();
+        painter.translate(area.right() - metrics.descent() - behind, bottom);
+        painter.rotate(-90);
+        drawMath(painter, QPointF(0, 0), shown);
+        painter.restore();
+    }
 }
 
 void paintCells(QPainter& painter, const QRectF& cells, const HeatmapScene& scene,
@@ -211,12 +229,15 @@ QString HeatmapFigure::valueTitle(const FigureStyle& style) const
     return style.edits.valueTitle.empty() ? m_content->valueTitle() : text(style.edits.valueTitle);
 }
 
-HeatmapFigure::BarRoom HeatmapFigure::roomOfBar(const FigureStyle& style, const QPaintDevice* device) const
+HeatmapFigure::BarRoom HeatmapFigure::roomOfBar(const FigureStyle& style, double height,
+                                                const QPaintDevice* device) const
 {
     const QFont font = figureFont(style);
-    const bool hasTitle = !valueTitle(style).isEmpty();
+    const QStringList lines = titleLines(valueTitle(style), font, height, device);
     return {colorBarExtent(m_content->scene().scale, Qt::Vertical, font, device),
-            hasTitle ? QFontMetricsF(font, device).height() + 2 : 0};
+            lines.isEmpty() ? 0
+                            : QFontMetricsF(font, device).height() * static_cast<double>(lines.size()) + 2,
+            lines};
 }
 
 QRectF HeatmapFigure::withoutBar(QRectF area, const FigureStyle& style, const BarRoom& room) const
@@ -230,41 +251,72 @@ QRectF HeatmapFigure::withoutBar(QRectF area, const FigureStyle& style, const Ba
     return area;
 }
 
+struct HeatmapFigure::Layout {
+    HeatmapFonts fonts;
+    HeatmapScene scene;
+    BarRoom bar;
+    QRectF area; ///< Cells, names and axes.
+    QRectF cells;
+    HeatmapRoom room;
+    QString omission; ///< Says which names have no room.
+};
+
 QStringList HeatmapFigure::omissions(const QSizeF& size, const FigureStyle& style,
                                      const FigureSource& source) const
 {
-    if (!style.axes)
-        return {};
     PaintRecording page(size, std::nullopt);
     QPainter painter(&page);
-    HeatmapFonts fonts{figureFont(style), figureTokenFont(style)};
-    HeatmapScene scene = shownOnPaper(m_content->scene());
-    const QRectF area = withoutBar(paintHead(painter, size, style, source, fonts.text), style,
-                                   roomOfBar(style, painter.device()));
-    const QString words = omissionOf(fitNames(scene, fonts, area.size(), painter.device()));
-    return words.isEmpty() ? QStringList() : QStringList{words};
+    const Layout layout = layOut(painter, size, style, source);
+    QStringList said;
+    if (!layout.omission.isEmpty())
+        said << layout.omission;
+    const QFont font = figureFont(style);
+    const auto isCut = [&](const QString& line) {
+        return mathWidth(line, font, &page) > layout.area.height() + 0.5;
+    };
+    if (style.colorBar && std::ranges::any_of(layout.bar.lines, isCut))
+        said << HeatmapView::tr("the label of the colour bar is shortened");
+    return said;
+}
+
+HeatmapFigure::Layout HeatmapFigure::layOut(QPainter& painter, const QSizeF& size, const FigureStyle& style,
+                                            const FigureSource& source) const
+{
+    Layout layout{
+        {figureFont(style), figureTokenFont(style)}, shownOnPaper(m_content->scene()), {}, {}, {}, {}, {}};
+    const QRectF below = paintHead(painter, size, style, source, layout.fonts.text);
+    layout.bar = roomOfBar(style, below.height(), painter.device());
+    layout.area = withoutBar(below, style, layout.bar);
+    if (style.axes) {
+        layout.omission =
+            omissionOf(fitNames(layout.scene, layout.fonts, layout.area.size(), painter.device()));
+        layout.room = heatmapRoom(layout.scene, layout.area.size(), layout.fonts, painter.device());
+    }
+    layout.cells = layout.area.marginsRemoved(layout.room.margins());
+    if (m_shape == HeatmapCellShape::Square)
+        layout.cells = squared(layout.cells, layout.scene.visible);
+    return layout;
+}
+
+QRectF HeatmapFigure::cellsOnPaper(const QSizeF& size, const FigureStyle& style,
+                                   const FigureSource& source) const
+{
+    PaintRecording page(size, std::nullopt);
+    QPainter painter(&page);
+    return layOut(painter, size, style, source).cells;
 }
 
 void HeatmapFigure::paint(QPainter& painter, const QSizeF& size, const FigureStyle& style,
                           const FigureSource& source) const
 {
-    HeatmapFonts fonts{figureFont(style), figureTokenFont(style)};
-    HeatmapScene scene = shownOnPaper(m_content->scene());
     const ThemeColors& colors = lightColors();
-    const BarRoom barRoom = roomOfBar(style, painter.device());
-    const QRectF area = withoutBar(paintHead(painter, size, style, source, fonts.text), style, barRoom);
-    HeatmapRoom room;
-    if (style.axes) {
-        fitNames(scene, fonts, area.size(), painter.device());
-        room = heatmapRoom(scene, area.size(), fonts, painter.device());
-    }
-    QRectF cells = area.marginsRemoved(room.margins());
-    if (m_shape == HeatmapCellShape::Square)
-        cells = squared(cells, scene.visible);
+    const Layout layout = layOut(painter, size, style, source);
+    const auto& [fonts, scene, barRoom, area, cells, room, omission] = layout;
     if (cells.width() <= 0 || cells.height() <= 0)
         return;
-    paintCells(painter, cells, scene, [&] {
-        return m_content->image(scene, onDevice(painter, cells, pixels()), picturesColors(scene));
+    paintCells(painter, layout.cells, layout.scene, [&] {
+        return m_content->image(layout.scene, onDevice(painter, layout.cells, pixels()),
+                                picturesColors(layout.scene));
     });
     paintOverCells(painter, cells, scene, fonts.text, QPen(colors.muted, 0.5 * style.lineWidth));
     if (scene.visibleCells().contains(m_marked)) {
@@ -283,7 +335,7 @@ void HeatmapFigure::paint(QPainter& painter, const QSizeF& size, const FigureSty
                          cells.height());
         paintColorBar(painter, bar, scene.scale, Qt::Vertical, colors);
         paintValueTitle(painter, QRectF(area.topLeft(), QPointF(bar.right() + barRoom.title, area.bottom())),
-                        cells, valueTitle(style));
+                        cells, barRoom.lines);
     }
 }
 

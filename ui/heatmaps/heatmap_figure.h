@@ -16,15 +16,22 @@ public:
     void markCell(int row, int column) { m_marked = {column, row}; }
     void paint(QPainter& painter, const QSizeF& size, const FigureStyle& style,
                const FigureSource& source) const;
+    /// Returns the place of the cells in a figure of that size.
+    QRectF cellsOnPaper(const QSizeF& size, const FigureStyle& style, const FigureSource& source) const;
     /// Says which names a figure of that size leaves out; empty if none.
     QStringList omissions(const QSizeF& size, const FigureStyle& style, const FigureSource& source) const;
 
 private:
+    struct Layout; ///< The parts of a figure on its page.
     /// Widths beside the cells, in points.
     struct BarRoom {
-        double bar, title;
+        double bar = 0, title = 0;
+        QStringList lines = {}; ///< Lines of the title.
     };
-    BarRoom roomOfBar(const FigureStyle& style, const QPaintDevice* device) const;
+    BarRoom roomOfBar(const FigureStyle& style, double height, const QPaintDevice* device) const;
+    /// Paints the head and lays the rest out below it.
+    Layout layOut(QPainter& painter, const QSizeF& size, const FigureStyle& style,
+                  const FigureSource& source) const;
     QString
     valueTitle(const FigureStyle& style) const; ///< The edited label of the bar, else the automatic one.
     QRectF withoutBar(QRectF area, const FigureStyle& style, const BarRoom& room) const;
