@@ -201,7 +201,7 @@ private slots:
         row("wrong type", "\"width\": 170", "\"width\": \"wide\"", 2, "page.width is \"wide\"");
         row("range", "\"width\": 170", "\"width\": 3", 2, "page.width is 3, expected 10 to 5000 mm");
         row("small type", "\"font_size\": 8", "\"font_size\": 4", 2, "page.font_size is 4, expected 6");
-        row("small page", "\"width\": 170, \"height\": 78", "\"width\": 20, \"height\": 30", 2, "Panel a, b");
+        row("small page", "\"width\": 170, \"height\": 86", "\"width\": 20, \"height\": 30", 2, "Panel a, b");
         row("view", "induction: Matching and copying", "colour", 2, "Panel a: There is no view 'colour'");
         row("picture", "induction: Matching", "induction: Mapping", 2, "it has 'Candidates'");
         row("analysis", "induction: Matching", "inductions: Matching", 2, "list-analyses");

@@ -10,7 +10,10 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -88,7 +91,34 @@ ComposedFigure::places(const QSizeF& size, double top, const FigureStyle& style,
         all[i].body = all[i].head;
         all[i].body.setTop(all[i].head.top() + heads[static_cast<std::size_t>(m_panels[i].row)] + belowHead);
     }
+    align(all, style, &Panel::column, &Panel::columnSpan, {&QRectF::left, &QRectF::setLeft, &QRectF::width});
+    align(all, style, &Panel::row, &Panel::rowSpan, {&QRectF::top, &QRectF::setTop, &QRectF::height});
     return all;
+}
+
+void ComposedFigure::align(std::vector<Place>& places, const FigureStyle& style, int Panel::*track,
+                           int Panel::*span, const Edge& edge) const
+{
+    constexpr double most = 0.4; // of a panel; one that would lose more stays as it is
+    std::map<std::pair<int, int>, double> furthest;
+    std::vector<std::optional<double>> insets;
+    FigureStyle inner = style;
+    inner.title = false;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const QRectF& body = places[i].body;
+        const auto area = body.isValid() ? m_panels[i].source->dataArea(body.size(), inner) : std::nullopt;
+        insets.push_back(area ? std::optional((*area.*edge.position)()) : std::nullopt);
+        double& far = furthest[{m_panels[i].*track, m_panels[i].*span}];
+        if (area && *insets.back() < most * (body.*edge.length)())
+            far = std::max(far, *insets.back());
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        QRectF& body = places[i].body;
+        const double wanted = furthest[{m_panels[i].*track, m_panels[i].*span}];
+        const double moved = wanted - insets[i].value_or(wanted);
+        if (moved > 0 && moved < most * (body.*edge.length)())
+            (body.*edge.setPosition)((body.*edge.position)() + moved);
+    }
 }
 
 void ComposedFigure::paintHead(QPainter& painter, const Panel& panel, const Place& place,

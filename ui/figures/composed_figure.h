@@ -12,7 +12,8 @@ namespace headwise::ui {
 
 /// Several figures on one page, in a grid, each with a bold letter and a title above it.
 ///
-/// The panels of a row begin at the same height, and type keeps its size: panels thin their own labels.
+/// The data of a row's panels begin at the same height, those of a column at the same left edge. Type keeps its size:
+/// panels thin their own labels.
 class ComposedFigure : public FigureSource {
 public:
     /// One figure and its place; rows and columns from 0. The source must outlive the page.
@@ -50,6 +51,15 @@ private:
     /// \param top of the panels, below the title of the figure
     std::vector<Place> places(const QSizeF& size, double top, const FigureStyle& style,
                               QPaintDevice* device) const;
+    /// One edge of a panel: left or top.
+    struct Edge {
+        qreal (QRectF::*position)() const;
+        void (QRectF::*setPosition)(qreal);
+        qreal (QRectF::*length)() const;
+    };
+    /// Moves that edge of the panels of each row or column, so that their data begin at the same place.
+    void align(std::vector<Place>& places, const FigureStyle& style, int Panel::*track, int Panel::*span,
+               const Edge& edge) const;
     void paintHead(QPainter& painter, const Panel& panel, const Place& place, const FigureStyle& style) const;
 
     std::vector<Panel> m_panels;

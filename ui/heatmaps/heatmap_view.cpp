@@ -151,6 +151,13 @@ FigureParts HeatmapView::parts() const
     return {.valueTitle = m_content->valueTitle(), .hasSelection = state().row >= 0};
 }
 
+std::optional<QRectF> HeatmapView::dataArea(const QSizeF& size, const FigureStyle& style) const
+{
+    if (m_content->scene().isEmpty())
+        return std::nullopt;
+    return HeatmapFigure(m_content, m_note, m_cells.shape()).cellsOnPaper(size, style, *this);
+}
+
 QStringList HeatmapView::omissions(const QSizeF& size, const FigureStyle& style) const
 {
     return isEmpty() ? QStringList()

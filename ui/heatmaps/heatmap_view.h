@@ -58,6 +58,7 @@ public:
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     FigureParts parts() const override;
     QStringList omissions(const QSizeF& size, const FigureStyle& style) const override;
+    std::optional<QRectF> dataArea(const QSizeF& size, const FigureStyle& style) const override;
     void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
     DataRows detachedRows() const override;
     std::optional<FigureArray> figureArray() const override;

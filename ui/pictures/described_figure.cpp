@@ -33,6 +33,14 @@ struct DescribedFigure::Drawn {
     FigureSource* source() const { return dynamic_cast<FigureSource*>(picture); }
     HeatmapView* cells() const { return qobject_cast<HeatmapView*>(picture); }
     LineChart* chart() const { return qobject_cast<LineChart*>(picture); }
+    /// Says what the colours of points mean, which no bar does; empty where they mean nothing.
+    QString colorWords() const
+    {
+        const bool isShaded = chart() && std::ranges::any_of(chart()->series(), [](const ChartSeries& one) {
+                                  return !one.shades.empty();
+                              });
+        return isShaded ? body->caption() : QString();
+    }
 };
 
 namespace {
@@ -259,11 +267,14 @@ Result<Done> DescribedFigure::compose(const FigureDescription& description)
         return own.empty() ? std::vector<double>(static_cast<std::size_t>(wanted), 1.0) : own;
     };
     std::vector<ComposedFigure::Panel> panels;
-    QStringList titles;
+    QStringList titles, caption{text(description.caption)};
     for (std::size_t i = 0; i < m_drawn.size(); ++i) {
         const FigurePanel& panel = description.panels[i];
         const QString title = orOwn(panel.title, text(m_drawn[i]->view.picture.title));
         titles << m_drawn[i]->label + u' ' + title;
+        if (const QString words = m_drawn[i]->colorWords(); !words.isEmpty())
+            caption << (m_drawn.size() > 1 ? u'(' + m_drawn[i]->label + QStringLiteral(") ") : QString())
+                    + words;
         panels.push_back({.source = m_drawn[i]->source(),
                           .label = m_drawn[i]->label,
                           .title = title,
@@ -275,7 +286,7 @@ Result<Done> DescribedFigure::compose(const FigureDescription& description)
     m_page = std::make_unique<ComposedFigure>(std::move(panels),
                                               ComposedFigure::Grid{shares(description.widths, count.second),
                                                                    shares(description.heights, count.first)},
-                                              text(description.caption));
+                                              caption.join(u' ').trimmed());
     m_page->setFigureTitle(description.title.empty() ? titles.join(QStringLiteral("; "))
                                                      : text(description.title));
     m_page->setProvenance(provenance());

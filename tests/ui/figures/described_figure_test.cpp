@@ -4,10 +4,14 @@
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 #include "ui/base/theme.h"
+#include "ui/charts/spectrum_chart.h"
+#include "ui/figures/composed_figure.h"
 #include "ui/heatmaps/heatmap_view.h"
 
 #include <QApplication>
 #include <QTest>
+
+#include <cmath>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -126,6 +130,37 @@ private slots:
         QCOMPARE(bodies[0].top(), bodies[1].top());
         QVERIFY(bodies[0].top() > 20); // below two lines
         QVERIFY(bodies[0].right() < bodies[1].left());
+    }
+
+    /// The data of a column begin at the same left edge and those of a row at the same height, whatever stands beside
+    /// or above them.
+    void theDataOfPanelsAreAligned()
+    {
+        LineChart chart;
+        chart.setLook({.xTitle = QStringLiteral("x"), .yTitle = QStringLiteral("y")});
+        chart.setSeries({{QStringLiteral("one"), {{0, 0}, {1, 2}}}});
+        HeatmapView cells;
+        cells.setColumnAxis(
+            {QStringLiteral("column"), [](int i) { return QStringLiteral("long name %1").arg(i); }});
+        cells.setRowAxis({QStringLiteral("row"), [](int i) { return QString::number(i); }});
+        cells.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Identity(3, 3)));
+        const ComposedFigure page({{&chart, QStringLiteral("a"), {}, 0, 0},
+                                   {&cells, QStringLiteral("b"), {}, 0, 1},
+                                   {&cells, QStringLiteral("c"), {}, 1, 0}},
+                                  {{1, 1}, {1, 1}}, {});
+        const QSizeF size(480, 400);
+        const std::vector<QRectF> bodies = page.bodies(size, {});
+        const auto dataOf = [](const FigureSource& source, const QRectF& body) {
+            return source.dataArea(body.size(), {}).value_or(QRectF()).translated(body.topLeft());
+        };
+        const QRectF a = dataOf(chart, bodies[0]), b = dataOf(cells, bodies[1]), c = dataOf(cells, bodies[2]);
+        QVERIFY2(std::abs(a.top() - b.top()) < 1,
+                 qPrintable(QStringLiteral("%1 %2").arg(a.top()).arg(b.top())));
+        QVERIFY2(std::abs(a.left() - c.left()) < 1,
+                 qPrintable(QStringLiteral("%1 %2").arg(a.left()).arg(c.left())));
+        // They are not aligned by themselves.
+        QVERIFY(std::abs(chart.dataArea({230, 180}, {})->top() - cells.dataArea({230, 180}, {})->top()) > 5);
+        QVERIFY(a.width() > 100 && a.height() > 60 && c.width() > 60);
     }
 
     void aPageThatIsTooSmallIsRefused()

@@ -1,5 +1,7 @@
 #include "tests/support/program.h"
 #include "ui/base/theme.h"
+#include "ui/charts/chart_painter.h"
+#include "ui/charts/diagram_view.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/figures/figure_export.h"
 #include "ui/heatmaps/heatmap_view.h"
@@ -9,6 +11,8 @@
 
 #include <QApplication>
 #include <QLabel>
+#include <QPainter>
+#include <QRegularExpression>
 #include <QStandardItemModel>
 #include <QTest>
 #include <QXmlStreamReader>
@@ -178,6 +182,24 @@ private slots:
         QVERIFY(table.omissions({2000, 420}, {}).isEmpty());
     }
 
+    /// A table with too many columns for the page says so and asks for a higher page instead of printing them over each
+    /// other. The blocks are about equally wide.
+    void aTableWithoutRoomSaysSoAndAsksForAHigherPage()
+    {
+        TableFigure table;
+        auto* model = new QStandardItemModel(40, 22, &table);
+        for (int column = 0; column < 22; ++column)
+            model->setHeaderData(column, Qt::Horizontal, QStringLiteral("a long title %1").arg(column));
+        table.setSource(model, Qt::DisplayRole);
+        const QStringList said = table.omissions({237, 170}, {});
+        QVERIFY2(!said.isEmpty() && said.front().endsWith(QStringLiteral(" of 22 columns")),
+                 qPrintable(said.join(u'|')));
+        QVERIFY(!said.last().startsWith(QStringLiteral("the first 0 ")));
+        QVERIFY(table.leastHeight(237, {}) > 400);
+        QVERIFY(table.omissions({237, table.leastHeight(237, {})}, {}).front().contains(u"11 blocks"));
+        QVERIFY(table.leastHeight(2400, {}) < 100);
+    }
+
     /// A list of tokens has fewer entries rather than cut ones, and says so.
     void aListOfTokensHasFewerEntriesInsteadOfCutOnes()
     {
@@ -197,6 +219,98 @@ private slots:
         for (int row = 0; row < 100; ++row)
             model->appendRow(new QStandardItem(QStringLiteral("␣of")));
         QVERIFY(table.omissions({237, 194}, {}).last().contains(QStringLiteral("of 101 rows")));
+    }
+
+    /// Lines differ without colour: the first is solid, the others have dashes of their own, also in the legend.
+    void linesDifferWithoutColour()
+    {
+        static const QRegularExpression dashes(QStringLiteral("stroke-dasharray=\"([^\"]*)\""));
+        const auto patterns = [](const LineChart& chart) {
+            QMap<QString, int> found;
+            for (auto match = dashes.globalMatch(QString::fromUtf8(svgAt(chart, 85, 70))); match.hasNext();)
+                ++found[match.next().captured(1)];
+            return found;
+        };
+        LineChart chart;
+        const QVector<QPointF> rising{{0, 0}, {1, 2}, {2, 1}}, falling{{0, 2}, {1, 0}, {2, 0}};
+        chart.setSeries({{QStringLiteral("query 6"), rising},
+                         {QStringLiteral("query 62"), falling},
+                         {QStringLiteral("query 124"), {{0, 1}, {2, 1}}}});
+        const QMap<QString, int> three = patterns(chart);
+        QCOMPARE(three.size(), 2);
+        chart.setSeries({{QStringLiteral("query 6"), rising}});
+        QVERIFY(patterns(chart).isEmpty());
+    }
+
+    /// Names of points that stand close together are all written, some farther away with a leader.
+    void namesOfPointsCloseTogetherAreAllWritten()
+    {
+        LineChart chart;
+        ChartSeries heads{
+            QString(), {{0, 0}, {0.95, 1}, {0.96, 0.98}, {0.955, 0.96}, {1, 0}}, SeriesStyle::Points};
+        heads.pointNames = {
+            {1, QStringLiteral("L1H5")}, {2, QStringLiteral("L1H0")}, {3, QStringLiteral("L1H7")}};
+        chart.setSeries({heads});
+        const QByteArray svg = svgAt(chart, 85, 70);
+        for (const char* name : {">L1H5<", ">L1H0<", ">L1H7<"})
+            QVERIFY2(svg.contains(name), name);
+        QVERIFY2(chart.omissions({237, 194}, {}).isEmpty(),
+                 qPrintable(chart.omissions({237, 194}, {}).join(u'|')));
+    }
+
+    /// The first eight markers are eight shapes.
+    void classesDifferByShape()
+    {
+        std::vector<QImage> shapes;
+        for (int shape = 0; shape < 8; ++shape) {
+            QImage image(40, 40, QImage::Format_RGB32);
+            image.fill(Qt::white);
+            QPainter painter(&image);
+            painter.setBrush(Qt::black);
+            paintMarker(painter, {20, 20}, shape, 24);
+            painter.end();
+            QVERIFY(std::ranges::find(shapes, image) == shapes.end());
+            shapes.push_back(image);
+        }
+    }
+
+    /// The legend of a diagram takes more lines where one is too short.
+    void theLegendOfADiagramStaysOnThePage()
+    {
+        DiagramView diagram;
+        diagram.setHeads(2, 2);
+        diagram.setEdges({{{0, 0}, {1, 0}, 1.0}, {{0, 1}, {1, 1}, 0.5, 1}});
+        DiagramClasses classes;
+        classes.kinds = {QStringLiteral("composition of the first kind"),
+                         QStringLiteral("composition of the second kind"),
+                         QStringLiteral("composition of the third kind")};
+        diagram.setClasses(classes);
+        QVERIFY(isEdgeWhite(diagram, 85, 70));
+        const QByteArray svg = svgAt(diagram, 85, 70);
+        for (const char* word : {">composition of the first kind<", ">composition of the third kind<"})
+            QVERIFY2(svg.contains(word), word);
+    }
+
+    /// Long names take more lines; none is cut.
+    void longNamesAreBrokenAndNotCut()
+    {
+        LineChart chart;
+        const QString name = QStringLiteral("logit effect of the head at the smallest standard deviation");
+        chart.setSeries({{name, {{0, 0}, {1, 2}}}, {QStringLiteral("other"), {{0, 1}, {1, 0}}}});
+        const QByteArray legend = svgAt(chart, 60, 60);
+        QVERIFY(!legend.contains("…") && legend.contains("deviation<"));
+        QVERIFY(chart.omissions({170, 170}, {}).isEmpty());
+
+        const auto cells = namedCells(
+            3, [](int i) { return QString::number(i); }, 0);
+        cells->content()->setValueTitle(
+            QStringLiteral("Q-composition, median of the pairs of two layers, null 0.0625"));
+        const QByteArray bar = svgAt(*cells, 85, 50);
+        QVERIFY(!bar.contains("…") && bar.contains("0.0625<"));
+        QVERIFY(cells->omissions({240, 140}, {}).isEmpty());
+        cells->content()->setValueTitle(QStringLiteral("word ").repeated(90));
+        QCOMPARE(cells->omissions({240, 140}, {}),
+                 QStringList(QStringLiteral("the label of the colour bar is shortened")));
     }
 
     /// A row of charts says what each panel leaves out.
