@@ -135,6 +135,15 @@ private slots:
         QCOMPARE(composedBytes(path("elsewhere.svg")), composedBytes(path("beside.svg")));
     }
 
+    /// No bar says what the colour of a point means, so the caption does.
+    void theColoursOfPointsAreExplained()
+    {
+        const CommandRun run =
+            exported({"--figure", path("elhage-induction.json"), "-o", path("colours.svg")});
+        QVERIFY2(run.exitCode == 0, run.err.constData());
+        QVERIFY(composedBytes(path("colours.svg")).contains("Colour:"));
+    }
+
     void theNumbersOfAllPanelsAreWritten()
     {
         const CommandRun run = exported(
