@@ -38,6 +38,15 @@ public:
     {
         return std::ranges::none_of(m_taken, [&box](const QRectF& other) { return other.intersects(box); });
     }
+    /// Tells whether a line runs over other words.
+    bool crosses(const QLineF& line) const
+    {
+        constexpr int steps = 12;
+        for (int i = 0; i <= steps; ++i)
+            if (!isFree(QRectF(line.pointAt(double(i) / steps) - QPointF(0.5, 0.5), QSizeF(1, 1))))
+                return true;
+        return false;
+    }
     /// Takes the free place that hides least, the earlier one of equals. \return empty if there is no free one
     QRectF take(const std::vector<QRectF>& candidates)
     {
@@ -78,7 +87,7 @@ std::vector<QRectF> pointNameBoxes(const QPointF& at, const QSizeF& size, bool m
     add(-besidePoint, 0);
     add(0, -besidePoint);
     add(0, besidePoint);
-    for (const double far : mayBeFar ? std::vector<double>{14, 24, 36} : std::vector<double>{})
+    for (const double far : mayBeFar ? std::vector<double>{14, 24, 36, 52} : std::vector<double>{})
         for (const double right : {far, -far, 0.0})
             for (const double down : {0.0, far / 2, -far / 2, far, -far})
                 if (right != 0 || down != 0)
@@ -196,7 +205,7 @@ std::vector<PlacedName> placedPointNames(const ChartFrame& frame, const std::vec
             const QSizeF size(metrics.horizontalAdvance(name), metrics.height());
             std::vector<QRectF> candidates;
             for (const QRectF& box : pointNameBoxes(at, size, frame.isPaper))
-                if (frame.plot.contains(at) && frame.plot.contains(box))
+                if (frame.plot.contains(at) && frame.plot.contains(box) && !room.crosses(leaderTo(box, at)))
                     candidates.push_back(box);
             if (const QRectF box = room.take(candidates); !box.isEmpty())
                 placed.push_back({box, name, leaderTo(box, at)});

@@ -141,7 +141,7 @@ private slots:
         chart.setSeries({{QStringLiteral("one"), {{0, 0}, {1, 2}}}});
         HeatmapView cells;
         cells.setColumnAxis(
-            {QStringLiteral("column"), [](int i) { return QStringLiteral("long name %1").arg(i); }});
+            {QStringLiteral("column"), [](int i) { return QStringLiteral("name %1").arg(i); }});
         cells.setRowAxis({QStringLiteral("row"), [](int i) { return QString::number(i); }});
         cells.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Identity(3, 3)));
         const ComposedFigure page({{&chart, QStringLiteral("a"), {}, 0, 0},

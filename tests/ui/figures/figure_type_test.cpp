@@ -196,7 +196,7 @@ private slots:
                  qPrintable(said.join(u'|')));
         QVERIFY(!said.last().startsWith(QStringLiteral("the first 0 ")));
         QVERIFY(table.leastHeight(237, {}) > 400);
-        QVERIFY(table.omissions({237, table.leastHeight(237, {})}, {}).front().contains(u"11 blocks"));
+        QVERIFY(table.omissions({237, table.leastHeight(237, {})}, {}).front().startsWith(u"columns in "));
         QVERIFY(table.leastHeight(2400, {}) < 100);
     }
 
@@ -237,7 +237,7 @@ private slots:
                          {QStringLiteral("query 62"), falling},
                          {QStringLiteral("query 124"), {{0, 1}, {2, 1}}}});
         const QMap<QString, int> three = patterns(chart);
-        QCOMPARE(three.size(), 2);
+        QVERIFY2(three.size() >= 2, qPrintable(QStringList(three.keys()).join(u'|')));
         chart.setSeries({{QStringLiteral("query 6"), rising}});
         QVERIFY(patterns(chart).isEmpty());
     }
@@ -246,8 +246,9 @@ private slots:
     void namesOfPointsCloseTogetherAreAllWritten()
     {
         LineChart chart;
-        ChartSeries heads{
-            QString(), {{0, 0}, {0.95, 1}, {0.96, 0.98}, {0.955, 0.96}, {1, 0}}, SeriesStyle::Points};
+        ChartSeries heads{QString(),
+                          {{-0.2, -0.4}, {0.93, 0.93}, {0.94, 0.89}, {0.935, 0.83}, {0.1, 0.2}},
+                          SeriesStyle::Points};
         heads.pointNames = {
             {1, QStringLiteral("L1H5")}, {2, QStringLiteral("L1H0")}, {3, QStringLiteral("L1H7")}};
         chart.setSeries({heads});
