@@ -46,4 +46,20 @@ Matrix<double> uniformPattern(int n, int window, Sight sight)
     return pattern;
 }
 
+double slopeDistance(double slope, int n, int copyLength, int window)
+{
+    assert(copyLength >= 1 && copyLength <= n);
+    double weights = 0, weighted = 0, sum = 0;
+    for (int q = 0; q < n; ++q) {
+        if (window <= 0 || q < window) { // this query sees one key more, q tokens back
+            const double weight = std::exp(-slope * q);
+            weights += weight;
+            weighted += weight * q;
+        }
+        if (q >= n - copyLength)
+            sum += weighted / weights;
+    }
+    return sum / copyLength;
+}
+
 } // namespace headwise

@@ -29,4 +29,7 @@ enum class Sight { Causal, Everything };
 /// \param window only keys j with q − j < window are visible; 0: all
 Matrix<double> uniformPattern(int n, int window, Sight sight);
 
+/// Returns PatternScores::distance of a causal pattern whose scores are −slope · (q − j) alone: its baseline with ALiBi.
+double slopeDistance(double slope, int n, int copyLength, int window);
+
 } // namespace headwise

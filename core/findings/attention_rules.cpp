@@ -18,6 +18,8 @@ constexpr double leastFirst = 0.5;
 /// Nearby keys: this many, at least this many times their even share.
 constexpr std::size_t nearbyKeys = 8, fewestOffsets = 64;
 constexpr double leastNearby = 0.5, leastTimesEven = 4;
+/// How many times nearer than the slope alone a head attends, and by how many tokens.
+constexpr double leastTimesNearer = 2, leastTokensNearer = 4;
 /// How often a term of the score must be as large as for random directions, and its least share of the score.
 constexpr double leastTimesNull = 5, leastTermShare = 0.5;
 
@@ -183,7 +185,7 @@ std::vector<Finding> findNearby(const FindingEvidence& evidence)
     const ModelCard& model = evidence.model;
     const std::string path = "analyses/rotary/mean_token_score";
     const ResultArray* array = checkedArray(evidence, path, {model.nLayers, model.nHeads, anySize});
-    // ALiBi's slopes are the same in random weights; learned positions differ from one position to the next.
+    // Learned positions differ from one position to the next; findNearerThanSlope() judges ALiBi.
     if (!array || model.positional != "rotary")
         return {};
     std::vector<Finding> found;
@@ -203,6 +205,33 @@ std::vector<Finding> findNearby(const FindingEvidence& evidence)
                  headLabel(head), shortNumber(shares.nearby), nearbyKeys, shortNumber(shares.even)),
              .view = path,
              .strength = shareOfRange(shares.nearby, shares.even)});
+    }
+    return strongestFindings(std::move(found));
+}
+
+/// The slopes are those of random weights too, which follow them: the null is what the slope alone gives.
+std::vector<Finding> findNearerThanSlope(const FindingEvidence& evidence)
+{
+    const std::string path = "analyses/pattern_scores/distance";
+    const ResultArray* nulls = perHeadArray(evidence, "analyses/pattern_scores/slope_distance");
+    if (!nulls)
+        return {};
+    std::vector<Finding> found;
+    for (const JudgedHead& judged : judgedHeads(evidence, path)) {
+        const double null = numberOf(*nulls, judged.head);
+        if (!(judged.value >= 0 && judged.value * leastTimesNearer <= null
+              && null - judged.value >= leastTokensNearer))
+            continue;
+        found.push_back(
+            {.kind = "nearer_than_slope",
+             .heads = {judged.head},
+             .value = judged.value,
+             .nullMean = null,
+             .text = fmt::format(
+                 "{} attends nearby: {} tokens back on average on random tokens; its ALiBi slope alone gives {}.",
+                 headLabel(judged.head), shortNumber(judged.value), shortNumber(null)),
+             .view = path,
+             .strength = shareOfRange(judged.value, null, 0)});
     }
     return strongestFindings(std::move(found));
 }
@@ -291,10 +320,22 @@ FindingRule nearbyRule()
         "nearby",
         "Heads that attend nearby",
         "Rotary positions and the mean token alone put at least half of the attention on the last 8 of 64 or "
-        "more tokens, 4 times the even share or more, and less than half on one offset. The slopes of "
-        "ALiBi are those of random weights too and do not count.",
+        "more tokens, 4 times the even share or more, and less than half on one offset.",
         {"rotary"},
-        findNearby};
+        findNearby,
+        "rotary"};
+}
+
+FindingRule slopeRule()
+{
+    return {
+        "nearer_than_slope",
+        "Heads nearer than their ALiBi slope",
+        "On random tokens the attention is on average at most half as far back as the head's ALiBi slope alone "
+        "gives, and at least 4 tokens nearer. Random weights follow the slope.",
+        {"pattern_scores"},
+        findNearerThanSlope,
+        "alibi"};
 }
 
 FindingRule positionalRule()

@@ -101,6 +101,8 @@ enum class RuleAnswer { There, Missing, NotOfThisModel };
 
 RuleAnswer answerOf(const FindingRule& rule, const FindingEvidence& evidence)
 {
+    if (!isAbout(rule, evidence.model))
+        return RuleAnswer::NotOfThisModel;
     bool isThere = true, applies = true;
     for (const std::string_view id : rule.analyses) {
         const FindingAnalysis* analysis = rowOf(id);
@@ -125,14 +127,34 @@ void sortByStrength(std::vector<Finding>& found)
 
 } // namespace
 
+bool isAbout(const FindingRule& rule, const ModelCard& model)
+{
+    return rule.positional.empty() || rule.positional == model.positional;
+}
+
 std::span<const FindingRule> findingRules()
 {
-    static const std::vector<FindingRule> rules{
-        previousTokenRule(),     offsetRule(),        firstTokenRule(),  nearbyRule(),
-        positionalRule(),        contentRule(),       inductionRule(),   inductionAttentionRule(),
-        repeatedTokenRule(),     copyingRule(),       suppressionRule(), nameMoverRule(),
-        negativeNameMoverRule(), relationRule(),      skipTrigramRule(), dominantTokenRule(),
-        compositionRule(),       nearDuplicateRule(), lowRankRule(),     deadDirectionsRule()};
+    static const std::vector<FindingRule> rules{previousTokenRule(),
+                                                offsetRule(),
+                                                firstTokenRule(),
+                                                nearbyRule(),
+                                                slopeRule(),
+                                                positionalRule(),
+                                                contentRule(),
+                                                inductionRule(),
+                                                inductionAttentionRule(),
+                                                repeatedTokenRule(),
+                                                copyingRule(),
+                                                suppressionRule(),
+                                                nameMoverRule(),
+                                                negativeNameMoverRule(),
+                                                relationRule(),
+                                                skipTrigramRule(),
+                                                dominantTokenRule(),
+                                                compositionRule(),
+                                                nearDuplicateRule(),
+                                                lowRankRule(),
+                                                deadDirectionsRule()};
     return rules;
 }
 

@@ -41,7 +41,11 @@ struct FindingRule {
     std::string_view rule;                  ///< When it fires, with its threshold, in one or two sentences.
     std::vector<std::string_view> analyses; ///< Ids of the analyses it reads.
     std::vector<Finding> (*find)(const FindingEvidence& evidence);
+    std::string_view positional = {}; ///< Positions of the models it is about, as in ModelCard; empty: all.
 };
+
+/// Returns whether the rule is about models of these positions.
+bool isAbout(const FindingRule& rule, const ModelCard& model);
 
 /// All rules, in the order of the catalogue.
 std::span<const FindingRule> findingRules();

@@ -11,6 +11,7 @@ FindingRule previousTokenRule();
 FindingRule offsetRule();
 FindingRule firstTokenRule();
 FindingRule nearbyRule();
+FindingRule slopeRule();
 FindingRule positionalRule();
 FindingRule contentRule();
 // writing_rules.cpp: what a head does to the tokens it attends to.

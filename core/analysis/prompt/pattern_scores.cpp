@@ -96,6 +96,12 @@ std::vector<ArraySpec> patternScoresArrays()
                    {Axis::Layer, Axis::Measure},
                    "Scores of even attention",
                    "the scores of a head that attends equally to every key it sees"});
+    all.push_back({.path = patternScoresFolder + "slope_distance",
+                   .axes = headAxes(),
+                   .title = "Distance by the slope alone",
+                   .definition = "distance of a head whose scores differ by −slope · (q − j) alone",
+                   .unit = "tokens",
+                   .condition = "with ALiBi"});
     return all;
 }
 
@@ -204,6 +210,23 @@ void putNulls(Results& results, const std::vector<PatternScores>& nulls)
         .attributes["labels"] = std::move(labels);
 }
 
+void putSlopeDistances(Results& results, const AnalysisContext& context, const RepetitionPlan& plan)
+{
+    const ModelConfig& config = context.circuits.config();
+    if (config.positional != Positional::Alibi || config.bidirectional)
+        return;
+    const std::vector<double> slopes = alibiSlopes(config.nHeads);
+    RealNumbers distances = RealNumbers::perHead(config);
+    for (const HeadId head : selectedHeads(config, context.options)) {
+        const double slope = slopes[static_cast<std::size_t>(head.head)] * config.alibiScale;
+        double sum = 0;
+        for (const int period : plan.periods)
+            sum += slopeDistance(slope, plan.length(period), period, config.windowOf(head.layer));
+        distances.set(head, sum / static_cast<double>(plan.periods.size()));
+    }
+    results.put(patternScoresFolder + "slope_distance", std::move(distances));
+}
+
 RealNumbers scoresOf(const AnalysisContext& context, SumsOfTokens& sums, const Measure& measure,
                      Tokens tokens)
 {
@@ -246,6 +269,7 @@ void putScores(Results& results, const AnalysisContext& context, const Repetitio
         array.attributes["begins_with_bos"] = plan.hasBos;
     });
     putNulls(results, nulls);
+    putSlopeDistances(results, context, plan);
 }
 
 Result<ResultSet> runPatternScores(const AnalysisContext& context, const Task& task)

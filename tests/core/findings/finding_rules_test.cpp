@@ -48,6 +48,15 @@ void plantNearby(PlantedResults& made, bool fires)
                             -(fires ? 0.2 : 0.01) * static_cast<double>(offset));
 }
 
+void plantNearerThanSlope(PlantedResults& made, bool fires)
+{
+    made.card.positional = "alibi";
+    made.results.arrays.reserve(3);
+    made.perHead("analyses/pattern_scores/induction", 0); // the row of the analysis
+    made.perHead("analyses/pattern_scores/slope_distance", 20);
+    made.setHead(made.perHead("analyses/pattern_scores/distance", 19), {1, 0}, fires ? 2 : 11);
+}
+
 /// Adds the scores on random tokens, without any pattern.
 std::array<ResultArray*, 3> putPatternScores(PlantedResults& made)
 {
@@ -212,6 +221,9 @@ const std::map<std::string, PlantedRule>& plantedRules()
         {"offset", {plantOffset, "L1H2 attends to the current token by position alone"}},
         {"first_token", {plantFirstToken, "L1H3 attends mostly to the first token (0.8 of"}},
         {"nearby", {plantNearby, "L1H0 attends nearby"}},
+        {"nearer_than_slope",
+         {plantNearerThanSlope,
+          "L1H0 attends nearby: 2 tokens back on average on random tokens; its ALiBi slope alone gives 20."}},
         {"positional_head", {plantPositional, "L0H0 attends by position"}},
         {"content_head", {plantContent, "L0H0 attends by content"}},
         {"induction",
@@ -364,8 +376,11 @@ private slots:
                 kinds.insert(std::string(rule->kind));
             return kinds;
         };
-        QCOMPARE(missing().size(), findingRules().size() - 1);
+        QCOMPARE(missing().size(), findingRules().size() - 2);
         QVERIFY(!missing().contains("nearby")); // it is about rotary positions
+        QVERIFY(!missing().contains("nearer_than_slope"));
+        made.card.positional = "alibi";
+        QVERIFY(missing().contains("nearer_than_slope"));
         made.card.positional = "none";
         made.card.dMlp = 0;
         made.card.nLayers = 1;

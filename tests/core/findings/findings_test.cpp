@@ -115,11 +115,33 @@ private slots:
                  text.c_str());
     }
 
+    /// A head that looks for its own token attends to it, whatever its slope; the other heads follow theirs.
+    void aPlantedHeadNearerThanItsAlibiSlopeIsFound()
+    {
+        constexpr int d = 64, V = 61;
+        test::ToyOptions toy = test::plantedSizes(d, d, V);
+        toy.positional = "alibi";
+        toy.nHeads = 4; // slopes 1/4, 1/16, 1/64 and 1/256
+        toy.nCtx = 128;
+        test::PlantedModel model(toy);
+        model.set("embed.W_E", 10 * test::orthonormalColumns(d, V, 5).transpose());
+        for (int head = 0; head < toy.nHeads; ++head)
+            for (const char* name : {"W_Q", "W_K"})
+                model.set(name, {0, head}, Matrix<double>::Identity(d, d) * (head == 1 ? 1 : 0));
+        const Findings findings = computedFindings(model.circuits());
+        const std::string text = findingsText(findings);
+        const Finding* found = findingOf(findings, "nearer_than_slope", {0, 1});
+        QVERIFY2(found, text.c_str());
+        QVERIFY(found->nullMean > 10 && found->value < found->nullMean / 2);
+        for (const int head : {0, 2, 3})
+            QVERIFY2(!findingOf(findings, "nearer_than_slope", {0, head}), text.c_str());
+    }
+
     void randomWeightsGiveNothing_data()
     {
         QTest::addColumn<unsigned>("seed");
         QTest::addColumn<QString>("positional");
-        for (const char* positional : {"standard", "rotary", "none"})
+        for (const char* positional : {"standard", "rotary", "alibi", "none"})
             for (unsigned seed = 1; seed <= 3; ++seed)
                 QTest::addRow("%s %u", positional, seed) << seed << QString::fromLatin1(positional);
     }

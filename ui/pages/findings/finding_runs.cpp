@@ -62,11 +62,11 @@ MissingFindings missingFindings(const Workspace& workspace, const Findings& find
     return missing;
 }
 
-QStringList checkedKinds(const ResultSet& results)
+QStringList checkedKinds(const ModelCard& model, const ResultSet& results)
 {
     QStringList kinds;
     for (const FindingRule& rule : findingRules())
-        if (lackingOf(rule, results).empty())
+        if (isAbout(rule, model) && lackingOf(rule, results).empty())
             kinds << text(rule.title);
     return kinds;
 }

@@ -25,8 +25,8 @@ struct MissingFindings {
 MissingFindings missingFindings(const Workspace& workspace, const Findings& findings,
                                 const std::vector<const Analysis*>& planned);
 
-/// Titles of the rules whose analyses are all there.
-QStringList checkedKinds(const ResultSet& results);
+/// Titles of the rules about such models whose analyses are all there.
+QStringList checkedKinds(const ModelCard& model, const ResultSet& results);
 
 /// Returns the analyses that the rules read and that run unasked beside the default ones: the cheapest first, a few seconds
 /// in all, as far as the memory allows.

@@ -281,8 +281,10 @@ void FindingsPage::showWords()
     const MissingFindings lacking =
         isOpen && m_hasAnswer ? missingFindings(*workspace(), m_findings, m_planned) : MissingFindings();
     const auto count = m_findings.found.size();
-    const bool hasNone = m_hasAnswer && count == 0;
-    const QStringList checked = hasNone ? checkedKinds(*workspace()->model()->results()) : QStringList();
+    const bool hasNone = isOpen && m_hasAnswer && count == 0;
+    const QStringList checked = hasNone
+        ? checkedKinds(workspace()->model()->card(), *workspace()->model()->results())
+        : QStringList();
     QString heading = !isOpen ? tr("Nothing is open.") : tr("No findings yet");
     if (count > 0)
         heading = count == 1 ? tr("1 finding") : tr("%1 findings, the strongest first").arg(count);

@@ -117,6 +117,42 @@ private slots:
         QCOMPARE(patternScores(uniformPattern(8, 0, Sight::Everything), 4).induction, 0.125);
     }
 
+    void theSlopeAloneSetsItsDistance()
+    {
+        for (const int window : {0, 3}) {
+            Matrix<double> pattern = Matrix<double>::Zero(9, 9);
+            for (int q = 0; q < 9; ++q) {
+                for (int j = window > 0 ? std::max(0, q + 1 - window) : 0; j <= q; ++j)
+                    pattern(q, j) = std::exp(-0.25 * (q - j));
+                pattern.row(q) /= pattern.row(q).sum();
+            }
+            QVERIFY(std::abs(slopeDistance(0.25, 9, 4, window) - patternScores(pattern, 4).distance) < 1e-12);
+        }
+        const double even = patternScores(uniformPattern(9, 0, Sight::Causal), 4).distance;
+        QVERIFY(std::abs(slopeDistance(0, 9, 4, 0) - even) < 1e-12);
+    }
+
+    // A model without queries follows its slopes.
+    void theNullOfAlibiIsWhatItsSlopesGive()
+    {
+        test::ToyOptions options = test::plantedOptions();
+        options.positional = "alibi";
+        options.nCtx = 40;
+        test::PlantedModel model(options);
+        for (int layer = 0; layer < options.nLayers; ++layer)
+            for (int head = 0; head < options.nHeads; ++head)
+                model.set("W_Q", {layer, head}, Matrix<double>::Zero(options.dModel, options.dHead));
+        const ResultSet results = test::analysed(model.circuits(), {"pattern_scores"}, test::inDouble());
+        const auto measured = test::numbers(results, patternScoresFolder + "distance");
+        const auto expected = test::numbers(results, patternScoresFolder + "slope_distance");
+        QCOMPARE(expected.size(), measured.size());
+        for (std::size_t i = 0; i < measured.size(); ++i)
+            QVERIFY(std::abs(measured[i] - expected[i]) < 1e-9);
+        QVERIFY(expected[0] < expected[1]); // slopes 1/16 and 1/256
+        const auto plain = test::analysed(test::toyCircuits({}), {"pattern_scores"});
+        QVERIFY(!plain.find(patternScoresFolder + "slope_distance"));
+    }
+
     // A model that reads only positions attends equally on every sequence, so any tokens give the oracle its patterns, and
     // repeated tokens nothing beyond their control.
     void theAnalysisEqualsThePatternsOfTheReference()
