@@ -130,25 +130,31 @@ Labels labelsFor(const HeatmapScene& scene, const LabelPlace& place, const Heatm
     return labels;
 }
 
-void paintRowLabels(QPainter& painter, const QRectF& cells, double room, const HeatmapScene& scene,
-                    const Labels& labels)
+/// \return the width they take: that of numbers is less than `room` if names have room
+double paintRowLabels(QPainter& painter, const QRectF& cells, double room, const HeatmapScene& scene,
+                      const Labels& labels)
 {
     painter.setFont(labels.font);
     const QFontMetricsF& metrics = labels.metrics;
+    double widest = 0;
     for (int row = labels.first; row < labels.end; row += labels.step) {
         const QRectF cell = cellRect(cells, scene, row, 0);
         const double y = cell.top() + labels.span * cell.height() / 2;
         if (y < cells.top() || y > cells.bottom())
             continue;
         const QString shown = metrics.elidedText(labels.at(row), Qt::ElideMiddle, room - heatmapPainterGap);
-        painter.drawText(QPointF(cells.left() - heatmapPainterGap - metrics.horizontalAdvance(shown),
-                                 y + (metrics.ascent() - metrics.descent()) / 2),
-                         shown);
+        const double width = metrics.horizontalAdvance(shown);
+        widest = std::max(widest, width);
+        painter.drawText(
+            QPointF(cells.left() - heatmapPainterGap - width, y + (metrics.ascent() - metrics.descent()) / 2),
+            shown);
     }
+    return labels.names ? room : std::min(room, widest + 2 * heatmapPainterGap);
 }
 
-void paintColumnLabels(QPainter& painter, const QRectF& cells, const HeatmapRoom& room,
-                       const HeatmapScene& scene, const Labels& labels)
+/// \return the height they take
+double paintColumnLabels(QPainter& painter, const QRectF& cells, const HeatmapRoom& room,
+                         const HeatmapScene& scene, const Labels& labels)
 {
     painter.setFont(labels.font);
     const QFontMetricsF& metrics = labels.metrics;
@@ -173,6 +179,8 @@ void paintColumnLabels(QPainter& painter, const QRectF& cells, const HeatmapRoom
             metrics.elidedText(labels.at(column), Qt::ElideMiddle, room.columnLabels - heatmapPainterGap));
         painter.restore();
     }
+    return labels.names ? room.columnLabels
+                        : std::min(room.columnLabels, metrics.height() + heatmapPainterGap);
 }
 
 } // namespace
@@ -231,19 +239,21 @@ void paintHeatmapAxes(QPainter& painter, const QRectF& cells, const HeatmapRoom&
     const QPaintDevice* device = painter.device();
     const double cellHeight = cells.height() / scene.visible.height();
     const double cellWidth = cells.width() / scene.visible.width();
-    paintRowLabels(painter, cells, room.rowLabels, scene,
-                   labelsFor(scene, {Qt::Vertical, false, cellHeight}, fonts, device));
-    paintColumnLabels(painter, cells, room, scene,
-                      labelsFor(scene, {Qt::Horizontal, room.flatColumnLabels, cellWidth}, fonts, device));
+    const double rowLabels =
+        paintRowLabels(painter, cells, room.rowLabels, scene,
+                       labelsFor(scene, {Qt::Vertical, false, cellHeight}, fonts, device));
+    const double columnLabels = paintColumnLabels(
+        painter, cells, room, scene,
+        labelsFor(scene, {Qt::Horizontal, room.flatColumnLabels, cellWidth}, fonts, device));
     painter.setFont(fonts.text);
     painter.setPen(look.colors.text);
     const QFontMetricsF text(fonts.text, device);
     const QString across = text.elidedText(scene.columns.title, Qt::ElideRight, cells.width());
     painter.drawText(QPointF(cells.center().x() - text.horizontalAdvance(across) / 2,
-                             cells.top() - room.columnLabels - room.columnTitle + text.ascent()),
+                             cells.top() - columnLabels - room.columnTitle + text.ascent()),
                      across);
     const QString down = text.elidedText(scene.rows.title, Qt::ElideRight, cells.height());
-    painter.translate(cells.left() - room.rowLabels - room.rowTitle + text.ascent(),
+    painter.translate(cells.left() - rowLabels - room.rowTitle + text.ascent(),
                       cells.center().y() + text.horizontalAdvance(down) / 2);
     painter.rotate(-90);
     painter.drawText(QPointF(0, 0), down);

@@ -1,5 +1,6 @@
 #include "ui/heatmaps/heatmap_view.h"
 
+#include "tests/support/painted_texts.h"
 #include "tests/support/program.h"
 
 #include "ui/base/theme.h"
@@ -412,6 +413,34 @@ private slots:
         for (int y = cell.top(); y < cell.bottom(); ++y)
             for (int x = cell.left(); x < cell.right(); ++x)
                 QCOMPARE(image.pixel(x, y), image.pixel(cell.topLeft()));
+    }
+
+    /// Names that are too many to be drawn keep their room, but the titles stand beside the numbers shown instead.
+    void titlesStandBesideTheLabelsShown()
+    {
+        HeatmapView view;
+        prepare(view, zeros(2000, 2000));
+        const auto name = [](int index) { return QStringLiteral("a long token %1").arg(index); };
+        view.setRowAxis({QStringLiteral("source"), name});
+        view.setColumnAxis({QStringLiteral("output"), name});
+        test::TextCollector page(view.size());
+        view.render(&page);
+        const QRectF cells = view.cells().area();
+        QRectF source, output;
+        double left = cells.left(), top = cells.top(); // of the numbers
+        for (const test::PaintedText& text : page.texts()) {
+            if (text.words == QStringLiteral("source"))
+                source = text.ink;
+            else if (text.words == QStringLiteral("output"))
+                output = text.ink;
+            else if (text.ink.right() < cells.left())
+                left = std::min(left, text.ink.left());
+            else if (text.ink.bottom() < cells.top())
+                top = std::min(top, text.ink.top());
+        }
+        QVERIFY(left < cells.left() && top < cells.top());
+        QVERIFY(!source.isEmpty() && source.right() < left && left - source.right() < 16);
+        QVERIFY(!output.isEmpty() && output.bottom() < top && top - output.bottom() < 16);
     }
 };
 
