@@ -12,6 +12,7 @@
 #include <QComboBox>
 #include <QDesktopServices>
 #include <QDir>
+#include <QDrag>
 #include <QFile>
 #include <QFileDialog>
 #include <QLabel>
@@ -175,6 +176,36 @@ private slots:
     }
 
     void cleanupTestCase() { m_window.reset(); }
+
+    /// The platform of the tests drops nothing, so that the drag ends at once; it is deleted in the next turn of the loop.
+    void ctrlAndADragTakeThePictureOutOfTheWindow()
+    {
+        showMatrix({1, 5});
+        auto* view = currentPage()->findChild<HeatmapView*>();
+        QVERIFY(view && m_window->findChildren<QDrag*>().isEmpty());
+        const auto send = [view](QEvent::Type type, const QPoint& at) {
+            const bool isMove = type == QEvent::MouseMove;
+            QMouseEvent event(type, at, view->mapToGlobal(at), isMove ? Qt::NoButton : Qt::LeftButton,
+                              Qt::LeftButton, Qt::ControlModifier);
+            QApplication::sendEvent(view, &event);
+        };
+        const QPoint from = view->cells().area().center().toPoint();
+        send(QEvent::MouseButtonPress, from);
+        send(QEvent::MouseMove, from + QPoint(40, 30));
+        const QList<QDrag*> drags = m_window->findChildren<QDrag*>();
+        QCOMPARE(drags.size(), 1);
+        QVERIFY(!drags.first()->pixmap().isNull());
+        QStringList endings;
+        for (const QUrl& url : drags.first()->mimeData()->urls()) {
+            const QFileInfo file(url.toLocalFile());
+            QVERIFY2(file.size() > 0, qPrintable(file.filePath()));
+            QVERIFY2(file.fileName().contains(QStringLiteral("L1H5")), qPrintable(file.fileName()));
+            endings << file.suffix();
+        }
+        QCOMPARE(endings, (QStringList{QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("csv")}));
+        QVERIFY(drags.first()->mimeData()->hasFormat(QStringLiteral("image/png")));
+        send(QEvent::MouseButtonRelease, from + QPoint(40, 30));
+    }
 
     void exportAgainAsksNothingAndTakesTheNextName()
     {
