@@ -176,6 +176,8 @@ private slots:
         driver.window.show();
         driver.window.openPath(QString::fromStdString((folder / "m.safetensors").string()));
         QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<ConfigDialog*>(), patience);
+        for (const auto* button : driver.window.findChild<ConfigDialog*>()->findChildren<QPushButton*>())
+            QVERIFY2(button->width() >= button->sizeHint().width(), qPrintable(button->text()));
         emit driver.window.findChild<ConfigDialog*>()->describeWanted();
         auto* dialog = driver.window.findChild<NamesDialog*>();
         QVERIFY(dialog);
@@ -189,8 +191,15 @@ private slots:
                 save = button;
         QVERIFY(values && save && save->isEnabled());
         const int proposed = values->currentIndex();
+        const auto says = [dialog](const char* words) {
+            return std::ranges::any_of(dialog->findChildren<QLabel*>(), [words](const QLabel* label) {
+                return label->text().contains(QString::fromUtf8(words));
+            });
+        };
+        QVERIFY(says("Every tensor has its part."));
         values->setCurrentIndex(values->findData(QStringLiteral("?")));
         QVERIFY(!save->isEnabled());
+        QVERIFY(says("Choose a part for stage.{layer}.att.v, or “Not a weight”."));
         values->setCurrentIndex(proposed);
         QVERIFY(save->isEnabled());
         save->click();

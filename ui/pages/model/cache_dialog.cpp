@@ -91,7 +91,11 @@ void CacheDialog::createTable()
     m_table->setSortingEnabled(true);
     m_table->sortByColumn(CacheName, Qt::AscendingOrder);
     m_table->setTabKeyNavigation(false);
+    m_table->setShowGrid(false);
     m_table->verticalHeader()->hide();
+    m_table->horizontalHeader()->setHighlightSections(false);
+    m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    m_models->horizontalHeaderItem(CacheSize)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_table->horizontalHeader()->setSectionResizeMode(CacheName, QHeaderView::Stretch);
     // Enter opens by the default button.
     connect(m_table, &QTableView::doubleClicked, this, &QDialog::accept);

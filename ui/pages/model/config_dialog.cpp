@@ -60,6 +60,7 @@ ConfigDialog::ConfigDialog(const ModelSource& source, const QStringList& keys, c
             : message,
         this);
     why->setWordWrap(true);
+    why->setMinimumWidth(500); // A minimum of the dialog would keep its buttons from widening it.
     QFormLayout* rows = createRows(keys, optional);
 
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
@@ -84,7 +85,6 @@ ConfigDialog::ConfigDialog(const ModelSource& source, const QStringList& keys, c
     layout->addWidget(why);
     layout->addLayout(rows);
     layout->addWidget(buttons);
-    setMinimumWidth(520);
     if (m_answers.isEmpty())
         m_others->setFocus();
     else

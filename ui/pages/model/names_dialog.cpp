@@ -26,7 +26,7 @@ namespace {
 
 enum NamesColumn { TensorsColumn, ShapeColumn, PartColumn, AxesColumn, NamesColumnCount };
 
-constexpr QLatin1String notAWeight("-");
+constexpr QLatin1String notAWeight("-"), unknownPart("?");
 
 /// The roles of a row as one text: "blocks.{layer}.attn.W_Q + blocks.{layer}.attn.W_K".
 QString rolesText(const QJsonValue& is)
@@ -75,7 +75,9 @@ NamesDialog::NamesDialog(const ModelSource& source, std::shared_ptr<const Weight
     m_proposal = QJsonDocument::fromJson(QByteArray::fromStdString(proposeNames(*m_file).map)).object();
     m_table->setHorizontalHeaderLabels({tr("Tensors"), tr("Shape"), tr("Part"), tr("Axes")});
     m_table->setAccessibleName(tr("Tensors and their parts of the transformer"));
+    m_table->setShowGrid(false);
     m_table->verticalHeader()->hide();
+    m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     for (const QJsonValue& row : m_proposal[QLatin1String("tensors")].toArray())
         addRow(row.toObject());
     m_table->resizeColumnsToContents();
@@ -111,7 +113,7 @@ void NamesDialog::addRow(const QJsonObject& row)
     }
     auto* part = new QComboBox(m_table);
     part->setAccessibleName(tr("Part of %1").arg(name));
-    part->addItem(tr("Choose…"), QStringLiteral("?"));
+    part->addItem(tr("Choose…"), QString(unknownPart));
     part->addItem(tr("Not a weight"), QString(notAWeight));
     for (const NamedRole& role : namedRoles())
         part->addItem(text(role.name), text(role.name));
@@ -158,8 +160,15 @@ void NamesDialog::showState()
 {
     const Result<Done> reads = tryNamesMap(map(), tr("this description").toStdString(), *m_file);
     const QString problem = reads ? QString() : text(reads.error());
-    m_state->setText(reads ? tr("Every tensor fits. Sizes that no tensor tells are asked for next.")
-                           : problem);
+    QStringList open; // rows without a part
+    for (int at = 0; at < m_parts.size(); ++at)
+        if (m_parts[at]->currentData().toString() == unknownPart)
+            open << m_table->item(at, TensorsColumn)->text();
+    m_state->setText(
+        reads ? tr("Every tensor has its part. If a size is still unknown, the next dialog asks for it.")
+            : open.isEmpty()
+            ? problem
+            : tr("Choose a part for %1, or “Not a weight”.").arg(open.join(QStringLiteral(", "))));
     m_save->setEnabled(reads.has_value());
     const ThemeColors& colors = themeColors(palette());
     for (int at = 0; at < m_parts.size(); ++at) {
@@ -167,8 +176,9 @@ void NamesDialog::showState()
         const StoredTensor* first = firstOf(*m_file, item->text());
         const bool isNamed = problem.contains(u'\'' + item->text() + u'\'')
             || (first && problem.contains(u'\'' + text(first->name) + u'\''));
-        const bool isOpen = m_parts[at]->currentData().toString() == QLatin1String("?");
-        item->setForeground(isNamed ? colors.bad : isOpen ? colors.warning : colors.good);
+        item->setForeground(open.contains(item->text()) ? colors.warning
+                                : isNamed               ? colors.bad
+                                                        : colors.good);
     }
 }
 
