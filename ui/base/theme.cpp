@@ -111,8 +111,7 @@ QToolButton[autoRaise="false"]:pressed { background: @alternate; border-color: @
 QToolButton[autoRaise="false"]:focus, QToolButton[autoRaise="false"]:checked { border-color: @accent; }
 QToolButton[autoRaise="false"]:disabled { color: @muted; background: transparent; }
 QTabBar QToolButton[autoRaise="false"] { background: @window; border-radius: 0; padding: 2px; }
-QDialogButtonBox QPushButton { padding-left: 18px; padding-right: 18px; }
-QDialogButtonBox QPushButton:focus { padding-left: 17px; padding-right: 17px; }
+QDialogButtonBox QPushButton { padding-left: 18px; padding-right: 18px; } QDialogButtonBox QPushButton:focus { padding-left: 17px; padding-right: 17px; }
 QComboBox { color: @text; background: @button; border: 1px solid @border; border-radius: 4px; padding: 3px 4px 3px 6px; }
 QComboBox:editable { background: @base; }
 QComboBox:hover { border-color: @muted; }

@@ -234,7 +234,7 @@ ComparePage::Asked ComparePage::asked() const
     if (!reference)
         return {
             {},
-            tr("Click a head in the grid with Shift, or right-click it and choose Set as reference, to compare %1 with it; by keyboard Shift+Enter marks the head the keys are on, as Model → Use as reference head does.")
+            tr("To compare %1 with another head, Shift+click that head in the grid, or right-click it and choose Set as reference. By keyboard, press Shift+Enter on it or use Model → Use as reference head.")
                 .arg(text(head))};
     const QString model = text(workspace()->model()->card().name);
     const auto tokens = workspace()->model()->tokens();

@@ -77,7 +77,7 @@ void EditsEditor::addWords(QFormLayout* form)
     m_valueTitle->setToolTip(tr("Name and unit of the numbers, beside the colour bar"));
     auto* reset = new QPushButton(tr("Automatic words"), this);
     reset->setAutoDefault(false);
-    reset->setToolTip(tr("Sets the automatic title and label again; Ctrl+Z brings yours back"));
+    reset->setToolTip(tr("Restores the automatic title and label; Ctrl+Z brings yours back"));
     connect(reset, &QPushButton::clicked, this, &EditsEditor::setAutomatic);
     form->addRow(tr("Title"), m_title);
     form->addRow(tr("Bar label"), m_valueTitle);

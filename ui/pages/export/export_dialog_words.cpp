@@ -49,7 +49,7 @@ QWidget* ExportDialog::createCaption()
     addButton(tr("Automatic caption"), [this] {
         m_caption->selectAll();
         m_caption->insertPlainText(automaticCaption());
-    })->setToolTip(tr("Sets the automatic caption again; Ctrl+Z brings yours back"));
+    })->setToolTip(tr("Restores the automatic caption; Ctrl+Z brings yours back"));
     auto* row = new QHBoxLayout(box);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(12);

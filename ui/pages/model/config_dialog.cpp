@@ -21,7 +21,7 @@ QString hint(const QString& key)
 {
     static const QHash<QString, QString> choices{
         {QStringLiteral("normalization_type"),
-         ConfigDialog::tr("null: no norms; LNPre, RMSPre: they were folded")},
+         ConfigDialog::tr("null (no norms), LNPre or RMSPre (norms folded)")},
         {QStringLiteral("attention_dir"), ConfigDialog::tr("causal or bidirectional")}};
     static const QHash<QString, QString> examples{
         {QStringLiteral("act_fn"), QStringLiteral("gelu_new")},

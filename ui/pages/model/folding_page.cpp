@@ -146,7 +146,7 @@ QString FoldingPage::whyNot(const Workspace& workspace)
 {
     const OpenModel& model = *workspace.model();
     return model.isOpen() && !model.hasModel()
-        ? tr("Another processing needs the model's files; use File → Locate model…")
+        ? tr("Other processing needs the model's files; use File → Locate model…")
         : QString();
 }
 

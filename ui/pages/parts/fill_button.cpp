@@ -23,7 +23,7 @@ void FillButton::offer(Lack lack)
     if (lack == Lack::Model) {
         setIcon(ui::icon("link"));
         setText(tr("Locate model…"));
-        setToolTip(tr("Finds the model's files that this session was made from"));
+        setToolTip(tr("Finds the files of the model that this session was made from"));
     } else if (lack == Lack::Tokenizer) {
         setIcon(ui::icon("open"));
         setText(tr("Add tokenizer…"));

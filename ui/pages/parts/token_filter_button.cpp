@@ -82,8 +82,8 @@ QWidget* TokenFilterButton::makeForm()
     m_script->setAccessibleName(tr("Script"));
     m_space->addItems({tr("with or without"), tr("with"), tr("without")});
     m_space->setAccessibleName(tr("Leading space"));
-    m_trained->setToolTip(
-        tr("Untrained tokens (embeddings close to the mean row of W_E) crowd the extremes of every table"));
+    m_trained->setToolTip(tr(
+        "Untrained tokens, whose embeddings are close to the mean row of W_E, crowd both ends of every table"));
     for (QDoubleSpinBox* norm : {m_lowestNorm, m_highestNorm}) {
         norm->setRange(0, mostNorm);
         norm->setDecimals(3);
@@ -135,7 +135,8 @@ void TokenFilterButton::followCounts()
     m_lowestCount->setToolTip(
         counts
             ? tr("Count in the text of %1").arg(ui::text(counts->source()))
-            : tr("Token counts are unknown. Give a file of counts on the Analyses page, under Token prior"));
+            : tr(
+                "Token counts are unknown. Choose a file of counts on the Analyses page, under Token prior"));
 }
 
 TokenFilter TokenFilterButton::filter() const

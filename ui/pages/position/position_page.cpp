@@ -283,7 +283,7 @@ QString PositionPage::words(const Answer& answer) const
                                            : tr("all %1 positions").arg(n);
         all = answer.isAttention
             ? tr("Attention of LN(W_pos) alone over %1. ").arg(places)
-            : tr("Scores (LN(p_i) W_Q + b_Q) (LN(p_j) W_K + b_K)ᵀ · scale of p = W_pos alone over %1; looking a fixed number of places back is a stripe along the diagonal. ")
+            : tr("Scores (LN(p_i) W_Q + b_Q) (LN(p_j) W_K + b_K)ᵀ · scale of p = W_pos alone over %1; a head that looks a fixed number of places back shows a stripe along the diagonal. ")
                   .arg(places);
         all += tr(
             "The chart shows the mean score at each offset, less each query's mean, and one standard deviation. Large offsets have few queries.");

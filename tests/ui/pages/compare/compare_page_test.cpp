@@ -62,8 +62,7 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         const auto says = [&] {
             for (const QLabel* label : opened.page.findChildren<QLabel*>())
-                if (label->isVisible()
-                    && label->text().startsWith(QLatin1String("Click a head in the grid with Shift")))
+                if (label->isVisible() && label->text().startsWith(QLatin1String("To compare L")))
                     return true;
             return false;
         };
