@@ -3,6 +3,7 @@
 #include "core/base/task.h"
 #include "core/model/weights.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -22,6 +23,7 @@ struct BiasPresence {
     std::optional<bool> attentionOutput = {}; ///< b_O where it differs from the others.
     bool oneNorm = false;                     ///< ln1 serves attention and MLP.
     bool gate = true;                         ///< A gated MLP has b_gate and b_up; else b_in alone.
+    std::uint8_t wideVectors = 0;             ///< Further vectors [d]: a token type, a norm before the head.
 };
 
 /// A config file as it was understood.

@@ -155,6 +155,8 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     std::vector<UnknownField> unknown;
 
     bool isKnown(ConfigField field) const;
+    /// The stored embeddings and positions are normalised before a matrix leads to d_model (ELECTRA).
+    bool normsNarrowEmbeddings() const { return dEmbed > 0 && embeddingNormSeesPositions; }
     double attentionScaleOf(int layer) const
     {
         return attentionScale / (scaleByInverseLayer ? layer + 1 : 1);

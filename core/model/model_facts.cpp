@@ -53,17 +53,18 @@ std::int64_t parameterCount(const ModelDescription& description)
     const ModelConfig& c = description.config;
     const BiasPresence& biases = description.biases;
     const std::int64_t width = c.dModel;
-    const auto norm = [&](NormKind kind) -> std::int64_t {
+    const bool isNarrow = c.normsNarrowEmbeddings();
+    const std::int64_t entry = isNarrow ? c.dEmbed : width; // of the embeddings and of what the head gives
+    const auto norm = [&](NormKind kind, std::int64_t size) -> std::int64_t {
         if (kind == NormKind::None || !c.normHasParameters)
             return 0;
-        return kind == NormKind::LayerNorm ? 2 * width : width;
+        return kind == NormKind::LayerNorm ? 2 * size : size;
     };
-    // A norm that sees positions sees a token type too, which is added to every token.
-    const std::int64_t tokenType = c.embeddingNormSeesPositions ? width : 0;
-    return countWeights(c).total + tokenType + c.nLayers * smallPartsPerLayer(c, biases, norm(c.norm))
-        + norm(c.finalNorm) + norm(c.embeddingNorm)
-        + (c.positional == Positional::Learned ? width * c.nCtx : 0) + (biases.unembed ? c.dVocabOut : 0)
-        + (c.hasHeadTransform ? width * width + width : 0);
+    const std::int64_t headMatrix = isNarrow ? 0 : width * width; // counted as the projection before W_U
+    return countWeights(c).total + biases.wideVectors * entry + (isNarrow ? width : 0)
+        + c.nLayers * smallPartsPerLayer(c, biases, norm(c.norm, width)) + norm(c.finalNorm, entry)
+        + norm(c.embeddingNorm, entry) + (c.positional == Positional::Learned ? entry * c.nCtx : 0)
+        + (biases.unembed ? c.dVocabOut : 0) + (c.hasHeadTransform ? headMatrix + entry : 0);
 }
 
 Result<ModelFacts> modelFacts(const ModelSource& source, const Task& task)

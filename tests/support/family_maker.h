@@ -75,4 +75,8 @@ void shortformer(Maker& make);
 void normsBehindAdditions(Maker& make);
 void normsBeforeAndBehindAdditions(Maker& make);
 
+// encoders
+void roberta(Maker& make);
+void distilBert(Maker& make);
+
 } // namespace headwise::test

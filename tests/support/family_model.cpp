@@ -190,6 +190,8 @@ constexpr Row rows[] = {
     {"openai-gpt", gpt1},
     {"bert", bert},
     {"bert, without its head", bertBase},
+    {"roberta", roberta},
+    {"distilbert", distilBert},
     {"TransformerLens, shortformer", shortformer},
     {"TransformerLens, norms behind the additions", normsBehindAdditions},
     {"TransformerLens, norms before and behind", normsBeforeAndBehindAdditions},

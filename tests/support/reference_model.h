@@ -165,5 +165,6 @@ std::optional<Model> readFamily(const Source& source);
 std::optional<Model> readLlamaNamed(const Source& source);
 std::optional<Model> readFusedFamily(const Source& source);
 std::optional<Model> readStateDictFamily(const Source& source);
+std::optional<Model> readEncoderFamily(const Source& source);
 
 } // namespace headwise::test::reference

@@ -1,4 +1,7 @@
+#include "core/model/families/encoder_families.h"
 #include "core/model/families/family_config.h"
+
+#include <vector>
 
 namespace headwise {
 namespace {
@@ -40,11 +43,6 @@ constexpr FamilyTensors::NormNames gptNorms{.ln1 = "ln_1", .ln2 = "ln_2", .last 
 constexpr FamilyTensors::NormNames normsAround{.ln2 = "pre_feedforward_layernorm",
                                                .ln1Post = "post_attention_layernorm",
                                                .ln2Post = "post_feedforward_layernorm"};
-constexpr FamilyTensors::NormNames bertNorms{.ln1Post = "attention.output.LayerNorm",
-                                             .ln2Post = "output.LayerNorm",
-                                             .last = {}, // as its head
-                                             .embedding = "embeddings.LayerNorm",
-                                             .suffixes = {".weight", ".bias", ".gamma", ".beta"}};
 constexpr FamilyTensors::AttentionNames neoxAttention{
     .o = "attention.dense", .qkv = "attention.query_key_value", .order = FusedOrder::PerGroup};
 constexpr FamilyTensors::AttentionNames bloomAttention{
@@ -417,33 +415,6 @@ constexpr Family familyTable[] = {
                  .isConv1d = true,
                  .buffers = {"*.attn.bias[]", "*position_ids"}},
      .code = {.read = readGpt1}},
-    {.name = "bert",
-     .classes = {"BertForMaskedLM", "BertForPreTraining", "BertLMHeadModel", "BertModel"},
-     .keys = layerNormKeys,
-     .sizes = {12, 12, 0, 768, 0, 3072, 30522, 512},
-     .norms = {.kind = LayerNorm, .eps = 1e-12, .before = false, .ofSums = true, .embedding = LayerNorm},
-     .positions = learned,
-     .biases = {.attention = hasBias, .mlp = hasBias},
-     .activation = "gelu",
-     .isTied = true,
-     .fixed = {{{"position_embedding_type", "\"absolute\""}}},
-     .ignored = {"type_vocab_size", "directionality", "pooler_fc_size", "pooler_num_attention_heads",
-                 "pooler_type", "pooler_num_fc_layers", "pooler_size_per_head"},
-     .tensors = {.prefixes = {"", "bert."},
-                 .embedding = "embeddings.word_embeddings",
-                 .positions = "embeddings.position_embeddings",
-                 .output = "cls.predictions.decoder",
-                 .layers = "encoder.layer.",
-                 .norms = bertNorms,
-                 .attention = {.q = "attention.self.query",
-                               .k = "attention.self.key",
-                               .v = "attention.self.value",
-                               .o = "attention.output.dense"},
-                 .mlp = {.in = "intermediate.dense", .gate = {}, .out = "output.dense"},
-                 // Heads for other tasks, and the output bias once more.
-                 .buffers = {"*embeddings.position_ids", "*pooler.*", "cls.seq_relationship.*",
-                             "cls.predictions.decoder.bias", "classifier.*"}},
-     .code = {.read = readBert, .addToModel = addBertParts}},
     {.name = "nanogpt",
      .keys = nanoGptKeys,
      .sizes = {0, 0, 0, 0, 0, 0, 0, 0},
@@ -488,7 +459,14 @@ constexpr Family familyTable[] = {
 
 std::span<const Family> families()
 {
-    return familyTable;
+    // The encoders have a file of their own.
+    static const std::vector<Family> all = [] {
+        std::vector<Family> rows(std::begin(familyTable), std::end(familyTable));
+        const std::span<const Family> encoders = encoderFamilies();
+        rows.insert(rows.end(), encoders.begin(), encoders.end());
+        return rows;
+    }();
+    return all;
 }
 
 } // namespace headwise

@@ -159,14 +159,6 @@ void readGpt1(FamilyReading& reading)
         reading.config.activation = Activation::GeluNew;
 }
 
-void readBert(FamilyReading& reading)
-{
-    reading.config.embeddingNormSeesPositions = true;
-    reading.config.hasHeadTransform = true;
-    reading.config.bidirectional = !reading.reader.flag({"is_decoder"}, false);
-    reading.biases.unembed = true;
-}
-
 void readNanoGpt(FamilyReading& reading)
 {
     if (reading.reader.isAbsent("activation_function"))

@@ -30,13 +30,11 @@ void readOlmo(FamilyReading& reading);
 void readSmollm3(FamilyReading& reading);
 void readMixtral(FamilyReading& reading);
 void readGpt1(FamilyReading& reading);
-void readBert(FamilyReading& reading);
 void readNanoGpt(FamilyReading& reading);
 
 std::string gpt2Obstacle(const RecipeBook& book, const std::string& prefix);
 std::string phiObstacle(const RecipeBook& book, const std::string& prefix);
 void addOptProjections(RecipeBook& book, const std::string& prefix);
-void addBertParts(RecipeBook& book, const std::string& prefix);
 void addMinGptPositions(RecipeBook& book, const std::string& prefix);
 void addMixtralExperts(RecipeBook& book, const std::string& block, int layer);
 

@@ -40,33 +40,6 @@ void addOptProjections(RecipeBook& book, const std::string& prefix)
         book.add(W_Uproj, 0, 0, out, layout::transposed(m, e));
 }
 
-/// The first token type, and the head that predicts tokens: a matrix, an activation and a norm before the tied embedding. A
-/// BertModel is saved without the head.
-void addBertParts(RecipeBook& book, const std::string& prefix)
-{
-    const Eigen::Index m = book.config().dModel;
-    // Every token is taken as one of the first segment.
-    const std::string segments = prefix + "embeddings.token_type_embeddings.weight";
-    const auto shape = book.shapeOf(segments);
-    if (book.require(segments, {shape.size() == 2 ? shape[0] : 2, m}))
-        book.add(b_E, 0, 0, segments, layout::part(0, m));
-    const std::string head = "cls.predictions.transform.";
-    if (!book.isStored(head + "dense.weight")) {
-        book.config().hasHeadTransform = false;
-        book.config().finalNorm = NormKind::None;
-        book.warn(
-            "The file has no head that predicts tokens (cls.predictions). Outputs are the last residual stream times the embedding matrix.");
-        return;
-    }
-    addLinear(book, head + "dense", {m, m, StoredBias::Present}, {W_head, b_head});
-    const bool isOld = book.isStored(head + "LayerNorm.gamma");
-    book.requireVector(ln_final_w, 0, head + (isOld ? "LayerNorm.gamma" : "LayerNorm.weight"), m);
-    book.requireVector(ln_final_b, 0, head + (isOld ? "LayerNorm.beta" : "LayerNorm.bias"), m);
-    const bool hasOwn = book.isStored("cls.predictions.bias");
-    book.requireVector(b_U, 0, hasOwn ? "cls.predictions.bias" : "cls.predictions.decoder.bias",
-                       book.config().dVocabOut);
-}
-
 void addMinGptPositions(RecipeBook& book, const std::string& /*prefix*/)
 {
     const Eigen::Index n = book.config().nCtx, m = book.config().dModel;

@@ -63,7 +63,7 @@ bool isUnseen(const std::string& name, const test::StoredTensor& tensor, const M
     const bool isElsewhere = name.starts_with("vision_tower") || name.starts_with("multi_modal")
         || name.find("pooler") != std::string::npos || name.starts_with("cls.seq_relationship");
     const bool isKeyBias = config.positional != Positional::Rotary
-        && (name.ends_with("k_proj.bias") || name.ends_with("key.bias"));
+        && (name.ends_with("k_proj.bias") || name.ends_with("key.bias") || name.ends_with("k_lin.bias"));
     return isMask || isElsewhere || isKeyBias;
 }
 

@@ -1,0 +1,123 @@
+#include "core/model/families/encoder_families.h"
+
+namespace headwise {
+namespace {
+
+using enum NormKind;
+
+constexpr FamilyKeys bertKeys{
+    .kvHeads = {}, .dHead = {}, .normEps = {"layer_norm_eps"}, .activation = {"hidden_act"}};
+constexpr FamilyNorms bertLikeNorms{
+    .kind = LayerNorm, .eps = 1e-12, .before = false, .ofSums = true, .embedding = LayerNorm};
+constexpr FamilyPositions learnedPositions{.kind = Positional::Learned};
+constexpr FamilyBiases biasesEverywhere{.attention = hasBias, .mlp = hasBias};
+
+constexpr FamilyTensors::NormNames bertNorms{.ln1Post = "attention.output.LayerNorm",
+                                             .ln2Post = "output.LayerNorm",
+                                             .last = {}, // as its head
+                                             .embedding = "embeddings.LayerNorm",
+                                             .suffixes = {".weight", ".bias", ".gamma", ".beta"}};
+constexpr FamilyTensors::AttentionNames bertAttention{.q = "attention.self.query",
+                                                      .k = "attention.self.key",
+                                                      .v = "attention.self.value",
+                                                      .o = "attention.output.dense"};
+constexpr FamilyTensors::MlpNames bertMlp{.in = "intermediate.dense", .gate = {}, .out = "output.dense"};
+
+constexpr Family table[] = {
+    {.name = "bert",
+     .classes = {"BertForMaskedLM", "BertForPreTraining", "BertLMHeadModel", "BertModel"},
+     .keys = bertKeys,
+     .sizes = {12, 12, 0, 768, 0, 3072, 30522, 512},
+     .norms = bertLikeNorms,
+     .positions = learnedPositions,
+     .biases = biasesEverywhere,
+     .activation = "gelu",
+     .isTied = true,
+     .fixed = {{{"position_embedding_type", "\"absolute\""}}},
+     .ignored = {"type_vocab_size", "directionality", "pooler_fc_size", "pooler_num_attention_heads",
+                 "pooler_type", "pooler_num_fc_layers", "pooler_size_per_head"},
+     .tensors = {.prefixes = {"", "bert."},
+                 .embedding = "embeddings.word_embeddings",
+                 .positions = "embeddings.position_embeddings",
+                 .output = "cls.predictions.decoder",
+                 .layers = "encoder.layer.",
+                 .norms = bertNorms,
+                 .attention = bertAttention,
+                 .mlp = bertMlp,
+                 // Heads for other tasks, and the output bias once more.
+                 .buffers = {"*embeddings.position_ids", "*pooler.*", "cls.seq_relationship.*",
+                             "cls.predictions.decoder.bias", "classifier.*"}},
+     .code = {.read = readBert, .addToModel = addBertParts}},
+    // Positions are counted from the padding token's id, 1, so the first one is row 2. The head's activation is gelu whatever
+    // hidden_act says.
+    {.name = "roberta",
+     .classes = {"RobertaForMaskedLM", "RobertaForCausalLM", "RobertaModel", "XLMRobertaForMaskedLM",
+                 "XLMRobertaModel", "CamembertForMaskedLM", "CamembertModel"},
+     .otherTypes = {"xlm-roberta", "camembert"},
+     .keys = bertKeys,
+     .sizes = {12, 12, 0, 768, 0, 3072, 50265, 512},
+     .norms = bertLikeNorms,
+     .positions = learnedPositions,
+     .biases = biasesEverywhere,
+     .activation = "gelu",
+     .isTied = true,
+     .fixed = {{{"position_embedding_type", "\"absolute\""},
+                {"pad_token_id", "1"},
+                {"hidden_act", "\"gelu\""}}},
+     .ignored = {"type_vocab_size"},
+     .tensors = {.prefixes = {"", "roberta."},
+                 .embedding = "embeddings.word_embeddings",
+                 .positions = "embeddings.position_embeddings",
+                 .output = "lm_head.decoder",
+                 .layers = "encoder.layer.",
+                 .skippedPositions = 2,
+                 .norms = bertNorms,
+                 .attention = bertAttention,
+                 .mlp = bertMlp,
+                 .buffers = {"*embeddings.position_ids", "*pooler.*", "lm_head.decoder.bias",
+                             "classifier.*"}},
+     .code = {.read = readRoberta, .addToModel = addRobertaParts}},
+    // The sinusoidal positions of the first files are stored as a table too.
+    {.name = "distilbert",
+     .classes = {"DistilBertForMaskedLM", "DistilBertModel"},
+     .keys = {.layers = {"n_layers"},
+              .heads = {"n_heads"},
+              .kvHeads = {},
+              .dModel = {"dim"},
+              .dHead = {},
+              .dMlp = {"hidden_dim"},
+              .normEps = {}, // no key changes it
+              .activation = {"activation"}},
+     .sizes = {6, 12, 0, 768, 0, 3072, 30522, 512},
+     .norms = bertLikeNorms,
+     .positions = learnedPositions,
+     .biases = biasesEverywhere,
+     .activation = "gelu",
+     .isTied = true,
+     .ignored = {"sinusoidal_pos_embds", "tie_weights_", "qa_dropout", "seq_classif_dropout"},
+     .tensors = {.prefixes = {"", "distilbert."},
+                 .embedding = "embeddings.word_embeddings",
+                 .positions = "embeddings.position_embeddings",
+                 .output = "vocab_projector",
+                 .layers = "transformer.layer.",
+                 .norms = {.ln1Post = "sa_layer_norm",
+                           .ln2Post = "output_layer_norm",
+                           .last = {}, // as its head
+                           .embedding = "embeddings.LayerNorm"},
+                 .attention = {.q = "attention.q_lin",
+                               .k = "attention.k_lin",
+                               .v = "attention.v_lin",
+                               .o = "attention.out_lin"},
+                 .mlp = {.in = "ffn.lin1", .gate = {}, .out = "ffn.lin2"},
+                 .buffers = {"*embeddings.position_ids", "pre_classifier.*", "classifier.*", "qa_outputs.*"}},
+     .code = {.read = readDistilBert, .addToModel = addDistilBertParts}},
+};
+
+} // namespace
+
+std::span<const Family> encoderFamilies()
+{
+    return table;
+}
+
+} // namespace headwise
