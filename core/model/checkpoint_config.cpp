@@ -208,6 +208,10 @@ std::string whyNotTransformerLens(const ModelConfig& config)
         what = "norms after its blocks and none before them";
     else if (config.residualFromNorm)
         what = "a residual stream taken after its norms";
+    else if (config.hasHeadTransform)
+        what = "a matrix and an activation before its unembedding";
+    else if (config.embeddingNormSeesPositions)
+        what = "a norm of its embeddings and positions";
     else if (config.nExperts > 0)
         what = "a mixture of experts";
     else if (config.qkvLimit > 0)

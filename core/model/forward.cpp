@@ -103,9 +103,27 @@ HeadResult<Scalar> runHead(const LayerPlan& plan, int index, const HeadWeights<S
     return result;
 }
 
+/// The stored embeddings and positions, normalised at their own width, and only then taken to d_model.
+template <typename Scalar>
+Matrix<Scalar> embedNarrow(const ProcessedWeights& weights, std::span<const int> tokens)
+{
+    using enum TensorKind;
+    const ModelWeights& stored = weights.original();
+    const auto n = static_cast<Eigen::Index>(tokens.size());
+    Matrix<Scalar> x = stored.readRows<Scalar>(W_pos, 0, n);
+    addRow(x, RowVector<Scalar>(stored.read<Scalar>(b_E)));
+    for (Eigen::Index i = 0; i < n; ++i)
+        x.row(i) += stored.readRows<Scalar>(W_E, tokens[static_cast<std::size_t>(i)], 1);
+    x = (normalized(weights.lnEmbedding<Scalar>(), x) * stored.read<Scalar>(W_Eproj)).eval();
+    addRow(x, RowVector<Scalar>(stored.read<Scalar>(b_Eproj)));
+    return x;
+}
+
 template <typename Scalar>
 Matrix<Scalar> embed(const ProcessedWeights& weights, std::span<const int> tokens)
 {
+    if (weights.original().config().normsNarrowEmbeddings())
+        return embedNarrow<Scalar>(weights, tokens);
     const auto n = static_cast<Eigen::Index>(tokens.size());
     Matrix<Scalar> x(n, weights.config().dModel);
     for (Eigen::Index i = 0; i < n; ++i)
@@ -220,7 +238,7 @@ Matrix<Scalar> unembedded(const ProcessedWeights& weights, const Matrix<Scalar>&
 {
     Matrix<Scalar> x = residual;
     if (const HeadTransform<Scalar> head = weights.headTransform<Scalar>(); head.W.size() > 0) {
-        x = x * head.W;
+        x = normalized(head.ln, x) * head.W;
         addRow(x, head.b);
         activate(weights.config().activation, x);
     }
@@ -231,7 +249,11 @@ template <typename Scalar>
 Matrix<Scalar> logitsOf(const ProcessedWeights& weights, const Matrix<Scalar>& x, Eigen::Index first,
                         const Matrix<Scalar>& W_U)
 {
-    Matrix<Scalar> logits = x * W_U;
+    // After a head that leads to the width of the embeddings (ELECTRA), the stored matrix follows.
+    Matrix<Scalar> logits = x
+        * (x.cols() == W_U.rows()
+               ? W_U
+               : weights.original().readColumns<Scalar>(TensorKind::W_U, first, W_U.cols()));
     logits.rowwise() += weights.b_U<Scalar>(first, W_U.cols());
     softCap(weights.config().outputSoftCap, logits);
     return logits;

@@ -39,7 +39,10 @@ bool staysAsStored(TensorKind kind)
     case W_Eproj:
     case W_Uproj:
     case W_head:
-    case b_head: return true;
+    case b_head:
+    case b_Eproj:
+    case ln_head_w:
+    case ln_head_b: return true;
     default: return false;
     }
 }
@@ -88,6 +91,8 @@ public:
             return m_file.readColumns<Scalar>(W_U, first, count).transpose();
         if (kind == W_U)
             return m_weights.W_U<Scalar>(first, count).transpose();
+        if (kind == W_pos && m_file.config().normsNarrowEmbeddings())
+            return m_file.readRows<Scalar>(W_pos, first, count);
         if (kind == W_pos)
             return m_weights.W_pos<Scalar>(first, count);
         // The family scales, projects and normalises the embedding itself.

@@ -247,7 +247,9 @@ HeadTransform<Scalar> ProcessedWeights::headTransform() const
     if (!s.config.hasHeadTransform)
         return {};
     const ReadingMatrix head = readReading(*s.weights, W_head, b_head, 0, 0);
-    return {s.finish<Scalar>(head.W), s.finish<Scalar>(head.b)};
+    const NormKind kind = s.weights->has(ln_head_w) ? s.config.norm : NormKind::None;
+    return {s.finish<Scalar>(head.W), s.finish<Scalar>(head.b),
+            s.finishKeptNorm<Scalar>(readNorm(*s.weights, kind, {ln_head_w, ln_head_b, 0}))};
 }
 
 bool ProcessedWeights::State::keepsEmbedding() const
@@ -264,11 +266,13 @@ Matrix<double> ProcessedWeights::State::embeddingRows(Eigen::Index first, Eigen:
 {
     using enum TensorKind;
     Matrix<double> rows = weights->readRows<double>(W_E, first, count);
-    if (weights->has(W_Eproj))
-        rows = (rows * weights->read<double>(W_Eproj)).eval();
     rows *= weights->config().embeddingScale;
     if (weights->has(b_E))
         rows.rowwise() += RowVector<double>(weights->read<double>(b_E));
+    if (weights->has(W_Eproj))
+        rows = (rows * weights->read<double>(W_Eproj)).eval();
+    if (weights->has(b_Eproj))
+        rows.rowwise() += RowVector<double>(weights->read<double>(b_Eproj));
     if (!config.embeddingNormSeesPositions)
         rows = normalized(norms.embedding, rows);
     if (applied().centerWritingWeights)
@@ -309,6 +313,8 @@ Matrix<Scalar> ProcessedWeights::W_pos(Eigen::Index first, Eigen::Index count) c
     if (!s.weights->has(TensorKind::W_pos))
         return Matrix<Scalar>::Zero(count, s.config.dModel);
     Matrix<double> rows = s.weights->readRows<double>(TensorKind::W_pos, first, count);
+    if (s.weights->config().normsNarrowEmbeddings())
+        rows = (rows * s.weights->read<double>(TensorKind::W_Eproj)).eval();
     if (s.applied().centerWritingWeights)
         centerRows(rows);
     if (s.merging)

@@ -114,11 +114,12 @@ struct MlpWeights {
     std::vector<MlpWeights> experts;
 };
 
-/// Map between the last residual stream and ln_final: activation(x W + b). W is empty for most models.
+/// Map between the last residual stream and ln_final: activation(ln(x) W + b). W is empty for most models.
 template <typename Scalar>
 struct HeadTransform {
-    Matrix<Scalar> W;    // [d, d]
-    RowVector<Scalar> b; // [d]
+    Matrix<Scalar> W;    // [d, d] or [d, dEmbed]
+    RowVector<Scalar> b; // [d] or [dEmbed]
+    Norm<Scalar> ln;     // of kind None for most
 };
 
 /// Another basis of the residual stream, in which x is x T.

@@ -158,7 +158,8 @@ void RecipeBook::addTiedEmbeddings(const std::string& embedding, const std::stri
 
 void RecipeBook::addPositions(const std::string& name, Eigen::Index skipped)
 {
-    const Eigen::Index width = m_config.dModel, needed = m_config.nCtx + skipped;
+    const Eigen::Index width = m_config.normsNarrowEmbeddings() ? m_config.dEmbed : m_config.dModel;
+    const Eigen::Index needed = m_config.nCtx + skipped;
     const auto table = shapeOf(name);
     const Eigen::Index rows = table.size() == 2 ? std::max(table[0], needed) : needed;
     if (require(name, {rows, width}))

@@ -57,10 +57,13 @@ enum class TensorKind {
     W_Eproj,    ///< [dEmbed, d], where the stored embedding is narrower than the residual stream
     W_Uproj,    ///< [d, dEmbed], before W_U
     W_router,   ///< [d, experts]; the experts' W_in, W_gate and W_out are numbered like heads
-    W_head,     ///< [d, d], before ln_final (BERT)
+    W_head,     ///< [d, d], before ln_final (BERT), or [d, dEmbed] (ELECTRA)
     b_head,     ///< [1, d]
     W_U,        ///< [d, V], or [dEmbed, V]
     b_U,        ///< [1, V]
+    b_Eproj,    ///< [1, d], added after W_Eproj (ELECTRA)
+    ln_head_w,  ///< [1, d], before W_head (ESM)
+    ln_head_b,  ///< [1, d]
 };
 
 std::string_view tensorKindName(TensorKind kind); ///< "W_Q", "ln1.w"

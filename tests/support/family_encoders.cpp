@@ -83,4 +83,85 @@ void distilBert(Maker& make)
     make.write.bias("vocab_projector.bias", {V});
 }
 
+namespace {
+
+/// \param e width of the embeddings
+void electraLayers(Maker& make, const char* architecture, std::size_t e)
+{
+    make.config = bertLikeConfig("electra", architecture);
+    make.config["embedding_size"] = int(e);
+    make.config["type_vocab_size"] = 2;
+    for (const auto& [name, rows] :
+         {std::pair("word", V), std::pair("position", C), std::pair("token_type", std::size_t(2))})
+        make.write.embedding(std::string("electra.embeddings.") + name + "_embeddings.weight", {rows, e});
+    make.layerNorm("electra.embeddings.LayerNorm", e);
+    if (e != m)
+        make.linear("electra.embeddings_project", m, e, true);
+    bertLikeLayers(make, "electra.encoder.layer.");
+}
+
+} // namespace
+
+void electra(Maker& make)
+{
+    electraLayers(make, "ElectraForPreTraining", m);
+    make.linear("discriminator_predictions.dense", m, m, true);
+    make.linear("discriminator_predictions.dense_prediction", 1, m, true);
+}
+
+void electraSmall(Maker& make)
+{
+    electraLayers(make, "ElectraForPreTraining", 10);
+}
+
+void electraGenerator(Maker& make)
+{
+    electraLayers(make, "ElectraForMaskedLM", 10);
+    make.linear("generator_predictions.dense", 10, m, true);
+    make.layerNorm("generator_predictions.LayerNorm", 10);
+    make.write.bias("generator_lm_head.bias", {V});
+}
+
+namespace {
+
+void esmLayers(Maker& make)
+{
+    make.config = bertLikeConfig("esm", "EsmForMaskedLM");
+    make.config["pad_token_id"] = 1;
+    make.write.embedding("esm.embeddings.word_embeddings.weight", {V, m});
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("esm.encoder.layer.", layer);
+        make.layerNorm(b + "attention.LayerNorm");
+        for (const char* name : {"query", "key", "value"})
+            make.linear(b + "attention.self." + name, m, m, true);
+        make.linear(b + "attention.output.dense", m, m, true);
+        make.layerNorm(b + "LayerNorm");
+        make.linear(b + "intermediate.dense", f, m, true);
+        make.linear(b + "output.dense", m, f, true);
+    }
+    make.layerNorm("esm.encoder.emb_layer_norm_after");
+    make.linear("lm_head.dense", m, m, true);
+    make.layerNorm("lm_head.layer_norm");
+    make.write.bias("lm_head.bias", {V});
+}
+
+} // namespace
+
+void esm1b(Maker& make)
+{
+    esmLayers(make);
+    make.config["max_position_embeddings"] = int(C + 2);
+    make.config["position_embedding_type"] = "absolute";
+    make.config["emb_layer_norm_before"] = true;
+    make.write.embedding("esm.embeddings.position_embeddings.weight", {C + 2, m});
+    make.layerNorm("esm.embeddings.layer_norm");
+}
+
+void esm2(Maker& make)
+{
+    esmLayers(make);
+    make.config["position_embedding_type"] = "rotary";
+    make.config["token_dropout"] = true;
+}
+
 } // namespace headwise::test

@@ -78,5 +78,10 @@ void normsBeforeAndBehindAdditions(Maker& make);
 // encoders
 void roberta(Maker& make);
 void distilBert(Maker& make);
+void electra(Maker& make);
+void electraSmall(Maker& make);     ///< embeddings narrower than the residual stream
+void electraGenerator(Maker& make); ///< with the head that predicts tokens
+void esm1b(Maker& make);
+void esm2(Maker& make);
 
 } // namespace headwise::test

@@ -97,6 +97,86 @@ Model readDistilBert(const Source& source)
     return model;
 }
 
+/// The transpose of a matrix, without a bias.
+Linear flippedLinear(const Linear& linear)
+{
+    Linear out{linear.out, linear.in, Vector(linear.w.size()), {}};
+    for (std::size_t a = 0; a < linear.in; ++a)
+        for (std::size_t j = 0; j < linear.out; ++j)
+            out.w[j * linear.in + a] = linear.w[a * linear.out + j];
+    return out;
+}
+
+Linear productOf(const Linear& a, const Linear& b)
+{
+    Linear out{a.in, b.out, Vector(a.in * b.out, 0.0), {}};
+    for (std::size_t i = 0; i < a.in; ++i)
+        for (std::size_t k = 0; k < a.out; ++k)
+            for (std::size_t j = 0; j < b.out; ++j)
+                out.w[i * b.out + j] += a.w[i * a.out + k] * b.w[k * b.out + j];
+    return out;
+}
+
+Model readElectra(const Source& source)
+{
+    const double eps = source.number("layer_norm_eps", 1e-12);
+    Model model = bertLike(source, "electra.", eps);
+    addToRows(model.embedding, rowsOf(source.at("electra.embeddings.token_type_embeddings.weight"))[0]);
+    if (source.size("embedding_size") != source.size("hidden_size"))
+        model.entry = Layer{source, "electra."}.linear("embeddings_project");
+    model.unembed = outIn(source.at("electra.embeddings.word_embeddings.weight"),
+                          source.values("generator_lm_head.bias"));
+    if (source.has("generator_predictions.dense.weight")) {
+        model.transform = Layer{source, "generator_predictions."}.linear("dense");
+        model.lnFinal = layerNorm(source, "generator_predictions.LayerNorm", eps);
+    } else if (model.entry) {
+        model.unembed = productOf(flippedLinear(*model.entry), model.unembed);
+    }
+    return model;
+}
+
+Model readEsm(const Source& source)
+{
+    const double eps = source.number("layer_norm_eps", 1e-12);
+    const std::string root = "esm.";
+    Model model;
+    model.heads = model.kvHeads = source.size("num_attention_heads");
+    model.dHead = source.size("hidden_size") / model.heads;
+    const StoredTensor& table = source.at(root + "embeddings.word_embeddings.weight");
+    model.embedding = rowsOf(table);
+    if (source.flag("token_dropout"))
+        for (Vector& row : model.embedding)
+            for (double& value : row)
+                value *= 0.88;
+    if (source.text("position_embedding_type") == "rotary")
+        model.rotaryDim = model.dHead;
+    else
+        model.positions = withoutFirst(rowsOf(source.at(root + "embeddings.position_embeddings.weight")), 2);
+    if (source.flag("emb_layer_norm_before"))
+        model.placedNorm = layerNorm(source, root + "embeddings.layer_norm", eps);
+    model.activation = "gelu";
+    model.bidirectional = true;
+    for (std::size_t i = 0; i < source.size("num_hidden_layers"); ++i) {
+        const Layer layer{source, root + "encoder.layer." + std::to_string(i) + "."};
+        Block block;
+        block.ln1 = layer.layerNorm("attention.LayerNorm", eps);
+        block.q = layer.linear("attention.self.query");
+        block.k = layer.linear("attention.self.key");
+        block.v = layer.linear("attention.self.value");
+        block.o = layer.linear("attention.output.dense");
+        block.ln2 = layer.layerNorm("LayerNorm", eps);
+        block.up = layer.linear("intermediate.dense");
+        block.down = layer.linear("output.dense");
+        block.scale = rootScale(model);
+        model.blocks.push_back(block);
+    }
+    model.beforeTransform = layerNorm(source, root + "encoder.emb_layer_norm_after", eps);
+    model.transform = Layer{source, "lm_head."}.linear("dense");
+    model.lnFinal = layerNorm(source, "lm_head.layer_norm", eps);
+    model.unembed = outIn(table, source.values("lm_head.bias"));
+    return model;
+}
+
 } // namespace
 
 std::optional<Model> readEncoderFamily(const Source& source)
@@ -106,6 +186,10 @@ std::optional<Model> readEncoderFamily(const Source& source)
         return readRoberta(source);
     if (type == "distilbert")
         return readDistilBert(source);
+    if (type == "electra")
+        return readElectra(source);
+    if (type == "esm")
+        return readEsm(source);
     return std::nullopt;
 }
 

@@ -285,12 +285,16 @@ ReferenceRun forward(const Model& model, const std::vector<int>& tokens, Fault f
         if (!model.positions.empty() && !model.placesQueriesKeys)
             add(x[p], model.positions.at(p));
         x[p] = normalize(model.placedNorm, x[p]);
+        if (model.entry)
+            x[p] = linear(*model.entry, x[p]);
     }
     ReferenceRun run;
     for (std::size_t layer = 0; layer < model.blocks.size(); ++layer)
         runBlock(model, layer, x, fault, run);
     for (const Vector& row : x) {
-        const Vector last = model.transform ? activate(model.activation, linear(*model.transform, row)) : row;
+        const Vector before = normalize(model.beforeTransform, row);
+        const Vector last =
+            model.transform ? activate(model.activation, linear(*model.transform, before)) : before;
         const Vector normed = normalize(model.lnFinal, last);
         run.steps["ln_final"].push_back(normed);
         Vector logits = linear(model.unembed, normed);

@@ -81,6 +81,8 @@ struct Model {
     bool residualFromNorm = false;  ///< the residual is ln1(x), ln2(x)
     bool placesQueriesKeys = false; ///< positions are added to the input of queries and keys
     bool bidirectional = false;
+    std::optional<Linear> entry;       ///< after placedNorm
+    Norm beforeTransform;              ///< of the last residual stream
     std::optional<Linear> transform;   ///< before lnFinal, with the activation
     double scoreCap = 0, logitCap = 0; ///< 0: none
     std::string activation;

@@ -12,9 +12,13 @@ std::span<const Family> encoderFamilies();
 void readBert(FamilyReading& reading);
 void readRoberta(FamilyReading& reading);
 void readDistilBert(FamilyReading& reading);
+void readElectra(FamilyReading& reading);
+void readEsm(FamilyReading& reading);
 
 void addBertParts(RecipeBook& book, const std::string& prefix);
 void addRobertaParts(RecipeBook& book, const std::string& prefix);
 void addDistilBertParts(RecipeBook& book, const std::string& prefix);
+void addElectraParts(RecipeBook& book, const std::string& prefix);
+void addEsmParts(RecipeBook& book, const std::string& prefix);
 
 } // namespace headwise

@@ -61,7 +61,8 @@ bool isUnseen(const std::string& name, const test::StoredTensor& tensor, const M
     const bool isMask = name.ends_with("masked_bias") || name.ends_with("attn.mask")
         || (name.ends_with(".bias") && tensor.shape.size() > 1);
     const bool isElsewhere = name.starts_with("vision_tower") || name.starts_with("multi_modal")
-        || name.find("pooler") != std::string::npos || name.starts_with("cls.seq_relationship");
+        || name.find("pooler") != std::string::npos || name.starts_with("cls.seq_relationship")
+        || name.starts_with("discriminator_predictions");
     const bool isKeyBias = config.positional != Positional::Rotary
         && (name.ends_with("k_proj.bias") || name.ends_with("key.bias") || name.ends_with("k_lin.bias"));
     return isMask || isElsewhere || isKeyBias;
