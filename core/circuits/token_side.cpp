@@ -104,6 +104,8 @@ std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding)
 {
     if (embedding == Embedding::Mlp0 && config.attentionOnly)
         return "The embedding 'mlp0' needs an MLP in layer 0, and this model has none; use raw, effective or unembed.";
+    if ((embedding == Embedding::Mlp0 || embedding == Embedding::Effective) && config.needsEncoder)
+        return whyNoForward(config);
     // Both pass the tokens through MLP 0 and its norm.
     constexpr std::array throughLayer0{ConfigField::NormEps, ConfigField::Activation};
     if (embedding == Embedding::Mlp0 || embedding == Embedding::Effective)
@@ -140,6 +142,10 @@ Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Emb
 {
     if (std::string reason = whyNotEmbedding(circuits.config(), embedding); !reason.empty())
         return Error{ErrorCode::InvalidArgument, std::move(reason)};
+    // Analyses of whole matrices go on with an image model's class token; lists of tokens do not.
+    if (std::string none = whyNoVocabulary(circuits.config());
+        parts == TokenParts::MatricesAlone && !none.empty())
+        return Error{ErrorCode::InvalidArgument, std::move(none)};
     try {
         auto side = std::make_shared<TokenSide>();
         side->embedding = embedding;

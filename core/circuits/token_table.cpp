@@ -188,6 +188,8 @@ Result<RowVector<double>> tokenRowOnce(const Circuits& circuits, Embedding embed
 {
     if (const auto error = wrongLine(circuits, of, TableSide::Row, token))
         return *error;
+    if (std::string none = whyNoVocabulary(circuits.config()); !none.empty())
+        return Error{ErrorCode::InvalidArgument, std::move(none)};
     if (std::string reason = whyNotEmbedding(circuits.config(), embedding); !reason.empty())
         return Error{ErrorCode::InvalidArgument, std::move(reason)};
     const ProcessedWeights& weights = circuits.weights();

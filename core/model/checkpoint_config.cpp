@@ -208,6 +208,12 @@ std::string whyNotTransformerLens(const ModelConfig& config)
         what = "norms after its blocks and none before them";
     else if (config.residualFromNorm)
         what = "a residual stream taken after its norms";
+    else if (config.needsEncoder)
+        what = "layers that also read an encoder";
+    else if (config.relativeBias)
+        what = "a learned bias of the scores by distance";
+    else if (config.readsImages)
+        what = "image patches for tokens";
     else if (config.hasHeadTransform)
         what = "a matrix and an activation before its unembedding";
     else if (config.embeddingNormSeesPositions)

@@ -40,7 +40,11 @@ std::vector<std::string> circuitBadges(const ModelConfig& config, int layer)
         badges.push_back("soft cap " + plain(config.attentionSoftCap));
     if (config.scaleByInverseLayer && layer > 0)
         badges.push_back("scores / " + std::to_string(layer + 1));
-    if (config.bidirectional)
+    if (config.relativeBias)
+        badges.emplace_back("bias by distance");
+    if (config.crossAttention)
+        badges.emplace_back("keys in the encoder");
+    else if (config.bidirectional)
         badges.emplace_back("no causal mask");
     if (config.skipless)
         badges.emplace_back("no skip connections");

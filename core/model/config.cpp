@@ -160,10 +160,42 @@ void addPositionNotes(const ModelConfig& config, std::vector<std::string>& notes
 
 } // namespace
 
+std::string whyNoPositions(const ModelConfig& config)
+{
+    return config.relativeBias ? "It needs positions, and those of this " + config.architecture
+            + " model are a learned bias of the scores by distance, which Headwise does not read."
+                               : "";
+}
+
+std::string whyNoForward(const ModelConfig& config)
+{
+    return config.needsEncoder ? "It needs a forward pass, and every layer of this " + config.architecture
+            + " decoder reads an encoder's output too, so there is none of this stack alone."
+                               : whyNoPositions(config);
+}
+
+std::string whyNoVocabulary(const ModelConfig& config)
+{
+    return config.readsImages ? "It needs a vocabulary, and this " + config.architecture
+            + " model reads image patches: its only stored token is the class token."
+                              : "";
+}
+
 std::vector<std::string> circuitNotes(const ModelConfig& config)
 {
     std::vector<std::string> notes;
     addPositionNotes(config, notes);
+    if (config.readsImages)
+        notes.emplace_back(
+            "Image patches are the tokens. A full circuit has the class token as its only input.");
+    if (config.relativeBias)
+        notes.emplace_back("Scores have a learned bias by distance, which QK circuits leave out.");
+    if (config.crossAttention)
+        notes.emplace_back(
+            "Keys and values read the encoder's last residual stream: rows of a QK circuit and outputs of an OV circuit are the decoder's, columns and inputs the encoder's.");
+    else if (config.needsEncoder)
+        notes.emplace_back(
+            "Each layer reads the encoder between its attention and its MLP, which no circuit here shows.");
     if (config.skipless)
         notes.emplace_back(
             "There are no skip connections, so a head's output reaches the unembedding only through later blocks.");

@@ -121,6 +121,13 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     double alibiScale = 1;                  ///< Factor of the ALiBi slopes.
     bool positionsInQueriesAndKeys = false; ///< W_pos is added to what they read instead (shortformer).
     bool bidirectional = false;             ///< Every position sees every other (BERT).
+    bool positionsOverRoot = false; ///< W_pos is divided by √d_model on its way in (x-transformers).
+    bool unembedOverRoot = false;   ///< W_U is divided by √d_model (T5 with tied embeddings).
+    bool relativeBias = false;      ///< Scores have a learned bias by distance, which is not read (T5).
+    bool needsEncoder = false;      ///< A decoder whose layers also read an encoder's output.
+    bool crossAttention =
+        false; ///< The grid is that reading: queries of the decoder, keys and values of the encoder.
+    bool readsImages = false;  ///< Image patches are its tokens: W_E is the class token alone (ViT).
     std::vector<int> windows;  ///< [nLayers]: a key is seen while query − key < window; 0 or empty: always.
     double attentionScale = 0; ///< Factor of the scores, 1/√dHead unless the family says otherwise.
     bool scaleByInverseLayer = false; ///< Scores of layer l are also divided by l + 1.
@@ -191,6 +198,15 @@ std::vector<ConfigField> forwardFields();
 /// \param who "It" or "The forward pass"
 std::string whyUnknown(const ModelConfig& config, std::span<const ConfigField> needed,
                        std::string_view who = "It");
+
+/// Returns why nothing is known of positions; empty if they are read, or there are none.
+std::string whyNoPositions(const ModelConfig& config);
+
+/// Returns why there is no forward pass over the weights that are read; empty if there is one.
+std::string whyNoForward(const ModelConfig& config);
+
+/// Returns why there is nothing to ask about tokens: the model reads image patches; empty for a model with a vocabulary.
+std::string whyNoVocabulary(const ModelConfig& config);
 
 /// Returns a warning that names every unknown field; empty without one.
 std::string unknownWarning(const ModelConfig& config);

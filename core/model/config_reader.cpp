@@ -118,10 +118,10 @@ int ConfigReader::size(const Names& names, std::optional<int> standard)
     std::string_view used;
     const json* value = find(names, used);
     if (!value) {
-        if (standard)
-            assume(names[0], shownValue(*standard));
-        else
+        if (!standard)
             m_missing.push_back("'" + std::string(names[0]) + "'");
+        else if (!names.empty())
+            assume(names[0], shownValue(*standard));
         return standard.value_or(1);
     }
     const std::optional<int> number = wholeNumberOf(*value);

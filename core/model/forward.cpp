@@ -173,6 +173,8 @@ Result<Done> checkPrompt(const ModelConfig& config, std::span<const int> tokens,
 {
     if (std::string why = whyUnknown(config, forwardFields(), "The forward pass"); !why.empty())
         return Error{ErrorCode::InvalidArgument, std::move(why)};
+    if (std::string why = whyNoForward(config); !why.empty())
+        return Error{ErrorCode::InvalidArgument, std::move(why)};
     if (tokens.empty())
         return Error{ErrorCode::InvalidArgument, "The prompt is empty; at least one token is needed."};
     for (std::size_t i = 0; i < tokens.size(); ++i)

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -93,6 +94,9 @@ public:
             return m_weights.W_U<Scalar>(first, count).transpose();
         if (kind == W_pos && m_file.config().normsNarrowEmbeddings())
             return m_file.readRows<Scalar>(W_pos, first, count);
+        if (kind == W_pos && m_file.config().positionsOverRoot)
+            return (m_weights.W_pos<double>(first, count) * std::sqrt(m_file.config().dModel))
+                .template cast<Scalar>();
         if (kind == W_pos)
             return m_weights.W_pos<Scalar>(first, count);
         // The family scales, projects and normalises the embedding itself.

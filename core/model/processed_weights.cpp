@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <utility>
 
 namespace headwise {
@@ -285,7 +286,9 @@ Matrix<double> ProcessedWeights::State::embeddingRows(Eigen::Index first, Eigen:
 
 Matrix<double> ProcessedWeights::State::unembeddingColumns(Eigen::Index first, Eigen::Index count) const
 {
-    const Matrix<double> stored = weights->readColumns<double>(TensorKind::W_U, first, count);
+    Matrix<double> stored = weights->readColumns<double>(TensorKind::W_U, first, count);
+    if (weights->config().unembedOverRoot)
+        stored /= std::sqrt(config.dModel);
     if (!weights->has(TensorKind::W_Uproj))
         return stored;
     return weights->read<double>(TensorKind::W_Uproj) * stored;
@@ -313,6 +316,8 @@ Matrix<Scalar> ProcessedWeights::W_pos(Eigen::Index first, Eigen::Index count) c
     if (!s.weights->has(TensorKind::W_pos))
         return Matrix<Scalar>::Zero(count, s.config.dModel);
     Matrix<double> rows = s.weights->readRows<double>(TensorKind::W_pos, first, count);
+    if (s.weights->config().positionsOverRoot)
+        rows /= std::sqrt(s.config.dModel);
     if (s.weights->config().normsNarrowEmbeddings())
         rows = (rows * s.weights->read<double>(TensorKind::W_Eproj)).eval();
     if (s.applied().centerWritingWeights)

@@ -28,8 +28,10 @@ ModelConfig processedConfig(const ModelConfig& original, const Processing& appli
     }
     // ProcessedWeights::W_E gives what enters the residual stream.
     const bool isNormalized = config.embeddingNorm != NormKind::None && !config.embeddingNormSeesPositions;
-    const bool isRewritten = config.embeddingScale != 1 || isNormalized || config.dEmbed > 0;
+    const bool isRewritten =
+        config.embeddingScale != 1 || config.unembedOverRoot || isNormalized || config.dEmbed > 0;
     config.embeddingScale = 1;
+    config.positionsOverRoot = config.unembedOverRoot = false;
     config.dEmbed = 0;
     if (isNormalized)
         config.embeddingNorm = NormKind::None;

@@ -40,9 +40,19 @@ Obstacle placementObstacle(const ModelConfig& config)
     return std::nullopt;
 }
 
+/// Folds would put a norm of the decoder into keys and values that read the encoder.
+Obstacle crossObstacle(const ModelConfig& config)
+{
+    if (config.crossAttention)
+        return "keys and values read the encoder's residual stream, not the one that the layer's norm normalises";
+    return std::nullopt;
+}
+
 Obstacle foldObstacle(const ModelWeights& weights, bool foldBiases)
 {
     const ModelConfig& config = weights.config();
+    if (Obstacle obstacle = crossObstacle(config))
+        return obstacle;
     if (Obstacle obstacle = placementObstacle(config))
         return obstacle;
     if (config.norm == NormKind::None && config.finalNorm == NormKind::None
@@ -75,6 +85,8 @@ Obstacle centerWritingObstacle(const ModelConfig& config)
 
 Obstacle centerUnembedObstacle(const ModelConfig& config)
 {
+    if (config.readsImages)
+        return "the model predicts no tokens";
     if (config.outputSoftCap > 0)
         return fmt::format(
             "the logits go through a soft cap of {}, so shifting all of them changes the output",

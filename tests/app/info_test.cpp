@@ -286,7 +286,7 @@ private slots:
             QTest::newRow(name) << QByteArray(config) << QByteArray(part);
         };
         row("pointer", "version https://git-lfs.github.com/spec/v1\n", "git lfs pull");
-        row("family", "{'model_type': 't5'}", "'t5'");
+        row("family", "{'model_type': 'whisper'}", "'whisper'");
         row("key", "{'model_type': 'gpt2', 'add_cross_attention': true}", "'add_cross_attention' = true");
         row("line end", "{'model_type': 'a\\nb\\u001b[31m'}", "a\\x0ab\\x1b[31m");
     }

@@ -83,5 +83,10 @@ void electraSmall(Maker& make);     ///< embeddings narrower than the residual s
 void electraGenerator(Maker& make); ///< with the head that predicts tokens
 void esm1b(Maker& make);
 void esm2(Maker& make);
+void vit(Maker& make);
+void clip(Maker& make); ///< text and image stacks
+void t5(Maker& make);
+void t5Gated(Maker& make); ///< version 1.1
+void bart(Maker& make);
 
 } // namespace headwise::test

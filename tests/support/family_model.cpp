@@ -197,6 +197,16 @@ constexpr Row rows[] = {
     {"electra, generator", electraGenerator},
     {"esm, learned positions", esm1b},
     {"esm, rotary", esm2},
+    {"vit", vit},
+    {"clip", clip},
+    {"clip, vision stack", clip, [](QJsonObject& c) { c["stack"] = "vision"; }},
+    {"t5", t5},
+    {"t5, encoder", t5, [](QJsonObject& c) { c["stack"] = "encoder"; }},
+    {"t5, cross-attention", t5, [](QJsonObject& c) { c["stack"] = "cross"; }},
+    {"t5, gated", t5Gated},
+    {"bart", bart},
+    {"bart, encoder", bart, [](QJsonObject& c) { c["stack"] = "encoder"; }},
+    {"bart, cross-attention", bart, [](QJsonObject& c) { c["stack"] = "cross"; }},
     {"TransformerLens, shortformer", shortformer},
     {"TransformerLens, norms behind the additions", normsBehindAdditions},
     {"TransformerLens, norms before and behind", normsBeforeAndBehindAdditions},
@@ -224,6 +234,16 @@ FamilyModel familyModel(const std::string& name)
         return {make.config, std::move(make.write.tensors)};
     }
     qFatal("there is no family %s", name.c_str());
+}
+
+bool hasForward(const std::string& name)
+{
+    return !name.starts_with("t5") && (!name.starts_with("bart") || name == "bart, encoder");
+}
+
+bool readsImages(const std::string& name)
+{
+    return name == "vit" || name == "clip, vision stack";
 }
 
 std::filesystem::path writeFamily(const std::filesystem::path& folder, const FamilyModel& model)

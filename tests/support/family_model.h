@@ -22,6 +22,12 @@ std::vector<std::string> familyNames();
 
 FamilyModel familyModel(const std::string& name);
 
+/// False for a stack that has no forward pass of its own: a decoder that reads an encoder, or scores with a bias that is not read.
+bool hasForward(const std::string& name);
+
+/// True for a model whose tokens are image patches: the class token is its only id.
+bool readsImages(const std::string& name);
+
 /// config.json and model.safetensors in double. \returns `folder`, which is created
 std::filesystem::path writeFamily(const std::filesystem::path& folder, const FamilyModel& model);
 

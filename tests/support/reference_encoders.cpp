@@ -177,6 +177,138 @@ Model readEsm(const Source& source)
     return model;
 }
 
+Model readVit(const Source& source)
+{
+    const double eps = source.number("layer_norm_eps", 1e-12);
+    const std::string root = "vit.";
+    const StoredTensor& positions = source.at(root + "embeddings.position_embeddings");
+    Model model;
+    model.heads = model.kvHeads = source.size("num_attention_heads");
+    model.dHead = source.size("hidden_size") / model.heads;
+    model.embedding = {source.at(root + "embeddings.cls_token").values};
+    model.positions = rowsOf({{positions.shape[1], positions.shape[2]}, positions.values});
+    model.activation = source.text("hidden_act", "gelu");
+    model.bidirectional = true;
+    for (std::size_t i = 0; i < source.size("num_hidden_layers"); ++i) {
+        const Layer layer{source, root + "encoder.layer." + std::to_string(i) + "."};
+        Block block;
+        block.ln1 = layer.layerNorm("layernorm_before", eps);
+        block.q = layer.linear("attention.attention.query");
+        block.k = layer.linear("attention.attention.key");
+        block.v = layer.linear("attention.attention.value");
+        block.o = layer.linear("attention.output.dense");
+        block.ln2 = layer.layerNorm("layernorm_after", eps);
+        block.up = layer.linear("intermediate.dense");
+        block.down = layer.linear("output.dense");
+        block.scale = rootScale(model);
+        model.blocks.push_back(block);
+    }
+    model.lnFinal = layerNorm(source, root + "layernorm", eps);
+    model.unembed = Layer{source, ""}.linear("classifier");
+    return model;
+}
+
+Model readClip(const Source& source)
+{
+    constexpr double eps = 1e-5;
+    const bool isVision = source.text("stack") == "vision";
+    const std::string root = isVision ? "vision_model." : "text_model.";
+    const QJsonObject config =
+        source.config[QLatin1String(isVision ? "vision_config" : "text_config")].toObject();
+    const auto size = [&](const char* key) {
+        return static_cast<std::size_t>(config[QLatin1String(key)].toInteger());
+    };
+    Model model;
+    model.heads = model.kvHeads = size("num_attention_heads");
+    model.dHead = size("hidden_size") / model.heads;
+    model.positions = rowsOf(source.at(root + "embeddings.position_embedding.weight"));
+    model.activation = "quick_gelu";
+    model.bidirectional = isVision;
+    for (std::size_t i = 0; i < size("num_hidden_layers"); ++i) {
+        const Layer layer{source, root + "encoder.layers." + std::to_string(i) + "."};
+        Block block;
+        block.ln1 = layer.layerNorm("layer_norm1", eps);
+        block.q = layer.linear("self_attn.q_proj");
+        block.k = layer.linear("self_attn.k_proj");
+        block.v = layer.linear("self_attn.v_proj");
+        block.o = layer.linear("self_attn.out_proj");
+        block.ln2 = layer.layerNorm("layer_norm2", eps);
+        block.up = layer.linear("mlp.fc1");
+        block.down = layer.linear("mlp.fc2");
+        block.scale = rootScale(model);
+        model.blocks.push_back(block);
+    }
+    if (isVision) {
+        model.embedding = {source.at(root + "embeddings.class_embedding").values};
+        model.placedNorm = layerNorm(source, root + "pre_layrnorm", eps);
+        model.lnFinal = layerNorm(source, root + "post_layernorm", eps);
+        model.unembed = outIn(source.at("visual_projection.weight"), {});
+    } else {
+        const StoredTensor& table = source.at(root + "embeddings.token_embedding.weight");
+        model.embedding = rowsOf(table);
+        model.lnFinal = layerNorm(source, root + "final_layer_norm", eps);
+        model.unembed = outIn(table, {});
+    }
+    return model;
+}
+
+/// The attention of one stack alone: a reference for circuits, without a forward pass.
+Model readT5(const Source& source)
+{
+    const std::string stack = source.text("stack", "decoder");
+    const bool isEncoder = stack == "encoder";
+    const std::string attention = stack == "cross" ? "layer.1.EncDecAttention." : "layer.0.SelfAttention.";
+    Model model;
+    model.heads = model.kvHeads = source.size("num_heads");
+    model.dHead = source.size("d_kv");
+    for (std::size_t i = 0; i < source.size(isEncoder ? "num_layers" : "num_decoder_layers"); ++i) {
+        const Layer layer{source,
+                          (isEncoder ? "encoder.block." : "decoder.block.") + std::to_string(i) + "."};
+        Block block;
+        block.q = layer.linear(attention + "q");
+        block.k = layer.linear(attention + "k");
+        block.v = layer.linear(attention + "v");
+        block.o = layer.linear(attention + "o");
+        model.blocks.push_back(block);
+    }
+    return model;
+}
+
+/// The whole encoder; for the decoder's stacks the attention alone.
+Model readBart(const Source& source)
+{
+    constexpr double eps = 1e-5;
+    const std::string stack = source.text("stack", "decoder"),
+                      side = stack == "encoder" ? "encoder" : "decoder";
+    const std::string root = "model." + side + ".";
+    const std::string attention = stack == "cross" ? "encoder_attn" : "self_attn";
+    const StoredTensor& table = source.at("model.shared.weight");
+    Model model;
+    model.heads = model.kvHeads = source.size((side + "_attention_heads").c_str());
+    model.dHead = source.size("d_model") / model.heads;
+    model.embedding = rowsOf(table);
+    model.positions = withoutFirst(rowsOf(source.at(root + "embed_positions.weight")), 2);
+    model.placedNorm = layerNorm(source, root + "layernorm_embedding", eps);
+    model.activation = source.text("activation_function", "gelu");
+    model.normsSums = model.bidirectional = true;
+    for (std::size_t i = 0; i < source.size((side + "_layers").c_str()); ++i) {
+        const Layer layer{source, root + "layers." + std::to_string(i) + "."};
+        Block block;
+        block.q = layer.linear(attention + ".q_proj");
+        block.k = layer.linear(attention + ".k_proj");
+        block.v = layer.linear(attention + ".v_proj");
+        block.o = layer.linear(attention + ".out_proj");
+        block.ln1Post = layer.layerNorm(attention + "_layer_norm", eps);
+        block.up = layer.linear("fc1");
+        block.down = layer.linear("fc2");
+        block.ln2Post = layer.layerNorm("final_layer_norm", eps);
+        block.scale = rootScale(model);
+        model.blocks.push_back(block);
+    }
+    model.unembed = outIn(table, {});
+    return model;
+}
+
 } // namespace
 
 std::optional<Model> readEncoderFamily(const Source& source)
@@ -190,6 +322,14 @@ std::optional<Model> readEncoderFamily(const Source& source)
         return readElectra(source);
     if (type == "esm")
         return readEsm(source);
+    if (type == "vit")
+        return readVit(source);
+    if (type == "clip")
+        return readClip(source);
+    if (type == "t5")
+        return readT5(source);
+    if (type == "bart")
+        return readBart(source);
     return std::nullopt;
 }
 

@@ -65,6 +65,8 @@ Vector activate(const std::string& name, Vector x)
             v = 0.5 * v * (1 + std::erf(v / std::numbers::sqrt2));
         else if (name == "gelu_new" || name == "gelu_fast" || name == "gelu_pytorch_tanh")
             v = 0.5 * v * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v)));
+        else if (name == "quick_gelu")
+            v = v / (1 + std::exp(-1.702 * v));
         else if (name == "silu")
             v = v / (1 + std::exp(-v));
         else

@@ -167,6 +167,8 @@ std::vector<Eigen::Index> normDivisorsSampledTokens(Eigen::Index vocabulary, con
 
 std::string whyNotTokenPlusPosition(const ModelConfig& config)
 {
+    if (std::string none = whyNoVocabulary(config); !none.empty())
+        return none;
     if (config.positional != Positional::Learned)
         return "It needs learned positions that are added to the tokens.";
     if (config.positionsInQueriesAndKeys)

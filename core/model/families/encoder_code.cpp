@@ -128,6 +128,23 @@ void readEsm(FamilyReading& reading)
     reading.biases.wideVectors = 2; // the norm before the head
 }
 
+void readVision(FamilyReading& reading)
+{
+    ModelConfig& c = reading.config;
+    ConfigReader& reader = reading.reader;
+    const int image = reader.size({"image_size"}, 224), patch = reader.size({"patch_size"}, 16);
+    if (image % patch != 0)
+        reader.contradiction("'image_size' is " + std::to_string(image) + ", no multiple of 'patch_size', "
+                             + std::to_string(patch));
+    c.nCtx = 1
+        + static_cast<int>(std::min<std::int64_t>(std::int64_t(image / patch) * (image / patch), mostTokens));
+    c.dVocab = c.dVocabOut = 1;
+    c.readsImages = c.bidirectional = true;
+    c.embeddingNormSeesPositions = c.embeddingNorm != NormKind::None;
+    reader.note(
+        "The model reads image patches: position 0 is the class token, the others are the patches, row by row. Analyses of a vocabulary are not available.");
+}
+
 void addBertParts(RecipeBook& book, const std::string& prefix)
 {
     addTokenType(book, prefix);
@@ -189,6 +206,49 @@ void addEsmParts(RecipeBook& book, const std::string& prefix)
         book.config().finalNorm = NormKind::LayerNorm;
     book.requireVector(hasHead ? ln_head_w : ln_final_w, 0, last + ".weight", m);
     book.requireVector(hasHead ? ln_head_b : ln_final_b, 0, last + ".bias", m);
+}
+
+namespace {
+
+/// The class token as the only row of W_E. W_U is what the file stores as `output`, else the class token too.
+void addClassToken(RecipeBook& book, const std::string& name, std::initializer_list<Eigen::Index> shape,
+                   const std::string& output)
+{
+    const Eigen::Index m = book.config().dModel;
+    if (!book.require(name, shape))
+        return;
+    book.add(W_E, 0, 0, name, layout::part(0, m));
+    const auto outputs = book.shapeOf(output + ".weight");
+    book.config().tiedEmbeddings = outputs.size() != 2;
+    if (outputs.size() != 2) {
+        book.add(W_U, 0, 0, name, {0, m, 1, 1, m});
+    } else if (book.require(output + ".weight", {outputs[0], m})) {
+        book.config().dVocabOut = static_cast<int>(outputs[0]);
+        book.add(W_U, 0, 0, output + ".weight", layout::transposed(m, outputs[0]));
+        book.acceptVector(b_U, 0, output + ".bias", outputs[0]);
+    }
+}
+
+} // namespace
+
+void addVitParts(RecipeBook& book, const std::string& prefix)
+{
+    const Eigen::Index m = book.config().dModel, n = book.config().nCtx;
+    addClassToken(book, prefix + "embeddings.cls_token", {1, 1, m}, "classifier");
+    const std::string positions = prefix + "embeddings.position_embeddings";
+    if (book.require(positions, {1, n, m}))
+        book.add(W_pos, 0, 0, positions, layout::plain(n, m));
+}
+
+void addClipTextParts(RecipeBook& book, const std::string& /*prefix*/)
+{
+    book.warn(
+        "The text stack has no head that predicts tokens. Outputs are the last residual stream times the embedding matrix.");
+}
+
+void addClipVisionParts(RecipeBook& book, const std::string& prefix)
+{
+    addClassToken(book, prefix + "embeddings.class_embedding", {book.config().dModel}, "visual_projection");
 }
 
 } // namespace headwise

@@ -23,7 +23,21 @@ constexpr FamilyTensors::AttentionNames bertAttention{.q = "attention.self.query
                                                       .o = "attention.output.dense"};
 constexpr FamilyTensors::MlpNames bertMlp{.in = "intermediate.dense", .gate = {}, .out = "output.dense"};
 
-constexpr Family table[] = {
+// Without a vocabulary: readVision sets the sizes that follow from the image.
+constexpr FamilyKeys visionKeys{.kvHeads = {},
+                                .dHead = {},
+                                .vocabulary = {},
+                                .context = {},
+                                .normEps = {"layer_norm_eps"},
+                                .activation = {"hidden_act"}};
+constexpr FamilyTensors::NormNames clipNorms{
+    .ln1 = "layer_norm1", .ln2 = "layer_norm2", .last = "final_layer_norm"};
+constexpr FamilyTensors::NormNames clipVisionNorms{
+    .ln1 = "layer_norm1", .ln2 = "layer_norm2", .last = "post_layernorm", .embedding = "pre_layrnorm"};
+constexpr FamilyTensors::AttentionNames clipAttention{.o = "self_attn.out_proj"};
+constexpr FamilyTensors::MlpNames clipMlp{.in = "mlp.fc1", .gate = {}, .out = "mlp.fc2"};
+
+constexpr Family encoderRows[] = {
     {.name = "bert",
      .classes = {"BertForMaskedLM", "BertForPreTraining", "BertLMHeadModel", "BertModel"},
      .keys = bertKeys,
@@ -160,13 +174,81 @@ constexpr Family table[] = {
                  .buffers = {"*embeddings.position_ids", "*embeddings.position_embeddings.weight",
                              "*pooler.*", "*contact_head.*", "*rotary_embeddings.inv_freq", "classifier.*"}},
      .code = {.read = readEsm, .addToModel = addEsmParts}},
+    // The patches enter through a convolution, which no circuit needs.
+    {.name = "vit",
+     .classes = {"ViTForImageClassification", "ViTModel", "ViTForMaskedImageModeling"},
+     .keys = visionKeys,
+     .sizes = {12, 12, 0, 768, 0, 3072, 1, 1},
+     .norms = {.kind = LayerNorm, .eps = 1e-12},
+     .positions = learnedPositions,
+     .biases = {.attention = {.key = "qkv_bias", .standard = true}, .output = hasBias, .mlp = hasBias},
+     .activation = "gelu",
+     .ignored = {"num_channels", "encoder_stride", "pooler_output_size", "pooler_act"},
+     .tensors = {.prefixes = {"", "vit."},
+                 .embedding = {},
+                 .layers = "encoder.layer.",
+                 .norms = {.ln1 = "layernorm_before", .ln2 = "layernorm_after", .last = "layernorm"},
+                 .attention = {.q = "attention.attention.query",
+                               .k = "attention.attention.key",
+                               .v = "attention.attention.value",
+                               .o = "attention.output.dense"},
+                 .mlp = bertMlp,
+                 .buffers = {"*embeddings.patch_embeddings.*", "*embeddings.mask_token", "*pooler.*",
+                             "decoder.*"}},
+     .code = {.read = readVision, .addToModel = addVitParts}},
+    {.name = "clip",
+     .classes = {"CLIPModel", "CLIPTextModel", "CLIPTextModelWithProjection"},
+     .otherTypes = {"clip_text_model"},
+     .keys = bertKeys,
+     .sizes = {12, 8, 0, 512, 0, 2048, 49408, 77},
+     .norms = {.kind = LayerNorm, .eps = 1e-5},
+     .positions = learnedPositions,
+     .biases = biasesEverywhere,
+     .activation = "quick_gelu",
+     .isTied = true,
+     .whole = "clip",
+     .stack = "text",
+     .part = "text_config",
+     .ignored = {"projection_dim", "initializer_factor", "logit_scale_init_value"},
+     .tensors = {.prefixes = {"", "text_model."},
+                 .embedding = "embeddings.token_embedding",
+                 .positions = "embeddings.position_embedding",
+                 .layers = "encoder.layers.",
+                 .norms = clipNorms,
+                 .attention = clipAttention,
+                 .mlp = clipMlp,
+                 .buffers = {"*embeddings.position_ids", "text_projection.weight", "vision_model.*",
+                             "visual_projection.weight", "logit_scale"}},
+     .code = {.addToModel = addClipTextParts}},
+    {.name = "clip_vision_model",
+     .classes = {"CLIPVisionModel", "CLIPVisionModelWithProjection"},
+     .keys = visionKeys,
+     .sizes = {12, 12, 0, 768, 0, 3072, 1, 1},
+     .norms = {.kind = LayerNorm, .eps = 1e-5, .embedding = LayerNorm},
+     .positions = learnedPositions,
+     .biases = biasesEverywhere,
+     .activation = "quick_gelu",
+     .whole = "clip",
+     .stack = "vision",
+     .part = "vision_config",
+     .ignored = {"num_channels", "projection_dim", "initializer_factor", "logit_scale_init_value"},
+     .tensors = {.prefixes = {"", "vision_model."},
+                 .embedding = {},
+                 .positions = "embeddings.position_embedding",
+                 .layers = "encoder.layers.",
+                 .norms = clipVisionNorms,
+                 .attention = clipAttention,
+                 .mlp = clipMlp,
+                 .buffers = {"*embeddings.position_ids", "*embeddings.patch_embedding.weight", "text_model.*",
+                             "text_projection.weight", "logit_scale"}},
+     .code = {.read = readVision, .addToModel = addClipVisionParts}},
 };
 
 } // namespace
 
 std::span<const Family> encoderFamilies()
 {
-    return table;
+    return encoderRows;
 }
 
 } // namespace headwise

@@ -459,11 +459,13 @@ constexpr Family familyTable[] = {
 
 std::span<const Family> families()
 {
-    // The encoders have a file of their own.
+    // The encoders and the encoder-decoders have files of their own.
     static const std::vector<Family> all = [] {
         std::vector<Family> rows(std::begin(familyTable), std::end(familyTable));
         const std::span<const Family> encoders = encoderFamilies();
         rows.insert(rows.end(), encoders.begin(), encoders.end());
+        const std::span<const Family> both = encoderDecoderFamilies();
+        rows.insert(rows.end(), both.begin(), both.end());
         return rows;
     }();
     return all;

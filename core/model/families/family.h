@@ -190,6 +190,10 @@ struct Family {
     bool isTied = false;          ///< The value of an absent tie_word_embeddings.
     bool scalesEmbedding = false; ///< Embeddings are multiplied by √d_model.
     bool hasTextConfig = false;   ///< May be a part of a multimodal model, under text_config.
+    /// A model of several stacks and the one that this row reads; --set stack=NAME chooses another row of the same model.
+    std::string_view whole = {}, stack = {};
+    std::string_view part =
+        {}; ///< The key under which the whole model's config has this stack's; empty: none.
     std::array<FixedKey, 4> fixed = {};
     Names ignored = {}; ///< Keys that do not change the function.
     FamilyTensors tensors = {};

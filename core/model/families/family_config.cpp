@@ -196,16 +196,27 @@ void readFamilyWindows(const Family& family, const json& own, FamilyReading& rea
             c.layerRotary.push_back(slidesHere ? sliding : c.rotary);
 }
 
-/// Where the language model is a part of a larger one, its own config with what the outer one alone says.
-json languageModel(const json& config)
+/// Where the model is a part of a larger one, its own config with what the outer one alone says.
+/// \param part "text_config"; empty: it is none
+json partOf(const json& config, const std::string& part)
 {
-    if (!config.contains("text_config") || !config["text_config"].is_object())
+    if (part.empty() || !config.contains(part) || !config[part].is_object())
         return config;
-    json inner = config["text_config"];
+    json inner = config[part];
     for (const char* key : {"quantization_config", "bos_token_id", "architectures"})
         if (!inner.contains(key) && config.contains(key))
             inner[key] = config[key];
     return inner;
+}
+
+/// "text or vision": the other stacks of the same model.
+std::string otherStacks(const Family& family)
+{
+    std::string names;
+    for (const Family& other : families())
+        if (other.whole == family.whole && other.stack != family.stack)
+            names += (names.empty() ? "" : " or ") + std::string(other.stack);
+    return names;
 }
 
 /// The numbers of some methods are decoded where the weights are read (packed_parts.h); others are refused.
@@ -236,7 +247,10 @@ void readOtherKeys(const Family& family, FamilyReading& reading)
     for (const FixedKey& fixed : family.fixed)
         if (!fixed.key.empty())
             reader.onlySupports(fixed.key, fixed.value.empty() ? Names{} : Names{fixed.value});
-    reader.onlySupports("is_encoder_decoder", {"false"});
+    if (family.whole.empty())
+        reader.onlySupports("is_encoder_decoder", {"false"});
+    else
+        reader.ignore(Names{"is_encoder_decoder"});
     reader.onlySupports("add_cross_attention", {"false"});
     reader.onlySupports("pruned_heads", {"{}"});
     readQuantization(reading);
@@ -276,7 +290,8 @@ Result<ModelDescription> readFamilyConfig(const Family& family, const json& oute
 {
     if (family.code.readAll)
         return family.code.readAll(outer, file);
-    const json own = family.hasTextConfig ? languageModel(outer) : outer;
+    const std::string part(family.hasTextConfig ? "text_config" : family.part);
+    const json own = partOf(outer, part);
     const json config = family.positions.apartWhereSliding ? withFullRope(own) : own;
     ConfigReader reader(config, file);
     ModelDescription description;
@@ -296,6 +311,10 @@ Result<ModelDescription> readFamilyConfig(const Family& family, const json& oute
     description.biases.oneNorm = family.norms.oneIfParallel && c.parallelBlocks && !reading.hasSecondNorm;
     if (family.hasTextConfig && outer.contains("text_config"))
         reader.note("Only the language model of this multimodal one is read.");
+    reader.ignore(Names{family.whole.empty() ? "" : "stack"});
+    if (!family.whole.empty() && (family.part.empty() || outer.contains(part)))
+        reader.note("The " + std::string(family.stack) + " stack is open; --set stack=" + otherStacks(family)
+                    + " opens another one of this model.");
     Result<std::vector<std::string>> warnings = reader.finish();
     if (!warnings)
         return warnings.error();

@@ -31,14 +31,37 @@ std::string familyName(const nlohmann::json& config)
     return own;
 }
 
+namespace {
+
+/// The row of the stack that the config asks for, by the key "stack"; the family itself without one.
+Result<const Family*> stackOf(const Family& family, const nlohmann::json& config, const std::string& file)
+{
+    const auto asked = config.find("stack");
+    if (family.whole.empty() || asked == config.end() || asked->is_null())
+        return &family;
+    std::string stacks;
+    for (const Family& other : families()) {
+        if (other.whole != family.whole)
+            continue;
+        if (*asked == other.stack)
+            return &other;
+        stacks += (stacks.empty() ? "" : ", ") + std::string(other.stack);
+    }
+    return Error{ErrorCode::Unsupported,
+                 "'" + file + "' asks for the stack " + shownValue(*asked) + "; a "
+                     + std::string(family.whole) + " model has these: " + stacks + "."};
+}
+
+} // namespace
+
 Result<const Family*> findFamily(const nlohmann::json& config, const std::string& file)
 {
     const std::string name = familyName(config);
     std::string supported = "this version reads ";
     for (const Family& family : families()) {
         if (family.code.matches ? family.code.matches(config) : family.name == name)
-            return &family;
-        if (!family.code.matches)
+            return stackOf(family, config, file);
+        if (!family.code.matches && (family.whole.empty() || family.name == family.whole))
             supported += std::string(family.name) + ", ";
     }
     supported +=

@@ -41,7 +41,8 @@ private:
     bool hasStem(const std::string& prefix) const
     {
         const std::string first = prefix + std::string(m_names.layers) + "0.";
-        return m_book.isStored(prefix + std::string(m_names.embedding) + ".weight")
+        return (!m_names.embedding.empty()
+                && m_book.isStored(prefix + std::string(m_names.embedding) + ".weight"))
             || m_book.isStored(first + std::string(m_names.attention.o) + ".weight");
     }
 
@@ -76,7 +77,9 @@ private:
         // Saved as a part of a multimodal model by older versions, the output has a prefix too.
         const std::string before = m_prefix.starts_with("language_model.") ? "language_model." : "";
         const std::string output = before + std::string(m_names.output);
-        m_book.addTiedEmbeddings(m_prefix + std::string(m_names.embedding) + ".weight", output + ".weight");
+        if (!m_names.embedding.empty())
+            m_book.addTiedEmbeddings(m_prefix + std::string(m_names.embedding) + ".weight",
+                                     output + ".weight");
         if (!m_names.positions.empty())
             m_book.addPositions(m_prefix + std::string(m_names.positions) + ".weight",
                                 m_names.skippedPositions);

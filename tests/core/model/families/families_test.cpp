@@ -1,5 +1,6 @@
 #include "tests/support/family_model.h"
 
+#include "core/analysis/catalogue.h"
 #include "core/circuits/circuits.h"
 #include "core/model/checkpoint_writer.h"
 #include "tests/support/loaded.h"
@@ -13,13 +14,12 @@ using test::Fault;
 
 namespace {
 
-const std::vector<int> familiesPrompt{3, 1, 4, 1, 5, 0, 2, 6, 5};
-
 /// \param first, step which of them
 void addFamilies(std::size_t first = 0, std::size_t step = 1)
 {
     QTest::addColumn<QString>("name");
-    const std::vector<std::string> names = test::familyNames();
+    std::vector<std::string> names = test::familyNames();
+    std::erase_if(names, [](const std::string& name) { return !test::hasForward(name); });
     for (std::size_t i = first; i < names.size(); i += step)
         QTest::newRow(names[i].c_str()) << QString::fromStdString(names[i]);
 }
@@ -63,9 +63,14 @@ bool isUnseen(const std::string& name, const test::StoredTensor& tensor, const M
     const bool isElsewhere = name.starts_with("vision_tower") || name.starts_with("multi_modal")
         || name.find("pooler") != std::string::npos || name.starts_with("cls.seq_relationship")
         || name.starts_with("discriminator_predictions");
+    const bool isOtherStack = name.starts_with(config.readsImages ? "text_" : "vision_model")
+        || name.find("patch_embedding") != std::string::npos || name == "text_projection.weight"
+        || (name == "visual_projection.weight" && !config.readsImages)
+        || (config.architecture == "bart_encoder"
+            && (name.starts_with("model.decoder.") || name == "final_logits_bias"));
     const bool isKeyBias = config.positional != Positional::Rotary
         && (name.ends_with("k_proj.bias") || name.ends_with("key.bias") || name.ends_with("k_lin.bias"));
-    return isMask || isElsewhere || isKeyBias;
+    return isMask || isElsewhere || isOtherStack || isKeyBias;
 }
 
 } // namespace
@@ -80,12 +85,12 @@ private slots:
     void forwardPassIsTheReferences()
     {
         const auto folder = write(model());
-        const test::ReferenceRun reference = test::referenceForward(folder, familiesPrompt);
+        const test::ReferenceRun reference = test::referenceForward(folder, prompt());
         const ProcessedWeights weights = test::raw(test::loaded(folder));
-        const double exact = largestDifference(reference, test::ran<double>(weights, familiesPrompt));
+        const double exact = largestDifference(reference, test::ran<double>(weights, prompt()));
         qInfo("largest difference in double: %.1e", exact);
         QCOMPARE_LT(exact, 1e-10);
-        QCOMPARE_LT(largestDifference(reference, test::ran<float>(weights, familiesPrompt)), 2e-4);
+        QCOMPARE_LT(largestDifference(reference, test::ran<float>(weights, prompt())), 2e-4);
     }
 
     /// A tensor read from the wrong place, or not at all, does not follow the reference when it changes. Two tests, since it takes
@@ -99,7 +104,7 @@ private slots:
     void foldsKeepTheFunction()
     {
         const auto folder = write(model());
-        const auto reference = test::matrixOf(test::referenceForward(folder, familiesPrompt).logits);
+        const auto reference = test::matrixOf(test::referenceForward(folder, prompt()).logits);
         const auto loaded = test::loaded(folder);
         ProcessingWish wish;
         wish.refactorAttention = StepWish::Default;
@@ -107,7 +112,7 @@ private slots:
             const ProcessedWeights weights = test::processed(loaded, one);
             for (const StepOutcome& step : weights.plan().steps)
                 qInfo("%s: %s", step.name.c_str(), step.applied ? "applied" : step.reason.c_str());
-            const auto logits = test::ran<double>(weights, familiesPrompt).logits;
+            const auto logits = test::ran<double>(weights, prompt()).logits;
             QCOMPARE_LT(difference(test::logSoftmax(logits), test::logSoftmax(reference)), 1e-9);
         }
     }
@@ -118,7 +123,7 @@ private slots:
         const auto folder = write(model());
         const auto loaded = test::loaded(folder);
         const ModelConfig& config = loaded->config();
-        const auto run = test::ran<double>(test::raw(loaded), familiesPrompt);
+        const auto run = test::ran<double>(test::raw(loaded), prompt());
         std::vector<Fault> faults{Fault::TransposedProjection};
         if (config.attentionScale != 1)
             faults.push_back(Fault::ScaleOne);
@@ -131,11 +136,97 @@ private slots:
         if (config.rmsUsesOffset)
             faults.push_back(Fault::MissingOnePlusW);
         for (const Fault fault : faults)
-            QVERIFY2(logitDifference(test::referenceForward(folder, familiesPrompt, fault), run) > 1e-3,
+            QVERIFY2(logitDifference(test::referenceForward(folder, prompt(), fault), run) > 1e-3,
                      std::to_string(static_cast<int>(fault)).c_str());
     }
 
-    void circuitsAreProductsOfTheStoredMatrices_data() { addFamilies(); }
+    void stacksWithoutAForwardPassSaySo_data()
+    {
+        QTest::addColumn<QString>("name");
+        for (const std::string& name : test::familyNames())
+            if (!test::hasForward(name))
+                QTest::newRow(name.c_str()) << QString::fromStdString(name);
+    }
+    void stacksWithoutAForwardPassSaySo()
+    {
+        const auto loaded = test::loaded(write(model()));
+        const std::string reason = whyNoForward(loaded->config());
+        QVERIFY(!reason.empty());
+        const auto run = forward<double>(test::raw(loaded), prompt(), Task{});
+        QVERIFY(test::failsWith(run, ErrorCode::InvalidArgument, reason));
+        const std::vector<std::string>& warnings = loaded->warnings();
+        QVERIFY(std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
+            return warning.find("--set stack=") != std::string::npos;
+        }));
+        // Keys and values of cross-attention read another stream than the norm that a fold would put into them.
+        const ProcessedWeights weights = test::processed(loaded);
+        for (const StepOutcome& step : weights.plan().steps)
+            if (step.name == "fold-layer-norm")
+                QCOMPARE(step.applied, !loaded->config().crossAttention && loaded->config().hasPreNorms);
+    }
+
+    void analysesThatAStackCannotAnswerAreRefusedByName_data()
+    {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QByteArray>("analysis");
+        QTest::addColumn<QByteArray>("part"); ///< Empty: it applies.
+        const auto row = [](const char* name, const char* analysis, const char* part) {
+            QTest::addRow("%s: %s", name, analysis)
+                << QString::fromLatin1(name) << QByteArray(analysis) << QByteArray(part);
+        };
+        row("vit", "tables", "vocabulary");
+        row("vit", "attention", "vocabulary");
+        row("vit", "pattern_scores", "vocabulary");
+        row("vit", "six_terms", "vocabulary");
+        row("vit", "composition", "");
+        row("vit", "spectra", "");
+        row("vit", "position_geometry", "");
+        row("clip", "tables", "");
+        row("t5", "attention", "reads an encoder's output");
+        row("t5", "previous_token", "learned bias");
+        row("t5", "composition", "");
+        row("t5, encoder", "pattern_scores", "learned bias");
+        row("t5, cross-attention", "composition", "cross-attention");
+        row("t5, cross-attention", "norms", "");
+        row("bart, encoder", "attention", "");
+    }
+    void analysesThatAStackCannotAnswerAreRefusedByName()
+    {
+        QFETCH(QByteArray, analysis);
+        QFETCH(QByteArray, part);
+        const Analysis* row = findAnalysis(analysis.toStdString());
+        QVERIFY(row != nullptr);
+        const std::string reason = whyNotOf(*row, test::loaded(write(model()))->config(), {});
+        QVERIFY2(part.isEmpty() ? reason.empty() : reason.find(part.toStdString()) != std::string::npos,
+                 reason.c_str());
+    }
+
+    /// Positions are counted from the padding token's id, and the head has its own activation whatever the config says.
+    void keysThatMoveRobertasPositionsAreRefused()
+    {
+        for (const auto& [key, value] :
+             {std::pair<const char*, QJsonValue>("pad_token_id", 0), {"hidden_act", "relu"}}) {
+            test::FamilyModel roberta = test::familyModel("roberta");
+            roberta.config[QLatin1String(key)] = value;
+            const auto folder = test::writeFamily(root() / "model", roberta);
+            QVERIFY(
+                test::failsWith(loadModel({folder, std::nullopt, {}}, Task{}), ErrorCode::Unsupported, key));
+        }
+    }
+
+    void anUnknownStackIsRefusedWithThoseThereAre()
+    {
+        const auto folder = test::writeFamily(root() / "model", test::familyModel("t5"));
+        QVERIFY(test::failsWith(loadModel({folder, std::nullopt, {{"stack", "middle"}}}, Task{}),
+                                ErrorCode::Unsupported, "decoder, encoder, cross"));
+    }
+
+    void circuitsAreProductsOfTheStoredMatrices_data()
+    {
+        QTest::addColumn<QString>("name");
+        for (const std::string& name : test::familyNames())
+            QTest::newRow(name.c_str()) << QString::fromStdString(name);
+    }
     void circuitsAreProductsOfTheStoredMatrices()
     {
         const auto folder = write(model());
@@ -156,7 +247,7 @@ private slots:
     void writtenFoldersKeepTheFunctionOrAreRefused()
     {
         const auto folder = write(model());
-        const auto reference = test::matrixOf(test::referenceForward(folder, familiesPrompt).logits);
+        const auto reference = test::matrixOf(test::referenceForward(folder, prompt()).logits);
         const auto loaded = test::loaded(folder);
         for (const ProcessedWeights& weights : {test::raw(loaded), test::processed(loaded)}) {
             const auto target = root() / (weights.plan().steps.empty() ? "raw" : "processed");
@@ -168,9 +259,9 @@ private slots:
                 continue;
             }
             QVERIFY(test::isOk(done));
-            const auto again = test::matrixOf(test::referenceForward(target, familiesPrompt).logits);
+            const auto again = test::matrixOf(test::referenceForward(target, prompt()).logits);
             QCOMPARE_LT(difference(test::logSoftmax(again), test::logSoftmax(reference)), 1e-9);
-            const auto ours = test::ran<double>(test::raw(test::loaded(target)), familiesPrompt).logits;
+            const auto ours = test::ran<double>(test::raw(test::loaded(target)), prompt()).logits;
             QCOMPARE_LT(difference(ours, again), 1e-10);
         }
     }
@@ -179,7 +270,7 @@ private:
     void checkEveryTensor() const
     {
         const test::FamilyModel original = model();
-        const auto before = test::matrixOf(test::referenceForward(write(original), familiesPrompt).logits);
+        const auto before = test::matrixOf(test::referenceForward(write(original), prompt()).logits);
         const ModelConfig config = test::loaded(root() / "model")->config();
         for (const auto& [name, tensor] : original.tensors) {
             test::FamilyModel changed = original;
@@ -187,10 +278,10 @@ private:
             for (std::size_t i = 0; i < values.size(); i += 5)
                 values[i] += 0.5;
             const auto folder = write(changed);
-            const auto reference = test::referenceForward(folder, familiesPrompt);
+            const auto reference = test::referenceForward(folder, prompt());
             const double moved = difference(test::matrixOf(reference.logits), before);
             QVERIFY2(isUnseen(name, tensor, config) ? moved < 1e-10 : moved > 1e-3, name.c_str());
-            const auto run = test::ran<double>(test::raw(test::loaded(folder)), familiesPrompt);
+            const auto run = test::ran<double>(test::raw(test::loaded(folder)), prompt());
             QVERIFY2(logitDifference(reference, run) < 1e-10, name.c_str());
         }
     }
@@ -199,6 +290,13 @@ private:
     {
         QFETCH(QString, name);
         return test::familyModel(name.toStdString());
+    }
+    /// A model that reads images gets its class token at every position: without an image its positions alone differ.
+    static std::vector<int> prompt()
+    {
+        QFETCH(QString, name);
+        return test::readsImages(name.toStdString()) ? std::vector<int>(9, 0)
+                                                     : std::vector<int>{3, 1, 4, 1, 5, 0, 2, 6, 5};
     }
     std::filesystem::path root() const { return m_folder->path().toStdString(); }
     std::filesystem::path write(const test::FamilyModel& model) const

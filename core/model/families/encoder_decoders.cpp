@@ -1,0 +1,348 @@
+#include "core/model/families/encoder_families.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace headwise {
+namespace {
+
+using enum NormKind;
+using enum TensorKind;
+
+/// Sets the mask and the reading that tell the three stacks apart.
+void readStack(std::string_view stack, ModelConfig& config)
+{
+    config.bidirectional = stack != "decoder"; // every key of the encoder is seen
+    config.needsEncoder = stack != "encoder";
+    config.crossAttention = stack == "cross";
+}
+
+void readT5(FamilyReading& reading, std::string_view stack)
+{
+    ModelConfig& c = reading.config;
+    ConfigReader& reader = reading.reader;
+    readStack(stack, c);
+    c.attentionScale = 1;
+    // Cross-attention has no positions at all.
+    c.positional = stack == "cross" ? Positional::None : Positional::Other;
+    c.relativeBias = stack != "cross";
+    if (stack != "encoder")
+        c.nLayers = reader.optionalSize({"num_decoder_layers"}).value_or(c.nLayers);
+    else
+        reader.ignore(Names{"num_decoder_layers"});
+    const std::string form = reader.text({"feed_forward_proj"}, "relu");
+    c.gatedMlp = form.starts_with("gated-");
+    if (form == "relu")
+        c.activation = Activation::Relu;
+    else if (form == "gated-gelu")
+        c.activation = Activation::GeluNew; // the family's "gelu" is the tanh form
+    else if (form == "gated-silu")
+        c.activation = Activation::Silu;
+    else
+        reader.refuse("feed_forward_proj", "relu, gated-gelu or gated-silu");
+    // Tied outputs are scaled; an encoder has none, and the embedding matrix stands for them.
+    c.unembedOverRoot = c.tiedEmbeddings && stack != "encoder";
+    c.tiedEmbeddings = c.tiedEmbeddings || stack == "encoder";
+}
+
+void readT5Encoder(FamilyReading& reading)
+{
+    readT5(reading, "encoder");
+}
+void readT5Decoder(FamilyReading& reading)
+{
+    readT5(reading, "decoder");
+}
+void readT5Cross(FamilyReading& reading)
+{
+    readT5(reading, "cross");
+}
+
+/// The shared embedding, which stands for the output that an encoder lacks.
+void addEncoderEmbedding(RecipeBook& book, const std::string& prefix)
+{
+    const std::string shared = prefix + "shared.weight", output = "encoder_head.weight";
+    book.config().tiedEmbeddings = !book.isStored(output); // only a file that Headwise wrote has it
+    book.addTiedEmbeddings(book.isStored(shared) ? shared : prefix + "encoder.embed_tokens.weight", output);
+    book.warn(
+        "The encoder predicts no tokens. Outputs are the last residual stream times the embedding matrix.");
+}
+
+/// The MLP is the second layer of a block of the encoder and the third of the decoder.
+void addT5Mlp(RecipeBook& book, const std::string& block, int layer)
+{
+    const ModelConfig& c = book.config();
+    const Eigen::Index m = c.dModel, f = c.dMlp;
+    const std::string mlp = block + (c.needsEncoder ? "layer.2." : "layer.1.") + "DenseReluDense.";
+    if (c.gatedMlp) {
+        addLinear(book, mlp + "wi_0", {f, m, StoredBias::Absent}, {W_gate, b_gate, layer});
+        addLinear(book, mlp + "wi_1", {f, m, StoredBias::Absent}, {W_in, b_up, layer});
+    } else {
+        addLinear(book, mlp + "wi", {f, m, StoredBias::Absent}, {W_in, b_in, layer});
+    }
+    addLinear(book, mlp + "wo", {m, f, StoredBias::Absent}, {W_out, b_out, layer});
+}
+
+void readBart(FamilyReading& reading, std::string_view stack)
+{
+    ModelConfig& c = reading.config;
+    readStack(stack, c);
+    // Sizes of the other side, and what the first published files say beside.
+    reading.reader.ignore(Names{"encoder_layers", "encoder_attention_heads", "encoder_ffn_dim",
+                                "decoder_layers", "decoder_attention_heads", "decoder_ffn_dim"});
+    c.embeddingNormSeesPositions = true;
+    if (reading.reader.flag({"scale_embedding"}, false))
+        c.embeddingScale = std::sqrt(c.dModel);
+    reading.biases.unembed = stack != "encoder";
+    c.tiedEmbeddings = c.tiedEmbeddings || stack == "encoder";
+}
+
+void readBartEncoder(FamilyReading& reading)
+{
+    readBart(reading, "encoder");
+}
+void readBartDecoder(FamilyReading& reading)
+{
+    readBart(reading, "decoder");
+}
+void readBartCross(FamilyReading& reading)
+{
+    readBart(reading, "cross");
+}
+
+void addBartBias(RecipeBook& book, const std::string& /*prefix*/)
+{
+    const Eigen::Index V = book.config().dVocabOut;
+    if (book.accept("final_logits_bias", {1, V}))
+        book.add(b_U, 0, 0, "final_logits_bias", layout::part(0, V));
+}
+
+constexpr FamilyKeys t5Keys{.layers = {"num_layers"},
+                            .heads = {"num_heads"},
+                            .kvHeads = {},
+                            .dModel = {"d_model"},
+                            .dHead = {"d_kv"},
+                            .dMlp = {"d_ff"},
+                            .context = {"n_positions"},
+                            .normEps = {"layer_norm_epsilon"},
+                            .activation = {}};
+constexpr FamilySizes t5Sizes{6, 8, 0, 512, 64, 2048, 32128, 512};
+constexpr FamilyPositions t5Positions{.kind = Positional::Other};
+constexpr Names t5Ignored{"relative_attention_num_buckets",
+                          "relative_attention_max_distance",
+                          "dropout_rate",
+                          "initializer_factor",
+                          "dense_act_fn",
+                          "is_gated_act",
+                          "output_past"};
+
+constexpr FamilyKeys bartKeys(std::string_view layers, std::string_view heads, std::string_view width)
+{
+    return {.layers = {layers},
+            .heads = {heads},
+            .kvHeads = {},
+            .dModel = {"d_model"},
+            .dHead = {},
+            .dMlp = {width},
+            .normEps = {}, // no key changes it
+            .activation = {"activation_function"}};
+}
+constexpr FamilyKeys bartEncoderKeys =
+    bartKeys("encoder_layers", "encoder_attention_heads", "encoder_ffn_dim");
+constexpr FamilyKeys bartDecoderKeys =
+    bartKeys("decoder_layers", "decoder_attention_heads", "decoder_ffn_dim");
+constexpr FamilySizes bartSizes{12, 16, 0, 1024, 0, 4096, 50265, 1024};
+constexpr FamilyNorms bartNorms{.kind = LayerNorm,
+                                .eps = 1e-5,
+                                .before = false,
+                                .ofSums = true,
+                                .hasFinal = false,
+                                .embedding = LayerNorm};
+constexpr FamilyPositions bartPositions{.kind = Positional::Learned};
+constexpr FamilyBiases bartBiases{.attention = hasBias, .mlp = hasBias};
+constexpr std::array<FixedKey, 4> bartFixed{{{"normalize_before", "false"},
+                                             {"add_final_layer_norm", "false"},
+                                             {"normalize_embedding", "true"},
+                                             {"static_position_embeddings", "false"}}};
+constexpr FamilyTensors::MlpNames bartMlp{.in = "fc1", .gate = {}, .out = "fc2"};
+
+// The first row of a model is the stack that opens without --set stack=….
+constexpr Family encoderDecoderRows[] = {
+    // Positions are a bias of the scores by distance, stored in the first layer of each stack. Scores have no factor.
+    {.name = "t5",
+     .classes = {"T5ForConditionalGeneration", "T5Model", "MT5ForConditionalGeneration", "MT5Model"},
+     .otherTypes = {"mt5"},
+     .keys = t5Keys,
+     .sizes = t5Sizes,
+     .positions = t5Positions,
+     .activation = "relu",
+     .isTied = true,
+     .whole = "t5",
+     .stack = "decoder",
+     .ignored = t5Ignored,
+     .tensors = {.prefixes = {""},
+                 .embedding = "shared",
+                 .output = "lm_head",
+                 .layers = "decoder.block.",
+                 .norms = {.ln1 = "layer.0.layer_norm",
+                           .ln2 = "layer.2.layer_norm",
+                           .last = "decoder.final_layer_norm"},
+                 .attention = {.q = "layer.0.SelfAttention.q",
+                               .k = "layer.0.SelfAttention.k",
+                               .v = "layer.0.SelfAttention.v",
+                               .o = "layer.0.SelfAttention.o"},
+                 .buffers = {"*.embed_tokens.weight", "*.relative_attention_bias.weight", "encoder.*",
+                             "*.EncDecAttention.*", "*.layer.1.layer_norm.weight"}},
+     .code = {.read = readT5Decoder, .addMlp = addT5Mlp}},
+    {.name = "t5_encoder",
+     .classes = {"T5EncoderModel", "MT5EncoderModel"},
+     .keys = t5Keys,
+     .sizes = t5Sizes,
+     .positions = t5Positions,
+     .activation = "relu",
+     .isTied = true,
+     .whole = "t5",
+     .stack = "encoder",
+     .ignored = t5Ignored,
+     .tensors = {.prefixes = {""},
+                 .embedding = {},
+                 .layers = "encoder.block.",
+                 .norms = {.ln1 = "layer.0.layer_norm",
+                           .ln2 = "layer.1.layer_norm",
+                           .last = "encoder.final_layer_norm"},
+                 .attention = {.q = "layer.0.SelfAttention.q",
+                               .k = "layer.0.SelfAttention.k",
+                               .v = "layer.0.SelfAttention.v",
+                               .o = "layer.0.SelfAttention.o"},
+                 .buffers = {"*.embed_tokens.weight", "*.relative_attention_bias.weight", "decoder.*",
+                             "lm_head.weight"}},
+     .code = {.read = readT5Encoder, .addToModel = addEncoderEmbedding, .addMlp = addT5Mlp}},
+    {.name = "t5_cross",
+     .keys = t5Keys,
+     .sizes = t5Sizes,
+     .positions = t5Positions,
+     .activation = "relu",
+     .isTied = true,
+     .whole = "t5",
+     .stack = "cross",
+     .ignored = t5Ignored,
+     .tensors = {.prefixes = {""},
+                 .embedding = "shared",
+                 .output = "lm_head",
+                 .layers = "decoder.block.",
+                 .norms = {.ln1 = "layer.1.layer_norm",
+                           .ln2 = "layer.2.layer_norm",
+                           .last = "decoder.final_layer_norm"},
+                 .attention = {.q = "layer.1.EncDecAttention.q",
+                               .k = "layer.1.EncDecAttention.k",
+                               .v = "layer.1.EncDecAttention.v",
+                               .o = "layer.1.EncDecAttention.o"},
+                 .buffers = {"*.embed_tokens.weight", "*.relative_attention_bias.weight", "encoder.*",
+                             "*.SelfAttention.*", "*.layer.0.layer_norm.weight"}},
+     .code = {.read = readT5Cross, .addMlp = addT5Mlp}},
+    // Post-norm, with learned positions that begin at row 2.
+    {.name = "bart",
+     .classes = {"BartForConditionalGeneration", "BartModel"},
+     .keys = bartDecoderKeys,
+     .sizes = bartSizes,
+     .norms = bartNorms,
+     .positions = bartPositions,
+     .biases = bartBiases,
+     .activation = "gelu",
+     .isTied = true,
+     .whole = "bart",
+     .stack = "decoder",
+     .fixed = bartFixed,
+     .ignored = {"num_hidden_layers", "encoder_layerdrop", "decoder_layerdrop", "classif_dropout",
+                 "output_past", "add_bias_logits", "extra_pos_embeddings", "force_bos_token_to_be_generated"},
+     .tensors = {.prefixes = {"", "model."},
+                 .embedding = "shared",
+                 .positions = "decoder.embed_positions",
+                 .output = "lm_head",
+                 .layers = "decoder.layers.",
+                 .skippedPositions = 2,
+                 .norms = {.ln1Post = "self_attn_layer_norm",
+                           .ln2Post = "final_layer_norm",
+                           .last = {},
+                           .embedding = "decoder.layernorm_embedding"},
+                 .attention = {.q = "self_attn.q_proj",
+                               .k = "self_attn.k_proj",
+                               .v = "self_attn.v_proj",
+                               .o = "self_attn.out_proj"},
+                 .mlp = bartMlp,
+                 .buffers = {"*.embed_tokens.weight", "classification_head.*", "qa_outputs.*", "*encoder.*",
+                             "*.encoder_attn.*", "*.encoder_attn_layer_norm.*"}},
+     .code = {.read = readBartDecoder, .addToModel = addBartBias}},
+    {.name = "bart_encoder",
+     .classes = {"BartEncoder"},
+     .keys = bartEncoderKeys,
+     .sizes = bartSizes,
+     .norms = bartNorms,
+     .positions = bartPositions,
+     .biases = bartBiases,
+     .activation = "gelu",
+     .isTied = true,
+     .whole = "bart",
+     .stack = "encoder",
+     .fixed = bartFixed,
+     .ignored = {"num_hidden_layers", "encoder_layerdrop", "decoder_layerdrop", "classif_dropout",
+                 "output_past", "add_bias_logits", "extra_pos_embeddings", "force_bos_token_to_be_generated"},
+     .tensors = {.prefixes = {"", "model."},
+                 .embedding = {},
+                 .positions = "encoder.embed_positions",
+                 .layers = "encoder.layers.",
+                 .skippedPositions = 2,
+                 .norms = {.ln1Post = "self_attn_layer_norm",
+                           .ln2Post = "final_layer_norm",
+                           .last = {},
+                           .embedding = "encoder.layernorm_embedding"},
+                 .attention = {.q = "self_attn.q_proj",
+                               .k = "self_attn.k_proj",
+                               .v = "self_attn.v_proj",
+                               .o = "self_attn.out_proj"},
+                 .mlp = bartMlp,
+                 .buffers = {"*.embed_tokens.weight", "classification_head.*", "qa_outputs.*", "*decoder.*",
+                             "lm_head.weight", "final_logits_bias"}},
+     .code = {.read = readBartEncoder, .addToModel = addEncoderEmbedding}},
+    {.name = "bart_cross",
+     .keys = bartDecoderKeys,
+     .sizes = bartSizes,
+     .norms = bartNorms,
+     .positions = bartPositions,
+     .biases = bartBiases,
+     .activation = "gelu",
+     .isTied = true,
+     .whole = "bart",
+     .stack = "cross",
+     .fixed = bartFixed,
+     .ignored = {"num_hidden_layers", "encoder_layerdrop", "decoder_layerdrop", "classif_dropout",
+                 "output_past", "add_bias_logits", "extra_pos_embeddings", "force_bos_token_to_be_generated"},
+     .tensors = {.prefixes = {"", "model."},
+                 .embedding = "shared",
+                 .positions = "decoder.embed_positions",
+                 .output = "lm_head",
+                 .layers = "decoder.layers.",
+                 .skippedPositions = 2,
+                 .norms = {.ln1Post = "encoder_attn_layer_norm",
+                           .ln2Post = "final_layer_norm",
+                           .last = {},
+                           .embedding = "decoder.layernorm_embedding"},
+                 .attention = {.q = "encoder_attn.q_proj",
+                               .k = "encoder_attn.k_proj",
+                               .v = "encoder_attn.v_proj",
+                               .o = "encoder_attn.out_proj"},
+                 .mlp = bartMlp,
+                 .buffers = {"*.embed_tokens.weight", "classification_head.*", "qa_outputs.*", "*encoder.*",
+                             "*.self_attn.*", "*.self_attn_layer_norm.*"}},
+     .code = {.read = readBartCross, .addToModel = addBartBias}},
+};
+
+} // namespace
+
+std::span<const Family> encoderDecoderFamilies()
+{
+    return encoderDecoderRows;
+}
+
+} // namespace headwise
