@@ -237,6 +237,11 @@ Result<ModelDescription> readTransformerLens(const json& config, std::string_vie
     readScores(c, reader);
     readMlp(c, reader);
     c.tiedEmbeddings = reader.flag({"tie_word_embeddings"}, false);
+    // Keys of our own, for layouts whose code has these factors.
+    if (reader.flag({"embedding_times_root_d_model"}, false))
+        c.embeddingScale = std::sqrt(c.dModel);
+    c.positionsOverRoot = reader.flag({"positions_over_root_d_model"}, false);
+    reader.forget({"embedding_times_root_d_model", "positions_over_root_d_model"});
     c.bosTokenId = reader.optionalId({"bos_token_id"});
     reader.forget({"tie_word_embeddings", "attn_only", "use_qk_norm"}); // the tensors tell
     readDirection(c, reader);

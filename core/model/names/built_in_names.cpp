@@ -8,7 +8,7 @@
 namespace headwise {
 namespace {
 
-constexpr std::array<std::string_view, 7> builtInTexts{
+constexpr std::array<std::string_view, 9> builtInTexts{
     // Source: A. Karpathy, "Let's build GPT", ng-video-lecture/gpt.py.
     R"json({"headwise_names": 1, "name": "lets-build-gpt", "tensors": [
   {"name": "token_embedding_table.weight", "is": "embed.W_E"},
@@ -184,6 +184,68 @@ constexpr std::array<std::string_view, 7> builtInTexts{
  "facts": {"normalization_type": "LN", "attention_dir": "causal"},
  "assumed": {"eps": 1e-5, "act_fn": "gelu_new", "tie_word_embeddings": true},
  "notes": ["The tensors are named as in Megatron-Core's GPT."]})json",
+    // Source: fairseq's TransformerLanguageModel with norms before the blocks and learned positions, which begin at row 2.
+    R"json({"headwise_names": 1, "name": "fairseq-lm", "prefixes": ["", "model."], "tensors": [
+  {"name": "decoder.embed_tokens.weight", "is": "embed.W_E"},
+  {"name": "decoder.embed_positions.weight", "is": "pos_embed.W_pos", "skip": 2},
+  {"name": "decoder.layers.{layer}.self_attn_layer_norm.weight", "is": "blocks.{layer}.ln1.w"},
+  {"name": "decoder.layers.{layer}.self_attn_layer_norm.bias", "is": "blocks.{layer}.ln1.b"},
+  {"name": "decoder.layers.{layer}.self_attn.q_proj.weight", "is": "blocks.{layer}.attn.W_Q"},
+  {"name": "decoder.layers.{layer}.self_attn.q_proj.bias", "is": "blocks.{layer}.attn.b_Q"},
+  {"name": "decoder.layers.{layer}.self_attn.k_proj.weight", "is": "blocks.{layer}.attn.W_K"},
+  {"name": "decoder.layers.{layer}.self_attn.k_proj.bias", "is": "blocks.{layer}.attn.b_K"},
+  {"name": "decoder.layers.{layer}.self_attn.v_proj.weight", "is": "blocks.{layer}.attn.W_V"},
+  {"name": "decoder.layers.{layer}.self_attn.v_proj.bias", "is": "blocks.{layer}.attn.b_V"},
+  {"name": "decoder.layers.{layer}.self_attn.in_proj_weight",
+   "is": ["blocks.{layer}.attn.W_Q", "blocks.{layer}.attn.W_K", "blocks.{layer}.attn.W_V"],
+   "axes": "parts*heads*d_head, d_model", "comment": "of versions before 0.9"},
+  {"name": "decoder.layers.{layer}.self_attn.in_proj_bias",
+   "is": ["blocks.{layer}.attn.b_Q", "blocks.{layer}.attn.b_K", "blocks.{layer}.attn.b_V"],
+   "axes": "parts*heads*d_head", "comment": "of versions before 0.9"},
+  {"name": "decoder.layers.{layer}.self_attn.out_proj.weight", "is": "blocks.{layer}.attn.W_O"},
+  {"name": "decoder.layers.{layer}.self_attn.out_proj.bias", "is": "blocks.{layer}.attn.b_O"},
+  {"name": "decoder.layers.{layer}.final_layer_norm.weight", "is": "blocks.{layer}.ln2.w"},
+  {"name": "decoder.layers.{layer}.final_layer_norm.bias", "is": "blocks.{layer}.ln2.b"},
+  {"name": "decoder.layers.{layer}.fc1.weight", "is": "blocks.{layer}.mlp.W_in"},
+  {"name": "decoder.layers.{layer}.fc1.bias", "is": "blocks.{layer}.mlp.b_in"},
+  {"name": "decoder.layers.{layer}.fc2.weight", "is": "blocks.{layer}.mlp.W_out"},
+  {"name": "decoder.layers.{layer}.fc2.bias", "is": "blocks.{layer}.mlp.b_out"},
+  {"name": "decoder.layer_norm.weight", "is": "ln_final.w"},
+  {"name": "decoder.layer_norm.bias", "is": "ln_final.b"},
+  {"name": "decoder.output_projection.weight", "is": "unembed.W_U"},
+  {"name": "decoder.embed_out", "is": "unembed.W_U"}],
+ "ignore": ["*version"],
+ "facts": {"normalization_type": "LN", "attention_dir": "causal"},
+ "assumed": {"eps": 1e-5, "act_fn": "relu", "tie_word_embeddings": true, "embedding_times_root_d_model": true},
+ "notes": ["The tensors are named as in fairseq's language models; models trained with --no-scale-embedding need --set embedding_times_root_d_model=false."]})json",
+    // Source: lucidrains/x-transformers, a TransformerWrapper around a Decoder: attention and MLP are layers in turn.
+    R"json({"headwise_names": 1, "name": "x-transformers", "prefixes": ["", "net.", "module.", "model."], "tensors": [
+  {"name": "token_emb.emb.weight", "is": "embed.W_E"},
+  {"name": "pos_emb.emb.weight", "is": "pos_embed.W_pos"},
+  {"name": "attn_layers.layers.{2*layer}.0.0.gamma", "is": "blocks.{layer}.ln1.w"},
+  {"name": "attn_layers.layers.{2*layer+1}.0.0.gamma", "is": "blocks.{layer}.ln2.w"},
+  {"name": "attn_layers.layers.{2*layer}.0.0.weight", "is": "blocks.{layer}.ln1.w"},
+  {"name": "attn_layers.layers.{2*layer+1}.0.0.weight", "is": "blocks.{layer}.ln2.w"},
+  {"name": "attn_layers.layers.{2*layer}.0.0.bias", "is": "blocks.{layer}.ln1.b"},
+  {"name": "attn_layers.layers.{2*layer+1}.0.0.bias", "is": "blocks.{layer}.ln2.b"},
+  {"name": "attn_layers.layers.{2*layer}.1.to_q.weight", "is": "blocks.{layer}.attn.W_Q"},
+  {"name": "attn_layers.layers.{2*layer}.1.to_k.weight", "is": "blocks.{layer}.attn.W_K"},
+  {"name": "attn_layers.layers.{2*layer}.1.to_v.weight", "is": "blocks.{layer}.attn.W_V"},
+  {"name": "attn_layers.layers.{2*layer}.1.to_out.weight", "is": "blocks.{layer}.attn.W_O"},
+  {"name": "attn_layers.layers.{2*layer+1}.1.ff.0.0.weight", "is": "blocks.{layer}.mlp.W_in"},
+  {"name": "attn_layers.layers.{2*layer+1}.1.ff.0.0.bias", "is": "blocks.{layer}.mlp.b_in"},
+  {"name": "attn_layers.layers.{2*layer+1}.1.ff.2.weight", "is": "blocks.{layer}.mlp.W_out"},
+  {"name": "attn_layers.layers.{2*layer+1}.1.ff.2.bias", "is": "blocks.{layer}.mlp.b_out"},
+  {"name": "attn_layers.final_norm.gamma", "is": "ln_final.w"},
+  {"name": "attn_layers.final_norm.weight", "is": "ln_final.w"},
+  {"name": "attn_layers.final_norm.bias", "is": "ln_final.b"},
+  {"name": "norm.weight", "is": "ln_final.w"},
+  {"name": "norm.bias", "is": "ln_final.b"},
+  {"name": "to_logits.weight", "is": "unembed.W_U"}],
+ "ignore": ["*rotary_pos_emb.inv_freq"],
+ "facts": {"normalization_type": "LN", "positions_over_root_d_model": true},
+ "assumed": {"eps": 1e-5, "act_fn": "gelu", "attention_dir": "causal"},
+ "notes": ["The tensors are named as in x-transformers, whose options leave no trace in the names: an Encoder needs --set attention_dir=bidirectional, rotary positions need --set positional_embedding_type=rotary with rotary_dim, and rotary_adjacent_pairs=true for versions that rotate adjacent pairs."]})json",
 };
 
 } // namespace

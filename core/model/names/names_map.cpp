@@ -33,6 +33,8 @@ constexpr std::array factKeys{"n_layers",
                               "normalization_type",
                               "eps",
                               "final_rms",
+                              "embedding_times_root_d_model",
+                              "positions_over_root_d_model",
                               "rmsnorm_uses_offset",
                               "norm_placement",
                               "use_normalization_before_and_after",
@@ -222,12 +224,27 @@ Result<NamesMap> readNamesMap(std::string_view text, const std::string& file)
     return MapReader(file).read(*top);
 }
 
+namespace {
+
+/// A word of a pattern that stands for a number: in the tensor's name it is `factor` · layer + `more`, or the head.
+struct NumberWord {
+    std::string_view text;
+    int factor, more; ///< factor 0: the head
+};
+
+constexpr NumberWord numberWords[]{
+    {"{layer}", 1, 0}, {"{2*layer}", 2, 0}, {"{2*layer+1}", 2, 1}, {"{head}", 0, 0}};
+
+} // namespace
+
 std::optional<NameNumbers> matchName(std::string_view pattern, std::string_view name)
 {
     NameNumbers numbers;
     while (!pattern.empty()) {
-        const bool isLayer = pattern.starts_with("{layer}");
-        if (!isLayer && !pattern.starts_with("{head}")) {
+        const NumberWord* word =
+            std::find_if(std::begin(numberWords), std::end(numberWords),
+                         [&](const NumberWord& one) { return pattern.starts_with(one.text); });
+        if (word == std::end(numberWords)) {
             if (name.empty() || name[0] != pattern[0])
                 return std::nullopt;
             name.remove_prefix(1);
@@ -240,9 +257,14 @@ std::optional<NameNumbers> matchName(std::string_view pattern, std::string_view 
             value = 10 * value + (name[digits++] - '0');
         if (digits == 0 || digits > mostDigits || (digits > 1 && name[0] == '0'))
             return std::nullopt;
-        (isLayer ? numbers.layer : numbers.head) = value;
+        if (word->factor > 0 && value % word->factor != word->more)
+            return std::nullopt;
+        if (word->factor > 0)
+            numbers.layer = value / word->factor;
+        else
+            numbers.head = value;
         name.remove_prefix(digits);
-        pattern.remove_prefix(isLayer ? 7 : 6);
+        pattern.remove_prefix(word->text.size());
     }
     return name.empty() ? std::optional(numbers) : std::nullopt;
 }

@@ -81,11 +81,12 @@ Result<Done> NamesRowReader::checkPattern(const NamesRow& row) const
     for (std::size_t at = name.find('{'); at != std::string::npos; at = name.find('{', at + 1)) {
         const std::size_t end = name.find('}', at);
         const std::string word = end == std::string::npos ? "" : name.substr(at + 1, end - at - 1);
-        if (word != "layer" && word != "head")
+        const bool isLayer = word == "layer" || word == "2*layer" || word == "2*layer+1";
+        if (!isLayer && word != "head")
             return fault("may have {layer} and {head} in its name, and no other braces");
         const bool isFollowed =
             end + 1 < name.size() && (name[end + 1] == '{' || (name[end + 1] >= '0' && name[end + 1] <= '9'));
-        if (!used.insert(word).second || isFollowed)
+        if (!used.insert(isLayer ? "layer" : word).second || isFollowed)
             return fault("may have {layer} and {head} once each, with no digit behind them");
     }
     const bool isOfLayers = row.roles[0]->name.starts_with("blocks.");

@@ -6,6 +6,7 @@
 
 #include <QTemporaryDir>
 
+#include <cmath>
 #include <fstream>
 
 using namespace headwise;
@@ -77,6 +78,13 @@ test::StoredTensor grouped(const test::StoredTensor& q, const test::StoredTensor
         parts.push_back(flipped(oneHead(v, group)));
     }
     return below(parts);
+}
+
+test::StoredTensor times(test::StoredTensor t, double factor)
+{
+    for (double& value : t.values)
+        value *= factor;
+    return t;
 }
 
 /// [heads, d_head] as [heads, 1, d_head], so that a bias is fused as a matrix is.
@@ -270,6 +278,80 @@ private slots:
                       {o + "input_layernorm.weight", o + "input_layernorm.bias",
                        o + "post_attention_layernorm.weight", o + "post_attention_layernorm.bias"});
             mlp(toy, b, own, up, o + "mlp." + (isCore ? "linear_fc2" : "dense_4h_to_h"));
+        }
+        check(save(own), {{"n_heads", "3"}});
+    }
+
+    void readsFairseqsLanguageModels_data()
+    {
+        QTest::addColumn<bool>("isFused");
+        QTest::newRow("queries, keys and values apart") << false;
+        QTest::newRow("in one tensor") << true;
+    }
+    void readsFairseqsLanguageModels()
+    {
+        QFETCH(bool, isFused);
+        test::ToyOptions options = plain();
+        options.unembedBias = false;
+        options.activation = "relu";
+        const Tensors toy = make(options);
+        const test::StoredTensor& positions = toy.at("pos_embed.W_pos");
+        const std::size_t d = positions.shape[1];
+        Tensors own{
+            {"decoder.embed_tokens.weight", times(toy.at("embed.W_E"), 1 / std::sqrt(double(d)))},
+            {"decoder.embed_positions.weight", below({{{2, d}, std::vector<double>(2 * d, 9.0)}, positions})},
+            {"decoder.layer_norm.weight", toy.at("ln_final.w")},
+            {"decoder.layer_norm.bias", toy.at("ln_final.b")},
+            {"decoder.output_projection.weight", flipped(toy.at("unembed.W_U"))},
+            {"decoder.version", {{1}, {3}}}};
+        for (int layer = 0; layer < 2; ++layer) {
+            const std::string b = "blocks." + std::to_string(layer) + ".",
+                              o = "decoder.layers." + std::to_string(layer) + ".", a = o + "self_attn.";
+            const auto part = [&](const char* name) { return toy.at(b + "attn." + name); };
+            if (isFused) {
+                own[a + "in_proj_weight"] =
+                    below({linear(part("W_Q")), linear(part("W_K")), linear(part("W_V"))});
+                own[a + "in_proj_bias"] = below({flat(part("b_Q")), flat(part("b_K")), flat(part("b_V"))});
+            }
+            for (const auto& [stem, letter] : {std::pair("q", "Q"), std::pair("k", "K"), std::pair("v", "V")})
+                if (!isFused) {
+                    own[a + stem + "_proj.weight"] = linear(part((std::string("W_") + letter).c_str()));
+                    own[a + stem + "_proj.bias"] = flat(part((std::string("b_") + letter).c_str()));
+                }
+            own[a + "out_proj.weight"] = outputLinear(part("W_O"));
+            own[a + "out_proj.bias"] = part("b_O");
+            norms(toy, b, own,
+                  {o + "self_attn_layer_norm.weight", o + "self_attn_layer_norm.bias",
+                   o + "final_layer_norm.weight", o + "final_layer_norm.bias"});
+            mlp(toy, b, own, o + "fc1", o + "fc2");
+        }
+        check(save(own), {{"n_heads", "3"}});
+    }
+
+    /// Attention and MLP are layers in turn, and positions are divided by the root of d_model.
+    void readsXTransformers()
+    {
+        test::ToyOptions options = plain();
+        options.qkvBias = options.outBias = options.unembedBias = false;
+        options.activation = "gelu";
+        const Tensors toy = make(options);
+        const test::StoredTensor& positions = toy.at("pos_embed.W_pos");
+        const std::string n = "net.";
+        Tensors own{{n + "token_emb.emb.weight", toy.at("embed.W_E")},
+                    {n + "pos_emb.emb.weight", times(positions, std::sqrt(double(positions.shape[1])))},
+                    {n + "attn_layers.final_norm.weight", toy.at("ln_final.w")},
+                    {n + "attn_layers.final_norm.bias", toy.at("ln_final.b")},
+                    {n + "to_logits.weight", flipped(toy.at("unembed.W_U"))}};
+        for (int layer = 0; layer < 2; ++layer) {
+            const std::string b = "blocks." + std::to_string(layer) + ".", l = n + "attn_layers.layers.",
+                              a = l + std::to_string(2 * layer) + ".",
+                              f = l + std::to_string(2 * layer + 1) + ".";
+            own[a + "1.to_q.weight"] = linear(toy.at(b + "attn.W_Q"));
+            own[a + "1.to_k.weight"] = linear(toy.at(b + "attn.W_K"));
+            own[a + "1.to_v.weight"] = linear(toy.at(b + "attn.W_V"));
+            own[a + "1.to_out.weight"] = outputLinear(toy.at(b + "attn.W_O"));
+            norms(toy, b, own, {a + "0.0.weight", a + "0.0.bias", f + "0.0.weight", f + "0.0.bias"});
+            mlp(toy, b, own, f + "1.ff.0.0", f + "1.ff.2");
         }
         check(save(own), {{"n_heads", "3"}});
     }

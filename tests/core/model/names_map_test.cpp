@@ -110,6 +110,10 @@ private slots:
         for (const char* other : {"h.12.heads.3", "h.12.heads.3.w2", "h..heads.3.w", "h.01.heads.3.w",
                                   "h.12345678.heads.3.w", "h.x.heads.3.w", ""})
             QVERIFY(!matchName("h.{layer}.heads.{head}.w", other));
+        QCOMPARE(matchName("l.{2*layer}.w", "l.4.w")->layer, 2);
+        QCOMPARE(matchName("l.{2*layer+1}.w", "l.5.w")->layer, 2);
+        QVERIFY(!matchName("l.{2*layer}.w", "l.5.w"));
+        QVERIFY(!matchName("l.{2*layer+1}.w", "l.4.w"));
     }
 
     void axesAreTransposedAndHeadsTaken()
