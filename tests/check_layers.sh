@@ -37,7 +37,7 @@ order() {
         refuse "$top/${rooms[i]} includes a room above it" "#[[:space:]]*include[[:space:]]*[<\"]$top/($above)/" "$top/${rooms[i]}"
     done
 }
-order core base files checkpoint tokenizer model circuits results analysis findings runs session
+order core base files checkpoint tokenizer model circuits results analysis findings runs session series
 order ui base figures document models widgets heatmaps charts pictures pages
 
 # apart FOLDER SHARED: none of FOLDER's folders includes another, except SHARED.

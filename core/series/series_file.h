@@ -1,0 +1,56 @@
+#pragma once
+
+#include "core/base/task.h"
+#include "core/model/head_id.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headwise {
+
+/// One number per head at every step of a series.
+struct SeriesScore {
+    std::string name; ///< Its dataset in /scores: "previous_token", "ov_effective_rank".
+    std::string title, unit, definition;
+    std::optional<double> null; ///< Average of heads of random weights, where known.
+    std::vector<float> values; ///< [S, L, H]; NaN where a member could not be read or the score not computed.
+
+    bool operator==(const SeriesScore&) const = default;
+};
+
+/// One head that crossed from its null to a clear value between two steps and stayed there.
+struct SeriesChange {
+    HeadId head;
+    std::string score;         ///< SeriesScore::name
+    int before = 0, after = 0; ///< Indices into Series::steps: the last low one, the first high one.
+    double valueBefore = 0, valueAfter = 0; ///< Values at these two steps.
+    double evidence = 0; ///< Difference of the medians after and before, in robust deviations (FORMAT.md).
+    std::string text;    ///< "between steps 512 and 1000 L4H6 became a previous-token head (0.05 to 0.91)"
+
+    bool operator==(const SeriesChange&) const = default;
+};
+
+/// A model's training: the scores of its heads at every checkpoint.
+struct Series {
+    std::vector<std::int32_t> steps;   // [S], rising
+    std::vector<std::string> members;  // [S] names of the checkpoints: "step1000"
+    std::vector<std::string> problems; // [S] why a member is missing; empty: it is good
+    int nLayers = 0, nHeads = 0;
+    std::string modelName;
+    std::vector<SeriesScore> scores;
+    std::vector<SeriesChange> changes; // in order of `after`, then of heads
+
+    bool operator==(const Series&) const = default;
+};
+
+/// Reads a file that `headwise series` wrote (core/session/FORMAT.md, Series).
+/// Errors: NotFound, Io, Corrupt, Cancelled; Unsupported if it is another HDF5 file or of a later version.
+Result<Series> readSeries(const std::filesystem::path& path, const Task& task = {});
+
+/// Tells whether an HDF5 file says that it is a series; false if it cannot be read.
+bool isSeries(const std::filesystem::path& path);
+
+} // namespace headwise
