@@ -85,7 +85,7 @@ Result<Done> checkShape(const SessionReading& reading, const ResultArray& array)
 /// is not read: a reader ignores what it does not know.
 Result<std::optional<ResultArray>> readArray(const SessionReading& reading, const std::string& path)
 {
-    Result<Hdf5Array> stored = reading.file.readArray(path);
+    Result<ResultArray> stored = readDescribedArray(reading.file, path);
     if (!stored && stored.error().code == ErrorCode::Unsupported
         && !namedShape(path, reading.session.model)) {
         logger().warn("{}", stored.error().message);
@@ -93,31 +93,7 @@ Result<std::optional<ResultArray>> readArray(const SessionReading& reading, cons
     }
     if (!stored)
         return stored.error();
-    const Result<Hdf5Attributes> attributes = reading.file.attributes(path);
-    if (!attributes)
-        return attributes.error();
-    ResultArray array;
-    array.path = path;
-    Hdf5Array numbers = std::move(stored).value();
-    array.shape = std::move(numbers.shape);
-    array.values = std::move(numbers.values);
-    array.axes = axesNamed(stored::textsOf(*attributes, "axes"));
-    array.definition = stored::textOf(*attributes, "definition");
-    array.title = stored::textOf(*attributes, "title");
-    array.unit = stored::textOf(*attributes, "unit");
-    array.nullMean = stored::numberOf(*attributes, "null_mean");
-    array.nullDeviation = stored::numberOf(*attributes, "null_deviation");
-    const auto low = stored::numberOf(*attributes, "range_low");
-    const auto high = stored::numberOf(*attributes, "range_high");
-    if (low && high)
-        array.range = {*low, *high};
-    for (const auto& [name, value] : *attributes)
-        if (std::find(layout::arrayAttributes.begin(), layout::arrayAttributes.end(), name)
-            == layout::arrayAttributes.end())
-            array.attributes.emplace(name, attributeValue(value));
-    if (array.axes.empty()) // an array that another program added
-        for (std::size_t i = 0; i < array.shape.size(); ++i)
-            array.axes.push_back(ArrayAxis::named("axis " + std::to_string(i)));
+    ResultArray array = std::move(stored).value();
     if (const Result<Done> fits = checkShape(reading, array); !fits) {
         if (reading.isNewer())
             return std::optional<ResultArray>();
@@ -244,6 +220,39 @@ Result<Done> checkTables(SessionReading& reading)
 }
 
 } // namespace
+
+Result<ResultArray> readDescribedArray(const Hdf5Reader& file, const std::string& path)
+{
+    Result<Hdf5Array> stored = file.readArray(path);
+    if (!stored)
+        return stored.error();
+    const Result<Hdf5Attributes> attributes = file.attributes(path);
+    if (!attributes)
+        return attributes.error();
+    ResultArray array;
+    array.path = path;
+    Hdf5Array numbers = std::move(stored).value();
+    array.shape = std::move(numbers.shape);
+    array.values = std::move(numbers.values);
+    array.axes = axesNamed(stored::textsOf(*attributes, "axes"));
+    array.definition = stored::textOf(*attributes, "definition");
+    array.title = stored::textOf(*attributes, "title");
+    array.unit = stored::textOf(*attributes, "unit");
+    array.nullMean = stored::numberOf(*attributes, "null_mean");
+    array.nullDeviation = stored::numberOf(*attributes, "null_deviation");
+    const auto low = stored::numberOf(*attributes, "range_low");
+    const auto high = stored::numberOf(*attributes, "range_high");
+    if (low && high)
+        array.range = {*low, *high};
+    for (const auto& [name, value] : *attributes)
+        if (std::find(layout::arrayAttributes.begin(), layout::arrayAttributes.end(), name)
+            == layout::arrayAttributes.end())
+            array.attributes.emplace(name, attributeValue(value));
+    if (array.axes.empty()) // an array that another program added
+        for (std::size_t i = 0; i < array.shape.size(); ++i)
+            array.axes.push_back(ArrayAxis::named("axis " + std::to_string(i)));
+    return array;
+}
 
 Result<Done> readSessionResults(SessionReading& reading)
 {

@@ -21,18 +21,17 @@ Result<Done> readShard(SessionReading& reading, const Hdf5Attributes& attributes
     return Done{};
 }
 
-Result<Done> readRoot(SessionReading& reading)
+Result<Done> readRoot(SessionReading& reading, std::string_view format, std::string_view what)
 {
     const Result<Hdf5Attributes> attributes = reading.file.attributes("");
     if (!attributes)
         return Error{attributes.error().code,
                      "'" + reading.file.path().string()
                          + "' is damaged: its root group cannot be read; restore it from a copy."};
-    if (stored::textOf(*attributes, "format") != layout::format)
+    if (stored::textOf(*attributes, "format") != format)
         return Error{ErrorCode::Unsupported,
-                     "'" + reading.file.path().string()
-                         + "' is an HDF5 file but not a session: its attribute 'format' is not '"
-                         + layout::format + "'."};
+                     "'" + reading.file.path().string() + "' is an HDF5 file but not a " + std::string(what)
+                         + ": its attribute 'format' is not '" + std::string(format) + "'."};
     const auto* version = stored::get<std::int64_t>(*attributes, "format_version");
     if (!version || *version < 1 || *version > std::numeric_limits<int>::max())
         return reading.corrupt("format_version", "is not a version number");
@@ -213,6 +212,16 @@ Result<Done> readPictures(SessionReading& reading)
 
 } // namespace
 
+Result<Done> readHead(SessionReading& reading, std::string_view format, std::string_view what)
+{
+    if (const Result<Done> done = readRoot(reading, format, what); !done)
+        return done;
+    for (const auto step : {readModel, checkShard, readProcessing})
+        if (const Result<Done> done = step(reading); !done)
+            return done;
+    return Done{};
+}
+
 Result<Session> readSession(const std::filesystem::path& path, const Task& task)
 {
     const Result<Hdf5Reader> file = Hdf5Reader::open(path, task);
@@ -220,8 +229,9 @@ Result<Session> readSession(const std::filesystem::path& path, const Task& task)
         return file.error();
     Session session;
     SessionReading reading{*file, task, session};
-    for (const auto step : {readRoot, readModel, checkShard, readProcessing, readVocabulary, readTexts,
-                            readSessionResults, readPictures}) {
+    if (const Result<Done> done = readHead(reading, layout::format, "session"); !done)
+        return done.error();
+    for (const auto step : {readVocabulary, readTexts, readSessionResults, readPictures}) {
         if (task.cancelled())
             return stopped();
         if (const Result<Done> done = step(reading); !done)
@@ -232,12 +242,15 @@ Result<Session> readSession(const std::filesystem::path& path, const Task& task)
 
 bool isSessionFile(const std::filesystem::path& path)
 {
-    if (!isHdf5(path))
-        return false;
+    // An unreadable file is not a model either; as a session it is reported as damaged.
+    return isHdf5(path) && formatOf(path).value_or(layout::format) == layout::format;
+}
+
+std::optional<std::string> formatOf(const std::filesystem::path& path)
+{
     const Result<Hdf5Reader> file = Hdf5Reader::open(path);
     const Result<Hdf5Attributes> attributes = file ? file->attributes("") : file.error();
-    // An unreadable file is not a model either; as a session it is reported as damaged.
-    return !attributes || stored::textOf(*attributes, "format") == layout::format;
+    return attributes ? std::optional(stored::textOf(*attributes, "format")) : std::nullopt;
 }
 
 } // namespace headwise

@@ -70,6 +70,18 @@ inline std::optional<HeadId> headOf(const ModelCard& model, std::string_view dot
 
 } // namespace stored
 
+/// Reads the attributes of the root group, /model and /processing.
+/// \param format  attribute of the root group: "headwise-session"   \param what  in messages: "session"
+/// Errors: Unsupported for another format, Corrupt.
+Result<Done> readHead(SessionReading& reading, std::string_view format, std::string_view what);
+
+/// Returns the root attribute `format` of an HDF5 file; none if it cannot be read.
+std::optional<std::string> formatOf(const std::filesystem::path& path);
+
+/// Reads an array with its attributes and checks nothing of its shape.
+/// Errors: those of Hdf5Reader::readArray.
+Result<ResultArray> readDescribedArray(const Hdf5Reader& file, const std::string& path);
+
 /// Reads the arrays of a session into its results and checks that they fit its model. A later version may store tables
 /// differently: those are left out.
 /// Errors: Corrupt, Io, Cancelled.

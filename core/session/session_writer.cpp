@@ -3,6 +3,7 @@
 #include "core/findings/findings_text.h"
 #include "core/session/session_file.h"
 #include "core/session/session_layout.h"
+#include "core/session/session_writing.h"
 
 #include <algorithm>
 #include <ctime>
@@ -26,19 +27,11 @@ Hdf5Attribute attribute(const AttributeValue& value)
     return std::visit([](const auto& held) { return Hdf5Attribute(held); }, value);
 }
 
-Result<Done> setAttributes(Hdf5Writer& file, const std::string& path, const Hdf5Attributes& attributes)
-{
-    for (const auto& [name, value] : attributes)
-        if (const Result<Done> set = file.setAttribute(path, name, value); !set)
-            return set;
-    return Done{};
-}
-
-Result<Done> writeRoot(Hdf5Writer& file, const Session& session)
+Result<Done> writeRoot(Hdf5Writer& file, const Session& session, const std::string& format)
 {
     const std::string now = utcNow();
     Hdf5Attributes attributes{
-        {"format", std::string(layout::format)},
+        {"format", format},
         {"format_version", std::int64_t(sessionFormatVersion)},
         {"headwise_version",
          session.headwiseVersion.empty() ? std::string(versionText()) : session.headwiseVersion},
@@ -115,31 +108,6 @@ Hdf5Attributes attributesOf(const ResultArray& array)
     return attributes;
 }
 
-Result<Done> writeResults(Hdf5Writer& file, const ResultSet& results, const Task& task)
-{
-    const int count = static_cast<int>(results.arrays.size());
-    for (int i = 0; i < count; ++i) {
-        task.report(i, count, "arrays");
-        const ResultArray& array = results.arrays[static_cast<std::size_t>(i)];
-        if (const Result<Done> written = file.writeArray(array.path, array.shape, array.values, task);
-            !written)
-            return written;
-        if (const Result<Done> set = setAttributes(file, array.path, attributesOf(array)); !set)
-            return set;
-    }
-    for (const auto& [group, values] : results.groupAttributes) {
-        Hdf5Attributes attributes;
-        for (const auto& [name, value] : values)
-            attributes.emplace(name, attribute(value));
-        if (const Result<Done> made = file.createGroup(group); !made)
-            return made;
-        if (const Result<Done> set = setAttributes(file, group, attributes); !set)
-            return set;
-    }
-    task.report(count, count, "arrays");
-    return Done{};
-}
-
 /// Returns the path of the dimension scale of an axis; empty if the axis has only a name.
 std::string scaleOf(const Session& session, const ResultArray& array, std::size_t axis)
 {
@@ -170,7 +138,50 @@ Result<Done> writeScale(Hdf5Writer& file, const char* path, const char* axis, in
     return file.setAttribute(path, "definition", std::string("the indices of the axis"));
 }
 
-/// Writes labels for every array, and scales only for paths in the format, because there may be thousands of others.
+} // namespace
+
+Result<Done> setAttributes(Hdf5Writer& file, const std::string& path, const Hdf5Attributes& attributes)
+{
+    for (const auto& [name, value] : attributes)
+        if (const Result<Done> set = file.setAttribute(path, name, value); !set)
+            return set;
+    return Done{};
+}
+
+Result<Done> writeHead(Hdf5Writer& file, const Session& session, const std::string& format)
+{
+    if (const Result<Done> done = writeRoot(file, session, format); !done)
+        return done;
+    if (const Result<Done> done = writeModel(file, session); !done)
+        return done;
+    return writeProcessing(file, session);
+}
+
+Result<Done> writeResults(Hdf5Writer& file, const ResultSet& results, const Task& task)
+{
+    const int count = static_cast<int>(results.arrays.size());
+    for (int i = 0; i < count; ++i) {
+        task.report(i, count, "arrays");
+        const ResultArray& array = results.arrays[static_cast<std::size_t>(i)];
+        if (const Result<Done> written = file.writeArray(array.path, array.shape, array.values, task);
+            !written)
+            return written;
+        if (const Result<Done> set = setAttributes(file, array.path, attributesOf(array)); !set)
+            return set;
+    }
+    for (const auto& [group, values] : results.groupAttributes) {
+        Hdf5Attributes attributes;
+        for (const auto& [name, value] : values)
+            attributes.emplace(name, attribute(value));
+        if (const Result<Done> made = file.createGroup(group); !made)
+            return made;
+        if (const Result<Done> set = setAttributes(file, group, attributes); !set)
+            return set;
+    }
+    task.report(count, count, "arrays");
+    return Done{};
+}
+
 Result<Done> writeAxes(Hdf5Writer& file, const Session& session)
 {
     if (const auto written = writeScale(file, layout::layerScale, "layer", session.model.nLayers); !written)
@@ -196,6 +207,8 @@ Result<Done> writeAxes(Hdf5Writer& file, const Session& session)
     }
     return Done{};
 }
+
+namespace {
 
 Result<Done> writeTexts(Hdf5Writer& file, const Session& session)
 {
@@ -240,9 +253,7 @@ Result<Done> writeSession(const std::filesystem::path& path, const Session& sess
         return created.error();
     Hdf5Writer file = std::move(created).value();
     const auto steps = {
-        +[](Hdf5Writer& f, const Session& s, const Task&) { return writeRoot(f, s); },
-        +[](Hdf5Writer& f, const Session& s, const Task&) { return writeModel(f, s); },
-        +[](Hdf5Writer& f, const Session& s, const Task&) { return writeProcessing(f, s); },
+        +[](Hdf5Writer& f, const Session& s, const Task&) { return writeHead(f, s, layout::format); },
         +[](Hdf5Writer& f, const Session& s, const Task&) { return writeTexts(f, s); },
         +[](Hdf5Writer& f, const Session& s, const Task& t) { return writeResults(f, s.results, t); },
         +[](Hdf5Writer& f, const Session& s, const Task& t) { return writeScreen(f, s.screen, t); },
