@@ -42,6 +42,8 @@ void addPlanCommand(CLI::App& root, CommandContext& context);
 void addListAnalysesCommand(CLI::App& root, CommandContext& context);
 void addTokensCommand(CLI::App& root, CommandContext& context);
 void addTopCommand(CLI::App& root, CommandContext& context);
+// analysis_run/series.cpp
+void addSeriesCommand(CLI::App& root, CommandContext& context);
 // findings.cpp
 void addFindingsCommand(CLI::App& root, CommandContext& context);
 // compare.cpp

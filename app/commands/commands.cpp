@@ -103,6 +103,7 @@ void addCommands(CLI::App& root, CommandContext& context)
     addVerifyCommand(root, context);
     addRunCommand(root, context);
     addAnalyzeCommand(root, context);
+    addSeriesCommand(root, context);
     addMergeCommand(root, context);
     addPlanCommand(root, context);
     addListAnalysesCommand(root, context);

@@ -1,5 +1,6 @@
 #include "app/commands/command.h"
 #include "app/commands/support.h"
+#include "core/series/series_run.h"
 #include "core/session/session_file.h"
 #include "core/session/session_merge.h"
 
@@ -15,6 +16,7 @@ constexpr std::string_view mergeFooter =
     "model, options and version of Headwise. The whole session holds the same arrays and attributes as that of one\n"
     "process, bit for bit on one kind of processor. Warnings about heads appear once for each part, and /created is that\nof the oldest part. A missing part, a duplicate or a part of another run is refused by name, and nothing is written.\n"
     "SESSION.h5 must not exist; --replace overwrites it, including its notes. Notes and bookmarks of the parts are kept.\n"
+    "The parts of headwise series FOLDER -o PART.h5 --shard i/n are joined likewise into one series.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage or parts that do not belong together, 3 a damaged part, 4 input/output or memory,\n"
     "130 cancelled.";
@@ -44,6 +46,16 @@ Result<int> merge(const MergeOptions& options, const Task& task)
 {
     if (const auto writable = checkMergeOutput(options); !writable)
         return writable.error();
+    if (isSeries(options.parts.front())) {
+        const Result<Series> series = mergeSeries(options.parts, options.output, task);
+        if (!series)
+            return series.error();
+        for (const SeriesChange& change : series->changes)
+            std::cout << change.text << "\n";
+        std::cout << "Wrote " << options.output << " with " << series->scores.size() << " scores at "
+                  << series->steps.size() << " steps of " << series->modelName << ".\n";
+        return 0;
+    }
     const Result<Session> session = mergedParts(options.parts, task);
     if (!session)
         return session.error();
@@ -60,8 +72,8 @@ Result<int> merge(const MergeOptions& options, const Task& task)
 void addMergeCommand(CLI::App& root, CommandContext& context)
 {
     auto options = std::make_shared<MergeOptions>();
-    CLI::App* command =
-        root.add_subcommand("merge", "Joins the parts of a sharded run into the session of the whole run");
+    CLI::App* command = root.add_subcommand(
+        "merge", "Joins the parts of a sharded run into the session or series of the whole run");
     command->footer(std::string(mergeFooter));
     command->add_option("-o,--output", options->output, "The session file to write (HDF5)")
         ->required()

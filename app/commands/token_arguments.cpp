@@ -4,9 +4,7 @@
 
 namespace headwise::app {
 
-namespace {
-
-Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, const ModelWeights& weights)
+Result<std::optional<Tokenizer>> findTokenizer(const ModelArguments& arguments, const ModelWeights& weights)
 {
     const Result<Tokenizer> tokenizer = openTokenizer(arguments, weights);
     if (tokenizer)
@@ -16,15 +14,13 @@ Result<std::optional<Tokenizer>> tokenizerOf(const ModelArguments& arguments, co
     return tokenizer.error();
 }
 
-} // namespace
-
 Result<OpenedModel> openWithTokenizer(const ModelArguments& arguments, const ProcessingArguments& switches,
                                       const Task& task)
 {
     auto weights = openProcessed(arguments, switches, task);
     if (!weights)
         return weights.error();
-    auto tokenizer = tokenizerOf(arguments, (*weights)->original());
+    auto tokenizer = findTokenizer(arguments, (*weights)->original());
     if (!tokenizer)
         return tokenizer.error();
     return OpenedModel{*std::move(weights), *std::move(tokenizer)};

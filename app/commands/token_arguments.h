@@ -24,6 +24,10 @@ struct OpenedModel {
 Result<OpenedModel> openWithTokenizer(const ModelArguments& arguments, const ProcessingArguments& switches,
                                       const Task& task);
 
+/// Opens the tokenizer of the arguments, or the model's own if it has one.
+/// Errors: those of openTokenizer() unless there is no tokenizer to open.
+Result<std::optional<Tokenizer>> findTokenizer(const ModelArguments& arguments, const ModelWeights& weights);
+
 /// True for an id without a token; empty without a tokenizer.
 std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dVocab);
 

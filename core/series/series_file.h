@@ -13,7 +13,8 @@ namespace headwise {
 
 /// One number per head at every step of a series.
 struct SeriesScore {
-    std::string name; ///< Its dataset in /scores: "previous_token", "ov_effective_rank".
+    std::string
+        name; ///< Its dataset in /scores: "previous_token", "ov_effective_rank", "pattern_scores_induction".
     std::string title, unit, definition;
     std::optional<double> null; ///< Average of heads of random weights, where known.
     std::vector<float> values; ///< [S, L, H]; NaN where a member could not be read or the score not computed.
@@ -27,7 +28,7 @@ struct SeriesChange {
     std::string score;         ///< SeriesScore::name
     int before = 0, after = 0; ///< Indices into Series::steps: the last low one, the first high one.
     double valueBefore = 0, valueAfter = 0; ///< Values at these two steps.
-    double evidence = 0; ///< Difference of the medians after and before, in robust deviations (FORMAT.md).
+    double evidence = 0; ///< Share of the variance over the steps that the split explains, 0 to 1.
     std::string text;    ///< "between steps 512 and 1000 L4H6 became a previous-token head (0.05 to 0.91)"
 
     bool operator==(const SeriesChange&) const = default;

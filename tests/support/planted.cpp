@@ -58,6 +58,14 @@ Circuits PlantedModel::circuits(const ProcessingWish& wish) const
     return circuitsOf(m_folder, wish);
 }
 
+void PlantedModel::write(const std::filesystem::path& folder) const
+{
+    std::filesystem::create_directories(folder);
+    std::filesystem::copy_file(m_folder / "config.json", folder / "config.json",
+                               std::filesystem::copy_options::overwrite_existing);
+    writeSafetensors(folder / "model.safetensors", m_tensors, true);
+}
+
 void PlantedModel::put(StoredTensor& tensor, int matrix, const Matrix<double>& values)
 {
     const Eigen::Index at = matrix * values.size();

@@ -30,6 +30,9 @@ public:
 
     Circuits circuits(const ProcessingWish& wish = noProcessing()) const;
 
+    /// Writes the model into a folder, which is created.
+    void write(const std::filesystem::path& folder) const;
+
 private:
     static void put(StoredTensor& tensor, int matrix, const Matrix<double>& values);
 

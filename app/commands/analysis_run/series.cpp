@@ -1,0 +1,248 @@
+#include "app/commands/analysis_run/rank_run.h"
+#include "app/commands/filter_arguments.h"
+#include "app/commands/input_arguments.h"
+#include "app/commands/support.h"
+#include "app/commands/token_arguments.h"
+#include "core/runs/plan.h"
+#include "core/series/series_run.h"
+
+#include <nlohmann/json.hpp>
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+
+namespace headwise::app {
+namespace {
+
+constexpr std::string_view seriesFooter =
+    "FOLDER holds the checkpoints of one training: sub-folders or weights files whose names end in a number (step1000,\n"
+    "checkpoint-500, epoch_3, model_000512.safetensors). A config or tokenizer in FOLDER itself serves members without one.\n"
+    "A name in the Hugging Face cache takes its revisions with such a branch or tag.\n"
+    "Without --analyses: spectra with norms and ranks, copying, matching, previous_token, and pattern_scores (induction)\n"
+    "where it costs no more than the rest. SERIES.h5 holds /steps, /scores/NAME [step, layer, head] and the singular\n"
+    "values in /spectra; core/session/FORMAT.md describes it. A damaged member, and one of another shape, is skipped with a\n"
+    "warning, and its numbers are NaN.\n"
+    "One model at a time is in memory. A run that was killed goes on with the same command, and an existing SERIES.h5\n"
+    "gains new checkpoints only; --replace starts over. --shard 2/8 computes every eighth member from the second on, and\n"
+    "headwise merge joins the parts.\n"
+    "At the end it lists the changes in the order of steps: where a head's score rose clearly above its null and stayed. That\n"
+    "is 0.3 above the null (previous_token: and at least 0.4) and, where the spread of random heads is known, at least 5\n"
+    "deviations, corrected for the number of heads and steps.\n"
+    "\n"
+    "Exit codes: 0 good, 2 wrong usage, 3 no checkpoint can be read, 4 input/output or memory, 130 cancelled.";
+
+struct SeriesOptions {
+    std::string folder, output;
+    ModelArguments files; ///< Its path is that of a member.
+    std::shared_ptr<ProcessingArguments> processing;
+    std::shared_ptr<InputArguments> inputs;
+    std::optional<std::string> analyses, shard;
+    std::string embedding = "raw";
+    bool replace = false, json = false;
+    std::string given; ///< The options that the numbers depend on, as given.
+};
+
+/// Returns the options on the command line but those that do not change the numbers.
+std::string givenOptions(const CLI::App& command)
+{
+    static constexpr std::array others{"FOLDER", "--output",  "--replace", "--shard",
+                                       "--json", "--threads", "--analyses"};
+    std::string text;
+    for (const CLI::Option* option : command.get_options()) {
+        const std::string name = option->get_name();
+        if (option->count() == 0 || std::ranges::find(others, name) != others.end())
+            continue;
+        text += (text.empty() ? "" : " ") + name;
+        for (const std::string& value : option->results())
+            text += "=" + shellWord(value);
+    }
+    return text;
+}
+
+ModelArguments argumentsOf(const SeriesOptions& options, const SeriesMember& member)
+{
+    ModelArguments arguments = options.files;
+    arguments.path = member.path.string();
+    if (arguments.configFile.empty())
+        arguments.configFile = member.config.string();
+    if (arguments.tokenizerFile.empty())
+        arguments.tokenizerFile = member.tokenizer.string();
+    return arguments;
+}
+
+Result<SeriesModel> preparedMember(const SeriesOptions& options, const SeriesMember& member,
+                                   std::shared_ptr<const ModelWeights> weights, const Task& task)
+{
+    auto plan = planProcessing(*weights, options.processing->wish());
+    if (!plan)
+        return plan.error();
+    const ModelArguments arguments = argumentsOf(options, member);
+    const auto tokenizer = findTokenizer(arguments, *weights);
+    if (!tokenizer)
+        return tokenizer.error();
+    auto processed = process(std::move(weights), *std::move(plan), task);
+    if (!processed)
+        return processed.error();
+    SeriesModel model{*std::move(processed), {}};
+    model.options.embedding = *parseEmbedding(options.embedding);
+    auto inputs = analysisInputs(*options.inputs, arguments, *model.weights, *tokenizer);
+    if (!inputs)
+        return inputs.error();
+    model.options.inputs = std::move(inputs).value();
+    auto unused =
+        leftOutTokens(TokenFilter{}, *tokenizer, *model.weights, model.weights->config().dVocab, task);
+    if (!unused)
+        return unused.error();
+    model.options.unusedTokens = std::move(unused).value();
+    return model;
+}
+
+Result<SeriesRequest> requestOf(const SeriesOptions& options)
+{
+    SeriesRequest request;
+    if (!options.files.revision.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     "--revision names one checkpoint, and a series takes all; leave it out."};
+    if (options.shard) {
+        const auto shard = parseShard(*options.shard);
+        if (!shard)
+            return shard.error();
+        request.shard = *shard;
+    }
+    if (options.analyses) {
+        auto analyses = parseAnalyses(*options.analyses);
+        if (!analyses)
+            return analyses.error();
+        request.analyses = std::move(analyses).value();
+    }
+    if (const auto writable = checkSessionPath(options.output); !writable)
+        return writable.error();
+    auto series = seriesMembers(options.folder);
+    if (!series)
+        return series.error();
+    request.series = std::move(series).value();
+    request.output = options.output;
+    request.options = options.given;
+    request.replace = options.replace;
+    request.open = [&options](const SeriesMember& member,
+                              const Task& task) -> Result<std::shared_ptr<const ModelWeights>> {
+        const auto source = argumentsOf(options, member).source();
+        return source ? loadModel(*source, task) : source.error();
+    };
+    request.prepare = [&options](const SeriesMember& member, std::shared_ptr<const ModelWeights> weights,
+                                 const Task& task) {
+        return preparedMember(options, member, std::move(weights), task);
+    };
+    request.say = [](const std::string& sentence) { printWarnings({sentence}); };
+    return request;
+}
+
+void printSeriesJson(const Series& series)
+{
+    nlohmann::ordered_json json{{"model", series.modelName}, {"steps", series.steps}};
+    json["skipped"] = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < series.steps.size(); ++i)
+        if (!series.problems[i].empty())
+            json["skipped"].push_back(
+                {{"step", series.steps[i]}, {"member", series.members[i]}, {"problem", series.problems[i]}});
+    json["scores"] = nlohmann::ordered_json::array();
+    for (const SeriesScore& score : series.scores)
+        json["scores"].push_back(score.name);
+    json["changes"] = nlohmann::ordered_json::array();
+    for (const SeriesChange& change : series.changes)
+        json["changes"].push_back({{"head", dottedHead(change.head)},
+                                   {"score", change.score},
+                                   {"before_step", series.steps[static_cast<std::size_t>(change.before)]},
+                                   {"after_step", series.steps[static_cast<std::size_t>(change.after)]},
+                                   {"value_before", change.valueBefore},
+                                   {"value_after", change.valueAfter},
+                                   {"evidence", change.evidence},
+                                   {"text", change.text}});
+    printJson(json);
+}
+
+void printSeries(const SeriesOptions& options, const SeriesOutcome& outcome)
+{
+    const Series& series = outcome.series;
+    for (const SeriesChange& change : series.changes)
+        std::cout << change.text << "\n";
+    if (series.changes.empty() && !options.shard)
+        std::cout << "No head rose clearly above its null between these steps.\n";
+    const auto skipped =
+        std::ranges::count_if(series.problems, [](const std::string& problem) { return !problem.empty(); });
+    std::cout << fmt::format("Wrote {} with {} scores at {} steps of {}{}{}.\n", options.output,
+                             series.scores.size(), series.steps.size(), series.modelName,
+                             outcome.kept > 0 ? fmt::format(", {} of them kept", outcome.kept) : "",
+                             skipped > 0 ? fmt::format(", {} skipped", skipped) : "");
+}
+
+Result<int> runSeries(const SeriesOptions& options, const Task& task)
+{
+    if (const auto launch = launchHere())
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format("series does not run under {}; give each process its --shard i/n, and join the "
+                        "parts with headwise merge.",
+                        launch->program)};
+    const auto request = requestOf(options);
+    if (!request)
+        return request.error();
+    const auto outcome = computeSeries(*request, task);
+    if (!outcome)
+        return outcome.error();
+    if (options.json)
+        printSeriesJson(outcome->series);
+    else
+        printSeries(options, *outcome);
+    return 0;
+}
+
+void addSeriesOptions(CLI::App& command, SeriesOptions& options)
+{
+    command
+        .add_option("FOLDER", options.folder,
+                    "A folder of checkpoints, or the name of a model in the Hugging Face cache")
+        ->required()
+        ->type_name("");
+    command.add_option("-o,--output", options.output, "The file to write (HDF5)")
+        ->required()
+        ->type_name("SERIES.h5");
+    command.add_flag("--replace", options.replace, "Start SERIES.h5 over instead of adding to it");
+    command
+        .add_option("--shard", options.shard,
+                    "Compute every n-th member from the i-th on; headwise merge joins the parts")
+        ->type_name("i/n");
+    command.add_flag("--json", options.json, "Prints the steps and the changes as JSON");
+    addModelFiles(command, options.files);
+    command
+        .add_option("--analyses", options.analyses,
+                    "Analyses to compute, by their names in headwise list-analyses, or all")
+        ->type_name("a,b,...|all");
+    command
+        .add_option("--embedding", options.embedding,
+                    "The token vectors E of full circuits: raw (the default), effective, mlp0 or unembed")
+        ->check(CLI::IsMember({"raw", "effective", "mlp0", "unembed"}).description(""))
+        ->type_name("raw|effective|mlp0|unembed");
+}
+
+} // namespace
+
+void addSeriesCommand(CLI::App& root, CommandContext& context)
+{
+    auto options = std::make_shared<SeriesOptions>();
+    CLI::App* command = root.add_subcommand(
+        "series", "Follows every head's scores and spectra through the checkpoints of a training");
+    command->footer(std::string(seriesFooter));
+    addSeriesOptions(*command, *options);
+    options->processing = addProcessingArguments(*command);
+    options->inputs = addInputArguments(*command);
+    addThreadsOption(*command, context);
+    command->callback([options, command, &context] {
+        options->given = givenOptions(*command);
+        context.work = [options](const Task& task) { return runSeries(*options, task); };
+    });
+}
+
+} // namespace headwise::app

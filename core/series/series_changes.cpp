@@ -1,0 +1,147 @@
+#include "core/series/series_changes.h"
+
+#include "core/findings/rule_numbers.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace headwise {
+namespace {
+
+constexpr double leastRise = 0.3; // above the null, as in core/findings
+
+/// A score whose rise has words of its own.
+struct Role {
+    std::string_view score;
+    double least; ///< Least value, whatever the null.
+    std::string_view words;
+};
+constexpr std::array roles{Role{"previous_token", 0.4, "became a previous-token head"},
+                           Role{"copying", 0, "became a copying head"},
+                           Role{"matching", 0, "began to match equal tokens"},
+                           Role{"pattern_scores_induction", 0, "became an induction head"},
+                           Role{"pattern_scores_duplicate", 0, "became a duplicate-token head"},
+                           Role{"pattern_scores_first", 0.5, "began to attend to the first token"}};
+
+const Role* roleOf(std::string_view score)
+{
+    const auto role = std::ranges::find(roles, score, &Role::score);
+    return role == roles.end() ? nullptr : &*role;
+}
+
+/// Tells whether an array [S, L, H] is judged. One without a role needs the spread of random heads.
+bool isJudged(const ResultArray& array, const Role* role)
+{
+    return array.shape.size() == 3 && array.nullMean && array.range && (role || array.nullDeviation);
+}
+
+RiseLevels levelsOf(const ResultArray& array, const Role* role)
+{
+    const double null = *array.nullMean;
+    const double tests = static_cast<double>(std::get<std::vector<float>>(array.values).size());
+    const double chance = thresholdZ(static_cast<std::size_t>(tests)) * array.nullDeviation.value_or(0);
+    const double clear = std::max(null + std::max(leastRise, chance), role ? role->least : 0.0);
+    return {clear, (null + clear) / 2};
+}
+
+double meanOf(std::span<const double> values)
+{
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double squaresAround(std::span<const double> values, double mean)
+{
+    return std::accumulate(values.begin(), values.end(), 0.0, [mean](double sum, double value) {
+        return sum + (value - mean) * (value - mean);
+    });
+}
+
+/// Returns the share of the variance that the split in front of `at` explains.
+double explained(std::span<const double> values, std::size_t at)
+{
+    const auto before = values.first(at), after = values.subspan(at);
+    const double all = squaresAround(values, meanOf(values));
+    const double left = squaresAround(before, meanOf(before)) + squaresAround(after, meanOf(after));
+    return all > 0 ? std::clamp(1 - left / all, 0.0, 1.0) : 0;
+}
+
+std::string sentenceOf(const SeriesChange& change, const SeriesRecord& record, const Role* role,
+                       const ResultArray& array)
+{
+    const auto stepAt = [&](int i) { return record.entries[static_cast<std::size_t>(i)].step; };
+    const std::string words = role
+        ? std::string(role->words)
+        : fmt::format("rose above random heads in {}", array.title.empty() ? change.score : array.title);
+    return fmt::format("between steps {} and {} {} {} ({:.2f} to {:.2f})", stepAt(change.before),
+                       stepAt(change.after), headLabel(change.head), words, change.valueBefore,
+                       change.valueAfter);
+}
+
+void addChanges(std::vector<SeriesChange>& changes, const SeriesRecord& record, const ResultArray& array)
+{
+    const std::string score = array.path.substr(array.path.find('/') + 1);
+    const Role* role = roleOf(score);
+    if (!isJudged(array, role))
+        return;
+    const RiseLevels levels = levelsOf(array, role);
+    const auto& values = std::get<std::vector<float>>(array.values);
+    const std::size_t heads = array.shape[1] * array.shape[2];
+    for (std::size_t place = 0; place < heads; ++place) {
+        std::vector<float> ofHead;
+        for (std::size_t i = 0; i < array.shape[0]; ++i)
+            ofHead.push_back(values[i * heads + place]);
+        const auto rise = riseOf(ofHead, levels);
+        if (!rise)
+            continue;
+        SeriesChange change{
+            .head = {static_cast<int>(place / array.shape[2]), static_cast<int>(place % array.shape[2])},
+            .score = score,
+            .before = rise->before,
+            .after = rise->after,
+            .valueBefore = ofHead[static_cast<std::size_t>(rise->before)],
+            .valueAfter = ofHead[static_cast<std::size_t>(rise->after)],
+            .evidence = rise->evidence,
+            .text = {}};
+        change.text = sentenceOf(change, record, role, array);
+        changes.push_back(std::move(change));
+    }
+}
+
+} // namespace
+
+std::optional<Rise> riseOf(std::span<const float> values, const RiseLevels& levels)
+{
+    std::vector<double> known;
+    std::vector<int> places;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (std::isfinite(values[i])) {
+            known.push_back(values[i]);
+            places.push_back(static_cast<int>(i));
+        }
+    std::size_t at = known.size();
+    for (std::size_t i = known.size(); i > 0 && known[i - 1] >= levels.kept; --i)
+        if (known[i - 1] >= levels.clear)
+            at = i - 1;
+    if (at == 0 || at == known.size())
+        return std::nullopt;
+    return Rise{places[at - 1], places[at], explained(known, at)};
+}
+
+std::vector<SeriesChange> changesOf(const SeriesRecord& record)
+{
+    std::vector<SeriesChange> changes;
+    const ResultSet joined = joinedArrays(record);
+    for (const ResultArray& array : joined.arrays)
+        if (array.path.starts_with("scores/"))
+            addChanges(changes, record, array);
+    std::stable_sort(changes.begin(), changes.end(), [](const SeriesChange& a, const SeriesChange& b) {
+        return a.after != b.after ? a.after < b.after : a.head < b.head;
+    });
+    return changes;
+}
+
+} // namespace headwise

@@ -1,0 +1,175 @@
+#include "core/series/series_members.h"
+
+#include "core/checkpoint/model_cache.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <system_error>
+
+namespace headwise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* namesWanted =
+    "names that end in a number, such as step1000, checkpoint-500, epoch_3 or model_000512.safetensors";
+
+bool isWeightsFile(const fs::path& path)
+{
+    static constexpr std::array endings{".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".gguf", ".npz"};
+    const std::string extension = path.extension().string();
+    return std::any_of(endings.begin(), endings.end(), [&](const char* end) { return extension == end; });
+}
+
+/// Tells names of a trainer's other files, which are as many as the checkpoints.
+bool isTrainerState(std::string_view kind)
+{
+    static constexpr std::array words{"optim", "scheduler", "rng", "scaler", "trainer"};
+    return std::any_of(words.begin(), words.end(),
+                       [&](const char* word) { return kind.find(word) != std::string_view::npos; });
+}
+
+/// A name split at the number it ends in.
+struct NumberedName {
+    std::string kind; ///< Text before the number, and the extension: "step", "model_.pt".
+    std::int32_t step = 0;
+};
+
+/// Returns nothing for a name without a number at its end, a number too large for a step, and a part of a split model.
+std::optional<NumberedName> numbered(std::string_view stem, std::string_view extension)
+{
+    const auto last = stem.find_last_not_of("0123456789");
+    const std::size_t begin = last == std::string_view::npos ? 0 : last + 1;
+    if (begin == stem.size() || stem.substr(0, begin).ends_with("-of-"))
+        return std::nullopt;
+    NumberedName name{std::string(stem.substr(0, begin)) + std::string(extension)};
+    const auto [end, code] = std::from_chars(stem.data() + begin, stem.data() + stem.size(), name.step);
+    return code == std::errc() ? std::optional(name) : std::nullopt;
+}
+
+using Kinds = std::map<std::string, std::vector<SeriesMember>>;
+
+/// Sorts the members of the most frequent kind. \param where  the folder or name, in messages
+Result<SeriesMembers> chosenKind(Kinds kinds, const std::string& name, const std::string& where)
+{
+    if (kinds.empty())
+        return Error{ErrorCode::NotFound,
+                     "There are no checkpoints in '" + where
+                         + "': no sub-folder and no weights file has one of the " + namesWanted + "."};
+    auto most = kinds.begin();
+    for (auto kind = kinds.begin(); kind != kinds.end(); ++kind)
+        if (kind->second.size() > most->second.size())
+            most = kind;
+    SeriesMembers found{name, most->second, {}};
+    for (const auto& [kind, members] : kinds)
+        if (kind != most->first)
+            found.notes.push_back(
+                fmt::format("'{}' is not part of this series, because most names there are like '{}'.",
+                            members.front().name, found.members.front().name));
+    std::sort(found.members.begin(), found.members.end(), [](const SeriesMember& a, const SeriesMember& b) {
+        return a.step != b.step ? a.step < b.step : a.name < b.name;
+    });
+    for (std::size_t i = 1; i < found.members.size(); ++i)
+        if (found.members[i].step == found.members[i - 1].step)
+            return Error{ErrorCode::InvalidArgument,
+                         fmt::format("'{}' and '{}' in '{}' are both step {}; rename or move one of them.",
+                                     found.members[i - 1].name, found.members[i].name, where,
+                                     found.members[i].step)};
+    return found;
+}
+
+bool hasTokenizer(const fs::path& folder)
+{
+    static constexpr std::array files{"tokenizer.json", "vocab.json", "tokenizer.model", "vocab.txt"};
+    std::error_code code;
+    return std::any_of(files.begin(), files.end(),
+                       [&](const char* file) { return fs::exists(folder / file, code); });
+}
+
+/// Lets a member folder without a config or tokenizer use those of the series. A file finds those beside it by itself.
+void shareFiles(SeriesMember& member, const fs::path& folder)
+{
+    std::error_code code;
+    if (!fs::is_directory(member.path, code))
+        return;
+    if (!fs::exists(member.path / "config.json", code) && fs::exists(folder / "config.json", code))
+        member.config = folder / "config.json";
+    if (!hasTokenizer(member.path) && hasTokenizer(folder))
+        member.tokenizer = folder;
+}
+
+Result<SeriesMembers> membersOfFolder(const fs::path& folder)
+{
+    Kinds kinds;
+    std::error_code code;
+    for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
+        std::error_code unknown;
+        const fs::path& path = entry->path();
+        const bool isFolder = entry->is_directory(unknown);
+        if (!isFolder && !isWeightsFile(path))
+            continue;
+        const std::string name = path.filename().string();
+        const auto split =
+            isFolder ? numbered(name, "/") : numbered(path.stem().string(), path.extension().string());
+        if (!split || isTrainerState(split->kind))
+            continue;
+        SeriesMember member{split->step, name, path};
+        shareFiles(member, folder);
+        kinds[split->kind].push_back(std::move(member));
+    }
+    if (code)
+        return Error{ErrorCode::Io,
+                     "The folder '" + folder.string() + "' cannot be read: " + code.message() + "."};
+    for (auto& [kind, members] : kinds)
+        std::sort(members.begin(), members.end(),
+                  [](const SeriesMember& a, const SeriesMember& b) { return a.name < b.name; });
+    std::error_code unknown;
+    const fs::path whole = fs::absolute(folder, unknown).lexically_normal();
+    const std::string name =
+        (whole.has_filename() ? whole.filename() : whole.parent_path().filename()).string();
+    return chosenKind(std::move(kinds), name, folder.string());
+}
+
+Result<SeriesMembers> membersInCache(const std::string& name)
+{
+    const Result<std::vector<CachedModel>> models = cachedModels();
+    if (!models)
+        return models.error();
+    const auto model = std::find_if(models->begin(), models->end(),
+                                    [&](const CachedModel& one) { return one.name == name; });
+    if (model == models->end())
+        return Error{
+            ErrorCode::NotFound,
+            "There is no folder '" + name
+                + "', and the Hugging Face cache holds no model of this name. Nothing is downloaded."};
+    Kinds kinds;
+    for (const CachedRevision& revision : model->revisions)
+        for (const std::string& ref : revision.refs)
+            if (const auto split = numbered(ref, "/"))
+                kinds[split->kind].push_back({split->step, ref, revision.folder});
+    return chosenKind(std::move(kinds), name, name);
+}
+
+} // namespace
+
+Result<SeriesMembers> seriesMembers(const fs::path& folder)
+{
+    std::error_code code;
+    if (fs::is_directory(folder, code))
+        return membersOfFolder(folder);
+    CachedModelRequest request;
+    if (!fs::exists(folder, code) && parseCachedModel(folder.string(), request) && request.revision.empty())
+        return membersInCache(request.name);
+    return Error{
+        ErrorCode::NotFound,
+        "'" + folder.string()
+            + "' is not a folder of checkpoints; name a folder whose sub-folders or weights files have "
+            + namesWanted + "."};
+}
+
+} // namespace headwise
