@@ -27,6 +27,10 @@ constexpr std::array roles{Role{"previous_token", 0.4, "became a previous-token 
                            Role{"pattern_scores_duplicate", 0, "became a duplicate-token head"},
                            Role{"pattern_scores_first", 0.5, "began to attend to the first token"}};
 
+/// Scores that say of a head the same as one of the roles.
+constexpr std::array<std::string_view, 4> repeatedScores{
+    "copying_weights", "induction_copying", "induction_previous_token", "position_kernel_previous_token"};
+
 const Role* roleOf(std::string_view score)
 {
     const auto role = std::ranges::find(roles, score, &Role::score);
@@ -85,7 +89,7 @@ void addChanges(std::vector<SeriesChange>& changes, const SeriesRecord& record, 
 {
     const std::string score = array.path.substr(array.path.find('/') + 1);
     const Role* role = roleOf(score);
-    if (!isJudged(array, role))
+    if (!isJudged(array, role) || std::ranges::find(repeatedScores, score) != repeatedScores.end())
         return;
     const RiseLevels levels = levelsOf(array, role);
     const auto& values = std::get<std::vector<float>>(array.values);

@@ -1,6 +1,7 @@
 #include "core/series/series_run.h"
 
 #include "core/files/hdf5.h"
+#include "core/runs/plan.h"
 #include "tests/support/analysed.h"
 #include "tests/support/planted_series.h"
 #include "tests/support/program.h"
@@ -83,7 +84,7 @@ QString differenceOfFiles(const fs::path& one, const fs::path& other, const std:
 {
     const auto a = Hdf5Reader::open(one), b = Hdf5Reader::open(other);
     if (!isOk(a) || !isOk(b))
-        return "unreadable";
+        return QStringLiteral("unreadable");
     const auto entries = a->entries(group);
     if (!isOk(entries) || *entries != *b->entries(group))
         return QString::fromStdString("the entries of /" + group);

@@ -1,0 +1,143 @@
+#include "core/series/series_file.h"
+
+#include "tests/support/command.h"
+#include "tests/support/matchers.h"
+#include "tests/support/planted_series.h"
+#include "tests/support/program.h"
+
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+using namespace headwise;
+using namespace headwise::test;
+
+/// `series` as a user runs it.
+class SeriesCommandTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase()
+    {
+        QVERIFY(m_temporary.isValid());
+        PlantedSeries planted(m_temporary.filePath("training").toStdString());
+    }
+
+    void changesArePrintedInTheOrderOfSteps()
+    {
+        const QString file = m_temporary.filePath("whole.h5");
+        const CommandRun done = series(file, {"--analyses", "previous_token,copying"});
+        QVERIFY2(done.exitCode == 0, done.err);
+        QStringList lines = QString::fromUtf8(done.out).split('\n', Qt::SkipEmptyParts);
+        QCOMPARE(lines.size(), 5);
+        QVERIFY2(lines[0].startsWith("between steps 256 and 512 L0H3 became a previous-token head (0."),
+                 done.out);
+        QVERIFY2(lines[1].startsWith("between steps 512 and 1000 L1H1 became a copying head ("), done.out);
+        QVERIFY2(lines[4].startsWith("Wrote ") && lines[4].endsWith("at 6 steps of training."), done.out);
+        const auto read = readSeries(file.toStdString());
+        QVERIFY(isOk(read));
+        QCOMPARE(read->changes.size(), std::size_t(4));
+        QCOMPARE(lines[0], QString::fromStdString(read->changes[0].text));
+        // Once more: nothing is left to compute, and the answer is the same.
+        const CommandRun again = series(file, {"--analyses", "previous_token,copying"});
+        QVERIFY2(again.exitCode == 0 && again.err.contains("0 left to compute"), again.err);
+        QVERIFY2(again.out.contains("6 of them kept"), again.out);
+        QVERIFY(*readSeries(file.toStdString()) == *read);
+        const CommandRun other = series(file, {"--analyses", "previous_token"});
+        QCOMPARE(other.exitCode, 2);
+        QVERIFY2(other.err.contains("other analyses or options") && other.err.contains("--replace"),
+                 other.err);
+    }
+
+    void jsonHasTheSame()
+    {
+        const CommandRun done =
+            series(m_temporary.filePath("json.h5"), {"--analyses", "previous_token", "--json"});
+        QVERIFY2(done.exitCode == 0, done.err);
+        const auto json = nlohmann::json::parse(done.out.toStdString());
+        QCOMPARE(json.at("steps").get<std::vector<int>>(), (std::vector<int>{0, 64, 256, 512, 1000, 2000}));
+        QCOMPARE(json.at("changes").size(), std::size_t(1));
+        const auto& change = json.at("changes")[0];
+        QCOMPARE(change.at("head").get<std::string>(), "0.3");
+        QCOMPARE(change.at("before_step").get<int>(), 256);
+        QCOMPARE(change.at("after_step").get<int>(), 512);
+        QVERIFY(json.at("skipped").empty());
+    }
+
+    void shardsAreJoinedByMerge()
+    {
+        QStringList merge{"merge", "-o", m_temporary.filePath("merged.h5")};
+        for (int i = 1; i <= 2; ++i) {
+            merge += m_temporary.filePath("part%1.h5").arg(i);
+            const CommandRun part =
+                series(merge.back(), {"--analyses", "previous_token", "--shard", QString("%1/2").arg(i)});
+            QVERIFY2(part.exitCode == 0, part.err);
+        }
+        const CommandRun merged = runHeadwise(merge, m_temporary.path());
+        QVERIFY2(merged.exitCode == 0, merged.err);
+        QVERIFY2(merged.out.contains("L0H3 became a previous-token head"), merged.out);
+        const CommandRun missing =
+            runHeadwise({"merge", "--replace", "-o", m_temporary.filePath("merged.h5"), merge.back()},
+                        m_temporary.path());
+        QCOMPARE(missing.exitCode, 2);
+        QVERIFY2(missing.err.contains("Part 1/2 is missing"), missing.err);
+    }
+
+    /// A member that is damaged, and one without anything: named, NaN, and exit code 0. Without any good member: 3.
+    void damagedMembersAreNamed()
+    {
+        const QString folder = m_temporary.filePath("damaged");
+        for (const int step : {0, 512})
+            PlantedSeries::write(folder.toStdString(), step);
+        QVERIFY(QDir(folder).mkpath("step7"));
+        QFile weights(folder + "/step0/model.safetensors");
+        QVERIFY(weights.resize(weights.size() / 2));
+        const QString file = m_temporary.filePath("damaged.h5");
+        const CommandRun done = run({"series", folder, "-o", file, "--analyses", "previous_token"});
+        QVERIFY2(done.exitCode == 0, done.err);
+        QVERIFY2(done.err.contains("'step0' was skipped") && done.err.contains("'step7' was skipped"),
+                 done.err);
+        QVERIFY2(done.out.contains("2 skipped"), done.out);
+        const auto read = readSeries(file.toStdString());
+        QVERIFY(isOk(read));
+        QVERIFY(std::isnan(read->scores[0].values[0]) && !read->problems[0].empty());
+        QVERIFY(QFile::remove(folder + "/step512/model.safetensors"));
+        const CommandRun hopeless = run(
+            {"series", folder, "-o", m_temporary.filePath("hopeless.h5"), "--analyses", "previous_token"});
+        QCOMPARE(hopeless.exitCode, 3);
+        QVERIFY2(hopeless.err.contains("No member of 'damaged' can be read"), hopeless.err);
+    }
+
+    void whatIsNoSeriesIsRefused()
+    {
+        QVERIFY(QDir(m_temporary.path()).mkpath("empty"));
+        const QString file = m_temporary.filePath("never.h5");
+        const CommandRun empty = run({"series", m_temporary.filePath("empty"), "-o", file});
+        QCOMPARE(empty.exitCode, 3);
+        QVERIFY2(empty.err.contains("There are no checkpoints in") && empty.err.contains("step1000"),
+                 empty.err);
+        QCOMPARE(run({"series", m_temporary.filePath("none"), "-o", file}).exitCode, 3);
+        QCOMPARE(run({"series", m_temporary.filePath("training")}).exitCode, 2);
+        QCOMPARE(series(file, {"--shard", "3/2"}).exitCode, 2);
+        QCOMPARE(series(file, {"--analyses", "nonsense"}).exitCode, 2);
+        QCOMPARE(series(file, {"--analyses", "composition"}).exitCode, 2);
+        QCOMPARE(series(file, {"--revision", "step1"}).exitCode, 2);
+        QVERIFY(!QFile::exists(file));
+    }
+
+private:
+    CommandRun run(const QStringList& arguments) const { return runHeadwise(arguments, m_temporary.path()); }
+    CommandRun series(const QString& file, const QStringList& more) const
+    {
+        return run(QStringList{"series", m_temporary.filePath("training"), "-o", file} + more);
+    }
+
+    QTemporaryDir m_temporary;
+};
+
+HEADWISE_TEST(SeriesCommandTest)
+#include "series_command_test.moc"
