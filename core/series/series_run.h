@@ -44,7 +44,7 @@ struct SeriesOutcome {
     int computed = 0, kept = 0; ///< Members.
 };
 
-/// The default analyses that give numbers per head, and pattern_scores (induction) where it costs no more than they do.
+/// The default analyses that give numbers per head, and pattern_scores (induction) up to 2e12 operations.
 std::vector<const Analysis*> defaultSeriesAnalyses(const ModelConfig& config, const AnalysisOptions& options);
 
 /// Computes the analyses of every member, one model at a time, and writes the file. Most members have the shape that counts; others,
