@@ -33,10 +33,4 @@ std::optional<Rise> riseOf(std::span<const float> values, const RiseLevels& leve
 /// core/findings. Scores without bounds, such as norms, are not judged.
 std::vector<SeriesChange> changesOf(const SeriesRecord& record);
 
-/// The rule in one sentence, for the file and the help.
-inline constexpr const char* changeRule =
-    "A score changes at the first step from which on it stays high: at least 0.3 above its null (previous_token: and at least 0.4; "
-    "first token: at least 0.5), by 5 deviations of random heads or more where they are known (Bonferroni over heads and steps), "
-    "and never again below half of that rise. The evidence is the share of the variance over the steps that this split explains.";
-
 } // namespace headwise

@@ -18,7 +18,7 @@ constexpr const char* filesPath = "members/files";
 constexpr const char* problemsPath = "members/problems";
 constexpr std::size_t mostSteps = 1'000'000;
 
-/// What the readers of a series share.
+/// Shared by the readers of a series.
 struct SeriesReading {
     const Hdf5Reader& file;
     const Task& task;

@@ -38,7 +38,7 @@ struct SeriesRequest {
     std::function<void(const std::string& sentence)> say;
 };
 
-/// What a run did.
+/// Answer of a run.
 struct SeriesOutcome {
     Series series;
     int computed = 0, kept = 0; ///< Members.

@@ -25,7 +25,7 @@ struct ModelShape {
     auto operator<=>(const ModelShape&) const = default;
 };
 
-/// Which members open, and which have the shape that counts.
+/// Problems of the members: one that does not open, or has another shape than most.
 class Survey {
 public:
     Survey(std::vector<SeriesMember> members, std::vector<std::string> problems)
