@@ -15,6 +15,7 @@ constexpr const char* questionAttribute = "question";
 constexpr const char* stepsPath = "steps";
 constexpr const char* namesPath = "members/names";
 constexpr const char* filesPath = "members/files";
+constexpr const char* previousPath = "members/previous";
 constexpr const char* problemsPath = "members/problems";
 constexpr std::size_t mostSteps = 1'000'000;
 
@@ -59,6 +60,9 @@ Result<Done> writeMembers(Hdf5Writer& file, const SeriesRecord& record)
     if (const auto done = file.writeTexts(namesPath, textsOfEntries(record, &SeriesEntry::name)); !done)
         return done;
     if (const auto done = file.writeTexts(filesPath, textsOfEntries(record, &SeriesEntry::files)); !done)
+        return done;
+    if (const auto done = file.writeTexts(previousPath, textsOfEntries(record, &SeriesEntry::previous));
+        !done)
         return done;
     return file.writeTexts(problemsPath, textsOfEntries(record, &SeriesEntry::problem));
 }
@@ -125,10 +129,12 @@ Result<Done> readMembers(SeriesReading& reading)
         return reading.corrupt(stepsPath, "is not a rising list of whole numbers");
     for (const std::int32_t step : *steps)
         reading.record.entries.push_back(
-            {.step = step, .name = {}, .files = {}, .problem = {}, .arrays = {}});
+            {.step = step, .name = {}, .files = {}, .previous = {}, .problem = {}, .arrays = {}});
     if (const auto read = readTextsOfEntries(reading, namesPath, &SeriesEntry::name); !read)
         return read;
     if (const auto read = readTextsOfEntries(reading, filesPath, &SeriesEntry::files); !read)
+        return read;
+    if (const auto read = readTextsOfEntries(reading, previousPath, &SeriesEntry::previous); !read)
         return read;
     return readTextsOfEntries(reading, problemsPath, &SeriesEntry::problem);
 }

@@ -16,8 +16,10 @@ inline constexpr const char* seriesFormat = "headwise-series";
 struct SeriesEntry {
     std::int32_t step = 0;
     std::string name;
-    std::string files;   ///< Its files with sizes and times; numbers of changed files are computed again.
-    std::string problem; ///< Why it could not be read; empty: it is good.
+    std::string files; ///< Its files with sizes and times; numbers of changed files are computed again.
+    std::string
+        previous; ///< Name and files of the member before, with which its subspaces are compared; empty: none.
+    std::string problem;             ///< Why it could not be read; empty: it is good.
     std::vector<ResultArray> arrays; ///< Under their names in the series' file, without the axis of steps.
 
     bool operator==(const SeriesEntry&) const = default;

@@ -2,15 +2,15 @@
 
 #include "core/checkpoint/file_change.h"
 #include "core/runs/queue.h"
+#include "core/series/safe_keeping.h"
 #include "core/series/series_changes.h"
 #include "core/series/series_record.h"
 #include "core/series/series_survey.h"
-#include "core/session/partial_run.h"
+#include "core/series/subspace_overlap.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <system_error>
 
@@ -19,9 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto leastPause = std::chrono::seconds(2); // between two writings of the numbers so far
-constexpr double mostInductionFlops = 2e12;          // of a member: half a minute on two cores
-constexpr int leastShareOfWork = 10;                 // times the last writing
+constexpr double mostInductionFlops = 2e12; // of a member: half a minute on two cores
 
 bool givesNumbersPerHead(const Analysis& analysis)
 {
@@ -60,43 +58,6 @@ void addWarnings(std::vector<std::string>& all, const std::vector<std::string>& 
         if (std::ranges::find(all, sentence) == all.end())
             all.push_back(sentence);
 }
-
-/// Keeps the numbers so far in the side file, as often as a tenth of the time allows.
-class SafeKeeping {
-public:
-    explicit SafeKeeping(const fs::path& output)
-        : m_file(PartialRun::sideFile(output))
-        , m_next(Clock::now() + leastPause)
-    {
-    }
-
-    void keep(const SeriesRecord& record, const Task& task)
-    {
-        const auto begin = Clock::now();
-        if (begin < m_next)
-            return;
-        keepNow(record, Task{task.stop, {}, task.threads});
-        const auto end = Clock::now();
-        m_next = end + std::max<Clock::duration>(leastPause, leastShareOfWork * (end - begin));
-    }
-    /// A failure costs no more than the resumption; the writing of the whole file reports it.
-    void keepNow(const SeriesRecord& record, const Task& task = {}) const
-    {
-        if (!record.entries.empty())
-            static_cast<void>(writeSeriesRecord(m_file, record, task));
-    }
-    void remove() const
-    {
-        std::error_code code;
-        fs::remove(m_file, code);
-    }
-    const fs::path& file() const { return m_file; }
-
-private:
-    using Clock = std::chrono::steady_clock;
-    fs::path m_file;
-    Clock::time_point m_next;
-};
 
 /// Tells whether two records answer the same question about models of one shape.
 std::string whyAnother(const SeriesRecord& stored, const SeriesRecord& run)
@@ -176,7 +137,7 @@ public:
         if (const auto written = writeSeriesRecord(m_request.output, m_record, task); !written)
             return written.error();
         m_keeping.remove();
-        const int computed = static_cast<int>(m_waiting.size());
+        const int computed = static_cast<int>(m_waiting.size() - m_reused.size());
         const int kept = static_cast<int>(m_record.entries.size()) - computed;
         return SeriesOutcome{seriesOf(std::move(m_record)), computed, kept};
     }
@@ -234,16 +195,22 @@ private:
                 continue;
             const std::string files = filesOfMember(members[i]);
             const auto same = std::ranges::find(entries, members[i].step, &SeriesEntry::step);
-            if (same != entries.end() && same->name == members[i].name && same->files == files
-                && same->problem.empty())
+            const bool isKnown = same != entries.end() && same->name == members[i].name
+                && same->files == files && same->problem.empty();
+            if (isKnown && same->previous == previousOf(i))
                 continue;
+            if (isKnown)
+                m_reused[i] = withoutOverlaps(std::move(same->arrays));
             if (same != entries.end())
                 entries.erase(same);
             m_waiting.push_back(i);
         }
-        if (found > 0)
+        if (found > 0) {
+            const std::size_t left = m_waiting.size() - m_reused.size();
             m_request.say(fmt::format("{} of {} members are there already; {} left to compute.",
-                                      entries.size(), entries.size() + m_waiting.size(), m_waiting.size()));
+                                      entries.size() + m_reused.size(), entries.size() + m_waiting.size(),
+                                      left));
+        }
         if (entries.empty() && m_waiting.empty())
             return Error{
                 ErrorCode::InvalidArgument,
@@ -260,6 +227,15 @@ private:
             && static_cast<int>(found - members.begin()) % shard.count == shard.index - 1;
     }
 
+    /// Text that tells whether the member before is still the one that the subspaces were compared with.
+    std::string previousOf(std::size_t index) const
+    {
+        const bool isCompared = std::ranges::any_of(
+            m_analyses, [](const Analysis* analysis) { return analysis->id == "spectra"; });
+        const SeriesMember* previous = isCompared ? m_survey.before(index) : nullptr;
+        return previous ? previous->name + ": " + filesOfMember(*previous) : std::string();
+    }
+
     void announce(const Task& task)
     {
         RunEstimate all = m_estimate;
@@ -274,7 +250,8 @@ private:
     Result<Done> compute(std::size_t index, std::size_t done, const Task& task)
     {
         const SeriesMember& member = m_request.series.members[index];
-        SeriesEntry entry{member.step, member.name, filesOfMember(member), m_survey.problem(index), {}};
+        SeriesEntry entry{
+            member.step, member.name, filesOfMember(member), previousOf(index), m_survey.problem(index), {}};
         if (entry.problem.empty()) {
             Task own = task;
             own.onProgress = [&](int part, int total, std::string_view step) {
@@ -284,18 +261,13 @@ private:
                 task.report(static_cast<int>(done) * parts + here, all,
                             fmt::format("{}: {}", member.name, step));
             };
-            auto results = resultsOfMember(member, own);
-            if (!results && results.error().code == ErrorCode::Cancelled)
-                return results.error();
-            if (results) {
-                for (const std::string& sentence : results->warnings)
-                    if (std::ranges::find(m_record.frame.warnings, sentence) == m_record.frame.warnings.end())
-                        m_request.say(sentence);
-                addWarnings(m_record.frame.warnings, results->warnings);
-                entry.arrays = seriesArrays(*results);
-            } else {
-                entry.problem = results.error().message;
-            }
+            auto arrays = arraysOfMember(index, own);
+            if (arrays)
+                entry.arrays = std::move(arrays).value();
+            else if (arrays.error().code == ErrorCode::Cancelled)
+                return arrays.error();
+            else
+                entry.problem = arrays.error().message;
         }
         if (!entry.problem.empty())
             m_request.say(fmt::format("'{}' was skipped: {}", member.name, entry.problem));
@@ -304,13 +276,47 @@ private:
         return Done{};
     }
 
-    Result<ResultSet> resultsOfMember(const SeriesMember& member, const Task& task) const
+    Result<std::vector<ResultArray>> arraysOfMember(std::size_t index, const Task& task)
     {
-        const auto model = opened(member, task);
+        const auto model = opened(m_request.series.members[index], task);
         if (!model)
             return model.error();
-        return checkedAnswer(runAnalyses(Circuits(model->weights), m_analyses, model->options, task),
-                             model->weights->original().file());
+        const Circuits circuits(model->weights);
+        std::vector<ResultArray> arrays;
+        if (const auto known = m_reused.find(index); known != m_reused.end()) {
+            arrays = known->second;
+        } else {
+            const auto results = checkedAnswer(runAnalyses(circuits, m_analyses, model->options, task),
+                                               model->weights->original().file());
+            if (!results)
+                return results.error();
+            for (const std::string& sentence : results->warnings)
+                if (std::ranges::find(m_record.frame.warnings, sentence) == m_record.frame.warnings.end())
+                    m_request.say(sentence);
+            addWarnings(m_record.frame.warnings, results->warnings);
+            arrays = seriesArrays(*results);
+        }
+        if (!previousOf(index).empty())
+            if (const auto added = addOverlaps(arrays, *m_survey.before(index), circuits, task); !added)
+                return added.error();
+        return arrays;
+    }
+
+    /// Compares with the member before. If that cannot be used after all, the overlaps stay NaN.
+    /// Errors: Cancelled
+    Result<Done> addOverlaps(std::vector<ResultArray>& arrays, const SeriesMember& previous,
+                             const Circuits& circuits, const Task& task) const
+    {
+        const Task quiet{task.stop, {}, task.threads};
+        const auto model = opened(previous, quiet);
+        if (!model)
+            return model.error().code == ErrorCode::Cancelled ? Result<Done>(model.error()) : Done{};
+        auto overlaps = subspaceOverlaps(Circuits(model->weights), circuits, quiet);
+        if (!overlaps)
+            return overlaps.error().code == ErrorCode::Cancelled ? Result<Done>(overlaps.error()) : Done{};
+        std::vector<ResultArray> added = std::move(overlaps).value();
+        std::ranges::move(added, std::back_inserter(arrays));
+        return Done{};
     }
 
     const SeriesRequest& m_request;
@@ -320,6 +326,8 @@ private:
     std::vector<const Analysis*> m_analyses;
     RunEstimate m_estimate;             // of one member
     std::vector<std::size_t> m_waiting; // indices of members
+    std::map<std::size_t, std::vector<ResultArray>>
+        m_reused; // of those that only have another member before them
 };
 
 } // namespace

@@ -70,6 +70,14 @@ std::string ModelShape::text() const
         nLayers, nHeads, nKvHeads, dModel, dHead, dMlp, dVocab);
 }
 
+const SeriesMember* Survey::before(std::size_t member) const
+{
+    while (member > 0)
+        if (m_problems[--member].empty())
+            return &m_members[member];
+    return nullptr;
+}
+
 const SeriesMember& Survey::reference() const
 {
     std::size_t last = m_problems.size() - 1;

@@ -38,6 +38,8 @@ public:
     {
         return m_problems[member];
     } ///< Empty: it is good.
+    /// The last good member before another; null if there is none.
+    const SeriesMember* before(std::size_t member) const;
     /// The last good member, which stands for all. There is one.
     const SeriesMember& reference() const;
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Trains a small attention-only transformer on repeated random tokens and writes 40 checkpoints, FOLDER/step0 … step3000.
+"""Trains a small attention-only transformer on repeated random tokens and writes 40 checkpoints, FOLDER/step0 … step1500.
 
     /usr/bin/python3 tests/support/train_demo_series.py FOLDER [STEPS]
     headwise series FOLDER -o series.h5
 
-NumPy alone, seeded, about two minutes on one core. Two layers of 4 heads, d_model 64, learned positions, no norms, 64 tokens. Each
-sequence repeats 8 to 20 random tokens, so only an induction circuit predicts the second copy, whose loss falls from ln 64 = 4.2 to nearly 0.
+NumPy alone, seeded, about a minute and a half on one core. Two layers of 4 heads, d_model 64, learned positions, no norms, 64 tokens. Each
+sequence repeats 8 to 20 random tokens, so only an induction circuit predicts the second copy, whose loss falls from ln 64 = 4.2 to 0.3,
+most of it around step 400.
 """
 import json
 import pathlib
@@ -121,7 +122,7 @@ def write(folder, weights):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    last = int(sys.argv[2]) if len(sys.argv) > 2 else 3000
+    last = int(sys.argv[2]) if len(sys.argv) > 2 else 1500
     steps = {0} | set(np.linspace(0, last, CHECKPOINTS).round().astype(int).tolist())
     random = np.random.default_rng(0)
     weights = initial(random)

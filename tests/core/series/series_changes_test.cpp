@@ -35,7 +35,7 @@ SeriesRecord recordOf(const std::string& path, const std::vector<std::pair<float
                           .nullDeviation = nullDeviation,
                           .range = std::pair{-1.0, 1.0},
                           .attributes = {}};
-        record.entries.push_back({static_cast<int>(10 * i), "step", {}, {}, {array}});
+        record.entries.push_back({static_cast<int>(10 * i), "step", {}, {}, {}, {array}});
     }
     return record;
 }

@@ -1,5 +1,6 @@
 #include "core/series/series_run.h"
 
+#include "core/circuits/subspace.h"
 #include "core/files/hdf5.h"
 #include "core/runs/plan.h"
 #include "tests/support/analysed.h"
@@ -207,6 +208,30 @@ private slots:
                 && read->members == m_series.members);
     }
 
+    /// The subspace that a copying head reads changes when its W_V does, and else stays.
+    void subspacesAreFollowed()
+    {
+        const HeadId head = PlantedInduction::induction;
+        QVERIFY(std::isnan(valueAt(m_series, "ov_subspace_overlap", 0, head)));
+        for (std::size_t i = 1; i < 6; ++i) {
+            const float overlap = valueAt(m_series, "ov_subspace_overlap", i, head);
+            QVERIFY2(i == 4 ? overlap < 0.6F : overlap > 0.99F, qPrintable(QString::number(overlap)));
+        }
+        // Against dense projectors: tr(P P') / k. W_O stays the same but for noise.
+        const auto projector = [this, head](int step) -> Matrix<double> {
+            const Matrix<double> W = circuitsOf(PlantedSeries::member(m_folder, step), noProcessing())
+                                         .weights()
+                                         .head<double>(head)
+                                         .W_V;
+            const auto space = columnSpace(W);
+            if (!isOk(space))
+                qFatal("no subspace");
+            return space->basis * space->basis.transpose();
+        };
+        const double ofReading = (projector(512) * projector(1000)).trace() / PlantedInduction::dHead;
+        QVERIFY(std::abs(valueAt(m_series, "ov_subspace_overlap", 4, head) - (ofReading + 1) / 2) < 0.01);
+    }
+
     void aStoppedRunGoesOnAndGivesTheSameFile()
     {
         const fs::path file = path("resumed.h5"), side = path("resumed.h5.partial");
@@ -216,7 +241,7 @@ private slots:
         const auto prepare = first.request.prepare;
         first.request.prepare = [&](const SeriesMember& member, std::shared_ptr<const ModelWeights> weights,
                                     const Task& task) {
-            if (first.prepared.size() == 3) // the reference, and two members
+            if (first.prepared.size() == 4) // the reference, step0, and step64 after step0
                 stop.request_stop();
             return prepare(member, std::move(weights), task);
         };
@@ -226,7 +251,7 @@ private slots:
         const auto outcome = second.run();
         QVERIFY(isOk(outcome));
         QCOMPARE(outcome->kept, 2);
-        QVERIFY((second.prepared == std::vector<int>{2000, 256, 512, 1000, 2000}));
+        QVERIFY((second.prepared == std::vector<int>{2000, 256, 64, 512, 256, 1000, 512, 2000, 1000}));
         QVERIFY(!fs::exists(side));
         QCOMPARE(differenceOfFiles(file, m_single), QString());
     }
@@ -243,7 +268,7 @@ private slots:
         const auto outcome = grown.run();
         QVERIFY(isOk(outcome));
         QCOMPARE(outcome->computed, 2);
-        QVERIFY((grown.prepared == std::vector<int>{2000, 64, 2000}));
+        QVERIFY((grown.prepared == std::vector<int>{2000, 64, 0, 256, 64, 2000, 1000}));
         QVERIFY(outcome->series.changes == m_series.changes);
         for (const SeriesScore& score : outcome->series.scores)
             QVERIFY(std::memcmp(score.values.data(), scoreOf(m_series, score.name)->values.data(),
