@@ -417,7 +417,7 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
     const ModelConfig& config = understood.description.config;
     Result<ModelWeights> loaded = understood.named
         ? loadNamed(understood.named->model, config, file, source.ignored)
-        : loadFamily(*understood.family, config, file, source.ignored);
+        : loadFamily(*understood.family, understood.description, file, source.ignored);
     if (!loaded)
         return loaded.error();
     auto weights = std::make_shared<ModelWeights>(*std::move(loaded));

@@ -24,6 +24,7 @@ struct BiasPresence {
     bool oneNorm = false;                     ///< ln1 serves attention and MLP.
     bool gate = true;                         ///< A gated MLP has b_gate and b_up; else b_in alone.
     std::uint8_t wideVectors = 0;             ///< Further vectors [d]: a token type, a norm before the head.
+    bool norm = true;                         ///< The bias of a LayerNorm.
 };
 
 /// A config file as it was understood.
@@ -32,6 +33,7 @@ struct ModelDescription {
     std::vector<std::string> warnings; ///< Unknown keys, in one sentence.
     BiasPresence biases;
     std::vector<AssumedKey> assumed = {}; ///< Keys that no file gives, with the values taken for them.
+    StoredForms forms = {};
 };
 
 /// Where a model is and what the user said about it.

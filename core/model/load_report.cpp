@@ -259,7 +259,7 @@ std::vector<NormFactors> normFactors(const ModelWeights& weights)
         const bool hasOffset = norm == NormKind::Rms && c.rmsUsesOffset;
         NormFactors factors{std::string(tensorKindName(kind)),
                             std::string(norm == NormKind::Rms ? "RMS" : "LN") + ", times "
-                                + (hasOffset ? "1 + w" : "w"),
+                                + (hasOffset || weights.form(kind).addend == 1 ? "1 + w" : "w"),
                             0,
                             std::numeric_limits<double>::infinity(),
                             -std::numeric_limits<double>::infinity(),

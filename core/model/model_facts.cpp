@@ -58,7 +58,7 @@ std::int64_t parameterCount(const ModelDescription& description)
     const auto norm = [&](NormKind kind, std::int64_t size) -> std::int64_t {
         if (kind == NormKind::None || !c.normHasParameters)
             return 0;
-        return kind == NormKind::LayerNorm ? 2 * size : size;
+        return kind == NormKind::LayerNorm && biases.norm ? 2 * size : size;
     };
     const std::int64_t headMatrix = isNarrow ? 0 : width * width; // counted as the projection before W_U
     return countWeights(c).total + biases.wideVectors * entry + (isNarrow ? width : 0)

@@ -58,8 +58,45 @@ public:
     {
     }
 
-    /// Returns a whole tensor. Not for W_E, W_pos and W_U, which are too large.
+    /// Returns a whole tensor in the numbers of the file. Not for W_E, W_pos and W_U, which are too large.
     Matrix<Scalar> operator()(TensorKind kind, int layer, int head)
+    {
+        return stored(kind, canonical(kind, layer, head));
+    }
+
+    /// Rows of W_E and W_pos, and of W_Uᵀ: a row a token or position.
+    Matrix<Scalar> rows(TensorKind kind, Eigen::Index first, Eigen::Index count) const
+    {
+        if (kind == W_U && m_file.has(W_Uproj))
+            return m_file.readColumns<Scalar>(W_U, first, count).transpose();
+        if (kind == W_U)
+            return stored(W_U, m_weights.W_U<Scalar>(first, count).transpose());
+        if (kind == W_pos && m_file.config().normsNarrowEmbeddings())
+            return m_file.readRows<Scalar>(W_pos, first, count);
+        if (kind == W_pos && m_file.config().positionsOverRoot)
+            return (m_weights.W_pos<double>(first, count) * std::sqrt(m_file.config().dModel))
+                .template cast<Scalar>();
+        if (kind == W_pos)
+            return m_weights.W_pos<Scalar>(first, count);
+        // The family scales, projects and normalises the embedding itself.
+        const ModelConfig& c = m_file.config();
+        if (c.embeddingNorm != NormKind::None || m_file.has(W_Eproj) || m_file.has(b_E))
+            return m_file.readRows<Scalar>(W_E, first, count);
+        return (m_weights.W_E<double>(first, count) / c.embeddingScale).template cast<Scalar>();
+    }
+
+private:
+    Matrix<Scalar> stored(TensorKind kind, Matrix<Scalar> numbers) const
+    {
+        const StoredForm form = m_file.form(kind);
+        if (form != StoredForm{})
+            numbers =
+                ((numbers.array() - static_cast<Scalar>(form.addend)) / static_cast<Scalar>(form.factor))
+                    .eval();
+        return numbers;
+    }
+
+    Matrix<Scalar> canonical(TensorKind kind, int layer, int head)
     {
         switch (kind) {
         case W_Q: return heads(layer)[index(head)].W_Q;
@@ -85,28 +122,6 @@ public:
         }
     }
 
-    /// Rows of W_E and W_pos, and of W_Uᵀ: a row a token or position.
-    Matrix<Scalar> rows(TensorKind kind, Eigen::Index first, Eigen::Index count) const
-    {
-        if (kind == W_U && m_file.has(W_Uproj))
-            return m_file.readColumns<Scalar>(W_U, first, count).transpose();
-        if (kind == W_U)
-            return m_weights.W_U<Scalar>(first, count).transpose();
-        if (kind == W_pos && m_file.config().normsNarrowEmbeddings())
-            return m_file.readRows<Scalar>(W_pos, first, count);
-        if (kind == W_pos && m_file.config().positionsOverRoot)
-            return (m_weights.W_pos<double>(first, count) * std::sqrt(m_file.config().dModel))
-                .template cast<Scalar>();
-        if (kind == W_pos)
-            return m_weights.W_pos<Scalar>(first, count);
-        // The family scales, projects and normalises the embedding itself.
-        const ModelConfig& c = m_file.config();
-        if (c.embeddingNorm != NormKind::None || m_file.has(W_Eproj) || m_file.has(b_E))
-            return m_file.readRows<Scalar>(W_E, first, count);
-        return (m_weights.W_E<double>(first, count) / c.embeddingScale).template cast<Scalar>();
-    }
-
-private:
     static std::size_t index(int head) { return static_cast<std::size_t>(head); }
     std::size_t grouped(int head) const
     {

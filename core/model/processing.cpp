@@ -191,6 +191,8 @@ Result<std::shared_ptr<const ProcessedWeights>> process(std::shared_ptr<const Mo
     state->norms = readNorms(*weights);
     passOver(state->norms, plan.unfolded, *weights);
     state->config = processedConfig(weights->config(), plan.applied, state->norms);
+    if (weights->form(TensorKind::W_U) != StoredForm{})
+        state->config.tiedEmbeddings = false;
     state->weights = std::move(weights);
     state->plan = std::move(plan);
     const Task quiet{task.stop, {}, task.threads};

@@ -60,16 +60,19 @@ std::int64_t ModelWeights::parameterCount() const
     return count;
 }
 
-template <typename Scalar>
-Matrix<Scalar> ModelWeights::readBlock(TensorView view, Eigen::Index row, Eigen::Index col, Eigen::Index rows,
-                                       Eigen::Index cols) const
+StoredForm ModelWeights::form(TensorKind kind) const
 {
-    assert(row >= 0 && col >= 0 && row + rows <= view.rows && col + cols <= view.cols);
-    view.offset += row * view.rowStride + col * view.colStride;
-    view.rows = rows;
-    view.cols = cols;
+    const auto found = m_forms.find(kind);
+    return found == m_forms.end() ? StoredForm{} : found->second;
+}
+
+template <typename Scalar>
+Matrix<Scalar> ModelWeights::readBlock(TensorKind kind, const TensorView& block) const
+{
     Matrix<Scalar> out;
-    m_file->read(view, out);
+    m_file->read(block, out);
+    if (const StoredForm stored = form(kind); stored != StoredForm{})
+        out = (out.array() * static_cast<Scalar>(stored.factor) + static_cast<Scalar>(stored.addend)).eval();
     return out;
 }
 
@@ -77,23 +80,29 @@ template <typename Scalar>
 Matrix<Scalar> ModelWeights::read(TensorKind kind, int layer, int head) const
 {
     const TensorView* view = find(kind, layer, head);
-    return view ? readBlock<Scalar>(*view, 0, 0, view->rows, view->cols) : Matrix<Scalar>();
+    return view ? readBlock<Scalar>(kind, *view) : Matrix<Scalar>();
 }
 
 template <typename Scalar>
 Matrix<Scalar> ModelWeights::readRows(TensorKind kind, Eigen::Index first, Eigen::Index count) const
 {
     const TensorView* view = find(kind, 0, 0);
-    assert(view);
-    return readBlock<Scalar>(*view, first, 0, count, view->cols);
+    assert(view && first >= 0 && first + count <= view->rows);
+    TensorView block = *view;
+    block.offset += first * block.rowStride;
+    block.rows = count;
+    return readBlock<Scalar>(kind, block);
 }
 
 template <typename Scalar>
 Matrix<Scalar> ModelWeights::readColumns(TensorKind kind, Eigen::Index first, Eigen::Index count) const
 {
     const TensorView* view = find(kind, 0, 0);
-    assert(view);
-    return readBlock<Scalar>(*view, 0, first, view->rows, count);
+    assert(view && first >= 0 && first + count <= view->cols);
+    TensorView block = *view;
+    block.offset += first * block.colStride;
+    block.cols = count;
+    return readBlock<Scalar>(kind, block);
 }
 
 template Matrix<float> ModelWeights::read(TensorKind, int, int) const;

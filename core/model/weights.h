@@ -68,6 +68,16 @@ enum class TensorKind {
 
 std::string_view tensorKindName(TensorKind kind); ///< "W_Q", "ln1.w"
 
+/// How the numbers of a kind of tensor are stored: ours are `factor` times those of the file, plus `addend`.
+struct StoredForm {
+    double factor = 1, addend = 0;
+
+    bool operator==(const StoredForm&) const = default;
+};
+
+/// The kinds that are not stored as they are: a factor that the family applies elsewhere is part of a matrix here.
+using StoredForms = std::map<TensorKind, StoredForm>;
+
 /// A model's weights in canonical names and shapes, each a recipe: which rectangle of which stored tensor, by strides.
 ///
 /// Owns no numbers; a matrix is read from the mapped file when it is asked for. Every recipe was checked against the
@@ -106,6 +116,9 @@ public:
     /// Every canonical tensor there is and the rectangle of file() it is read from.
     const std::map<Key, TensorView>& views() const { return m_views; }
 
+    StoredForm form(TensorKind kind) const;
+    void setForms(StoredForms forms) { m_forms = std::move(forms); }
+
     /// The names that the family has for W_E and W_U, whether or not the file stores both.
     struct EmbeddingNames {
         std::string input, output;
@@ -135,8 +148,7 @@ public:
 private:
     const TensorView* find(TensorKind kind, int layer, int head) const;
     template <typename Scalar>
-    Matrix<Scalar> readBlock(TensorView view, Eigen::Index row, Eigen::Index col, Eigen::Index rows,
-                             Eigen::Index cols) const;
+    Matrix<Scalar> readBlock(TensorKind kind, const TensorView& block) const;
 
     ModelConfig m_config;
     std::shared_ptr<const WeightMap> m_file;
@@ -146,6 +158,7 @@ private:
     std::vector<AssumedKey> m_assumed;
     std::vector<std::string> m_leftOut;
     std::vector<std::string> m_warnings;
+    StoredForms m_forms;
 };
 
 } // namespace headwise

@@ -352,7 +352,7 @@ constexpr Family familyTable[] = {
      .parallelKey = "use_parallel_residual",
      .tensors = {.attention = {.qNorm = "self_attn.q_layernorm",
                                .kNorm = "self_attn.k_layernorm",
-                               .normPerHead = true}},
+                               .norms = HeadNorms::Tensors}},
      .code = {.read = readStablelm}},
     // OLMo's norms have w = 1 and b = 0, and no key changes their eps.
     {.name = "olmo",

@@ -55,13 +55,16 @@ struct FamilyNorms {
     NormKind qk = NormKind::None;
     bool qkOverAllHeads = false;
     StoredBias bias = StoredBias::Present; ///< The bias of a LayerNorm.
+    double weightAddend = 0;               ///< Added to the stored weight of a LayerNorm (Nemotron: 1).
 };
 
 struct FamilyPositions {
     Positional kind = Positional::Rotary;
     double base = 10000, part = 1; ///< The base of the rotary embedding and the part of a head that rotates.
     int dim = 0; ///< Above 0: the key rotary_dim says how many components rotate, in adjacent pairs.
+    bool adjacent = false;          ///< Adjacent pairs rotate, as with rotary_dim.
     int originalContext = 0;        ///< original_max_position_embeddings of a config without it; 0: none.
+    bool onlyWhereSliding = false;  ///< Layers without a window have no positions.
     bool apartWhereSliding = false; ///< Layers that slide have a rotary embedding of their own.
     /// The key of its base (10000); empty: the base of the other layers.
     std::string_view slidingBaseKey = {};
@@ -108,6 +111,13 @@ enum class FusedOrder {
     PerGroup, ///< For each key/value head its queries, then the key, then the value.
 };
 
+/// How the norms of queries and keys are stored.
+enum class HeadNorms {
+    One,     ///< One weight for all heads, or one over all heads side by side.
+    Tensors, ///< A tensor a head: NAME.norms.3.weight.
+    Rows,    ///< A row a head: [heads, d_head].
+};
+
 /// Stored names without ".weight" and ".bias". Empty: the family has no such tensor.
 struct FamilyTensors {
     /// Before every name but the output's: the first under which tensors are stored, else the last.
@@ -129,7 +139,7 @@ struct FamilyTensors {
         std::string_view qkv = {}; ///< In place of q, k and v.
         FusedOrder order = FusedOrder::Thirds;
         std::string_view qNorm = "self_attn.q_norm", kNorm = "self_attn.k_norm";
-        bool normPerHead = false; ///< A tensor a head: NAME.norms.3.weight.
+        HeadNorms norms = HeadNorms::One;
     } attention = {};
 
     struct MlpNames {
@@ -151,6 +161,7 @@ struct FamilyReading {
     const nlohmann::json& json;
     ConfigReader& reader;
     BiasPresence& biases;
+    StoredForms& forms;
     std::string_view file;
     bool hasSecondNorm = false; ///< Parallel blocks have ln2 although the row says that they share ln1.
 };
@@ -194,7 +205,7 @@ struct Family {
     std::string_view whole = {}, stack = {};
     std::string_view part =
         {}; ///< The key under which the whole model's config has this stack's; empty: none.
-    std::array<FixedKey, 4> fixed = {};
+    std::array<FixedKey, 6> fixed = {};
     Names ignored = {}; ///< Keys that do not change the function.
     FamilyTensors tensors = {};
     FamilyCode code = {};
@@ -220,7 +231,7 @@ Result<ModelDescription> readFamilyConfig(const Family& family, const nlohmann::
 /// A recipe for every canonical tensor, each shape checked against the config; reads no numbers.
 /// \param ignored names or patterns of unexpected tensors to leave out
 /// Errors: NotFound (missing tensors), Corrupt (misshapen ones), Unsupported (unexpected ones), all of a kind in one sentence.
-Result<ModelWeights> loadFamily(const Family& family, const ModelConfig& config,
+Result<ModelWeights> loadFamily(const Family& family, const ModelDescription& description,
                                 std::shared_ptr<const WeightMap> file,
                                 const std::vector<std::string>& ignored = {});
 

@@ -87,6 +87,10 @@ void readFamilyNorms(const Family& family, FamilyReading& reading)
     c.embeddingNorm = norms.embedding;
     c.qkNorm = norms.qk;
     c.qkNormOverAllHeads = norms.qkOverAllHeads;
+    reading.biases.norm = norms.bias != StoredBias::Absent;
+    if (norms.weightAddend != 0)
+        for (const TensorKind kind : {TensorKind::ln1_w, TensorKind::ln2_w, TensorKind::ln_final_w})
+            reading.forms[kind] = {1, norms.weightAddend};
 }
 
 void readFamilyPositions(const FamilyPositions& positions, FamilyReading& reading)
@@ -102,6 +106,7 @@ void readFamilyPositions(const FamilyPositions& positions, FamilyReading& readin
     } else if (positions.kind == Positional::Rotary) {
         c.rotary =
             readRotary(c, reading.json, reader, {positions.base, positions.part, positions.originalContext});
+        c.rotary.adjacentPairs = positions.adjacent;
     }
 }
 
@@ -186,6 +191,9 @@ void readFamilyWindows(const Family& family, const json& own, FamilyReading& rea
         c.windows = windowsOf(slides, window);
     if (isAssumed && !c.windows.empty())
         reader.assume("sliding_window", std::to_string(window));
+    if (family.positions.onlyWhereSliding)
+        for (const bool slidesHere : slides)
+            c.layerRotary.push_back(slidesHere && window > 0 ? c.rotary : Rotary{});
     if (!family.positions.apartWhereSliding)
         return;
     const std::string_view baseKey = family.positions.slidingBaseKey;
@@ -291,12 +299,12 @@ Result<ModelDescription> readFamilyConfig(const Family& family, const json& oute
     if (family.code.readAll)
         return family.code.readAll(outer, file);
     const std::string part(family.hasTextConfig ? "text_config" : family.part);
-    const json own = partOf(outer, part);
+    json own = partOf(outer, part);
     const json config = family.positions.apartWhereSliding ? withFullRope(own) : own;
     ConfigReader reader(config, file);
     ModelDescription description;
     ModelConfig& c = description.config;
-    FamilyReading reading{c, config, reader, description.biases, file};
+    FamilyReading reading{c, config, reader, description.biases, description.forms, file};
     c.architecture = family.name;
     readFamilySizes(family, reading);
     readFamilyNorms(family, reading);

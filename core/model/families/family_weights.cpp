@@ -67,7 +67,7 @@ private:
         m_book.requireVector(target.weight, target.layer, weight, m_config.dModel);
         if (kind == NormKind::LayerNorm && m_family.norms.bias == StoredBias::Present)
             m_book.requireVector(target.bias, target.layer, bias, m_config.dModel);
-        else if (kind == NormKind::LayerNorm)
+        else if (kind == NormKind::LayerNorm && m_family.norms.bias == StoredBias::AsStored)
             m_book.acceptVector(target.bias, target.layer, bias, m_config.dModel);
     }
 
@@ -173,13 +173,15 @@ private:
     void addQkNorm(const std::string& name, int layer, int heads, TensorKind kind)
     {
         const Eigen::Index h = m_config.dHead;
-        const bool areTogether = m_config.qkNormOverAllHeads;
-        if (!m_names.attention.normPerHead
-            && !m_book.require(name + ".weight", {areTogether ? heads * h : h}))
+        const HeadNorms stored = m_names.attention.norms;
+        const bool isRows = stored == HeadNorms::Rows, areTogether = m_config.qkNormOverAllHeads;
+        const std::string whole = name + ".weight";
+        if (isRows ? !m_book.require(whole, {heads, h})
+                   : stored == HeadNorms::One && !m_book.require(whole, {areTogether ? heads * h : h}))
             return;
         for (int head = 0; head < heads; ++head) {
-            if (!m_names.attention.normPerHead) {
-                m_book.add(kind, layer, head, name + ".weight", layout::part(areTogether ? head * h : 0, h));
+            if (stored != HeadNorms::Tensors) {
+                m_book.add(kind, layer, head, whole, layout::part(isRows || areTogether ? head * h : 0, h));
                 continue;
             }
             const std::string own = name + ".norms." + std::to_string(head) + ".weight";
@@ -237,11 +239,11 @@ bool isBuffer(std::string_view pattern, std::string_view name, std::size_t rank)
 
 } // namespace
 
-Result<ModelWeights> loadFamily(const Family& family, const ModelConfig& config,
+Result<ModelWeights> loadFamily(const Family& family, const ModelDescription& description,
                                 std::shared_ptr<const WeightMap> file,
                                 const std::vector<std::string>& ignored)
 {
-    RecipeBook book(config, std::move(file));
+    RecipeBook book(description.config, std::move(file));
     book.leaveOut(ignored);
     if (family.code.loadAll)
         return family.code.loadAll(std::move(book));
@@ -253,7 +255,12 @@ Result<ModelWeights> loadFamily(const Family& family, const ModelConfig& config,
                 return true;
         return false;
     });
-    return book.finish();
+    Result<ModelWeights> finished = book.finish();
+    if (!finished)
+        return finished;
+    ModelWeights weights = *std::move(finished);
+    weights.setForms(description.forms);
+    return weights;
 }
 
 } // namespace headwise
