@@ -57,6 +57,9 @@ void olmo2(Maker& make);
 void olmo3(Maker& make);
 void smolLm3(Maker& make);
 
+// decoders
+void starCoder2(Maker& make);
+
 // their own
 void opt(Maker& make);
 void opt350m(Maker& make);

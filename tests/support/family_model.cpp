@@ -184,6 +184,8 @@ constexpr Row rows[] = {
      }},
     {"mixtral", mixtral},
     {"mixtral, experts in one tensor", mixtralInOneTensor},
+    {"starcoder2", starCoder2},
+    {"starcoder2, no window", starCoder2, [](QJsonObject& c) { c["sliding_window"] = QJsonValue::Null; }},
     {"nanogpt", nanoGpt},
     {"nanogpt, without biases", nanoGptWithoutBiases},
     {"mingpt", minGpt},

@@ -372,7 +372,8 @@ std::optional<Model> readFamily(const Source& source)
         return readGptJ(source);
     if (type == "phi")
         return readPhi(source);
-    for (const auto read : {readLlamaNamed, readFusedFamily, readStateDictFamily, readEncoderFamily})
+    for (const auto read :
+         {readLlamaNamed, readFusedFamily, readStateDictFamily, readDecoderFamily, readEncoderFamily})
         if (std::optional<Model> model = read(source))
             return model;
     return std::nullopt;

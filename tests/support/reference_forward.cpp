@@ -195,6 +195,13 @@ Vector mlp(const Model& model, const Block& block, const Vector& x)
     return linear(block.down, hidden);
 }
 
+Vector scaled(double factor, Vector x)
+{
+    for (double& value : x)
+        value *= factor;
+    return x;
+}
+
 void add(Vector& x, const Vector& y)
 {
     for (std::size_t a = 0; a < x.size(); ++a)
@@ -255,7 +262,7 @@ void runBlock(const Model& model, std::size_t layer, Rows& x, Fault fault, Refer
     run.steps[prefix + "attention"] = mixed;
     for (std::size_t p = 0; p < x.size(); ++p) {
         const Vector before = x[p];
-        const Vector attention = linear(block.o, mixed[p]);
+        const Vector attention = scaled(block.branch, linear(block.o, mixed[p]));
         if (model.residualFromNorm)
             x[p] = run.steps[prefix + "ln1"][p];
         add(x[p], model.normsSums ? attention : normalize(block.ln1Post, attention));
@@ -265,7 +272,7 @@ void runBlock(const Model& model, std::size_t layer, Rows& x, Fault fault, Refer
         run.steps[prefix + "resid_mid"].push_back(x[p]);
         if (block.hasMlp) {
             const Vector normed = normalize(block.ln2, model.parallel ? before : x[p]);
-            const Vector out = mlp(model, block, normed);
+            const Vector out = scaled(block.branch, mlp(model, block, normed));
             if (model.residualFromNorm)
                 x[p] = normed;
             add(x[p], model.normsSums ? out : normalize(block.ln2Post, out));
@@ -301,7 +308,7 @@ ReferenceRun forward(const Model& model, const std::vector<int>& tokens, Fault f
         run.steps["ln_final"].push_back(normed);
         Vector logits = linear(model.unembed, normed);
         for (double& logit : logits)
-            logit = capped(logit, model.logitCap);
+            logit = capped(logit * model.logitFactor, model.logitCap);
         run.logits.push_back(std::move(logits));
     }
     return run;
@@ -371,7 +378,7 @@ ReferenceHead referenceHead(const std::filesystem::path& folder, std::size_t lay
     for (std::size_t j = 0; j < model.dHead; ++j) {
         const auto row =
             block.o.w.begin() + static_cast<std::ptrdiff_t>((head * model.dHead + j) * block.o.out);
-        out.W_O.emplace_back(row, row + static_cast<std::ptrdiff_t>(block.o.out));
+        out.W_O.push_back(scaled(block.branch, Vector(row, row + static_cast<std::ptrdiff_t>(block.o.out))));
     }
     return out;
 }

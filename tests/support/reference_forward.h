@@ -44,7 +44,7 @@ struct ReferenceRun {
 ReferenceRun referenceForward(const std::filesystem::path& folder, const std::vector<int>& tokens,
                               Fault fault = Fault::None);
 
-/// The matrices of one query head with the keys and values it reads, as stored.
+/// The matrices of one query head with the keys and values it reads, as stored; W_O times the factor of what attention adds.
 struct ReferenceHead {
     std::vector<std::vector<double>> W_Q, W_K, W_V; // [d_model, d_head]
     std::vector<std::vector<double>> W_O;           // [d_head, d_model]

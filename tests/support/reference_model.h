@@ -51,6 +51,7 @@ struct Block {
 
     Linear q, k, v, o; // heads side by side: [d_model, n·h], [d_model, k·h] twice, [n·h, d_model]
     double scale = 1;
+    double branch = 1; ///< factor of what attention and MLP add
     bool hasMlp = true;
     std::optional<Linear> gate;
     Linear up, down;     // [d_model, d_mlp], [d_mlp, d_model]
@@ -85,6 +86,7 @@ struct Model {
     Norm beforeTransform;              ///< of the last residual stream
     std::optional<Linear> transform;   ///< before lnFinal, with the activation
     double scoreCap = 0, logitCap = 0; ///< 0: none
+    double logitFactor = 1;
     std::string activation;
     std::vector<Block> blocks;
     Norm lnFinal;
@@ -167,6 +169,7 @@ std::optional<Model> readFamily(const Source& source);
 std::optional<Model> readLlamaNamed(const Source& source);
 std::optional<Model> readFusedFamily(const Source& source);
 std::optional<Model> readStateDictFamily(const Source& source);
+std::optional<Model> readDecoderFamily(const Source& source);
 std::optional<Model> readEncoderFamily(const Source& source);
 
 } // namespace headwise::test::reference

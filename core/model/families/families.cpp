@@ -54,7 +54,8 @@ constexpr FamilyTensors::MlpNames neoxMlp{.in = "mlp.dense_h_to_4h", .gate = {},
 constexpr FamilyNorms layerNorms{.kind = LayerNorm, .eps = 1e-5};
 constexpr FamilyPositions learned{.kind = Positional::Learned};
 
-// A new family is a row here and a form of it in tests/support/family_model.cpp. A row says how a family differs from Llama.
+// A new family is a row here or in decoder_families.cpp and a form of it in tests/support/family_model.cpp. A row says how a
+// family differs from Llama.
 // Sizes without names are layers, heads, key/value heads, d_model, d_head, d_mlp, vocabulary and context.
 constexpr Family familyTable[] = {
     {.name = "gpt2",
@@ -459,13 +460,12 @@ constexpr Family familyTable[] = {
 
 std::span<const Family> families()
 {
-    // The encoders and the encoder-decoders have files of their own.
+    // The decoders that came later, the encoders and the encoder-decoders have files of their own.
     static const std::vector<Family> all = [] {
         std::vector<Family> rows(std::begin(familyTable), std::end(familyTable));
-        const std::span<const Family> encoders = encoderFamilies();
-        rows.insert(rows.end(), encoders.begin(), encoders.end());
-        const std::span<const Family> both = encoderDecoderFamilies();
-        rows.insert(rows.end(), both.begin(), both.end());
+        for (const std::span<const Family> others :
+             {decoderFamilies(), encoderFamilies(), encoderDecoderFamilies()})
+            rows.insert(rows.end(), others.begin(), others.end());
         return rows;
     }();
     return all;

@@ -214,6 +214,9 @@ struct Family {
 /// All families, in the order they are tried.
 std::span<const Family> families();
 
+/// The part of the table in decoder_families.cpp.
+std::span<const Family> decoderFamilies();
+
 /// The model_type a Hugging Face config means: of `architectures[0]` if we know it, else the key itself; "" if neither.
 std::string familyName(const nlohmann::json& config);
 

@@ -104,6 +104,30 @@ private slots:
         }
     }
 
+    void keysOfADecoderThatChangeItsFunctionAreRefused_data()
+    {
+        QTest::addColumn<QString>("family");
+        QTest::addColumn<QString>("key");
+        QTest::addColumn<QJsonValue>("value");
+        QTest::addColumn<QString>("shown");
+        const auto row = [](const char* family, const char* key, const QJsonValue& value, const char* shown) {
+            QTest::addRow("%s, %s", family, key)
+                << QString(family) << QString(key) << value << QString(shown);
+        };
+        row("starcoder2", "mlp_type", "gated", "'mlp_type' = \"gated\"");
+    }
+    void keysOfADecoderThatChangeItsFunctionAreRefused()
+    {
+        QFETCH(QString, family);
+        QFETCH(QString, key);
+        QFETCH(QJsonValue, value);
+        QFETCH(QString, shown);
+        test::FamilyModel model = test::familyModel(family.toStdString());
+        QVERIFY(test::isOk(read(model)));
+        model.config[key] = value;
+        QVERIFY(test::failsWith(read(model), ErrorCode::Unsupported, shown.toStdString()));
+    }
+
 private:
     Result<std::shared_ptr<const ModelWeights>> open(const test::FamilyModel& model) const
     {

@@ -1,0 +1,55 @@
+// Makers of checkpoints of the families in decoder_families.cpp.
+
+#include "tests/support/family_maker.h"
+
+namespace headwise::test {
+
+namespace {
+
+// 6 query heads over 2 key/value heads of 4 components.
+constexpr std::size_t queryHeads = 6, sharedHeads = 2, headWidth = 4, residual = queryHeads * headWidth;
+
+QJsonObject decoderConfig(const char* type, const char* architecture)
+{
+    return {{"architectures", QJsonArray{architecture}},
+            {"model_type", type},
+            {"hidden_size", int(residual)},
+            {"num_attention_heads", int(queryHeads)},
+            {"num_key_value_heads", int(sharedHeads)},
+            {"num_hidden_layers", int(layers)},
+            {"intermediate_size", int(f)},
+            {"vocab_size", int(V)},
+            {"max_position_embeddings", int(C)},
+            {"rope_theta", 523}};
+}
+
+void decoderAttention(Maker& make, const std::string& b, bool bias, std::size_t width = headWidth)
+{
+    make.linear(b + "self_attn.q_proj", queryHeads * width, residual, bias);
+    make.linear(b + "self_attn.k_proj", sharedHeads * width, residual, bias);
+    make.linear(b + "self_attn.v_proj", sharedHeads * width, residual, bias);
+    make.linear(b + "self_attn.o_proj", residual, queryHeads * width, bias);
+}
+
+} // namespace
+
+void starCoder2(Maker& make)
+{
+    make.config = decoderConfig("starcoder2", "Starcoder2ForCausalLM");
+    make.config["hidden_act"] = "gelu_pytorch_tanh";
+    make.config["norm_epsilon"] = 1e-5;
+    make.config["sliding_window"] = 4;
+    make.config["use_bias"] = true;
+    make.write.embedding("model.embed_tokens.weight", {V, residual});
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("model.layers.", layer);
+        make.layerNorm(b + "input_layernorm", residual);
+        make.layerNorm(b + "post_attention_layernorm", residual);
+        decoderAttention(make, b, true);
+        make.linear(b + "mlp.c_fc", f, residual, true);
+        make.linear(b + "mlp.c_proj", residual, f, true);
+    }
+    make.layerNorm("model.norm", residual);
+}
+
+} // namespace headwise::test

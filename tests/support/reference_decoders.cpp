@@ -1,0 +1,71 @@
+// The reference's reading of the families in decoder_families.cpp.
+
+#include "tests/support/reference_model.h"
+
+#include <cmath>
+
+namespace headwise::test::reference {
+
+namespace {
+
+/// The sizes that most of them name alike.
+Model sizedModel(const Source& source)
+{
+    Model model;
+    model.heads = source.size("num_attention_heads");
+    model.kvHeads =
+        source.config.contains("num_key_value_heads") ? source.size("num_key_value_heads") : model.heads;
+    model.dHead = source.config.contains("head_dim") ? source.size("head_dim")
+                                                     : source.size("hidden_size") / model.heads;
+    model.rotaryDim = model.dHead;
+    model.rotaryBase = source.number("rope_theta", 10000);
+    model.activation = source.text("hidden_act", "silu");
+    return model;
+}
+
+void readSeparate(const Layer& layer, const Model& model, Block& block)
+{
+    block.q = layer.linear("self_attn.q_proj");
+    block.k = layer.linear("self_attn.k_proj");
+    block.v = layer.linear("self_attn.v_proj");
+    block.o = layer.linear("self_attn.o_proj");
+    block.scale = rootScale(model);
+}
+
+std::string layerName(std::size_t index)
+{
+    return "model.layers." + std::to_string(index) + ".";
+}
+
+Model readStarCoder2(const Source& source)
+{
+    const double eps = source.number("norm_epsilon", 1e-5);
+    Model model = sizedModel(source);
+    model.embedding = rowsOf(source.at("model.embed_tokens.weight"));
+    model.unembed = outIn(source.at("model.embed_tokens.weight"), {});
+    for (std::size_t i = 0; i < source.size("num_hidden_layers"); ++i) {
+        const Layer layer{source, layerName(i)};
+        Block block;
+        block.ln1 = layer.layerNorm("input_layernorm", eps);
+        block.ln2 = layer.layerNorm("post_attention_layernorm", eps);
+        readSeparate(layer, model, block);
+        block.up = layer.linear("mlp.c_fc");
+        block.down = layer.linear("mlp.c_proj");
+        block.window = source.size("sliding_window");
+        model.blocks.push_back(block);
+    }
+    model.lnFinal = layerNorm(source, "model.norm", eps);
+    return model;
+}
+
+} // namespace
+
+std::optional<Model> readDecoderFamily(const Source& source)
+{
+    const std::string type = source.text("model_type");
+    if (type == "starcoder2")
+        return readStarCoder2(source);
+    return std::nullopt;
+}
+
+} // namespace headwise::test::reference
