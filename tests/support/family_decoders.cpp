@@ -52,4 +52,58 @@ void starCoder2(Maker& make)
     make.layerNorm("model.norm", residual);
 }
 
+namespace {
+
+void gatedMlp(Maker& make, const std::string& b)
+{
+    make.linear(b + "gate_proj", f, residual, false);
+    make.linear(b + "up_proj", f, residual, false);
+    make.linear(b + "down_proj", residual, f, false);
+}
+
+void cohereLayers(Maker& make, const char* type, const char* architecture)
+{
+    make.config = decoderConfig(type, architecture);
+    make.config["layer_norm_eps"] = 1e-5;
+    make.config["logit_scale"] = 0.25;
+    make.write.embedding("model.embed_tokens.weight", {V, residual});
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("model.layers.", layer);
+        make.write.normWeight(b + "input_layernorm.weight", residual);
+        decoderAttention(make, b, false);
+        gatedMlp(make, b + "mlp.");
+    }
+    make.write.normWeight("model.norm.weight", residual);
+}
+
+} // namespace
+
+void cohere(Maker& make)
+{
+    cohereLayers(make, "cohere", "CohereForCausalLM");
+}
+
+void cohereWithHeadNorms(Maker& make)
+{
+    cohere(make);
+    make.config["use_qk_norm"] = true;
+    const auto norm = [&](const std::string& name, std::size_t heads) {
+        make.write.normWeight(name, heads * headWidth);
+        make.write.tensors[name].shape = {heads, headWidth};
+    };
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("model.layers.", layer) + "self_attn.";
+        norm(b + "q_norm.weight", queryHeads);
+        norm(b + "k_norm.weight", sharedHeads);
+    }
+}
+
+void cohere2(Maker& make)
+{
+    cohereLayers(make, "cohere2", "Cohere2ForCausalLM");
+    make.config["sliding_window"] = 4;
+    make.config["sliding_window_pattern"] = 2;
+    make.config["use_parallel_block"] = true;
+}
+
 } // namespace headwise::test

@@ -59,6 +59,9 @@ void smolLm3(Maker& make);
 
 // decoders
 void starCoder2(Maker& make);
+void cohere(Maker& make);
+void cohereWithHeadNorms(Maker& make);
+void cohere2(Maker& make);
 
 // their own
 void opt(Maker& make);

@@ -58,6 +58,50 @@ Model readStarCoder2(const Source& source)
     return model;
 }
 
+Norm withoutBias(const Source& source, const std::string& name, NormKind kind, double eps)
+{
+    return {kind, eps, source.at(name + ".weight").values, {}};
+}
+
+void readGated(const Layer& layer, const std::string& prefix, Block& block)
+{
+    block.gate = layer.linear(prefix + "gate_proj");
+    block.up = layer.linear(prefix + "up_proj");
+    block.down = layer.linear(prefix + "down_proj");
+}
+
+Model readCohere(const Source& source)
+{
+    const bool isSecond = source.text("model_type") == "cohere2";
+    const double eps = source.number("layer_norm_eps", 1e-5);
+    Model model = sizedModel(source);
+    model.rotaryAdjacent = true;
+    model.parallel = true;
+    model.embedding = rowsOf(source.at("model.embed_tokens.weight"));
+    model.unembed = outIn(source.at("model.embed_tokens.weight"), {});
+    model.logitFactor = source.number("logit_scale", 0.0625);
+    for (std::size_t i = 0; i < source.size("num_hidden_layers"); ++i) {
+        const Layer layer{source, layerName(i)};
+        const std::string attention = layer.prefix + "self_attn.";
+        Block block;
+        block.ln1 = block.ln2 = withoutBias(source, layer.prefix + "input_layernorm", NormKind::Layer, eps);
+        readSeparate(layer, model, block);
+        readGated(layer, "mlp.", block);
+        if (source.flag("use_qk_norm")) {
+            block.qNorm = withoutBias(source, attention + "q_norm", NormKind::Layer, eps);
+            block.kNorm = withoutBias(source, attention + "k_norm", NormKind::Layer, eps);
+        }
+        const bool slides = isSecond && (i + 1) % source.size("sliding_window_pattern") != 0;
+        if (slides)
+            block.window = source.size("sliding_window");
+        else if (isSecond)
+            block.rope = Rope{};
+        model.blocks.push_back(block);
+    }
+    model.lnFinal = withoutBias(source, "model.norm", NormKind::Layer, eps);
+    return model;
+}
+
 } // namespace
 
 std::optional<Model> readDecoderFamily(const Source& source)
@@ -65,6 +109,8 @@ std::optional<Model> readDecoderFamily(const Source& source)
     const std::string type = source.text("model_type");
     if (type == "starcoder2")
         return readStarCoder2(source);
+    if (type == "cohere" || type == "cohere2")
+        return readCohere(source);
     return std::nullopt;
 }
 

@@ -6,6 +6,10 @@ namespace {
 using enum NormKind;
 
 constexpr BiasRule attentionBiases{.key = "attention_bias", .standard = false};
+constexpr FamilyKeys cohereKeys{.normEps = {"layer_norm_eps"}, .activation = {"hidden_act"}};
+constexpr FamilySizes cohereSizes{40, 64, 0, 8192, 0, 22528, 256000, 8192};
+constexpr FamilyNorms cohereNorms{
+    .kind = LayerNorm, .eps = 1e-5, .oneIfParallel = true, .bias = StoredBias::Absent};
 
 // More rows of the table, of decoders alone. Sizes without names are as in families.cpp.
 constexpr Family decoders[] = {
@@ -22,6 +26,41 @@ constexpr Family decoders[] = {
      .fixed = {{{"mlp_type", "\"default\""}, {"norm_type", "\"layer_norm\""}}},
      .ignored = {"residual_dropout"},
      .tensors = {.mlp = {.in = "mlp.c_fc", .gate = {}, .out = "mlp.c_proj"}}},
+    // Command-R. One norm without a bias, and adjacent pairs rotate.
+    {.name = "cohere",
+     .classes = {"CohereForCausalLM", "CohereModel"},
+     .keys = cohereKeys,
+     .sizes = cohereSizes,
+     .norms = cohereNorms,
+     .positions = {.adjacent = true},
+     .biases = {.attention = attentionBiases},
+     .isParallel = true,
+     .isTied = true,
+     .ignored = {"model_max_length"},
+     .tensors = {.attention = {.norms = HeadNorms::Rows}},
+     .code = {.read = readCohere}},
+    // Command-R7B and Aya Expanse's successors. Layers without a window have no positions.
+    {.name = "cohere2",
+     .classes = {"Cohere2ForCausalLM", "Cohere2Model"},
+     .keys = cohereKeys,
+     .sizes = cohereSizes,
+     .norms = cohereNorms,
+     .positions = {.adjacent = true, .onlyWhereSliding = true},
+     .windows = {.any = true,
+                 .absent = 4096,
+                 .pattern = 4,
+                 .patternKeys = {"sliding_window_pattern", "_sliding_window_pattern", "layer_switch"}},
+     .biases = {.attention = attentionBiases},
+     .isParallel = true,
+     .isTied = true,
+     .fixed = {{{"use_qk_norm", "false"},
+                {"use_parallel_block", "true"},
+                {"use_gated_activation", "true"},
+                {"order_of_interleaved_layers", "\"local_attn_first\""},
+                {"position_embedding_type", "\"rope_gptj\""}}},
+     .ignored = {"model_max_length", "use_embedding_sharing", "use_parallel_embedding",
+                 "cache_implementation"},
+     .code = {.read = readCohereLogits}},
 };
 
 } // namespace

@@ -31,6 +31,8 @@ void readSmollm3(FamilyReading& reading);
 void readMixtral(FamilyReading& reading);
 void readGpt1(FamilyReading& reading);
 void readNanoGpt(FamilyReading& reading);
+void readCohere(FamilyReading& reading);
+void readCohereLogits(FamilyReading& reading);
 
 std::string gpt2Obstacle(const RecipeBook& book, const std::string& prefix);
 std::string phiObstacle(const RecipeBook& book, const std::string& prefix);

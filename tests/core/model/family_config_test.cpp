@@ -115,6 +115,8 @@ private slots:
                 << QString(family) << QString(key) << value << QString(shown);
         };
         row("starcoder2", "mlp_type", "gated", "'mlp_type' = \"gated\"");
+        row("cohere2", "use_qk_norm", true, "'use_qk_norm' = true");
+        row("cohere2", "use_parallel_block", false, "'use_parallel_block' = false");
     }
     void keysOfADecoderThatChangeItsFunctionAreRefused()
     {
@@ -126,6 +128,18 @@ private slots:
         QVERIFY(test::isOk(read(model)));
         model.config[key] = value;
         QVERIFY(test::failsWith(read(model), ErrorCode::Unsupported, shown.toStdString()));
+    }
+
+    void factorsOfADecoderArePositive()
+    {
+        for (const auto& [name, key] :
+             {std::pair("cohere", "logit_scale"), std::pair("cohere2", "logit_scale")}) {
+            test::FamilyModel model = test::familyModel(name);
+            for (const double wrong : {0.0, -2.0}) {
+                model.config[QLatin1String(key)] = wrong;
+                QVERIFY(test::failsWith(read(model), ErrorCode::Corrupt, std::string("'") + key + "' is "));
+            }
+        }
     }
 
 private:
