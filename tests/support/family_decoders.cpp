@@ -106,4 +106,38 @@ void cohere2(Maker& make)
     make.config["use_parallel_block"] = true;
 }
 
+namespace {
+
+/// Llama's names but for the MLP.
+void rmsLayers(Maker& make)
+{
+    make.config["rms_norm_eps"] = 1e-5;
+    make.write.embedding("model.embed_tokens.weight", {V, residual});
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("model.layers.", layer);
+        make.write.normWeight(b + "input_layernorm.weight", residual);
+        make.write.normWeight(b + "post_attention_layernorm.weight", residual);
+    }
+    make.write.normWeight("model.norm.weight", residual);
+}
+
+} // namespace
+
+void granite(Maker& make)
+{
+    make.config = decoderConfig("granite", "GraniteForCausalLM");
+    rmsLayers(make);
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("model.layers.", layer);
+        decoderAttention(make, b, true);
+        gatedMlp(make, b + "mlp.");
+    }
+    make.config["attention_bias"] = true;
+    make.config["embedding_multiplier"] = 3.0;
+    make.config["attention_multiplier"] = 0.3;
+    make.config["residual_multiplier"] = 0.4;
+    make.config["logits_scaling"] = 2.0;
+    make.config["tie_word_embeddings"] = true;
+}
+
 } // namespace headwise::test

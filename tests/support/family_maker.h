@@ -62,6 +62,7 @@ void starCoder2(Maker& make);
 void cohere(Maker& make);
 void cohereWithHeadNorms(Maker& make);
 void cohere2(Maker& make);
+void granite(Maker& make);
 
 // their own
 void opt(Maker& make);

@@ -189,6 +189,7 @@ constexpr Row rows[] = {
     {"cohere", cohere},
     {"cohere, with head norms", cohereWithHeadNorms},
     {"cohere2", cohere2},
+    {"granite", granite},
     {"nanogpt", nanoGpt},
     {"nanogpt, without biases", nanoGptWithoutBiases},
     {"mingpt", minGpt},

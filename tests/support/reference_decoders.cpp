@@ -102,6 +102,43 @@ Model readCohere(const Source& source)
     return model;
 }
 
+void readRms(const Source& source, const std::string& prefix, Block& block)
+{
+    const double eps = source.number("rms_norm_eps", 1e-6);
+    block.ln1 = withoutBias(source, prefix + "input_layernorm", NormKind::Rms, eps);
+    block.ln2 = withoutBias(source, prefix + "post_attention_layernorm", NormKind::Rms, eps);
+}
+
+/// Embedding, final norm and unembedding under Llama's names.
+void readEnds(const Source& source, Model& model)
+{
+    model.embedding = rowsOf(source.at("model.embed_tokens.weight"));
+    model.lnFinal = withoutBias(source, "model.norm", NormKind::Rms, source.number("rms_norm_eps", 1e-6));
+    model.unembed =
+        outIn(source.at(source.has("lm_head.weight") ? "lm_head.weight" : "model.embed_tokens.weight"), {});
+}
+
+Model readGranite(const Source& source)
+{
+    Model model = sizedModel(source);
+    readEnds(source, model);
+    for (Vector& row : model.embedding)
+        for (double& value : row)
+            value *= source.number("embedding_multiplier", 1);
+    model.logitFactor = 1 / source.number("logits_scaling", 1);
+    for (std::size_t i = 0; i < source.size("num_hidden_layers"); ++i) {
+        const Layer layer{source, layerName(i)};
+        Block block;
+        readRms(source, layer.prefix, block);
+        readSeparate(layer, model, block);
+        readGated(layer, "mlp.", block);
+        block.scale = source.number("attention_multiplier", 1);
+        block.branch = source.number("residual_multiplier", 1);
+        model.blocks.push_back(block);
+    }
+    return model;
+}
+
 } // namespace
 
 std::optional<Model> readDecoderFamily(const Source& source)
@@ -111,6 +148,8 @@ std::optional<Model> readDecoderFamily(const Source& source)
         return readStarCoder2(source);
     if (type == "cohere" || type == "cohere2")
         return readCohere(source);
+    if (type == "granite")
+        return readGranite(source);
     return std::nullopt;
 }
 

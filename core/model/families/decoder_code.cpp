@@ -32,4 +32,17 @@ void readCohere(FamilyReading& reading)
         reading.config.qkNorm = NormKind::LayerNorm;
 }
 
+/// The factor of attention's and the MLP's outputs and the divisor of the logits are parts of the matrices that write them.
+void readGranite(FamilyReading& reading)
+{
+    using enum TensorKind;
+    ConfigReader& reader = reading.reader;
+    reading.config.embeddingScale = factorOf(reader, "embedding_multiplier", 1);
+    reading.config.attentionScale = factorOf(reader, "attention_multiplier", 1);
+    const double residual = factorOf(reader, "residual_multiplier", 1);
+    for (const TensorKind kind : {W_O, b_O, W_out, b_out})
+        reading.forms[kind].factor = residual;
+    reading.forms[W_U].factor = 1 / factorOf(reader, "logits_scaling", 1);
+}
+
 } // namespace headwise

@@ -61,6 +61,11 @@ constexpr Family decoders[] = {
      .ignored = {"model_max_length", "use_embedding_sharing", "use_parallel_embedding",
                  "cache_implementation"},
      .code = {.read = readCohereLogits}},
+    // Llama with four factors. Granite's mixtures and hybrids are other types.
+    {.name = "granite",
+     .classes = {"GraniteForCausalLM", "GraniteModel"},
+     .biases = {.attention = attentionBiases, .mlp = {.key = "mlp_bias", .standard = false}},
+     .code = {.read = readGranite}},
 };
 
 } // namespace

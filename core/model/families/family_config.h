@@ -33,6 +33,7 @@ void readGpt1(FamilyReading& reading);
 void readNanoGpt(FamilyReading& reading);
 void readCohere(FamilyReading& reading);
 void readCohereLogits(FamilyReading& reading);
+void readGranite(FamilyReading& reading);
 
 std::string gpt2Obstacle(const RecipeBook& book, const std::string& prefix);
 std::string phiObstacle(const RecipeBook& book, const std::string& prefix);

@@ -133,13 +133,38 @@ private slots:
     void factorsOfADecoderArePositive()
     {
         for (const auto& [name, key] :
-             {std::pair("cohere", "logit_scale"), std::pair("cohere2", "logit_scale")}) {
+             {std::pair("cohere", "logit_scale"), std::pair("granite", "residual_multiplier"),
+              std::pair("granite", "logits_scaling"), std::pair("granite", "embedding_multiplier"),
+              std::pair("cohere2", "logit_scale")}) {
             test::FamilyModel model = test::familyModel(name);
             for (const double wrong : {0.0, -2.0}) {
                 model.config[QLatin1String(key)] = wrong;
                 QVERIFY(test::failsWith(read(model), ErrorCode::Corrupt, std::string("'") + key + "' is "));
             }
         }
+    }
+
+    /// The circuits of a model are those of the numbers that it adds and reads, wherever its file keeps their factors.
+    void factorsOfADecoderArePartsOfItsMatrices()
+    {
+        const test::FamilyModel model = test::familyModel("granite");
+        const auto granite = open(model);
+        QVERIFY(test::isOk(granite));
+        const auto stored = [&](const char* name, std::size_t at) {
+            return model.tensors.at(name).values[at];
+        };
+        using enum TensorKind;
+        const double output = stored("model.layers.0.self_attn.o_proj.weight", 0);
+        QCOMPARE((*granite)->read<double>(W_O)(0, 0), 0.4 * output);
+        QCOMPARE((*granite)->read<double>(b_O)(0, 1),
+                 0.4 * stored("model.layers.0.self_attn.o_proj.bias", 1));
+        QCOMPARE((*granite)->read<double>(W_out)(0, 0),
+                 0.4 * stored("model.layers.0.mlp.down_proj.weight", 0));
+        QCOMPARE((*granite)->read<double>(W_in)(0, 0), stored("model.layers.0.mlp.up_proj.weight", 0));
+        QCOMPARE((*granite)->read<double>(W_E)(0, 2), stored("model.embed_tokens.weight", 2));
+        QCOMPARE((*granite)->readColumns<double>(W_U, 0, 1)(2, 0),
+                 stored("model.embed_tokens.weight", 2) / 2);
+        QCOMPARE((*granite)->config().embeddingScale, 3.0);
     }
 
 private:
