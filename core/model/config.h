@@ -142,6 +142,8 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     bool gatedMlp = false; ///< (act(x W_gate + b_gate) ⊙ (x W_in + b_up) + b_in) W_out + b_out
     bool parallelBlocks =
         false; ///< x + attention(ln1 x) + mlp(ln2 x); ln1 serves both where the layer has no ln2.
+    /// The shares of a token's experts are those among all experts and sum to less than 1; otherwise they sum to 1.
+    bool sharesOfAllExperts = false;
     Activation activation = Activation::GeluNew;
 
     bool skipless = false; ///< No skip connections: mlp(attention(x)), with parallel blocks their sum alone.

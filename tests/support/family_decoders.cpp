@@ -140,4 +140,49 @@ void granite(Maker& make)
     make.config["tie_word_embeddings"] = true;
 }
 
+namespace {
+
+constexpr std::size_t qwenExperts = 4;
+
+void qwen3MoeWithoutExperts(Maker& make)
+{
+    make.config = decoderConfig("qwen3_moe", "Qwen3MoeForCausalLM");
+    rmsLayers(make);
+    make.config["head_dim"] = int(headWidth);
+    make.config["intermediate_size"] = 5; // of layers without experts, which there are none of
+    make.config["moe_intermediate_size"] = int(f);
+    make.config["num_experts"] = int(qwenExperts);
+    make.config["num_experts_per_tok"] = 2;
+    make.config["norm_topk_prob"] = true;
+    make.config["mlp_only_layers"] = QJsonArray{};
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("model.layers.", layer);
+        decoderAttention(make, b, false);
+        make.write.normWeight(b + "self_attn.q_norm.weight", headWidth);
+        make.write.normWeight(b + "self_attn.k_norm.weight", headWidth);
+        make.linear(b + "mlp.gate", qwenExperts, residual, false);
+    }
+    make.write.matrix("lm_head.weight", {V, residual}, residual);
+}
+
+} // namespace
+
+void qwen3Moe(Maker& make)
+{
+    qwen3MoeWithoutExperts(make);
+    for (std::size_t layer = 0; layer < layers; ++layer)
+        for (std::size_t e = 0; e < qwenExperts; ++e)
+            gatedMlp(make, block("model.layers.", layer) + "mlp.experts." + std::to_string(e) + ".");
+}
+
+void qwen3MoeInOneTensor(Maker& make)
+{
+    qwen3MoeWithoutExperts(make);
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("model.layers.", layer) + "mlp.experts.";
+        make.write.matrix(b + "gate_up_proj", {qwenExperts, 2 * f, residual}, residual);
+        make.write.matrix(b + "down_proj", {qwenExperts, residual, f}, f);
+    }
+}
+
 } // namespace headwise::test

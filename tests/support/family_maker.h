@@ -63,6 +63,8 @@ void cohere(Maker& make);
 void cohereWithHeadNorms(Maker& make);
 void cohere2(Maker& make);
 void granite(Maker& make);
+void qwen3Moe(Maker& make);
+void qwen3MoeInOneTensor(Maker& make);
 
 // their own
 void opt(Maker& make);

@@ -139,6 +139,56 @@ Model readGranite(const Source& source)
     return model;
 }
 
+/// Expert `expert` of a tensor that holds all of them [experts, out, in], its rows [first, first + out).
+Linear expertOf(const StoredTensor& all, std::size_t expert, std::size_t first, std::size_t out)
+{
+    const std::size_t in = all.shape[2];
+    Linear linear{in, out, Vector(in * out), {}};
+    for (std::size_t j = 0; j < out; ++j)
+        for (std::size_t a = 0; a < in; ++a)
+            linear.w[a * out + j] = all.values[(expert * all.shape[1] + first + j) * in + a];
+    return linear;
+}
+
+void readQwenExperts(const Source& source, const Layer& layer, Block& block)
+{
+    const std::size_t inside = source.size("moe_intermediate_size");
+    block.router = layer.linear("mlp.gate");
+    block.expertsPerToken = source.size("num_experts_per_tok");
+    block.keepsShares = !source.flag("norm_topk_prob");
+    for (std::size_t e = 0; e < source.size("num_experts"); ++e) {
+        const std::string experts = layer.prefix + "mlp.experts.";
+        if (source.has(experts + "gate_up_proj")) {
+            const StoredTensor& in = source.at(experts + "gate_up_proj");
+            const StoredTensor& out = source.at(experts + "down_proj");
+            block.experts.push_back({expertOf(in, e, 0, inside), expertOf(in, e, inside, inside),
+                                     expertOf(out, e, 0, out.shape[1])});
+            continue;
+        }
+        const std::string one = "mlp.experts." + std::to_string(e) + ".";
+        block.experts.push_back({layer.linear(one + "gate_proj"), layer.linear(one + "up_proj"),
+                                 layer.linear(one + "down_proj")});
+    }
+}
+
+Model readQwen3Moe(const Source& source)
+{
+    const double eps = source.number("rms_norm_eps", 1e-6);
+    Model model = sizedModel(source);
+    readEnds(source, model);
+    for (std::size_t i = 0; i < source.size("num_hidden_layers"); ++i) {
+        const Layer layer{source, layerName(i)};
+        Block block;
+        readRms(source, layer.prefix, block);
+        readSeparate(layer, model, block);
+        block.qNorm = withoutBias(source, layer.prefix + "self_attn.q_norm", NormKind::Rms, eps);
+        block.kNorm = withoutBias(source, layer.prefix + "self_attn.k_norm", NormKind::Rms, eps);
+        readQwenExperts(source, layer, block);
+        model.blocks.push_back(block);
+    }
+    return model;
+}
+
 } // namespace
 
 std::optional<Model> readDecoderFamily(const Source& source)
@@ -150,6 +200,8 @@ std::optional<Model> readDecoderFamily(const Source& source)
         return readCohere(source);
     if (type == "granite")
         return readGranite(source);
+    if (type == "qwen3_moe")
+        return readQwen3Moe(source);
     return std::nullopt;
 }
 

@@ -160,6 +160,8 @@ Vector mixture(const Model& model, const Block& block, const Vector& x)
     double kept = 0;
     for (const double score : scores)
         kept += score >= least ? std::exp(score) / total : 0;
+    if (block.keepsShares)
+        kept = 1;
     Vector out(block.experts[0].down.out, 0.0);
     for (std::size_t e = 0; e < scores.size(); ++e) {
         if (scores[e] < least)

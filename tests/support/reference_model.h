@@ -64,6 +64,7 @@ struct Block {
     std::vector<Expert> experts; // of a mixture, in place of gate, up and down
     Linear router;               // [d_model, experts]
     std::size_t expertsPerToken = 0;
+    bool keepsShares = false; // shares of the token's experts are not renormalised
 };
 
 struct Model {

@@ -45,4 +45,12 @@ void readGranite(FamilyReading& reading)
     reading.forms[W_U].factor = 1 / factorOf(reader, "logits_scaling", 1);
 }
 
+void readQwen3Moe(FamilyReading& reading)
+{
+    ModelConfig& c = reading.config;
+    c.nExperts = reading.reader.size({"num_experts", "num_local_experts"}, 128);
+    c.expertsPerToken = reading.reader.size({"num_experts_per_tok"}, 8);
+    c.sharesOfAllExperts = !reading.reader.flag({"norm_topk_prob"}, false);
+}
+
 } // namespace headwise

@@ -66,6 +66,16 @@ constexpr Family decoders[] = {
      .classes = {"GraniteForCausalLM", "GraniteModel"},
      .biases = {.attention = attentionBiases, .mlp = {.key = "mlp_bias", .standard = false}},
      .code = {.read = readGranite}},
+    {.name = "qwen3_moe",
+     .classes = {"Qwen3MoeForCausalLM", "Qwen3MoeModel"},
+     .keys = {.dMlp = {"moe_intermediate_size"}},
+     .sizes = {24, 32, 4, 2048, 0, 768, 151936, 32768},
+     .norms = {.qk = Rms},
+     .biases = {.attention = attentionBiases},
+     .fixed = {{{"use_sliding_window", "false"}, {"decoder_sparse_step", "1"}, {"mlp_only_layers", "[]"}}},
+     .ignored = {"sliding_window", "max_window_layers", "intermediate_size", "router_aux_loss_coef",
+                 "output_router_logits"},
+     .code = {.read = readQwen3Moe, .addMlp = addQwenExperts}},
 };
 
 } // namespace

@@ -34,12 +34,14 @@ void readNanoGpt(FamilyReading& reading);
 void readCohere(FamilyReading& reading);
 void readCohereLogits(FamilyReading& reading);
 void readGranite(FamilyReading& reading);
+void readQwen3Moe(FamilyReading& reading);
 
 std::string gpt2Obstacle(const RecipeBook& book, const std::string& prefix);
 std::string phiObstacle(const RecipeBook& book, const std::string& prefix);
 void addOptProjections(RecipeBook& book, const std::string& prefix);
 void addMinGptPositions(RecipeBook& book, const std::string& prefix);
 void addMixtralExperts(RecipeBook& book, const std::string& block, int layer);
+void addQwenExperts(RecipeBook& book, const std::string& block, int layer);
 
 bool matchesTransformerLens(const nlohmann::json& config);
 Result<ModelDescription> readTransformerLens(const nlohmann::json& config, std::string_view file);

@@ -68,14 +68,12 @@ void addFusedExperts(RecipeBook& book, const std::string& experts, int layer)
     }
 }
 
-} // namespace
-
-void addMixtralExperts(RecipeBook& book, const std::string& block, int layer)
+/// \param moe before "gate.weight" and "experts."
+/// \param names of W_gate, W_in and W_out of an expert
+void addExperts(RecipeBook& book, const std::string& moe, const Names& names, int layer)
 {
     const ModelConfig& c = book.config();
     const Eigen::Index m = c.dModel, f = c.dMlp;
-    // Files saved by newer versions have the second name, and may have all experts in one tensor.
-    const std::string moe = block + (book.isStored(block + "mlp.gate.weight") ? "mlp." : "block_sparse_moe.");
     const std::string router = moe + "gate.weight";
     if (book.require(router, {c.nExperts, m}))
         book.add(W_router, layer, 0, router, layout::transposed(m, c.nExperts));
@@ -83,14 +81,29 @@ void addMixtralExperts(RecipeBook& book, const std::string& block, int layer)
         return addFusedExperts(book, moe + "experts.", layer);
     for (int expert = 0; expert < c.nExperts; ++expert) {
         const std::string one = moe + "experts." + std::to_string(expert) + ".";
-        const auto add = [&](const char* name, TensorKind kind, Eigen::Index in, Eigen::Index out) {
-            if (book.require(one + name, {out, in}))
-                book.add(kind, layer, expert, one + name, layout::transposed(in, out));
+        const auto add = [&](std::string_view name, TensorKind kind, Eigen::Index in, Eigen::Index out) {
+            const std::string whole = one + std::string(name) + ".weight";
+            if (book.require(whole, {out, in}))
+                book.add(kind, layer, expert, whole, layout::transposed(in, out));
         };
-        add("w1.weight", W_gate, m, f);
-        add("w3.weight", W_in, m, f);
-        add("w2.weight", W_out, f, m);
+        add(names[0], W_gate, m, f);
+        add(names[1], W_in, m, f);
+        add(names[2], W_out, f, m);
     }
+}
+
+} // namespace
+
+void addMixtralExperts(RecipeBook& book, const std::string& block, int layer)
+{
+    // Files saved by newer versions have the second name, and may have all experts in one tensor.
+    const std::string moe = block + (book.isStored(block + "mlp.gate.weight") ? "mlp." : "block_sparse_moe.");
+    addExperts(book, moe, {"w1", "w3", "w2"}, layer);
+}
+
+void addQwenExperts(RecipeBook& book, const std::string& block, int layer)
+{
+    addExperts(book, block + "mlp.", {"gate_proj", "up_proj", "down_proj"}, layer);
 }
 
 } // namespace headwise

@@ -91,10 +91,11 @@ std::vector<Eigen::Index> bestOf(const RowVector<double>& scores, int count)
     return order;
 }
 
-/// Softmax over the best experts of each row, which is the softmax over all of them renormalised; 0 elsewhere.
+/// Softmax over the best experts of each row, which is the softmax over all of them renormalised, or that over all of them
+/// itself; 0 elsewhere.
 /// \returns [n, experts]
 template <typename Scalar>
-Matrix<double> routed(const MlpWeights<Scalar>& weights, int expertsPerToken, const Matrix<Scalar>& x)
+Matrix<double> routed(const MlpWeights<Scalar>& weights, const ModelConfig& config, const Matrix<Scalar>& x)
 {
     Matrix<Scalar> scores = x * weights.W_router;
     addRow(scores, weights.b_router);
@@ -102,9 +103,11 @@ Matrix<double> routed(const MlpWeights<Scalar>& weights, int expertsPerToken, co
     for (Eigen::Index row = 0; row < scores.rows(); ++row) {
         const RowVector<double> all = scores.row(row).template cast<double>();
         double sum = 0;
-        const std::vector<Eigen::Index> best = bestOf(all, expertsPerToken);
+        const std::vector<Eigen::Index> best = bestOf(all, config.expertsPerToken);
         for (const Eigen::Index expert : best)
             sum += shares(row, expert) = std::exp(all(expert) - all(best.front()));
+        if (config.sharesOfAllExperts)
+            sum = (all.array() - all(best.front())).exp().sum();
         shares.row(row) /= sum;
     }
     return shares;
@@ -114,7 +117,7 @@ template <typename Scalar>
 Matrix<Scalar> mixtureOutput(const MlpWeights<Scalar>& weights, const ModelConfig& config,
                              const Matrix<Scalar>& x)
 {
-    const Matrix<double> shares = routed(weights, config.expertsPerToken, x);
+    const Matrix<double> shares = routed(weights, config, x);
     Matrix<Scalar> out = Matrix<Scalar>::Zero(x.rows(), x.cols());
     for (std::size_t expert = 0; expert < weights.experts.size(); ++expert) {
         const auto share = shares.col(static_cast<Eigen::Index>(expert));

@@ -117,6 +117,9 @@ private slots:
         row("starcoder2", "mlp_type", "gated", "'mlp_type' = \"gated\"");
         row("cohere2", "use_qk_norm", true, "'use_qk_norm' = true");
         row("cohere2", "use_parallel_block", false, "'use_parallel_block' = false");
+        row("qwen3_moe", "use_sliding_window", true, "'use_sliding_window' = true");
+        row("qwen3_moe", "decoder_sparse_step", 2, "'decoder_sparse_step' = 2");
+        row("qwen3_moe", "mlp_only_layers", QJsonArray{1}, "'mlp_only_layers' = [1]");
     }
     void keysOfADecoderThatChangeItsFunctionAreRefused()
     {
