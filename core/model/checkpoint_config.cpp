@@ -26,6 +26,7 @@ ordered_json activationName(const ModelConfig& config)
     case Activation::QuickGelu: return "quick_gelu";
     case Activation::Silu: return "silu";
     case Activation::SoluLn: return "solu_ln";
+    case Activation::ReluSquared: break; // refused by whyNotTransformerLens
     }
     return nullptr;
 }
@@ -226,6 +227,8 @@ std::string whyNotTransformerLens(const ModelConfig& config)
         what = "positions that only queries and keys read";
     else if (config.qkNorm == NormKind::LayerNorm || config.qkNormOverAllHeads)
         what = "query and key norms other than one RMSNorm per head";
+    else if (config.activation == Activation::ReluSquared && !config.attentionOnly)
+        what = "a squared ReLU";
     else if (config.alibiScale != 1)
         what = "ALiBi slopes with a factor";
     for (const int window : config.windows)

@@ -26,7 +26,8 @@ enum class Activation {
     GeluNew,   ///< 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³)))
     QuickGelu, ///< x σ(1.702 x)
     Silu,
-    SoluLn, ///< x softmax(x) over d_mlp, then a LayerNorm over d_mlp (mlp.ln)
+    SoluLn,      ///< x softmax(x) over d_mlp, then a LayerNorm over d_mlp (mlp.ln)
+    ReluSquared, ///< max(x, 0)²
 };
 
 /// How the rotary frequencies differ from base^(−2i/dim): stretched for contexts longer than those of training.

@@ -269,7 +269,8 @@ Activation ConfigReader::activation(const Names& names, std::string_view standar
         std::string_view name;
         Activation activation;
     };
-    static constexpr std::array<Row, 13> rows{{{"relu", Activation::Relu},
+    static constexpr std::array<Row, 14> rows{{{"relu", Activation::Relu},
+                                               {"relu2", Activation::ReluSquared},
                                                {"gelu", Activation::Gelu},
                                                {"gelu_python", Activation::Gelu},
                                                {"gelu_new", Activation::GeluNew},
@@ -288,7 +289,7 @@ Activation ConfigReader::activation(const Names& names, std::string_view standar
     for (const Row& row : rows)
         if (row.name == name)
             return row.activation;
-    refuse(used, "the activations are relu, gelu, gelu_new, quick_gelu, silu and solu_ln");
+    refuse(used, "the activations are relu, relu2, gelu, gelu_new, quick_gelu, silu and solu_ln");
     return Activation::Relu;
 }
 

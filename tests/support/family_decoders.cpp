@@ -185,4 +185,28 @@ void qwen3MoeInOneTensor(Maker& make)
     }
 }
 
+void nemotron(Maker& make)
+{
+    make.config = decoderConfig("nemotron", "NemotronForCausalLM");
+    make.config["norm_eps"] = 1e-5;
+    make.config["hidden_act"] = "relu2";
+    make.config["partial_rotary_factor"] = 0.5;
+    make.config["head_dim"] = int(2 * headWidth); // so that there are two pairs
+    const auto norm = [&](const std::string& name) {
+        make.write.normWeight(name + ".weight", residual, 0);
+        make.write.bias(name + ".bias", {residual});
+    };
+    make.write.embedding("model.embed_tokens.weight", {V, residual});
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("model.layers.", layer);
+        norm(b + "input_layernorm");
+        norm(b + "post_attention_layernorm");
+        decoderAttention(make, b, false, 2 * headWidth);
+        make.linear(b + "mlp.up_proj", f, residual, false);
+        make.linear(b + "mlp.down_proj", residual, f, false);
+    }
+    norm("model.norm");
+    make.write.matrix("lm_head.weight", {V, residual}, residual);
+}
+
 } // namespace headwise::test

@@ -65,6 +65,7 @@ void cohere2(Maker& make);
 void granite(Maker& make);
 void qwen3Moe(Maker& make);
 void qwen3MoeInOneTensor(Maker& make);
+void nemotron(Maker& make);
 
 // their own
 void opt(Maker& make);

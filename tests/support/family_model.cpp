@@ -193,6 +193,7 @@ constexpr Row rows[] = {
     {"qwen3_moe", qwen3Moe},
     {"qwen3_moe, shares of all experts", qwen3Moe, [](QJsonObject& c) { c.remove("norm_topk_prob"); }},
     {"qwen3_moe, experts in one tensor", qwen3MoeInOneTensor},
+    {"nemotron", nemotron},
     {"nanogpt", nanoGpt},
     {"nanogpt, without biases", nanoGptWithoutBiases},
     {"mingpt", minGpt},

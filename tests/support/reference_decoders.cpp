@@ -189,6 +189,32 @@ Model readQwen3Moe(const Source& source)
     return model;
 }
 
+Model readNemotron(const Source& source)
+{
+    const double eps = source.number("norm_eps", 1e-5);
+    const auto plusOne = [&](Norm norm) {
+        norm.offset = true;
+        return norm;
+    };
+    Model model = sizedModel(source);
+    model.rotaryDim = static_cast<std::size_t>(static_cast<double>(model.dHead)
+                                               * source.number("partial_rotary_factor", 0.5));
+    model.embedding = rowsOf(source.at("model.embed_tokens.weight"));
+    model.unembed = outIn(source.at("lm_head.weight"), {});
+    for (std::size_t i = 0; i < source.size("num_hidden_layers"); ++i) {
+        const Layer layer{source, layerName(i)};
+        Block block;
+        block.ln1 = plusOne(layer.layerNorm("input_layernorm", eps));
+        block.ln2 = plusOne(layer.layerNorm("post_attention_layernorm", eps));
+        readSeparate(layer, model, block);
+        block.up = layer.linear("mlp.up_proj");
+        block.down = layer.linear("mlp.down_proj");
+        model.blocks.push_back(block);
+    }
+    model.lnFinal = plusOne(layerNorm(source, "model.norm", eps));
+    return model;
+}
+
 } // namespace
 
 std::optional<Model> readDecoderFamily(const Source& source)
@@ -202,6 +228,8 @@ std::optional<Model> readDecoderFamily(const Source& source)
         return readGranite(source);
     if (type == "qwen3_moe")
         return readQwen3Moe(source);
+    if (type == "nemotron")
+        return readNemotron(source);
     return std::nullopt;
 }
 

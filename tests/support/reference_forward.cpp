@@ -61,6 +61,8 @@ Vector activate(const std::string& name, Vector x)
     for (double& v : x) {
         if (name == "relu")
             v = v > 0 ? v : 0;
+        else if (name == "relu2")
+            v = v > 0 ? v * v : 0;
         else if (name == "gelu")
             v = 0.5 * v * (1 + std::erf(v / std::numbers::sqrt2));
         else if (name == "gelu_new" || name == "gelu_fast" || name == "gelu_pytorch_tanh")

@@ -76,6 +76,16 @@ constexpr Family decoders[] = {
      .ignored = {"sliding_window", "max_window_layers", "intermediate_size", "router_aux_loss_coef",
                  "output_router_logits"},
      .code = {.read = readQwen3Moe, .addMlp = addQwenExperts}},
+    // Nemotron-3, Nemotron-4 and Minitron. Its LayerNorm multiplies by 1 + w.
+    {.name = "nemotron",
+     .classes = {"NemotronForCausalLM", "NemotronModel"},
+     .keys = {.normEps = {"norm_eps"}},
+     .sizes = {32, 48, 0, 6144, 0, 24576, 256000, 4096},
+     .norms = {.kind = LayerNorm, .eps = 1e-5, .weightAddend = 1},
+     .positions = {.part = 0.5},
+     .biases = {.attention = attentionBiases, .mlp = {.key = "mlp_bias", .standard = false}},
+     .activation = "relu2",
+     .tensors = {.mlp = {.gate = {}}}},
 };
 
 } // namespace

@@ -20,6 +20,7 @@ double activated(Activation activation, double x)
         return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     case Activation::QuickGelu: return x / (1 + std::exp(-1.702 * x));
     case Activation::Silu: return x / (1 + std::exp(-x));
+    case Activation::ReluSquared: return x > 0 ? x * x : 0;
     case Activation::SoluLn: break; // depends on the whole row
     }
     return x;

@@ -120,6 +120,7 @@ private slots:
         row("qwen3_moe", "use_sliding_window", true, "'use_sliding_window' = true");
         row("qwen3_moe", "decoder_sparse_step", 2, "'decoder_sparse_step' = 2");
         row("qwen3_moe", "mlp_only_layers", QJsonArray{1}, "'mlp_only_layers' = [1]");
+        row("nemotron", "hidden_act", "xielu", "'hidden_act' = \"xielu\"");
     }
     void keysOfADecoderThatChangeItsFunctionAreRefused()
     {
@@ -168,6 +169,17 @@ private slots:
         QCOMPARE((*granite)->readColumns<double>(W_U, 0, 1)(2, 0),
                  stored("model.embed_tokens.weight", 2) / 2);
         QCOMPARE((*granite)->config().embeddingScale, 3.0);
+    }
+
+    void nemotronsNormsMultiplyByOnePlusTheirWeight()
+    {
+        const test::FamilyModel model = test::familyModel("nemotron");
+        const auto nemotron = open(model);
+        QVERIFY(test::isOk(nemotron));
+        const auto& stored = model.tensors.at("model.layers.1.input_layernorm.weight").values;
+        QCOMPARE((*nemotron)->read<double>(TensorKind::ln1_w, 1)(0, 3), 1 + stored[3]);
+        const auto& bias = model.tensors.at("model.layers.1.input_layernorm.bias").values;
+        QCOMPARE((*nemotron)->read<double>(TensorKind::ln1_b, 1)(0, 3), bias[3]);
     }
 
 private:
