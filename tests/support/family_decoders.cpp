@@ -209,4 +209,25 @@ void nemotron(Maker& make)
     make.write.matrix("lm_head.weight", {V, residual}, residual);
 }
 
+void internLm2(Maker& make)
+{
+    make.config = decoderConfig("internlm2", "InternLM2ForCausalLM");
+    make.config["rms_norm_eps"] = 1e-5;
+    make.config["bias"] = false;
+    make.config["rope_scaling"] = QJsonObject{{"type", "dynamic"}, {"factor", 2.0}};
+    make.write.embedding("model.tok_embeddings.weight", {V, residual});
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("model.layers.", layer);
+        make.write.normWeight(b + "attention_norm.weight", residual);
+        make.write.normWeight(b + "ffn_norm.weight", residual);
+        make.linear(b + "attention.wqkv", (queryHeads + 2 * sharedHeads) * headWidth, residual, false);
+        make.linear(b + "attention.wo", residual, residual, false);
+        make.linear(b + "feed_forward.w1", f, residual, false);
+        make.linear(b + "feed_forward.w3", f, residual, false);
+        make.linear(b + "feed_forward.w2", residual, f, false);
+    }
+    make.write.normWeight("model.norm.weight", residual);
+    make.write.matrix("output.weight", {V, residual}, residual);
+}
+
 } // namespace headwise::test

@@ -66,6 +66,7 @@ void granite(Maker& make);
 void qwen3Moe(Maker& make);
 void qwen3MoeInOneTensor(Maker& make);
 void nemotron(Maker& make);
+void internLm2(Maker& make);
 
 // their own
 void opt(Maker& make);

@@ -194,6 +194,7 @@ constexpr Row rows[] = {
     {"qwen3_moe, shares of all experts", qwen3Moe, [](QJsonObject& c) { c.remove("norm_topk_prob"); }},
     {"qwen3_moe, experts in one tensor", qwen3MoeInOneTensor},
     {"nemotron", nemotron},
+    {"internlm2", internLm2},
     {"nanogpt", nanoGpt},
     {"nanogpt, without biases", nanoGptWithoutBiases},
     {"mingpt", minGpt},

@@ -215,6 +215,47 @@ Model readNemotron(const Source& source)
     return model;
 }
 
+/// Rows of d_head each, in the order of `places`.
+Linear packedRows(const StoredTensor& packed, std::size_t dHead, const std::vector<std::size_t>& places)
+{
+    std::vector<std::size_t> rows;
+    for (const std::size_t place : places)
+        for (std::size_t j = 0; j < dHead; ++j)
+            rows.push_back(place * dHead + j);
+    return rowsOfLinear(packed, {}, rows);
+}
+
+Model readInternLm2(const Source& source)
+{
+    const double eps = source.number("rms_norm_eps", 1e-6);
+    Model model = sizedModel(source);
+    model.embedding = rowsOf(source.at("model.tok_embeddings.weight"));
+    model.unembed = outIn(source.at("output.weight"), {});
+    const std::size_t perGroup = model.heads / model.kvHeads;
+    std::vector<std::size_t> places[3]; // of queries, keys and values
+    for (std::size_t group = 0; group < model.kvHeads; ++group)
+        for (std::size_t slot = 0; slot < perGroup + 2; ++slot)
+            places[slot < perGroup ? 0 : slot - perGroup + 1].push_back(group * (perGroup + 2) + slot);
+    for (std::size_t i = 0; i < source.size("num_hidden_layers"); ++i) {
+        const Layer layer{source, layerName(i)};
+        const StoredTensor& packed = source.at(layer.prefix + "attention.wqkv.weight");
+        Block block;
+        block.ln1 = withoutBias(source, layer.prefix + "attention_norm", NormKind::Rms, eps);
+        block.ln2 = withoutBias(source, layer.prefix + "ffn_norm", NormKind::Rms, eps);
+        block.q = packedRows(packed, model.dHead, places[0]);
+        block.k = packedRows(packed, model.dHead, places[1]);
+        block.v = packedRows(packed, model.dHead, places[2]);
+        block.o = layer.linear("attention.wo");
+        block.gate = layer.linear("feed_forward.w1");
+        block.up = layer.linear("feed_forward.w3");
+        block.down = layer.linear("feed_forward.w2");
+        block.scale = rootScale(model);
+        model.blocks.push_back(block);
+    }
+    model.lnFinal = withoutBias(source, "model.norm", NormKind::Rms, eps);
+    return model;
+}
+
 } // namespace
 
 std::optional<Model> readDecoderFamily(const Source& source)
@@ -230,6 +271,8 @@ std::optional<Model> readDecoderFamily(const Source& source)
         return readQwen3Moe(source);
     if (type == "nemotron")
         return readNemotron(source);
+    if (type == "internlm2")
+        return readInternLm2(source);
     return std::nullopt;
 }
 

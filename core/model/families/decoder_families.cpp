@@ -86,6 +86,15 @@ constexpr Family decoders[] = {
      .biases = {.attention = attentionBiases, .mlp = {.key = "mlp_bias", .standard = false}},
      .activation = "relu2",
      .tensors = {.mlp = {.gate = {}}}},
+    {.name = "internlm2",
+     .classes = {"InternLM2ForCausalLM", "InternLM2Model"},
+     .sizes = {.vocabulary = 103168},
+     .biases = {.attention = {.key = "bias", .standard = true}},
+     .tensors = {.embedding = "tok_embeddings",
+                 .output = "output",
+                 .norms = {.ln1 = "attention_norm", .ln2 = "ffn_norm"},
+                 .attention = {.o = "attention.wo", .qkv = "attention.wqkv", .order = FusedOrder::PerGroup},
+                 .mlp = {.in = "feed_forward.w3", .gate = "feed_forward.w1", .out = "feed_forward.w2"}}},
 };
 
 } // namespace

@@ -105,6 +105,7 @@ private slots:
         row("falcon, per head, ALiBi", "transformer.h.1.self_attention.query_key_value.weight", {6, 7, 8});
         row("phi3", "model.layers.1.self_attn.qkv_proj.weight", {2, 6, 8});
         row("nanogpt", "transformer.h.1.attn.c_attn.weight", {2, 5, 8});
+        row("internlm2", "model.layers.1.attention.wqkv.weight", {2, 3, 4});
     }
     void a3FusedQueriesKeysAndValuesAreSplitAsEachFamilyStoresThem()
     {
