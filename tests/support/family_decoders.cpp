@@ -230,4 +230,27 @@ void internLm2(Maker& make)
     make.write.matrix("output.weight", {V, residual}, residual);
 }
 
+void baichuan7b(Maker& make)
+{
+    make.config = decoderConfig("baichuan", "BaiChuanForCausalLM");
+    make.config.remove("num_key_value_heads");
+    make.config.remove("rope_theta");
+    rmsLayers(make);
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("model.layers.", layer);
+        make.linear(b + "self_attn.W_pack", 3 * residual, residual, false);
+        make.linear(b + "self_attn.o_proj", residual, residual, false);
+        gatedMlp(make, b + "mlp.");
+    }
+    make.write.matrix("lm_head.weight", {V, residual}, residual);
+}
+
+void baichuan13b(Maker& make)
+{
+    baichuan7b(make);
+    make.config["architectures"] = QJsonArray{"BaichuanForCausalLM"};
+    make.config["model_max_length"] = int(C);
+    make.config.remove("max_position_embeddings");
+}
+
 } // namespace headwise::test

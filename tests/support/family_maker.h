@@ -67,6 +67,8 @@ void qwen3Moe(Maker& make);
 void qwen3MoeInOneTensor(Maker& make);
 void nemotron(Maker& make);
 void internLm2(Maker& make);
+void baichuan7b(Maker& make);
+void baichuan13b(Maker& make);
 
 // their own
 void opt(Maker& make);

@@ -195,6 +195,8 @@ constexpr Row rows[] = {
     {"qwen3_moe, experts in one tensor", qwen3MoeInOneTensor},
     {"nemotron", nemotron},
     {"internlm2", internLm2},
+    {"baichuan, rotary", baichuan7b},
+    {"baichuan, ALiBi", baichuan13b},
     {"nanogpt", nanoGpt},
     {"nanogpt, without biases", nanoGptWithoutBiases},
     {"mingpt", minGpt},

@@ -256,6 +256,39 @@ Model readInternLm2(const Source& source)
     return model;
 }
 
+/// All queries, then all keys, then all values.
+void readThirds(const Layer& layer, const std::string& name, const Model& model, Block& block)
+{
+    const StoredTensor& packed = layer.source.at(layer.prefix + name + ".weight");
+    std::vector<std::size_t> thirds[3];
+    for (std::size_t place = 0; place < 3 * model.heads; ++place)
+        thirds[place / model.heads].push_back(place);
+    block.q = packedRows(packed, model.dHead, thirds[0]);
+    block.k = packedRows(packed, model.dHead, thirds[1]);
+    block.v = packedRows(packed, model.dHead, thirds[2]);
+}
+
+Model readBaichuan(const Source& source)
+{
+    Model model = sizedModel(source);
+    readEnds(source, model);
+    if (!source.config.contains("max_position_embeddings")) {
+        model.rotaryDim = 0;
+        model.slopes = alibiSlopes(model.heads);
+    }
+    for (std::size_t i = 0; i < source.size("num_hidden_layers"); ++i) {
+        const Layer layer{source, layerName(i)};
+        Block block;
+        readRms(source, layer.prefix, block);
+        readThirds(layer, "self_attn.W_pack", model, block);
+        block.o = layer.linear("self_attn.o_proj");
+        readGated(layer, "mlp.", block);
+        block.scale = rootScale(model);
+        model.blocks.push_back(block);
+    }
+    return model;
+}
+
 } // namespace
 
 std::optional<Model> readDecoderFamily(const Source& source)
@@ -273,6 +306,8 @@ std::optional<Model> readDecoderFamily(const Source& source)
         return readNemotron(source);
     if (type == "internlm2")
         return readInternLm2(source);
+    if (type == "baichuan")
+        return readBaichuan(source);
     return std::nullopt;
 }
 

@@ -53,4 +53,21 @@ void readQwen3Moe(FamilyReading& reading)
     c.sharesOfAllExperts = !reading.reader.flag({"norm_topk_prob"}, false);
 }
 
+void readBaichuan(FamilyReading& reading)
+{
+    ModelConfig& c = reading.config;
+    ConfigReader& reader = reading.reader;
+    constexpr int vocabularyOfBaichuan2 = 125696;
+    const bool isSecond = c.dVocab == vocabularyOfBaichuan2 || reader.isGiven("z_loss_weight");
+    if (isSecond)
+        reader.refuse(reader.isGiven("z_loss_weight") ? "z_loss_weight" : "vocab_size",
+                      "Baichuan 2 divides each row of its lm_head by the row's length");
+    // 13B has ALiBi, and nothing in its config says so but that the number of positions has no limit.
+    if (reader.isGiven("max_position_embeddings"))
+        return;
+    c.positional = Positional::Alibi;
+    c.rotary = {};
+    reader.forget({"rope_theta", "rope_scaling"});
+}
+
 } // namespace headwise

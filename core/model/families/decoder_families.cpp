@@ -95,6 +95,14 @@ constexpr Family decoders[] = {
                  .norms = {.ln1 = "attention_norm", .ln2 = "ffn_norm"},
                  .attention = {.o = "attention.wo", .qkv = "attention.wqkv", .order = FusedOrder::PerGroup},
                  .mlp = {.in = "feed_forward.w3", .gate = "feed_forward.w1", .out = "feed_forward.w2"}}},
+    // Baichuan 7B and 13B. Their files' names of the class differ in one capital letter, which tells nothing.
+    {.name = "baichuan",
+     .classes = {"BaichuanForCausalLM", "BaiChuanForCausalLM"},
+     .keys = {.kvHeads = {}, .dHead = {}, .context = {"max_position_embeddings", "model_max_length"}},
+     .sizes = {.vocabulary = 64000, .context = 4096},
+     .ignored = {"_from_model_config", "user_token_id", "assistant_token_id"},
+     .tensors = {.attention = {.qkv = "self_attn.W_pack"}},
+     .code = {.read = readBaichuan}},
 };
 
 } // namespace

@@ -35,6 +35,7 @@ void readCohere(FamilyReading& reading);
 void readCohereLogits(FamilyReading& reading);
 void readGranite(FamilyReading& reading);
 void readQwen3Moe(FamilyReading& reading);
+void readBaichuan(FamilyReading& reading);
 
 std::string gpt2Obstacle(const RecipeBook& book, const std::string& prefix);
 std::string phiObstacle(const RecipeBook& book, const std::string& prefix);

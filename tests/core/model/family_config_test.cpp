@@ -121,6 +121,8 @@ private slots:
         row("qwen3_moe", "decoder_sparse_step", 2, "'decoder_sparse_step' = 2");
         row("qwen3_moe", "mlp_only_layers", QJsonArray{1}, "'mlp_only_layers' = [1]");
         row("nemotron", "hidden_act", "xielu", "'hidden_act' = \"xielu\"");
+        row("baichuan, rotary", "vocab_size", 125696, "'vocab_size' = 125696 (Baichuan 2");
+        row("baichuan, ALiBi", "z_loss_weight", 0, "'z_loss_weight' = 0 (Baichuan 2");
     }
     void keysOfADecoderThatChangeItsFunctionAreRefused()
     {
@@ -180,6 +182,15 @@ private slots:
         QCOMPARE((*nemotron)->read<double>(TensorKind::ln1_w, 1)(0, 3), 1 + stored[3]);
         const auto& bias = model.tensors.at("model.layers.1.input_layernorm.bias").values;
         QCOMPARE((*nemotron)->read<double>(TensorKind::ln1_b, 1)(0, 3), bias[3]);
+    }
+
+    void baichuanHasRotaryPositionsIfItHasALimitOfThem()
+    {
+        const auto rotary = read(test::familyModel("baichuan, rotary"));
+        const auto alibi = read(test::familyModel("baichuan, ALiBi"));
+        QVERIFY(rotary->config.positional == Positional::Rotary);
+        QVERIFY(alibi->config.positional == Positional::Alibi);
+        QCOMPARE(alibi->config.nCtx, rotary->config.nCtx);
     }
 
 private:
