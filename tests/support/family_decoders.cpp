@@ -253,4 +253,34 @@ void baichuan13b(Maker& make)
     make.config.remove("max_position_embeddings");
 }
 
+void mpt(Maker& make)
+{
+    constexpr std::size_t heads = 4, width = heads * 12; // other numbers of heads divide it too
+    make.config = {
+        {"architectures", QJsonArray{"MPTForCausalLM"}},
+        {"model_type", "mpt"},
+        {"d_model", int(width)},
+        {"n_heads", int(heads)},
+        {"n_layers", int(layers)},
+        {"expansion_ratio", 2},
+        {"vocab_size", int(V)},
+        {"max_seq_len", int(C)},
+        {"no_bias", true},
+        {"norm_type", "low_precision_layernorm"},
+        {"logit_scale", QJsonValue::Null},
+        {"attn_config",
+         QJsonObject{{"alibi", true}, {"alibi_bias_max", 8}, {"attn_impl", "torch"}, {"qk_ln", false}}}};
+    make.write.embedding("transformer.wte.weight", {V, width});
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("transformer.blocks.", layer);
+        make.write.normWeight(b + "norm_1.weight", width);
+        make.write.normWeight(b + "norm_2.weight", width);
+        make.linear(b + "attn.Wqkv", 3 * width, width, false);
+        make.linear(b + "attn.out_proj", width, width, false);
+        make.linear(b + "ffn.up_proj", 2 * width, width, false);
+        make.linear(b + "ffn.down_proj", width, 2 * width, false);
+    }
+    make.write.normWeight("transformer.norm_f.weight", width);
+}
+
 } // namespace headwise::test

@@ -69,6 +69,7 @@ void nemotron(Maker& make);
 void internLm2(Maker& make);
 void baichuan7b(Maker& make);
 void baichuan13b(Maker& make);
+void mpt(Maker& make);
 
 // their own
 void opt(Maker& make);

@@ -197,6 +197,11 @@ constexpr Row rows[] = {
     {"internlm2", internLm2},
     {"baichuan, rotary", baichuan7b},
     {"baichuan, ALiBi", baichuan13b},
+    {"mpt", mpt},
+    {"mpt, clipped", mpt,
+     [](QJsonObject& c) {
+         c["attn_config"] = QJsonObject{{"alibi", true}, {"clip_qkv", 0.9}, {"softmax_scale", 0.3}};
+     }},
     {"nanogpt", nanoGpt},
     {"nanogpt, without biases", nanoGptWithoutBiases},
     {"mingpt", minGpt},

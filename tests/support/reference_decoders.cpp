@@ -289,6 +289,33 @@ Model readBaichuan(const Source& source)
     return model;
 }
 
+Model readMpt(const Source& source)
+{
+    const Source attention{source.config["attn_config"].toObject(), {}};
+    Model model;
+    model.heads = model.kvHeads = source.size("n_heads");
+    model.dHead = source.size("d_model") / model.heads;
+    model.activation = "gelu";
+    model.slopes = alibiSlopes(model.heads);
+    model.embedding = rowsOf(source.at("transformer.wte.weight"));
+    model.unembed = outIn(source.at("transformer.wte.weight"), {});
+    for (std::size_t i = 0; i < source.size("n_layers"); ++i) {
+        const Layer layer{source, "transformer.blocks." + std::to_string(i) + "."};
+        Block block;
+        block.ln1 = withoutBias(source, layer.prefix + "norm_1", NormKind::Layer, 1e-5);
+        block.ln2 = withoutBias(source, layer.prefix + "norm_2", NormKind::Layer, 1e-5);
+        readThirds(layer, "attn.Wqkv", model, block);
+        block.o = layer.linear("attn.out_proj");
+        block.up = layer.linear("ffn.up_proj");
+        block.down = layer.linear("ffn.down_proj");
+        block.scale = attention.number("softmax_scale", rootScale(model));
+        block.limit = attention.number("clip_qkv", 0);
+        model.blocks.push_back(block);
+    }
+    model.lnFinal = withoutBias(source, "transformer.norm_f", NormKind::Layer, 1e-5);
+    return model;
+}
+
 } // namespace
 
 std::optional<Model> readDecoderFamily(const Source& source)
@@ -308,6 +335,8 @@ std::optional<Model> readDecoderFamily(const Source& source)
         return readInternLm2(source);
     if (type == "baichuan")
         return readBaichuan(source);
+    if (type == "mpt")
+        return readMpt(source);
     return std::nullopt;
 }
 

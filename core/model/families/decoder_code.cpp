@@ -1,6 +1,8 @@
 #include "core/model/families/family_config.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 // Rules of the families in decoder_families.cpp.
 
@@ -68,6 +70,30 @@ void readBaichuan(FamilyReading& reading)
     c.positional = Positional::Alibi;
     c.rotary = {};
     reader.forget({"rope_theta", "rope_scaling"});
+}
+
+void readMpt(FamilyReading& reading)
+{
+    ModelConfig& c = reading.config;
+    ConfigReader& reader = reading.reader;
+    const double width = static_cast<double>(c.dModel) * reader.size({"expansion_ratio"}, 4);
+    if (width <= std::numeric_limits<int>::max())
+        c.dMlp = static_cast<int>(width);
+    else
+        reader.contradiction("'expansion_ratio' makes MLPs of " + std::to_string(width) + " neurons");
+    if ((c.nHeads & (c.nHeads - 1)) != 0)
+        reader.refuse("n_heads", "MPT orders the slopes of other numbers than powers of two in its own way");
+    reader.onlySupports("norm_type", {"\"low_precision_layernorm\"", "\"layernorm\""});
+    reader.onlySupports("attn_config.attn_type", {"\"multihead_attention\""});
+    for (const std::string_view off : {"prefix_lm", "qk_ln", "qk_gn", "attn_uses_sequence_id", "rope"})
+        reader.onlySupports("attn_config." + std::string(off), {"false"});
+    reader.onlySupports("attn_config.alibi", {"true"});
+    reader.onlySupports("attn_config.alibi_bias_max", {"8"});
+    reader.onlySupports("attn_config.sliding_window_size", {"-1"});
+    reader.ignore(Names{"attn_config.attn_pdrop", "attn_config.attn_impl", "attn_config.model_type"});
+    if (reader.isGiven("attn_config.softmax_scale"))
+        c.attentionScale = factorOf(reader, "attn_config.softmax_scale", 1);
+    c.qkvLimit = std::max(0.0, reader.number({"attn_config.clip_qkv"}, 0));
 }
 
 } // namespace headwise

@@ -205,6 +205,7 @@ struct Family {
     std::string_view whole = {}, stack = {};
     std::string_view part =
         {}; ///< The key under which the whole model's config has this stack's; empty: none.
+    std::string_view nestedKey = {}; ///< An object whose entries are read as KEY.ENTRY.
     std::array<FixedKey, 6> fixed = {};
     Names ignored = {}; ///< Keys that do not change the function.
     FamilyTensors tensors = {};

@@ -227,6 +227,19 @@ std::string otherStacks(const Family& family)
     return names;
 }
 
+/// Where `key` is an object, its entries under KEY.ENTRY too.
+json withEntriesOf(json config, std::string_view key)
+{
+    const auto found = config.find(key);
+    if (found == config.end() || !found->is_object())
+        return config;
+    const json nested = *found;
+    for (const auto& [name, value] : nested.items())
+        config.emplace(std::string(key) + "." + name, value); // unless --set gave it so
+    config.erase(key);
+    return config;
+}
+
 /// The numbers of some methods are decoded where the weights are read (packed_parts.h); others are refused.
 void readQuantization(FamilyReading& reading)
 {
@@ -300,6 +313,8 @@ Result<ModelDescription> readFamilyConfig(const Family& family, const json& oute
         return family.code.readAll(outer, file);
     const std::string part(family.hasTextConfig ? "text_config" : family.part);
     json own = partOf(outer, part);
+    if (!family.nestedKey.empty())
+        own = withEntriesOf(std::move(own), family.nestedKey);
     const json config = family.positions.apartWhereSliding ? withFullRope(own) : own;
     ConfigReader reader(config, file);
     ModelDescription description;

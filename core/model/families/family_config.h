@@ -36,6 +36,7 @@ void readCohereLogits(FamilyReading& reading);
 void readGranite(FamilyReading& reading);
 void readQwen3Moe(FamilyReading& reading);
 void readBaichuan(FamilyReading& reading);
+void readMpt(FamilyReading& reading);
 
 std::string gpt2Obstacle(const RecipeBook& book, const std::string& prefix);
 std::string phiObstacle(const RecipeBook& book, const std::string& prefix);

@@ -123,6 +123,12 @@ private slots:
         row("nemotron", "hidden_act", "xielu", "'hidden_act' = \"xielu\"");
         row("baichuan, rotary", "vocab_size", 125696, "'vocab_size' = 125696 (Baichuan 2");
         row("baichuan, ALiBi", "z_loss_weight", 0, "'z_loss_weight' = 0 (Baichuan 2");
+        row("mpt", "no_bias", false, "'no_bias' = false");
+        row("mpt", "logit_scale", 0.5, "'logit_scale' = 0.5");
+        row("mpt", "n_heads", 6, "'n_heads' = 6 (MPT orders");
+        row("mpt", "attn_config", QJsonObject{{"qk_ln", true}}, "'attn_config.qk_ln' = true");
+        row("mpt", "attn_config", QJsonObject{{"alibi", false}}, "'attn_config.alibi' = false");
+        row("mpt", "attn_config", QJsonObject{{"alibi_bias_max", 16}}, "'attn_config.alibi_bias_max' = 16");
     }
     void keysOfADecoderThatChangeItsFunctionAreRefused()
     {

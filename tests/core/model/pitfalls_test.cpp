@@ -107,6 +107,7 @@ private slots:
         row("nanogpt", "transformer.h.1.attn.c_attn.weight", {2, 5, 8});
         row("internlm2", "model.layers.1.attention.wqkv.weight", {2, 3, 4});
         row("baichuan, rotary", "model.layers.1.self_attn.W_pack.weight", {2, 8, 14});
+        row("mpt", "transformer.blocks.1.attn.Wqkv.weight", {2, 6, 10});
     }
     void a3FusedQueriesKeysAndValuesAreSplitAsEachFamilyStoresThem()
     {
