@@ -12,6 +12,14 @@ bool contains(const Names& names, std::string_view name)
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// A family that is known and not read. \returns why, for the end of a sentence; else ""
+std::string_view whyNotRead(std::string_view type)
+{
+    if (type == "gpt_oss" || type == "GptOssForCausalLM")
+        return "each of its heads has a sink, a logit beside those of the keys, so its rows of attention sum to less than 1, and its experts are clamped; this version has neither";
+    return {};
+}
+
 } // namespace
 
 std::string familyName(const nlohmann::json& config)
@@ -72,6 +80,9 @@ Result<const Family*> findFamily(const nlohmann::json& config, const std::string
             "'" + file
                 + "' names no model family: it has neither 'model_type' nor any of TransformerLens' own keys; "
                 + supported + "."};
+    if (const std::string_view why = whyNotRead(name); !why.empty())
+        return Error{ErrorCode::Unsupported,
+                     "'" + file + "' describes a model of type '" + name + "': " + std::string(why) + "."};
     return Error{ErrorCode::Unsupported,
                  "'" + file + "' describes a model of type '" + name + "'; " + supported + "."};
 }

@@ -199,6 +199,15 @@ private slots:
         QCOMPARE(alibi->config.nCtx, rotary->config.nCtx);
     }
 
+    void gptOssIsRefusedForItsSinks()
+    {
+        test::FamilyModel model = test::familyModel("starcoder2");
+        model.config["model_type"] = "gpt_oss";
+        model.config["architectures"] = QJsonArray{"GptOssForCausalLM"};
+        QVERIFY(
+            test::failsWith(read(model), ErrorCode::Unsupported, "'gpt_oss': each of its heads has a sink"));
+    }
+
 private:
     Result<std::shared_ptr<const ModelWeights>> open(const test::FamilyModel& model) const
     {
