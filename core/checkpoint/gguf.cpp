@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <optional>
 #include <set>
 #include <utility>
@@ -316,11 +317,35 @@ Result<GgufHeader> GgufReader::read()
     return std::move(m_header);
 }
 
+/// The converter puts the scaling of Llama 3 into a tensor of one number a pair.
+std::vector<double> rotaryDivisors(const GgufHeader& header, std::span<const std::byte> file)
+{
+    constexpr std::int64_t most = 1 << 16;
+    std::vector<double> divisors;
+    for (const StoredTensor& tensor : header.tensors) {
+        if (tensor.name != "rope_freqs.weight" || tensor.dtype != DType::F32 || tensor.shape.size() != 1
+            || tensor.shape[0] > most)
+            continue;
+        for (std::int64_t i = 0; i < tensor.shape[0]; ++i) {
+            float number = 0;
+            std::memcpy(&number, file.data() + tensor.begin + static_cast<std::size_t>(i) * sizeof number,
+                        sizeof number);
+            divisors.push_back(static_cast<double>(number));
+        }
+    }
+    return divisors;
+}
+
 } // namespace
 
 Result<GgufHeader> readGgufHeader(std::span<const std::byte> file, std::string_view fileName)
 {
-    return GgufReader(file, fileName).read();
+    Result<GgufHeader> read = GgufReader(file, fileName).read();
+    if (!read)
+        return read;
+    GgufHeader header = *std::move(read);
+    header.rotaryDivisors = rotaryDivisors(header, file);
+    return header;
 }
 
 } // namespace headwise

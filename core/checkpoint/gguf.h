@@ -22,9 +22,11 @@ struct GgufHeader {
     std::vector<StoredTensor>
         tensors; ///< Names as in the file; shapes with the slowest axis first, as everywhere.
     std::size_t headerBytes = 0;
+    /// The numbers of rope_freqs.weight, divisors of the rotary frequencies; empty without it.
+    std::vector<double> rotaryDivisors = {};
 };
 
-/// Reads and validates the header of a GGUF file of version 2 or 3, without touching any weight.
+/// Reads and validates the header of a GGUF file of version 2 or 3, and of the tensors the one that belongs to its config.
 ///
 /// Errors: Corrupt; Unsupported (version 1, big endian, an unsupported number type, named with its tensor).
 /// Source: ggml `docs/gguf.md`, `src/gguf.cpp`.

@@ -40,10 +40,12 @@ constexpr GgufRename neoxBlock[] = {{"attn_qkv", "attention.query_key_value"},
                                     {"ffn_down", "mlp.dense_4h_to_h"}};
 constexpr GgufRename falconModel[] = {{"token_embd", "transformer.word_embeddings"},
                                       {"output_norm", "transformer.ln_f"}};
-constexpr GgufRename falconBlock[] = {{"attn_qkv", "self_attention.query_key_value"},
+constexpr GgufRename falconBlock[] = {{"attn_norm_2", "ln_attn"},
+                                      {"attn_qkv", "self_attention.query_key_value"},
                                       {"attn_output", "self_attention.dense"},
                                       {"ffn_up", "mlp.dense_h_to_4h"},
                                       {"ffn_down", "mlp.dense_4h_to_h"}};
+constexpr GgufRename starcoder2Block[] = {{"ffn_up", "mlp.c_fc"}, {"ffn_down", "mlp.c_proj"}};
 constexpr GgufRename stablelmBlock[] = {{"attn_q_norm", "self_attn.q_layernorm"},
                                         {"attn_k_norm", "self_attn.k_layernorm"}};
 
@@ -61,6 +63,7 @@ constexpr GgufRename parallelKey[] = {{"use_parallel_residual", "use_parallel_re
 
 // Keys of the config.
 
+constexpr GgufRename normEpsilon[] = {{"rms_norm_eps", "norm_epsilon"}};
 constexpr GgufRename layerNormEps[] = {{"rms_norm_eps", "layer_norm_eps"}};
 constexpr GgufRename neoxConfig[] = {
     {"rms_norm_eps", "layer_norm_eps"}, {"num_key_value_heads", {}}, {"head_dim", {}}};
@@ -135,6 +138,12 @@ constexpr GgufArchitecture ggufTable[] = {
      .model = falconModel,
      .block = falconBlock,
      .config = falconConfig},
+    // The converter drops its window, and so does llama.cpp.
+    {.name = "starcoder2",
+     .type = "starcoder2",
+     .hasLayerNorm = true,
+     .block = starcoder2Block,
+     .config = normEpsilon},
     {.name = "stablelm",
      .type = "stablelm",
      .hasLayerNorm = true,

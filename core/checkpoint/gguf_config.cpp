@@ -1,9 +1,10 @@
 #include "core/checkpoint/gguf_config.h"
 
+#include "core/checkpoint/gguf_value.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -49,34 +50,6 @@ struct FunctionKey {
     bool zeroIsNone = true; ///< llama.cpp reads 0 as if the key were absent.
 };
 
-/// Returns a number, or the single value that all entries of a per-layer array share.
-std::optional<json> numberOf(const GgufValue& value)
-{
-    if (const auto* integer = std::get_if<std::int64_t>(&value))
-        return json(*integer);
-    if (const auto* real = std::get_if<double>(&value)) {
-        // The file stores floats: 1e-5 must come back as 1e-5, not as 9.99999974737875e-06.
-        char shortest[64];
-        const auto end = std::to_chars(shortest, shortest + sizeof shortest, static_cast<float>(*real)).ptr;
-        double exact = 0;
-        std::from_chars(shortest, end, exact);
-        return json(exact);
-    }
-    const auto* numbers = std::get_if<std::vector<double>>(&value);
-    if (!numbers || numbers->empty()
-        || std::count(numbers->begin(), numbers->end(), numbers->front()) != std::ssize(*numbers))
-        return std::nullopt;
-    return json(static_cast<std::int64_t>(numbers->front()));
-}
-
-std::string ggufModelShown(const GgufValue& value)
-{
-    if (const auto* text = std::get_if<std::string>(&value))
-        return json(*text).dump(-1, ' ', false, json::error_handler_t::replace);
-    const std::optional<json> number = numberOf(value);
-    return number ? number->dump() : "a list";
-}
-
 /// Writes one file's metadata as a config. It refuses anything that a config.json cannot express.
 class GgufConfigWriter {
 public:
@@ -103,7 +76,7 @@ private:
     std::optional<double> number(std::string_view part) const
     {
         const GgufValue* value = find(key(part));
-        const std::optional<json> found = value ? numberOf(*value) : std::nullopt;
+        const std::optional<json> found = value ? ggufNumber(*value) : std::nullopt;
         return found ? std::optional(found->get<double>()) : std::nullopt;
     }
     std::string word(const std::string& name) const
@@ -159,7 +132,7 @@ Result<Done> GgufConfigWriter::readKey(const GgufRename& row)
     const GgufValue* value = find(key(row.from));
     if (!value)
         return Done{};
-    std::optional<json> found = numberOf(*value);
+    std::optional<json> found = ggufNumber(*value);
     if (!found)
         return Error{ErrorCode::Unsupported,
                      "In '" + m_file + "' the key '" + key(row.from)
@@ -258,7 +231,7 @@ Result<Done> GgufConfigWriter::refuseFunctionKeys() const
         if (!isNeutral)
             return Error{
                 ErrorCode::Unsupported,
-                "In '" + m_file + "', '" + key(row.key) + "' = " + ggufModelShown(*value)
+                "In '" + m_file + "', '" + key(row.key) + "' = " + ggufShown(*value)
                     + " changes the model's function and this version does not read it from GGUF; open the model it was converted from."};
     }
     return Done{};
@@ -302,7 +275,7 @@ void GgufConfigWriter::addVocabulary()
         m_config["bos_token_id"] = std::get<std::int64_t>(*bos);
 }
 
-/// The rotated part of a head, and a linear scaling.
+/// The rotated part of a head, and a linear scaling or divisors of the frequencies.
 void GgufConfigWriter::addRotation()
 {
     const double size = headSize();
@@ -315,6 +288,16 @@ void GgufConfigWriter::addRotation()
     const auto factor = number("rope.scaling.factor");
     if (m_architecture.scalesLinearly && factor && *factor != 0 && word(key("rope.scaling.type")) != "none")
         m_config["rope_scaling"] = {{"rope_type", "linear"}, {"factor", *factor}};
+    if (m_header.rotaryDivisors.empty())
+        return;
+    // As llama.cpp uses them: at every length, and with cosine and sine as they are.
+    constexpr std::int64_t standardContext = 2048;
+    m_config["rope_scaling"] = {
+        {"rope_type", "longrope"},
+        {"short_factor", m_header.rotaryDivisors},
+        {"factor", 1},
+        {"attention_factor", 1},
+        {"original_max_position_embeddings", std::max(standardContext, count("max_position_embeddings"))}};
 }
 
 /// Keys of a family that GGUF tells by other means.
@@ -339,6 +322,10 @@ void GgufConfigWriter::addFamilyKeys()
         m_config["qk_layernorm"] = hasTensor("blk.0.attn_q_norm.weight");
     }
     if (m_architecture.name == "falcon") {
+        const bool areGrouped = kvHeads() != 1 && kvHeads() != heads;
+        m_config["new_decoder_architecture"] = areGrouped;
+        if (areGrouped)
+            m_config["num_ln_in_parallel_attn"] = hasTensor("blk.0.attn_norm_2.weight") ? 2 : 1;
         m_config["multi_query"] = kvHeads() == 1;
         m_config["bias"] = hasTensor("blk.0.attn_qkv.bias");
     }
@@ -372,7 +359,9 @@ Result<GgufConfig> GgufConfigWriter::write()
     addVocabulary();
     addRotation();
     addFamilyKeys();
-    GgufConfig config{.heads = count("num_attention_heads"), .kvHeads = kvHeads()};
+    GgufConfig config{.heads = count("num_attention_heads"),
+                      .kvHeads = kvHeads(),
+                      .hasSecondNorm = hasTensor("blk.0.attn_norm_2.weight")};
     if (const std::string unread = unreadKeys(); !unread.empty())
         config.warning = "In '" + m_file + "', of its metadata, " + unread + " unknown and ignored.";
     spellAsTheFamily();

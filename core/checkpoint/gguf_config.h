@@ -16,6 +16,8 @@ namespace headwise {
 struct GgufConfig {
     std::string text = {}; ///< The text of a config.json.
     std::int64_t heads = 0, kvHeads = 0;
+    bool hasSecondNorm =
+        false; ///< Attention and MLP of a Falcon read norms of their own, attn_norm_2 and attn_norm.
     std::string warning = {}; ///< Names keys that were not read; empty if there are none.
 };
 

@@ -58,9 +58,14 @@ public:
     }
 
     Result<Done> undoRows(StoredTensor& tensor) const;
-    std::vector<StoredTensor> perHead(const StoredTensor& tensor) const;
+    std::vector<StoredTensor> originals(const StoredTensor& tensor) const;
 
 private:
+    static bool isFused(const StoredTensor& tensor)
+    {
+        return tensor.name.find(".attn_qkv.") != std::string::npos;
+    }
+    std::vector<StoredTensor> apart(const StoredTensor& fused) const;
     Result<Done> undoPermutation(StoredTensor& tensor) const;
     Result<Done> undoThirds(StoredTensor& tensor) const;
     Error misshapen(const StoredTensor& tensor, const std::string& parts) const;
@@ -108,24 +113,21 @@ Result<Done> GgufTensors::undoPermutation(StoredTensor& tensor) const
     return Done{};
 }
 
-/// Alternates queries, keys and values by head again. With one key/value head for all queries nothing was changed.
+/// Alternates queries, keys and values by head again. With one key/value head for all queries nothing was changed, and
+/// groups are split (`apart`).
 Result<Done> GgufTensors::undoThirds(StoredTensor& tensor) const
 {
-    if (tensor.name.find(".attn_qkv.") == std::string::npos)
+    const std::int64_t heads = m_config.heads, kv = m_config.kvHeads;
+    if (!isFused(tensor) || kv == 1)
         return Done{};
-    const std::int64_t heads = m_config.heads;
-    if (m_config.kvHeads == 1)
-        return Done{};
-    if (m_config.kvHeads != heads)
-        return Error{
-            ErrorCode::Unsupported,
-            "In '" + m_file
-                + "', groups of queries share the keys in 'attn_qkv', which this version does not read from GGUF; open the model it was converted from."};
     const std::int64_t rows = tensor.shape.empty() ? 0 : tensor.shape[0];
-    if (heads <= 0 || !isMatrixOrBias(tensor) || rows <= 0 || rows % 3 != 0 || rows / 3 % heads != 0)
-        return misshapen(tensor, "queries, keys and values of " + std::to_string(heads) + " heads");
-    const std::int64_t size = rows / 3 / heads;
-    orderRows(tensor, {{heads, size}, {3, heads * size}, {size, 1}});
+    if (heads <= 0 || kv <= 0 || !isMatrixOrBias(tensor) || rows <= 0 || rows % (heads + 2 * kv) != 0)
+        return misshapen(tensor,
+                         "queries, keys and values of " + std::to_string(heads) + " heads"
+                             + (kv == heads ? "" : " over " + std::to_string(kv)));
+    const std::int64_t size = rows / (heads + 2 * kv);
+    if (kv == heads)
+        orderRows(tensor, {{heads, size}, {3, heads * size}, {size, 1}});
     return Done{};
 }
 
@@ -139,12 +141,45 @@ Result<Done> GgufTensors::undoRows(StoredTensor& tensor) const
     return Done{};
 }
 
-/// One tensor a head of the norms that the converter of StableLM stacked; any other tensor alone, with its original name.
-std::vector<StoredTensor> GgufTensors::perHead(const StoredTensor& tensor) const
+/// One tensor of queries, one of keys and one of values: no strides let them alternate by groups again.
+std::vector<StoredTensor> GgufTensors::apart(const StoredTensor& fused) const
 {
+    constexpr std::string_view whole = "query_key_value";
+    const std::string name = originalName(m_architecture, fused.name);
+    const auto at = name.find(whole);
+    if (at == std::string::npos)
+        return {fused}; // in no block
+    const std::int64_t heads = m_config.heads, kv = m_config.kvHeads;
+    const std::size_t bytes = fused.byteCount / static_cast<std::size_t>(heads + 2 * kv); // of a head
+    const std::int64_t size = fused.shape[0] / (heads + 2 * kv);
+    std::vector<StoredTensor> parts;
+    std::size_t begin = fused.begin;
+    for (const auto& [letter, count] : {std::pair("q", heads), std::pair("k", kv), std::pair("v", kv)}) {
+        StoredTensor part = fused;
+        part.name = name;
+        part.name.replace(at, whole.size(), std::string(letter) + "_proj");
+        part.shape[0] = count * size;
+        part.begin = begin;
+        part.byteCount = static_cast<std::size_t>(count) * bytes;
+        begin += part.byteCount;
+        parts.push_back(std::move(part));
+    }
+    return parts;
+}
+
+/// The tensors that one was before the conversion, with their names: one a head of the norms that the converter of StableLM
+/// stacked, three of a Falcon with groups, and of any other tensor itself.
+std::vector<StoredTensor> GgufTensors::originals(const StoredTensor& tensor) const
+{
+    if (m_architecture.name == "falcon" && isFused(tensor) && m_config.kvHeads != 1
+        && m_config.kvHeads != m_config.heads)
+        return apart(tensor);
     constexpr std::int64_t mostHeads = 1 << 16;
     StoredTensor named = tensor;
     named.name = originalName(m_architecture, tensor.name);
+    if (const auto at = named.name.find(".input_layernorm.");
+        m_config.hasSecondNorm && at != std::string::npos)
+        named.name.replace(at, std::string_view(".input_layernorm.").size(), ".ln_mlp.");
     const auto end = named.name.find("_layernorm.weight");
     const bool isStacked = m_architecture.name == "stablelm" && end != std::string::npos
         && named.name.find("self_attn.") != std::string::npos && tensor.shape.size() == 2
@@ -194,7 +229,7 @@ Result<GgufModel> huggingFaceModel(const GgufHeader& header, std::string_view fi
     for (StoredTensor tensor : header.tensors) {
         if (const Result<Done> undone = tensors.undoRows(tensor); !undone)
             return undone.error();
-        for (StoredTensor& one : tensors.perHead(tensor))
+        for (StoredTensor& one : tensors.originals(tensor))
             model.tensors.push_back(std::move(one));
     }
     return model;

@@ -100,6 +100,8 @@ Result<GgufHeader> readGgufHeaders(std::span<const MappedFile> files)
         }
         if (part == 0)
             all.metadata = std::move(header.metadata);
+        if (!header.rotaryDivisors.empty())
+            all.rotaryDivisors = std::move(header.rotaryDivisors);
     }
     const auto total = static_cast<std::int64_t>(all.tensors.size());
     if (const std::int64_t told = wholeNumber(all, "split.tensors.count", total); count > 1 && told != total)

@@ -47,6 +47,12 @@ constexpr FamilyTensors::AttentionNames neoxAttention{
     .o = "attention.dense", .qkv = "attention.query_key_value", .order = FusedOrder::PerGroup};
 constexpr FamilyTensors::AttentionNames bloomAttention{
     .o = "self_attention.dense", .qkv = "self_attention.query_key_value", .order = FusedOrder::PerGroup};
+constexpr FamilyTensors::AttentionNames falconAttention{.q = "self_attention.q_proj",
+                                                        .k = "self_attention.k_proj",
+                                                        .v = "self_attention.v_proj",
+                                                        .o = "self_attention.dense",
+                                                        .qkv = "self_attention.query_key_value",
+                                                        .order = FusedOrder::PerGroup};
 constexpr FamilyTensors::AttentionNames gpt2Attention{.o = "attn.c_proj", .qkv = "attn.c_attn"};
 constexpr FamilyTensors::MlpNames gpt2Mlp{.in = "mlp.c_fc", .gate = {}, .out = "mlp.c_proj"};
 constexpr FamilyTensors::MlpNames neoxMlp{.in = "mlp.dense_h_to_4h", .gate = {}, .out = "mlp.dense_4h_to_h"};
@@ -305,7 +311,7 @@ constexpr Family familyTable[] = {
                  .embedding = "word_embeddings",
                  .layers = "h.",
                  .norms = {.last = "ln_f", .parallel = {"ln_attn", "ln_mlp"}},
-                 .attention = bloomAttention,
+                 .attention = falconAttention,
                  .mlp = neoxMlp,
                  .buffers = {"*rotary_emb.inv_freq", "*.inv_freq", "score.weight"}},
      .code = {.read = readFalcon}},

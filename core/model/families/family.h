@@ -152,7 +152,8 @@ struct FamilyTensors {
     /// Tensors that carry no weight of the model: "*end", "begin*", "*part*"; with "[]" behind it only those of several
     /// dimensions.
     Names buffers{"*rotary_emb.inv_freq", "*.cos_cached",    "*.sin_cached",
-                  "score.weight",         "*vision_tower.*", "*multi_modal_projector.*"};
+                  "score.weight",         "*vision_tower.*", "*multi_modal_projector.*",
+                  "rope_freqs.weight"};
 };
 
 /// A config while it is read.

@@ -126,7 +126,9 @@ private:
         const StoredBias bias = biasOf(biases.attention, m_config.attentionBiases);
         const StoredBias outputBias = biases.output ? biases.output->stored : bias;
         const bool isConv1d = m_names.isConv1d;
-        if (!names.qkv.empty()) {
+        // A GGUF has the parts of a Falcon with groups apart.
+        const bool areApart = m_book.isStored(block + std::string(names.q) + ".weight");
+        if (!names.qkv.empty() && !areApart) {
             addFused(linear(block, names.qkv, {q + 2 * kv, m, bias, isConv1d}), layer);
         } else {
             const auto add = [&](std::string_view name, int heads, LinearTarget target) {

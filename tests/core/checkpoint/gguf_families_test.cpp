@@ -52,6 +52,8 @@ constexpr GgufCase ggufCases[] = {
              return entry.first.find("post_attention_layernorm") != std::string::npos;
          });
      }},
+    {"falcon, groups", "falcon"},
+    {"starcoder2, no window", "starcoder2"},
     {"stablelm", "stablelm"},
     {"stablelm, parallel with head norms", "stablelm"},
     {"olmo2", "olmo2"},
@@ -74,6 +76,8 @@ const std::map<std::string, std::string>& ggufNames()
         {"lm_head", "output"},
         {"embed_out", "output"},
         {"input_layernorm", "attn_norm"},
+        {"ln_attn", "attn_norm_2"},
+        {"ln_mlp", "attn_norm"},
         {"ln_1", "attn_norm"},
         {"ln_2", "ffn_norm"},
         {"pre_feedforward_layernorm", "ffn_norm"},
@@ -123,7 +127,7 @@ struct GgufConversion {
     {
         return architecture == "falcon" && config["multi_query"].toBool()
             ? 1
-            : size({"num_key_value_heads"}, heads());
+            : size({"num_key_value_heads", "num_kv_heads"}, heads());
     }
     std::size_t headSize() const { return size({"head_dim"}, size({"hidden_size", "n_embd"}) / heads()); }
 
@@ -393,6 +397,36 @@ private slots:
                     1e-10);
     }
 
+    /// One head_dim of 8 has four pairs. llama.cpp divides their frequencies by these numbers at every length.
+    void divisorsOfTheFrequenciesAreReadFromTheFile()
+    {
+        const auto withDivisors = [&](const std::vector<float>& divisors) {
+            test::GgufWriter file;
+            file.add("general.architecture", "llama");
+            for (const char* key : {"block_count", "embedding_length", "feed_forward_length"})
+                file.add(std::string("llama.") + key, 16U);
+            file.add("llama.context_length", 4096U)
+                .add("llama.attention.head_count", 2U)
+                .add("llama.attention.layer_norm_rms_epsilon", 1e-5F)
+                .add("llama.rope.freq_base", 10000.0F)
+                .addNumbers("rope_freqs.weight", {divisors.size()}, divisors)
+                .addNumbers("token_embd.weight", {3, 16}, std::vector<float>(48, 1));
+            std::ofstream(root() / "m.gguf", std::ios::binary) << file.bytes();
+            return readModelConfig({root() / "m.gguf", {}, {}});
+        };
+        const auto read = withDivisors({1, 1, 2.5F, 8});
+        QVERIFY(test::isOk(read));
+        const std::vector<double> frequencies = rotaryFrequencies(read->config.rotary);
+        const std::vector<double> expected{1, 0.1, 0.01 / 2.5, 0.001 / 8};
+        QCOMPARE(frequencies.size(), expected.size());
+        for (std::size_t i = 0; i < expected.size(); ++i)
+            QVERIFY(std::abs(frequencies[i] / expected[i] - 1) < 1e-12);
+        QCOMPARE(read->config.rotary.scaling.attentionFactor, 1.0);
+        QCOMPARE(read->config.nCtx, 4096);
+        QVERIFY(test::failsWith(withDivisors({1, 1, 2}), ErrorCode::Corrupt, "'short_factor'"));
+        QVERIFY(test::failsWith(withDivisors({1, 1, 0, 2}), ErrorCode::Corrupt, "'short_factor'"));
+    }
+
     void refusesWhatItCannotReorder()
     {
         test::GgufWriter file;
@@ -402,8 +436,20 @@ private slots:
         file.add("falcon.attention.head_count", 6U)
             .add("falcon.attention.head_count_kv", 2U)
             .add("falcon.attention.layer_norm_epsilon", 1e-5F)
-            .addNumbers("blk.0.attn_qkv.weight", {20, 12}, std::vector<float>(240, 1));
-        QVERIFY(test::failsWith(opened(file), ErrorCode::Unsupported, "groups of queries"));
+            .addNumbers("blk.0.attn_qkv.weight", {21, 12}, std::vector<float>(252, 1));
+        QVERIFY(test::failsWith(opened(file), ErrorCode::Corrupt, "of 6 heads over 2"));
+
+        test::GgufWriter stray;
+        stray.add("general.architecture", "falcon");
+        for (const char* key : {"block_count", "embedding_length", "feed_forward_length"})
+            stray.add(std::string("falcon.") + key, 12U);
+        stray.add("falcon.attention.head_count", 6U)
+            .add("falcon.attention.head_count_kv", 2U)
+            .add("falcon.attention.layer_norm_epsilon", 1e-5F)
+            .addNumbers("x.attn_qkv.weight", {20, 12}, std::vector<float>(240, 1));
+        const auto kept = opened(stray);
+        QVERIFY(test::isOk(kept));
+        QCOMPARE(kept->tensors.size(), std::size_t(1));
 
         test::GgufWriter uneven;
         uneven.add("general.architecture", "gptneox");
@@ -415,8 +461,8 @@ private slots:
         QVERIFY(test::failsWith(opened(uneven), ErrorCode::Corrupt, "queries, keys and values of 6 heads"));
 
         test::GgufWriter other;
-        other.add("general.architecture", "starcoder2");
-        QVERIFY(test::failsWith(opened(other), ErrorCode::Unsupported, "'starcoder2'"));
+        other.add("general.architecture", "mamba");
+        QVERIFY(test::failsWith(opened(other), ErrorCode::Unsupported, "'mamba'"));
     }
 
     void layersDecideOnGemmasScores()
