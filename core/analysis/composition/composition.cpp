@@ -1,4 +1,5 @@
 #include "core/analysis/analyses.h"
+#include "core/analysis/composition/product_norms.h"
 #include "core/analysis/selected_heads.h"
 
 #include "core/base/decompositions.h"
@@ -7,16 +8,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace headwise {
 
 namespace {
 
 // ‖L R · A B‖_F = ‖(R_L R) (A R_Bᵀ)‖_F, where R_L and R_B are what QR leaves of the outer factors: only thin matrices meet.
-// Each side is divided by its circuit's norm, so that the norm of the product is the score. Permuting cyclically inside the
+// Each side is divided by its circuit's norm, so that the norm of the product is the score (product_norms.h). Permuting cyclically inside the
 // norm would be shorter and wrong (Elhage et al. 2021, correction).
 
 /// R_outer · inner / ‖outer · inner‖, [r, d]: the circuit with its orthonormal outer factor dropped.
@@ -90,6 +94,29 @@ public:
         return sum;
     }
 
+    /// Returns the operations between the sides of all heads by each route, in the order of NormRoute.
+    std::array<double, 2> operations(const ModelConfig& config) const
+    {
+        const double r = config.dHead, d = config.dModel;
+        double earlier = 0, later = 0, meetings = 0; // a Gram's tile meets all, asked or not
+        for (int layer = 0; layer < layers(); ++layer) {
+            double own = 0, ownEarlier = 0;
+            for (int head = 0; head < static_cast<int>(m_nHeads); ++head) {
+                own += hasLater({layer, head}) ? 3 : 0;
+                ownEarlier += hasEarlier({layer, head}) ? 1 : 0;
+            }
+            meetings += earlier * own;
+            later += own;
+            earlier += ownEarlier;
+        }
+        return {count() * 3 * 2 * r * r * d, gramOperations(meetings, earlier + later, r, d)};
+    }
+    NormRoute route(const ModelConfig& config) const
+    {
+        const auto [products, grams] = operations(config);
+        return grams < products ? NormRoute::Grams : NormRoute::Products;
+    }
+
 private:
     int layers() const { return static_cast<int>(m_inLayer.size()); }
     std::size_t index(HeadId head) const
@@ -109,6 +136,14 @@ private:
     std::vector<double> m_inLayer; // how many are asked for
     std::optional<std::vector<HeadId>> m_share;
 };
+
+constexpr double readingBytes = 256e6; // of the later heads' sides held at once
+
+/// Bytes of one layer's three sides of later heads.
+double layerBytes(const ModelConfig& config)
+{
+    return 3.0 * 4 * config.nHeads * config.dHead * config.dModel;
+}
 
 enum Mode { Q, K, V };
 constexpr std::array<const char*, 3> modeNames{"q", "k", "v"};
@@ -134,12 +169,14 @@ std::vector<ArraySpec> compositionArrays()
     return all;
 }
 
-/// The side of a later head that meets an earlier head's output, [d, r] transposed to [r, d].
-Result<Matrix<double>> readingSide(const HeadWeights<double>& head, Mode mode)
+/// The side of a head that meets another, [r, d]: of a later head in a mode, or what an earlier one writes (no mode).
+Result<Matrix<double>> sideOf(const HeadWeights<double>& head, std::optional<Mode> mode)
 {
-    if (mode == Mode::Q) // W_Q W_Kᵀ
+    if (!mode)
+        return collapsed(head.W_V, head.W_O);
+    if (*mode == Mode::Q) // W_Q W_Kᵀ
         return collapsed(head.W_K, head.W_Q.transpose());
-    if (mode == Mode::K) // its transpose
+    if (*mode == Mode::K) // its transpose
         return collapsed(head.W_Q, head.W_K.transpose());
     return collapsed(head.W_O.transpose(), head.W_V.transpose());
 }
@@ -154,96 +191,98 @@ public:
         , m_pairs(m_config, context.options)
         , m_scores(modeNames.size(), RealNumbers::perPair(m_config))
     {
-        m_writing.assign(
-            static_cast<std::size_t>(m_config.nLayers),
-            Matrix<Scalar>::Zero(Eigen::Index(m_config.nHeads) * m_config.dHead, m_config.dModel));
+        for (int layer = 0; layer + 1 < m_config.nLayers; ++layer) {
+            for (int head = 0; head < m_config.nHeads; ++head) {
+                if (m_pairs.hasEarlier({layer, head}))
+                    m_earlier.push_back({layer, head});
+            }
+        }
     }
 
     Result<std::vector<RealNumbers>> run()
     {
-        if (const auto done = readWriters(); !done)
-            return done.error();
-        for (int layer = 1; layer < m_config.nLayers; ++layer) {
-            if (const auto done = runLayer(layer); !done)
+        const auto writing = sides(m_earlier, {std::nullopt}, "outputs of heads");
+        if (!writing)
+            return writing.error();
+        const int step = std::max(1, static_cast<int>(readingBytes / layerBytes(m_config)));
+        for (int first = 1; first < m_config.nLayers; first += step) {
+            const int end = std::min(first + step, m_config.nLayers);
+            if (const auto done = runLayers(*writing, first, end); !done)
                 return done.error();
-            m_task.report(layer, m_config.nLayers - 1, "layers composed");
         }
         return std::move(m_scores);
     }
 
 private:
-    Result<Done> readWriters()
+    /// Computes the sides of heads in some modes, head by head; NaN for weights that are not finite.
+    Result<std::vector<Matrix<Scalar>>> sides(const std::vector<HeadId>& heads,
+                                              const std::vector<std::optional<Mode>>& modes,
+                                              std::string_view step)
     {
-        const int count = (m_config.nLayers - 1) * m_config.nHeads;
-        return parallelFor(count, m_task, "outputs of heads", [&](int i) -> Result<Done> {
-            const HeadId id{i / m_config.nHeads, i % m_config.nHeads};
-            if (!m_pairs.hasEarlier(id))
-                return Done{};
-            const auto head = m_context.circuits.weights().head<double>(id);
-            const auto side = collapsed(head.W_V, head.W_O);
-            auto rows = m_writing[static_cast<std::size_t>(id.layer)].middleRows(
-                Eigen::Index(id.head) * m_config.dHead, m_config.dHead);
-            if (side)
-                rows = side->template cast<Scalar>();
-            else if (side.error().code == ErrorCode::Corrupt)
-                rows.setConstant(std::numeric_limits<Scalar>::quiet_NaN());
-            else
-                return side.error();
-            return Done{};
-        });
-    }
-
-    /// Computes the scores of all earlier heads with the heads of this layer.
-    Result<Done> runLayer(int layer)
-    {
-        return parallelFor(m_config.nHeads, withoutProgress(m_task), "heads", [&](int h) -> Result<Done> {
-            const HeadId later{layer, h};
-            if (!m_pairs.hasLater(later) || !m_pairs.isOwn(later))
-                return Done{};
-            const auto weights = m_context.circuits.weights().head<double>(later);
-            for (const Mode mode : {Mode::Q, Mode::K, Mode::V}) {
-                const auto side = readingSide(weights, mode);
-                if (!side && side.error().code != ErrorCode::Corrupt)
-                    return side.error();
-                if (!side)
-                    continue;
-                const Matrix<Scalar> reading = side->transpose().template cast<Scalar>(); // [d, r]
-                for (int earlier = 0; earlier < layer; ++earlier) {
-                    if (m_task.cancelled())
-                        return stopped();
-                    meet(mode, earlier, later, reading);
+        std::vector<Matrix<Scalar>> out(heads.size() * modes.size());
+        const auto done =
+            parallelFor(static_cast<int>(heads.size()), m_task, step, [&](int i) -> Result<Done> {
+                const auto at = static_cast<std::size_t>(i);
+                const auto weights = m_context.circuits.weights().template head<double>(heads[at]);
+                for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+                    const auto side = sideOf(weights, modes[mode]);
+                    if (!side && side.error().code != ErrorCode::Corrupt)
+                        return side.error();
+                    out[at * modes.size() + mode] = side
+                        ? Matrix<Scalar>(side->template cast<Scalar>())
+                        : Matrix<Scalar>::Constant(m_config.dHead, m_config.dModel,
+                                                   std::numeric_limits<Scalar>::quiet_NaN());
                 }
-            }
-            return Done{};
-        });
+                return Done{};
+            });
+        if (!done)
+            return done.error();
+        return out;
     }
 
-    /// The heads of an earlier layer against one later head. \param reading [d, r]
-    void meet(Mode mode, int earlierLayer, HeadId later, const Matrix<Scalar>& reading)
+    /// Computes the scores of all earlier heads with the heads of some layers.
+    Result<Done> runLayers(const std::vector<Matrix<Scalar>>& writing, int first, int end)
     {
-        const Matrix<Scalar>& writing = m_writing[static_cast<std::size_t>(earlierLayer)]; // [H r, d]
-        std::vector<HeadId> earlier;
-        for (int head = 0; head < m_config.nHeads; ++head) {
-            if (m_pairs.contains({earlierLayer, head}, later))
-                earlier.push_back({earlierLayer, head});
+        std::vector<HeadId> later;
+        std::vector<int> reach;
+        for (int layer = first; layer < end; ++layer) {
+            const auto earlier =
+                std::ranges::lower_bound(m_earlier, layer, {}, &HeadId::layer) - m_earlier.begin();
+            for (int head = 0; head < m_config.nHeads; ++head) {
+                if (!m_pairs.hasLater({layer, head}) || !m_pairs.isOwn({layer, head}))
+                    continue;
+                later.push_back({layer, head});
+                reach.insert(reach.end(), modeNames.size(), static_cast<int>(earlier));
+            }
         }
-        const bool isWholeLayer = earlier.size() == static_cast<std::size_t>(m_config.nHeads);
-        const Matrix<Scalar> products = isWholeLayer ? Matrix<Scalar>(writing * reading) : Matrix<Scalar>();
-        for (const HeadId head : earlier) {
-            const Eigen::Index first = Eigen::Index(head.head) * m_config.dHead;
-            const Matrix<Scalar> product = isWholeLayer
-                ? Matrix<Scalar>(products.middleRows(first, m_config.dHead))
-                : Matrix<Scalar>(writing.middleRows(first, m_config.dHead) * reading);
-            m_scores[mode].set(head, later, std::sqrt(product.template cast<double>().squaredNorm()));
+        const auto reading = sides(later, {Mode::Q, Mode::K, Mode::V}, "inputs of heads");
+        if (!reading)
+            return reading.error();
+        const auto laterOf = [&](std::size_t j) { return later[j / modeNames.size()]; };
+        const auto isAsked = [&](int i, int j) {
+            return m_pairs.contains(m_earlier[static_cast<std::size_t>(i)],
+                                    laterOf(static_cast<std::size_t>(j)));
+        };
+        const auto norms =
+            productNorms<Scalar>({writing, *reading, reach, isAsked}, m_pairs.route(m_config), m_task);
+        if (!norms)
+            return norms.error();
+        for (std::size_t j = 0; j < reach.size(); ++j) {
+            for (int i = 0; i < reach[j]; ++i) {
+                if (isAsked(i, static_cast<int>(j)))
+                    m_scores[j % modeNames.size()].set(m_earlier[static_cast<std::size_t>(i)], laterOf(j),
+                                                       (*norms)(i, static_cast<Eigen::Index>(j)));
+            }
         }
+        return Done{};
     }
 
     const AnalysisContext& m_context;
     const ModelConfig& m_config;
     const Task& m_task;
     AskedPairs m_pairs;
-    std::vector<Matrix<Scalar>> m_writing; // per layer: [H r, d]
-    std::vector<RealNumbers> m_scores;     // one per mode
+    std::vector<HeadId> m_earlier;
+    std::vector<RealNumbers> m_scores; // one per mode
 };
 
 Result<ResultSet> runComposition(const AnalysisContext& context, const Task& task)
@@ -271,7 +310,10 @@ AnalysisCost compositionCost(const ModelConfig& config, const AnalysisOptions& o
     const double d = config.dModel;
     const AskedPairs pairs(config, options);
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
-    return {(pairs.count() * 3 * 2 + pairs.sides() * 6) * r * r * d, 3 * all * all * 4 + all * r * d * 4};
+    const auto operations = pairs.operations(config);
+    const double sides = std::min(readingBytes + layerBytes(config), layerBytes(config) * config.nLayers);
+    return {*std::ranges::min_element(operations) + pairs.sides() * 6 * r * r * d,
+            3 * all * all * 4 + all * r * d * 4 + sides};
 }
 
 std::vector<Picture> compositionPictures()
