@@ -11,6 +11,88 @@ namespace headwise {
 namespace {
 
 constexpr Eigen::Index gramTile = 128;
+constexpr Eigen::Index gramTokens = 2048; // of a block
+constexpr Eigen::Index gramReading = 256; // rows that one thread reads at once
+
+int tilesOf(Eigen::Index size, Eigen::Index tile)
+{
+    return static_cast<int>((size + tile - 1) / tile);
+}
+
+/// A sum of products of blocks, tile by tile of the result.
+class GramTiles {
+public:
+    GramTiles(Eigen::Index size, Turned turned, bool isSymmetric)
+        : m_turned(turned)
+        , m_isSymmetric(isSymmetric)
+        , m_sum(Matrix<double>::Zero(size, size))
+    {
+        for (Eigen::Index row = 0; row < size; row += gramTile) {
+            for (Eigen::Index col = isSymmetric ? row : 0; col < size; col += gramTile)
+                m_tiles.emplace_back(row, col);
+        }
+    }
+
+    Result<Done> add(const Matrix<double>& left, const Matrix<double>& right, const Task& task)
+    {
+        return parallelFor(static_cast<int>(m_tiles.size()), task, "tiles", [&](int index) -> Result<Done> {
+            const auto [row, col] = m_tiles[static_cast<std::size_t>(index)];
+            const Eigen::Index rows = std::min(gramTile, m_sum.rows() - row);
+            const Eigen::Index cols = std::min(gramTile, m_sum.cols() - col);
+            auto tile = m_sum.block(row, col, rows, cols);
+            if (m_turned == Turned::Left)
+                tile.noalias() += left.middleCols(row, rows).transpose() * right.middleCols(col, cols);
+            else if (m_turned == Turned::Right)
+                tile.noalias() += left.middleRows(row, rows) * right.middleRows(col, cols).transpose();
+            else
+                tile.noalias() += left.middleRows(row, rows) * right.middleCols(col, cols);
+            return Done{};
+        });
+    }
+    Matrix<double> sum() &&
+    {
+        if (m_isSymmetric)
+            m_sum.triangularView<Eigen::StrictlyLower>() = m_sum.transpose();
+        return std::move(m_sum);
+    }
+
+private:
+    Turned m_turned;
+    bool m_isSymmetric;
+    std::vector<std::pair<Eigen::Index, Eigen::Index>> m_tiles;
+    Matrix<double> m_sum;
+};
+
+/// Casts tokens [first, first + count) of a factor, [count, d] or [d, count], in stripes of the directions.
+template <typename Scalar>
+Result<Done> castBlock(const Matrix<Scalar>& from, bool hasTokensFirst, Eigen::Index first,
+                       Matrix<double>& block, const Task& task)
+{
+    const Eigen::Index size = hasTokensFirst ? block.cols() : block.rows();
+    return parallelFor(tilesOf(size, gramTile), task, "stripes", [&](int stripe) -> Result<Done> {
+        const Eigen::Index at = stripe * gramTile, width = std::min(gramTile, size - at);
+        if (hasTokensFirst)
+            block.middleCols(at, width) = from.block(first, at, block.rows(), width).template cast<double>();
+        else
+            block.middleRows(at, width) = from.block(at, first, width, block.cols()).template cast<double>();
+        return Done{};
+    });
+}
+
+/// Calls `body` with each block of tokens and reports it.
+Result<Done> forBlocks(Eigen::Index tokens, const Task& task, std::string_view step,
+                       const std::function<Result<Done>(Eigen::Index, Eigen::Index, const Task&)>& body)
+{
+    const Task inner{task.stop, {}, task.threads};
+    const int count = tilesOf(tokens, gramTokens);
+    for (int block = 0; block < count; ++block) {
+        const Eigen::Index first = block * gramTokens;
+        if (const auto done = body(first, std::min(gramTokens, tokens - first), inner); !done)
+            return done;
+        task.report(block + 1, count, step);
+    }
+    return Done{};
+}
 
 } // namespace
 
@@ -18,49 +100,56 @@ template <typename Scalar>
 Result<Matrix<double>> gramProduct(const Matrix<Scalar>& left, const Matrix<Scalar>& right, Turned turned,
                                    const Task& task, std::string_view step)
 {
-    constexpr Eigen::Index tokens = 4096;
     const bool isLeftTurned = turned == Turned::Left, isRightTurned = turned == Turned::Right;
     const bool isSymmetric = &left == &right;
     const Eigen::Index size = isLeftTurned ? left.cols() : left.rows();
-    const Eigen::Index vocabulary = isLeftTurned ? left.rows() : left.cols();
-    std::vector<std::pair<Eigen::Index, Eigen::Index>> tiles;
-    for (Eigen::Index row = 0; row < size; row += gramTile) {
-        for (Eigen::Index col = isSymmetric ? row : 0; col < size; col += gramTile)
-            tiles.emplace_back(row, col);
-    }
-    const auto part = [](const Matrix<Scalar>& m, bool hasTokensFirst, Eigen::Index token, Eigen::Index count,
-                         Eigen::Index direction, Eigen::Index width) {
-        return Matrix<double>(hasTokensFirst
-                                  ? m.block(token, direction, count, width).template cast<double>()
-                                  : m.block(direction, token, width, count).template cast<double>());
+    GramTiles tiles(size, turned, isSymmetric);
+    Matrix<double> a, b;
+    const auto cast = [&](Matrix<double>& block, const Matrix<Scalar>& from, bool hasTokensFirst,
+                          Eigen::Index first, Eigen::Index count, const Task& inner) {
+        hasTokensFirst ? block.resize(count, size) : block.resize(size, count);
+        return castBlock(from, hasTokensFirst, first, block, inner);
     };
-    Matrix<double> out(size, size);
-    const auto done = parallelFor(static_cast<int>(tiles.size()), task, step, [&](int index) -> Result<Done> {
-        const auto [row, col] = tiles[static_cast<std::size_t>(index)];
-        const Eigen::Index rows = std::min(gramTile, size - row);
-        const Eigen::Index cols = std::min(gramTile, size - col);
-        Matrix<double> tile = Matrix<double>::Zero(rows, cols);
-        for (Eigen::Index first = 0; first < vocabulary; first += tokens) {
-            if (task.cancelled())
-                return stopped();
-            const Eigen::Index count = std::min(tokens, vocabulary - first);
-            const Matrix<double> a = part(left, isLeftTurned, first, count, row, rows);
-            const Matrix<double> b = part(right, !isRightTurned, first, count, col, cols);
-            if (isLeftTurned)
-                tile.noalias() += a.transpose() * b;
-            else if (isRightTurned)
-                tile.noalias() += a * b.transpose();
-            else
-                tile.noalias() += a * b;
-        }
-        out.block(row, col, rows, cols) = tile;
-        if (isSymmetric)
-            out.block(col, row, cols, rows) = tile.transpose();
-        return Done{};
-    });
+    const auto done =
+        forBlocks(isLeftTurned ? left.rows() : left.cols(), task, step,
+                  [&](Eigen::Index first, Eigen::Index count, const Task& inner) -> Result<Done> {
+                      if (auto state = cast(a, left, isLeftTurned, first, count, inner); !state)
+                          return state;
+                      if (isSymmetric)
+                          return tiles.add(a, a, inner);
+                      if (auto state = cast(b, right, !isRightTurned, first, count, inner); !state)
+                          return state;
+                      return tiles.add(a, b, inner);
+                  });
     if (!done)
         return done.error();
-    return out;
+    return std::move(tiles).sum();
+}
+
+Result<RowSums> rowSums(Eigen::Index rows, Eigen::Index d,
+                        const std::function<Matrix<double>(Eigen::Index, Eigen::Index)>& read,
+                        const Task& task, std::string_view step)
+{
+    GramTiles tiles(d, Turned::Left, true);
+    RowVector<double> column = RowVector<double>::Zero(d);
+    Matrix<double> block;
+    const auto done = forBlocks(
+        rows, task, step, [&](Eigen::Index first, Eigen::Index count, const Task& inner) -> Result<Done> {
+            block.resize(count, d);
+            const auto filled =
+                parallelFor(tilesOf(count, gramReading), inner, "rows", [&](int part) -> Result<Done> {
+                    const Eigen::Index at = part * gramReading, size = std::min(gramReading, count - at);
+                    block.middleRows(at, size) = read(first + at, size);
+                    return Done{};
+                });
+            if (!filled)
+                return filled;
+            column += block.colwise().sum();
+            return tiles.add(block, block, inner);
+        });
+    if (!done)
+        return done.error();
+    return RowSums{std::move(tiles).sum(), std::move(column)};
 }
 
 template Result<Matrix<double>> gramProduct(const Matrix<float>&, const Matrix<float>&, Turned, const Task&,

@@ -72,13 +72,54 @@ Result<TokenMatrices<Scalar>> readTokenMatrices(const ProcessedWeights& weights,
     return out;
 }
 
+/// Gram products of the raw embedding and the unembedding.
+struct EndGrams {
+    Matrix<double> EtE, UUt, UE;
+};
+
+/// Computes them of a tied model from the Gram matrix of the stored embedding G and the sums of its columns s: with W_E = S A and
+/// W_U = B Sᵀ − m 1ᵀ, EᵀE = Aᵀ G A, W_U E = B G A − m (s A) and W_U W_Uᵀ = B G Bᵀ − (B sᵀ) mᵀ − m (B sᵀ)ᵀ + V m mᵀ.
+Result<EndGrams> tiedGrams(const ProcessedWeights& weights, const TiedEnds& ends, const Task& task)
+{
+    const Eigen::Index V = weights.config().dVocab;
+    const auto read = [&](Eigen::Index first, Eigen::Index count) {
+        return weights.original().readRows<double>(TensorKind::W_E, first, count);
+    };
+    const auto stored = rowSums(V, weights.config().dModel, read, task, "Gram matrix of the tied embedding");
+    if (!stored)
+        return stored.error();
+    const Task inner{task.stop, {}, task.threads};
+    const auto right = gramProduct(stored->gram, ends.E, Turned::None, inner, "tied embedding"); // G A
+    if (!right)
+        return right.error();
+    const auto left = gramProduct(stored->gram, ends.U, Turned::Right, inner, "tied embedding"); // G Bᵀ
+    if (!left)
+        return left.error();
+    Result<Matrix<double>> EtE = gramProduct(ends.E, *right, Turned::Left, inner, "tied embedding");
+    Result<Matrix<double>> UE = gramProduct(ends.U, *right, Turned::None, inner, "tied embedding");
+    Result<Matrix<double>> UUt = gramProduct(ends.U, *left, Turned::None, inner, "tied embedding");
+    for (const Result<Matrix<double>>* part : {&EtE, &UE, &UUt}) {
+        if (!*part)
+            return part->error();
+    }
+    EndGrams grams{std::move(EtE).value(), std::move(UUt).value(), std::move(UE).value()};
+    const RowVector<double> inSums = stored->column * ends.E, outSums = stored->column * ends.U.transpose();
+    const RowVector<double> mean = ends.mean.transpose();
+    grams.UE.noalias() -= ends.mean * inSums;
+    grams.UUt.noalias() -= ends.mean * outSums;
+    grams.UUt.noalias() -= outSums.transpose() * mean;
+    grams.UUt.noalias() += static_cast<double>(V) * ends.mean * mean;
+    return grams;
+}
+
 template <typename Scalar>
-Result<Done> addGrams(TokenSide& side, const TokenMatrices<Scalar>& from, const Task& task)
+Result<Done> addGrams(TokenSide& side, const TokenMatrices<Scalar>& from, const ProcessedWeights& weights,
+                      const Task& task)
 {
     Result<Done> state = Done{};
     const auto put = [&](Matrix<double>& out, const Matrix<Scalar>& left, const Matrix<Scalar>& right,
                          Turned turned, std::string_view step) {
-        if (!state)
+        if (!state || out.size() > 0)
             return;
         Result<Matrix<double>> gram = gramProduct(left, right, turned, task, step);
         if (gram)
@@ -86,8 +127,21 @@ Result<Done> addGrams(TokenSide& side, const TokenMatrices<Scalar>& from, const 
         else
             state = gram.error();
     };
+    const bool isRaw = side.embedding == Embedding::Raw;
+    if (isRaw || side.embedding == Embedding::Effective) {
+        if (const auto ends = weights.tiedEnds()) {
+            auto grams = tiedGrams(weights, *ends, task);
+            if (!grams)
+                return grams.error();
+            side.UUt = std::move(grams->UUt);
+            (isRaw ? side.EtE : side.layer0EtE) = std::move(grams->EtE);
+            (isRaw ? side.UE : side.layer0UE) = std::move(grams->UE);
+        }
+    }
     const auto square = [&](const Matrix<Scalar>& E) { return E.rows() > 0 && E.rows() == from.W_U.cols(); };
     put(side.UUt, from.W_U, from.W_U, Turned::Right, "Gram matrix of the unembedding");
+    if (side.embedding == Embedding::Unembed && state) // E is W_Uᵀ
+        side.EtE = side.UE = side.UUt;
     put(side.EtE, from.E, from.E, Turned::Left, "Gram matrix of the embedding");
     if (square(from.E))
         put(side.UE, from.W_U, from.E, Turned::None, "unembedding times embedding");
@@ -154,7 +208,9 @@ Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Emb
                 readTokenMatrices<double>(circuits.weights(), embedding, task);
             if (!exact)
                 return exact.error();
-            if (const auto done = parts == TokenParts::WithGrams ? addGrams(*side, *exact, task) : Done{};
+            if (const auto done = parts == TokenParts::WithGrams
+                    ? addGrams(*side, *exact, circuits.weights(), task)
+                    : Done{};
                 !done)
                 return done.error();
             TokenMatrices<double> matrices = std::move(exact).value();
@@ -169,7 +225,9 @@ Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Emb
                 readTokenMatrices<float>(circuits.weights(), embedding, task);
             if (!rounded)
                 return rounded.error();
-            if (const auto done = parts == TokenParts::WithGrams ? addGrams(*side, *rounded, task) : Done{};
+            if (const auto done = parts == TokenParts::WithGrams
+                    ? addGrams(*side, *rounded, circuits.weights(), task)
+                    : Done{};
                 !done)
                 return done.error();
             TokenMatrices<float> matrices = std::move(rounded).value();

@@ -351,6 +351,39 @@ RowVector<Scalar> ProcessedWeights::b_U(Eigen::Index firstToken, Eigen::Index co
     return m_state->finish<Scalar>(m_state->b_U.segment(firstToken, count));
 }
 
+std::optional<TiedEnds> ProcessedWeights::tiedEnds() const
+{
+    using enum TensorKind;
+    const State& s = *m_state;
+    const ModelConfig& original = s.weights->config();
+    const auto& views = s.weights->views();
+    const auto in = views.find({W_E, 0, 0}), out = views.find({W_U, 0, 0});
+    if (in == views.end() || out == views.end() || s.merging || s.rounding != Rounding::None
+        || original.embeddingNorm != NormKind::None || s.weights->has(W_Eproj) || s.weights->has(W_Uproj)
+        || s.weights->has(b_E))
+        return std::nullopt;
+    TensorView turned = out->second;
+    std::swap(turned.rows, turned.cols);
+    std::swap(turned.rowStride, turned.colStride);
+    if (turned != in->second)
+        return std::nullopt;
+    const Eigen::Index d = s.config.dModel;
+    TiedEnds ends{original.embeddingScale * Matrix<double>::Identity(d, d), {}, Eigen::VectorXd::Zero(d)};
+    if (s.applied().centerWritingWeights)
+        centerRows(ends.E);
+    s.write(ends.E);
+    ReadingMatrix block{Matrix<double>::Identity(d, d), RowVector<double>::Zero(d)};
+    foldNorm(s.norms.lnFinal, s.applied(), block);
+    s.read(block.W);
+    ends.U = std::move(block.W);
+    if (s.unembedMean.size() > 0) {
+        Matrix<double> mean = s.unembedMean.transpose();
+        s.read(mean);
+        ends.mean = mean.col(0);
+    }
+    return ends;
+}
+
 #define HEADWISE_INSTANTIATE(Scalar)                                                                         \
     template HeadWeights<Scalar> ProcessedWeights::head(HeadId) const;                                       \
     template RowVector<Scalar> ProcessedWeights::b_O(int) const;                                             \

@@ -6,6 +6,7 @@
 #include "core/model/weights.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -127,6 +128,12 @@ struct ResidualBasis {
     Matrix<double> T, inverse; ///< [d, d]
 };
 
+/// Maps from the one stored embedding of a tied model: W_E = stored · E, W_U = U · storedᵀ − mean · 1ᵀ.
+struct TiedEnds {
+    Matrix<double> E, U;  ///< [d, d]
+    Eigen::VectorXd mean; ///< [d]; zeros unless W_U is centred
+};
+
 /// Precision to which every number read is rounded, whatever the Scalar.
 enum class Rounding { None, Float32, BFloat16 };
 
@@ -175,6 +182,10 @@ public:
     Matrix<Scalar> W_U(Eigen::Index firstToken, Eigen::Index count) const; ///< [d, count]
     template <typename Scalar>
     RowVector<Scalar> b_U(Eigen::Index firstToken, Eigen::Index count) const; ///< [count], zeros if absent
+
+    /// Returns how both ends follow from the stored embedding, original().readRows(W_E); none if W_U is another tensor or the way
+    /// from either is not linear.
+    std::optional<TiedEnds> tiedEnds() const;
 
     /// Returns the same weights rounded as `process` stores them: to float32 unless the file is float64.
     ProcessedWeights asStored() const;

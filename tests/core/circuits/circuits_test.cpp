@@ -70,11 +70,46 @@ private slots:
         const Circuits circuits = test::circuitsOf(test::testData("models/stories260k"));
         const auto tokens = test::tokensOf(circuits);
         const Matrix<double> E = tokens->E.cast<double>();
-        const Matrix<double> W_U = tokens->W_U.cast<double>();
+        const Matrix<double> W_U = circuits.weights().W_U<double>(0, 512); // tied: from the file's numbers
         QVERIFY(test::isClose(tokens->EtE, E.transpose() * E, 1e-13));
         QVERIFY(test::isClose(tokens->UUt, W_U * W_U.transpose(), 1e-13));
         QVERIFY(test::isClose(tokens->UE, W_U * E, 1e-13));
         QVERIFY(test::isClose(E, circuits.weights().W_E<double>(0, 512), 1e-7));
+    }
+
+    void oneGramOfATiedEmbeddingGivesAll_data()
+    {
+        QTest::addColumn<bool>("isLlama");
+        QTest::addColumn<bool>("isProcessed");
+        for (const bool isProcessed : {true, false}) {
+            QTest::addRow("GPT-2, %d", isProcessed) << false << isProcessed;
+            QTest::addRow("Llama, %d", isProcessed) << true << isProcessed;
+        }
+    }
+    void oneGramOfATiedEmbeddingGivesAll()
+    {
+        QFETCH(const bool, isLlama);
+        QFETCH(const bool, isProcessed);
+        test::ToyOptions options = isLlama ? test::llamaOptions() : test::gpt2Options();
+        options.tied = true;
+        const Circuits circuits =
+            test::toyCircuits(options, isProcessed ? ProcessingWish{} : test::noProcessing());
+        const ProcessedWeights& weights = circuits.weights();
+        QVERIFY(weights.tiedEnds());
+        QVERIFY(!weights.rounded(Rounding::BFloat16).tiedEnds());
+        const Matrix<double> E = weights.W_E<double>(0, weights.config().dVocab);
+        const Matrix<double> W_U = weights.W_U<double>(0, weights.config().dVocab);
+        for (const Embedding embedding : {Embedding::Raw, Embedding::Effective, Embedding::Unembed}) {
+            const auto tokens = test::tokensOf(circuits, embedding);
+            QVERIFY(test::isClose(tokens->UUt, W_U * W_U.transpose(), 1e-7));
+            if (embedding == Embedding::Unembed) {
+                QVERIFY(test::isClose(tokens->EtE, tokens->UUt, 1e-15));
+                QVERIFY(test::isClose(tokens->UE, tokens->UUt, 1e-15));
+                continue;
+            }
+            QVERIFY(test::isClose(tokens->embeddingGramOf(0), E.transpose() * E, 1e-13));
+            QVERIFY(test::isClose(tokens->unembedEmbedOf(0), W_U * E, 1e-13));
+        }
     }
 
     // Without positions, a prompt of one token is exactly "attention locked to self", so the forward pass is the oracle.
