@@ -124,7 +124,7 @@ enum class TokenParts { MatricesAlone, WithGrams };
 
 /// Reads E and W_U once and computes their Gram products in double, in blocks.
 /// Errors: InvalidArgument as `whyNotEmbedding`, Cancelled, OutOfMemory.
-/// Cost: 4 V d² flops in double; with effective or mlp0 also the layer-0 MLP on every token.
+/// Cost: 4 V d² flops in double, V d² where the embeddings are tied; with effective or mlp0 also the layer-0 MLP on every token.
 Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Embedding embedding,
                                                    const Task& task, Precision precision = Precision::F32,
                                                    TokenParts parts = TokenParts::WithGrams);

@@ -13,7 +13,7 @@ namespace headwise {
 
 namespace {
 
-/// Flops of the token side's Gram products, EᵀE and W_U W_Uᵀ, in a process that runs these analyses.
+/// Flops of the token side's Gram products, EᵀE, W_U W_Uᵀ and W_U E, in a process that runs these analyses.
 double tokenSideFlops(std::span<const Analysis* const> analyses, const ModelConfig& config,
                       const AnalysisOptions& options)
 {
@@ -21,7 +21,8 @@ double tokenSideFlops(std::span<const Analysis* const> analyses, const ModelConf
         return needsTokenSide(*analysis, options);
     });
     const double tokens = static_cast<double>(config.dVocab) + config.dVocabOut;
-    return needsIt ? 2 * tokens * config.dModel * config.dModel : 0;
+    const double products = config.tiedEmbeddings ? 0.5 : 2; // one symmetric product alone if they are tied
+    return needsIt ? products * tokens * config.dModel * config.dModel : 0;
 }
 
 /// A run whose parts are compared.

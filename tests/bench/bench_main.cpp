@@ -169,6 +169,8 @@ int main(int argc, char** argv)
     headwise::restartWithFasterKernels(argv);             // as the program does
     if (argc == 3 && std::strcmp(argv[1], "--make") == 0) // the checkpoint alone, into an existing folder
         return bench::makeGpt2Small(argv[2]) ? 0 : 4;
+    if (argc == 3 && std::strcmp(argv[1], "--make-llama-1b") == 0)
+        return bench::makeLlama1B(argv[2]) ? 0 : 4;
     if (argc == 3 && std::strcmp(argv[1], "--window") == 0) // an open window, for its memory
         return bench::useWindow(argv[2]);
     if (argc == 2 && std::strcmp(argv[1], "--start") == 0)

@@ -1,5 +1,6 @@
 #include "tests/bench/make_gpt2_small.h"
 
+#include <bit>
 #include <cstdint>
 #include <fstream>
 #include <string>
@@ -81,7 +82,37 @@ constexpr const char* llamaConfig =
     R"("num_key_value_heads":4,"hidden_size":768,"intermediate_size":2048,"max_position_embeddings":1024,"vocab_size":50257,)"
     R"("hidden_act":"silu","rms_norm_eps":1e-5,"rope_theta":10000,"tie_word_embeddings":false})";
 
-std::string header(const std::vector<Tensor>& list)
+constexpr const char* llama1BConfig =
+    R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"num_hidden_layers":16,"num_attention_heads":32,)"
+    R"("num_key_value_heads":8,"hidden_size":2048,"intermediate_size":8192,"max_position_embeddings":131072,)"
+    R"("vocab_size":128256,"hidden_act":"silu","rms_norm_eps":1e-5,"rope_theta":500000,"tie_word_embeddings":true})";
+
+/// Tensors of spread 0 are zeros.
+std::vector<Tensor> llama1BTensors()
+{
+    std::vector<Tensor> list{{"model.embed_tokens.weight", {128256, 2048}, 0, 0.05F}};
+    const auto norm = [&](const std::string& name) { list.push_back({name + ".weight", {2048}, 1, 0.1F}); };
+    const auto linear = [&](const std::string& name, std::int64_t in, std::int64_t out, float spread) {
+        list.push_back({name + ".weight", {out, in}, 0, spread});
+    };
+    for (int layer = 0; layer < 16; ++layer) {
+        const std::string block = "model.layers." + std::to_string(layer) + ".";
+        norm(block + "input_layernorm");
+        linear(block + "self_attn.q_proj", 2048, 2048, 0.05F);
+        linear(block + "self_attn.k_proj", 2048, 512, 0.05F);
+        linear(block + "self_attn.v_proj", 2048, 512, 0.05F);
+        linear(block + "self_attn.o_proj", 2048, 2048, 0.05F);
+        norm(block + "post_attention_layernorm");
+        linear(block + "mlp.gate_proj", 2048, 8192, 0);
+        linear(block + "mlp.up_proj", 2048, 8192, 0);
+        linear(block + "mlp.down_proj", 8192, 2048, 0);
+    }
+    norm("model.norm");
+    return list;
+}
+
+/// \param bytes of a number: 4 is float32, 2 bfloat16
+std::string header(const std::vector<Tensor>& list, std::int64_t bytes)
 {
     std::string text = "{";
     std::int64_t offset = 0;
@@ -89,14 +120,22 @@ std::string header(const std::vector<Tensor>& list)
         std::string shape;
         for (const std::int64_t dimension : tensor.shape)
             shape += (shape.empty() ? "" : ",") + std::to_string(dimension);
-        const std::int64_t end = offset + 4 * tensor.size();
-        text += (text.size() > 1 ? ",\"" : "\"") + tensor.name + R"(":{"dtype":"F32","shape":[)" + shape
-            + R"(],"data_offsets":[)" + std::to_string(offset) + "," + std::to_string(end) + "]}";
+        const std::int64_t end = offset + bytes * tensor.size();
+        text += (text.size() > 1 ? ",\"" : "\"") + tensor.name + R"(":{"dtype":)"
+            + (bytes == 4 ? R"("F32")" : R"("BF16")") + R"(,"shape":[)" + shape + R"(],"data_offsets":[)"
+            + std::to_string(offset) + "," + std::to_string(end) + "]}";
         offset = end;
     }
     text += "}";
     text.append((8 - text.size() % 8) % 8, ' ');
     return text;
+}
+
+void writeHeader(std::ofstream& file, const std::string& text)
+{
+    const std::uint64_t length = text.size(); // little-endian, as every machine we build on
+    file.write(reinterpret_cast<const char*>(&length), sizeof(length));
+    file.write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
 /// Sums of two uniform numbers from xorshift64*: quick, and the same everywhere.
@@ -124,11 +163,8 @@ bool makeGpt2Small(const std::filesystem::path& folder, Layout layout)
     std::ofstream config(folder / "config.json");
     config << (layout == Layout::Gpt2 ? gpt2Config : llamaConfig) << '\n';
     const std::vector<Tensor> list = layout == Layout::Gpt2 ? gpt2Tensors() : llamaTensors();
-    const std::string text = header(list);
     std::ofstream file(folder / "model.safetensors", std::ios::binary);
-    const std::uint64_t length = text.size(); // little-endian, as every machine we build on
-    file.write(reinterpret_cast<const char*>(&length), sizeof(length));
-    file.write(text.data(), static_cast<std::streamsize>(text.size()));
+    writeHeader(file, header(list, 4));
     Random random;
     std::vector<float> values;
     for (const Tensor& tensor : list) {
@@ -137,6 +173,32 @@ bool makeGpt2Small(const std::filesystem::path& folder, Layout layout)
             value = tensor.mean + tensor.spread * random.next();
         file.write(reinterpret_cast<const char*>(values.data()),
                    static_cast<std::streamsize>(4 * values.size()));
+    }
+    config.flush();
+    file.flush();
+    return config.good() && file.good();
+}
+
+bool makeLlama1B(const std::filesystem::path& folder)
+{
+    std::ofstream config(folder / "config.json");
+    config << llama1BConfig << '\n';
+    const std::vector<Tensor> list = llama1BTensors();
+    std::ofstream file(folder / "model.safetensors", std::ios::binary);
+    writeHeader(file, header(list, 2));
+    Random random;
+    std::vector<std::uint16_t> values;
+    for (const Tensor& tensor : list) {
+        if (tensor.spread == 0) { // a hole
+            file.seekp(2 * tensor.size(), std::ios::cur);
+            continue;
+        }
+        values.resize(static_cast<std::size_t>(tensor.size()));
+        for (std::uint16_t& value : values)
+            value = static_cast<std::uint16_t>(
+                std::bit_cast<std::uint32_t>(tensor.mean + tensor.spread * random.next()) >> 16);
+        file.write(reinterpret_cast<const char*>(values.data()),
+                   static_cast<std::streamsize>(2 * values.size()));
     }
     config.flush();
     file.flush();
