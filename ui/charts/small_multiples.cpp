@@ -290,11 +290,15 @@ void SmallMultiples::paintLabels(QPainter& painter, const QRectF& all, const Til
                          words);
     };
     beside(corner.bottom(), m_range.top());
-    beside(corner.top() + metrics.ascent(), m_range.bottom());
+    // Above the other one, even where the tile is lower than both.
+    beside(std::min(corner.top() + metrics.ascent(), corner.bottom() - metrics.height()), m_range.bottom());
     const double below = corner.bottom() + metrics.height();
-    const QString last = endText(m_range.right(), m_look.xScale);
-    painter.drawText(QPointF(corner.left(), below), endText(m_range.left(), m_look.xScale));
-    painter.drawText(QPointF(corner.right() - metrics.horizontalAdvance(last), below), last);
+    const QString first = endText(m_range.left(), m_look.xScale),
+                  last = endText(m_range.right(), m_look.xScale);
+    const bool haveRoom = metrics.horizontalAdvance(first + last) + smallMultiplesGap <= corner.width();
+    painter.drawText(QPointF(corner.left(), below), haveRoom ? first : tr("%1 to %2").arg(first, last));
+    if (haveRoom)
+        painter.drawText(QPointF(corner.right() - metrics.horizontalAdvance(last), below), last);
     painter.drawText(
         QRectF(tiles.area.left(), all.bottom() - metrics.height() - 1, tiles.area.width(), metrics.height()),
         Qt::AlignCenter, m_look.xTitle);
