@@ -1,11 +1,25 @@
 #include "ui/pages/parts/linked_hover.h"
 
 #include "ui/charts/pattern_grid.h"
+#include "ui/charts/small_multiples.h"
 #include "ui/document/selection.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/widgets/table_figure.h"
 
 namespace headwise::ui {
+
+namespace {
+
+template <typename Tiles>
+void linkTiles(Tiles* tiles, Selection* selection)
+{
+    QObject::connect(tiles, &Tiles::hoverLeft, selection, [selection] { selection->setHovered({}); });
+    QObject::connect(tiles, &Tiles::headHovered, selection, &Selection::setHovered);
+    QObject::connect(selection, &Selection::hoveredChanged, tiles,
+                     [tiles, selection] { tiles->setLit(selection->hovered()); });
+}
+
+} // namespace
 
 void linkHover(HeatmapView* grid, Selection* selection)
 {
@@ -30,10 +44,12 @@ void linkHover(TableFigure* table, Selection* selection)
 
 void linkHover(PatternGrid* grid, Selection* selection)
 {
-    QObject::connect(grid, &PatternGrid::hoverLeft, selection, [selection] { selection->setHovered({}); });
-    QObject::connect(grid, &PatternGrid::headHovered, selection, &Selection::setHovered);
-    QObject::connect(selection, &Selection::hoveredChanged, grid,
-                     [grid, selection] { grid->setLit(selection->hovered()); });
+    linkTiles(grid, selection);
+}
+
+void linkHover(SmallMultiples* tiles, Selection* selection)
+{
+    linkTiles(tiles, selection);
 }
 
 } // namespace headwise::ui
