@@ -84,6 +84,7 @@ void OpenModel::setResults(ResultSet results)
 void OpenModel::setModel(const OpenedModel& opened, const ProcessingWish& wish, Embedding embedding)
 {
     stop();
+    m_isSeries = false;
     m_wish = wish;
     m_embedding = embedding;
     m_source = opened.source;
@@ -106,6 +107,7 @@ void OpenModel::setSession(const OpenedSession& opened)
     m_missingIds = opened.unused;
     m_results = opened.results;
     m_session = opened.session;
+    m_isSeries = opened.isSeries;
     m_source = {};
     m_card = m_session->model;
     for (std::string* words :
@@ -146,6 +148,7 @@ std::shared_ptr<const void> OpenModel::clear()
     m_processJob.cancel();
     stop();
     m_card.reset();
+    m_isSeries = false;
     m_revision.forget();
     const auto none = std::make_shared<const ResultSet>();
     return std::make_shared<const std::tuple<
@@ -200,6 +203,7 @@ void OpenModel::copyFrom(const OpenModel& other)
     m_missingIds = other.m_missingIds;
     m_results = other.m_results;
     m_session = other.m_session;
+    m_isSeries = other.m_isSeries;
     m_embedding = other.m_embedding;
     m_wish = other.m_wish;
 }
@@ -209,6 +213,9 @@ QString bannerText(const OpenModel& model)
     if (model.session() && model.session()->formatVersion > sessionFormatVersion)
         return OpenModel::tr(
             "This session was written by a newer Headwise. It is open read-only. Newer content is not shown.");
+    if (model.isSeries())
+        return OpenModel::tr(
+            "No checkpoint of this series is open, so you see its scores only. “Open this step” on the page Training opens one.");
     if (model.session() && !model.hasModel())
         return OpenModel::tr(
             "The model's files were not found. You see what the session holds; the rest needs them. <a href=\"locate-model\">Locate model…</a> <a href=\"locate-model-file\">Locate model file…</a>");

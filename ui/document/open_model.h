@@ -48,6 +48,8 @@ public:
 
     bool isOpen() const { return m_card.has_value(); }
     bool hasModel() const { return m_circuits != nullptr; }
+    /// True if a series of checkpoints is open and none of them: there are heads with scores, and no weights or tokens.
+    bool isSeries() const { return m_isSeries; }
     const ModelCard& card() const { return *m_card; } ///< Only while something is open.
     const ModelSource& source() const { return m_source; }
     /// The session as it was read; null for a fresh model.
@@ -113,6 +115,7 @@ private:
     std::shared_ptr<const ResultSet> m_results = std::make_shared<ResultSet>();
     std::shared_ptr<const Session> m_session;
     Embedding m_embedding = Embedding::Raw;
+    bool m_isSeries = false;
     ProcessingWish m_wish;
     Revision m_revision;
     Job m_processJob;

@@ -18,6 +18,7 @@ struct OpenedSession {
     std::shared_ptr<const Tokenizer> tokenizer; ///< Null if the file has no tokens.
     std::vector<bool> unused;                   ///< Ids without a token.
     FileStamp stamp;                            ///< State of the file before it was read.
+    bool isSeries = false; ///< Stands in for a series of checkpoints, none of which is open.
 };
 
 /// Errors: those of readSession().

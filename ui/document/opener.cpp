@@ -4,6 +4,7 @@
 #include "core/model/adapters/adapter.h"
 #include "core/tokenizer/token_search.h"
 #include "ui/base/text.h"
+#include "ui/document/training_series.h"
 #include "ui/document/workspace.h"
 
 #include <QTimer>
@@ -81,6 +82,8 @@ void Opener::reload()
         return;
     if (m_workspace->session()->path().empty())
         startOpening(m_workspace->model()->source(), true);
+    else if (m_workspace->model()->isSeries())
+        openSeries(m_workspace->session()->path());
     else
         openSession(m_workspace->session()->path());
 }
@@ -185,6 +188,30 @@ void Opener::openSession(const std::filesystem::path& file)
         });
 }
 
+void Opener::openSeries(const std::filesystem::path& file)
+{
+    m_job.start(
+        tr("Opening %1").arg(text(file.filename().string())),
+        [file](const Task& task) { return openSeriesFile(file, task); },
+        [this](const Result<std::shared_ptr<const OpenedSeries>>& result) {
+            if (!result)
+                return emit openFailed(text(result.error()));
+            showSeries(*result);
+        });
+}
+
+void Opener::showSeries(const std::shared_ptr<const OpenedSeries>& opened)
+{
+    const OpenModel* model = m_workspace->model();
+    TrainingSeries* series = TrainingSeries::of(m_workspace);
+    if (model->isOpen() && !model->isSeries() && opened->hasHeadsOf(model->card()))
+        return series->setOpened(opened);
+    applySession(TrainingSeries::standIn(*opened));
+    m_workspace->session()->setOpened(opened->file, opened->stamp, {});
+    series->setOpened(opened);
+    announceSession();
+}
+
 void Opener::recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original,
                             const FileStamp& stamp)
 {
@@ -252,6 +279,8 @@ void Opener::locateModel(ModelSource source)
     const auto session = model->session();
     if (!session)
         return;
+    if (model->isSeries())
+        return openModel(source); // any of its checkpoints
     ModelSource known = modelSource(*session);
     if (source.base.empty() && isAdapter(source.path)) {
         source.base = std::move(known.base);

@@ -17,6 +17,7 @@
 namespace headwise::ui {
 
 class Workspace;
+struct OpenedSeries;
 
 /// Opens, reloads and closes models and sessions, and tells every part of the workspace in turn.
 class Opener : public QObject {
@@ -31,6 +32,9 @@ public:
     /// Reads the open model again with other answers of its user; that of a session is looked for with them.
     void reopen(const ModelSource& source);
     void openSession(const std::filesystem::path& file);
+    /// Opens a series of checkpoints. A model with as many heads stays open.
+    void openSeries(const std::filesystem::path& file);
+    void showSeries(const std::shared_ptr<const OpenedSeries>& opened); ///< The same for one that was read.
     /// Opens a recovery copy under the name of its original, as not saved yet.
     /// \param original  empty: it had never been saved
     /// \param stamp     of the original when it was opened

@@ -42,7 +42,7 @@ SessionFile::SessionFile(Workspace* workspace)
 bool SessionFile::isReadOnly() const
 {
     const auto session = m_workspace->model()->session();
-    return session && session->formatVersion > sessionFormatVersion;
+    return session && (session->formatVersion > sessionFormatVersion || m_workspace->model()->isSeries());
 }
 
 bool SessionFile::isModified() const
@@ -97,7 +97,10 @@ void SessionFile::save(const std::filesystem::path& file, const QString& view, I
         return;
     if (isReadOnly())
         return emit failed(
-            tr("This session was written by a newer Headwise and is open read-only; nothing was saved."));
+            m_workspace->model()->isSeries()
+                ? tr("A series is not a session, so nothing was saved. Open one of its checkpoints first.")
+                : tr(
+                    "This session was written by a newer Headwise and is open read-only; nothing was saved."));
     std::error_code code;
     const bool isOpenSession = file == m_path || std::filesystem::equivalent(file, m_path, code);
     const auto known = isOpenSession && ifChanged == IfChanged::Ask ? std::optional(m_stamp) : std::nullopt;

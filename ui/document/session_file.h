@@ -26,7 +26,7 @@ public:
 
     const std::filesystem::path& path() const { return m_path; } ///< Empty for a model that was never saved.
     const FileStamp& stamp() const { return m_stamp; }           ///< As the file was read or saved.
-    bool isReadOnly() const;                                     ///< A session of a newer format.
+    bool isReadOnly() const; ///< A session of a newer format, or a series.
     bool isModified() const; ///< Unsaved notes or bookmarks, or results that somebody asked for.
     QString view() const;    ///< The saved window state, empty if none.
 

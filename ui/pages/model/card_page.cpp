@@ -135,6 +135,17 @@ void CardPage::refresh()
     m_title->setText(text(card.name));
     addRow(m_rows, tr("Architecture"), text(card.architecture));
     addRow(m_rows, tr("Layers × heads"), QStringLiteral("%1 × %2").arg(card.nLayers).arg(card.nHeads));
+    if (!workspace()->model()->isSeries()) // it has no other facts
+        addSizes(card);
+    m_processing->setText(processingText(workspace()->model()->processing()));
+    const QStringList sentences = warningsOf(*workspace()->model());
+    m_warnings->setText(sentences.isEmpty() ? tr("Nothing was skipped or ignored.") : sentences.join(u'\n'));
+    if (weights != m_weights || !m_weights)
+        showReport();
+}
+
+void CardPage::addSizes(const ModelCard& card)
+{
     if (card.nKvHeads != card.nHeads)
         addRow(m_rows, tr("Key/value heads"),
                tr("%1, each read by %2 query heads").arg(card.nKvHeads).arg(card.nHeads / card.nKvHeads));
@@ -150,11 +161,6 @@ void CardPage::refresh()
            workspace()->model()->tokenizer() ? tr("yes") : tr("none; tokens are shown by their ids"));
     addRow(m_rows, tr("Source"), text(card.source));
     addRow(m_rows, tr("Fingerprint"), tr("sha256 %1").arg(text(card.sha256)));
-    m_processing->setText(processingText(workspace()->model()->processing()));
-    const QStringList sentences = warningsOf(*workspace()->model());
-    m_warnings->setText(sentences.isEmpty() ? tr("Nothing was skipped or ignored.") : sentences.join(u'\n'));
-    if (weights != m_weights || !m_weights)
-        showReport();
 }
 
 void CardPage::showReport()

@@ -38,6 +38,8 @@ QString modelLine(const Workspace& workspace)
 {
     const ModelCard& card = workspace.model()->card();
     QStringList words{QObject::tr("%1 × %2 heads").arg(card.nLayers).arg(card.nHeads)};
+    if (workspace.model()->isSeries()) // nothing else is known
+        return QStringList{words.first(), text(card.architecture)}.join(QStringLiteral(", "));
     if (card.nKvHeads != card.nHeads)
         words << QObject::tr("%1 KV heads").arg(card.nKvHeads);
     words << QObject::tr("d %1").arg(card.dModel) << normWords(card.normalization)
