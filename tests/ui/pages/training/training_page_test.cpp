@@ -1,0 +1,269 @@
+#include "ui/pages/training/training_page.h"
+
+#include "tests/support/opened_page.h"
+#include "tests/support/program.h"
+#include "tests/support/shown_series.h"
+#include "tests/support/toy_model.h"
+#include "ui/charts/small_multiples.h"
+#include "ui/heatmaps/heatmap_view.h"
+#include "ui/widgets/table_figure.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSlider>
+#include <QTemporaryDir>
+
+#include <cmath>
+
+using namespace headwise;
+using namespace headwise::test;
+using namespace headwise::ui;
+
+namespace {
+
+/// The page with the planted series and without a model.
+struct TrainingSitting {
+    Workspace workspace;
+    TrainingPage page{&workspace};
+    QTemporaryDir folder;
+
+    explicit TrainingSitting(const QSize& size = {1000, 720})
+    {
+        wearTheme(page);
+        page.resize(size);
+        page.show();
+    }
+
+    std::filesystem::path file() const
+    {
+        return std::filesystem::path(folder.path().toStdString()) / "series.h5";
+    }
+
+    void open() { workspace.opener()->showSeries(shownSeries(file())); }
+
+    template <typename Widget>
+    Widget* find(const char* name)
+    {
+        for (auto* one : page.findChildren<Widget*>())
+            if (one->accessibleName() == QLatin1String(name))
+                return one;
+        qFatal("there is no '%s'", name);
+    }
+
+    QPushButton* button(const QString& words)
+    {
+        for (auto* one : page.findChildren<QPushButton*>())
+            if (one->text() == words)
+                return one;
+        qFatal("there is no '%s'", qPrintable(words));
+    }
+
+    bool shows(const QString& words)
+    {
+        for (const QLabel* label : page.findChildren<QLabel*>())
+            if (label->isVisible() && label->text().contains(words))
+                return true;
+        return false;
+    }
+};
+
+} // namespace
+
+class TrainingPageTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void withoutASeriesItSaysHowToOpenOne()
+    {
+        TrainingSitting sitting;
+        QVERIFY(TrainingPage::whyNot(sitting.workspace).contains(QStringLiteral("File → Open series…")));
+        QVERIFY(sitting.shows(QStringLiteral("No series is open.")));
+        QVERIFY(!sitting.find<QComboBox>("Score over training")->isVisible());
+        QVERIFY(sitting.page.figures().isEmpty());
+        sitting.open();
+        QVERIFY(TrainingPage::whyNot(sitting.workspace).isEmpty());
+        QVERIFY(sitting.find<QComboBox>("Score over training")->isVisible());
+        sitting.workspace.opener()->close();
+        QVERIFY(sitting.shows(QStringLiteral("No series is open.")));
+    }
+
+    void everyHeadHasItsCurveAndItsChangePoint()
+    {
+        TrainingSitting sitting;
+        sitting.open();
+        const auto& heads = sitting.find<SmallMultiples>("Every head over training")->curves();
+        QCOMPARE(heads.size(), std::size_t{6});
+        QCOMPARE(heads[5].head, (HeadId{1, 2}));
+        QCOMPARE(heads[5].series[0].points.size(), 6);
+        QCOMPARE(heads[5].series[0].points[4], QPointF(512, double{0.9F}));
+        QVERIFY(std::isnan(heads[5].series[0].points[2].y())); // damaged
+        QCOMPARE(heads[5].series[1].points, (QVector<QPointF>{{512, 0.9}}));
+        QVERIFY(heads[4].series[1].points.isEmpty());
+        QVERIFY(sitting.shows(QStringLiteral("step10: model.safetensors ends early")));
+    }
+
+    void theSliderShowsTheGridAtItsStep()
+    {
+        TrainingSitting sitting;
+        sitting.open();
+        auto* grid = sitting.find<HeatmapView>("Heads at this step");
+        auto* slider = sitting.find<QSlider>("Training step");
+        QCOMPARE(slider->value(), 5); // the last one that could be read
+        QCOMPARE((*grid->matrix())(1, 2), 0.9F);
+        const ColorScale scale = grid->colorScale();
+        slider->setValue(3);
+        QCOMPARE((*grid->matrix())(1, 2), 0.05F);
+        QCOMPARE(grid->colorScale(), scale); // one for all steps
+        QVERIFY(sitting.shows(QStringLiteral("Step 100 (4 of 6)")));
+        slider->setValue(2);
+        QVERIFY(std::isnan((*grid->matrix())(1, 2)));
+        QVERIFY(sitting.shows(QStringLiteral("could not be read")));
+        // The panel beside the pages has the same numbers while no checkpoint is open.
+        slider->setValue(4);
+        const ResultArray* beside = sitting.workspace.model()->results()->find("series/previous_token");
+        QVERIFY(beside);
+        QCOMPARE(std::get<std::vector<float>>(beside->values)[5], 0.9F);
+    }
+
+    void aChangeSelectsItsHeadScoreAndStep()
+    {
+        TrainingSitting sitting;
+        sitting.open();
+        auto* changes = sitting.find<TableFigure>("Changes of heads");
+        QCOMPARE(changes->model()->rowCount(), 2);
+        QCOMPARE(cellText(changes, 0, 3), QStringLiteral("512"));
+        QCOMPARE(
+            cellText(changes, 0, 0),
+            QStringLiteral("between steps 100 and 512 L1H2 became a previous-token head (0.05 to 0.90)"));
+        QTest::mouseClick(changes->viewport(), Qt::LeftButton, {},
+                          changes->visualRect(changes->model()->index(0, 0)).center());
+        QCOMPARE(sitting.workspace.selection()->head(), (HeadId{1, 2}));
+        QCOMPARE(sitting.find<QSlider>("Training step")->value(), 4);
+        auto* chart = sitting.find<LineChart>("Selected head over training");
+        const QVector<QPointF> points = chart->series().front().points; // without step 0 and the damaged one
+        QCOMPARE(points.size(), 4);
+        QCOMPARE(points[2], QPointF(512, double{0.9F}));
+        QCOMPARE(chart->baselines().front().y, 0.1);
+        QTest::mouseClick(changes->viewport(), Qt::LeftButton, {},
+                          changes->visualRect(changes->model()->index(1, 0)).center());
+        QCOMPARE(sitting.workspace.selection()->head(), (HeadId{0, 1}));
+        QCOMPARE(sitting.find<QComboBox>("Score over training")->currentText(), QStringLiteral("Copying"));
+        QVERIFY(chart->baselines().empty());
+    }
+
+    void aHeadIsSelectedAndLitInEveryPicture()
+    {
+        TrainingSitting sitting;
+        sitting.open();
+        auto* tiles = sitting.find<SmallMultiples>("Every head over training");
+        QVERIFY(QTest::qWaitForWindowExposed(&sitting.page));
+        QTest::mouseClick(tiles, Qt::LeftButton, {}, tiles->tileRect({1, 1}).center().toPoint());
+        QCOMPARE(sitting.workspace.selection()->head(), (HeadId{1, 1}));
+        QTest::mouseMove(tiles, tiles->tileRect({0, 2}).center().toPoint());
+        QTRY_COMPARE(sitting.workspace.selection()->hovered(), std::optional(HeadId{0, 2}));
+    }
+
+    void itsNumbersAreExported()
+    {
+        TrainingSitting sitting;
+        sitting.open();
+        const QList<FigureSource*> figures = sitting.page.figures();
+        QCOMPARE(figures.size(), 4);
+        QCOMPARE(figures[0]->figureTitle(), QStringLiteral("Previous token over training, toy"));
+        QVERIFY(figures[0]->provenance().contains({QStringLiteral("series"), QStringLiteral("series.h5")}));
+        const std::vector<QStringList> rows = dataRows(figures[0]);
+        QCOMPARE(rows.size(), std::size_t{1 + 6 * 6 + 1}); // a header, the curves and the change point
+        QCOMPARE(rows[1],
+                 (QStringList{QStringLiteral("L0H0"), QString(), QStringLiteral("0"), QStringLiteral("0")}));
+        const QString out = sitting.folder.path() + QStringLiteral("/curves.");
+        for (const char* ending : {"pdf", "svg", "png", "csv"})
+            QVERIFY(exportFigure(*figures[0], out + QLatin1String(ending),
+                                 {.format = *figureFormatOf(std::string("x.") + ending)}));
+    }
+
+    void framesAreOneFileAStep()
+    {
+        TrainingSitting sitting;
+        sitting.open();
+        QSignalSpy said(&sitting.page, &TrainingPage::framesExported);
+        sitting.page.exportFrames(sitting.folder.filePath(QStringLiteral("grid.svg")));
+        QTRY_COMPARE_WITH_TIMEOUT(said.size(), 1, patience);
+        QVERIFY(said[0][0].toString().startsWith(QStringLiteral("Wrote 6 frames")));
+        QCOMPARE(QDir(sitting.folder.path()).entryList(QDir::Files, QDir::Name),
+                 (QStringList{QStringLiteral("grid-step0000.svg"), QStringLiteral("grid-step0001.svg"),
+                              QStringLiteral("grid-step0010.svg"), QStringLiteral("grid-step0100.svg"),
+                              QStringLiteral("grid-step0512.svg"), QStringLiteral("grid-step1000.svg")}));
+        sitting.page.exportFrames(sitting.folder.filePath(QStringLiteral("grid.gif")));
+        QCOMPARE(said.size(), 2);
+        QVERIFY(said[1][0].toString().contains(QStringLiteral("grid.gif")));
+    }
+
+    void aCheckpointOpensAsTheModel()
+    {
+        TrainingSitting sitting;
+        ToyOptions options;
+        options.nLayers = 2;
+        options.nHeads = 3;
+        writeToyModel(sitting.file().parent_path() / "step512", options);
+        sitting.open();
+        QPushButton *open = sitting.button(QStringLiteral("Open this step")),
+                    *compare = sitting.button(QStringLiteral("Compare with this step"));
+        QVERIFY(!open->isEnabled()); // step 1000 is not there
+        QVERIFY(open->toolTip().contains(QStringLiteral("step1000 was not found")));
+        auto* slider = sitting.find<QSlider>("Training step");
+        slider->setValue(4);
+        QVERIFY(open->isEnabled() && !compare->isEnabled());
+        QSignalSpy wanted(&sitting.page, &TrainingPage::stepWanted);
+        open->click();
+        QCOMPARE(wanted.size(), 1);
+        sitting.workspace.opener()->openModel({wanted[0][0].toString().toStdString(), {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(sitting.workspace.model()->hasModel(), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(compare->isEnabled(), patience);
+        QVERIFY(TrainingSeries::isOpenIn(sitting.workspace)); // the series stays open
+        QVERIFY(!sitting.workspace.model()->isSeries());
+        QCOMPARE(slider->value(), 4);
+        QSignalSpy compared(&sitting.page, &TrainingPage::stepCompared);
+        compare->click();
+        QCOMPARE(compared.size(), 1);
+    }
+
+    void nothingIsCutOffInASmallWindow()
+    {
+        TrainingSitting sitting({560, 460}); // the page of a window of 1,024 × 640
+        sitting.open();
+        QVERIFY(QTest::qWaitForWindowExposed(&sitting.page));
+        QTRY_VERIFY(sitting.page.width() <= 560);
+        for (const QPushButton* button : sitting.page.findChildren<QPushButton*>())
+            QVERIFY2(button->width() >= button->sizeHint().width(), qPrintable(button->text()));
+        for (const char* name : {"Every head over training", "Changes of heads", "Heads at this step",
+                                 "Selected head over training", "Training step"}) {
+            const auto* view = sitting.find<QWidget>(name);
+            const QRect place(view->mapTo(&sitting.page, QPoint()), view->size());
+            QVERIFY2(view->isVisible() && sitting.page.rect().contains(place),
+                     qPrintable(QStringLiteral("%1: %2 px at %3 of %4")
+                                    .arg(QLatin1String(name))
+                                    .arg(place.height())
+                                    .arg(place.bottom())
+                                    .arg(sitting.page.height())));
+        }
+        if (const QByteArray out = qgetenv("HEADWISE_SCREENSHOTS"); !out.isEmpty())
+            sitting.page.grab().save(QString::fromLocal8Bit(out) + QStringLiteral("/training-small.png"));
+    }
+
+    void itsViewIsRestored()
+    {
+        TrainingSitting sitting;
+        sitting.page.setViewState(
+            {{QStringLiteral("score"), QStringLiteral("copying")}, {QStringLiteral("log"), false}});
+        sitting.open();
+        QCOMPARE(sitting.find<QComboBox>("Score over training")->currentText(), QStringLiteral("Copying"));
+        QVERIFY(!sitting.page.findChild<QCheckBox*>()->isChecked());
+        QCOMPARE(sitting.page.viewState()[QStringLiteral("score")].toString(), QStringLiteral("copying"));
+    }
+};
+
+HEADWISE_TEST(TrainingPageTest)
+#include "training_page_test.moc"

@@ -1,0 +1,103 @@
+#include "ui/pages/training/series_pictures.h"
+
+#include "ui/base/color_choice.h"
+#include "ui/base/text.h"
+
+#include <QStringList>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headwise::ui {
+
+namespace {
+
+double stepAt(const Series& series, int step)
+{
+    return series.steps[static_cast<std::size_t>(step)];
+}
+
+} // namespace
+
+double valueOf(const Series& series, const SeriesScore& score, int step, HeadId head)
+{
+    const std::size_t place = (static_cast<std::size_t>(step) * static_cast<std::size_t>(series.nLayers)
+                               + static_cast<std::size_t>(head.layer))
+            * static_cast<std::size_t>(series.nHeads)
+        + static_cast<std::size_t>(head.head);
+    return double{score.values.at(place)};
+}
+
+QString axisTitle(const SeriesScore& score)
+{
+    const QString title = text(score.title.empty() ? score.name : score.title);
+    return score.unit.empty() ? title : QStringLiteral("%1 (%2)").arg(title, text(score.unit));
+}
+
+std::vector<ChartSeries> curvesOfHead(const Series& series, const SeriesScore& score, HeadId head)
+{
+    ChartSeries curve;
+    for (int step = 0; step < static_cast<int>(series.steps.size()); ++step)
+        curve.points << QPointF(stepAt(series, step), valueOf(series, score, step, head));
+    ChartSeries changes{.name = tr("change point"), .points = {}, .style = SeriesStyle::Points};
+    for (const SeriesChange& change : series.changes)
+        if (change.head == head && change.score == score.name)
+            changes.points << QPointF(stepAt(series, change.after), change.valueAfter);
+    return {curve, changes};
+}
+
+std::vector<ChartSeries> shownCurvesOfHead(const Series& series, const SeriesScore& score, HeadId head,
+                                           bool hasLogSteps)
+{
+    std::vector<ChartSeries> curves = curvesOfHead(series, score, head);
+    for (ChartSeries& curve : curves)
+        curve.points.removeIf([hasLogSteps](const QPointF& point) {
+            return !std::isfinite(point.y()) || (hasLogSteps && point.x() <= 0);
+        });
+    return curves;
+}
+
+std::vector<HeadCurves> curvesOfHeads(const Series& series, const SeriesScore& score)
+{
+    std::vector<HeadCurves> all;
+    for (int layer = 0; layer < series.nLayers; ++layer)
+        for (int head = 0; head < series.nHeads; ++head)
+            all.push_back({{layer, head}, curvesOfHead(series, score, {layer, head})});
+    return all;
+}
+
+ChartLook lookOfSteps(const SeriesScore& score, bool hasLogSteps)
+{
+    ChartLook look{.xTitle = tr("training step"), .yTitle = axisTitle(score)};
+    look.xScale = hasLogSteps ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
+    return look;
+}
+
+ColorScale scaleOfSteps(const SeriesScore& score)
+{
+    const bool hasNegative = std::ranges::any_of(score.values, [](float value) { return value < 0; });
+    const Eigen::MatrixXf all = Eigen::Map<const Eigen::VectorXf>(
+        score.values.data(), static_cast<Eigen::Index>(score.values.size()));
+    ColorScale scale = fitted(firstScale(hasNegative), all);
+    scale.fit = ColorFit::Fixed;
+    return scale;
+}
+
+QString nameOfStep(const Series& series, int step)
+{
+    return tr("Step %1 (%2 of %3)")
+        .arg(count(series.steps[static_cast<std::size_t>(step)]))
+        .arg(step + 1)
+        .arg(series.steps.size());
+}
+
+QStringList problemsOf(const Series& series)
+{
+    QStringList lines;
+    for (std::size_t step = 0; step < series.problems.size(); ++step)
+        if (!series.problems[step].empty())
+            lines << QStringLiteral("%1: %2").arg(text(series.members[step]), text(series.problems[step]));
+    return lines;
+}
+
+} // namespace headwise::ui

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "ui/pages/parts/page.h"
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QSlider;
+class QStandardItemModel;
+
+namespace headwise {
+struct SeriesScore;
+}
+
+namespace headwise::ui {
+
+class FigureWriter;
+class HeadGrid;
+class LineChart;
+class SmallMultiples;
+class TableFigure;
+class TrainingSeries;
+
+/// The timeline of the open series: one score of every head over the steps of training, the grid of heads at the current
+/// step, the selected head alone, and the steps at which heads changed.
+class TrainingPage : public Page {
+    Q_OBJECT
+
+public:
+    explicit TrainingPage(Workspace* workspace, QWidget* parent = nullptr);
+
+    /// Explains why this page has nothing to show; empty if a series is open.
+    static QString whyNot(const Workspace& workspace);
+
+    QJsonObject viewState() const override;
+    void setViewState(const QJsonObject& state) override;
+    QList<FigureSource*> figures() override;
+
+    /// Writes the grid of heads at every step: "grid.png" becomes "grid-step512.png", one file a step.
+    void exportFrames(const QString& fileName);
+
+signals:
+    void stepWanted(const QString& path);        ///< The user wants to open this checkpoint as the model…
+    void stepCompared(const QString& path);      ///< …or to compare the model with it.
+    void framesExported(const QString& message); ///< Or why they were not.
+
+private:
+    void createControls();
+    void createLayout();
+    void connectSignals();
+    void connectPictures();
+    void recompute() override;
+    void showProblems();
+    void fillScores();
+    void fillChanges();
+    void showScore();
+    void showStep();
+    void showHead();
+    void lightStep();                                 ///< Marks the current step in the chart.
+    void chooseStep(const QString& curve, int index); ///< Goes to the step of a point of the chart.
+    void chooseChange(int row);
+    void chooseFrames();
+    bool hasHead() const;             ///< The series has the selected head.
+    const SeriesScore* score() const; ///< Null: the series has none.
+    QString readOut(HeadId head) const;
+
+    TrainingSeries* m_series; // owned by the workspace
+    QLabel* m_message;
+    QWidget* m_body;
+    QComboBox* m_score;
+    QCheckBox* m_log;
+    QPushButton* m_frames;
+    QLabel* m_problems;
+    SmallMultiples* m_multiples;
+    QStandardItemModel* m_changeModel;
+    TableFigure* m_changes;
+    HeadGrid* m_grid;
+    QLabel* m_stepLabel;
+    QSlider* m_step;
+    QPushButton* m_open;
+    QPushButton* m_compare;
+    LineChart* m_chart;
+    FigureWriter* m_writer;
+    QString m_wanted; // the score that the user chose, even if another series lacks it
+};
+
+} // namespace headwise::ui
