@@ -5,6 +5,7 @@
 #include "core/analysis/catalogue.h"
 #include "core/tokenizer/token_text.h"
 #include "ui/base/text.h"
+#include "ui/document/training_series.h"
 #include "ui/pages/matrix/heatmap_page.h"
 
 #include <QClipboard>
@@ -43,6 +44,23 @@ Addresses::Addresses(QMainWindow* window, Workspace* workspace, Opening* opening
     , m_pages(pages)
 {
     connect(m_workspace->opener(), &Opener::openFailed, this, [this] { m_awaited.reset(); });
+    connectSeries();
+}
+
+void Addresses::connectSeries()
+{
+    connect(m_pages, &Pages::stepCompared, m_opening, &Opening::compareWith);
+    connect(m_pages, &Pages::stepWanted, this, [this](const QString& path) {
+        Address step;
+        step.model = path.toStdString();
+        step.head = m_workspace->selection()->head();
+        step.page = "training";
+        goTo(step);
+    });
+    connect(TrainingSeries::of(m_workspace), &TrainingSeries::changed, this, [this] {
+        if (TrainingSeries::isOpenIn(*m_workspace))
+            m_pages->showPage(QStringLiteral("training"));
+    });
 }
 
 Result<Done> Addresses::check(const Address& address) const

@@ -25,6 +25,7 @@ public:
     void copyReference();              ///< To the clipboard: an address for --goto to come back here.
 
 private:
+    void connectSeries(); ///< Opens a series' steps where it stands.
     void show(const Address& address);
     bool chooseToken(const std::string& shown);
     QString rawToken(const std::string& shown) const;

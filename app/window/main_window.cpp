@@ -19,6 +19,7 @@
 #include "ui/base/theme.h"
 #include "ui/document/imported_attention.h"
 #include "ui/document/relation_store.h"
+#include "ui/document/training_series.h"
 #include "ui/document/workspace_state.h"
 #include "ui/pages/heads/head_header.h"
 #include "ui/pages/heads/heads_page.h"
@@ -196,6 +197,8 @@ void MainWindow::showFirstPage()
 {
     if (m_addresses->isAwaited())
         return showPage(QStringLiteral("overview")); // of the head that was asked for
+    if (TrainingSeries::isOpenIn(*m_workspace))
+        return showPage(QStringLiteral("training"));
     m_pages->showOn(QStringLiteral("findings"), {{QStringLiteral("preselect"), true}});
 }
 

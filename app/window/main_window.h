@@ -40,7 +40,7 @@ public:
 
     ui::Workspace* workspace() { return m_workspace; }
 
-    /// A model folder or file, or a session; its content decides.
+    /// A model folder or file, a session or a series; its content decides.
     void openPath(const QString& path) { m_opening->openPath(path); }
     void openDemo() { m_opening->openDemo(); }
     void saveTo(const QString& file) { m_saving->saveTo(file); }

@@ -91,6 +91,7 @@ void MenuBuilder::addFile()
         {"open-file", tr("Open &file or session…"), call(opening, &Opening::chooseFile), "Ctrl+Shift+O",
          "table", always},
         {"open-adapter", tr("Open a&dapter…"), call(opening, &Opening::chooseAdapter), {}, nullptr, always},
+        {"open-series", tr("Open series…"), call(opening, &Opening::chooseSeries), {}, nullptr, always},
         {"open-cache",
          tr("Ope&n from cache…"),
          call(opening, &Opening::chooseFromCache),

@@ -4,6 +4,7 @@
 #include "app/window/saving.h"
 #include "app/window/window_settings.h"
 #include "core/base/log.h"
+#include "core/series/series_file.h"
 #include "core/session/session_file.h"
 #include "ui/base/text.h"
 #include "ui/document/compared_model.h"
@@ -32,6 +33,23 @@ bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b)
     return !a.empty() && !b.empty() && (a == b || std::filesystem::equivalent(a, b, code));
 }
 
+namespace {
+
+/// Tells whether at least two folders inside look like models.
+bool holdsCheckpoints(const std::filesystem::path& folder)
+{
+    int models = 0;
+    std::error_code code;
+    for (std::filesystem::directory_iterator entry(folder, code), end; !code && entry != end && models < 2;
+         entry.increment(code)) {
+        std::error_code unreadable;
+        models += std::filesystem::exists(entry->path() / "config.json", unreadable);
+    }
+    return models == 2;
+}
+
+} // namespace
+
 Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* settings, Saving* saving)
     : WindowPart(window, workspace)
     , m_settings(settings)
@@ -52,6 +70,8 @@ void Opening::openPath(const QString& path)
         m_path = QFileInfo(path).absoluteFilePath().toStdString();
         if (isSessionFile(m_path))
             m_workspace->opener()->openSession(m_path);
+        else if (isSeries(m_path))
+            m_workspace->opener()->openSeries(m_path);
         else
             m_workspace->opener()->openModel({m_path, {}, {}});
     });
@@ -70,9 +90,19 @@ void Opening::chooseFolder()
 
 void Opening::chooseFile()
 {
-    const QString file = QFileDialog::getOpenFileName(
-        m_window, tr("Open a model file or session"), m_settings->now().lastFolder,
+    openChosen(
+        tr("Open a model file or session"),
         tr("Models and sessions (*.safetensors *.gguf *.bin *.pt *.pth *.npz *.h5);;Sessions (*.h5);;All files (*)"));
+}
+
+void Opening::chooseSeries()
+{
+    openChosen(tr("Open a series of checkpoints"), tr("Series (*.h5);;All files (*)"));
+}
+
+void Opening::openChosen(const QString& title, const QString& kinds)
+{
+    const QString file = QFileDialog::getOpenFileName(m_window, title, m_settings->now().lastFolder, kinds);
     if (file.isEmpty())
         return;
     m_settings->keepFolderOf(file);
@@ -314,10 +344,14 @@ void Opening::showTensors(const std::filesystem::path& path, QWidget* over)
 void Opening::showFailure(const QString& message)
 {
     logger().warn("{}", message.toStdString());
+    const QString whole = holdsCheckpoints(m_path)
+        ? tr("%1 Its folders are checkpoints: headwise series %2 -o SERIES.h5 makes a series that opens here.")
+              .arg(message, text(m_path.string()))
+        : message;
     if (m_workspace->model()->isOpen())
-        showError(tr("Cannot open"), message);
+        showError(tr("Cannot open"), whole);
     else
-        emit failed(message);
+        emit failed(whole);
 }
 
 bool Opening::shows(const std::filesystem::path& path) const

@@ -26,11 +26,13 @@ class Opening : public WindowPart {
 public:
     Opening(QMainWindow* window, ui::Workspace* workspace, WindowSettings* settings, Saving* saving);
 
-    void openPath(const QString& path); ///< A model folder or file, or a session; its content decides.
+    /// A model folder or file, a session or a series; its content decides.
+    void openPath(const QString& path);
     void openDemo();
     void chooseFolder();
     void chooseFile();
     void chooseAdapter();   ///< An adapter's folder: opens it as the newer model of its base, if one is open.
+    void chooseSeries();    ///< A file that `headwise series` wrote.
     void chooseFromCache(); ///< A model in the Hugging Face cache.
     void reload();
     void closeModel();
@@ -53,7 +55,8 @@ signals:
     void failed(const QString& message); ///< While nothing is open, so that no box is needed.
 
 private:
-    bool canCompare(); ///< Says so if not.
+    bool canCompare();                                           ///< Says so if not.
+    void openChosen(const QString& title, const QString& kinds); ///< A file of these kinds.
     QString askForFolder(const QString& title);
     QString askForModelFile(const QString& title);
     void askForConfig(const ModelSource& source, const QStringList& keys, const QString& message);

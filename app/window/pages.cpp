@@ -2,6 +2,7 @@
 
 #include "ui/document/array_part.h"
 #include "ui/document/questions.h"
+#include "ui/document/training_series.h"
 #include "ui/document/whats_this.h"
 #include "ui/pages/analyses/result_page.h"
 #include "ui/pages/compare/compare_page.h"
@@ -28,6 +29,7 @@
 #include "ui/pages/spectrum/spectrum_page.h"
 #include "ui/pages/spectrum/vectors_page.h"
 #include "ui/pages/tokens/tokens_page.h"
+#include "ui/pages/training/training_page.h"
 #include "ui/widgets/table_figure.h"
 
 #include <QAbstractItemView>
@@ -82,6 +84,7 @@ const std::vector<Pages::Row>& Pages::rows()
         row<AllHeadsPage>({"all_heads", tr("All heads"), Comparison, "", Other}),
         row<RelationsPage>({"relations", tr("Relations"), ReadsAndWrites, "", OfHead}),
         row<ModelsPage>({"models", tr("Two models"), Comparison, "", Other}),
+        row<TrainingPage>({"training", tr("Training"), Comparison, "", Other}),
         row<TensorsPage>({"tensors", tr("Tensors"), TheModel, "", Other}),
         row<FoldingPage>({"folding", tr("Folding"), TheModel, "", OfHead}),
         row<CardPage>({"model", tr("Model"), TheModel, "", Other}),
@@ -109,6 +112,10 @@ Page* Pages::make(Workspace* workspace)
         connect(page, &PageKind::modelWanted, this, &Pages::modelWanted);
     if constexpr (requires { &PageKind::modelFileWanted; })
         connect(page, &PageKind::modelFileWanted, this, &Pages::modelFileWanted);
+    if constexpr (requires { &PageKind::stepWanted; }) {
+        connect(page, &PageKind::stepWanted, this, &Pages::stepWanted);
+        connect(page, &PageKind::stepCompared, this, &Pages::stepCompared);
+    }
     if constexpr (requires { &PageKind::directionWanted; })
         connect(page, &PageKind::directionWanted, this,
                 [this](const QString& name) { showResults()->lookAtDirection(name); });
@@ -161,6 +168,7 @@ Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)
     for (const auto signal : {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged,
                               &OpenModel::tokensChanged, &OpenModel::resultsChanged})
         connect(workspace->model(), signal, this, &Pages::grey);
+    connect(TrainingSeries::of(workspace), &TrainingSeries::changed, this, &Pages::grey);
     heads->setWhatsThis(explanationOfPage(QStringLiteral("heads")));
     prepare(heads);
     connect(heads, &HeadsPage::pageRequested, this, &Pages::showPage);

@@ -46,10 +46,12 @@ public:
 signals:
     void readOutChanged(const QString& text);
     void figureMenuRequested(QWidget* figure, const QPoint& position);
-    void modelWanted();     ///< The user wants to choose the newer model's folder…
-    void modelFileWanted(); ///< …or its only file.
-    void locateWanted();    ///< The user wants to find the files that the session lacks…
-    void tokenizerWanted(); ///< …or to add the tokenizer that the model lacks.
+    void modelWanted();                     ///< The user wants to choose the newer model's folder…
+    void modelFileWanted();                 ///< …or its only file.
+    void stepWanted(const QString& path);   ///< The user wants to open a checkpoint of the series…
+    void stepCompared(const QString& path); ///< …or to compare the model with it.
+    void locateWanted();                    ///< The user wants to find the files that the session lacks…
+    void tokenizerWanted();                 ///< …or to add the tokenizer that the model lacks.
 
 protected:
     /// Keeps a right click on a table from selecting its row.

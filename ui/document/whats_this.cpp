@@ -170,6 +170,15 @@ constexpr std::array pageWords{
             "Changes in every head of a newer model: the relative change of its circuits, ‖ΔW‖_F / ‖W‖_F, and the tokens that entered its tables."),
         {"tables"}},
     PageWords{
+        QLatin1StringView("training"),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "One score of every head over the steps of training; a point marks the step at which a head changed."),
+        QT_TRANSLATE_NOOP(
+            "WhatsThis",
+            "A series of checkpoints: every score over the steps of training, and the change points of the heads with their evidence. `headwise series` makes one from a folder of checkpoints."),
+        {"previous_token", "copying", "matching"}},
+    PageWords{
         QLatin1StringView("tensors"),
         QT_TRANSLATE_NOOP("WhatsThis",
                           "Every tensor as stored in the file, with its range, histogram and entries."),

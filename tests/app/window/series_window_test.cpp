@@ -1,0 +1,135 @@
+#include "core/series/series_record.h"
+#include "tests/support/program.h"
+#include "tests/support/toy_model.h"
+#include "tests/support/window_driver.h"
+#include "ui/document/training_series.h"
+
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QLabel>
+#include <QMimeData>
+#include <QPushButton>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::patience;
+using test::WindowDriver;
+
+/// A series of checkpoints in the window.
+class SeriesWindowTest : public QObject {
+    Q_OBJECT
+
+private:
+    QTemporaryDir m_folder;
+    std::filesystem::path m_file;
+
+    /// Opens the series in a window and waits for its page.
+    void open(WindowDriver& driver)
+    {
+        driver.window.openPath(QString::fromStdString(m_file.string()));
+        QTRY_VERIFY_WITH_TIMEOUT(driver.tabs()->currentName() == QLatin1String("training"), patience);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.page()->isVisible(), patience);
+    }
+
+    static QPushButton* openStep(WindowDriver& driver)
+    {
+        for (auto* button : driver.page()->findChildren<QPushButton*>())
+            if (button->text() == QLatin1String("Open this step"))
+                return button;
+        qFatal("there is no such button");
+    }
+
+private slots:
+    void initTestCase()
+    {
+        test::beginWithOwnSettings(m_folder);
+        const std::filesystem::path folder = m_folder.path().toStdString();
+        SeriesRecord record;
+        for (const int step : {1, 2}) {
+            const std::string name = "step" + std::to_string(step);
+            test::writeToyModel(folder / name, test::ToyOptions());
+            ResultArray scores;
+            scores.path = "scores/copying";
+            scores.shape = {2, 3};
+            scores.values = std::vector<float>(6, 0.25F * static_cast<float>(step));
+            scores.axes = {Axis::Layer, Axis::Head};
+            scores.title = "Copying";
+            record.entries.push_back(
+                {.step = step, .name = name, .files = {}, .problem = {}, .arrays = {scores}});
+        }
+        record.frame.model.name = "toy";
+        record.frame.model.architecture = "toy";
+        record.frame.model.nLayers = 2;
+        record.frame.model.nHeads = record.frame.model.nKvHeads = 3;
+        record.frame.model.dModel = record.frame.model.dHead = record.frame.model.dVocab = 8;
+        m_file = folder / "series.h5";
+        const auto written = writeSeriesRecord(m_file, record, Task{});
+        QVERIFY2(written, written ? "" : written.error().message.c_str());
+    }
+
+    void aSeriesOpensWithoutItsCheckpoints()
+    {
+        WindowDriver driver;
+        open(driver);
+        QVERIFY(!driver.workspace().model()->hasModel());
+        QVERIFY(driver.window.windowTitle().startsWith(QStringLiteral("toy · series.h5")));
+        QVERIFY(driver.window.shows(m_file));
+        const auto* banner = driver.window.findChild<QLabel*>(QStringLiteral("banner"));
+        QVERIFY(banner->text().contains(QStringLiteral("No checkpoint of this series is open")));
+        // Every page bears heads without sizes, and nothing overwrites the file.
+        for (const QString& name : driver.tabs()->pageNames()) {
+            driver.window.showPage(name);
+            QTRY_VERIFY_WITH_TIMEOUT(waitForJobs(std::chrono::milliseconds(0)), patience);
+        }
+        QVERIFY(driver.workspace().session()->isReadOnly());
+        driver.workspace().opener()->close();
+        QVERIFY(!TrainingSeries::isOpenIn(driver.workspace()));
+    }
+
+    void aDroppedSeriesOpens()
+    {
+        WindowDriver driver;
+        QMimeData dragged;
+        dragged.setUrls({QUrl::fromLocalFile(QString::fromStdString(m_file.string()))});
+        QDragEnterEvent enter(QPoint(100, 100), Qt::CopyAction, &dragged, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&driver.window, &enter);
+        QVERIFY(enter.isAccepted());
+        QDropEvent drop(QPointF(100, 100), Qt::CopyAction, &dragged, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&driver.window, &drop);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.tabs()->currentName() == QLatin1String("training"), patience);
+    }
+
+    void aStepOpensAsTheModelWithItsHead()
+    {
+        WindowDriver driver;
+        open(driver);
+        driver.workspace().selection()->setHead({1, 2});
+        QPushButton* button = openStep(driver);
+        QVERIFY2(button->isEnabled(), qPrintable(button->toolTip()));
+        button->click();
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->head(), (HeadId{1, 2}), patience);
+        QCOMPARE(driver.workspace().model()->source().path.filename(), std::filesystem::path("step2"));
+        QTRY_COMPARE_WITH_TIMEOUT(driver.tabs()->currentName(), QStringLiteral("training"), patience);
+        QVERIFY(TrainingSeries::isOpenIn(driver.workspace()));
+        // A model of other heads closes it.
+        driver.window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QTRY_VERIFY_WITH_TIMEOUT(!TrainingSeries::isOpenIn(driver.workspace()), patience);
+    }
+
+    void aFolderOfCheckpointsNamesTheCommand()
+    {
+        WindowDriver driver;
+        driver.window.openPath(m_folder.path());
+        const auto says = [&driver] {
+            for (const QLabel* label : driver.window.findChildren<QLabel*>())
+                if (label->text().contains(QStringLiteral("headwise series ")))
+                    return true;
+            return false;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(says(), patience);
+    }
+};
+
+HEADWISE_TEST(SeriesWindowTest)
+#include "series_window_test.moc"
