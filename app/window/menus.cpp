@@ -90,7 +90,7 @@ void MenuBuilder::addFile()
          "open", always},
         {"open-file", tr("Open &file or session…"), call(opening, &Opening::chooseFile), "Ctrl+Shift+O",
          "table", always},
-        {"open-adapter", tr("Open a&dapter…"), call(opening, &Opening::chooseAdapter), {}, nullptr, always},
+        {"open-adapter", tr("Open adapter…"), call(opening, &Opening::chooseAdapter), {}, nullptr, always},
         {"open-series", tr("Open series…"), call(opening, &Opening::chooseSeries), {}, nullptr, always},
         {"open-cache",
          tr("Ope&n from cache…"),

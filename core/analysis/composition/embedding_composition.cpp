@@ -25,7 +25,7 @@ struct SideText {
     const char* formula;
 };
 
-constexpr std::array<SideText, 4> sides{
+constexpr std::array<SideText, 4> sideTexts{
     {{"reads_query", "Tokens to queries", "‖E W_Q W_Kᵀ‖_F / (‖E‖_F ‖W_Q W_Kᵀ‖_F)"},
      {"reads_key", "Tokens to keys", "‖E W_K W_Qᵀ‖_F / (‖E‖_F ‖W_Q W_Kᵀ‖_F)"},
      {"reads_value", "Tokens to values", "‖E W_V W_O‖_F / (‖E‖_F ‖W_V W_O‖_F)"},
@@ -34,7 +34,7 @@ constexpr std::array<SideText, 4> sides{
 std::vector<ArraySpec> embeddingCompositionArrays()
 {
     std::vector<ArraySpec> all;
-    for (const SideText& side : sides) {
+    for (const SideText& side : sideTexts) {
         const std::string path = embeddingCompositionFolder + side.name;
         all.push_back({.path = path,
                        .axes = headAxes(),
@@ -86,7 +86,7 @@ Result<ResultSet> runEmbeddingComposition(const AnalysisContext& context, const 
 {
     const ModelConfig& config = context.circuits.config();
     const TokenSide& tokens = *context.tokens;
-    std::vector<RealNumbers> scores(sides.size(), RealNumbers::perHead(config)), z = scores;
+    std::vector<RealNumbers> scores(sideTexts.size(), RealNumbers::perHead(config)), z = scores;
     const GramSums ofE(tokens.EtE), ofLayer0(tokens.embeddingGramOf(0)), ofU(tokens.UUt);
     const auto done = forEachHead(context, task, "embedding composition", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> w = context.circuits.weights().head<double>(head);
@@ -95,7 +95,7 @@ Result<ResultSet> runEmbeddingComposition(const AnalysisContext& context, const 
         const std::array<Meeting, 4> found{meeting(E, sums, w.W_Q, w.W_K), meeting(E, sums, w.W_K, w.W_Q),
                                            meeting(E, sums, w.W_V, w.W_O.transpose()),
                                            meeting(tokens.UUt, ofU, w.W_O.transpose(), w.W_V)};
-        for (std::size_t side = 0; side < sides.size(); ++side) {
+        for (std::size_t side = 0; side < sideTexts.size(); ++side) {
             scores[side].set(head, std::sqrt(found[side].share));
             z[side].set(head, found[side].z);
         }
@@ -105,8 +105,8 @@ Result<ResultSet> runEmbeddingComposition(const AnalysisContext& context, const 
         return done.error();
     Results results = resultsOf(context, embeddingCompositionArrays());
     results.warn(*done);
-    for (std::size_t side = 0; side < sides.size(); ++side) {
-        const std::string path = embeddingCompositionFolder + sides[side].name;
+    for (std::size_t side = 0; side < sideTexts.size(); ++side) {
+        const std::string path = embeddingCompositionFolder + sideTexts[side].name;
         results.put(path, std::move(scores[side])).nullMean =
             1 / std::sqrt(static_cast<double>(config.dModel));
         ResultArray& ofZ = results.put(path + "_z", std::move(z[side]));
@@ -129,8 +129,8 @@ std::vector<Picture> embeddingCompositionPictures()
     using Kind = Picture::Kind;
     const auto all = [](const std::string& suffix) {
         std::vector<std::string> paths;
-        paths.reserve(sides.size());
-        for (const SideText& side : sides)
+        paths.reserve(sideTexts.size());
+        for (const SideText& side : sideTexts)
             paths.push_back(fmt::format("{}{}{}", embeddingCompositionFolder, side.name, suffix));
         return paths;
     };
@@ -142,13 +142,13 @@ std::vector<Picture> embeddingCompositionPictures()
             {.kind = Kind::HeadGrid, .title = "The same as z-scores", .arrays = all("_z"), .note = {}},
             {.kind = Kind::HeadPlane,
              .title = "Reading and writing tokens",
-             .arrays = {embeddingCompositionFolder + sides[ReadsValue].name,
-                        embeddingCompositionFolder + sides[Writes].name},
+             .arrays = {embeddingCompositionFolder + sideTexts[ReadsValue].name,
+                        embeddingCompositionFolder + sideTexts[Writes].name},
              .note = {}},
             {.kind = Kind::HeadPlane,
              .title = "Queries and keys of tokens",
-             .arrays = {embeddingCompositionFolder + sides[ReadsQuery].name,
-                        embeddingCompositionFolder + sides[ReadsKey].name},
+             .arrays = {embeddingCompositionFolder + sideTexts[ReadsQuery].name,
+                        embeddingCompositionFolder + sideTexts[ReadsKey].name},
              .note = {}}};
 }
 

@@ -49,9 +49,9 @@ void writeTiles(const std::vector<Matrix<float>>& sides, Eigen::Index count, con
 }
 
 /// Sums ⟨LᵀL, RᵀR⟩ of all pairs over some of the tiles.
-class GramSums {
+class TileSums {
 public:
-    GramSums(const ThinPairs<float>& pairs, Eigen::Index most)
+    TileSums(const ThinPairs<float>& pairs, Eigen::Index most)
         : m_pairs(pairs)
         , m_leftCount(pairs.reach.back())
         , m_rightCount(static_cast<Eigen::Index>(pairs.right.size()))
@@ -92,7 +92,7 @@ Result<Matrix<double>> gramSums(const ThinPairs<float>& pairs, const Task& task)
     const int lanes = std::min(normLanes, static_cast<int>(tiles.size()));
     std::vector<Matrix<double>> parts(static_cast<std::size_t>(lanes));
     const auto done = parallelFor(lanes, task, "tiles of pairs", [&](int lane) -> Result<Done> {
-        GramSums sums(pairs, tiles.front().size());
+        TileSums sums(pairs, tiles.front().size());
         for (auto i = static_cast<std::size_t>(lane); i < tiles.size();
              i += static_cast<std::size_t>(lanes)) {
             if (task.cancelled())
