@@ -161,7 +161,7 @@ constexpr FamilyNorms bartNorms{.kind = LayerNorm,
                                 .embedding = LayerNorm};
 constexpr FamilyPositions bartPositions{.kind = Positional::Learned};
 constexpr FamilyBiases bartBiases{.attention = hasBias, .mlp = hasBias};
-constexpr std::array<FixedKey, 4> bartFixed{{{"normalize_before", "false"},
+constexpr std::array<FixedKey, 6> bartFixed{{{"normalize_before", "false"},
                                              {"add_final_layer_norm", "false"},
                                              {"normalize_embedding", "true"},
                                              {"static_position_embeddings", "false"}}};
