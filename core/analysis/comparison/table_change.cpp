@@ -19,7 +19,7 @@ namespace headwise {
 
 namespace {
 
-constexpr int mostTokens = 32, fewestTokens = 4;
+constexpr int mostTokens = 32, fewestInSlice = 4;
 constexpr double tableFlops = 1e12; // of both models together
 
 const std::string tableChangeFolder = "comparison/full_ov/";
@@ -291,7 +291,7 @@ std::vector<ArraySpec> tableChangeArrays()
 int sampledTokenCount(const ModelConfig& config)
 {
     const double perToken = 4.0 * config.nLayers * config.nHeads * config.dModel * config.dVocabOut;
-    return static_cast<int>(std::clamp(tableFlops / perToken, double(fewestTokens), double(mostTokens)));
+    return static_cast<int>(std::clamp(tableFlops / perToken, double(fewestInSlice), double(mostTokens)));
 }
 
 Result<Done> putTableChanges(const Circuits& older, const Circuits& newer, const ComparisonOptions& options,

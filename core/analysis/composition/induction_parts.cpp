@@ -20,9 +20,9 @@ bool isCorrupt(const Error& error)
 
 /// Sets the pairs' own three numbers, earlier heads in blocks of layers.
 template <typename Scalar>
-class PairParts {
+class PairMeasures {
 public:
-    PairParts(const AnalysisContext& context, const Task& task, InductionParts& parts)
+    PairMeasures(const AnalysisContext& context, const Task& task, InductionParts& parts)
         : m_context(context)
         , m_config(context.circuits.config())
         , m_task(task)
@@ -133,8 +133,8 @@ Result<InductionParts> inductionParts(const AnalysisContext& context, const Task
     InductionParts parts{*std::move(previousToken), *std::move(copying), unset, unset, unset,
                          std::move(warnings)};
     const auto done = context.options.precision == Precision::F64
-        ? PairParts<double>(context, task, parts).run()
-        : PairParts<float>(context, task, parts).run();
+        ? PairMeasures<double>(context, task, parts).run()
+        : PairMeasures<float>(context, task, parts).run();
     if (!done)
         return done.error();
     return parts;

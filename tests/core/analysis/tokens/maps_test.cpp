@@ -13,7 +13,7 @@ using test::numbers;
 
 namespace {
 
-constexpr int nTokens = 61, d = 7, f = 13;
+constexpr int nTokens = 61, dModel = 7, dMlp = 13;
 
 /// " w0", " w1", …
 std::shared_ptr<const Tokenizer> words(int count)
@@ -61,21 +61,21 @@ Matrix<double> matrix(const RawToy& toy, const std::string& name, Eigen::Index r
 /// MLP0(LN2(W_E)) from the numbers of the file alone.
 Matrix<double> afterFirstMlp(const RawToy& toy)
 {
-    Matrix<double> x = matrix(toy, "embed.W_E", nTokens, d);
+    Matrix<double> x = matrix(toy, "embed.W_E", nTokens, dModel);
     const std::string block = "blocks.0.";
     for (Eigen::Index i = 0; i < nTokens; ++i) {
         x.row(i).array() -= x.row(i).mean();
-        x.row(i) /= std::sqrt(x.row(i).squaredNorm() / d + 1e-5);
-        x.row(i) =
-            x.row(i).cwiseProduct(matrix(toy, block + "ln2.w", 1, d)) + matrix(toy, block + "ln2.b", 1, d);
+        x.row(i) /= std::sqrt(x.row(i).squaredNorm() / dModel + 1e-5);
+        x.row(i) = x.row(i).cwiseProduct(matrix(toy, block + "ln2.w", 1, dModel))
+            + matrix(toy, block + "ln2.b", 1, dModel);
     }
-    Matrix<double> hidden = x * matrix(toy, block + "mlp.W_in", d, f);
-    hidden.rowwise() += RowVector<double>(matrix(toy, block + "mlp.b_in", 1, f));
+    Matrix<double> hidden = x * matrix(toy, block + "mlp.W_in", dModel, dMlp);
+    hidden.rowwise() += RowVector<double>(matrix(toy, block + "mlp.b_in", 1, dMlp));
     hidden = hidden.unaryExpr([](double z) {
         return 0.5 * z * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (z + 0.044715 * z * z * z)));
     });
-    Matrix<double> out = hidden * matrix(toy, block + "mlp.W_out", f, d);
-    out.rowwise() += RowVector<double>(matrix(toy, block + "mlp.b_out", 1, d));
+    Matrix<double> out = hidden * matrix(toy, block + "mlp.W_out", dMlp, dModel);
+    out.rowwise() += RowVector<double>(matrix(toy, block + "mlp.b_out", 1, dModel));
     return out;
 }
 
@@ -114,8 +114,8 @@ private slots:
         const auto byHead = numbers(results, "analyses/relations/by_head");
         const auto ids = numbers(results, "analyses/salient_tokens/ids");
         const auto norms = numbers(results, "analyses/salient_tokens/norms");
-        const Matrix<double> W_E = matrix(toy, "embed.W_E", nTokens, d), mlp0 = afterFirstMlp(toy);
-        const Matrix<double> W_U = matrix(toy, "unembed.W_U", d, nTokens);
+        const Matrix<double> W_E = matrix(toy, "embed.W_E", nTokens, dModel), mlp0 = afterFirstMlp(toy);
+        const Matrix<double> W_U = matrix(toy, "unembed.W_U", dModel, nTokens);
         int different = 0;
         for (const HeadId head : test::headsOf(toy.circuits)) {
             const Matrix<double> ov = test::denseCircuit(toy.circuits, CircuitKind::Ov, head);
