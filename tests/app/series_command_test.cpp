@@ -59,14 +59,14 @@ private slots:
         const CommandRun done =
             series(m_temporary.filePath("json.h5"), {"--analyses", "previous_token", "--json"});
         QVERIFY2(done.exitCode == 0, done.err);
-        const auto json = nlohmann::json::parse(done.out.toStdString());
-        QCOMPARE(json.at("steps").get<std::vector<int>>(), (std::vector<int>{0, 64, 256, 512, 1000, 2000}));
-        QCOMPARE(json.at("changes").size(), std::size_t(1));
-        const auto& change = json.at("changes")[0];
+        const auto answer = nlohmann::json::parse(done.out.toStdString());
+        QCOMPARE(answer.at("steps").get<std::vector<int>>(), (std::vector<int>{0, 64, 256, 512, 1000, 2000}));
+        QCOMPARE(answer.at("changes").size(), std::size_t(1));
+        const auto& change = answer.at("changes")[0];
         QCOMPARE(change.at("head").get<std::string>(), "0.3");
         QCOMPARE(change.at("before_step").get<int>(), 256);
         QCOMPARE(change.at("after_step").get<int>(), 512);
-        QVERIFY(json.at("skipped").empty());
+        QVERIFY(answer.at("skipped").empty());
     }
 
     void shardsAreJoinedByMerge()

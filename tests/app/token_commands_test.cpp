@@ -85,9 +85,9 @@ private slots:
     void jsonIsTheSameTable()
     {
         QFETCH(QStringList, command);
-        const auto json = run(command + QStringList{"--json"});
-        QCOMPARE(json.exitCode, 0);
-        const auto list = nlohmann::ordered_json::parse(json.out.toStdString());
+        const auto asked = run(command + QStringList{"--json"});
+        QCOMPARE(asked.exitCode, 0);
+        const auto list = nlohmann::ordered_json::parse(asked.out.toStdString());
         const auto csv =
             parseDelimited(run(command + QStringList{"--csv"}).out.toStdString(), Delimiter::Comma);
         QVERIFY(csv && !csv->rows.empty());

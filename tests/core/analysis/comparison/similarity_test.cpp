@@ -26,7 +26,7 @@ double similarityAt(const Circuits& circuits, const ResultSet& results, const st
     return test::numbers(results, "analyses/similarity/" + name)[flat(a) * heads + flat(b)];
 }
 
-Matrix<double> projector(const Matrix<double>& W)
+Matrix<double> projectorOnto(const Matrix<double>& W)
 {
     const test::DenseSvd svd(W * W.transpose());
     Matrix<double> sum = Matrix<double>::Zero(W.rows(), W.rows());
@@ -127,11 +127,12 @@ private slots:
             QVERIFY2(isNear("cosine_ov", cosine(ov[0], ov[1]), 1e-12), name);
             QVERIFY2(isNear("spectrum_distance_qk", spectrumDistance(qk[0], qk[1]), 1e-9), name);
             QVERIFY2(isNear("spectrum_distance_ov", spectrumDistance(ov[0], ov[1]), 1e-9), name);
-            QVERIFY2(isNear("kernel_q", (projector(wa.W_Q) * projector(wb.W_Q)).trace(), 1e-9), name);
-            QVERIFY2(isNear("kernel_k", (projector(wa.W_K) * projector(wb.W_K)).trace(), 1e-9), name);
-            QVERIFY2(isNear("kernel_v", (projector(wa.W_V) * projector(wb.W_V)).trace(), 1e-9), name);
+            QVERIFY2(isNear("kernel_q", (projectorOnto(wa.W_Q) * projectorOnto(wb.W_Q)).trace(), 1e-9), name);
+            QVERIFY2(isNear("kernel_k", (projectorOnto(wa.W_K) * projectorOnto(wb.W_K)).trace(), 1e-9), name);
+            QVERIFY2(isNear("kernel_v", (projectorOnto(wa.W_V) * projectorOnto(wb.W_V)).trace(), 1e-9), name);
             QVERIFY2(isNear("kernel_o",
-                            (projector(wa.W_O.transpose()) * projector(wb.W_O.transpose())).trace(), 1e-9),
+                            (projectorOnto(wa.W_O.transpose()) * projectorOnto(wb.W_O.transpose())).trace(),
+                            1e-9),
                      name);
             QVERIFY2(isNear("token_jaccard", jaccard(E * ov[0] * U, E * ov[1] * U, 3), 1e-12), name);
             QVERIFY2(isNear("cka_ov", cka(E * ov[0], E * ov[1]), 1e-12), name);

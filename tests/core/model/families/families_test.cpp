@@ -24,7 +24,7 @@ void addFamilies(std::size_t first = 0, std::size_t step = 1)
         QTest::newRow(names[i].c_str()) << QString::fromStdString(names[i]);
 }
 
-double difference(const Matrix<double>& a, const Matrix<double>& b)
+double largestDifference(const Matrix<double>& a, const Matrix<double>& b)
 {
     if (a.rows() != b.rows() || a.cols() != b.cols())
         return INFINITY;
@@ -34,22 +34,23 @@ double difference(const Matrix<double>& a, const Matrix<double>& b)
 
 double logitDifference(const test::ReferenceRun& reference, const ForwardResult<double>& run)
 {
-    return difference(run.logits, test::matrixOf(reference.logits));
+    return largestDifference(run.logits, test::matrixOf(reference.logits));
 }
 
 /// Logits, patterns and the residual stream after every layer.
 template <typename Scalar>
 double largestDifference(const test::ReferenceRun& reference, const ForwardResult<Scalar>& run)
 {
-    double largest = difference(run.logits.template cast<double>(), test::matrixOf(reference.logits));
+    double largest = largestDifference(run.logits.template cast<double>(), test::matrixOf(reference.logits));
     for (std::size_t layer = 0; layer < run.patterns.size(); ++layer) {
         for (std::size_t head = 0; head < run.patterns[layer].size(); ++head)
             largest = std::fmax(largest,
-                                difference(run.patterns[layer][head].template cast<double>(),
-                                           test::matrixOf(reference.patterns[layer][head])));
+                                largestDifference(run.patterns[layer][head].template cast<double>(),
+                                                  test::matrixOf(reference.patterns[layer][head])));
         const auto& after = reference.steps.at(std::to_string(layer) + ".resid_post");
         largest = std::fmax(
-            largest, difference(run.residuals[layer + 1].template cast<double>(), test::matrixOf(after)));
+            largest,
+            largestDifference(run.residuals[layer + 1].template cast<double>(), test::matrixOf(after)));
     }
     return largest;
 }
@@ -113,7 +114,7 @@ private slots:
             for (const StepOutcome& step : weights.plan().steps)
                 qInfo("%s: %s", step.name.c_str(), step.applied ? "applied" : step.reason.c_str());
             const auto logits = test::ran<double>(weights, prompt()).logits;
-            QCOMPARE_LT(difference(test::logSoftmax(logits), test::logSoftmax(reference)), 1e-9);
+            QCOMPARE_LT(largestDifference(test::logSoftmax(logits), test::logSoftmax(reference)), 1e-9);
         }
     }
 
@@ -237,8 +238,8 @@ private slots:
                 const auto stored = test::referenceHead(folder, std::size_t(layer), std::size_t(head));
                 const Matrix<double> qk = test::matrixOf(stored.W_Q) * test::matrixOf(stored.W_K).transpose();
                 const Matrix<double> ov = test::matrixOf(stored.W_V) * test::matrixOf(stored.W_O);
-                QCOMPARE_LT(difference(circuits.qk({layer, head}).dense(), qk), 1e-12);
-                QCOMPARE_LT(difference(circuits.ov({layer, head}).dense(), ov), 1e-12);
+                QCOMPARE_LT(largestDifference(circuits.qk({layer, head}).dense(), qk), 1e-12);
+                QCOMPARE_LT(largestDifference(circuits.ov({layer, head}).dense(), ov), 1e-12);
             }
     }
 
@@ -260,9 +261,9 @@ private slots:
             }
             QVERIFY(test::isOk(done));
             const auto again = test::matrixOf(test::referenceForward(target, prompt()).logits);
-            QCOMPARE_LT(difference(test::logSoftmax(again), test::logSoftmax(reference)), 1e-9);
+            QCOMPARE_LT(largestDifference(test::logSoftmax(again), test::logSoftmax(reference)), 1e-9);
             const auto ours = test::ran<double>(test::raw(test::loaded(target)), prompt()).logits;
-            QCOMPARE_LT(difference(ours, again), 1e-10);
+            QCOMPARE_LT(largestDifference(ours, again), 1e-10);
         }
     }
 
@@ -279,7 +280,7 @@ private:
                 values[i] += 0.5;
             const auto folder = write(changed);
             const auto reference = test::referenceForward(folder, prompt());
-            const double moved = difference(test::matrixOf(reference.logits), before);
+            const double moved = largestDifference(test::matrixOf(reference.logits), before);
             QVERIFY2(isUnseen(name, tensor, config) ? moved < 1e-10 : moved > 1e-3, name.c_str());
             const auto run = test::ran<double>(test::raw(test::loaded(folder)), prompt());
             QVERIFY2(logitDifference(reference, run) < 1e-10, name.c_str());
