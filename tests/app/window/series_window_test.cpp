@@ -55,7 +55,7 @@ private slots:
             scores.axes = {Axis::Layer, Axis::Head};
             scores.title = "Copying";
             record.entries.push_back(
-                {.step = step, .name = name, .files = {}, .problem = {}, .arrays = {scores}});
+                {.step = step, .name = name, .files = {}, .previous = {}, .problem = {}, .arrays = {scores}});
         }
         record.frame.model.name = "toy";
         record.frame.model.architecture = "toy";
