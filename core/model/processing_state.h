@@ -155,6 +155,7 @@ struct ProcessedWeights::State {
     RowVector<double> foldedAttentionBias(int layer) const;
     Result<Done> prepareAttentionBiases(const Task& task);
     Result<Done> prepareUnembedding(const Task& task);
+    Eigen::VectorXd sumUnembedding(Eigen::Index first, Eigen::Index count); ///< \returns the sum, [d]
     Result<Done> changeHeads(); ///< Applies the plan's headChanges; the last step.
 };
 

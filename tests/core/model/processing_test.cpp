@@ -87,6 +87,25 @@ private slots:
         QCOMPARE(normalizationName(weights.config()), std::string_view("LNPre"));
     }
 
+    void meansOfALargeVocabularyAreThoseOfTheFormula()
+    {
+        test::ToyOptions options;
+        options.dVocab = 2048 + 64 + 3; // a whole block, a panel of the next one and a rest
+        options.float64 = true;
+        const Toy toy(options);
+        const ProcessedWeights weights = test::processed(toy.model());
+        const Matrix<double> W_U = stored(toy.toy, "unembed.W_U", 7, options.dVocab);
+        Matrix<double> folded = stored(toy.toy, "ln_final.w", 1, 7).row(0).asDiagonal() * W_U;
+        folded.rowwise() -= folded.colwise().mean().eval();
+        folded.colwise() -= folded.rowwise().mean().eval();
+        QVERIFY(test::isClose(weights.W_U<double>(0, options.dVocab), folded, 1e-13));
+        Matrix<double> bias =
+            stored(toy.toy, "unembed.b_U", 1, options.dVocab) + stored(toy.toy, "ln_final.b", 1, 7) * W_U;
+        bias.array() -= bias.mean();
+        const Matrix<double> found = weights.b_U<double>(0, options.dVocab);
+        QVERIFY(test::isClose(found, bias, 1e-13));
+    }
+
     void floatsAreTheRoundedDoubles()
     {
         const Toy toy;
