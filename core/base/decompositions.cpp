@@ -169,6 +169,34 @@ Result<Matrix<double>> semidefiniteFactor(Matrix<double> gram)
     return factor;
 }
 
+Result<LuFactors> luFactors(Matrix<double> m)
+{
+    static_assert(std::is_same_v<lapack_int, int>);
+    assert(m.rows() == m.cols());
+    if (const auto error = notFinite(m))
+        return *error;
+    LuFactors out{std::move(m), {}};
+    out.pivots.resize(static_cast<std::size_t>(out.LU.rows()));
+    if (out.pivots.empty())
+        return out;
+    const lapack_int size = lapackSize(out.LU.rows());
+    const lapack_int info =
+        LAPACKE_dgetrf(LAPACK_COL_MAJOR, size, size, out.LU.data(), size, out.pivots.data());
+    if (const auto error = failed("dgetrf", std::min<lapack_int>(info, 0))) // info > 0 means singular
+        return *error;
+    return out;
+}
+
+Eigen::VectorXd luSolution(const LuFactors& factors, LuSide side, Eigen::VectorXd x)
+{
+    assert(factors.LU.rows() == x.size());
+    const lapack_int size = std::max<lapack_int>(1, lapackSize(x.size()));
+    // The function without _work would look through all factors for NaN.
+    LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, side == LuSide::Matrix ? 'N' : 'T', lapackSize(x.size()), 1,
+                        factors.LU.data(), size, factors.pivots.data(), x.data(), size);
+    return x;
+}
+
 template <typename Scalar>
 Result<Eigen::VectorXcd> eigenvalues(Matrix<Scalar> m)
 {

@@ -3,6 +3,8 @@
 #include "core/base/matrix.h"
 #include "core/base/result.h"
 
+#include <vector>
+
 namespace headwise {
 
 // LAPACK calls, in double unless stated. Every function checks its input first, because LAPACK may loop for ever on a NaN
@@ -48,6 +50,20 @@ Result<SymmetricEigen> symmetricEigen(Matrix<double> m);
 /// Cholesky with complete pivoting: it stops when the largest remaining pivot falls below n·ε·(largest diagonal entry).
 /// Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §10.3.
 Result<Matrix<double>> semidefiniteFactor(Matrix<double> gram);
+
+/// P m = L U of a square matrix: U above the diagonal and on it, L below, and the row that each row changed places with.
+struct LuFactors {
+    Matrix<double> LU;
+    std::vector<int> pivots;
+};
+
+/// Rows change places so that the largest number of a column is its pivot. A singular matrix has a 0 on U's diagonal. (dgetrf)
+Result<LuFactors> luFactors(Matrix<double> m);
+
+enum class LuSide { Matrix, Transpose };
+
+/// Returns m⁻¹ x or m⁻ᵀ x; not finite if m is singular. (dgetrs)
+Eigen::VectorXd luSolution(const LuFactors& factors, LuSide side, Eigen::VectorXd x);
 
 /// Eigenvalues of a square matrix, in LAPACK's order. (dgeev; sgeev for float, within its precision)
 template <typename Scalar>

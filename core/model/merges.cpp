@@ -1,8 +1,7 @@
 #include "core/model/merges.h"
 
+#include "core/base/decompositions.h"
 #include "core/base/parallel.h"
-
-#include <Eigen/LU>
 
 #include <algorithm>
 #include <cmath>
@@ -128,18 +127,18 @@ MergedMatrix mergedMatrix(MergePair pair, const ModelConfig& c)
 
 double conditionNumber(const Matrix<double>& square)
 {
-    if (!square.allFinite())
+    const Result<LuFactors> lu = luFactors(square);
+    if (!lu)
         return std::numeric_limits<double>::quiet_NaN();
-    const Eigen::PartialPivLU<Matrix<double>> lu(square);
-    if (lu.matrixLU().diagonal().cwiseAbs().minCoeff() == 0)
+    if (lu->LU.diagonal().cwiseAbs().minCoeff() == 0)
         return std::numeric_limits<double>::infinity();
     const auto times = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd { return square * x; };
     const auto timesTransposed = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
         return square.transpose() * x;
     };
-    const auto divided = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd { return lu.solve(x); };
-    const auto dividedTransposed = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
-        return lu.transpose().solve(x);
+    const auto divided = [&](const Eigen::VectorXd& x) { return luSolution(*lu, LuSide::Matrix, x); };
+    const auto dividedTransposed = [&](const Eigen::VectorXd& x) {
+        return luSolution(*lu, LuSide::Transpose, x);
     };
     return largestSingularValue(square.rows(), times, timesTransposed)
         * largestSingularValue(square.rows(), divided, dividedTransposed);

@@ -134,6 +134,20 @@ private slots:
         QVERIFY(test::failsWith(eigenvalues(m), ErrorCode::Corrupt, "NaN or infinity"));
         QVERIFY(test::failsWith(eigenvalues<float>(m.cast<float>()), ErrorCode::Corrupt, "NaN or infinity"));
         QVERIFY(test::failsWith(semidefiniteFactor(m), ErrorCode::Corrupt, "NaN or infinity"));
+        QVERIFY(test::failsWith(luFactors(m), ErrorCode::Corrupt, "NaN or infinity"));
+    }
+
+    void luFactorsSolveTheMatrixAndItsTranspose()
+    {
+        const Matrix<double> m = gaussian(31, 31, 10), x = gaussian(31, 1, 11);
+        const auto lu = luFactors(m);
+        QVERIFY(test::isOk(lu));
+        QVERIFY(test::isClose((m * luSolution(*lu, LuSide::Matrix, x)).eval(), x, 1e-12));
+        QVERIFY(test::isClose((m.transpose() * luSolution(*lu, LuSide::Transpose, x)).eval(), x, 1e-12));
+        const auto singular = luFactors(Matrix<double>::Ones(5, 5));
+        QVERIFY(test::isOk(singular));
+        QCOMPARE(singular->LU.diagonal().cwiseAbs().minCoeff(), 0.0);
+        QVERIFY(test::isOk(luFactors(Matrix<double>())));
     }
 
     void aSemidefiniteFactorGivesBackItsGramAndFindsItsRank()
