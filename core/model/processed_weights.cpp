@@ -8,12 +8,6 @@
 
 namespace headwise {
 
-namespace {
-
-constexpr Eigen::Index processedWeightsBlockSize = 2048; // Tokens at a time: 12 MB in double at d_model 768.
-
-} // namespace
-
 template <typename Scalar>
 Norm<Scalar> ProcessedWeights::State::finishNorm(const FoldableNorm& original) const
 {
@@ -300,10 +294,11 @@ Matrix<Scalar> ProcessedWeights::W_E(Eigen::Index firstToken, Eigen::Index count
     const State& s = *m_state;
     if (s.keepsEmbedding() && s.rounding == Rounding::None)
         return s.weights->readRows<Scalar>(TensorKind::W_E, firstToken, count);
-    // In double block by block, so that no second whole copy in double stands beside the result.
+    // In double panel by panel, so that no second whole copy in double stands beside the result.
+    const Eigen::Index panel = s.panelSize();
     Matrix<Scalar> out(count, s.config.dModel);
-    for (Eigen::Index at = 0; at < count; at += processedWeightsBlockSize) {
-        const Eigen::Index rows = std::min(processedWeightsBlockSize, count - at);
+    for (Eigen::Index at = 0; at < count; at += panel) {
+        const Eigen::Index rows = std::min(panel, count - at);
         out.middleRows(at, rows) = s.finish<Scalar>(s.embeddingRows(firstToken + at, rows));
     }
     return out;
@@ -332,9 +327,10 @@ template <typename Scalar>
 Matrix<Scalar> ProcessedWeights::W_U(Eigen::Index firstToken, Eigen::Index count) const
 {
     const State& s = *m_state;
+    const Eigen::Index panel = s.panelSize();
     Matrix<Scalar> out(s.config.dModel, count);
-    for (Eigen::Index at = 0; at < count; at += processedWeightsBlockSize) {
-        const Eigen::Index columns = std::min(processedWeightsBlockSize, count - at);
+    for (Eigen::Index at = 0; at < count; at += panel) {
+        const Eigen::Index columns = std::min(panel, count - at);
         ReadingMatrix block{s.unembeddingColumns(firstToken + at, columns), RowVector<double>::Zero(columns)};
         foldNorm(s.norms.lnFinal, s.applied(), block);
         if (s.unembedMean.size() > 0)

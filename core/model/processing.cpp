@@ -12,7 +12,6 @@ namespace headwise {
 namespace {
 
 constexpr Eigen::Index processingBlockSize = 2048; // Tokens whose columns of W_U are added up by one thread.
-constexpr Eigen::Index processingPanelSize = 64;   // Tokens read at a time: 1 MB in double at d_model 2048.
 
 ModelConfig processedConfig(const ModelConfig& original, const Processing& applied,
                             const OriginalNorms& norms)
@@ -155,6 +154,13 @@ Result<Done> ProcessedWeights::State::prepareAttentionBiases(const Task& task)
     });
 }
 
+Eigen::Index ProcessedWeights::State::panelSize() const
+{
+    const bool hasProducts =
+        merging || basis || weights->has(TensorKind::W_Eproj) || weights->has(TensorKind::W_Uproj);
+    return hasProducts ? processingBlockSize : 64;
+}
+
 /// Adds a block of W_U's columns up and gives b_U what folding the norm's bias moves into it.
 ///
 /// Column after column, as they lie in memory: along the rows of a matrix whose height is a power of two, every number would
@@ -162,8 +168,7 @@ Result<Done> ProcessedWeights::State::prepareAttentionBiases(const Task& task)
 Eigen::VectorXd ProcessedWeights::State::sumUnembedding(Eigen::Index first, Eigen::Index count)
 {
     const bool foldsNormBias = foldsBias(norms.lnFinal, applied());
-    // A projection before W_U is read again for every panel.
-    const Eigen::Index panel = weights->has(TensorKind::W_Uproj) ? count : processingPanelSize;
+    const Eigen::Index panel = panelSize();
     Eigen::VectorXd sum = Eigen::VectorXd::Zero(config.dModel);
     for (Eigen::Index at = 0; at < count; at += panel) {
         const Eigen::Index columns = std::min(panel, count - at);

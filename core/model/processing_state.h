@@ -128,6 +128,9 @@ struct ProcessedWeights::State {
     template <typename Scalar>
     HeadWeights<Scalar> finishHead(const HeadWeights<double>& head) const;
     bool keepsEmbedding() const; ///< W_E is what the file has.
+    /// Tokens of W_E and W_U to read at a time. In double they fit into the second-level cache (1 MB at d_model 2048), unless a
+    /// matrix is read again for every product with them.
+    Eigen::Index panelSize() const;
     Matrix<double> embeddingRows(Eigen::Index first, Eigen::Index count) const;
     /// [d, count], not folded.
     Matrix<double> unembeddingColumns(Eigen::Index first, Eigen::Index count) const;

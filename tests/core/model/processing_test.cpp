@@ -87,7 +87,7 @@ private slots:
         QCOMPARE(normalizationName(weights.config()), std::string_view("LNPre"));
     }
 
-    void meansOfALargeVocabularyAreThoseOfTheFormula()
+    void aLargeVocabularyIsProcessedAsTheFormulaSays()
     {
         test::ToyOptions options;
         options.dVocab = 2048 + 64 + 3; // a whole block, a panel of the next one and a rest
@@ -99,6 +99,9 @@ private slots:
         folded.rowwise() -= folded.colwise().mean().eval();
         folded.colwise() -= folded.rowwise().mean().eval();
         QVERIFY(test::isClose(weights.W_U<double>(0, options.dVocab), folded, 1e-13));
+        Matrix<double> E = stored(toy.toy, "embed.W_E", options.dVocab, 7);
+        E.colwise() -= E.rowwise().mean().eval();
+        QVERIFY(test::isClose(weights.W_E<double>(30, 100), E.middleRows(30, 100), 1e-14));
         Matrix<double> bias =
             stored(toy.toy, "unembed.b_U", 1, options.dVocab) + stored(toy.toy, "ln_final.b", 1, 7) * W_U;
         bias.array() -= bias.mean();
