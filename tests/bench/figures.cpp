@@ -203,9 +203,9 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
         {"head switch: four pictures and spectra", "2 · 2 d² r + 12 d² r flop / dgemm",
          16 * d * d * r / limits.dgemm, 5, 0.1, [=] { switchHead(circuits, *tokens); }},
         {"open and process a 498 MB checkpoint", "V d 4 bytes / bandwidth (one pass over W_U)",
-         V * d * 4 / limits.bandwidth, 40, 0.3, [=] { (void)opened(folder); }},
+         V * d * 4 / limits.bandwidth, 15, 0.3, [=] { (void)opened(folder); }},
         {"open to the first heatmap", "V d 4 bytes / bandwidth (one pass over W_U)",
-         V * d * 4 / limits.bandwidth, 40, 1,
+         V * d * 4 / limits.bandwidth, 15, 1,
          [=] {
              must(wholeCircuit(Circuits(opened(folder)), {CircuitKind::Qk, {0, 0}}));
          }},
