@@ -6,6 +6,7 @@
 #include "tests/support/journey_core.h"
 #include "tests/support/journey_export.h"
 #include "tests/support/journey_steps.h"
+#include "tests/support/pdf_page.h"
 #include "tests/support/program.h"
 
 #include <QCheckBox>

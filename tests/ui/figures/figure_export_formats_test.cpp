@@ -1,6 +1,7 @@
 #include "core/files/delimited.h"
 #include "tests/support/figure_files.h"
 #include "tests/support/matchers.h"
+#include "tests/support/pdf_page.h"
 #include "tests/support/program.h"
 #include "ui/base/theme.h"
 #include "ui/charts/diagram_view.h"

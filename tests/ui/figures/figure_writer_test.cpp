@@ -2,6 +2,7 @@
 
 #include "tests/support/figure_files.h"
 #include "tests/support/matchers.h"
+#include "tests/support/pdf_page.h"
 #include "tests/support/program.h"
 #include "ui/base/theme.h"
 #include "ui/charts/spectrum_chart.h"
