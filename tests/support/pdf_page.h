@@ -15,8 +15,8 @@ namespace headwise::test {
 /// A run of text as it is printed. Places are in points from the top left of the page.
 struct PdfText {
     QString text;
-    double size = 0;    ///< Of the type, in points.
-    QPointF begin, end; ///< Of the baseline.
+    double size = 0;    ///< Size of the type, in points.
+    QPointF begin, end; ///< Ends of the baseline.
     QRectF box;         ///< From the descenders to the capitals.
 };
 
