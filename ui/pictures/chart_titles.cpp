@@ -38,6 +38,9 @@ QString commonTitle(const std::vector<const ResultArray*>& arrays)
         for (const ResultArray* array : arrays)
             titles << axisTitle(*array);
         titles.removeDuplicates();
+        constexpr qsizetype most = 2; // an axis has room for
+        if (titles.size() > most)
+            return PictureBody::tr("value"); // The series have their names.
         return titles.join(QStringLiteral(", "));
     }
     return title.isEmpty() || unit.isEmpty() ? title + unit : QStringLiteral("%1 (%2)").arg(title, unit);

@@ -22,16 +22,16 @@ std::vector<ArraySpec> normSpreadArrays()
         const std::string name = isToken ? "token" : "position";
         const std::string over = isToken ? " over positions" : " over tokens";
         const std::vector<ArrayAxis> axes{isToken ? Axis::Token : Axis::Position};
-        all.push_back({at + name + "_mean", axes, "Mean" + over, "mean" + over + " of σ" + formula});
-        all.push_back({at + name + "_min", axes, "Smallest" + over, "min" + over + " of σ" + formula});
-        all.push_back({at + name + "_max", axes, "Largest" + over, "max" + over + " of σ" + formula});
+        all.push_back({at + name + "_mean", axes, "σ, mean" + over, "mean" + over + " of σ" + formula});
+        all.push_back({at + name + "_min", axes, "σ, smallest" + over, "min" + over + " of σ" + formula});
+        all.push_back({at + name + "_max", axes, "σ, largest" + over, "max" + over + " of σ" + formula});
     }
     all.push_back(
         {at + "sigma", {Axis::Position, Axis::Sample}, "σ of sampled positions and tokens", spreadFormula});
     all.push_back(idsAlong(Axis::Position, at + "positions", "Sampled positions", ""));
     all.push_back(idsAlong(Axis::Sample, at + "tokens", "Sampled tokens"));
     const std::vector<ArrayAxis> position{Axis::Position};
-    all.push_back({at + "position_null", position, "If they were orthogonal",
+    all.push_back({at + "position_null", position, "σ, if they were orthogonal",
                    "√(Var(p) + mean over sampled tokens of Var(e) + ε)" + formula});
     return all;
 }

@@ -9,6 +9,7 @@
 #include "ui/charts/spectrum_chart.h"
 #include "ui/figures/math_text.h"
 #include "ui/heatmaps/heatmap_view.h"
+#include "ui/pictures/chart_titles.h"
 #include "ui/pictures/picture_body.h"
 
 #include <QApplication>
@@ -152,6 +153,26 @@ private slots:
         QVERIFY2(faults.isEmpty(), qPrintable(faults.join(u'\n')));
         QVERIFY2(bars > 10 && charts > 5,
                  qPrintable(QStringLiteral("%1 bars, %2 charts").arg(bars).arg(charts)));
+    }
+
+    /// An axis has no room for the names of many series.
+    void anAxisOfManySeriesNamesTheirQuantity()
+    {
+        const auto titleOf = [this](std::initializer_list<const char*> paths) {
+            std::vector<const ResultArray*> arrays;
+            for (const char* path : paths)
+                if (const ResultArray* array = m_session.results.find(path))
+                    arrays.push_back(array);
+            return arrays.size() == paths.size() ? commonTitle(arrays) : QString();
+        };
+        QCOMPARE(titleOf({"analyses/norm_spread/position_mean", "analyses/norm_spread/position_min",
+                          "analyses/norm_spread/position_max", "analyses/norm_spread/position_null"}),
+                 QStringLiteral("σ"));
+        QCOMPARE(titleOf({"analyses/symmetry/layer_symmetry", "analyses/symmetry/layer_positive",
+                          "analyses/symmetry/layer_direction"}),
+                 QStringLiteral("value"));
+        QVERIFY(titleOf({"analyses/symmetry/layer_symmetry", "analyses/symmetry/layer_direction"})
+                    .contains(QStringLiteral(", Directionality")));
     }
 
     void aGridOfPatternsNamesItsScale()
