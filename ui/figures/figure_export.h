@@ -63,9 +63,12 @@ public:
     const QString& figureTitle() const { return m_title; }
     void setProvenance(const Provenance& provenance) { m_provenance = provenance; }
     const Provenance& provenance() const { return m_provenance; }
+    /// Says what the colours of points mean, which no bar does: a sentence of the caption. Empty: they mean nothing.
+    void setColorWords(const QString& sentence) { m_colorWords = sentence; }
+    const QString& colorWords() const { return m_colorWords; }
 
 private:
-    QString m_title;
+    QString m_title, m_colorWords;
     Provenance m_provenance;
 };
 

@@ -151,6 +151,8 @@ QString figureCaption(const FigureSource& source, const FigureStyle& style)
         facts << QStringLiteral("file with SHA-256 %1…").arg(hash.left(12));
     facts << figureCreator();
     facts.first()[0] = facts.first()[0].toUpper();
+    if (!source.colorWords().isEmpty())
+        caption += QStringLiteral(". ") + source.colorWords().chopped(1);
     return QStringLiteral("%1. %2.").arg(caption, facts.join(QStringLiteral("; ")));
 }
 

@@ -216,6 +216,7 @@ RecordedFigure::RecordedFigure(const FigureSource& source, const FigureSettings&
 {
     setFigureTitle(source.figureTitle());
     setProvenance(source.provenance());
+    setColorWords(source.colorWords());
     if (settings.format == FigureFormat::Npy)
         m_array = source.figureArray();
     if (!isData(settings.format)) {

@@ -33,14 +33,6 @@ struct DescribedFigure::Drawn {
     FigureSource* source() const { return dynamic_cast<FigureSource*>(picture); }
     HeatmapView* cells() const { return qobject_cast<HeatmapView*>(picture); }
     LineChart* chart() const { return qobject_cast<LineChart*>(picture); }
-    /// Says what the colours of points mean, which no bar does; empty where they mean nothing.
-    QString colorWords() const
-    {
-        const bool isShaded = chart() && std::ranges::any_of(chart()->series(), [](const ChartSeries& one) {
-                                  return !one.shades.empty();
-                              });
-        return isShaded ? body->caption() : QString();
-    }
 };
 
 namespace {
@@ -272,7 +264,7 @@ Result<Done> DescribedFigure::compose(const FigureDescription& description)
         const FigurePanel& panel = description.panels[i];
         const QString title = orOwn(panel.title, text(m_drawn[i]->view.picture.title));
         titles << m_drawn[i]->label + u' ' + title;
-        if (const QString words = m_drawn[i]->colorWords(); !words.isEmpty())
+        if (const QString words = m_drawn[i]->source()->colorWords(); !words.isEmpty())
             caption << (m_drawn.size() > 1 ? u'(' + m_drawn[i]->label + QStringLiteral(") ") : QString())
                     + words;
         panels.push_back({.source = m_drawn[i]->source(),

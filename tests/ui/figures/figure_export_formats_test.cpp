@@ -318,6 +318,9 @@ private slots:
                                 {QStringLiteral("baseline"), QStringLiteral("minus 1/√d")}});
         QVERIFY(figureCaption(untitled).startsWith(
             QStringLiteral("Spectrum. Minus 1/√d; tokens --first-id 9; view spectrum; Headwise ")));
+        untitled.setColorWords(QStringLiteral("Colour: rank, from 1 (blue) to 9 (orange)."));
+        QVERIFY(figureCaption(untitled).startsWith(
+            QStringLiteral("Spectrum. Colour: rank, from 1 (blue) to 9 (orange). Minus 1/√d; ")));
     }
 
     void csvAndNpyReadBackAsTheMatrix()

@@ -175,6 +175,23 @@ private slots:
                     .contains(QStringLiteral(", Directionality")));
     }
 
+    /// No bar says what the colours of points mean, so the caption does.
+    void aCaptionExplainsTheColoursOfPoints()
+    {
+        const auto captionOf = [this](const char* name) {
+            const Result<View> view = panelViewOf(m_session, name, std::nullopt);
+            const std::unique_ptr<PictureBody> body = view ? drawn(*view) : nullptr;
+            const auto* chart = body && !body->figures().empty()
+                ? dynamic_cast<const LineChart*>(body->figures().front().first)
+                : nullptr;
+            return chart ? figureCaption(*chart) : QString();
+        };
+        const QString shaded = captionOf("symmetry: Symmetric and antisymmetric part");
+        QVERIFY2(shaded.contains(QStringLiteral("Colour: Directionality of QK, from ")), qPrintable(shaded));
+        const QString plain = captionOf("symmetry: Heads by symmetry");
+        QVERIFY2(!plain.isEmpty() && !plain.contains(QStringLiteral("Colour:")), qPrintable(plain));
+    }
+
     void aGridOfPatternsNamesItsScale()
     {
         const auto patterns = std::make_shared<const Patterns>(
