@@ -26,13 +26,6 @@ Error ofFigure(const fs::path& file, const Error& error)
     return {error.code, "'" + file.string() + "': " + error.message};
 }
 
-/// The description as the metadata have it: the name of the session without its folder, which stays private.
-FigureDescription asPublished(FigureDescription figure)
-{
-    figure.session = fs::path(figure.session).filename().string();
-    return figure;
-}
-
 /// The file of a figure in one of its formats. Errors: InvalidArgument for another ending.
 Result<FigureFile> figureFile(const FigureDescription& figure, const fs::path& path)
 {

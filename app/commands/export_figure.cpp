@@ -145,12 +145,7 @@ Result<std::vector<std::string>> exportComposition(const DrawingProgram& /*progr
     if (!figure)
         return figure.error();
     ui::ComposedFigure& page = (*figure)->page();
-    const std::string description = text(composition.description);
-    ui::Provenance lines = page.provenance();
-    lines.append({QLatin1StringView(ui::sessionFileKey), text(composition.description.session)});
-    lines.append({QLatin1StringView(ui::sessionSha256Key), text(composition.sessionSha256)});
-    lines.append({QLatin1StringView(ui::figureDescriptionKey), text(description)});
-    page.setProvenance(lines);
+    (*figure)->addRecipe(composition.description, composition.sessionSha256);
     for (const FigureFile& file : files)
         if (const Result<Done> written = ui::exportFigure(page, text(file.path.string()), file.settings);
             !written)

@@ -20,10 +20,13 @@
 #include "ui/document/workspace.h"
 #include "ui/heatmaps/color_vision_effect.h"
 #include "ui/pages/analyses/analysis_list.h"
+#include "ui/pages/export/described_export.h"
+#include "ui/pages/export/export_dialog.h"
 #include "ui/widgets/command_palette.h"
 
 #include <QActionGroup>
 #include <QCoreApplication>
+#include <QFileDialog>
 #include <QLabel>
 #include <QMainWindow>
 #include <QMenu>
@@ -77,10 +80,31 @@ public:
     void addHelp();
 
 private:
+    static void exportPanels(const MenuTargets& targets);
     void addRecent(QMenu* file);
     void addVisions(QMenu* menu);
     ActionRow analysisRow(const char* id, const QString& title, const Analysis& analysis) const;
 };
+
+/// Asks for a description of a figure of several panels and offers the export of the figure.
+void MenuBuilder::exportPanels(const MenuTargets& targets)
+{
+    const QString file = QFileDialog::getOpenFileName(targets.window, tr("Description of the panels"),
+                                                      targets.settings->exportFolder(),
+                                                      tr("Figure descriptions (*.json);;All files (*)"));
+    if (file.isEmpty())
+        return;
+    auto made = describedExport(file, *targets.workspace, targets.window);
+    if (!made)
+        return targets.figures->showError(tr("Cannot draw the panels"), ui::text(made.error().message));
+    ExportDialog* dialog = std::move(made).value().release();
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    QObject::connect(dialog, &ExportDialog::exported, targets.figures, [targets](const QString& exported) {
+        targets.settings->keepFolderOf(exported);
+        targets.figures->showMessage(tr("Exported %1").arg(exported));
+    });
+    dialog->open();
+}
 
 void MenuBuilder::addFile()
 {
@@ -124,6 +148,7 @@ void MenuBuilder::addFile()
          tr("Export figure (Ctrl+E), or hold Ctrl and drag the picture into another program")},
         {"export-again", tr("Export a&gain"), call(figures, &FigureCommands::exportAgain), "Ctrl+Shift+E"},
         {"export-heads", tr("Export all &heads…"), call(figures, &FigureCommands::exportHeads)},
+        {"export-panels", tr("Export panels…"), [targets = MenuTargets(*this)] { exportPanels(targets); }},
         {},
         {"reload", tr("&Reload"), call(opening, &Opening::reload), "F5", "reload"},
         {"close", tr("&Close"), call(opening, &Opening::closeModel), QKeySequence::Close},

@@ -247,6 +247,12 @@ std::string text(const FigureDescription& figure, int indent)
     return all.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+FigureDescription asPublished(FigureDescription figure)
+{
+    figure.session = std::filesystem::path(figure.session).filename().string();
+    return figure;
+}
+
 std::filesystem::path sessionPath(const FigureDescription& figure, const std::filesystem::path& file)
 {
     return file.parent_path() / std::filesystem::path(figure.session);

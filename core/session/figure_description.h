@@ -81,6 +81,8 @@ Result<FigureDescription> readFigureDescription(const std::filesystem::path& fil
 /// \param indent spaces per level; −1: one line
 std::string text(const FigureDescription& figure, int indent = -1);
 
+/// The description as the metadata have it: the name of the session without its folder, which stays private.
+FigureDescription asPublished(FigureDescription figure);
 /// The session of a description that stands in `file`.
 std::filesystem::path sessionPath(const FigureDescription& figure, const std::filesystem::path& file);
 /// Size, resolution and style of the page.

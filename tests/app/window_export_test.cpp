@@ -12,6 +12,7 @@
 #include <QComboBox>
 #include <QDesktopServices>
 #include <QDir>
+#include <QDoubleSpinBox>
 #include <QDrag>
 #include <QFile>
 #include <QFileDialog>
@@ -415,6 +416,31 @@ private slots:
         QVERIFY(!button(dialog, QStringLiteral("Export 2 figures"))
                 || button(dialog, QStringLiteral("Export 2 figures"))->isEnabled());
         dialog->reject();
+    }
+
+    void panelsAreExportedFromTheirDescription()
+    {
+        const QString path = m_folder.filePath(QStringLiteral("panels.json"));
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("{\"version\": 1, \"page\": {\"width\": 123, \"height\": 80},"
+                   "\"panels\": [{\"view\": \"composition-k\"}, {\"view\": \"composition-v\"}]}");
+        file.close();
+        QTimer answers;
+        answers.callOnTimeout(m_window.get(), [&] {
+            for (auto* dialog : m_window->findChildren<QFileDialog*>()) {
+                dialog->selectFile(path);
+                QMetaObject::invokeMethod(dialog, "accept");
+            }
+        });
+        answers.start(20);
+        action(QStringLiteral("Export panels…"))->trigger();
+        answers.stop();
+        QTRY_VERIFY(dialogTitled(QStringLiteral("Export figure")));
+        auto* dialog = dialogTitled(QStringLiteral("Export figure"));
+        QCOMPARE(named<QDoubleSpinBox>(dialog, QStringLiteral("Width"))->value(), 123.0);
+        dialog->reject();
+        QTRY_VERIFY(!dialogTitled(QStringLiteral("Export figure")));
     }
 };
 

@@ -3,6 +3,7 @@
 #include "core/session/picture_numbers.h"
 #include "ui/base/text.h"
 #include "ui/charts/spectrum_chart.h"
+#include "ui/figures/figure_metadata.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/heatmaps/shared_scale.h"
 
@@ -291,6 +292,17 @@ Result<Done> DescribedFigure::compose(const FigureDescription& description)
                                 + number(settings.height).toStdString()
                                 + " mm; make the page larger or the type smaller.");
     return Done{};
+}
+
+void DescribedFigure::addRecipe(const FigureDescription& description, const std::string& sessionSha256)
+{
+    const FigureDescription published = asPublished(description);
+    Provenance lines = m_page->provenance();
+    lines.append({QLatin1StringView(sessionFileKey), text(published.session)});
+    if (!sessionSha256.empty())
+        lines.append({QLatin1StringView(sessionSha256Key), text(sessionSha256)});
+    lines.append({QLatin1StringView(figureDescriptionKey), text(headwise::text(published))});
+    m_page->setProvenance(lines);
 }
 
 Provenance DescribedFigure::provenance() const

@@ -26,6 +26,9 @@ public:
     ~DescribedFigure();
 
     ComposedFigure& page() { return *m_page; }
+    /// Adds to the metadata how `headwise export --again` makes the figure again.
+    /// \param sessionSha256 hash of the session's file; empty: it is not in a file
+    void addRecipe(const FigureDescription& description, const std::string& sessionSha256);
 
 private:
     struct Drawn; ///< A panel with its picture.

@@ -1,0 +1,117 @@
+#include "ui/pages/export/described_export.h"
+
+#include "core/session/figure_description.h"
+#include "tests/support/matchers.h"
+#include "tests/support/pdf_page.h"
+#include "tests/support/program.h"
+#include "ui/base/theme.h"
+#include "ui/document/workspace.h"
+#include "ui/figures/figure_metadata.h"
+#include "ui/pages/export/export_dialog.h"
+
+#include <QApplication>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+using namespace headwise;
+using namespace headwise::ui;
+
+namespace {
+
+constexpr const char* panelsOfComposition = R"({"version": 1, "session": "elsewhere/absent.h5",
+    "page": {"width": 160, "height": 90, "font_size": 8}, "title": "Two panels of what is open",
+    "panels": [{"view": "composition-k"}, {"view": "composition-v"}]})";
+
+} // namespace
+
+/// The figures that descriptions ask for, exported from the window's results.
+class DescribedExportTest : public QObject {
+    Q_OBJECT
+
+private:
+    QTemporaryDir m_folder;
+    Workspace m_workspace;
+
+    QString written(const QString& name, const QByteArray& json) const
+    {
+        QFile file(m_folder.filePath(name));
+        return file.open(QIODevice::WriteOnly) && file.write(json) == json.size() ? file.fileName()
+                                                                                  : QString();
+    }
+
+private slots:
+    void initTestCase()
+    {
+        applyTheme(*qApp, ThemeMode::Light);
+        m_workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace.model()->isOpen(), test::patience);
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace.model()->results()->find("composition/v"), test::patience);
+    }
+    void cleanupTestCase()
+    {
+        QTRY_VERIFY_WITH_TIMEOUT(!m_workspace.runs()->job()->isRunning(), test::patience);
+    }
+
+    /// The session that the description names need not exist. The file says how it was made.
+    void aDescriptionIsDrawnFromTheOpenResults()
+    {
+        auto made =
+            describedExport(written(QStringLiteral("two.json"), panelsOfComposition), m_workspace, nullptr);
+        QVERIFY(test::isOk(made));
+        const std::unique_ptr<ExportDialog> dialog = std::move(made).value();
+        QCOMPARE(dialog->settings().width, 160.0);
+        QCOMPARE(dialog->settings().height, 90.0);
+        const QString file = m_folder.filePath(QStringLiteral("two.pdf"));
+        dialog->exportTo(file);
+        QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(file), test::patience);
+        QFile pdf(file);
+        QVERIFY(pdf.open(QIODevice::ReadOnly));
+        const QString words = test::textOf(pdf.readAll());
+        for (const char* part : {"Two panels of what is open", "K-composition", "V-composition"})
+            QVERIFY2(words.contains(QLatin1String(part)), qPrintable(words));
+        const Result<Provenance> lines = figureMetadata(file);
+        QVERIFY(test::isOk(lines));
+        const auto kept = std::ranges::find_if(
+            *lines, [](const auto& line) { return line.first == QLatin1StringView(figureDescriptionKey); });
+        QVERIFY(kept != lines->end());
+        const auto description = parseFigureDescription(kept->second.toStdString(), "kept");
+        QVERIFY(test::isOk(description));
+        QCOMPARE(description->session, std::string("absent.h5")); // its folder stays private
+        QCOMPARE(description->panels.size(), 2U);
+    }
+
+    void refusesWhatItCannotDraw_data()
+    {
+        QTest::addColumn<QByteArray>("from");
+        QTest::addColumn<QByteArray>("to");
+        QTest::addColumn<QByteArray>("part");
+        QTest::newRow("no JSON") << QByteArray("\"version\": 1,") << QByteArray("\"version\": 1")
+                                 << QByteArray("bad.json");
+        QTest::newRow("view") << QByteArray("composition-v") << QByteArray("colour")
+                              << QByteArray("Panel b: There is no view 'colour'");
+        QTest::newRow("small page") << QByteArray("\"width\": 160, \"height\": 90")
+                                    << QByteArray("\"width\": 20, \"height\": 20")
+                                    << QByteArray("there is too little room");
+    }
+    void refusesWhatItCannotDraw()
+    {
+        QFETCH(const QByteArray, from);
+        QFETCH(const QByteArray, to);
+        QFETCH(const QByteArray, part);
+        QByteArray json = panelsOfComposition;
+        QVERIFY(json.contains(from));
+        const auto dialog = describedExport(written(QStringLiteral("bad.json"), json.replace(from, to)),
+                                            m_workspace, nullptr);
+        QVERIFY(!dialog);
+        QVERIFY2(test::printed(dialog.error()).contains(part), test::printed(dialog.error()).constData());
+        QVERIFY(!describedExport(m_folder.filePath(QStringLiteral("none.json")), m_workspace, nullptr));
+    }
+};
+
+HEADWISE_TEST(DescribedExportTest)
+#include "described_export_test.moc"
