@@ -81,6 +81,8 @@ void paintNames(QPainter& painter, const ChartFrame& frame, const QFontMetricsF&
     const bool upright = isUpright(frame.look);
     const double room = leastNameRoom(frame.look, metrics);
     const int step = nameStep(frame, painter.device());
+    const double right = frame.plot.right() + chartMargins(frame.look, frame.font, painter.device()).right();
+    double taken = -std::numeric_limits<double>::infinity(); // by the name before
     for (int i = 0; i < static_cast<int>(names.size()); i += step) {
         const double x = frame.map({static_cast<double>(i), 0}).x();
         if (x < frame.plot.left() || x > frame.plot.right())
@@ -94,9 +96,11 @@ void paintNames(QPainter& painter, const ChartFrame& frame, const QFontMetricsF&
             painter.rotate(-90);
             painter.drawText(QPointF(-metrics.horizontalAdvance(shown), 0), shown);
         } else {
-            painter.drawText(QPointF(x - metrics.horizontalAdvance(shown) / 2,
-                                     frame.plot.bottom() + chartPainterGap + metrics.ascent()),
-                             shown);
+            const double width = metrics.horizontalAdvance(shown);
+            const double left = std::max(taken, std::min(x - width / 2, right - width));
+            painter.drawText(QPointF(left, frame.plot.bottom() + chartPainterGap + metrics.ascent()),
+                             metrics.elidedText(shown, Qt::ElideRight, right - left + 0.01));
+            taken = left + width + chartPainterGap;
         }
         painter.restore();
     }
