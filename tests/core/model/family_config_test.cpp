@@ -208,6 +208,32 @@ private slots:
             test::failsWith(read(model), ErrorCode::Unsupported, "'gpt_oss': each of its heads has a sink"));
     }
 
+    /// By the names of DeepSeek-V2 and V3, and by the key that the config of any latent attention has.
+    void latentAttentionIsRefusedForItsLatent()
+    {
+        test::FamilyModel model = test::familyModel("starcoder2");
+        const auto name = [&](const QJsonValue& type, const QString& architecture) {
+            model.config["model_type"] = type;
+            model.config["architectures"] = QJsonArray{architecture};
+        };
+        const auto isRefused = [&](const std::string& part) {
+            return test::failsWith(read(model), ErrorCode::Unsupported, part);
+        };
+        for (const char* type : {"deepseek_v2", "deepseek_v3"}) {
+            name(type, "");
+            QVERIFY(isRefused("'" + std::string(type) + "': its heads share a latent (kv_lora_rank)"));
+        }
+        for (const char* architecture : {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"}) {
+            name(QJsonValue::Null, architecture);
+            QVERIFY(isRefused("'" + std::string(architecture) + "': its heads share a latent"));
+        }
+        name("minicpm3", "MiniCPM3ForCausalLM");
+        model.config["kv_lora_rank"] = 8;
+        QVERIFY(isRefused("'minicpm3': its heads share a latent"));
+        model.config["kv_lora_rank"] = QJsonValue::Null;
+        QVERIFY(isRefused("'minicpm3'; this version reads"));
+    }
+
 private:
     Result<std::shared_ptr<const ModelWeights>> open(const test::FamilyModel& model) const
     {
