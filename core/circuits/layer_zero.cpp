@@ -1,5 +1,7 @@
 #include "core/circuits/layer_zero.h"
 
+#include "core/model/families/attention_parts.h"
+
 namespace headwise {
 
 template <typename Scalar>
@@ -48,6 +50,8 @@ Matrix<Scalar> LayerZero<Scalar>::apply(const Matrix<Scalar>& x) const
     }
     const Matrix<Scalar> normed = normalized(m_ln1, x);
     Matrix<Scalar> written = normed * m_attention.map;
+    if (const Eigen::VectorXd scale = valueScale(m_weights, 0, normed); scale.size() > 0)
+        written.array().colwise() *= scale.cast<Scalar>().array();
     written.rowwise() += m_attention.offset;
     return m_end == LayerZeroEnd::Layer ? m_tail->apply(config, x, normed, written)
                                         : m_tail->beforeMlp(config, x, normed, written);

@@ -37,7 +37,12 @@ double roundingOf(DType dtype)
 
 double roundingOf(const ModelWeights& weights, TensorKind kind, int layer, int head)
 {
-    const auto found = weights.views().find({kind, layer, head});
+    auto found = weights.views().find({kind, layer, head});
+    if (found == weights.views().end()) // read through a latent
+        found = weights.views().find({kind == TensorKind::W_Q       ? TensorKind::W_UQ
+                                          : kind == TensorKind::W_K ? TensorKind::W_UK
+                                                                    : TensorKind::W_UV,
+                                      layer, head});
     if (found == weights.views().end() || !found->second.isPresent())
         return 0;
     return roundingOf(weights.file().tensors()[static_cast<std::size_t>(found->second.tensor)].dtype);

@@ -25,6 +25,7 @@ struct BiasPresence {
     bool gate = true;                         ///< A gated MLP has b_gate and b_up; else b_in alone.
     std::uint8_t wideVectors = 0;             ///< Further vectors [d]: a token type, a norm before the head.
     bool norm = true;                         ///< The bias of a LayerNorm.
+    std::int64_t further = 0; ///< Numbers beyond those that the sizes imply; negative where there are fewer.
 };
 
 /// A config file as it was understood.

@@ -43,6 +43,8 @@ std::string changedHeadsWhyNot(const ModelConfig& config, const HeadChange& chan
         return fmt::format("W_OV has {} components, counted from 0", std::min(config.dHead, config.dModel));
     if (config.merged)
         return "a pair of its attention matrices is merged into their neighbours";
+    if (config.latentAttention)
+        return "its values come from a latent that all heads share";
     if (change.earlier && config.qkvLimit > 0)
         return fmt::format("its values are clipped at ±{}", config.qkvLimit);
     return {};

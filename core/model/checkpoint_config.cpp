@@ -219,6 +219,8 @@ std::string whyNotTransformerLens(const ModelConfig& config)
         what = "a matrix and an activation before its unembedding";
     else if (config.embeddingNormSeesPositions)
         what = "a norm of its embeddings and positions";
+    else if (config.latentAttention)
+        what = "keys and values that come from a latent";
     else if (config.nExperts > 0)
         what = "a mixture of experts";
     else if (config.qkvLimit > 0)

@@ -36,6 +36,8 @@ std::vector<std::string> circuitBadges(const ModelConfig& config, int layer)
         badges.push_back("window " + std::to_string(window));
     if (config.qkNorm != NormKind::None)
         badges.emplace_back("QK-norm");
+    if (config.latentAttention)
+        badges.emplace_back("norm of the latent");
     if (config.attentionSoftCap > 0)
         badges.push_back("soft cap " + plain(config.attentionSoftCap));
     if (config.scaleByInverseLayer && layer > 0)

@@ -205,6 +205,9 @@ std::vector<std::string> circuitNotes(const ModelConfig& config)
     if (config.qkNorm != NormKind::None)
         notes.emplace_back(
             "Queries and keys are normalised before their product, so a QK circuit gives the direction of the scores, not their size.");
+    if (config.latentAttention)
+        notes.emplace_back(
+            "Keys and values come from a latent, whose norm divides them by a number of each token. OV circuits give the direction of a token's output, not its size; QK circuits add the rotated components as if that number were 1.");
     if (config.qkvLimit > 0)
         notes.emplace_back("Queries, keys and values are clipped at a limit, which circuits leave out.");
     if (config.attentionSoftCap > 0)

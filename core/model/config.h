@@ -137,6 +137,8 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
 
     NormKind qkNorm = NormKind::None; ///< Norm of queries and keys before rotation; eps is normEps.
     bool qkNormOverAllHeads = false;  ///< Its mean runs over the heads side by side, not over one.
+    /// Keys and values come from a latent with an RMSNorm, and so may queries; rotated components come first (DeepSeek-V2).
+    bool latentAttention = false;
     double qkvLimit = 0; ///< Queries, keys and values are cut off at ± this (OLMo's clip_qkv); 0: not.
 
     bool attentionOnly = false;
@@ -151,7 +153,8 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     std::optional<MergePair> merged; ///< The pair multiplied into its neighbours; what reads P's output is
                                      ///< n_heads · d_head wide.
 
-    /// Each token's MLP is the weighted sum of its `expertsPerToken` best of `nExperts`; 0: one MLP for all tokens.
+    /// Each token's MLP is the weighted sum of its `expertsPerToken` best of `nExperts`; 0: one MLP for all tokens. A layer
+    /// without a router has one MLP all the same; experts beyond `nExperts` serve every token.
     int nExperts = 0, expertsPerToken = 0;
 
     /// Whether the config announces the biases b_Q, b_K, b_V, b_O and those of the MLP; nothing: the file decides.

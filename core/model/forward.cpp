@@ -48,6 +48,7 @@ struct LayerPlan {
     std::optional<Rotation> rotation;
     std::vector<double> slopes; // [n_heads], ALiBi
     SharedQkScale qkScale;
+    Eigen::VectorXd vScale; // as `valueScale`
 
     LayerPlan(const ModelConfig& config, int layer)
         : scale(config.attentionScaleOf(layer))
@@ -85,8 +86,7 @@ HeadResult<Scalar> runHead(const LayerPlan& plan, int index, const HeadWeights<S
                            const Matrix<Scalar>& x, const Matrix<Scalar>& placed)
 {
     QueriesAndKeys<Scalar> qk = queriesAndKeys(head, plan.qkScale, plan.qkvLimit, placed);
-    Matrix<Scalar> v = (x * head.W_V).rowwise() + head.b_V;
-    limit(plan.qkvLimit, v);
+    const Matrix<Scalar> v = values(head, plan.vScale, plan.qkvLimit, x);
     if (plan.rotation) {
         plan.rotation->apply(qk.q);
         plan.rotation->apply(qk.k);
@@ -208,6 +208,7 @@ Result<Done> ForwardPass<Scalar>::attend(int layer, const Task& task)
     if (config.positionsInQueriesAndKeys)
         placed += weights.W_pos<Scalar>(0, x.rows());
     plan.qkScale = sharedQkScale(weights, layer, placed);
+    plan.vScale = valueScale(weights, layer, m_normed);
     std::vector<HeadResult<Scalar>> heads(static_cast<std::size_t>(config.nHeads));
     const auto done = parallelFor(config.nHeads, task, "heads", [&](int head) -> Result<Done> {
         heads[static_cast<std::size_t>(head)] =

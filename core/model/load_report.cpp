@@ -102,10 +102,10 @@ public:
             addSize("output vocabulary", c.dVocabOut, W_U, 1, "columns");
         addSize("d_model", c.dModel, W_E, 1, "columns");
         addLayers();
-        addHeads("heads", W_Q, c.nHeads);
-        addHeads("key/value heads", W_K, c.nKvHeads);
+        addHeads("heads", c.latentAttention ? W_UQ : W_Q, c.nHeads);
+        addHeads("key/value heads", c.latentAttention ? W_UK : W_K, c.nKvHeads);
         addSize("d_head", c.dHead, W_Q, 1, "columns");
-        if (!c.attentionOnly)
+        if (!c.attentionOnly && (c.nExperts == 0 || find(W_router))) // else it is the width of an expert
             addSize("d_mlp", c.dMlp, W_in, 1, "columns");
         addContext();
         addBiases("attention biases", c.attentionBiases, {b_Q, b_K, b_V, b_O});
@@ -245,15 +245,17 @@ std::vector<NormFactors> normFactors(const ModelWeights& weights)
 {
     using enum TensorKind;
     const ModelConfig& c = weights.config();
-    const std::array<std::pair<TensorKind, NormKind>, 9> norms{{{ln_embed_w, c.embeddingNorm},
-                                                                {ln1_w, c.norm},
-                                                                {q_norm_w, c.qkNorm},
-                                                                {k_norm_w, c.qkNorm},
-                                                                {ln1_post_w, c.norm},
-                                                                {ln2_w, c.norm},
-                                                                {mlp_ln_w, NormKind::LayerNorm},
-                                                                {ln2_post_w, c.norm},
-                                                                {ln_final_w, c.finalNorm}}};
+    const std::array<std::pair<TensorKind, NormKind>, 11> norms{{{ln_embed_w, c.embeddingNorm},
+                                                                 {ln1_w, c.norm},
+                                                                 {q_norm_w, c.qkNorm},
+                                                                 {k_norm_w, c.qkNorm},
+                                                                 {q_latent_w, NormKind::Rms},
+                                                                 {kv_latent_w, NormKind::Rms},
+                                                                 {ln1_post_w, c.norm},
+                                                                 {ln2_w, c.norm},
+                                                                 {mlp_ln_w, NormKind::LayerNorm},
+                                                                 {ln2_post_w, c.norm},
+                                                                 {ln_final_w, c.finalNorm}}};
     std::vector<NormFactors> all;
     for (const auto& [kind, norm] : norms) {
         const bool hasOffset = norm == NormKind::Rms && c.rmsUsesOffset;

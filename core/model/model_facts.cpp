@@ -61,7 +61,7 @@ std::int64_t parameterCount(const ModelDescription& description)
         return kind == NormKind::LayerNorm && biases.norm ? 2 * size : size;
     };
     const std::int64_t headMatrix = isNarrow ? 0 : width * width; // counted as the projection before W_U
-    return countWeights(c).total + biases.wideVectors * entry + (isNarrow ? width : 0)
+    return countWeights(c).total + biases.further + biases.wideVectors * entry + (isNarrow ? width : 0)
         + c.nLayers * smallPartsPerLayer(c, biases, norm(c.norm, width)) + norm(c.finalNorm, entry)
         + norm(c.embeddingNorm, entry) + (c.positional == Positional::Learned ? entry * c.nCtx : 0)
         + (biases.unembed ? c.dVocabOut : 0) + (c.hasHeadTransform ? headMatrix + entry : 0);

@@ -42,6 +42,10 @@ bool staysAsStored(TensorKind kind)
     case W_head:
     case b_head:
     case b_Eproj:
+    case W_UK:
+    case W_UV:
+    case q_latent_w:
+    case kv_latent_w:
     case ln_head_w:
     case ln_head_b: return true;
     default: return false;
@@ -107,6 +111,11 @@ private:
         case W_V: return heads(layer)[grouped(head)].W_V;
         case b_V: return heads(layer)[grouped(head)].b_V;
         case b_O: return m_weights.b_O<Scalar>(layer);
+        case W_DQ: return m_weights.latents<Scalar>(layer).W_DQ;
+        case W_DKV: return m_weights.latents<Scalar>(layer).W_DKV;
+        case W_KR: return heads(layer)[0].W_K.leftCols(m_file.config().rotary.dim);
+        case W_UQ:
+        case W_QR: return queries(kind, layer, head);
         case W_in: return expert(layer, head).W_in;
         case b_in: return expert(layer, head).b_in;
         case W_gate: return expert(layer, head).W_gate;
@@ -120,6 +129,17 @@ private:
                                        : Matrix<Scalar>(m_weights.b_U<Scalar>(0, m_file.config().dVocabOut));
         default: return normTensor(kind, layer);
         }
+    }
+
+    /// The columns of W_Q where queries read the residual stream; with a latent, what is behind its norm stays.
+    Matrix<Scalar> queries(TensorKind kind, int layer, int head)
+    {
+        if (m_file.has(W_DQ, layer))
+            return m_file.read<Scalar>(kind, layer, head);
+        const Eigen::Index rotated = m_file.config().rotary.dim;
+        const Matrix<Scalar>& W = heads(layer)[index(head)].W_Q;
+        return kind == W_QR ? Matrix<Scalar>(W.leftCols(rotated))
+                            : Matrix<Scalar>(W.rightCols(W.cols() - rotated));
     }
 
     static std::size_t index(int head) { return static_cast<std::size_t>(head); }

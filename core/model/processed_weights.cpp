@@ -181,7 +181,7 @@ MlpWeights<Scalar> ProcessedWeights::mlp(int layer) const
     const State& s = *m_state;
     if (s.config.attentionOnly)
         return {};
-    if (s.config.nExperts == 0)
+    if (s.config.nExperts == 0 || !s.weights->has(TensorKind::W_router, layer))
         return s.foldedMlp<Scalar>(layer, 0);
     MlpWeights<Scalar> mixture;
     ReadingMatrix router{s.weights->read<double>(TensorKind::W_router, layer),
@@ -191,9 +191,27 @@ MlpWeights<Scalar> ProcessedWeights::mlp(int layer) const
     s.read(router.W);
     mixture.W_router = s.finish<Scalar>(router.W);
     mixture.b_router = s.finish<Scalar>(router.b);
-    for (int expert = 0; expert < s.config.nExperts; ++expert)
+    for (int expert = 0; expert < s.config.nExperts || s.weights->has(TensorKind::W_in, layer, expert);
+         ++expert)
         mixture.experts.push_back(s.foldedMlp<Scalar>(layer, expert));
     return mixture;
+}
+
+template <typename Scalar>
+LatentMaps<Scalar> ProcessedWeights::latents(int layer) const
+{
+    const State& s = *m_state;
+    const auto map = [&](TensorKind kind) {
+        if (!s.weights->has(kind, layer))
+            return Matrix<Scalar>();
+        Matrix<double> stored = s.weights->read<double>(kind, layer);
+        const Eigen::Index size = stored.cols();
+        ReadingMatrix down{std::move(stored), RowVector<double>::Zero(size)};
+        foldNorm(s.norms.ln1[static_cast<std::size_t>(layer)], s.applied(), down);
+        s.read(down.W);
+        return s.finish<Scalar>(down.W);
+    };
+    return {map(TensorKind::W_DQ), map(TensorKind::W_DKV)};
 }
 
 template <typename Scalar>
@@ -384,6 +402,7 @@ std::optional<TiedEnds> ProcessedWeights::tiedEnds() const
     template HeadWeights<Scalar> ProcessedWeights::head(HeadId) const;                                       \
     template RowVector<Scalar> ProcessedWeights::b_O(int) const;                                             \
     template MlpWeights<Scalar> ProcessedWeights::mlp(int) const;                                            \
+    template LatentMaps<Scalar> ProcessedWeights::latents(int) const;                                        \
     template Norm<Scalar> ProcessedWeights::ln1(int) const;                                                  \
     template Norm<Scalar> ProcessedWeights::ln2(int) const;                                                  \
     template Norm<Scalar> ProcessedWeights::ln1Post(int) const;                                              \

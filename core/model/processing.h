@@ -109,10 +109,16 @@ struct MlpWeights {
     RowVector<Scalar> b_out;              // [d]
     Norm<Scalar> ln;                      // solu_ln only: after the activation, over f
 
-    // Mixtures only; the fields above are then empty:
+    // Mixtures only; the fields above are then empty. Experts behind the router's columns serve every token.
     Matrix<Scalar> W_router;    // [d, experts]
     RowVector<Scalar> b_router; // [experts]: what folding a norm's bias adds
     std::vector<MlpWeights> experts;
+};
+
+/// The maps from the residual stream to the latents of queries and of keys and values; empty without one.
+template <typename Scalar>
+struct LatentMaps {
+    Matrix<Scalar> W_DQ, W_DKV; // [d, …]
 };
 
 /// Map between the last residual stream and ln_final: activation(ln(x) W + b). W is empty for most models.
@@ -156,6 +162,8 @@ public:
     RowVector<Scalar> b_O(int layer) const; ///< [attentionWidth], zeros if absent
     template <typename Scalar>
     MlpWeights<Scalar> mlp(int layer) const;
+    template <typename Scalar>
+    LatentMaps<Scalar> latents(int layer) const;
     template <typename Scalar>
     Norm<Scalar> ln1(int layer) const;
     template <typename Scalar>

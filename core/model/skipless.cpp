@@ -15,6 +15,7 @@ ModelWeights skiplessCounterpart(const ModelWeights& weights)
     config.skipless = true;
     config.norm = config.finalNorm = config.embeddingNorm = config.qkNorm = NormKind::None;
     config.normHasParameters = config.rmsUsesOffset = config.qkNormOverAllHeads = false;
+    config.latentAttention = false; // its norms are gone, and W_K and W_V are products of matrices
     config.hasPostNorms = config.hasSumNorms = config.residualFromNorm = false;
     config.embeddingNormSeesPositions = false;
     config.hasPreNorms = true; // the usual placement, of norms that are not there

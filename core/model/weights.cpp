@@ -8,14 +8,15 @@ namespace headwise {
 
 std::string_view tensorKindName(TensorKind kind)
 {
-    static constexpr std::array<std::string_view, 44> names{
-        "W_E",        "W_pos",    "W_Q",        "W_K",        "W_V",        "W_O",        "b_Q",
-        "b_K",        "b_V",      "b_O",        "ln1.w",      "ln1.b",      "ln2.w",      "ln2.b",
-        "W_in",       "b_in",     "W_gate",     "b_gate",     "b_up",       "W_out",      "b_out",
-        "mlp.ln.w",   "mlp.ln.b", "ln_final.w", "ln_final.b", "ln1_post.w", "ln1_post.b", "ln2_post.w",
-        "ln2_post.b", "q_norm.w", "k_norm.w",   "embed.ln.w", "embed.ln.b", "b_E",        "W_Eproj",
-        "W_Uproj",    "W_router", "W_head",     "b_head",     "W_U",        "b_U",        "b_Eproj",
-        "head.ln.w",  "head.ln.b"};
+    static constexpr std::array<std::string_view, 53> names{
+        "W_E",        "W_pos",     "W_Q",        "W_K",        "W_V",        "W_O",        "b_Q",
+        "b_K",        "b_V",       "b_O",        "ln1.w",      "ln1.b",      "ln2.w",      "ln2.b",
+        "W_in",       "b_in",      "W_gate",     "b_gate",     "b_up",       "W_out",      "b_out",
+        "mlp.ln.w",   "mlp.ln.b",  "ln_final.w", "ln_final.b", "ln1_post.w", "ln1_post.b", "ln2_post.w",
+        "ln2_post.b", "q_norm.w",  "k_norm.w",   "embed.ln.w", "embed.ln.b", "b_E",        "W_Eproj",
+        "W_Uproj",    "W_router",  "W_head",     "b_head",     "W_U",        "b_U",        "b_Eproj",
+        "head.ln.w",  "head.ln.b", "W_DQ",       "W_UQ",       "W_QR",       "W_DKV",      "W_UK",
+        "W_KR",       "W_UV",      "q_latent.w", "kv_latent.w"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -77,10 +78,45 @@ Matrix<Scalar> ModelWeights::readBlock(TensorKind kind, const TensorView& block)
 }
 
 template <typename Scalar>
+Matrix<Scalar> ModelWeights::readThroughLatent(TensorKind kind, int layer, int head) const
+{
+    using enum TensorKind;
+    const bool isQuery = kind == W_Q, isValue = kind == W_V;
+    const TensorKind plain = isQuery ? W_UQ : isValue ? W_UV : W_UK;
+    const Matrix<Scalar> rotated = isQuery ? read<Scalar>(W_QR, layer, head)
+        : isValue                          ? Matrix<Scalar>()
+                                           : read<Scalar>(W_KR, layer);
+    const Eigen::Index turned = rotated.cols();
+    const Matrix<Scalar> up = read<Scalar>(plain, layer, head);
+    Matrix<Scalar> out = Matrix<Scalar>::Zero(m_config.dModel, m_config.dHead);
+    const TensorKind down = isQuery ? W_DQ : W_DKV;
+    if (!has(down, layer)) {
+        out.leftCols(turned) = rotated;
+        out.middleCols(turned, up.cols()) = up;
+        return out;
+    }
+    Matrix<Scalar> latent = read<Scalar>(down, layer);
+    latent.array().rowwise() *= read<Scalar>(isQuery ? q_latent_w : kv_latent_w, layer).row(0).array();
+    if (turned > 0 && isQuery)
+        out.leftCols(turned) = latent * rotated;
+    else if (turned > 0)
+        out.leftCols(turned) = rotated;
+    out.middleCols(turned, up.cols()) = latent * up;
+    return out;
+}
+
+template <typename Scalar>
 Matrix<Scalar> ModelWeights::read(TensorKind kind, int layer, int head) const
 {
+    using enum TensorKind;
     const TensorView* view = find(kind, layer, head);
-    return view ? readBlock<Scalar>(kind, *view) : Matrix<Scalar>();
+    if (!view && (kind == W_Q || kind == W_K || kind == W_V) && has(W_DKV, layer))
+        return readThroughLatent<Scalar>(kind, layer, head);
+    Matrix<Scalar> out = view ? readBlock<Scalar>(kind, *view) : Matrix<Scalar>();
+    // Heads write fewer components than they compare: zeros fill the rows up to d_head.
+    if (kind == W_O && view && has(W_DKV, layer))
+        out.conservativeResizeLike(Matrix<Scalar>::Zero(m_config.dHead, out.cols()));
+    return out;
 }
 
 template <typename Scalar>

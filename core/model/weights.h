@@ -64,6 +64,17 @@ enum class TensorKind {
     b_Eproj,    ///< [1, d], added after W_Eproj (ELECTRA)
     ln_head_w,  ///< [1, d], before W_head (ESM)
     ln_head_b,  ///< [1, d]
+
+    // Latent attention, in the names of DeepSeek-V2's paper (section 2.1). W_Q, W_K and W_V are read as products of these:
+    W_DQ,        ///< [d, q], to the queries' latent; absent where queries read the residual stream
+    W_UQ,        ///< [q or d, r − rotated], one per query head
+    W_QR,        ///< [q or d, rotated], one per query head
+    W_DKV,       ///< [d, c], to the latent of keys and values
+    W_UK,        ///< [c, r − rotated], one per head
+    W_KR,        ///< [d, rotated], one per layer
+    W_UV,        ///< [c, v], one per head
+    q_latent_w,  ///< [1, q]
+    kv_latent_w, ///< [1, c]
 };
 
 std::string_view tensorKindName(TensorKind kind); ///< "W_Q", "ln1.w"
@@ -147,6 +158,9 @@ public:
 
 private:
     const TensorView* find(TensorKind kind, int layer, int head) const;
+    /// W_Q, W_K or W_V of a head with a latent: rotated columns first, the gain of the latent's norm in between, d_head wide.
+    template <typename Scalar>
+    Matrix<Scalar> readThroughLatent(TensorKind kind, int layer, int head) const;
     template <typename Scalar>
     Matrix<Scalar> readBlock(TensorKind kind, const TensorView& block) const;
 

@@ -65,6 +65,8 @@ void cohere2(Maker& make);
 void granite(Maker& make);
 void qwen3Moe(Maker& make);
 void qwen3MoeInOneTensor(Maker& make);
+void deepSeekV2(Maker& make);
+void deepSeekV2Lite(Maker& make); ///< queries without a latent, a first layer without experts, YaRN
 void nemotron(Maker& make);
 void internLm2(Maker& make);
 void baichuan7b(Maker& make);

@@ -193,6 +193,8 @@ constexpr Row rows[] = {
     {"qwen3_moe", qwen3Moe},
     {"qwen3_moe, shares of all experts", qwen3Moe, [](QJsonObject& c) { c.remove("norm_topk_prob"); }},
     {"qwen3_moe, experts in one tensor", qwen3MoeInOneTensor},
+    {"deepseek_v2", deepSeekV2},
+    {"deepseek_v2, lite", deepSeekV2Lite},
     {"nemotron", nemotron},
     {"internlm2", internLm2},
     {"baichuan, rotary", baichuan7b},

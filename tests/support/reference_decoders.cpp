@@ -329,6 +329,8 @@ std::optional<Model> readDecoderFamily(const Source& source)
         return readGranite(source);
     if (type == "qwen3_moe")
         return readQwen3Moe(source);
+    if (type == "deepseek_v2")
+        return readDeepSeek(source);
     if (type == "nemotron")
         return readNemotron(source);
     if (type == "internlm2")

@@ -14,39 +14,6 @@ using namespace reference;
 
 namespace {
 
-Vector normalize(const Norm& norm, Vector x)
-{
-    if (norm.kind == NormKind::None)
-        return x;
-    const auto count = static_cast<double>(x.size());
-    double mean = 0;
-    for (const double value : x)
-        mean += value / count;
-    if (norm.kind == NormKind::Layer)
-        for (double& value : x)
-            value -= mean;
-    double square = 0;
-    for (const double value : x)
-        square += value * value / count;
-    for (std::size_t a = 0; a < x.size(); ++a) {
-        x[a] /= std::sqrt(square + norm.eps);
-        if (!norm.w.empty())
-            x[a] *= norm.offset ? 1 + norm.w[a] : norm.w[a];
-        if (!norm.b.empty())
-            x[a] += norm.b[a];
-    }
-    return x;
-}
-
-Vector linear(const Linear& linear, const Vector& x)
-{
-    Vector y = linear.b.empty() ? Vector(linear.out, 0.0) : linear.b;
-    for (std::size_t a = 0; a < linear.in; ++a)
-        for (std::size_t j = 0; j < linear.out; ++j)
-            y[j] += x[a] * linear.w[a * linear.out + j];
-    return y;
-}
-
 Vector activate(const std::string& name, Vector x)
 {
     if (name.starts_with("solu")) {
@@ -83,8 +50,9 @@ void rotate(const Model& model, const Rope& rope, Vector& heads, std::size_t pos
     for (std::size_t first = 0; first < heads.size(); first += model.dHead)
         for (std::size_t i = 0; i < half; ++i) {
             const double angle = static_cast<double>(position) * rope.frequencies[i];
-            double& x = heads[first + (model.rotaryAdjacent ? 2 * i : i)];
-            double& y = heads[first + (model.rotaryAdjacent ? 2 * i + 1 : i + half)];
+            const std::size_t start = first + model.rotaryFirst;
+            double& x = heads[start + (model.rotaryAdjacent ? 2 * i : i)];
+            double& y = heads[start + (model.rotaryAdjacent ? 2 * i + 1 : i + half)];
             const double turned = rope.length * (x * std::cos(angle) - y * std::sin(angle));
             y = rope.length * (y * std::cos(angle) + x * std::sin(angle));
             x = turned;
@@ -180,9 +148,16 @@ Vector mixture(const Model& model, const Block& block, const Vector& x)
     return out;
 }
 
+void add(Vector& x, const Vector& y)
+{
+    for (std::size_t a = 0; a < x.size(); ++a)
+        x[a] += y[a];
+}
+
+/// The MLP that serves every token, and a token's own experts beside it where there are some.
 Vector mlp(const Model& model, const Block& block, const Vector& x)
 {
-    if (!block.experts.empty())
+    if (block.up.out == 0)
         return mixture(model, block, x);
     Vector hidden = linear(block.up, x);
     if (block.gate) {
@@ -196,7 +171,10 @@ Vector mlp(const Model& model, const Block& block, const Vector& x)
         hidden[f] += block.afterProduct[f];
     if (block.activationNorm)
         hidden = normalize(*block.activationNorm, hidden);
-    return linear(block.down, hidden);
+    Vector out = linear(block.down, hidden);
+    if (!block.experts.empty())
+        add(out, mixture(model, block, x));
+    return out;
 }
 
 Vector scaled(double factor, Vector x)
@@ -204,12 +182,6 @@ Vector scaled(double factor, Vector x)
     for (double& value : x)
         value *= factor;
     return x;
-}
-
-void add(Vector& x, const Vector& y)
-{
-    for (std::size_t a = 0; a < x.size(); ++a)
-        x[a] += y[a];
 }
 
 /// The heads' mixtures of values side by side, [n, n_heads · d_head]; the patterns go to `run`.
@@ -249,9 +221,12 @@ void runBlock(const Model& model, std::size_t layer, Rows& x, Fault fault, Refer
         Vector placed = normed;
         if (model.placesQueriesKeys)
             add(placed, model.positions.at(p));
-        q.push_back(linear(block.q, placed));
-        k.push_back(linear(block.k, placed));
-        v.push_back(linear(block.v, normed));
+        QueryKeyValue heads = block.latents
+            ? throughLatents(model, *block.latents, normed)
+            : QueryKeyValue{linear(block.q, placed), linear(block.k, placed), linear(block.v, normed)};
+        q.push_back(std::move(heads.q));
+        k.push_back(std::move(heads.k));
+        v.push_back(std::move(heads.v));
         for (Vector* each : {&q[p], &k[p], &v[p]})
             cutOff(block.limit, *each);
         normalizeHeads(model, block, block.qNorm, q[p]);

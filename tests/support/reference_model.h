@@ -62,9 +62,20 @@ struct Block {
         Linear gate, up, down;
     };
     std::vector<Expert> experts; // of a mixture, in place of gate, up and down
-    Linear router;               // [d_model, experts]
+    Linear router; // [d_model, experts]; gate, up and down then serve every token, if there are any
     std::size_t expertsPerToken = 0;
     bool keepsShares = false; // shares of the token's experts are not renormalised
+
+    /// In place of q, k and v, which are then the products without the norms.
+    struct Latents {
+        std::optional<Linear> toQueries; // [d_model, query latent]
+        Norm queryNorm, keyNorm;
+        Linear queryHeads; // [query latent or d_model, n·h], a head's unrotated components first
+        Linear toKeys;     // [d_model, latent + rotated]
+        Linear heads;      // [latent, n·(unrotated + value)]
+        std::size_t rotated = 0, value = 0;
+    };
+    std::optional<Latents> latents;
 };
 
 struct Model {
@@ -76,6 +87,7 @@ struct Model {
     std::optional<Rope> rope; ///< in place of the plain frequencies
     double rotaryBase = 10000;
     bool rotaryAdjacent = false;
+    std::size_t rotaryFirst = 0; ///< components of a head before the rotated ones
     bool parallel = false;
     Norm embeddingNorm;             ///< of the token alone
     Norm placedNorm;                ///< of token and position
@@ -159,6 +171,16 @@ double rootScale(const Model& model); ///< 1/√d_head
 Rope plainRope(std::size_t dim, double base);
 Rope yarnRope(const Model& model, double factor, double context, std::optional<double> length);
 
+Vector normalize(const Norm& norm, Vector x);
+Vector linear(const Linear& linear, const Vector& x);
+
+/// All heads' queries, keys and values, the heads side by side.
+struct QueryKeyValue {
+    Vector q, k, v;
+};
+/// Values are filled up to d_head with zeros. \param x what the layer's attention reads
+QueryKeyValue throughLatents(const Model& model, const Block::Latents& latents, const Vector& x);
+
 Vector alibiSlopes(std::size_t heads);
 Rope llama3Rope(std::size_t dim, double base, double factor, double low, double high, double context);
 /// Returns the rope_scaling of a Hugging Face config; nothing if it is absent.
@@ -171,6 +193,7 @@ std::optional<Model> readLlamaNamed(const Source& source);
 std::optional<Model> readFusedFamily(const Source& source);
 std::optional<Model> readStateDictFamily(const Source& source);
 std::optional<Model> readDecoderFamily(const Source& source);
+Model readDeepSeek(const Source& source);
 std::optional<Model> readEncoderFamily(const Source& source);
 
 } // namespace headwise::test::reference

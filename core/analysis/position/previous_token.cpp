@@ -78,6 +78,8 @@ std::string scoreText(const ProcessedWeights& weights, const std::string& query,
         text += ", queries and keys clipped at ±" + fmt::format("{}", config.qkvLimit);
     if (config.qkNorm != NormKind::None)
         text += ", queries and keys after their own norms";
+    if (config.latentAttention)
+        text += ", queries and keys after the norms of their latents";
     return text;
 }
 

@@ -237,7 +237,7 @@ private:
     /// Returns whether biases have a separate score. They have none if queries or keys are normalised or clipped.
     bool hasBiasKernel() const
     {
-        if (m_config.qkNorm != NormKind::None || m_config.qkvLimit > 0)
+        if (m_config.qkNorm != NormKind::None || m_config.latentAttention || m_config.qkvLimit > 0)
             return false;
         for (const HeadId head : selectedHeads(m_config, m_context.options))
             for (const double value : m_bias.amplitude.of(head))

@@ -184,10 +184,9 @@ public:
             forEachHead(m_context, withoutProgress(task), "keys", [&](HeadId id) -> Result<Done> {
                 const auto layer = static_cast<std::size_t>(id.layer);
                 const auto head = m_weights.head<Scalar>(id);
-                Matrix<Scalar> v =
-                    (normalized(m_weights.ln1<Scalar>(id.layer), m_run.residuals[layer]) * head.W_V).rowwise()
-                    + head.b_V;
-                limit(m_config.qkvLimit, v);
+                const Matrix<Scalar> x = normalized(m_weights.ln1<Scalar>(id.layer), m_run.residuals[layer]);
+                const Matrix<Scalar> v =
+                    headwise::values(head, valueScale(m_weights, id.layer, x), m_config.qkvLimit, x);
                 const RowVector<Scalar> reading = m_behindAttention[layer].pulledBack(u).cast<Scalar>();
                 const Matrix<Scalar> brought = v * (head.W_O * reading.transpose()); // [n, 1]
                 const Matrix<Scalar>& alpha = m_run.patterns[layer][static_cast<std::size_t>(id.head)];

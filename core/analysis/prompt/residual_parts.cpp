@@ -111,12 +111,12 @@ Result<std::vector<Matrix<Scalar>>> ResidualParts<Scalar>::headOutputs(const Tas
     const ModelConfig& config = m_weights.config();
     const auto layer = static_cast<std::size_t>(m_layer);
     const Matrix<Scalar> x = normalized(m_weights.ln1<Scalar>(m_layer), m_run.residuals[layer]);
+    const Eigen::VectorXd scale = valueScale(m_weights, m_layer, x);
     std::vector<Matrix<Scalar>> outputs(static_cast<std::size_t>(config.nHeads));
     const Task quiet{task.stop, {}, task.threads};
     const auto done = parallelFor(config.nHeads, quiet, "heads", [&](int head) -> Result<Done> {
         const auto weights = m_weights.head<Scalar>({m_layer, head});
-        Matrix<Scalar> v = (x * weights.W_V).rowwise() + weights.b_V;
-        limit(config.qkvLimit, v);
+        const Matrix<Scalar> v = values(weights, scale, config.qkvLimit, x);
         const Matrix<Scalar>& pattern = m_run.patterns[layer][static_cast<std::size_t>(head)];
         Matrix<Scalar> mixed(static_cast<Eigen::Index>(m_positions.size()), v.cols());
         for (std::size_t i = 0; i < m_positions.size(); ++i)

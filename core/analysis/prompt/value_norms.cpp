@@ -20,9 +20,9 @@ template <typename Scalar>
 Eigen::VectorXd ValueNorms<Scalar>::of(HeadId id) const
 {
     const HeadWeights<Scalar> head = m_weights.template head<Scalar>(id);
-    Matrix<Scalar> v = (m_read[static_cast<std::size_t>(id.layer)] * head.W_V).rowwise() + head.b_V;
-    limit(m_weights.config().qkvLimit, v);
-    const Matrix<Scalar> written = v * head.W_O;
+    const Matrix<Scalar>& x = m_read[static_cast<std::size_t>(id.layer)];
+    const Matrix<Scalar> written =
+        values(head, valueScale(m_weights, id.layer, x), m_weights.config().qkvLimit, x) * head.W_O;
     return written.template cast<double>().rowwise().norm();
 }
 

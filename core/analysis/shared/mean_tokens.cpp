@@ -70,7 +70,7 @@ std::string whyNotOneScore(const ModelConfig& config)
     if (config.positional == Positional::Learned)
         if (std::string reason = whyNotTokenPlusPosition(config); !reason.empty())
             return reason;
-    if (config.qkNorm != NormKind::None || config.qkvLimit > 0)
+    if (config.qkNorm != NormKind::None || config.latentAttention || config.qkvLimit > 0)
         return "This model normalises or clips queries and keys, so its scores have no such part.";
     return {};
 }

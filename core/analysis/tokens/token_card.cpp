@@ -64,7 +64,9 @@ public:
             results.warn(*warnings);
         }
         putInto(results);
-        const bool hasPriors = m_context.circuits.config().qkNorm == NormKind::None; // the score is a product
+        const ModelConfig& config = m_context.circuits.config();
+        const bool hasPriors =
+            config.qkNorm == NormKind::None && !config.latentAttention; // the score is a product
         if (hasPriors)
             if (const auto done = putCardPriors(results, m_context, m_task); !done)
                 return done.error();

@@ -51,28 +51,63 @@ Matrix<Scalar> affine(const Matrix<Scalar>& x, const Matrix<Scalar>& W, const Ro
     return (x * W).rowwise() + b;
 }
 
+/// Multiplies the rows from column `from` on.
+template <typename Scalar>
+void scaleRows(const Eigen::VectorXd& factors, Eigen::Index from, Matrix<Scalar>& x)
+{
+    x.rightCols(x.cols() - from).array().colwise() *= factors.cast<Scalar>().array();
+}
+
 /// Normalised over the head itself, or by what all heads of the layer share.
 template <typename Scalar>
-Matrix<Scalar> qkNormalized(const Norm<Scalar>& norm, const Eigen::VectorXd& shared, const Matrix<Scalar>& x)
+Matrix<Scalar> qkNormalized(const Norm<Scalar>& norm, const Eigen::VectorXd& shared, Eigen::Index from,
+                            const Matrix<Scalar>& x)
 {
     if (shared.size() == 0)
         return normalized(norm, x);
-    Matrix<Scalar> out = shared.cast<Scalar>().asDiagonal() * x;
+    Matrix<Scalar> out = x;
+    scaleRows(shared, from, out);
     if (norm.w.size() > 0)
         out.array().rowwise() *= norm.w.array();
     return out;
 }
 
+/// The eps of a latent's norm, whatever the config says of the other norms.
+/// Source: DeepSeek's modeling_deepseek.py, where DeepseekV2RMSNorm has it by default.
+constexpr double latentEps = 1e-6;
+
+template <typename Scalar>
+Eigen::VectorXd latentScale(const Matrix<Scalar>& W, const Matrix<Scalar>& x)
+{
+    if (W.size() == 0)
+        return {};
+    const Matrix<Scalar> latent = x * W;
+    const Eigen::VectorXd squares = latent.template cast<double>().rowwise().squaredNorm();
+    return (squares.array() / static_cast<double>(W.cols()) + latentEps).rsqrt();
+}
+
 } // namespace
+
+template <typename Scalar>
+Eigen::VectorXd valueScale(const ProcessedWeights& weights, int layer, const Matrix<Scalar>& x)
+{
+    if (!weights.config().latentAttention)
+        return {};
+    return latentScale(weights.latents<Scalar>(layer).W_DKV, x);
+}
 
 template <typename Scalar>
 SharedQkScale sharedQkScale(const ProcessedWeights& weights, int layer, const Matrix<Scalar>& x)
 {
     const ModelConfig& config = weights.config();
+    if (config.latentAttention) {
+        const LatentMaps<Scalar> maps = weights.latents<Scalar>(layer);
+        return {latentScale(maps.W_DQ, x), latentScale(maps.W_DKV, x), config.rotaryOf(layer).dim};
+    }
     if (config.qkNorm == NormKind::None || !config.qkNormOverAllHeads)
         return {};
     const int perKv = config.nHeads / config.nKvHeads;
-    SharedQkScale sums{Eigen::VectorXd::Zero(x.rows()), Eigen::VectorXd::Zero(x.rows())};
+    SharedQkScale sums{Eigen::VectorXd::Zero(x.rows()), Eigen::VectorXd::Zero(x.rows()), 0};
     for (int i = 0; i < config.nHeads; ++i) {
         const HeadWeights<Scalar> head = weights.head<Scalar>(HeadId{layer, i});
         sums.q += affine(x, head.W_Q, head.b_Q).template cast<double>().rowwise().squaredNorm();
@@ -102,12 +137,26 @@ QueriesAndKeys<Scalar> queriesAndKeys(const HeadWeights<Scalar>& head, const Sha
     Matrix<Scalar> k = affine(x, head.W_K, head.b_K);
     limit(bound, q);
     limit(bound, k);
-    return {qkNormalized(head.qNorm, shared.q, q), qkNormalized(head.kNorm, shared.k, k)};
+    return {qkNormalized(head.qNorm, shared.q, 0, q), qkNormalized(head.kNorm, shared.k, shared.keyFrom, k)};
+}
+
+template <typename Scalar>
+Matrix<Scalar> values(const HeadWeights<Scalar>& head, const Eigen::VectorXd& scale, double bound,
+                      const Matrix<Scalar>& x)
+{
+    Matrix<Scalar> v = affine(x, head.W_V, head.b_V);
+    if (scale.size() > 0)
+        scaleRows(scale, 0, v);
+    limit(bound, v);
+    return v;
 }
 
 #define HEADWISE_INSTANTIATE(Scalar)                                                                         \
     template void Rotation::apply(Matrix<Scalar>&) const;                                                    \
     template SharedQkScale sharedQkScale(const ProcessedWeights&, int, const Matrix<Scalar>&);               \
+    template Eigen::VectorXd valueScale(const ProcessedWeights&, int, const Matrix<Scalar>&);                \
+    template Matrix<Scalar> values(const HeadWeights<Scalar>&, const Eigen::VectorXd&, double,               \
+                                   const Matrix<Scalar>&);                                                   \
     template void limit(double, Matrix<Scalar>&);                                                            \
     template QueriesAndKeys<Scalar> queriesAndKeys(const HeadWeights<Scalar>&, const SharedQkScale&, double, \
                                                    const Matrix<Scalar>&);

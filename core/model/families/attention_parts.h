@@ -33,14 +33,19 @@ struct QueriesAndKeys {
     Matrix<Scalar> q, k; // [n, r]
 };
 
-/// 1/√(mean of squares + eps) of the queries and of the keys of all heads of a layer side by side.
+/// 1/√(mean of squares + eps) of the queries and of the keys of all heads of a layer side by side, or of their latents.
 struct SharedQkScale {
-    Eigen::VectorXd q, k; // [n]
+    Eigen::VectorXd q, k;     // [n]
+    Eigen::Index keyFrom = 0; ///< Components of keys before this one are not scaled.
 };
 
-/// Empty unless the model normalises over all heads. \param x [n, d], what the layer's attention reads
+/// Empty unless the model normalises over all heads or latents. \param x [n, d], what the layer's attention reads
 template <typename Scalar>
 SharedQkScale sharedQkScale(const ProcessedWeights& weights, int layer, const Matrix<Scalar>& x);
+
+/// 1/√(mean of squares + eps) of the latent that values come from, [n]; empty without one. \param x as of sharedQkScale
+template <typename Scalar>
+Eigen::VectorXd valueScale(const ProcessedWeights& weights, int layer, const Matrix<Scalar>& x);
 
 /// Cuts every entry off at ± bound; 0: not.
 template <typename Scalar>
@@ -50,5 +55,10 @@ void limit(double bound, Matrix<Scalar>& x);
 template <typename Scalar>
 QueriesAndKeys<Scalar> queriesAndKeys(const HeadWeights<Scalar>& head, const SharedQkScale& shared,
                                       double bound, const Matrix<Scalar>& x);
+
+/// With the bias, scaled by `valueScale` and cut off at ± bound. \param x [n, d]
+template <typename Scalar>
+Matrix<Scalar> values(const HeadWeights<Scalar>& head, const Eigen::VectorXd& scale, double bound,
+                      const Matrix<Scalar>& x);
 
 } // namespace headwise

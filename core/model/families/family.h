@@ -177,7 +177,9 @@ struct FamilyCode {
     std::string (*obstacle)(const RecipeBook& book, const std::string& prefix) = nullptr;
     /// Tensors that exist once per model.
     void (*addToModel)(RecipeBook& book, const std::string& prefix) = nullptr;
-    /// The MLP. \param block "model.layers.3."
+    /// Q, K, V and their output. \param block "model.layers.3."
+    void (*addAttention)(RecipeBook& book, const std::string& block, int layer) = nullptr;
+    /// The MLP. \param block as of addAttention
     void (*addMlp)(RecipeBook& book, const std::string& block, int layer) = nullptr;
 
     // For a format without a row in the table: TransformerLens' own.

@@ -37,6 +37,7 @@ void readGranite(FamilyReading& reading);
 void readQwen3Moe(FamilyReading& reading);
 void readBaichuan(FamilyReading& reading);
 void readMpt(FamilyReading& reading);
+void readDeepSeekV2(FamilyReading& reading);
 
 std::string gpt2Obstacle(const RecipeBook& book, const std::string& prefix);
 std::string phiObstacle(const RecipeBook& book, const std::string& prefix);
@@ -44,6 +45,8 @@ void addOptProjections(RecipeBook& book, const std::string& prefix);
 void addMinGptPositions(RecipeBook& book, const std::string& prefix);
 void addMixtralExperts(RecipeBook& book, const std::string& block, int layer);
 void addQwenExperts(RecipeBook& book, const std::string& block, int layer);
+void addLatentAttention(RecipeBook& book, const std::string& block, int layer);
+void addDeepSeekMlp(RecipeBook& book, const std::string& block, int layer);
 
 bool matchesTransformerLens(const nlohmann::json& config);
 Result<ModelDescription> readTransformerLens(const nlohmann::json& config, std::string_view file);

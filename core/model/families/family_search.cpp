@@ -12,19 +12,13 @@ bool contains(const Names& names, std::string_view name)
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Whether keys and values come from a latent: DeepSeek-V2 and V3, and every other family whose config has the latent's width.
-bool hasLatentAttention(std::string_view type, const nlohmann::json& config)
-{
-    constexpr Names known{"deepseek_v2", "deepseek_v3", "DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"};
-    const auto width = config.find("kv_lora_rank");
-    return contains(known, type) || (width != config.end() && !width->is_null());
-}
-
 /// A family that is known and not read. \returns why, for the end of a sentence; else ""
 std::string_view whyNotRead(std::string_view type, const nlohmann::json& config)
 {
-    if (hasLatentAttention(type, config))
-        return "its heads share a latent (kv_lora_rank) from which keys and values are read after a norm, so neither is one matrix times what the head reads; this version reads only heads where both are";
+    if (type == "deepseek_v3" || type == "DeepseekV3ForCausalLM")
+        return "its experts are chosen in groups by sigmoids of their scores and a correction (e_score_correction_bias); this version has deepseek_v2's attention through a latent, but not these experts";
+    if (const auto width = config.find("kv_lora_rank"); width != config.end() && !width->is_null())
+        return "its keys and values come from a latent (kv_lora_rank), which this version reads in deepseek_v2 alone";
     if (type == "gpt_oss" || type == "GptOssForCausalLM")
         return "each of its heads has a sink, a logit beside those of the keys, so its rows of attention sum to less than 1, and its experts are clamped; this version has neither";
     return {};

@@ -27,7 +27,10 @@ public:
         for (int layer = 0; layer < m_config.nLayers; ++layer) {
             const std::string block = m_prefix + std::string(m_names.layers) + std::to_string(layer) + ".";
             addNorms(block, layer);
-            addAttention(block, layer);
+            if (m_family.code.addAttention)
+                m_family.code.addAttention(m_book, block, layer);
+            else
+                addAttention(block, layer);
             if (m_family.code.addMlp)
                 m_family.code.addMlp(m_book, block, layer);
             else

@@ -92,7 +92,7 @@ std::vector<Eigen::Index> bestOf(const RowVector<double>& scores, int count)
     return order;
 }
 
-/// Softmax over the best experts of each row, which is the softmax over all of them renormalised, or that over all of them
+/// For the experts that are chosen: softmax over the best experts of each row, which is the softmax over all of them renormalised, or that over all of them
 /// itself; 0 elsewhere.
 /// \returns [n, experts]
 template <typename Scalar>
@@ -121,6 +121,10 @@ Matrix<Scalar> mixtureOutput(const MlpWeights<Scalar>& weights, const ModelConfi
     const Matrix<double> shares = routed(weights, config, x);
     Matrix<Scalar> out = Matrix<Scalar>::Zero(x.rows(), x.cols());
     for (std::size_t expert = 0; expert < weights.experts.size(); ++expert) {
+        if (static_cast<Eigen::Index>(expert) >= shares.cols()) { // serves every token
+            out += mlpOutput(weights.experts[expert], config, x);
+            continue;
+        }
         const auto share = shares.col(static_cast<Eigen::Index>(expert));
         std::vector<Eigen::Index> rows;
         for (Eigen::Index row = 0; row < x.rows(); ++row)

@@ -109,6 +109,14 @@ RotaryScaling readLongRope(ModelConfig& config, int dim, RopeObject& object,
     return scaling;
 }
 
+/// The factor of cosine and sine. Source: _compute_yarn_parameters in Hugging Face's modeling_rope_utils.
+double yarnLength(double factor, RopeObject& object)
+{
+    const double logarithm = factor > 1 ? 0.1 * std::log(factor) : 0;
+    return (object.number("mscale", 1) * logarithm + 1)
+        / (object.has("mscale_all_dim") ? object.number("mscale_all_dim", 1) * logarithm + 1 : 1);
+}
+
 RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object,
                           std::optional<int> topLevelContext, ConfigReader& reader)
 {
@@ -140,11 +148,11 @@ RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object,
         scaling.betaSlow = object.number("beta_slow", 1);
         scaling.originalContext =
             object.number("original_max_position_embeddings", context.value_or(config.nCtx));
-        scaling.attentionFactor =
-            object.number("attention_factor", scaling.factor > 1 ? 0.1 * std::log(scaling.factor) + 1 : 1);
-        for (const char* key : {"mscale", "mscale_all_dim", "truncate"})
-            if (object.has(key))
-                reader.refuse(object.name(), "yarn without '" + std::string(key) + "'");
+        scaling.attentionFactor = object.number("attention_factor", yarnLength(scaling.factor, object));
+        if (object.has("truncate"))
+            reader.refuse(object.name(), "yarn without 'truncate'");
+        if (object.has("mscale") != object.has("mscale_all_dim"))
+            reader.refuse(object.name(), "'mscale' and 'mscale_all_dim' together or neither");
     } else if (type != "default" && type != "dynamic") {
         // "dynamic" changes nothing up to n_ctx tokens, and longer prompts are refused.
         reader.refuse(object.name(),

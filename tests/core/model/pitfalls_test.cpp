@@ -144,7 +144,7 @@ private slots:
             const auto weights = load(name);
             if (weights->config().positional == Positional::Rotary)
                 QCOMPARE(weights->config().rotary.adjacentPairs,
-                         name == "gptj" || name.starts_with("cohere"));
+                         name == "gptj" || name.starts_with("cohere") || name.starts_with("deepseek"));
         }
         const auto folder = write(test::familyModel("gptj"));
         const auto right = test::ran<double>(test::raw(test::loaded(folder)), pitfallsPrompt).logits;
