@@ -28,12 +28,7 @@ Result<OpenedModel> openWithTokenizer(const ModelArguments& arguments, const Pro
 
 std::vector<bool> unusedTokens(const std::optional<Tokenizer>& tokenizer, int dVocab)
 {
-    std::vector<bool> unused;
-    if (!tokenizer)
-        return unused;
-    for (int id = 0; id < dVocab; ++id)
-        unused.push_back(!tokenizer->hasToken(id));
-    return unused;
+    return tokenizer ? unusedIds(*tokenizer, dVocab) : std::vector<bool>();
 }
 
 Result<std::optional<int>> tokenId(const std::optional<std::string>& given,

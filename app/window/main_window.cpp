@@ -148,7 +148,7 @@ void MainWindow::createStatusBar()
     readOut->setContentsMargins(8, 0, 12, 0);
     statusBar()->setSizeGripEnabled(false);
     for (Job* job : {m_workspace->opener()->job(), m_workspace->model()->tokenReader()->job(),
-                     m_workspace->runs()->job()})
+                     m_workspace->runs()->job(), TrainingSeries::of(m_workspace)->job()})
         statusBar()->addWidget(new JobBar(job, this));
     statusBar()->addPermanentWidget(readOut);
     connect(m_workspace->model(), &OpenModel::replaced, readOut, &QLabel::clear);

@@ -8,10 +8,12 @@
 #include "core/session/session_file.h"
 #include "ui/base/text.h"
 #include "ui/document/compared_model.h"
+#include "ui/document/training_series.h"
 #include "ui/pages/model/cache_dialog.h"
 #include "ui/pages/model/config_dialog.h"
 #include "ui/pages/model/names_dialog.h"
 #include "ui/pages/model/tensors_page.h"
+#include "ui/pages/training/series_dialog.h"
 
 #include <QFileDialog>
 #include <QFileInfo>
@@ -33,23 +35,6 @@ bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b)
     return !a.empty() && !b.empty() && (a == b || std::filesystem::equivalent(a, b, code));
 }
 
-namespace {
-
-/// Tells whether at least two folders inside look like models.
-bool holdsCheckpoints(const std::filesystem::path& folder)
-{
-    int models = 0;
-    std::error_code code;
-    for (std::filesystem::directory_iterator entry(folder, code), end; !code && entry != end && models < 2;
-         entry.increment(code)) {
-        std::error_code unreadable;
-        models += std::filesystem::exists(entry->path() / "config.json", unreadable);
-    }
-    return models == 2;
-}
-
-} // namespace
-
 Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* settings, Saving* saving)
     : WindowPart(window, workspace)
     , m_settings(settings)
@@ -62,6 +47,10 @@ Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* sett
     connect(m_workspace->opener(), &Opener::configIncomplete, this, &Opening::askToComplete);
     connect(m_workspace->opener(), &Opener::baseMissing, this, &Opening::askForBase);
     connect(m_workspace->opener(), &Opener::tensorsUnknown, this, &Opening::askToLeaveOut);
+    const TrainingSeries* series = TrainingSeries::of(m_workspace);
+    connect(series, &TrainingSeries::made, this, &Opening::openPath);
+    connect(series, &TrainingSeries::makingFailed, this, &Opening::showFailure);
+    connect(series, &TrainingSeries::makingStopped, this, &Opening::sayHowToGoOn);
 }
 
 void Opening::openPath(const QString& path)
@@ -72,6 +61,8 @@ void Opening::openPath(const QString& path)
             m_workspace->opener()->openSession(m_path);
         else if (isSeries(m_path))
             m_workspace->opener()->openSeries(m_path);
+        else if (isFolderOfCheckpoints(m_path))
+            makeSeries(m_path);
         else
             m_workspace->opener()->openModel({m_path, {}, {}});
     });
@@ -98,6 +89,31 @@ void Opening::chooseFile()
 void Opening::chooseSeries()
 {
     openChosen(tr("Open a series of checkpoints"), tr("Series (*.h5);;All files (*)"));
+}
+
+void Opening::chooseSeriesFolder()
+{
+    if (const QString folder = askForFolder(tr("Open a folder of checkpoints")); !folder.isEmpty())
+        makeSeries(folder.toStdString());
+}
+
+void Opening::makeSeries(const std::filesystem::path& folder)
+{
+    const Result<SeriesMembers> members = seriesMembers(folder);
+    if (!members)
+        return showFailure(text(members.error()));
+    askForSeriesFile(m_window, TrainingSeries::of(m_workspace), *members, folder);
+}
+
+void Opening::sayHowToGoOn(const QString& partialFile)
+{
+    const QString message =
+        tr("The series was stopped. What is done stays in %1. To go on, open the folder again and choose the same file.")
+            .arg(partialFile);
+    if (m_workspace->model()->isOpen())
+        showMessage(message);
+    else
+        emit failed(message);
 }
 
 void Opening::openChosen(const QString& title, const QString& kinds)
@@ -344,14 +360,10 @@ void Opening::showTensors(const std::filesystem::path& path, QWidget* over)
 void Opening::showFailure(const QString& message)
 {
     logger().warn("{}", message.toStdString());
-    const QString whole = holdsCheckpoints(m_path)
-        ? tr("%1 Its folders are checkpoints: headwise series %2 -o SERIES.h5 makes a series that opens here.")
-              .arg(message, text(m_path.string()))
-        : message;
     if (m_workspace->model()->isOpen())
-        showError(tr("Cannot open"), whole);
+        showError(tr("Cannot open"), message);
     else
-        emit failed(whole);
+        emit failed(message);
 }
 
 bool Opening::shows(const std::filesystem::path& path) const

@@ -26,14 +26,15 @@ class Opening : public WindowPart {
 public:
     Opening(QMainWindow* window, ui::Workspace* workspace, WindowSettings* settings, Saving* saving);
 
-    /// A model folder or file, a session or a series; its content decides.
+    /// A model folder or file, a session or a series; its content decides. Offers to compute a folder of checkpoints.
     void openPath(const QString& path);
     void openDemo();
     void chooseFolder();
     void chooseFile();
-    void chooseAdapter();   ///< An adapter's folder: opens it as the newer model of its base, if one is open.
-    void chooseSeries();    ///< A file that `headwise series` wrote.
-    void chooseFromCache(); ///< A model in the Hugging Face cache.
+    void chooseAdapter(); ///< An adapter's folder: opens it as the newer model of its base, if one is open.
+    void chooseSeries();  ///< A file that `headwise series` wrote.
+    void chooseSeriesFolder(); ///< A folder of checkpoints, to be computed.
+    void chooseFromCache();    ///< A model in the Hugging Face cache.
     void reload();
     void closeModel();
 
@@ -57,6 +58,8 @@ signals:
 private:
     bool canCompare();                                           ///< Says so if not.
     void openChosen(const QString& title, const QString& kinds); ///< A file of these kinds.
+    void makeSeries(const std::filesystem::path& folder);        ///< Asks where to write it first.
+    void sayHowToGoOn(const QString& partialFile);               ///< With a series that was stopped.
     QString askForFolder(const QString& title);
     QString askForModelFile(const QString& title);
     void askForConfig(const ModelSource& source, const QStringList& keys, const QString& message);

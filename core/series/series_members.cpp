@@ -103,6 +103,15 @@ void shareFiles(SeriesMember& member, const fs::path& folder)
         member.tokenizer = folder;
 }
 
+bool hasWeights(const fs::path& folder)
+{
+    std::error_code code;
+    for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code))
+        if (std::error_code unknown; isWeightsFile(entry->path()) && entry->is_regular_file(unknown))
+            return true;
+    return false;
+}
+
 Result<SeriesMembers> membersOfFolder(const fs::path& folder)
 {
     Kinds kinds;
@@ -170,6 +179,18 @@ Result<SeriesMembers> seriesMembers(const fs::path& folder)
         "'" + folder.string()
             + "' is not a folder of checkpoints; name a folder whose sub-folders or weights files have "
             + namesWanted + "."};
+}
+
+bool isFolderOfCheckpoints(const fs::path& folder)
+{
+    std::error_code code;
+    if (!fs::is_directory(folder, code) || hasWeights(folder))
+        return false;
+    const Result<SeriesMembers> found = membersOfFolder(folder);
+    return found
+        && std::ranges::count_if(found->members,
+                                 [](const SeriesMember& member) { return hasWeights(member.path); })
+        >= 2;
 }
 
 } // namespace headwise

@@ -35,4 +35,8 @@ struct SeriesMembers {
 /// Errors: NotFound if there is no such folder or no member; InvalidArgument if two members have the same step; Io.
 Result<SeriesMembers> seriesMembers(const std::filesystem::path& folder);
 
+/// Tells a folder that is nothing but a series: at least two of its members are folders with weights, and it holds no weights
+/// itself. Reads no file.
+bool isFolderOfCheckpoints(const std::filesystem::path& folder);
+
 } // namespace headwise

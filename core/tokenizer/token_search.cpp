@@ -131,6 +131,14 @@ Result<std::vector<int>> promptTokens(std::string_view prompt, const Tokenizer* 
     return ids;
 }
 
+std::vector<bool> unusedIds(const Tokenizer& tokenizer, int count)
+{
+    std::vector<bool> unused(static_cast<std::size_t>(count));
+    for (int id = 0; id < count; ++id)
+        unused[static_cast<std::size_t>(id)] = !tokenizer.hasToken(id);
+    return unused;
+}
+
 Result<int> tokenNamed(std::string_view text, const Tokenizer* tokenizer)
 {
     if (tokenizer)

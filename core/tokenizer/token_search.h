@@ -21,6 +21,9 @@ Result<int> tokenNamed(std::string_view text, const Tokenizer* tokenizer);
 /// Errors: those of Tokenizer::encode; without a tokenizer, InvalidArgument naming the word that is no id below dVocab.
 Result<std::vector<int>> promptTokens(std::string_view prompt, const Tokenizer* tokenizer, int dVocab);
 
+/// True for each id below `count` without a token.
+std::vector<bool> unusedIds(const Tokenizer& tokenizer, int count);
+
 /// Returns the first `limit` ids that the user may mean by `query`: the one it names exactly, then those whose shown or
 /// raw text begins with it, then those that contain it. Each group is sorted by id; ASCII letters are compared without
 /// case.

@@ -1,4 +1,4 @@
-#include "core/series/series_file.h"
+#include "core/series/series_request.h"
 
 #include "tests/support/command.h"
 #include "tests/support/matchers.h"
@@ -52,6 +52,27 @@ private slots:
         QCOMPARE(other.exitCode, 2);
         QVERIFY2(other.err.contains("other analyses or options") && other.err.contains("--replace"),
                  other.err);
+    }
+
+    /// The window continues what the command began.
+    void theDefaultRequestTakesUpTheCommandsNumbers()
+    {
+        const QString file = m_temporary.filePath("default.h5");
+        const CommandRun done = series(file, {});
+        QVERIFY2(done.exitCode == 0, done.err);
+        auto members = seriesMembers(m_temporary.filePath("training").toStdString());
+        QVERIFY(isOk(members));
+        const auto again =
+            computeSeries(defaultSeriesRequest(std::move(members).value(), file.toStdString()), Task{});
+        QVERIFY(isOk(again));
+        QCOMPARE(again->kept, 6);
+        SeriesRequest anew =
+            defaultSeriesRequest(*seriesMembers(m_temporary.filePath("training").toStdString()),
+                                 m_temporary.filePath("anew.h5").toStdString());
+        const auto computed = computeSeries(anew, Task{});
+        QVERIFY(isOk(computed));
+        QVERIFY(computed->series.changes == again->series.changes);
+        QVERIFY(computed->series.scores.size() == again->series.scores.size());
     }
 
     void jsonHasTheSame()

@@ -1,6 +1,7 @@
 #include "ui/document/open_model.h"
 
 #include "core/session/session_file.h"
+#include "core/tokenizer/token_search.h"
 #include "core/tokenizer/token_text.h"
 #include "ui/base/text.h"
 #include "ui/base/window_words.h"

@@ -2,6 +2,7 @@
 
 #include "core/base/machine_rates.h"
 #include "core/tokenizer/model_tokenizer.h"
+#include "core/tokenizer/token_search.h"
 #include "ui/base/text.h"
 
 #include <utility>
@@ -41,14 +42,6 @@ processedAs(const ProcessingWish& wish, std::shared_ptr<const ModelWeights> weig
     if (!plan)
         return plan.error();
     return process(std::move(weights), std::move(plan).value(), task);
-}
-
-std::vector<bool> unusedIds(const Tokenizer& tokenizer, int count)
-{
-    std::vector<bool> unused(static_cast<std::size_t>(count));
-    for (int id = 0; id < count; ++id)
-        unused[static_cast<std::size_t>(id)] = !tokenizer.hasToken(id);
-    return unused;
 }
 
 } // namespace headwise::ui

@@ -28,7 +28,4 @@ Result<OpenedModel> readModel(const ModelSource& source, const ProcessingWish& w
 Result<std::shared_ptr<const ProcessedWeights>>
 processedAs(const ProcessingWish& wish, std::shared_ptr<const ModelWeights> weights, const Task& task);
 
-/// true: an id below `count` without a token.
-std::vector<bool> unusedIds(const Tokenizer& tokenizer, int count);
-
 } // namespace headwise::ui

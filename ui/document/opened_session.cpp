@@ -1,6 +1,7 @@
 #include "ui/document/opened_session.h"
 
 #include "core/session/session_file.h"
+#include "core/tokenizer/token_search.h"
 #include "core/tokenizer/token_text.h"
 #include "ui/document/opened_model.h"
 

@@ -1,7 +1,13 @@
 #include "ui/document/training_series.h"
 
+#include "core/files/hdf5.h"
+#include "core/series/series_request.h"
+#include "core/session/partial_run.h"
 #include "core/tokenizer/token_text.h"
+#include "ui/base/text.h"
 #include "ui/document/workspace_part.h"
+
+#include <QTimer>
 
 #include <algorithm>
 #include <utility>
@@ -134,6 +140,7 @@ TrainingSeries::TrainingSeries(Workspace* workspace)
             setOpened(nullptr);
     });
     connect(model, &OpenModel::closed, this, [this] { setOpened(nullptr); });
+    connect(&m_job, &Job::finished, this, &TrainingSeries::sayIfStopped);
 }
 
 std::filesystem::path TrainingSeries::member(int step) const
@@ -157,6 +164,35 @@ void TrainingSeries::setOpened(std::shared_ptr<const OpenedSeries> opened)
     m_opened = std::move(opened);
     m_step = m_opened ? lastGoodStep(series()) : 0;
     emit changed();
+}
+
+void TrainingSeries::make(const SeriesMembers& members, const std::filesystem::path& file)
+{
+    m_making = file;
+    m_job.start(
+        tr("Computing the series %1").arg(text(members.name)),
+        [members, file](const Task& task) -> Result<Done> {
+            if (const auto writable = canWriteHdf5(file); !writable)
+                return writable;
+            const auto computed = computeSeries(defaultSeriesRequest(members, file), task);
+            return computed ? Result<Done>(Done{}) : computed.error();
+        },
+        [this](const Result<Done>& result) {
+            const std::filesystem::path written = std::exchange(m_making, {});
+            if (result)
+                emit made(text(written.string()));
+            else
+                emit makingFailed(text(result.error()));
+        });
+}
+
+void TrainingSeries::sayIfStopped()
+{
+    // Its answer, if it has one, follows at once.
+    QTimer::singleShot(0, this, [this] {
+        if (!m_making.empty() && !m_job.isRunning())
+            emit makingStopped(text(PartialRun::sideFile(std::exchange(m_making, {})).string()));
+    });
 }
 
 OpenedSession TrainingSeries::standIn(const OpenedSeries& opened)

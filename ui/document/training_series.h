@@ -1,6 +1,8 @@
 #pragma once
 
 #include "core/series/series_file.h"
+#include "core/series/series_members.h"
+#include "ui/base/job.h"
 #include "ui/document/opened_session.h"
 
 #include <QObject>
@@ -57,6 +59,11 @@ public:
     void setStep(int step);             ///< Ignored outside the series.
     std::shared_ptr<const OpenedSeries> opened() const { return m_opened; }
 
+    /// Computes a series in the background, as `headwise series` does, and writes it to `file`. If it is stopped, what is done stays
+    /// beside the file, and the same call goes on.
+    void make(const SeriesMembers& members, const std::filesystem::path& file);
+    Job* job() { return &m_job; } ///< The computation that make() started.
+
     // For the opener.
 
     void setOpened(
@@ -67,15 +74,21 @@ public:
 signals:
     void changed(); ///< Another series, or none.
     void stepChanged();
+    void made(const QString& file); ///< A series was computed; it is not open yet.
+    void makingFailed(const QString& message);
+    void makingStopped(const QString& partialFile); ///< The user cancelled it.
 
 private:
     friend TrainingSeries* partOf<TrainingSeries>(Workspace* workspace);
     explicit TrainingSeries(Workspace* workspace);
-    void showScores(); ///< Gives the stand-in the scores of the current step as its results.
+    void sayIfStopped(); ///< Tells a cancelled computation from one that ended.
+    void showScores();   ///< Gives the stand-in the scores of the current step as its results.
 
     Workspace* m_workspace;
     std::shared_ptr<const OpenedSeries> m_opened;
     int m_step = 0;
+    std::filesystem::path m_making; // the file that is being computed; empty: none
+    Job m_job;
 };
 
 } // namespace headwise::ui

@@ -1,10 +1,9 @@
 #include "app/commands/analysis_run/rank_run.h"
-#include "app/commands/filter_arguments.h"
 #include "app/commands/input_arguments.h"
 #include "app/commands/support.h"
 #include "app/commands/token_arguments.h"
 #include "core/runs/plan.h"
-#include "core/series/series_run.h"
+#include "core/series/series_request.h"
 
 #include <nlohmann/json.hpp>
 #include <spdlog/fmt/fmt.h>
@@ -75,27 +74,20 @@ ModelArguments argumentsOf(const SeriesOptions& options, const SeriesMember& mem
 Result<SeriesModel> preparedMember(const SeriesOptions& options, const SeriesMember& member,
                                    std::shared_ptr<const ModelWeights> weights, const Task& task)
 {
-    auto plan = planProcessing(*weights, options.processing->wish());
-    if (!plan)
-        return plan.error();
     const ModelArguments arguments = argumentsOf(options, member);
     const auto tokenizer = findTokenizer(arguments, *weights);
     if (!tokenizer)
         return tokenizer.error();
-    auto processed = process(std::move(weights), *std::move(plan), task);
-    if (!processed)
-        return processed.error();
-    SeriesModel model{*std::move(processed), {}};
+    auto prepared = seriesModel(std::move(weights), options.processing->wish(),
+                                *tokenizer ? &**tokenizer : nullptr, task);
+    if (!prepared)
+        return prepared.error();
+    SeriesModel model = std::move(prepared).value();
     model.options.embedding = *parseEmbedding(options.embedding);
     auto inputs = analysisInputs(*options.inputs, arguments, *model.weights, *tokenizer);
     if (!inputs)
         return inputs.error();
     model.options.inputs = std::move(inputs).value();
-    auto unused =
-        leftOutTokens(TokenFilter{}, *tokenizer, *model.weights, model.weights->config().dVocab, task);
-    if (!unused)
-        return unused.error();
-    model.options.unusedTokens = std::move(unused).value();
     return model;
 }
 

@@ -6,9 +6,14 @@
 
 #include <QDragEnterEvent>
 #include <QDropEvent>
+#include <QFile>
+#include <QFileDialog>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMimeData>
 #include <QPushButton>
+
+#include <algorithm>
 
 using namespace headwise;
 using namespace headwise::ui;
@@ -29,6 +34,22 @@ private:
         driver.window.openPath(QString::fromStdString(m_file.string()));
         QTRY_VERIFY_WITH_TIMEOUT(driver.tabs()->currentName() == QLatin1String("training"), patience);
         QTRY_VERIFY_WITH_TIMEOUT(driver.page()->isVisible(), patience);
+    }
+
+    /// Answers the question where to write a series.
+    static void chooseSeriesFile(WindowDriver& driver, const QString& file)
+    {
+        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QFileDialog*>(), patience);
+        auto* dialog = driver.window.findChild<QFileDialog*>();
+        QVERIFY(dialog->selectedFiles().first().endsWith(QLatin1String(".h5")));
+        dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))->setText(file);
+        static_cast<QDialog*>(dialog)->accept();
+    }
+
+    static bool says(WindowDriver& driver, const QString& words)
+    {
+        return std::ranges::any_of(driver.window.findChildren<QLabel*>(),
+                                   [&](const QLabel* label) { return label->text().contains(words); });
     }
 
     static QPushButton* openStep(WindowDriver& driver)
@@ -117,17 +138,48 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!TrainingSeries::isOpenIn(driver.workspace()), patience);
     }
 
-    void aFolderOfCheckpointsNamesTheCommand()
+    void aFolderOfCheckpointsIsComputedAndOpened()
     {
+        const QString file = m_folder.filePath(QStringLiteral("made.h5"));
         WindowDriver driver;
         driver.window.openPath(m_folder.path());
-        const auto says = [&driver] {
-            for (const QLabel* label : driver.window.findChildren<QLabel*>())
-                if (label->text().contains(QStringLiteral("headwise series ")))
-                    return true;
-            return false;
-        };
-        QTRY_VERIFY_WITH_TIMEOUT(says(), patience);
+        chooseSeriesFile(driver, file);
+        QTRY_COMPARE_WITH_TIMEOUT(driver.tabs()->currentName(), QStringLiteral("training"), patience);
+        const Series& made = TrainingSeries::of(&driver.workspace())->series();
+        QCOMPARE(made.steps, (std::vector<std::int32_t>{1, 2}));
+        QVERIFY(std::ranges::all_of(made.problems, &std::string::empty));
+        QVERIFY(!made.scores.empty());
+        QVERIFY(driver.window.shows(file.toStdString()));
+        QVERIFY(!QFile::exists(file + QStringLiteral(".partial")));
+    }
+
+    void aStoppedSeriesSaysHowToGoOn()
+    {
+        const QString file = m_folder.filePath(QStringLiteral("stopped.h5"));
+        WindowDriver driver;
+        driver.window.openPath(m_folder.path());
+        Job* job = TrainingSeries::of(&driver.workspace())->job();
+        connect(job, &Job::started, job, &Job::cancel, Qt::SingleShotConnection);
+        chooseSeriesFile(driver, file);
+        QTRY_VERIFY_WITH_TIMEOUT(says(driver, QStringLiteral("open the folder again")), patience);
+        QVERIFY(says(driver, QStringLiteral("stopped.h5.partial")));
+        QVERIFY(!QFile::exists(file));
+        driver.window.openPath(m_folder.path());
+        chooseSeriesFile(driver, file);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.window.shows(file.toStdString()), patience);
+    }
+
+    void anotherFileIsNotOverwritten()
+    {
+        const QString file = m_folder.filePath(QStringLiteral("notes.h5"));
+        QFile notes(file);
+        QVERIFY(notes.open(QIODevice::WriteOnly) && notes.write("mine") == 4);
+        notes.close();
+        WindowDriver driver;
+        driver.window.openPath(m_folder.path());
+        chooseSeriesFile(driver, file);
+        QTRY_VERIFY_WITH_TIMEOUT(says(driver, QStringLiteral("notes.h5")), patience);
+        QVERIFY(notes.open(QIODevice::ReadOnly) && notes.readAll() == "mine");
     }
 };
 

@@ -101,6 +101,21 @@ private slots:
             failsWith(seriesMembers(folder.path()), ErrorCode::InvalidArgument, "'step010' and 'step10'"));
     }
 
+    /// A model's own folder opens as that model, whatever checkpoints lie beside it.
+    void aFolderWithoutAModelIsOneOfCheckpoints()
+    {
+        const SeriesFolder folder;
+        folder.folders({"step1", "step2", "step3"});
+        folder.files({"config.json", "step1/model.safetensors"});
+        QVERIFY(!isFolderOfCheckpoints(folder.path()));
+        folder.files({"step2/model.safetensors"});
+        QVERIFY(isFolderOfCheckpoints(folder.path()));
+        QVERIFY(!isFolderOfCheckpoints(folder.path() / "step1"));
+        QVERIFY(!isFolderOfCheckpoints(folder.path() / "config.json"));
+        folder.files({"model.safetensors"});
+        QVERIFY(!isFolderOfCheckpoints(folder.path()));
+    }
+
     void aStepIsAnInt32()
     {
         const SeriesFolder folder;

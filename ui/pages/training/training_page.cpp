@@ -59,8 +59,9 @@ TrainingPage::TrainingPage(Workspace* workspace, QWidget* parent)
 
 QString TrainingPage::whyNot(const Workspace& workspace)
 {
-    return TrainingSeries::isOpenIn(workspace) ? QString()
-                                               : tr("No series is open. File → Open series… opens one.");
+    return TrainingSeries::isOpenIn(workspace)
+        ? QString()
+        : tr("No series is open. File → Open series… opens one, and Open series folder… computes one.");
 }
 
 void TrainingPage::createControls()
