@@ -14,6 +14,7 @@ namespace {
 constexpr const char* questionAttribute = "question";
 constexpr const char* stepsPath = "steps";
 constexpr const char* namesPath = "members/names";
+constexpr const char* pathsPath = "members/paths";
 constexpr const char* filesPath = "members/files";
 constexpr const char* previousPath = "members/previous";
 constexpr const char* problemsPath = "members/problems";
@@ -58,6 +59,8 @@ Result<Done> writeMembers(Hdf5Writer& file, const SeriesRecord& record)
         !done)
         return done;
     if (const auto done = file.writeTexts(namesPath, textsOfEntries(record, &SeriesEntry::name)); !done)
+        return done;
+    if (const auto done = file.writeTexts(pathsPath, textsOfEntries(record, &SeriesEntry::path)); !done)
         return done;
     if (const auto done = file.writeTexts(filesPath, textsOfEntries(record, &SeriesEntry::files)); !done)
         return done;
@@ -132,6 +135,9 @@ Result<Done> readMembers(SeriesReading& reading)
             {.step = step, .name = {}, .files = {}, .previous = {}, .problem = {}, .arrays = {}});
     if (const auto read = readTextsOfEntries(reading, namesPath, &SeriesEntry::name); !read)
         return read;
+    if (reading.file.has(pathsPath)) // not in the first files
+        if (const auto read = readTextsOfEntries(reading, pathsPath, &SeriesEntry::path); !read)
+            return read;
     if (const auto read = readTextsOfEntries(reading, filesPath, &SeriesEntry::files); !read)
         return read;
     if (const auto read = readTextsOfEntries(reading, previousPath, &SeriesEntry::previous); !read)
@@ -310,6 +316,7 @@ Series seriesOf(SeriesRecord record)
     for (const SeriesEntry& entry : record.entries) {
         series.steps.push_back(entry.step);
         series.members.push_back(entry.name);
+        series.paths.push_back(entry.path);
         series.problems.push_back(entry.problem);
     }
     series.nLayers = record.frame.model.nLayers;

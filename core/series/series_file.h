@@ -38,6 +38,7 @@ struct SeriesChange {
 struct Series {
     std::vector<std::int32_t> steps;   // [S], rising
     std::vector<std::string> members;  // [S] names of the checkpoints: "step1000"
+    std::vector<std::string> paths;    // [S] where each checkpoint was computed from; empty: unknown
     std::vector<std::string> problems; // [S] why a member is missing; empty: it is good
     int nLayers = 0, nHeads = 0;
     std::string modelName;

@@ -21,6 +21,7 @@ struct SeriesEntry {
         previous; ///< Name and files of the member before, with which its subspaces are compared; empty: none.
     std::string problem;             ///< Why it could not be read; empty: it is good.
     std::vector<ResultArray> arrays; ///< Under their names in the series' file, without the axis of steps.
+    std::string path = {};           ///< Where it was, absolute; empty: unknown.
 
     bool operator==(const SeriesEntry&) const = default;
 };

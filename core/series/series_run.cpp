@@ -51,6 +51,12 @@ std::string questionOf(const std::vector<const Analysis*>& analyses, const std::
     return question + " " + options;
 }
 
+std::string pathOf(const SeriesMember& member)
+{
+    std::error_code code;
+    return fs::absolute(member.path, code).lexically_normal().string();
+}
+
 /// Adds sentences that are not there yet.
 void addWarnings(std::vector<std::string>& all, const std::vector<std::string>& more)
 {
@@ -197,6 +203,8 @@ private:
             const auto same = std::ranges::find(entries, members[i].step, &SeriesEntry::step);
             const bool isKnown = same != entries.end() && same->name == members[i].name
                 && same->files == files && same->problem.empty();
+            if (isKnown)
+                same->path = pathOf(members[i]); // the folder may have moved
             if (isKnown && same->previous == previousOf(i))
                 continue;
             if (isKnown)
@@ -252,6 +260,7 @@ private:
         const SeriesMember& member = m_request.series.members[index];
         SeriesEntry entry{
             member.step, member.name, filesOfMember(member), previousOf(index), m_survey.problem(index), {}};
+        entry.path = pathOf(member);
         if (entry.problem.empty()) {
             Task own = task;
             own.onProgress = [&](int part, int total, std::string_view step) {

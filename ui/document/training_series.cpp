@@ -32,16 +32,24 @@ std::vector<std::filesystem::path> foldersAround(const std::filesystem::path& fi
     return folders;
 }
 
-/// Finds the checkpoints in the first folder that has any of them.
+/// Finds the checkpoints where they were computed from, and the others in the first folder that has any of them.
 std::vector<std::filesystem::path> foundMembers(const Series& series, const std::filesystem::path& file)
 {
     std::vector<std::filesystem::path> found(series.steps.size());
+    for (std::size_t step = 0; step < found.size(); ++step) {
+        const std::filesystem::path known = series.paths[step];
+        std::error_code code;
+        if (known.is_absolute() && std::filesystem::exists(known, code))
+            found[step] = known;
+    }
+    if (std::ranges::none_of(found, &std::filesystem::path::empty))
+        return found;
     for (const std::filesystem::path& folder : foldersAround(file)) {
         bool hasAny = false;
         for (std::size_t step = 0; step < found.size(); ++step) {
             const std::filesystem::path name = series.members[step];
             std::error_code code;
-            if (name.empty() || name != name.filename() || name == ".." || name == "."
+            if (!found[step].empty() || name.empty() || name != name.filename() || name == ".." || name == "."
                 || !std::filesystem::exists(folder / name, code))
                 continue;
             found[step] = folder / name;

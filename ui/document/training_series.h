@@ -35,7 +35,7 @@ struct OpenedSeries {
 /// Returns a score of every head at one step, as an analysis would have it.
 ResultArray scoreAt(const Series& series, const SeriesScore& score, int step);
 
-/// Looks for the checkpoints in the folder of the file and in the folders beside it.
+/// Looks for the checkpoints where they were computed from, then in the folder of the file and in the folders beside it.
 /// Errors: those of readSeries().
 Result<std::shared_ptr<const OpenedSeries>> openSeriesFile(const std::filesystem::path& file,
                                                            const Task& task);

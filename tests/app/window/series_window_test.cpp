@@ -138,6 +138,26 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!TrainingSeries::isOpenIn(driver.workspace()), patience);
     }
 
+    /// By the path of each checkpoint, such as a cached revision, which bears another name.
+    void aSeriesElsewhereFindsItsCheckpoints()
+    {
+        const std::filesystem::path folder = m_folder.path().toStdString();
+        auto read = readSeriesRecord(m_file, Task{});
+        QVERIFY(read);
+        SeriesRecord record = std::move(read).value();
+        record.entries[0].path = (folder / "step2").string();
+        record.entries[1].path = (folder / "moved" / "step2").string();
+        QTemporaryDir elsewhere;
+        const std::filesystem::path file = elsewhere.filePath(QStringLiteral("series.h5")).toStdString();
+        QVERIFY(writeSeriesRecord(file, record, Task{}));
+        const auto opened = openSeriesFile(file, Task{});
+        QVERIFY(opened);
+        QCOMPARE((*opened)->members[0], folder / "step2");
+        QVERIFY((*opened)->members[1].empty());
+        std::filesystem::create_directory(file.parent_path() / "step2");
+        QCOMPARE((*openSeriesFile(file, Task{}))->members[1], file.parent_path() / "step2");
+    }
+
     void aFolderOfCheckpointsIsComputedAndOpened()
     {
         const QString file = m_folder.filePath(QStringLiteral("made.h5"));

@@ -202,6 +202,8 @@ private slots:
         QVERIFY(isSeries(m_single));
         const auto read = readSeries(m_single);
         QVERIFY(isOk(read));
+        for (std::size_t i = 0; i < read->steps.size(); ++i)
+            QCOMPARE(fs::path(read->paths[i]), PlantedSeries::member(m_folder, read->steps[i]));
         for (std::size_t i = 0; i < m_series.scores.size(); ++i)
             QVERIFY(read->scores[i].name == m_series.scores[i].name);
         QVERIFY(read->changes == m_series.changes && read->steps == m_series.steps
@@ -309,6 +311,21 @@ private slots:
         QCOMPARE(series.changes.size(), std::size_t(4));
         QCOMPARE(series.changes.front().before, 0); // the last step before 512 that could be read
         QVERIFY(readSeries(path("damaged.h5"))->problems == series.problems);
+    }
+
+    void aMovedFolderIsFollowedWithoutComputing()
+    {
+        const fs::path folder = path("before"), moved = path("after"), file = path("moved.h5");
+        for (const int step : {0, 512})
+            PlantedSeries::write(folder, step);
+        QVERIFY(isOk(SeriesDriver(folder, file).run()));
+        fs::rename(folder, moved);
+        SeriesDriver driver(moved, file);
+        driver.request.series.name = "before";
+        const auto outcome = driver.run();
+        QVERIFY(isOk(outcome));
+        QCOMPARE(outcome->kept, 2);
+        QCOMPARE(fs::path(readSeries(file)->paths[1]), PlantedSeries::member(moved, 512));
     }
 
     /// A damaged member is read again once its file was mended.

@@ -315,7 +315,7 @@ void TrainingPage::showStep()
     m_open->setEnabled(canOpen);
     m_compare->setEnabled(canOpen && workspace()->model()->hasModel());
     const QString lost = !isGood ? text(series.problems[static_cast<std::size_t>(step)])
-                                 : tr("%1 was not found beside %2")
+                                 : tr("%1 was not found where it was nor beside %2")
                                        .arg(text(series.members[static_cast<std::size_t>(step)]),
                                             text(m_series->file().filename().string()));
     m_open->setToolTip(canOpen ? tr("Opens %1 as the model; the series stays open").arg(member) : lost);
