@@ -97,6 +97,11 @@ struct Hdf5Entry {
     bool operator==(const Hdf5Entry&) const = default;
 };
 
+/// A rectangle of an array: where it begins and how far it goes in each dimension. An extent of 0 goes to the end.
+struct Hdf5Block {
+    std::vector<std::size_t> begin, extent;
+};
+
 /// Reads a file that may be damaged on purpose. A separate process reads it (hdf5_child.cpp), with limits on memory, time
 /// and system calls, and hands over plain arrays. If that process crashes or hangs, the reader returns an Error. It
 /// follows no soft or external link, loads no filter but shuffle and deflate, and enters no group twice.
@@ -119,6 +124,8 @@ public:
     /// Errors: NotFound; Unsupported (another type or filter); Corrupt (more values than the stored bytes can hold, or
     /// than is plausible for a file of this size); OutOfMemory.
     Result<Hdf5Array> readArray(std::string_view path) const;
+    /// Reads a part of an array. Memory is that of the part. Errors: those of readArray; InvalidArgument if it lies outside.
+    Result<Hdf5Array> readBlock(std::string_view path, const Hdf5Block& block) const;
     Result<std::vector<std::string>> readTexts(std::string_view path) const; // a scalar gives one
     Result<std::vector<std::string>> readBytes(std::string_view path) const;
 

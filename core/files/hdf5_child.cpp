@@ -110,11 +110,12 @@ private:
     int m_waiting = 0; // halves that the parent has not emptied
 };
 
-void answerNumbers(File& file, const std::string& path)
+/// \param block null: the whole array
+void answerNumbers(File& file, const std::string& path, const Hdf5Block* block)
 {
     ValuesWriter writer;
     const auto done = file.numbers(
-        path, [](const NumbersHeader& header) { answer(Answer::Numbers, encoded(header)); },
+        path, block, [](const NumbersHeader& header) { answer(Answer::Numbers, encoded(header)); },
         [&](std::span<const std::byte> values) { writer.write(values); });
     writer.finish();
     if (!done)
@@ -129,7 +130,14 @@ void answerQuestion(File& file, Question question, const std::string& path)
     case Question::Attributes: return answer(file.attributes(path));
     case Question::Texts: return answer(file.rows(path, Hdf5Kind::Texts));
     case Question::Bytes: return answer(file.rows(path, Hdf5Kind::Bytes));
-    case Question::Numbers: return answerNumbers(file, path);
+    case Question::Numbers: return answerNumbers(file, path, nullptr);
+    case Question::Block: {
+        std::string array;
+        const auto block = decodedBlock(path, array);
+        if (!block)
+            break;
+        return answerNumbers(file, array, &*block);
+    }
     }
     _exit(1);
 }

@@ -328,7 +328,29 @@ Result<Done> File::checkLayout(std::string_view name, Dataset& dataset)
     return checkFilters(name, dataset, properties.get());
 }
 
-Result<Done> File::numbers(std::string_view name, const std::function<void(const NumbersHeader&)>& header,
+namespace {
+
+/// Returns a block with an extent in every dimension; nothing if it lies outside the array.
+std::optional<Hdf5Block> blockWithin(const std::vector<std::size_t>& shape, const Hdf5Block* asked)
+{
+    if (!asked)
+        return Hdf5Block{std::vector<std::size_t>(shape.size()), shape};
+    Hdf5Block block = *asked;
+    if (block.begin.size() != shape.size() || block.extent.size() != shape.size())
+        return std::nullopt;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (block.begin[i] > shape[i] || block.extent[i] > shape[i] - block.begin[i])
+            return std::nullopt;
+        if (block.extent[i] == 0)
+            block.extent[i] = shape[i] - block.begin[i];
+    }
+    return block;
+}
+
+} // namespace
+
+Result<Done> File::numbers(std::string_view name, const Hdf5Block* block,
+                           const std::function<void(const NumbersHeader&)>& header,
                            const std::function<void(std::span<const std::byte>)>& values)
 {
     Result<Dataset> opened = openDataset(name);
@@ -340,24 +362,32 @@ Result<Done> File::numbers(std::string_view name, const std::function<void(const
         return fails(ErrorCode::Unsupported, name, "is not an array of f32, f64, i32 or complex numbers");
     if (const Result<Done> checked = checkLayout(name, dataset); !checked)
         return checked.error();
+    const auto part = blockWithin(dataset.shape, block);
+    if (!part)
+        return fails(ErrorCode::InvalidArgument, name,
+                     "has the shape " + printed(dataset.shape) + ", and the part asked for lies outside");
     const Handle memory = memoryTypeOf(type);
-    const std::size_t size = H5Tget_size(memory.get());
-    header({std::size_t(type) - 1, dataset.shape, dataset.count, dataset.count * size});
-    if (dataset.count == 0)
-        return Done{};
+    const std::size_t count = *product(part->extent); // at most that of the whole array
+    header({std::size_t(type) - 1, part->extent, count, count * H5Tget_size(memory.get())});
+    return count == 0 ? Done{} : readRows(name, dataset, *part, memory.get(), values);
+}
 
+/// Reads a block with at least one number, some rows at a time.
+Result<Done> File::readRows(std::string_view name, const Dataset& dataset, const Hdf5Block& block,
+                            hid_t memory, const std::function<void(std::span<const std::byte>)>& values) const
+{
     const Handle space(H5Dget_space(dataset.id.get()), H5Sclose);
-    const std::size_t all = dataset.shape.empty() ? 1 : dataset.shape.front();
-    const std::size_t rowBytes = dataset.count / all * size;
+    const std::size_t all = block.extent.empty() ? 1 : block.extent.front();
+    const std::size_t rowBytes = *product(block.extent) / all * H5Tget_size(memory);
     const std::size_t wanted = std::max<std::size_t>(partBytes / rowBytes, 1);
     const std::size_t rows = (wanted + dataset.rows - 1) / dataset.rows * dataset.rows;
     std::vector<std::byte> part(std::min(rows, all) * rowBytes);
     for (std::size_t first = 0; first < all; first += rows) {
         const std::size_t count = std::min(rows, all - first);
-        std::vector<hsize_t> begin(std::max<std::size_t>(dataset.shape.size(), 1));
-        std::vector<hsize_t> extent(dataset.shape.begin(), dataset.shape.end());
-        begin[0] = first;
+        std::vector<hsize_t> begin(block.begin.begin(), block.begin.end());
+        std::vector<hsize_t> extent(block.extent.begin(), block.extent.end());
         if (!extent.empty()) {
+            begin[0] += first;
             extent[0] = count;
             H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, begin.data(), nullptr, extent.data(), nullptr);
         }
@@ -365,7 +395,7 @@ Result<Done> File::numbers(std::string_view name, const std::function<void(const
         const Handle target(extent.empty() ? H5Screate(H5S_SCALAR)
                                            : H5Screate_simple(int(extent.size()), extent.data(), nullptr),
                             H5Sclose);
-        if (H5Dread(dataset.id.get(), memory.get(), target.get(), space.get(), H5P_DEFAULT, part.data()) < 0)
+        if (H5Dread(dataset.id.get(), memory, target.get(), space.get(), H5P_DEFAULT, part.data()) < 0)
             return fails(ErrorCode::Corrupt, name, "cannot be read: " + lastError());
         values(std::span(part).first(count * rowBytes));
     }

@@ -26,9 +26,11 @@ public:
     Result<std::vector<std::string>> rows(std::string_view name, Hdf5Kind wanted);
 
     /// Hands over the values in parts, so that memory stays small however large the array is.
+    /// \param block null: the whole array
     /// \param header called once, first
     /// \param values called until all values are handed over
-    Result<Done> numbers(std::string_view name, const std::function<void(const NumbersHeader&)>& header,
+    Result<Done> numbers(std::string_view name, const Hdf5Block* block,
+                         const std::function<void(const NumbersHeader&)>& header,
                          const std::function<void(std::span<const std::byte>)>& values);
 
 private:
@@ -52,6 +54,8 @@ private:
     Result<Dataset> openDataset(std::string_view name) const;
     Result<Done> checkLayout(std::string_view name, Dataset& dataset);
     Result<Done> checkFilters(std::string_view name, const Dataset& dataset, hid_t properties);
+    Result<Done> readRows(std::string_view name, const Dataset& dataset, const Hdf5Block& part, hid_t memory,
+                          const std::function<void(std::span<const std::byte>)>& values) const;
     bool enter(hid_t group, const std::string& path);
     std::optional<std::vector<std::string>> behind(std::span<const std::byte> references, Hdf5Kind wanted);
     std::optional<Hdf5Attribute> readAttribute(hid_t object, const std::string& name);

@@ -335,7 +335,8 @@ Result<std::string> Process::ask(Question question, std::string_view path)
         return answer.error();
     if (answer->kind == std::uint32_t(Answer::Failure))
         return failure(*answer);
-    const Answer wanted = question == Question::Numbers ? Answer::Numbers : Answer::Good;
+    const bool isOfNumbers = question == Question::Numbers || question == Question::Block;
+    const Answer wanted = isOfNumbers ? Answer::Numbers : Answer::Good;
     if (answer->kind != std::uint32_t(wanted))
         return garbled();
     try {
@@ -366,9 +367,9 @@ Result<Done> Process::receiveValues(void* into, std::size_t size)
     return Done{};
 }
 
-Result<Hdf5Array> Process::askNumbers(std::string_view path)
+Result<Hdf5Array> Process::askNumbers(Question question, std::string_view asked, std::string_view path)
 {
-    const Result<std::string> answer = ask(Question::Numbers, path);
+    const Result<std::string> answer = ask(question, asked);
     if (!answer)
         return answer.error();
     const std::optional<NumbersHeader> header = decodedNumbers(*answer);

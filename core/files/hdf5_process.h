@@ -23,7 +23,8 @@ public:
     ~Process(); ///< Kills the process.
 
     Result<std::string> ask(Question question, std::string_view path);
-    Result<Hdf5Array> askNumbers(std::string_view path);
+    /// \param asked the path, or encodedBlock()
+    Result<Hdf5Array> askNumbers(Question question, std::string_view asked, std::string_view path);
     /// The error for an answer that cannot be decoded.
     Error garbled();
 

@@ -121,7 +121,12 @@ Result<Hdf5Attributes> Hdf5Reader::attributes(std::string_view path) const
 
 Result<Hdf5Array> Hdf5Reader::readArray(std::string_view path) const
 {
-    return m_file->process->askNumbers(path);
+    return m_file->process->askNumbers(hdf5::Question::Numbers, path, path);
+}
+
+Result<Hdf5Array> Hdf5Reader::readBlock(std::string_view path, const Hdf5Block& block) const
+{
+    return m_file->process->askNumbers(hdf5::Question::Block, hdf5::encodedBlock(path, block), path);
 }
 
 Result<std::vector<std::string>> Hdf5Reader::readTexts(std::string_view path) const

@@ -258,4 +258,33 @@ std::optional<std::vector<std::string>> decodedRows(std::string_view bytes)
     return ifComplete(parser, std::move(rows));
 }
 
+std::string encodedBlock(std::string_view path, const Hdf5Block& block)
+{
+    std::string bytes(path.substr(0, path.find('\0')));
+    bytes += '\0';
+    for (std::size_t i = 0; i < block.begin.size() && i < block.extent.size(); ++i)
+        for (const std::uint64_t number : {block.begin[i], block.extent[i]})
+            bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+    return bytes;
+}
+
+std::optional<Hdf5Block> decodedBlock(std::string_view bytes, std::string& path)
+{
+    const std::size_t end = bytes.find('\0');
+    if (end == std::string_view::npos)
+        return std::nullopt;
+    path = bytes.substr(0, end);
+    std::string_view rest = bytes.substr(end + 1);
+    std::array<std::uint64_t, 2> pair{};
+    if (rest.size() % sizeof pair != 0 || rest.size() / sizeof pair > maxRank)
+        return std::nullopt;
+    Hdf5Block block;
+    for (; !rest.empty(); rest.remove_prefix(sizeof pair)) {
+        std::memcpy(pair.data(), rest.data(), sizeof pair);
+        block.begin.push_back(pair[0]);
+        block.extent.push_back(pair[1]);
+    }
+    return block;
+}
+
 } // namespace headwise::hdf5

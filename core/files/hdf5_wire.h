@@ -19,7 +19,7 @@ inline constexpr std::size_t mostPathBytes = 65536;    ///< for a path inside th
 /// the system limits file sizes, which include this memory.
 inline constexpr std::size_t mostHalfBytes = std::size_t(4) << 20;
 
-enum class Question : std::uint32_t { Attributes, Entries, Has, Numbers, Texts, Bytes };
+enum class Question : std::uint32_t { Attributes, Entries, Has, Numbers, Texts, Bytes, Block };
 enum class Answer : std::uint32_t {
     Ready,   ///< The process is running; always the first answer.
     Good,    ///< The whole answer, encoded as below.
@@ -58,6 +58,11 @@ std::string encoded(const NumbersHeader& header);
 std::string encoded(const std::vector<Hdf5Entry>& entries);
 std::string encoded(const Hdf5Attributes& attributes);
 std::string encoded(const std::vector<std::string>& rows);
+
+/// The question for a part of an array: the path, a NUL, and two numbers of 64 bits for each dimension.
+std::string encodedBlock(std::string_view path, const Hdf5Block& block);
+/// \param path set to the path \return nothing for other bytes
+std::optional<Hdf5Block> decodedBlock(std::string_view bytes, std::string& path);
 
 /// Return nothing unless the bytes are exactly the output of encoded(): the sending process may be under the file's
 /// control.

@@ -25,6 +25,7 @@ struct SeriesReading {
     const Hdf5Reader& file;
     const Task& task;
     SeriesRecord& record;
+    SeriesParts parts = SeriesParts::All;
 
     Error corrupt(const std::string& what, const std::string& why) const
     {
@@ -175,12 +176,13 @@ Result<Done> readSteppedArray(SeriesReading& reading, const std::string& path, b
 Result<Done> readArrays(SeriesReading& reading)
 {
     for (const char* group : {"spectra", "scores"}) {
-        if (!reading.file.has(group))
+        const bool isSpectrum = std::string_view(group) == "spectra";
+        const bool isWanted = !isSpectrum || reading.parts == SeriesParts::All;
+        if (!isWanted || !reading.file.has(group))
             continue;
         const Result<std::vector<Hdf5Entry>> entries = reading.file.entries(group);
         if (!entries)
             return entries.error();
-        const bool isSpectrum = std::string_view(group) == "spectra";
         for (const Hdf5Entry& entry : *entries) {
             if (reading.task.cancelled())
                 return stopped();
@@ -284,7 +286,7 @@ Result<Done> writeSeriesRecord(const std::filesystem::path& path, const SeriesRe
     return file.close();
 }
 
-Result<SeriesRecord> readSeriesRecord(const std::filesystem::path& path, const Task& task)
+Result<SeriesRecord> readSeriesRecord(const std::filesystem::path& path, const Task& task, SeriesParts parts)
 {
     const Result<Hdf5Reader> file = Hdf5Reader::open(path, task);
     if (!file)
@@ -300,7 +302,7 @@ Result<SeriesRecord> readSeriesRecord(const std::filesystem::path& path, const T
     if (!attributes)
         return attributes.error();
     record.question = stored::textOf(*attributes, questionAttribute);
-    SeriesReading reading{*file, task, record};
+    SeriesReading reading{*file, task, record, parts};
     for (const auto step : {readMembers, readArrays, readChanges}) {
         if (task.cancelled())
             return stopped();
@@ -338,8 +340,32 @@ Series seriesOf(SeriesRecord record)
 
 Result<Series> readSeries(const std::filesystem::path& path, const Task& task)
 {
-    Result<SeriesRecord> read = readSeriesRecord(path, task);
+    Result<SeriesRecord> read = readSeriesRecord(path, task, SeriesParts::WithoutSpectra);
     return read ? Result<Series>(seriesOf(std::move(read).value())) : read.error();
+}
+
+Result<HeadSpectra> readHeadSpectra(const std::filesystem::path& path, std::string_view circuit, HeadId head,
+                                    std::size_t steps, const Task& task)
+{
+    const Result<Hdf5Reader> file = Hdf5Reader::open(path, task);
+    if (!file)
+        return file.error();
+    const std::string name = "spectra/" + std::string(circuit) + "/singular_values";
+    if (!file->has(name))
+        return Error{ErrorCode::NotFound,
+                     "The series '" + path.string()
+                         + "' has no singular values of this circuit; compute it with the analysis spectra."};
+    Result<Hdf5Array> array = file->readBlock(
+        name,
+        {{0, static_cast<std::size_t>(head.layer), static_cast<std::size_t>(head.head), 0}, {0, 1, 1, 0}});
+    if (!array && array.error().code != ErrorCode::InvalidArgument)
+        return array.error();
+    const auto* values = array ? std::get_if<std::vector<float>>(&array->values) : nullptr;
+    if (!values || values->empty() || array->shape.front() != steps)
+        return Error{ErrorCode::Corrupt,
+                     "'" + name + "' of the series '" + path.string()
+                         + "' has a shape or type that does not fit the steps and the model."};
+    return HeadSpectra{array->shape.back(), *values};
 }
 
 bool isSeries(const std::filesystem::path& path)

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headwise {
@@ -48,9 +49,21 @@ struct Series {
     bool operator==(const Series&) const = default;
 };
 
-/// Reads a file that `headwise series` wrote (core/session/FORMAT.md, Series).
+/// Singular values of one head's circuit at every step.
+struct HeadSpectra {
+    std::size_t rank = 0;
+    std::vector<float> values; ///< [S, rank], falling; NaN where a member could not be read.
+};
+
+/// Reads a file that `headwise series` wrote (core/session/FORMAT.md, Series), without its spectra.
 /// Errors: NotFound, Io, Corrupt, Cancelled; Unsupported if it is another HDF5 file or of a later version.
 Result<Series> readSeries(const std::filesystem::path& path, const Task& task = {});
+
+/// Reads one head's part of /spectra.
+/// \param circuit "qk" or "ov", as circuitName() \param steps how many the series has
+/// Errors: NotFound if the series has no such spectra; Corrupt if their shape does not fit; those of readSeries.
+Result<HeadSpectra> readHeadSpectra(const std::filesystem::path& path, std::string_view circuit, HeadId head,
+                                    std::size_t steps, const Task& task = {});
 
 /// Tells whether an HDF5 file says that it is a series; false if it cannot be read.
 bool isSeries(const std::filesystem::path& path);

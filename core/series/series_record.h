@@ -50,7 +50,9 @@ Series seriesOf(SeriesRecord record);
 /// Errors: Io, Cancelled, OutOfMemory; the old file is unchanged then.
 Result<Done> writeSeriesRecord(const std::filesystem::path& path, const SeriesRecord& record,
                                const Task& task);
+enum class SeriesParts { All, WithoutSpectra };
 /// Errors: those of readSeries.
-Result<SeriesRecord> readSeriesRecord(const std::filesystem::path& path, const Task& task);
+Result<SeriesRecord> readSeriesRecord(const std::filesystem::path& path, const Task& task,
+                                      SeriesParts parts = SeriesParts::All);
 
 } // namespace headwise

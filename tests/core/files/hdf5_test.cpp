@@ -10,6 +10,7 @@
 #include <cmath>
 #include <csignal>
 #include <fcntl.h>
+#include <limits>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -175,6 +176,30 @@ private slots:
         QVERIFY(std::get<std::vector<float>>(Hdf5Reader::open(path)->readArray("x")->values) == values);
         if (hasH5py())
             QCOMPARE(python("print(f['x'].chunks)", path), QByteArray("(1, 131, 2000)"));
+    }
+
+    void aBlockIsReadAlone()
+    {
+        std::vector<std::int32_t> values(4 * 3 * 5);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = static_cast<std::int32_t>(i);
+        const auto path = file("block.h5");
+        Hdf5Writer writer = created(path);
+        QVERIFY(isOk(writer.writeNumbers<std::int32_t>("x", {4, 3, 5}, values, Task{})));
+        QVERIFY(isOk(writer.close()));
+        const auto reader = Hdf5Reader::open(path);
+        const auto block = reader->readBlock("x", {{1, 2, 0}, {2, 1, 0}});
+        QVERIFY(isOk(block));
+        QVERIFY((block->shape == std::vector<std::size_t>{2, 1, 5}));
+        QVERIFY((std::get<std::vector<std::int32_t>>(block->values)
+                 == std::vector<std::int32_t>{25, 26, 27, 28, 29, 40, 41, 42, 43, 44}));
+        for (const Hdf5Block& outside : {Hdf5Block{{5, 0, 0}, {0, 0, 0}},
+                                         {{0, 2, 0}, {1, 2, 1}},
+                                         {{0, 0, 0}, {1, 1, std::numeric_limits<std::size_t>::max()}},
+                                         {{0, 0}, {1, 1}}})
+            QVERIFY(failsWith(reader->readBlock("x", outside), ErrorCode::InvalidArgument, "[4, 3, 5]"));
+        QVERIFY(failsWith(reader->readBlock("y", {{0}, {0}}), ErrorCode::NotFound, "'y'"));
+        QVERIFY(isOk(reader->readArray("x"))); // the process goes on answering
     }
 
     void cancellingStopsAnArray()

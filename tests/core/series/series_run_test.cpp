@@ -3,6 +3,7 @@
 #include "core/circuits/subspace.h"
 #include "core/files/hdf5.h"
 #include "core/runs/plan.h"
+#include "core/series/series_record.h"
 #include "tests/support/analysed.h"
 #include "tests/support/planted_series.h"
 #include "tests/support/program.h"
@@ -10,6 +11,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -208,6 +210,28 @@ private slots:
             QVERIFY(read->scores[i].name == m_series.scores[i].name);
         QVERIFY(read->changes == m_series.changes && read->steps == m_series.steps
                 && read->members == m_series.members);
+    }
+
+    void oneHeadsSpectraAreReadAlone()
+    {
+        const auto whole = readSeriesRecord(m_single, Task{});
+        QVERIFY(isOk(whole));
+        const HeadId head{1, 3};
+        const auto spectra = readHeadSpectra(m_single, "ov", head, 6);
+        QVERIFY(isOk(spectra));
+        QCOMPARE(spectra->rank, std::size_t(8));
+        for (std::size_t step = 0; step < 6; ++step) {
+            const auto& arrays = whole->entries[step].arrays;
+            const auto all = std::ranges::find(arrays, "spectra/ov/singular_values", &ResultArray::path);
+            QVERIFY(all != arrays.end());
+            const auto& values = std::get<std::vector<float>>(all->values);
+            for (std::size_t i = 0; i < 8; ++i)
+                QCOMPARE(spectra->values[step * 8 + i], values[(16 + 3) * 8 + i]);
+        }
+        QVERIFY(failsWith(readHeadSpectra(m_single, "ov", {2, 0}, 6), ErrorCode::Corrupt, "does not fit"));
+        QVERIFY(failsWith(readHeadSpectra(m_single, "ov", head, 5), ErrorCode::Corrupt, "does not fit"));
+        QVERIFY(
+            failsWith(readHeadSpectra(m_single, "pq", head, 6), ErrorCode::NotFound, "no singular values"));
     }
 
     /// The subspace that a copying head reads changes when its W_V does, and else stays.

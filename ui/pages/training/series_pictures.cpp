@@ -57,6 +57,23 @@ std::vector<ChartSeries> shownCurvesOfHead(const Series& series, const SeriesSco
     return curves;
 }
 
+std::vector<ChartSeries> curvesOfSpectra(const Series& series, const HeadSpectra& spectra, bool hasLogSteps)
+{
+    constexpr std::size_t named = 3; // more names have no room at the ends of the lines
+    std::vector<ChartSeries> curves;
+    for (std::size_t i = 0; i < spectra.rank; ++i) {
+        ChartSeries curve;
+        if (i < named)
+            curve.name = QStringLiteral("σ%1").arg(i + 1);
+        for (std::size_t step = 0; step < series.steps.size(); ++step)
+            if (const float value = spectra.values[step * spectra.rank + i];
+                std::isfinite(value) && (!hasLogSteps || series.steps[step] > 0))
+                curve.points << QPointF(series.steps[step], double{value});
+        curves.push_back(curve);
+    }
+    return curves;
+}
+
 std::vector<HeadCurves> curvesOfHeads(const Series& series, const SeriesScore& score)
 {
     std::vector<HeadCurves> all;

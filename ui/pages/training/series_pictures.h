@@ -11,6 +11,8 @@ std::vector<ChartSeries> curvesOfHead(const Series& series, const SeriesScore& s
 /// The same without the points that have no place: missing values, and a step 0 on logarithmic steps.
 std::vector<ChartSeries> shownCurvesOfHead(const Series& series, const SeriesScore& score, HeadId head,
                                            bool hasLogSteps);
+/// Step against each singular value of one head, the largest first; the first few have names. Leaves out what has no place.
+std::vector<ChartSeries> curvesOfSpectra(const Series& series, const HeadSpectra& spectra, bool hasLogSteps);
 /// The curves of every head, layer by layer.
 std::vector<HeadCurves> curvesOfHeads(const Series& series, const SeriesScore& score);
 /// \param hasLogSteps a step 0 has no place then

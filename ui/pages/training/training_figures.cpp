@@ -55,7 +55,7 @@ QList<FigureSource*> TrainingPage::figures()
     const QString head = text(workspace()->selection()->head());
     describeSeries(m_multiples, tr("%1 over training").arg(axisTitle(*shown)), *m_series);
     describeSeries(m_grid->view(), atStep(series, *shown, m_series->step()), *m_series);
-    describeSeries(m_chart, tr("%1 %2 over training").arg(head, axisTitle(*shown)), *m_series);
+    describeSeries(m_chart, tr("%1 %2 over training").arg(head, m_chart->look().yTitle), *m_series);
     describeSeries(m_changes, tr("Changes of heads"), *m_series);
     QList<FigureSource*> all{m_multiples, m_grid->view(), m_chart};
     if (!series.changes.empty())

@@ -48,6 +48,7 @@ TrainingPage::TrainingPage(Workspace* workspace, QWidget* parent)
     , m_step(new QSlider(Qt::Horizontal, m_body))
     , m_open(new QPushButton(tr("Open this step"), m_body))
     , m_compare(new QPushButton(tr("Compare with this step"), m_body))
+    , m_shown(new QComboBox(m_body))
     , m_chart(new LineChart(m_body))
     , m_writer(new FigureWriter(this))
 {
@@ -76,6 +77,11 @@ void TrainingPage::createControls()
     m_multiples->setAccessibleName(tr("Every head over training"));
     m_multiples->setMinimumSize(200, 140);
     m_chart->setAccessibleName(tr("Selected head over training"));
+    m_shown->setAccessibleName(tr("Curve of the selected head"));
+    m_shown->setToolTip(tr("What the chart of the selected head shows"));
+    m_shown->addItem(tr("Score"), QString());
+    m_shown->addItem(tr("QK spectrum"), QStringLiteral("qk"));
+    m_shown->addItem(tr("OV spectrum"), QStringLiteral("ov"));
     m_changes->setSource(m_changeModel, TokenTableModel::SortRole);
     m_changes->setAccessibleName(tr("Changes of heads"));
     m_changes->setSelectionMode(QAbstractItemView::SingleSelection);
@@ -98,7 +104,11 @@ void TrainingPage::createLayout()
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(8);
     column->addWidget(m_grid, 1);
-    column->addWidget(m_stepLabel);
+    auto* current = new QHBoxLayout;
+    current->setSpacing(8);
+    current->addWidget(m_stepLabel, 1);
+    current->addWidget(m_shown);
+    column->addLayout(current);
     column->addWidget(m_step);
     auto* buttons = new QHBoxLayout;
     buttons->setSpacing(8);
@@ -146,6 +156,7 @@ void TrainingPage::connectSignals()
         showScore();
     });
     connect(m_log, &QCheckBox::toggled, this, &TrainingPage::showScore);
+    connect(m_shown, &QComboBox::activated, this, &TrainingPage::showHead);
     connect(m_frames, &QPushButton::clicked, this, &TrainingPage::chooseFrames);
     connect(m_step, &QSlider::valueChanged, m_series, &TrainingSeries::setStep);
     const auto member = [this] { return text(m_series->member(m_series->step()).string()); };
@@ -268,39 +279,6 @@ void TrainingPage::showScore()
     showStep();
 }
 
-void TrainingPage::showHead()
-{
-    const SeriesScore* shown = score();
-    const HeadId head = workspace()->selection()->head();
-    m_multiples->setCurrent(head);
-    if (!shown || !hasHead())
-        return;
-    m_chart->setLook(lookOfSteps(*shown, m_log->isChecked()));
-    m_chart->setSeries(shownCurvesOfHead(m_series->series(), *shown, head, m_log->isChecked()));
-    m_chart->setBaselines(shown->null ? std::vector{ChartBaseline{tr("null"), *shown->null}}
-                                      : std::vector<ChartBaseline>());
-    lightStep();
-}
-
-bool TrainingPage::hasHead() const
-{
-    // A model of other heads has just been opened, and the series closes in a moment.
-    const OpenModel* model = workspace()->model();
-    return model->isOpen() && m_series->opened()->hasHeadsOf(model->card());
-}
-
-void TrainingPage::lightStep()
-{
-    if (!hasHead())
-        return;
-    const Series& series = m_series->series();
-    const int step = m_series->step();
-    const QPointF point(series.steps[static_cast<std::size_t>(step)],
-                        valueOf(series, *score(), step, workspace()->selection()->head()));
-    const bool hasPlace = std::isfinite(point.y()) && (!m_log->isChecked() || point.x() > 0);
-    m_chart->setLitPoint(hasPlace ? std::optional(point) : std::nullopt);
-}
-
 void TrainingPage::showStep()
 {
     const Series& series = m_series->series();
@@ -327,15 +305,6 @@ void TrainingPage::showStep()
         return;
     m_grid->setValues(std::make_shared<Eigen::MatrixXf>(metricGrid(scoreAt(series, *shown, step))));
     lightStep();
-}
-
-void TrainingPage::chooseStep(const QString& curve, int index)
-{
-    for (const ChartSeries& shown : m_chart->series())
-        if (const auto& steps = m_series->series().steps; shown.name == curve && index < shown.points.size())
-            m_series->setStep(
-                static_cast<int>(std::ranges::find(steps, static_cast<std::int32_t>(shown.points[index].x()))
-                                 - steps.begin()));
 }
 
 void TrainingPage::chooseChange(int row)
@@ -375,13 +344,16 @@ void TrainingPage::chooseFrames()
 
 QJsonObject TrainingPage::viewState() const
 {
-    return {{QStringLiteral("score"), m_wanted}, {QStringLiteral("log"), m_log->isChecked()}};
+    return {{QStringLiteral("score"), m_wanted},
+            {QStringLiteral("log"), m_log->isChecked()},
+            {QStringLiteral("curve"), m_shown->currentData().toString()}};
 }
 
 void TrainingPage::setViewState(const QJsonObject& state)
 {
     m_wanted = state[QStringLiteral("score")].toString(m_wanted);
     m_log->setChecked(state[QStringLiteral("log")].toBool(true));
+    m_shown->setCurrentIndex(std::max(0, m_shown->findData(state[QStringLiteral("curve")].toString())));
     refresh();
 }
 

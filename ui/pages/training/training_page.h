@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ui/base/job.h"
 #include "ui/pages/parts/page.h"
 
 class QCheckBox;
@@ -57,6 +58,8 @@ private:
     void showScore();
     void showStep();
     void showHead();
+    void showCurve(HeadId head);                      ///< The score of the selected head.
+    void showSpectra(HeadId head);                    ///< Its singular values, which are read first.
     void lightStep();                                 ///< Marks the current step in the chart.
     void chooseStep(const QString& curve, int index); ///< Goes to the step of a point of the chart.
     void chooseChange(int row);
@@ -80,7 +83,9 @@ private:
     QSlider* m_step;
     QPushButton* m_open;
     QPushButton* m_compare;
+    QComboBox* m_shown;
     LineChart* m_chart;
+    Job m_reading; // of one head's singular values
     FigureWriter* m_writer;
     QString m_wanted; // the score that the user chose, even if another series lacks it
 };

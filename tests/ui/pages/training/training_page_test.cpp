@@ -1,5 +1,6 @@
 #include "ui/pages/training/training_page.h"
 
+#include "core/series/series_record.h"
 #include "tests/support/opened_page.h"
 #include "tests/support/program.h"
 #include "tests/support/shown_series.h"
@@ -69,6 +70,37 @@ struct TrainingSitting {
         return false;
     }
 };
+
+/// A file of two steps of a model with two heads, the second of which stays as it is.
+void writeSpectra(const std::filesystem::path& file)
+{
+    SeriesRecord record;
+    for (const int step : {1, 10}) {
+        const float grown = step == 1 ? 2 : 4;
+        ResultArray scores;
+        scores.path = "scores/copying";
+        scores.shape = {1, 2};
+        scores.values = std::vector<float>{0.5F, 0.25F};
+        scores.axes = {Axis::Layer, Axis::Head};
+        ResultArray spectra = scores;
+        spectra.path = "spectra/ov/singular_values";
+        spectra.shape = {1, 2, 2};
+        spectra.values = std::vector<float>{grown, 1, 3, 1.25F};
+        spectra.axes = {Axis::Layer, Axis::Head, Axis::SingularValue};
+        record.entries.push_back({.step = step,
+                                  .name = "step" + std::to_string(step),
+                                  .files = {},
+                                  .previous = {},
+                                  .problem = {},
+                                  .arrays = {scores, spectra}});
+    }
+    record.frame.model.name = record.frame.model.architecture = "toy";
+    record.frame.model.nLayers = 1;
+    record.frame.model.nHeads = record.frame.model.nKvHeads = 2;
+    record.frame.model.dModel = record.frame.model.dHead = record.frame.model.dVocab = 2;
+    if (!writeSeriesRecord(file, record, Task{}))
+        qFatal("the series cannot be written");
+}
 
 } // namespace
 
@@ -152,6 +184,33 @@ private slots:
         QCOMPARE(sitting.workspace.selection()->head(), (HeadId{0, 1}));
         QCOMPARE(sitting.find<QComboBox>("Score over training")->currentText(), QStringLiteral("Copying"));
         QVERIFY(chart->baselines().empty());
+    }
+
+    void singularValuesOfTheHeadAreDrawnOverTheSteps()
+    {
+        TrainingSitting sitting;
+        writeSpectra(sitting.file());
+        const auto opened = openSeriesFile(sitting.file(), Task{});
+        QVERIFY(opened);
+        sitting.workspace.opener()->showSeries(*opened);
+        auto* chart = sitting.find<LineChart>("Selected head over training");
+        auto* shown = sitting.find<QComboBox>("Curve of the selected head");
+        const auto choose = [shown](const char* words) {
+            shown->setCurrentText(QLatin1String(words));
+            emit shown->activated(shown->currentIndex());
+        };
+        choose("OV spectrum");
+        QTRY_COMPARE_WITH_TIMEOUT(chart->series().size(), std::size_t{2}, patience);
+        QCOMPARE(chart->series()[0].points, (QVector<QPointF>{{1, 2}, {10, 4}}));
+        QCOMPARE(chart->look().yTitle, QStringLiteral("singular values of OV"));
+        sitting.workspace.selection()->setHead({0, 1});
+        QTRY_COMPARE_WITH_TIMEOUT(chart->series().size(), std::size_t{2}, patience);
+        QCOMPARE(chart->series()[1].points, (QVector<QPointF>{{1, 1.25}, {10, 1.25}}));
+        choose("QK spectrum"); // the file has none
+        QTRY_VERIFY_WITH_TIMEOUT(chart->series().empty(), patience);
+        choose("Score");
+        QCOMPARE(chart->series()[0].points.size(), 2);
+        sitting.workspace.opener()->close(); // while nothing is read
     }
 
     void aHeadIsSelectedAndLitInEveryPicture()
