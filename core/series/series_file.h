@@ -23,11 +23,12 @@ struct SeriesScore {
     bool operator==(const SeriesScore&) const = default;
 };
 
-/// One head that crossed from its null to a clear value between two steps and stayed there.
+/// One head that gained or lost a role between two steps: its score rose clearly above the null, or fell back.
 struct SeriesChange {
     HeadId head;
-    std::string score;         ///< SeriesScore::name
-    int before = 0, after = 0; ///< Indices into Series::steps: the last low one, the first high one.
+    std::string score; ///< SeriesScore::name
+    int before = 0,
+        after = 0; ///< Indices into Series::steps: the last one without the change, the first one with it.
     double valueBefore = 0, valueAfter = 0; ///< Values at these two steps.
     double evidence = 0; ///< Share of the variance over the steps that the split explains, 0 to 1.
     std::string text;    ///< "between steps 512 and 1000 L4H6 became a previous-token head (0.05 to 0.91)"

@@ -26,9 +26,9 @@ constexpr std::string_view seriesFooter =
     "One model at a time is in memory. A run that was killed goes on with the same command, and an existing SERIES.h5\n"
     "gains new checkpoints only; --replace starts over. --shard 2/8 computes every eighth member from the second on, and\n"
     "headwise merge joins the parts.\n"
-    "At the end it lists the changes in the order of steps: where a head's score rose clearly above its null and stayed. That\n"
-    "is 0.3 above the null (previous_token: and at least 0.4) and, where the spread of random heads is known, at least 5\n"
-    "deviations, corrected for the number of heads and steps.\n"
+    "At the end it lists the changes in the order of steps: where a head's score rose clearly above its null and stayed, or\n"
+    "fell back below half of that after two such steps. Clearly is 0.3 above the null (previous_token: and at least 0.4) and,\n"
+    "where the spread of random heads is known, at least 5 deviations, corrected for the number of heads and steps.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 no checkpoint can be read, 4 input/output or memory, 130 cancelled.";
 
@@ -161,7 +161,7 @@ void printSeries(const SeriesOptions& options, const SeriesOutcome& outcome)
     for (const SeriesChange& change : series.changes)
         std::cout << change.text << "\n";
     if (series.changes.empty() && !options.shard)
-        std::cout << "No head rose clearly above its null between these steps.\n";
+        std::cout << "No head rose clearly above its null or fell back between these steps.\n";
     const auto skipped =
         std::ranges::count_if(series.problems, [](const std::string& problem) { return !problem.empty(); });
     std::cout << fmt::format("Wrote {} with {} scores at {} steps of {}{}{}.\n", options.output,

@@ -159,6 +159,26 @@ private slots:
         QVERIFY(m_series.changes.front().evidence > 0.9);
     }
 
+    /// A training that unlearns: the head is that of step 64 again in the end.
+    void aPlantedLossIsFound()
+    {
+        const fs::path folder = path("unlearning");
+        for (const int step : {64, 512, 600})
+            PlantedSeries::write(folder, step);
+        fs::rename(PlantedSeries::member(folder, 64), PlantedSeries::member(folder, 2000));
+        SeriesDriver driver(folder, path("unlearning.h5"));
+        driver.request.analyses = *parseAnalyses("previous_token");
+        const auto outcome = driver.run();
+        QVERIFY(isOk(outcome));
+        QCOMPARE(outcome->series.changes.size(), std::size_t(1));
+        const SeriesChange& loss = outcome->series.changes.front();
+        QVERIFY2(
+            loss.text.starts_with("between steps 600 and 2000 L0H3 stopped being a previous-token head (0."),
+            loss.text.c_str());
+        QVERIFY(loss.valueAfter < loss.valueBefore);
+        QVERIFY(readSeries(path("unlearning.h5"))->changes == outcome->series.changes);
+    }
+
     /// The numbers of a step are those of `analyze` on that checkpoint.
     void numbersAreThoseOfEachMember()
     {
