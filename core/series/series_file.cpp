@@ -227,11 +227,15 @@ Result<Done> readChanges(SeriesReading& reading)
             > 1)
         return reading.corrupt("changes", "does not hold lists of the same length");
     const auto& entries = reading.record.entries;
+    const ModelCard& model = reading.record.frame.model;
+    const std::size_t most = entries.size() * entries.front().arrays.size()
+        * static_cast<std::size_t>(model.nLayers) * static_cast<std::size_t>(model.nHeads);
+    if (count > most) // a score of a head changes once between two steps
+        return reading.corrupt("changes", "has more of them than heads can change");
     const auto placeOf = [&entries](std::int32_t step) {
         const auto found = std::ranges::find(entries, step, &SeriesEntry::step);
         return found == entries.end() ? -1 : static_cast<int>(found - entries.begin());
     };
-    const ModelCard& model = reading.record.frame.model;
     for (std::size_t i = 0; i < count; ++i) {
         const SeriesChange change{.head = {layers[i], heads[i]},
                                   .score = (*scores)[i],
@@ -341,7 +345,12 @@ Series seriesOf(SeriesRecord record)
 Result<Series> readSeries(const std::filesystem::path& path, const Task& task)
 {
     Result<SeriesRecord> read = readSeriesRecord(path, task, SeriesParts::WithoutSpectra);
-    return read ? Result<Series>(seriesOf(std::move(read).value())) : read.error();
+    if (!read)
+        return read.error();
+    Series series = seriesOf(std::move(read).value());
+    if (series.scores.empty())
+        return Error{ErrorCode::Corrupt, "The series '" + path.string() + "' holds no scores."};
+    return series;
 }
 
 Result<HeadSpectra> readHeadSpectra(const std::filesystem::path& path, std::string_view circuit, HeadId head,

@@ -68,10 +68,11 @@ void showControls(Series& series)
     std::ranges::for_each(series.members, show);
     std::ranges::for_each(series.problems, show);
     for (SeriesScore& score : series.scores)
-        for (std::string* words : {&score.title, &score.unit, &score.definition})
+        for (std::string* words : {&score.name, &score.title, &score.unit, &score.definition})
             show(*words);
     for (SeriesChange& change : series.changes)
-        show(change.text);
+        for (std::string* words : {&change.score, &change.text})
+            show(*words);
 }
 
 ResultSet scoresAt(const Series& series, int step)
@@ -101,7 +102,7 @@ ResultArray scoreAt(const Series& series, const SeriesScore& score, int step)
                       heads = static_cast<std::size_t>(series.nHeads);
     const auto first = score.values.begin() + static_cast<std::ptrdiff_t>(layers * heads) * step;
     ResultArray array;
-    array.path = "series/" + shownSpecialToken(score.name);
+    array.path = "series/" + score.name;
     array.shape = {layers, heads};
     array.values = std::vector<float>(first, first + static_cast<std::ptrdiff_t>(layers * heads));
     array.axes = {Axis::Layer, Axis::Head};

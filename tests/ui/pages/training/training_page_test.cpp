@@ -18,6 +18,7 @@
 #include <QTemporaryDir>
 
 #include <cmath>
+#include <limits>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -71,8 +72,8 @@ struct TrainingSitting {
     }
 };
 
-/// A file of two steps of a model with two heads, the second of which stays as it is.
-void writeSpectra(const std::filesystem::path& file)
+/// Two steps of a model with two heads, the second of which stays as it is.
+SeriesRecord recordWithSpectra()
 {
     SeriesRecord record;
     for (const int step : {1, 10}) {
@@ -98,8 +99,7 @@ void writeSpectra(const std::filesystem::path& file)
     record.frame.model.nLayers = 1;
     record.frame.model.nHeads = record.frame.model.nKvHeads = 2;
     record.frame.model.dModel = record.frame.model.dHead = record.frame.model.dVocab = 2;
-    if (!writeSeriesRecord(file, record, Task{}))
-        qFatal("the series cannot be written");
+    return record;
 }
 
 } // namespace
@@ -189,7 +189,7 @@ private slots:
     void singularValuesOfTheHeadAreDrawnOverTheSteps()
     {
         TrainingSitting sitting;
-        writeSpectra(sitting.file());
+        QVERIFY(writeSeriesRecord(sitting.file(), recordWithSpectra(), Task{}));
         const auto opened = openSeriesFile(sitting.file(), Task{});
         QVERIFY(opened);
         sitting.workspace.opener()->showSeries(*opened);
@@ -287,6 +287,61 @@ private slots:
         QSignalSpy compared(&sitting.page, &TrainingPage::stepCompared);
         compare->click();
         QCOMPARE(compared.size(), 1);
+    }
+
+    /// Names with markup, line breaks and controls that turn the writing, and numbers that have no place.
+    void aStrangersWordsAreShownAsText()
+    {
+        TrainingSitting sitting;
+        const std::string hostile = "<img src='x.png'><b>bold</b>\n\u202Eturned\u2066";
+        const float infinite = std::numeric_limits<float>::infinity();
+        SeriesRecord record = recordWithSpectra();
+        for (SeriesEntry& entry : record.entries) {
+            entry.name = entry.path = hostile;
+            ResultArray& scores = entry.arrays[0];
+            scores.path = "scores/" + std::string("\u202E<b>x");
+            scores.values = std::vector<float>{infinite, -infinite};
+            scores.title.clear();
+            scores.unit = scores.definition = hostile;
+        }
+        record.entries[0].step = -5;
+        record.entries[1].step = std::numeric_limits<std::int32_t>::max();
+        record.entries[0].problem = hostile;
+        record.frame.model.name = hostile;
+        record.changes = {{.head = {0, 1},
+                           .score = "\u202E<b>x",
+                           .before = 0,
+                           .after = 1,
+                           .valueBefore = -std::numeric_limits<double>::infinity(),
+                           .valueAfter = std::numeric_limits<double>::quiet_NaN(),
+                           .evidence = std::numeric_limits<double>::quiet_NaN(),
+                           .text = hostile}};
+        QVERIFY(writeSeriesRecord(sitting.file(), record, Task{}));
+        const auto opened = openSeriesFile(sitting.file(), Task{});
+        QVERIFY2(opened, opened ? "" : opened.error().message.c_str());
+        sitting.workspace.opener()->showSeries(*opened);
+        const auto isTurned = [](const QString& words) {
+            return words.contains(QChar(0x202E)) || words.contains(QChar(0x2066));
+        };
+        for (const int step : {0, 1}) {
+            sitting.find<QSlider>("Training step")->setValue(step);
+            for (const QLabel* label : sitting.page.findChildren<QLabel*>())
+                if (label->text().contains(QStringLiteral("<b>")))
+                    QVERIFY2(label->textFormat() == Qt::PlainText && !isTurned(label->text()),
+                             qPrintable(label->text()));
+            for (const QPushButton* button : sitting.page.findChildren<QPushButton*>())
+                QVERIFY2(!isTurned(button->toolTip()), qPrintable(button->toolTip()));
+        }
+        const auto* scores = sitting.find<QComboBox>("Score over training");
+        QVERIFY2(!isTurned(scores->currentText()), qPrintable(scores->currentText()));
+        auto* changes = sitting.find<TableFigure>("Changes of heads");
+        QVERIFY(!isTurned(cellText(changes, 0, 0)));
+        QTest::mouseClick(changes->viewport(), Qt::LeftButton, {},
+                          changes->visualRect(changes->model()->index(0, 0)).center());
+        QCOMPARE(sitting.workspace.selection()->head(), (HeadId{0, 1}));
+        sitting.page.grab();
+        for (FigureSource* figure : sitting.page.figures())
+            QVERIFY(!isTurned(figure->figureTitle()));
     }
 
     void nothingIsCutOffInASmallWindow()
