@@ -82,6 +82,7 @@ public:
 private:
     static void exportPanels(const MenuTargets& targets);
     void addRecent(QMenu* file);
+    void addStacks(QMenu* file);
     void addVisions(QMenu* menu);
     ActionRow analysisRow(const char* id, const QString& title, const Analysis& analysis) const;
 };
@@ -163,6 +164,7 @@ void MenuBuilder::addFile()
     };
     actions->add(file, first);
     addRecent(file);
+    addStacks(file);
     actions->add(file, second);
 }
 
@@ -176,6 +178,30 @@ void MenuBuilder::addRecent(QMenu* file)
         recent->setEnabled(!recent->isEmpty());
     };
     QObject::connect(settings, &WindowSettings::recentChanged, recent, fill);
+    fill();
+}
+
+/// Offers the stacks of an encoder-decoder, or of a model of text and images. The open one is ticked.
+void MenuBuilder::addStacks(QMenu* file)
+{
+    QMenu* stacks = file->addMenu(tr("Stac&k"));
+    const auto fill = [stacks, of = workspace->model(), to = opening] {
+        stacks->clear();
+        const auto weights = of->weights();
+        stacks->setEnabled(weights && !weights->config().stacks.empty());
+        if (!weights)
+            return;
+        const std::vector<std::string>& names = weights->config().stacks;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            QAction* choice =
+                stacks->addAction(text(names[i]), to, [to, name = text(names[i])] { to->openStack(name); });
+            choice->setCheckable(true);
+            choice->setChecked(i == 0);
+            choice->setEnabled(i > 0);
+        }
+    };
+    for (const auto signal : {&OpenModel::circuitsChanged, &OpenModel::closed})
+        QObject::connect(workspace->model(), signal, stacks, fill);
     fill();
 }
 

@@ -147,6 +147,16 @@ void Opening::chooseFromCache()
     dialog->open();
 }
 
+void Opening::openStack(const QString& name)
+{
+    m_saving->whenNotesAreSafe([this, name] {
+        ModelSource source = m_workspace->model()->source();
+        source.overrides["stack"] = name.toStdString();
+        m_path = source.path;
+        m_workspace->opener()->openModel(source);
+    });
+}
+
 void Opening::reload()
 {
     if (!m_workspace->model()->isOpen())

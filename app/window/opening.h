@@ -33,8 +33,9 @@ public:
     void chooseFile();
     void chooseAdapter(); ///< An adapter's folder: opens it as the newer model of its base, if one is open.
     void chooseSeries();  ///< A file that `headwise series` wrote.
-    void chooseSeriesFolder(); ///< A folder of checkpoints, to be computed.
-    void chooseFromCache();    ///< A model in the Hugging Face cache.
+    void chooseSeriesFolder();           ///< A folder of checkpoints, to be computed.
+    void chooseFromCache();              ///< A model in the Hugging Face cache.
+    void openStack(const QString& name); ///< Another stack of the open model (ModelConfig::stacks).
     void reload();
     void closeModel();
 

@@ -167,6 +167,9 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     /// Fields that no file states. Their members hold a stand-in; an answer that depends on one is refused (whyUnknown).
     std::vector<UnknownField> unknown;
 
+    /// Stacks of a model with several, such as the encoder of T5: the open one, then those that --set stack=… opens. Else empty.
+    std::vector<std::string> stacks;
+
     bool isKnown(ConfigField field) const;
     /// The stored embeddings and positions are normalised before a matrix leads to d_model (ELECTRA).
     bool normsNarrowEmbeddings() const { return dEmbed > 0 && embeddingNormSeesPositions; }

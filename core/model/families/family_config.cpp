@@ -217,14 +217,18 @@ json partOf(const json& config, const std::string& part)
     return inner;
 }
 
-/// "text or vision": the other stacks of the same model.
-std::string otherStacks(const Family& family)
+/// Takes down the stacks of a model with several, and says how another one is opened.
+void readStacks(const Family& family, FamilyReading& reading)
 {
     std::string names;
+    reading.config.stacks = {std::string(family.stack)};
     for (const Family& other : families())
-        if (other.whole == family.whole && other.stack != family.stack)
+        if (other.whole == family.whole && other.stack != family.stack) {
             names += (names.empty() ? "" : " or ") + std::string(other.stack);
-    return names;
+            reading.config.stacks.emplace_back(other.stack);
+        }
+    reading.reader.note("The " + std::string(family.stack) + " stack is open; --set stack=" + names
+                        + " opens another one of this model.");
 }
 
 /// Where `key` is an object, its entries under KEY.ENTRY too.
@@ -336,8 +340,7 @@ Result<ModelDescription> readFamilyConfig(const Family& family, const json& oute
         reader.note("Only the language model of this multimodal one is read.");
     reader.ignore(Names{family.whole.empty() ? "" : "stack"});
     if (!family.whole.empty() && (family.part.empty() || outer.contains(part)))
-        reader.note("The " + std::string(family.stack) + " stack is open; --set stack=" + otherStacks(family)
-                    + " opens another one of this model.");
+        readStacks(family, reading);
     Result<std::vector<std::string>> warnings = reader.finish();
     if (!warnings)
         return warnings.error();

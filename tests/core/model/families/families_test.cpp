@@ -222,6 +222,20 @@ private slots:
                                 ErrorCode::Unsupported, "decoder, encoder, cross"));
     }
 
+    void theStacksOfAModelAreListedTheOpenOneFirst()
+    {
+        using Stacks = std::vector<std::string>;
+        const auto stacks = [this](const char* name) {
+            return test::loaded(test::writeFamily(root() / "model", test::familyModel(name)))
+                ->config()
+                .stacks;
+        };
+        QVERIFY(stacks("t5") == (Stacks{"decoder", "encoder", "cross"}));
+        QVERIFY(stacks("bart, encoder") == (Stacks{"encoder", "decoder", "cross"}));
+        QVERIFY(stacks("clip, vision stack") == (Stacks{"vision", "text"}));
+        QVERIFY(stacks("nanogpt").empty());
+    }
+
     void circuitsAreProductsOfTheStoredMatrices_data()
     {
         QTest::addColumn<QString>("name");
