@@ -124,7 +124,7 @@ public:
     /// Errors: NotFound; Unsupported (another type or filter); Corrupt (more values than the stored bytes can hold, or
     /// than is plausible for a file of this size); OutOfMemory.
     Result<Hdf5Array> readArray(std::string_view path) const;
-    /// Reads a part of an array. Memory is that of the part. Errors: those of readArray; InvalidArgument if it lies outside.
+    /// Reads a part of an array. Memory is that of the part. Errors: those of readArray; Corrupt if it lies outside.
     Result<Hdf5Array> readBlock(std::string_view path, const Hdf5Block& block) const;
     Result<std::vector<std::string>> readTexts(std::string_view path) const; // a scalar gives one
     Result<std::vector<std::string>> readBytes(std::string_view path) const;

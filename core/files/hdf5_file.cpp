@@ -364,7 +364,7 @@ Result<Done> File::numbers(std::string_view name, const Hdf5Block* block,
         return checked.error();
     const auto part = blockWithin(dataset.shape, block);
     if (!part)
-        return fails(ErrorCode::InvalidArgument, name,
+        return fails(ErrorCode::Corrupt, name,
                      "has the shape " + printed(dataset.shape) + ", and the part asked for lies outside");
     const Handle memory = memoryTypeOf(type);
     const std::size_t count = *product(part->extent); // at most that of the whole array

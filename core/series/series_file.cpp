@@ -367,13 +367,13 @@ Result<HeadSpectra> readHeadSpectra(const std::filesystem::path& path, std::stri
     Result<Hdf5Array> array = file->readBlock(
         name,
         {{0, static_cast<std::size_t>(head.layer), static_cast<std::size_t>(head.head), 0}, {0, 1, 1, 0}});
-    if (!array && array.error().code != ErrorCode::InvalidArgument)
+    if (!array)
         return array.error();
-    const auto* values = array ? std::get_if<std::vector<float>>(&array->values) : nullptr;
+    const auto* values = std::get_if<std::vector<float>>(&array->values);
     if (!values || values->empty() || array->shape.front() != steps)
         return Error{ErrorCode::Corrupt,
                      "'" + name + "' of the series '" + path.string()
-                         + "' has a shape or type that does not fit the steps and the model."};
+                         + "' has a shape or type that does not fit the steps."};
     return HeadSpectra{array->shape.back(), *values};
 }
 

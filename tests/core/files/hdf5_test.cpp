@@ -197,7 +197,7 @@ private slots:
                                          {{0, 2, 0}, {1, 2, 1}},
                                          {{0, 0, 0}, {1, 1, std::numeric_limits<std::size_t>::max()}},
                                          {{0, 0}, {1, 1}}})
-            QVERIFY(failsWith(reader->readBlock("x", outside), ErrorCode::InvalidArgument, "[4, 3, 5]"));
+            QVERIFY(failsWith(reader->readBlock("x", outside), ErrorCode::Corrupt, "[4, 3, 5]"));
         QVERIFY(failsWith(reader->readBlock("y", {{0}, {0}}), ErrorCode::NotFound, "'y'"));
         QVERIFY(isOk(reader->readArray("x"))); // the process goes on answering
     }

@@ -248,7 +248,7 @@ private slots:
             for (std::size_t i = 0; i < 8; ++i)
                 QCOMPARE(spectra->values[step * 8 + i], values[(16 + 3) * 8 + i]);
         }
-        QVERIFY(failsWith(readHeadSpectra(m_single, "ov", {2, 0}, 6), ErrorCode::Corrupt, "does not fit"));
+        QVERIFY(failsWith(readHeadSpectra(m_single, "ov", {2, 0}, 6), ErrorCode::Corrupt, "outside"));
         QVERIFY(failsWith(readHeadSpectra(m_single, "ov", head, 5), ErrorCode::Corrupt, "does not fit"));
         QVERIFY(
             failsWith(readHeadSpectra(m_single, "pq", head, 6), ErrorCode::NotFound, "no singular values"));
