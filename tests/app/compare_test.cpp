@@ -105,13 +105,13 @@ private slots:
     /// The older model is the adapter's base, and only the planted head changed.
     void anAdapterChangesTheOlderModel()
     {
-        const test::ToyModel base = test::writeToyModel(path("a").toStdString(), test::llamaOptions());
+        const test::ToyModel base = test::writeToyModel(path("base").toStdString(), test::llamaOptions());
         const test::ToyAdapter adapter{{"model.layers.1.self_attn.q_proj"}};
         auto tensors = test::tensorsOf(adapter, base);
         auto& values = tensors.at("base_model.model.model.layers.1.self_attn.q_proj.lora_B.weight").values;
         std::fill(values.begin(), values.begin() + 5 * 4 * 2, 0); // the heads before the last one
-        test::writeAdapter(path("b").toStdString(), adapter.config(), tensors);
-        const test::CommandRun done = compare("a", "b", {"--adapter-scale", "0.5"});
+        test::writeAdapter(path("adapter").toStdString(), adapter.config(), tensors);
+        const test::CommandRun done = compare("base", "adapter", {"--adapter-scale", "0.5"});
         QVERIFY2(done.exitCode == 0, done.err);
         QVERIFY2(done.err.contains("with the LoRA adapter"), done.err);
         const auto session = readSession(path("out.h5").toStdString(), Task{});
@@ -123,19 +123,21 @@ private slots:
         for (std::size_t i = 0; i < changes.size(); ++i)
             QVERIFY((changes[i] > 0) == (i == 11));
         const auto& other = session->results.groupAttributes.at("comparison");
-        QVERIFY(std::get<std::string>(other.at("model_b_adapter_base")).ends_with("/a"));
+        QVERIFY(std::get<std::string>(other.at("model_b_adapter_base")).ends_with("/base"));
         QCOMPARE(std::get<double>(other.at("model_b_adapter_scale")), 0.5);
-        QCOMPARE(std::get<std::string>(other.at("model_b_name")), std::string("a + b × 0.5"));
+        QCOMPARE(std::get<std::string>(other.at("model_b_name")), std::string("base + adapter × 0.5"));
         // Alone it needs its base, and a model of its own has none.
-        const test::CommandRun alone = test::runHeadwise({"info", path("b")}, path("state"));
+        const test::CommandRun alone = test::runHeadwise({"info", path("adapter")}, path("state"));
         QCOMPARE(alone.exitCode, 3);
         QVERIFY2(alone.err.contains("--base"), alone.err);
         const test::CommandRun described =
-            test::runHeadwise({"info", path("b"), "--base", path("a")}, path("state"));
+            test::runHeadwise({"info", path("adapter"), "--base", path("base")}, path("state"));
         QVERIFY2(described.out.contains("LoRA, rank 2, scale 3") && described.out.contains("W_Q"),
                  described.out);
-        QCOMPARE(test::runHeadwise({"info", path("a"), "--base", path("a")}, path("state")).exitCode, 2);
-        QCOMPARE(test::runHeadwise({"info", path("b"), "--adapter-scale", "2"}, path("state")).exitCode, 2);
+        QCOMPARE(test::runHeadwise({"info", path("base"), "--base", path("base")}, path("state")).exitCode,
+                 2);
+        QCOMPARE(test::runHeadwise({"info", path("adapter"), "--adapter-scale", "2"}, path("state")).exitCode,
+                 2);
     }
 
     void refusesWhatCannotBeCompared()

@@ -76,6 +76,29 @@ std::vector<std::string> PartList::names() const
     return names;
 }
 
+namespace {
+
+/// The parts before the first layer where token, position and bias are added and normalised in a narrower space.
+template <typename Scalar>
+Matrix<double> narrowParts(const ProcessedWeights& weights, const PartList& list, int token, int position)
+{
+    using enum TensorKind;
+    const ModelWeights& stored = weights.original();
+    Matrix<double> parts = Matrix<double>::Zero(list.count(), stored.config().dEmbed);
+    parts.row(list.embedding()) = stored.readRows<double>(W_E, token, 1);
+    if (const auto row = list.positions())
+        parts.row(*row) = stored.readRows<double>(W_pos, position, 1);
+    parts.row(list.biases()) = stored.read<double>(b_E);
+    const FrozenNorm norm(weights.lnEmbedding<Scalar>(), parts.colwise().sum());
+    parts = norm.linear(parts);
+    parts.row(list.biases()) += norm.bias();
+    parts = (parts * stored.read<double>(W_Eproj)).eval();
+    parts.row(list.biases()) += stored.read<double>(b_Eproj);
+    return parts;
+}
+
+} // namespace
+
 template <typename Scalar>
 ResidualParts<Scalar>::ResidualParts(const ProcessedWeights& weights, const ForwardResult<Scalar>& run,
                                      std::span<const int> tokens, std::vector<int> positions)
@@ -87,6 +110,11 @@ ResidualParts<Scalar>::ResidualParts(const ProcessedWeights& weights, const Forw
     const auto lnEmbedding = weights.lnEmbedding<Scalar>();
     for (std::size_t i = 0; i < m_positions.size(); ++i) {
         const int position = m_positions[i];
+        if (weights.original().config().normsNarrowEmbeddings()) {
+            m_parts.push_back(
+                narrowParts<Scalar>(weights, m_list, tokens[static_cast<std::size_t>(position)], position));
+            continue;
+        }
         Matrix<double>& parts =
             m_parts.emplace_back(Matrix<double>::Zero(m_list.count(), weights.config().dModel));
         parts.row(m_list.embedding()) =
