@@ -242,8 +242,9 @@ private slots:
         for (int i = 0; i < driver.tabs()->count(); ++i) {
             driver.tabs()->setCurrentIndex(i);
             const QString name = driver.tabs()->tabText(i);
-            if (name == QLatin1String("Model") || name == QLatin1String("Findings"))
-                continue; // words, no picture
+            if (name == QLatin1String("Model") || name == QLatin1String("Findings")
+                || name == QLatin1String("Training"))
+                continue; // words, no picture; no series is open
             driver.workspace().selection()->setHead(name == QLatin1String("Scores") ? HeadId{0, 1}
                                                                                     : HeadId{1, 5});
             if (name == QLatin1String("Prompt"))

@@ -217,17 +217,21 @@ void TrainingPage::recompute()
 
 void TrainingPage::showProblems()
 {
-    const QStringList problems = problemsOf(m_series->series());
-    m_problems->setVisible(!problems.isEmpty());
-    m_problems->setToolTip(problems.join(u'\n'));
+    const Series& series = m_series->series();
+    const QStringList problems = problemsOf(series);
+    QStringList sentences;
     if (problems.size() == 1)
-        setPlain(m_problems, tr("A checkpoint could not be read. %1").arg(problems.first()));
+        sentences << tr("A checkpoint could not be read. %1").arg(problems.first());
     else if (!problems.isEmpty())
-        setPlain(m_problems,
-                 tr("%1 of %2 checkpoints could not be read. The first: %3")
-                     .arg(problems.size())
-                     .arg(m_series->series().steps.size())
-                     .arg(problems.first()));
+        sentences << tr("%1 of %2 checkpoints could not be read. The first: %3")
+                         .arg(problems.size())
+                         .arg(series.steps.size())
+                         .arg(problems.first());
+    if (series.changes.empty())
+        sentences << tr("No head rose clearly above its null or fell back between these steps.");
+    setPlain(m_problems, sentences.join(u' '));
+    m_problems->setVisible(!sentences.isEmpty());
+    m_problems->setToolTip(problems.join(u'\n'));
 }
 
 void TrainingPage::fillScores()
@@ -252,6 +256,7 @@ void TrainingPage::fillChanges()
                                   countCell(series.steps[static_cast<std::size_t>(change.after)])});
     }
     fitColumns(m_changes);
+    m_changes->setVisible(!series.changes.empty());
 }
 
 const SeriesScore* TrainingPage::score() const

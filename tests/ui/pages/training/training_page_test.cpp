@@ -200,6 +200,9 @@ private slots:
             emit shown->activated(shown->currentIndex());
         };
         choose("OV spectrum");
+        // Nothing changed in them: a sentence, not an empty table.
+        QVERIFY(sitting.shows(QStringLiteral("No head rose clearly above its null")));
+        QVERIFY(!sitting.find<TableFigure>("Changes of heads")->isVisible());
         QTRY_COMPARE_WITH_TIMEOUT(chart->series().size(), std::size_t{2}, patience);
         QCOMPARE(chart->series()[0].points, (QVector<QPointF>{{1, 2}, {10, 4}}));
         QCOMPARE(chart->look().yTitle, QStringLiteral("singular values of OV"));
