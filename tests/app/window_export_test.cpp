@@ -429,8 +429,8 @@ private slots:
         QTimer answers;
         answers.callOnTimeout(m_window.get(), [&] {
             for (auto* dialog : m_window->findChildren<QFileDialog*>()) {
-                dialog->selectFile(path);
-                QMetaObject::invokeMethod(dialog, "accept");
+                dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))->setText(path);
+                static_cast<QDialog*>(dialog)->accept();
             }
         });
         answers.start(20);

@@ -5,6 +5,7 @@
 #include "tests/support/window_driver.h"
 #include "ui/document/compared_model.h"
 
+#include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QMessageBox>
 #include <QMimeData>
@@ -36,6 +37,9 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(model->hasModel() && model->circuits(), patience);
         QMimeData dropped;
         dropped.setUrls({QUrl::fromLocalFile(QString::fromStdString(path("adapter").string()))});
+        QDragEnterEvent enter({10, 10}, Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&driver.window, &enter);
+        QVERIFY(enter.isAccepted());
         QDropEvent drop({10, 10}, Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
         QApplication::sendEvent(&driver.window, &drop);
         const ComparedModel* newer = ComparedModel::of(&driver.workspace());

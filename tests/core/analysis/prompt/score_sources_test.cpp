@@ -74,7 +74,7 @@ private slots:
             const Circuits circuits = circuitsOf(toy.path, noProcessing());
             const ModelConfig& config = circuits.config();
             const ResultSet results = analysed(circuits, {"score_sources"}, askedInDouble());
-            if (config.qkvLimit > 0) {
+            if (config.qkvLimit > 0 || config.latentAttention) {
                 QVERIFY(results.arrays.empty() && !results.warnings.empty());
                 return;
             }
@@ -128,7 +128,7 @@ private slots:
         forEachPromptToy([&](const PromptToy& toy) {
             const Circuits circuits = circuitsOf(toy.path, noProcessing());
             const ModelConfig& config = circuits.config();
-            if (config.qkvLimit > 0)
+            if (config.qkvLimit > 0 || config.latentAttention)
                 return;
             AnalysisOptions ask = askedInDouble();
             ask.inputs.queryPosition = static_cast<int>(query);
@@ -193,7 +193,8 @@ private slots:
         forEachPromptToy([&](const PromptToy& toy) {
             const Circuits circuits = circuitsOf(toy.path);
             const ResultSet results = analysed(circuits, {"score_sources"}, askedInDouble());
-            if (circuits.config().qkvLimit > 0 || circuits.config().positional == Positional::Alibi)
+            if (circuits.config().qkvLimit > 0 || circuits.config().latentAttention
+                || circuits.config().positional == Positional::Alibi)
                 return;
             const auto scores = numbers(results, scoreSourcesFolder + "score");
             const auto sources = numbers(results, scoreSourcesFolder + "components");
@@ -251,7 +252,7 @@ private slots:
             const ModelConfig& config = circuits.config();
             const ResultSet results = analysed(circuits, {"score_sources"}, askedInDouble());
             const bool isPlain = config.positional != Positional::Rotary && config.qkNorm == NormKind::None
-                && config.qkvLimit == 0;
+                && config.qkvLimit == 0 && !config.latentAttention;
             QCOMPARE(results.find(scoreSourcesFolder + "directions") != nullptr, isPlain);
             if (!isPlain || config.positionsInQueriesAndKeys)
                 return;
