@@ -40,7 +40,7 @@ Vector linear(const Linear& linear, const Vector& x)
     return y;
 }
 
-QueryKeyValue throughLatents(const Model& model, const Block::Latents& latents, const Vector& x)
+QueryKeyValue throughLatents(const Model& model, const Latents& latents, const Vector& x)
 {
     const std::size_t n = model.heads, h = model.dHead, rotated = latents.rotated, plain = h - rotated;
     QueryKeyValue out;
@@ -88,7 +88,7 @@ Linear picked(const Linear& from, const Model& model, Place place)
 /// q, k and v as if the norms' divisors were 1.
 void multiply(const Model& model, Block& block)
 {
-    const Block::Latents& l = *block.latents;
+    const Latents& l = *block.latents;
     const std::size_t plain = model.dHead - l.rotated, latent = l.heads.in, perHead = plain + l.value;
     block.q = l.toQueries ? product(*l.toQueries, l.queryNorm.w, l.queryHeads) : l.queryHeads;
     const Linear up = product(l.toKeys, l.keyNorm.w, l.heads);
@@ -115,7 +115,7 @@ void readAttention(const Source& source, const Layer& layer, const Model& model,
 {
     const std::string stem = layer.prefix + "self_attn.";
     constexpr double eps = 1e-6; // of these norms, whatever rms_norm_eps is
-    Block::Latents& l = block.latents.emplace();
+    Latents& l = block.latents.emplace();
     l.rotated = source.size("qk_rope_head_dim");
     l.value = source.size("v_head_dim");
     const bool hasQueries = source.has(stem + "q_a_proj.weight");

@@ -40,6 +40,16 @@ struct Rope {
     double length = 1; ///< factor of cosine and sine
 };
 
+/// In place of q, k and v, which are then the products without the norms.
+struct Latents {
+    std::optional<Linear> toQueries; // [d_model, query latent]
+    Norm queryNorm, keyNorm;
+    Linear queryHeads; // [query latent or d_model, n·h], a head's unrotated components first
+    Linear toKeys;     // [d_model, latent + rotated]
+    Linear heads;      // [latent, n·(unrotated + value)]
+    std::size_t rotated = 0, value = 0;
+};
+
 struct Block {
     Norm ln1, ln2;
     Norm ln1Post, ln2Post;      ///< on the added vector
@@ -66,15 +76,6 @@ struct Block {
     std::size_t expertsPerToken = 0;
     bool keepsShares = false; // shares of the token's experts are not renormalised
 
-    /// In place of q, k and v, which are then the products without the norms.
-    struct Latents {
-        std::optional<Linear> toQueries; // [d_model, query latent]
-        Norm queryNorm, keyNorm;
-        Linear queryHeads; // [query latent or d_model, n·h], a head's unrotated components first
-        Linear toKeys;     // [d_model, latent + rotated]
-        Linear heads;      // [latent, n·(unrotated + value)]
-        std::size_t rotated = 0, value = 0;
-    };
     std::optional<Latents> latents;
 };
 
@@ -179,7 +180,7 @@ struct QueryKeyValue {
     Vector q, k, v;
 };
 /// Values are filled up to d_head with zeros. \param x what the layer's attention reads
-QueryKeyValue throughLatents(const Model& model, const Block::Latents& latents, const Vector& x);
+QueryKeyValue throughLatents(const Model& model, const Latents& latents, const Vector& x);
 
 Vector alibiSlopes(std::size_t heads);
 Rope llama3Rope(std::size_t dim, double base, double factor, double low, double high, double context);
