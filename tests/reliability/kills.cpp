@@ -261,11 +261,23 @@ bool checkCommands(int count, std::mt19937& random)
     options.seed = 2;
     test::writeToyModel(folder / "a");
     test::writeToyModel(folder / "b", options);
-    for (const char* place : {"processed", "compared"})
+    for (const char* place : {"processed", "compared", "merged"})
         std::filesystem::create_directory(folder / place);
-    const Path processed = folder / "processed" / "out", compared = folder / "compared" / "out.h5";
+    const Path processed = folder / "processed" / "out", compared = folder / "compared" / "out.h5",
+               merged = folder / "merged" / "out.h5";
     test::writeToyModel(processed.string() + ".old");
-    bool isGood = writeSession(compared.string() + ".old", lettered('A'), Task{}).has_value();
+    bool isGood = true;
+    for (const Path& session : {compared, merged})
+        isGood = writeSession(session.string() + ".old", lettered('A'), Task{}).has_value() && isGood;
+    QStringList parts;
+    for (const char* part : {"1/2", "2/2"}) {
+        parts << text(folder / ("part" + std::to_string(parts.size()) + ".h5"));
+        const std::unique_ptr<QProcess> made(
+            startCommand({QStringLiteral("analyze"), QStringLiteral(HEADWISE_DEMO_MODEL),
+                          QStringLiteral("--shard"), QLatin1String(part), QStringLiteral("-o"), parts.last()},
+                         scratch.path()));
+        isGood = made->waitForFinished(patience) && made->exitCode() == 0 && isGood;
+    }
     const Command process{"process -o",
                           {QStringLiteral("process"), QStringLiteral(HEADWISE_DEMO_MODEL),
                            QStringLiteral("--force"), QStringLiteral("-o"), text(processed)},
@@ -274,8 +286,13 @@ bool checkCommands(int count, std::mt19937& random)
                           {QStringLiteral("compare"), text(folder / "a"), text(folder / "b"),
                            QStringLiteral("-o"), text(compared)},
                           isSameSession};
-    isGood = checkCommand(process, count, scratch.path(), random) && isGood;
-    return checkCommand(compare, count, scratch.path(), random) && isGood;
+    const Command merge{"merge -o",
+                        QStringList{QStringLiteral("merge")} + parts
+                            + QStringList{QStringLiteral("--replace"), QStringLiteral("-o"), text(merged)},
+                        isSameSession};
+    for (const Command& command : {process, compare, merge})
+        isGood = checkCommand(command, count, scratch.path(), random) && isGood;
+    return isGood;
 }
 
 } // namespace
