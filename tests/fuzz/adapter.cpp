@@ -1,8 +1,8 @@
 #include "core/model/adapters/adapter.h"
 #include "tests/fuzz/input_folder.h"
 #include "tests/fuzz/text_input.h"
+#include "tests/fuzz/zero_weights.h"
 
-#include <array>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -10,27 +10,6 @@
 using namespace headwise;
 
 namespace {
-
-/// A safetensors file of these matrices, named with their shapes in JSON and the bytes of their numbers; every number is 0.
-template <std::size_t count>
-std::string fileOf(const std::array<std::array<std::string_view, 2>, count>& tensors,
-                   const std::array<int, count>& sizes)
-{
-    std::string header = "{";
-    int at = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        header += std::string(i > 0 ? "," : "") + "\"" + std::string(tensors[i][0])
-            + R"(":{"dtype":"F32","shape":)" + std::string(tensors[i][1]) + R"(,"data_offsets":[)"
-            + std::to_string(at) + "," + std::to_string(at + 4 * sizes[i]) + "]}";
-        at += 4 * sizes[i];
-    }
-    header += "}";
-    header.append((8 - header.size() % 8) % 8, ' ');
-    std::string length(8, '\0');
-    length[0] = static_cast<char>(header.size() & 255);
-    length[1] = static_cast<char>(header.size() >> 8);
-    return length + header + std::string(static_cast<std::size_t>(at), '\0');
-}
 
 void write(const std::filesystem::path& path, const std::string& bytes)
 {
@@ -41,22 +20,20 @@ void write(const std::filesystem::path& path, const std::string& bytes)
 /// Two matrices that are no model on their own, and adapters of them with the rank 2: LoRA's, and DoRA's.
 void writeFiles(const std::filesystem::path& folder)
 {
-    write(folder / "base" / "model.safetensors",
-          fileOf<2>({{{"l.q.weight", "[6,4]"}, {"l.k.weight", "[4,4]"}}}, {24, 16}));
-    write(folder / "lora" / "adapter_model.safetensors",
-          fileOf<4>({{{"base_model.model.l.k.lora_A.weight", "[2,4]"},
-                      {"base_model.model.l.k.lora_B.weight", "[4,2]"},
-                      {"base_model.model.l.q.lora_A.weight", "[2,4]"},
-                      {"base_model.model.l.q.lora_B.weight", "[6,2]"}}},
-                    {8, 8, 8, 12}));
-    write(folder / "dora" / "adapter_model.safetensors",
-          fileOf<6>({{{"base_model.model.l.k.lora_A.weight", "[2,4]"},
-                      {"base_model.model.l.k.lora_B.weight", "[4,2]"},
-                      {"base_model.model.l.k.lora_magnitude_vector", "[4]"},
-                      {"base_model.model.l.q.lora_A.weight", "[2,4]"},
-                      {"base_model.model.l.q.lora_B.weight", "[6,2]"},
-                      {"base_model.model.l.q.lora_magnitude_vector", "[6]"}}},
-                    {8, 8, 4, 8, 12, 6}));
+    static constexpr fuzz::ZeroTensor base[] = {{"l.q.weight", "[6,4]", 24}, {"l.k.weight", "[4,4]", 16}};
+    static constexpr fuzz::ZeroTensor lora[] = {{"base_model.model.l.k.lora_A.weight", "[2,4]", 8},
+                                                {"base_model.model.l.k.lora_B.weight", "[4,2]", 8},
+                                                {"base_model.model.l.q.lora_A.weight", "[2,4]", 8},
+                                                {"base_model.model.l.q.lora_B.weight", "[6,2]", 12}};
+    static constexpr fuzz::ZeroTensor dora[] = {{"base_model.model.l.k.lora_A.weight", "[2,4]", 8},
+                                                {"base_model.model.l.k.lora_B.weight", "[4,2]", 8},
+                                                {"base_model.model.l.k.lora_magnitude_vector", "[4]", 4},
+                                                {"base_model.model.l.q.lora_A.weight", "[2,4]", 8},
+                                                {"base_model.model.l.q.lora_B.weight", "[6,2]", 12},
+                                                {"base_model.model.l.q.lora_magnitude_vector", "[6]", 6}};
+    write(folder / "base" / "model.safetensors", fuzz::zeroWeights(base));
+    write(folder / "lora" / "adapter_model.safetensors", fuzz::zeroWeights(lora));
+    write(folder / "dora" / "adapter_model.safetensors", fuzz::zeroWeights(dora));
 }
 
 } // namespace
