@@ -161,6 +161,9 @@ constexpr FamilyNorms bartNorms{.kind = LayerNorm,
                                 .embedding = LayerNorm};
 constexpr FamilyPositions bartPositions{.kind = Positional::Learned};
 constexpr FamilyBiases bartBiases{.attention = hasBias, .mlp = hasBias};
+constexpr Names bartIgnored{
+    "num_hidden_layers", "encoder_layerdrop", "decoder_layerdrop",    "classif_dropout",
+    "output_past",       "add_bias_logits",   "extra_pos_embeddings", "force_bos_token_to_be_generated"};
 constexpr std::array<FixedKey, 6> bartFixed{{{"normalize_before", "false"},
                                              {"add_final_layer_norm", "false"},
                                              {"normalize_embedding", "true"},
@@ -254,8 +257,7 @@ constexpr Family encoderDecoderRows[] = {
      .whole = "bart",
      .stack = "decoder",
      .fixed = bartFixed,
-     .ignored = {"num_hidden_layers", "encoder_layerdrop", "decoder_layerdrop", "classif_dropout",
-                 "output_past", "add_bias_logits", "extra_pos_embeddings", "force_bos_token_to_be_generated"},
+     .ignored = bartIgnored,
      .tensors = {.prefixes = {"", "model."},
                  .embedding = "shared",
                  .positions = "decoder.embed_positions",
@@ -286,8 +288,7 @@ constexpr Family encoderDecoderRows[] = {
      .whole = "bart",
      .stack = "encoder",
      .fixed = bartFixed,
-     .ignored = {"num_hidden_layers", "encoder_layerdrop", "decoder_layerdrop", "classif_dropout",
-                 "output_past", "add_bias_logits", "extra_pos_embeddings", "force_bos_token_to_be_generated"},
+     .ignored = bartIgnored,
      .tensors = {.prefixes = {"", "model."},
                  .embedding = {},
                  .positions = "encoder.embed_positions",
@@ -316,8 +317,7 @@ constexpr Family encoderDecoderRows[] = {
      .whole = "bart",
      .stack = "cross",
      .fixed = bartFixed,
-     .ignored = {"num_hidden_layers", "encoder_layerdrop", "decoder_layerdrop", "classif_dropout",
-                 "output_past", "add_bias_logits", "extra_pos_embeddings", "force_bos_token_to_be_generated"},
+     .ignored = bartIgnored,
      .tensors = {.prefixes = {"", "model."},
                  .embedding = "shared",
                  .positions = "decoder.embed_positions",
