@@ -8,90 +8,16 @@ namespace {
 
 using enum NormKind;
 
-// Spellings that several families share.
-
-constexpr FamilyKeys layerNormKeys{
-    .kvHeads = {}, .dHead = {}, .normEps = {"layer_norm_eps"}, .activation = {"hidden_act"}};
 constexpr FamilyKeys llamaLayerNormKeys{.normEps = {"layer_norm_eps", "norm_eps"}};
-constexpr FamilyKeys gptKeys{.layers = {"n_layer", "num_hidden_layers"},
-                             .heads = {"n_head", "num_attention_heads"},
-                             .kvHeads = {},
-                             .dModel = {"n_embd", "hidden_size"},
-                             .dHead = {},
-                             .dMlp = {"n_inner"},
-                             .context = {"n_positions", "max_position_embeddings"},
-                             .normEps = {"layer_norm_epsilon"},
-                             .activation = {"activation_function"}};
-
-constexpr FamilyKeys nanoGptKeys{.layers = {"n_layer"},
-                                 .heads = {"n_head"},
-                                 .kvHeads = {},
-                                 .dModel = {"n_embd"},
-                                 .dHead = {},
-                                 .dMlp = {"n_inner"},
-                                 .context = {"block_size", "n_positions"},
-                                 .normEps = {"layer_norm_epsilon"},
-                                 .activation = {"activation_function"}};
-
-constexpr BiasRule nanoGptBias{.stored = StoredBias::AsStored, .key = "bias", .isUsual = true};
 constexpr BiasRule attentionBiasKey{.key = "attention_bias", .standard = false};
-constexpr BiasRule usualBias{.stored = StoredBias::AsStored, .isUsual = true};
-
-constexpr Names nanoGptMasks{"*.attn.bias[]", "*.attn.mask"};
-constexpr Names gptMasks{"*.attn.bias[]", "*.attn.masked_bias", "score.weight"};
-constexpr FamilyTensors::NormNames gptNorms{.ln1 = "ln_1", .ln2 = "ln_2", .last = "ln_f"};
 constexpr FamilyTensors::NormNames normsAround{.ln2 = "pre_feedforward_layernorm",
                                                .ln1Post = "post_attention_layernorm",
                                                .ln2Post = "post_feedforward_layernorm"};
-constexpr FamilyTensors::AttentionNames neoxAttention{
-    .o = "attention.dense", .qkv = "attention.query_key_value", .order = FusedOrder::PerGroup};
-constexpr FamilyTensors::AttentionNames bloomAttention{
-    .o = "self_attention.dense", .qkv = "self_attention.query_key_value", .order = FusedOrder::PerGroup};
-constexpr FamilyTensors::AttentionNames falconAttention{.q = "self_attention.q_proj",
-                                                        .k = "self_attention.k_proj",
-                                                        .v = "self_attention.v_proj",
-                                                        .o = "self_attention.dense",
-                                                        .qkv = "self_attention.query_key_value",
-                                                        .order = FusedOrder::PerGroup};
-constexpr FamilyTensors::AttentionNames gpt2Attention{.o = "attn.c_proj", .qkv = "attn.c_attn"};
-constexpr FamilyTensors::MlpNames gpt2Mlp{.in = "mlp.c_fc", .gate = {}, .out = "mlp.c_proj"};
-constexpr FamilyTensors::MlpNames neoxMlp{.in = "mlp.dense_h_to_4h", .gate = {}, .out = "mlp.dense_4h_to_h"};
 
-constexpr FamilyNorms layerNorms{.kind = LayerNorm, .eps = 1e-5};
-constexpr FamilyPositions learned{.kind = Positional::Learned};
-
-// A new family is a row here or in decoder_families.cpp and a form of it in tests/support/family_model.cpp. A row says how a
-// family differs from Llama.
+// Llama and its kin. A new family is a row in the table of its kin and a form of it in tests/support/family_model.cpp. A row
+// says how a family differs from Llama.
 // Sizes without names are layers, heads, key/value heads, d_model, d_head, d_mlp, vocabulary and context.
 constexpr Family familyTable[] = {
-    {.name = "gpt2",
-     .classes = {"GPT2LMHeadModel", "GPT2Model"},
-     .keys = {.layers = gptKeys.layers,
-              .heads = gptKeys.heads,
-              .kvHeads = {},
-              .dModel = gptKeys.dModel,
-              .dHead = {},
-              .dMlp = {"n_inner", "intermediate_size"},
-              .context = {"n_positions", "n_ctx", "max_position_embeddings"},
-              .normEps = {"layer_norm_epsilon", "layer_norm_eps"},
-              .activation = {"activation_function", "hidden_act"}},
-     .sizes = {12, 12, 0, 768, 0, 0, 50257, 1024},
-     .norms = {.kind = LayerNorm, .eps = 1e-5, .bias = StoredBias::AsStored},
-     .positions = learned,
-     .biases = {.attention = usualBias, .mlp = usualBias},
-     .activation = "gelu_new",
-     .isTied = true,
-     .ignored = {"reorder_and_upcast_attn", "predict_special_tokens", "n_special"},
-     .tensors = {.prefixes = {"", "transformer."},
-                 .embedding = "wte",
-                 .positions = "wpe",
-                 .layers = "h.",
-                 .norms = gptNorms,
-                 .attention = gpt2Attention,
-                 .mlp = gpt2Mlp,
-                 .isConv1d = true,
-                 .buffers = gptMasks},
-     .code = {.read = readGpt2, .obstacle = gpt2Obstacle}},
     {.name = "gemma",
      .classes = {"GemmaForCausalLM"},
      .sizes = {28, 16, 0, 3072, 256, 24576, 256000, 8192},
@@ -166,155 +92,6 @@ constexpr Family familyTable[] = {
      .windows =
          {.any = true, .absent = 4096, .switchKey = "use_sliding_window", .firstKey = "max_window_layers"},
      .biases = {.attention = attentionBiasKey}},
-    {.name = "gpt_neox",
-     .classes = {"GPTNeoXForCausalLM"},
-     .keys = layerNormKeys,
-     .sizes =
-         {.layers = 44, .heads = 64, .dModel = 6144, .dMlp = 24576, .vocabulary = 50432, .context = 2048},
-     .norms = layerNorms,
-     .positions = {.part = 0.25},
-     .biases = {.attention = {.key = "attention_bias", .standard = true}, .mlp = hasBias},
-     .activation = "gelu",
-     .parallelKey = "use_parallel_residual",
-     .isParallel = true,
-     .tensors = {.prefixes = {"", "gpt_neox."},
-                 .embedding = "embed_in",
-                 .output = "embed_out",
-                 .norms = {.last = "final_layer_norm"},
-                 .attention = neoxAttention,
-                 .mlp = neoxMlp,
-                 .buffers = {"*.attention.bias[]", "*.attention.masked_bias", "*.rotary_emb.inv_freq",
-                             "score.weight"}}},
-    {.name = "gpt_neo",
-     .classes = {"GPTNeoForCausalLM"},
-     .keys = {.layers = {"num_layers", "num_hidden_layers"},
-              .heads = {"num_heads", "num_attention_heads"},
-              .kvHeads = {},
-              .dHead = {},
-              .normEps = {"layer_norm_epsilon"},
-              .activation = {"activation_function"}},
-     .sizes = {24, 16, 0, 2048, 0, 0, 50257, 2048},
-     .norms = layerNorms,
-     .positions = learned,
-     .biases = {.output = hasBias, .mlp = hasBias},
-     .activation = "gelu_new",
-     .isTied = true,
-     .tensors = {.prefixes = {"", "transformer."},
-                 .embedding = "wte",
-                 .positions = "wpe",
-                 .layers = "h.",
-                 .norms = gptNorms,
-                 .attention = {.q = "attn.attention.q_proj",
-                               .k = "attn.attention.k_proj",
-                               .v = "attn.attention.v_proj",
-                               .o = "attn.attention.out_proj"},
-                 .mlp = gpt2Mlp, // but nn.Linear's layout
-                 .buffers = {"*.attention.bias[]", "*.attention.masked_bias", "score.weight"}},
-     .code = {.read = readGptNeo}},
-    {.name = "gptj",
-     .classes = {"GPTJForCausalLM"},
-     .keys = gptKeys,
-     .sizes = {28, 16, 0, 4096, 0, 0, 50400, 2048},
-     .norms = {.kind = LayerNorm, .eps = 1e-5, .oneIfParallel = true},
-     .positions = {.dim = 64},
-     .biases = {.mlp = hasBias, .unembed = true},
-     .activation = "gelu_new",
-     .isParallel = true,
-     .fixed = {{{"scale_attn_weights", "true"}}},
-     .tensors =
-         {.prefixes = {"", "transformer."},
-          .embedding = "wte",
-          .layers = "h.",
-          .norms = gptNorms,
-          .attention = {.q = "attn.q_proj", .k = "attn.k_proj", .v = "attn.v_proj", .o = "attn.out_proj"},
-          .mlp = {.in = "mlp.fc_in", .gate = {}, .out = "mlp.fc_out"},
-          .buffers = gptMasks}},
-    {.name = "opt",
-     .classes = {"OPTForCausalLM", "OPTModel"},
-     .keys = {.kvHeads = {},
-              .dHead = {},
-              .dMlp = {"ffn_dim"},
-              .normEps = {}, // no key changes it
-              .activation = {"activation_function"}},
-     .sizes = {12, 12, 0, 768, 0, 3072, 50272, 2048},
-     .norms = layerNorms,
-     .positions = learned,
-     .biases = {.attention = {.key = "enable_bias", .standard = true},
-                .mlp = {.key = "enable_bias", .standard = true}},
-     .activation = "relu",
-     .isTied = true,
-     .tensors = {.prefixes = {"decoder.", "model.decoder."},
-                 .positions = "embed_positions",
-                 .skippedPositions = 2,
-                 // Their names are the same wherever they stand; final_layer_norm is the MLP's too.
-                 .norms = {.ln1 = "self_attn_layer_norm",
-                           .ln2 = "final_layer_norm",
-                           .ln1Post = "self_attn_layer_norm",
-                           .ln2Post = "final_layer_norm",
-                           .last = "final_layer_norm"},
-                 .attention = {.o = "self_attn.out_proj"},
-                 .mlp = {.in = "fc1", .gate = {}, .out = "fc2"},
-                 .buffers = {"score.weight"}},
-     .code = {.read = readOpt, .addToModel = addOptProjections}},
-    // The class knows no limit of the context; the published files say what they were trained on.
-    {.name = "bloom",
-     .classes = {"BloomForCausalLM", "BloomModel"},
-     .keys = {.layers = gptKeys.layers,
-              .heads = gptKeys.heads,
-              .kvHeads = {},
-              .dModel = {"hidden_size", "n_embed"},
-              .dHead = {},
-              .dMlp = {},
-              .context = {"seq_length", "max_position_embeddings", "n_positions"},
-              .normEps = {"layer_norm_epsilon"},
-              .activation = {}},
-     .sizes = {2, 8, 0, 64, 0, 0, 250880, 2048},
-     .norms = {.kind = LayerNorm, .eps = 1e-5, .embedding = LayerNorm},
-     .positions = {.kind = Positional::Alibi},
-     .biases = {.attention = hasBias, .mlp = hasBias},
-     .activation = "gelu_new",
-     .isTied = true,
-     .ignored = {"offset_alibi", "masked_softmax_fusion", "bias_dropout_fusion", "slow_but_exact",
-                 "skip_bias_add", "skip_bias_add_qkv", "attention_softmax_in_fp32", "n_inner"},
-     .tensors = {.prefixes = {"", "transformer."},
-                 .embedding = "word_embeddings",
-                 .layers = "h.",
-                 .norms = {.last = "ln_f", .embedding = "word_embeddings_layernorm"},
-                 .attention = bloomAttention,
-                 .mlp = neoxMlp,
-                 .buffers = {"score.weight"}},
-     .code = {.read = readBloom}},
-    // RefinedWeb (40B) and RefinedWebModel (7B, rw) are from before it had its name. All its layouts are one: with one key/value
-    // head all queries come first (7B), with one for each query q, k and v alternate (rw).
-    // Source: Hugging Face's FalconAttention._split_heads.
-    {.name = "falcon",
-     .classes = {"FalconForCausalLM", "RWForCausalLM"},
-     .otherTypes = {"RefinedWeb", "RefinedWebModel"},
-     .keys = {.layers = {"num_hidden_layers", "n_layer"},
-              .heads = {"num_attention_heads", "n_head"},
-              .kvHeads = {},
-              .dModel = {"hidden_size", "n_embed"},
-              .dHead = {},
-              .dMlp = {"ffn_hidden_size"},
-              .context = {"max_position_embeddings", "seq_length"},
-              .normEps = {"layer_norm_epsilon"},
-              .activation = {"activation", "hidden_act"}},
-     .sizes = {32, 71, 0, 4544, 0, 0, 65024, 2048},
-     .norms = {.kind = LayerNorm, .eps = 1e-5, .oneIfParallel = true},
-     .biases = {.attention = {.key = "bias", .standard = false}, .mlp = {.key = "bias", .standard = false}},
-     .activation = "gelu",
-     .parallelKey = "parallel_attn",
-     .isParallel = true,
-     .isTied = true,
-     .fixed = {{{"apply_residual_connection_post_layernorm", "false"}}},
-     .tensors = {.prefixes = {"", "transformer."},
-                 .embedding = "word_embeddings",
-                 .layers = "h.",
-                 .norms = {.last = "ln_f", .parallel = {"ln_attn", "ln_mlp"}},
-                 .attention = falconAttention,
-                 .mlp = neoxMlp,
-                 .buffers = {"*rotary_emb.inv_freq", "*.inv_freq", "score.weight"}},
-     .code = {.read = readFalcon}},
     // Phi-1, 1.5 and 2.
     {.name = "phi",
      .classes = {"PhiForCausalLM"},
@@ -394,68 +171,6 @@ constexpr Family familyTable[] = {
      .isTied = true,
      .ignored = {"max_window_layers"},
      .code = {.read = readSmollm3}},
-    {.name = "openai-gpt",
-     .classes = {"OpenAIGPTLMHeadModel", "OpenAIGPTModel"},
-     .keys = {.layers = gptKeys.layers,
-              .heads = gptKeys.heads,
-              .kvHeads = {},
-              .dModel = gptKeys.dModel,
-              .dHead = {},
-              .dMlp = {},
-              .context = {"n_positions", "n_ctx", "max_position_embeddings"},
-              .normEps = {"layer_norm_epsilon"},
-              .activation = {"afn"}},
-     .sizes = {12, 12, 0, 768, 0, 0, 40478, 512},
-     .norms = {.kind = LayerNorm, .eps = 1e-5, .before = false, .ofSums = true, .hasFinal = false},
-     .positions = learned,
-     .biases = {.attention = usualBias, .mlp = usualBias},
-     .activation = "gelu_new",
-     .isTied = true,
-     .ignored = {"predict_special_tokens", "n_special"},
-     .tensors = {.prefixes = {"", "transformer."},
-                 .embedding = "tokens_embed",
-                 .positions = "positions_embed",
-                 .layers = "h.",
-                 .norms = {.ln1Post = "ln_1", .ln2Post = "ln_2"},
-                 .attention = gpt2Attention,
-                 .mlp = gpt2Mlp,
-                 .isConv1d = true,
-                 .buffers = {"*.attn.bias[]", "*position_ids"}},
-     .code = {.read = readGpt1}},
-    {.name = "nanogpt",
-     .keys = nanoGptKeys,
-     .sizes = {0, 0, 0, 0, 0, 0, 0, 0},
-     .norms = {.kind = LayerNorm, .eps = 1e-5, .bias = StoredBias::AsStored},
-     .positions = learned,
-     .biases = {.attention = nanoGptBias, .mlp = nanoGptBias},
-     .activation = "gelu",
-     .isTied = true,
-     .tensors = {.prefixes = {"", "transformer."},
-                 .embedding = "wte",
-                 .positions = "wpe",
-                 .layers = "h.",
-                 .norms = gptNorms,
-                 .attention = gpt2Attention,
-                 .mlp = gpt2Mlp,
-                 .buffers = nanoGptMasks},
-     .code = {.read = readNanoGpt}},
-    // The first minGPT, before it took GPT-2's names.
-    {.name = "mingpt",
-     .keys = nanoGptKeys,
-     .sizes = {0, 0, 0, 0, 0, 0, 0, 0},
-     .norms = {.kind = LayerNorm, .eps = 1e-5, .bias = StoredBias::AsStored},
-     .positions = learned,
-     .biases = {.attention = nanoGptBias, .mlp = nanoGptBias},
-     .activation = "gelu",
-     .tensors = {.prefixes = {""},
-                 .embedding = "tok_emb",
-                 .output = "head",
-                 .layers = "blocks.",
-                 .norms = {.ln1 = "ln1", .ln2 = "ln2", .last = "ln_f"},
-                 .attention = {.q = "attn.query", .k = "attn.key", .v = "attn.value", .o = "attn.proj"},
-                 .mlp = {.in = "mlp.0", .gate = {}, .out = "mlp.2"},
-                 .buffers = nanoGptMasks},
-     .code = {.read = readNanoGpt, .addToModel = addMinGptPositions}},
     {.name = "transformer-lens",
      .code = {.matches = matchesTransformerLens,
               .readAll = readTransformerLens,
@@ -466,11 +181,10 @@ constexpr Family familyTable[] = {
 
 std::span<const Family> families()
 {
-    // The decoders that came later, the encoders and the encoder-decoders have files of their own.
     static const std::vector<Family> all = [] {
         std::vector<Family> rows(std::begin(familyTable), std::end(familyTable));
         for (const std::span<const Family> others :
-             {decoderFamilies(), encoderFamilies(), encoderDecoderFamilies()})
+             {gptFamilies(), decoderFamilies(), encoderFamilies(), encoderDecoderFamilies()})
             rows.insert(rows.end(), others.begin(), others.end());
         return rows;
     }();

@@ -218,7 +218,10 @@ struct Family {
 /// All families, in the order they are tried.
 std::span<const Family> families();
 
-/// The part of the table in decoder_families.cpp.
+/// The rows of GPT and its kin: LayerNorm and MLPs without a gate.
+std::span<const Family> gptFamilies();
+
+/// The rows of decoders that are neither Llama's kin nor GPT's.
 std::span<const Family> decoderFamilies();
 
 /// The model_type a Hugging Face config means: of `architectures[0]` if we know it, else the key itself; "" if neither.
