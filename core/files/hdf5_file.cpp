@@ -1,9 +1,9 @@
 #include "core/files/hdf5_file.h"
 
+#include "core/files/hdf5_image.h"
+#include "core/files/hdf5_types.h"
+
 #include <algorithm>
-#include <cstring>
-#include <limits>
-#include <new>
 #include <optional>
 
 namespace headwise::hdf5 {
@@ -31,132 +31,6 @@ herr_t collectAttribute(hid_t /*object*/, const char* name, const H5A_info_t* /*
     return 0;
 }
 
-/// Number types that a stored type can be read as, in the order of Hdf5Values.
-enum class NumberType { None, F32, F64, I32, C64, C128 };
-
-NumberType numberType(hid_t type)
-{
-    const std::size_t size = H5Tget_size(type);
-    const H5T_class_t kind = H5Tget_class(type);
-    if (kind == H5T_FLOAT)
-        return size == 4 ? NumberType::F32 : size == 8 ? NumberType::F64 : NumberType::None;
-    if (kind == H5T_INTEGER)
-        return size == 4 && H5Tget_sign(type) == H5T_SGN_2 ? NumberType::I32 : NumberType::None;
-    if (kind != H5T_COMPOUND || H5Tget_nmembers(type) != 2 || H5Tget_member_index(type, "r") != 0
-        || H5Tget_member_index(type, "i") != 1)
-        return NumberType::None;
-    const Handle first(H5Tget_member_type(type, 0), H5Tclose);
-    const Handle second(H5Tget_member_type(type, 1), H5Tclose);
-    const NumberType part = numberType(first.get());
-    if (part != numberType(second.get()))
-        return NumberType::None;
-    return part == NumberType::F32 ? NumberType::C64
-        : part == NumberType::F64  ? NumberType::C128
-                                   : NumberType::None;
-}
-
-Handle memoryTypeOf(NumberType type)
-{
-    switch (type) {
-    case NumberType::F32: return memoryType<float>();
-    case NumberType::F64: return memoryType<double>();
-    case NumberType::I32: return memoryType<std::int32_t>();
-    case NumberType::C64: return memoryType<std::complex<float>>();
-    default: return memoryType<std::complex<double>>();
-    }
-}
-
-bool isBytes(hid_t type)
-{
-    if (H5Tget_class(type) != H5T_VLEN)
-        return false;
-    const Handle item(H5Tget_super(type), H5Tclose);
-    return H5Tget_class(item.get()) == H5T_INTEGER && H5Tget_size(item.get()) == 1;
-}
-
-bool isBool(hid_t type)
-{
-    return H5Tget_class(type) == H5T_ENUM && H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
-}
-
-Hdf5Kind datasetKind(hid_t type)
-{
-    if (numberType(type) != NumberType::None)
-        return Hdf5Kind::Numbers;
-    if (H5Tis_variable_str(type) > 0)
-        return Hdf5Kind::Texts;
-    return isBytes(type) ? Hdf5Kind::Bytes : Hdf5Kind::Other;
-}
-
-std::optional<std::size_t> product(const std::vector<std::size_t>& shape)
-{
-    std::size_t count = 1;
-    for (const std::size_t size : shape)
-        if (__builtin_mul_overflow(count, size, &count)
-            || count > std::numeric_limits<std::size_t>::max() / 64)
-            return std::nullopt;
-    return count;
-}
-
-std::optional<std::vector<std::size_t>> shapeOf(hid_t space)
-{
-    const H5S_class_t kind = H5Sget_simple_extent_type(space);
-    if (kind == H5S_SCALAR)
-        return std::vector<std::size_t>{};
-    const int rank = H5Sget_simple_extent_ndims(space);
-    if (kind != H5S_SIMPLE || rank < 0 || rank > int(maxRank))
-        return std::nullopt;
-    std::vector<hsize_t> sizes(static_cast<std::size_t>(rank));
-    H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
-    return std::vector<std::size_t>(sizes.begin(), sizes.end());
-}
-
-std::string printed(const std::vector<std::size_t>& shape)
-{
-    std::string text = "[";
-    for (std::size_t i = 0; i < shape.size(); ++i)
-        text += (i ? ", " : "") + std::to_string(shape[i]);
-    return text + "]";
-}
-
-/// The file's bytes as the library sees them: it neither copies, frees nor grows them.
-struct Image {
-    void* bytes = nullptr;
-    std::size_t size = 0;
-
-    static void* whole(std::size_t wanted, H5FD_file_image_op_t /*when*/, void* image)
-    {
-        const auto* self = static_cast<const Image*>(image);
-        return wanted == self->size ? self->bytes : nullptr;
-    }
-    static void* copy(void* into, const void* /*from*/, std::size_t /*size*/, H5FD_file_image_op_t /*when*/,
-                      void* /*image*/)
-    {
-        return into;
-    }
-    static void* grow(void* /*bytes*/, std::size_t /*size*/, H5FD_file_image_op_t /*when*/, void* /*image*/)
-    {
-        return nullptr;
-    }
-    static herr_t keep(void* /*bytes*/, H5FD_file_image_op_t /*when*/, void* /*image*/) { return 0; }
-    static void* same(void* image) { return image; }
-    static herr_t keepImage(void* /*image*/) { return 0; }
-};
-
-/// \param image must outlive the file
-Handle openedImage(Image& image)
-{
-    const Handle access = fileAccess();
-    H5Pset_fapl_core(access.get(), std::size_t(1) << 20, false);
-    H5FD_file_image_callbacks_t callbacks{Image::whole, Image::copy,      Image::grow, Image::keep,
-                                          Image::same,  Image::keepImage, &image};
-    if (H5Pset_file_image_callbacks(access.get(), &callbacks) < 0
-        || H5Pset_file_image(access.get(), image.bytes, image.size) < 0)
-        return {};
-    // The library insists on a name that no file has.
-    return {H5Fopen("/dev/null/image", H5F_ACC_RDONLY, access.get()), H5Fclose};
-}
-
 } // namespace
 
 Error File::fails(ErrorCode code, std::string_view what, const std::string& why) const
@@ -166,10 +40,7 @@ Error File::fails(ErrorCode code, std::string_view what, const std::string& why)
 
 Result<File> File::open(std::string path, std::span<const std::byte> bytes)
 {
-    static Image image;
-    // The library asks for writable bytes but writes none to a file opened for reading.
-    image = {const_cast<std::byte*>(bytes.data()), bytes.size()};
-    Handle id = openedImage(image);
+    Handle id = openedImage(bytes);
     if (!id)
         return Error{ErrorCode::Corrupt, "'" + path + "' is damaged or incomplete: " + lastError() + "."};
     const Handle creation(H5Fget_create_plist(id.get()), H5Pclose);

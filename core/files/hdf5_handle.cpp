@@ -2,6 +2,8 @@
 
 #include "core/files/hdf5_heap.h"
 
+#include <type_traits>
+
 namespace headwise::hdf5 {
 
 namespace {
@@ -122,65 +124,47 @@ std::string_view trimmed(std::string_view path)
     return path;
 }
 
-template <>
-Handle memoryType<float>()
+namespace {
+
+/// The type of T, given those of the four kinds of numbers.
+template <typename T>
+Handle typeAmong(hid_t f32, hid_t f64, hid_t i32, hid_t i64)
 {
-    return {H5Tcopy(H5T_NATIVE_FLOAT), H5Tclose};
+    if constexpr (std::is_same_v<T, std::complex<float>>)
+        return complexType(f32);
+    else if constexpr (std::is_same_v<T, std::complex<double>>)
+        return complexType(f64);
+    else if constexpr (std::is_floating_point_v<T>)
+        return {H5Tcopy(sizeof(T) == 4 ? f32 : f64), H5Tclose};
+    else
+        return {H5Tcopy(sizeof(T) == 4 ? i32 : i64), H5Tclose};
 }
-template <>
-Handle memoryType<double>()
+
+} // namespace
+
+template <typename T>
+Handle memoryType()
 {
-    return {H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose};
+    return typeAmong<T>(H5T_NATIVE_FLOAT, H5T_NATIVE_DOUBLE, H5T_NATIVE_INT32, H5T_NATIVE_INT64);
 }
-template <>
-Handle memoryType<std::int32_t>()
+
+template <typename T>
+Handle storedType()
 {
-    return {H5Tcopy(H5T_NATIVE_INT32), H5Tclose};
+    return typeAmong<T>(H5T_IEEE_F32LE, H5T_IEEE_F64LE, H5T_STD_I32LE, H5T_STD_I64LE);
 }
-template <>
-Handle memoryType<std::int64_t>()
-{
-    return {H5Tcopy(H5T_NATIVE_INT64), H5Tclose};
-}
-template <>
-Handle memoryType<std::complex<float>>()
-{
-    return complexType(H5T_NATIVE_FLOAT);
-}
-template <>
-Handle memoryType<std::complex<double>>()
-{
-    return complexType(H5T_NATIVE_DOUBLE);
-}
-template <>
-Handle storedType<float>()
-{
-    return {H5Tcopy(H5T_IEEE_F32LE), H5Tclose};
-}
-template <>
-Handle storedType<double>()
-{
-    return {H5Tcopy(H5T_IEEE_F64LE), H5Tclose};
-}
-template <>
-Handle storedType<std::int32_t>()
-{
-    return {H5Tcopy(H5T_STD_I32LE), H5Tclose};
-}
-template <>
-Handle storedType<std::int64_t>()
-{
-    return {H5Tcopy(H5T_STD_I64LE), H5Tclose};
-}
-template <>
-Handle storedType<std::complex<float>>()
-{
-    return complexType(H5T_IEEE_F32LE);
-}
-template <>
-Handle storedType<std::complex<double>>()
-{
-    return complexType(H5T_IEEE_F64LE);
-}
+
+template Handle memoryType<float>();
+template Handle memoryType<double>();
+template Handle memoryType<std::int32_t>();
+template Handle memoryType<std::int64_t>();
+template Handle memoryType<std::complex<float>>();
+template Handle memoryType<std::complex<double>>();
+template Handle storedType<float>();
+template Handle storedType<double>();
+template Handle storedType<std::int32_t>();
+template Handle storedType<std::int64_t>();
+template Handle storedType<std::complex<float>>();
+template Handle storedType<std::complex<double>>();
 
 } // namespace headwise::hdf5
