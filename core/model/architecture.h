@@ -49,16 +49,6 @@ struct ModelSource {
     double adapterStrength = 1; ///< --adapter-scale: 0 is the base, 1 the adapted model.
 };
 
-/// The keys that a model's files leave to its user to say.
-struct MissingConfig {
-    bool isMissing = false;        ///< There are weights, and no config in any file.
-    std::vector<std::string> keys; ///< Config keys that no tensor implies; empty if the model is unknown.
-    std::vector<std::string> optional = {}; ///< Keys without which it opens, but not everything can be asked.
-};
-
-/// Reads headers only.
-MissingConfig missingConfig(const ModelSource& source);
-
 /// Returns the stored tensors that belong to no part of the model, if it would open without them; else nothing. Reads headers
 /// only.
 std::vector<std::string> unknownTensors(const ModelSource& source);

@@ -2,6 +2,7 @@
 
 #include "core/base/memory.h"
 #include "core/model/adapters/adapter.h"
+#include "core/model/families/inferred_config.h"
 #include "core/tokenizer/token_search.h"
 #include "ui/base/text.h"
 #include "ui/document/training_series.h"

@@ -1,12 +1,17 @@
 #include "core/model/families/inferred_config.h"
 
+#include "core/checkpoint/weight_file.h"
+#include "core/model/adapters/adapter.h"
+#include "core/model/architecture.h"
 #include "core/model/config_reader.h"
 #include "core/model/families/stored_mask.h"
 #include "core/model/families/unknown_fields.h"
+#include "core/model/names/names_library.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace headwise {
 namespace {
@@ -279,6 +284,33 @@ std::string recognisedNames(const WeightMap& file)
     return "its " + std::to_string(tensors.size()) + " tensors, such as '" + tensors.front().name + "' "
         + shapeText(tensors.front().shape)
         + ", have names that match no architecture (`info --tensors` shows all of them)";
+}
+
+MissingConfig missingConfig(const ModelSource& asked)
+{
+    const auto apart = takeAdapterApart(asked);
+    if (!apart)
+        return {};
+    const ModelSource& source = apart->base;
+    const auto named = openNamed(source);
+    if (!named) // a map that contradicts the file; its sentence says where
+        return {};
+    if (*named)
+        return {!(*named)->model.unknown.empty(), (*named)->model.unknown};
+    std::error_code code;
+    const std::filesystem::path folder =
+        std::filesystem::is_directory(source.path, code) ? source.path : source.path.parent_path();
+    if (source.configFile || std::filesystem::exists(folder / "config.json", code))
+        return {};
+    const Result<WeightMap> weights = WeightMap::open(source.path);
+    const Result<OwnConfig> own = ownConfig(source.path);
+    if (!weights || !own || !own->text.empty() || !checkNames(*weights, {}))
+        return {};
+    const InferredConfig inferred = inferConfig(*weights);
+    MissingConfig missing{true, inferred.unknown, {}};
+    for (const UnknownField& field : inferred.open)
+        missing.optional.push_back(field.key);
+    return missing;
 }
 
 } // namespace headwise

@@ -8,6 +8,8 @@
 
 namespace headwise {
 
+struct ModelSource;
+
 /// The config of a model that brings none, as far as the names and shapes of its state dict tell it.
 struct InferredConfig {
     std::string text;                 ///< A config.json; empty if the names are of no known kind.
@@ -26,5 +28,15 @@ Result<Done> checkNames(const WeightMap& file, const std::string& path);
 
 /// Says in half a sentence which names a file's tensors have, and which tensors of their kind are missing.
 std::string recognisedNames(const WeightMap& file);
+
+/// The keys that a model's files leave to its user to say.
+struct MissingConfig {
+    bool isMissing = false;        ///< There are weights, and no config in any file.
+    std::vector<std::string> keys; ///< Config keys that no tensor implies; empty if the model is unknown.
+    std::vector<std::string> optional = {}; ///< Keys without which it opens, but not everything can be asked.
+};
+
+/// Reads headers only.
+MissingConfig missingConfig(const ModelSource& source);
 
 } // namespace headwise

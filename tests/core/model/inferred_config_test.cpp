@@ -1,3 +1,4 @@
+#include "core/model/families/inferred_config.h"
 #include "tests/support/family_model.h"
 #include "tests/support/loaded.h"
 #include "tests/support/program.h"

@@ -1,3 +1,4 @@
+#include "core/model/families/inferred_config.h"
 #include "core/model/names/names_library.h"
 #include "core/model/names/names_proposal.h"
 #include "tests/support/loaded.h"
