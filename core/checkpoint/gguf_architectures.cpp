@@ -61,6 +61,10 @@ constexpr GgufRename gemma3Keys[] = {{"attention.sliding_window", "sliding_windo
                                      {"final_logit_softcapping", "final_logit_softcapping"}};
 constexpr GgufRename parallelKey[] = {{"use_parallel_residual", "use_parallel_residual"}};
 
+constexpr GgufRename stablelmFlags[] = {{"blk.0.attn_q.bias", "use_qkv_bias"},
+                                        {"blk.0.attn_q_norm.weight", "qk_layernorm"}};
+constexpr GgufRename falconFlags[] = {{"blk.0.attn_qkv.bias", "bias"}};
+
 // Keys of the config.
 
 constexpr GgufRename normEpsilon[] = {{"rms_norm_eps", "norm_epsilon"}};
@@ -85,6 +89,7 @@ constexpr GgufRename gpt2Config[] = {{"rms_norm_eps", "layer_norm_epsilon"},
 constexpr GgufArchitecture ggufTable[] = {
     {.name = "llama",
      .type = "llama",
+     .statesHeads = false,
      .rows = GgufRows::AdjacentPairs,
      .constants = R"({"hidden_act":"silu"})"},
     {.name = "qwen2", .type = "qwen2"},
@@ -133,8 +138,10 @@ constexpr GgufArchitecture ggufTable[] = {
     {.name = "falcon",
      .type = "falcon",
      .hasLayerNorm = true,
+     .hasGroupedForm = true,
      .rows = GgufRows::Thirds,
      .layers = "transformer.h.",
+     .flags = falconFlags,
      .model = falconModel,
      .block = falconBlock,
      .config = falconConfig},
@@ -148,7 +155,9 @@ constexpr GgufArchitecture ggufTable[] = {
      .type = "stablelm",
      .hasLayerNorm = true,
      .rotatesPart = true,
+     .stacksHeadNorms = true,
      .keys = parallelKey,
+     .flags = stablelmFlags,
      .block = stablelmBlock,
      .config = layerNormEps},
     {.name = "olmo2", .type = "olmo2", .block = olmo2Block},

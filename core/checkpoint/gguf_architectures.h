@@ -27,9 +27,16 @@ struct GgufArchitecture {
     bool scalesLinearly = false; ///< rope.scaling.factor is read.
     /// Above 0: the config has query_pre_attn_scalar. It is d_model / n_heads in models of this many layers, else d_head.
     int layersOfWideScores = 0;
+    /// The config states key/value heads and the size of a head even where the file does not: the family's defaults differ from
+    /// llama.cpp's.
+    bool statesHeads = true;
+    bool hasGroupedForm =
+        false; ///< Falcon's new_decoder_architecture, where several key/value heads share attn_qkv.
+    bool stacksHeadNorms = false; ///< The norms of queries and keys, one a head, are one tensor.
     GgufRows rows = GgufRows::AsStored;
     std::string_view layers = "model.layers.";
     std::span<const GgufRename> keys = {};  ///< Further keys after "NAME.", and their names in the config.
+    std::span<const GgufRename> flags = {}; ///< Tensors, and the keys that say whether a model has them.
     std::span<const GgufRename> model = {}; ///< Tensors outside the blocks that are not named as Llama's.
     std::span<const GgufRename> block = {}; ///< Tensors of a block that are not named as Llama's.
     /// Keys of a Llama's config, and the family's spelling.

@@ -304,8 +304,7 @@ void GgufConfigWriter::addRotation()
 void GgufConfigWriter::addFamilyKeys()
 {
     const std::int64_t heads = count("num_attention_heads");
-    if (m_architecture.name != "llama"
-        && heads > 0) { // Llama's row has no defaults that differ from llama.cpp's.
+    if (m_architecture.statesHeads && heads > 0) {
         m_config.emplace("num_key_value_heads", heads);
         if (const std::int64_t size = count("hidden_size") / heads; size > 0)
             m_config.emplace("head_dim", size);
@@ -317,17 +316,14 @@ void GgufConfigWriter::addFamilyKeys()
         m_config["query_pre_attn_scalar"] =
             isWide ? static_cast<double>(count("hidden_size")) / static_cast<double>(heads) : headSize();
     }
-    if (m_architecture.name == "stablelm") {
-        m_config["use_qkv_bias"] = hasTensor("blk.0.attn_q.bias");
-        m_config["qk_layernorm"] = hasTensor("blk.0.attn_q_norm.weight");
-    }
-    if (m_architecture.name == "falcon") {
+    for (const GgufRename& flag : m_architecture.flags)
+        m_config[std::string(flag.to)] = hasTensor(flag.from);
+    if (m_architecture.hasGroupedForm) {
         const bool areGrouped = kvHeads() != 1 && kvHeads() != heads;
         m_config["new_decoder_architecture"] = areGrouped;
         if (areGrouped)
             m_config["num_ln_in_parallel_attn"] = hasTensor("blk.0.attn_norm_2.weight") ? 2 : 1;
         m_config["multi_query"] = kvHeads() == 1;
-        m_config["bias"] = hasTensor("blk.0.attn_qkv.bias");
     }
 }
 

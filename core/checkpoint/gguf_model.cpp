@@ -171,7 +171,7 @@ std::vector<StoredTensor> GgufTensors::apart(const StoredTensor& fused) const
 /// stacked, three of a Falcon with groups, and of any other tensor itself.
 std::vector<StoredTensor> GgufTensors::originals(const StoredTensor& tensor) const
 {
-    if (m_architecture.name == "falcon" && isFused(tensor) && m_config.kvHeads != 1
+    if (m_architecture.hasGroupedForm && isFused(tensor) && m_config.kvHeads != 1
         && m_config.kvHeads != m_config.heads)
         return apart(tensor);
     constexpr std::int64_t mostHeads = 1 << 16;
@@ -181,7 +181,7 @@ std::vector<StoredTensor> GgufTensors::originals(const StoredTensor& tensor) con
         m_config.hasSecondNorm && at != std::string::npos)
         named.name.replace(at, std::string_view(".input_layernorm.").size(), ".ln_mlp.");
     const auto end = named.name.find("_layernorm.weight");
-    const bool isStacked = m_architecture.name == "stablelm" && end != std::string::npos
+    const bool isStacked = m_architecture.stacksHeadNorms && end != std::string::npos
         && named.name.find("self_attn.") != std::string::npos && tensor.shape.size() == 2
         && tensor.shape[0] > 0 && tensor.shape[0] <= mostHeads && dtypeBits(tensor.dtype) > 0;
     if (!isStacked)
