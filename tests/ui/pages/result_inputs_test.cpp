@@ -27,11 +27,12 @@ private slots:
         QFile file(m_folder.filePath(QStringLiteral("capitals.csv")));
         QVERIFY(file.open(QIODevice::WriteOnly) && file.write("France,Paris\nItaly,Rome\n") > 0);
         file.close();
-        form->loadRelations(file.fileName());
-        QCOMPARE(m_workspace->runs()->inputs().relations.size(), std::size_t{1});
+        auto* texts = m_page->findChild<TextInputs*>();
+        texts->load(TextInputs::Relations, file.fileName());
+        QTRY_COMPARE_WITH_TIMEOUT(m_workspace->runs()->inputs().relations.size(), std::size_t{1}, patience);
         QCOMPARE(m_workspace->runs()->inputs().relations[0].pairs.size(), std::size_t{2});
-        form->loadRelations(m_folder.filePath(QStringLiteral("nowhere.csv")));
-        QVERIFY(m_workspace->runs()->inputs().relations.empty());
+        texts->load(TextInputs::Relations, m_folder.filePath(QStringLiteral("nowhere.csv")));
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputs().relations.empty(), patience);
         bool said = false;
         for (const QLabel* label : form->findChildren<QLabel*>())
             said = said || label->text().contains(QStringLiteral("nowhere.csv"));

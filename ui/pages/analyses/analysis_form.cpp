@@ -1,6 +1,5 @@
 #include "ui/pages/analyses/analysis_form.h"
 
-#include "core/analysis/inputs/relation_file.h"
 #include "core/analysis/inputs/token_cycle.h"
 #include "core/analysis/prompt/score_positions.h"
 #include "core/tokenizer/token_search.h"
@@ -13,17 +12,11 @@
 #include "ui/pages/parts/first_prompt.h"
 
 #include <QComboBox>
-#include <QDragEnterEvent>
-#include <QDropEvent>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
-#include <QMimeData>
 #include <QPlainTextEdit>
-#include <QPushButton>
 #include <QRegularExpression>
 #include <QSpinBox>
 #include <QVBoxLayout>
@@ -50,19 +43,15 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     , m_selected(new QLabel(m_pair))
     , m_direction(new DirectionInput(workspace, this))
     , m_previousToken(new QLineEdit(this))
-    , m_relations(new QWidget(this))
-    , m_relationsName(new QLabel(m_relations))
     , m_metric(new QComboBox(this))
     , m_heads(new HeadsInput(workspace, this))
     , m_seed(new QSpinBox(this))
     , m_problem(new QLabel(this))
 {
-    setAcceptDrops(true);
     createFields();
     createRows();
-    createKeyToken();
+    createWords();
     createPositions();
-    createMarks();
     createMetric();
     connect(m_prompt, &QPlainTextEdit::textChanged, this, &AnalysisForm::apply);
     for (QLineEdit* edit : {m_keyToken, m_cycle, m_previousToken})
@@ -87,25 +76,15 @@ AnalysisForm::AnalysisForm(Workspace* workspace, QWidget* parent)
     connect(workspace->selection(), &Selection::tokenChanged, this, &AnalysisForm::showSelection);
     connect(workspace->selection(), &Selection::headChanged, this, &AnalysisForm::showSelection);
     connect(workspace->selection(), &Selection::referenceChanged, this, &AnalysisForm::showSelection);
-    connect(workspace->runs(), &Runs::inputsChanged, this, &AnalysisForm::showRelations);
     connect(workspace->runs(), &Runs::inputsChanged, this, &AnalysisForm::showHeads);
     connect(workspace->model(), &OpenModel::replaced, this, &AnalysisForm::forget);
     connect(workspace->model(), &OpenModel::circuitsChanged, this, &AnalysisForm::suggest);
     connect(workspace->model(), &OpenModel::opened, this, &AnalysisForm::suggest);
     suggest();
-    showRelations();
 }
 
 void AnalysisForm::createFields()
 {
-    const auto beside = [](QWidget* box, std::initializer_list<QWidget*> fields) {
-        auto* row = new QHBoxLayout(box);
-        row->setContentsMargins(0, 0, 0, 0);
-        row->setSpacing(8);
-        for (QWidget* field : fields)
-            row->addWidget(field);
-        row->addStretch();
-    };
     m_rows->setContentsMargins(0, 0, 0, 0);
     m_rows->setHorizontalSpacing(16);
     m_rows->setVerticalSpacing(8);
@@ -120,13 +99,12 @@ void AnalysisForm::createFields()
     m_reference->setPlaceholderText(QStringLiteral("0.1"));
     m_reference->setAccessibleName(tr("Reference head"));
     m_reference->setToolTip(tr("Layer.head; Shift+click in a grid of heads marks it too"));
-    beside(m_pair, {m_reference, m_selected});
-    auto* choose = new QPushButton(tr("Choose a file…"), m_relations);
-    auto* reset = new QPushButton(tr("Built-in"), m_relations);
-    connect(choose, &QPushButton::clicked, this, &AnalysisForm::chooseRelations);
-    connect(reset, &QPushButton::clicked, this, [this] { loadRelations({}); });
-    m_relationsName->setText(tr("the built-in ones"));
-    beside(m_relations, {m_relationsName, choose, reset});
+    auto* pair = new QHBoxLayout(m_pair);
+    pair->setContentsMargins(0, 0, 0, 0);
+    pair->setSpacing(8);
+    pair->addWidget(m_reference);
+    pair->addWidget(m_selected);
+    pair->addStretch();
     m_seed->setRange(0, std::numeric_limits<int>::max());
     m_seed->setAccessibleName(tr("Seed"));
     m_seed->setToolTip(tr("Seed for random baselines and samples"));
@@ -146,7 +124,6 @@ void AnalysisForm::createRows()
     m_rows->addRow(tr("Reference, head"), m_pair);
     m_rows->addRow(tr("Direction"), m_direction);
     m_rows->addRow(tr("Previous-token heads"), m_previousToken);
-    m_rows->addRow(tr("Relations"), m_relations);
     m_texts = new TextInputs(m_workspace, m_rows, this);
     m_rows->addRow(tr("Lengths"), m_metric);
     m_rows->addRow(tr("Seed"), m_seed);
@@ -159,7 +136,7 @@ void AnalysisForm::createRows()
     layout->addWidget(m_problem);
 }
 
-void AnalysisForm::createKeyToken()
+void AnalysisForm::createWords()
 {
     m_keyToken->setFont(tokenFont());
     m_keyToken->setFixedWidth(140);
@@ -171,6 +148,11 @@ void AnalysisForm::createKeyToken()
     m_cycle->setPlaceholderText(tr("all ids; or as 0-112"));
     m_cycle->setAccessibleName(tr("Cycle of ids"));
     m_cycle->setToolTip(tr("Token ids in cycle order: a range, or a list of ids and ranges"));
+    m_previousToken->setPlaceholderText(tr("none marked; as 0.1, 4.11"));
+    m_previousToken->setMaximumWidth(240);
+    m_previousToken->setAccessibleName(tr("Heads known to attend to the previous token"));
+    m_previousToken->setToolTip(tr(
+        "Known previous-token heads. The ranking treats them as certain, whatever their score from weights"));
 }
 
 void AnalysisForm::createPositions()
@@ -194,15 +176,6 @@ void AnalysisForm::createPositions()
     m_positionTokens->setFont(tokenFont());
     row->addWidget(m_positionTokens);
     row->addStretch();
-}
-
-void AnalysisForm::createMarks()
-{
-    m_previousToken->setPlaceholderText(tr("none marked; as 0.1, 4.11"));
-    m_previousToken->setMaximumWidth(240);
-    m_previousToken->setAccessibleName(tr("Heads known to attend to the previous token"));
-    m_previousToken->setToolTip(tr(
-        "Known previous-token heads. The ranking treats them as certain, whatever their score from weights"));
 }
 
 void AnalysisForm::createMetric()
@@ -244,7 +217,6 @@ void AnalysisForm::setNeeds(const Analysis& analysis)
     show(m_direction, m_needs.direction);
     show(m_previousToken, analysis.id == std::string_view("induction"));
     show(m_metric, analysis.followsMetric);
-    show(m_relations, m_needs.tokenizer && text(analysis.id).contains(QLatin1String("relation")));
     m_texts->setNeeds(analysis);
     layout()->activate(); // otherwise hidden fields count until it is shown, and the window grows
     apply();
@@ -262,7 +234,6 @@ void AnalysisForm::forget()
         edit->clear();
     m_direction->forget();
     m_heads->forget();
-    m_relationsFile.clear();
     m_problem->hide();
 }
 
@@ -424,59 +395,6 @@ int AnalysisForm::seed() const
 void AnalysisForm::setSeed(int seed)
 {
     m_seed->setValue(seed);
-}
-
-void AnalysisForm::chooseRelations()
-{
-    const QString file = QFileDialog::getOpenFileName(this, tr("Pairs of words"), {},
-                                                      tr("Relations (*.csv *.json);;All files (*)"));
-    if (!file.isEmpty())
-        loadRelations(file);
-}
-
-void AnalysisForm::loadRelations(const QString& file)
-{
-    AnalysisInputs inputs = m_workspace->runs()->inputs();
-    inputs.relations.clear();
-    m_relationsFile.clear();
-    if (!file.isEmpty()) {
-        const auto relations = readRelations(file.toStdString());
-        if (!relations) {
-            m_workspace->runs()->setInputs(inputs);
-            apply();
-            showRelations();
-            m_problem->setText(text(relations.error()));
-            return m_problem->show();
-        }
-        inputs.relations = *relations;
-        m_relationsFile = QFileInfo(file).fileName();
-    }
-    m_workspace->runs()->setInputs(inputs);
-    apply();
-    showRelations();
-}
-
-void AnalysisForm::showRelations()
-{
-    const std::vector<Relation> relations = m_workspace->runs()->inputs().relations;
-    m_relationsName->setText(relations.empty() ? tr("the built-in ones")
-                                 : !m_relationsFile.isEmpty()
-                                 ? tr("%1 of %2").arg(relations.size()).arg(m_relationsFile)
-                                 : relations.size() == 1 ? text(relations.front().name)
-                                                         : tr("%1 lists").arg(relations.size()));
-}
-
-void AnalysisForm::dragEnterEvent(QDragEnterEvent* event)
-{
-    if (!m_relations->isHidden() && event->mimeData()->hasUrls()
-        && event->mimeData()->urls().first().isLocalFile())
-        event->acceptProposedAction();
-}
-
-void AnalysisForm::dropEvent(QDropEvent* event)
-{
-    event->acceptProposedAction();
-    loadRelations(event->mimeData()->urls().first().toLocalFile());
 }
 
 } // namespace headwise::ui

@@ -35,25 +35,18 @@ public:
     void setPositions(int query, int key);
     int seed() const;
     void setSeed(int seed);
-    void loadRelations(const QString& file); ///< Empty: the built-in relations.
     /// Sets a direction by a name that readDirection() reads, instead of two tokens.
     void setDirection(const QString& name);
 
 signals:
-    void
     /// A direction's name was read: it is now in the inputs, or a message explains the problem.
-    directionRead();
-
-protected:
-    void dragEnterEvent(QDragEnterEvent* event) override;
-    void dropEvent(QDropEvent* event) override;
+    void directionRead();
 
 private:
     void createFields();
     void createRows();
-    void createKeyToken();
+    void createWords(); ///< The fields of one line: a token, a cycle of ids, heads marked by hand.
     void createPositions();
-    void createMarks(); ///< Fields that mark known heads.
     void createMetric();
     void showHeads();     ///< The heads that the analysis is asked about.
     void forget();        ///< Clears all that is about the model that was open.
@@ -63,8 +56,6 @@ private:
     std::optional<int> readKeyToken(QString& problem) const;
     void readPositions(AnalysisInputs& inputs, QString& problem) const;
     std::vector<HeadId> readHeads(QString& problem) const; ///< The heads marked by hand.
-    void chooseRelations();
-    void showRelations();
 
     Workspace* m_workspace;
     QFormLayout* m_rows;
@@ -79,8 +70,6 @@ private:
     QLabel* m_selected;
     DirectionInput* m_direction;
     QLineEdit* m_previousToken;
-    QWidget* m_relations;
-    QLabel* m_relationsName;
     TextInputs* m_texts;
     QComboBox* m_metric;
     HeadsInput* m_heads;
@@ -88,7 +77,6 @@ private:
     QLabel* m_problem;
     QString m_suggestedPrompt;
     InputNeeds m_needs;
-    QString m_relationsFile; // empty unless they came from a file
 };
 
 } // namespace headwise::ui

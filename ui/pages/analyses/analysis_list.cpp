@@ -103,7 +103,8 @@ TextNeeds askedTexts(const Analysis& analysis)
     const std::string_view id = analysis.id;
     return {.tokenCounts = id == "token_prior" || id == "diagonal_ranks" || id == "copy_suppression",
             .bigramCounts = id == "detokenization" || id == "skip_trigrams",
-            .names = id == "name_copying"};
+            .names = id == "name_copying",
+            .relations = id == "relations"};
 }
 
 bool areAboutOthers(const Analysis& analysis, const AnalysisInputs& with, const AnalysisInputs& now,

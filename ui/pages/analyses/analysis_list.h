@@ -41,9 +41,9 @@ QString explainedNumber(const Analysis& analysis);
 /// Inputs that the form shows: those an analysis requires, and optional ones.
 InputNeeds askedInputs(const Analysis& analysis);
 
-/// Optional files of an analysis: token counts, bigram counts, names.
+/// Optional files of an analysis: token counts, bigram counts, names, relations.
 struct TextNeeds {
-    bool tokenCounts = false, bigramCounts = false, names = false;
+    bool tokenCounts = false, bigramCounts = false, names = false, relations = false;
 };
 TextNeeds askedTexts(const Analysis& analysis);
 /// Tells whether the analysis is about a query and a key position of the prompt.

@@ -1,5 +1,6 @@
 #include "ui/pages/analyses/text_inputs.h"
 
+#include "core/analysis/inputs/relation_file.h"
 #include "core/analysis/inputs/token_counts.h"
 #include "ui/base/text.h"
 #include "ui/pages/analyses/analysis_list.h"
@@ -21,6 +22,9 @@ namespace headwise::ui {
 
 namespace {
 
+constexpr std::array allTextInputs{TextInputs::Tokens, TextInputs::Bigrams, TextInputs::Names,
+                                   TextInputs::Relations};
+
 /// Content of a file; the other inputs are empty.
 struct Read {
     AnalysisInputs inputs;
@@ -35,6 +39,11 @@ Result<Read> readFile(TextInputs::Kind kind, const std::string& file, const Voca
         if (!words)
             return words.error();
         read.inputs.names = std::move(words).value();
+    } else if (kind == TextInputs::Relations) {
+        auto relations = readRelations(file);
+        if (!relations)
+            return relations.error();
+        read.inputs.relations = std::move(relations).value();
     } else if (kind == TextInputs::Tokens) {
         const auto found = readTokenCounts(file, vocabulary);
         if (!found)
@@ -106,15 +115,17 @@ TextInputs::TextInputs(Workspace* workspace, QFormLayout* rows, QWidget* parent)
     , m_rows(rows)
     , m_files{new InputFile(tr("Token counts"), tr("Counts (*.csv *.json *.npy);;All files (*)"), parent),
               new InputFile(tr("Bigram counts"), tr("Counts (*.csv *.json);;All files (*)"), parent),
-              new InputFile(tr("Words"), tr("Words (*.txt *.csv);;All files (*)"), parent)}
+              new InputFile(tr("Words"), tr("Words (*.txt *.csv);;All files (*)"), parent),
+              new InputFile(tr("Relations"), tr("Relations (*.csv *.json);;All files (*)"), parent)}
 {
     m_files[Tokens]->setToolTip(tr(
         "Token counts from your own text, how often each token occurs: CSV with the columns token,count, a JSON object, or a NumPy vector of one number per id"));
     m_files[Bigrams]->setToolTip(tr(
         "Bigram counts from your own text, how often a token directly follows another: CSV with the columns first,second,count, or a JSON array of such triples"));
     m_files[Names]->setToolTip(tr("Your own words, one per line"));
-    const std::array labels{tr("Token counts"), tr("Bigram counts"), tr("Words")};
-    for (const Kind kind : {Tokens, Bigrams, Names}) {
+    m_files[Relations]->setToolTip(tr("Your own pairs of words, as in France,Paris"));
+    const std::array labels{tr("Token counts"), tr("Bigram counts"), tr("Words"), tr("Relations")};
+    for (const Kind kind : allTextInputs) {
         rows->addRow(labels[kind], m_files[kind]);
         connect(m_files[kind], &InputFile::chosen, this,
                 [this, kind](const QString& file) { load(kind, file); });
@@ -132,8 +143,8 @@ TextInputs::TextInputs(Workspace* workspace, QFormLayout* rows, QWidget* parent)
 void TextInputs::setNeeds(const Analysis& analysis)
 {
     const TextNeeds needs = askedTexts(analysis);
-    const std::array shown{needs.tokenCounts, needs.bigramCounts, needs.names};
-    for (const Kind kind : {Tokens, Bigrams, Names}) {
+    const std::array shown{needs.tokenCounts, needs.bigramCounts, needs.names, needs.relations};
+    for (const Kind kind : allTextInputs) {
         m_files[kind]->setVisible(shown[kind]);
         m_rows->labelForField(m_files[kind])->setVisible(shown[kind]);
     }
@@ -172,6 +183,10 @@ void TextInputs::give(Kind kind, const AnalysisInputs& read, const QString& file
         inputs.names = read.names;
         m_namesFile = QFileInfo(file).fileName();
         break;
+    case Relations:
+        inputs.relations = read.relations;
+        m_relationsFile = QFileInfo(file).fileName();
+        break;
     }
     m_workspace->runs()->setInputs(inputs);
     emit loaded();
@@ -200,6 +215,13 @@ void TextInputs::showFiles()
         hasNames ? tr("%1: %2 words").arg(m_namesFile, count(static_cast<qint64>(inputs.names.size())))
                  : tr("the built-in first names"),
         hasNames);
+    const std::vector<Relation>& relations = inputs.relations;
+    say(Relations,
+        relations.empty()                ? tr("the built-in ones")
+            : !m_relationsFile.isEmpty() ? tr("%1 of %2").arg(relations.size()).arg(m_relationsFile)
+            : relations.size() == 1      ? text(relations.front().name)
+                                         : tr("%1 lists").arg(relations.size()),
+        !relations.empty());
 }
 
 } // namespace headwise::ui

@@ -34,12 +34,12 @@ private:
     QPushButton* m_clear;
 };
 
-/// Inputs from the user's files: counts of tokens and of token pairs in a text, and a list of words.
+/// Inputs from the user's files: counts of tokens and of token pairs in a text, a list of words, and pairs of words.
 class TextInputs : public QObject {
     Q_OBJECT
 
 public:
-    enum Kind { Tokens, Bigrams, Names };
+    enum Kind { Tokens, Bigrams, Names, Relations };
 
     /// \param rows receives one row per file
     TextInputs(Workspace* workspace, QFormLayout* rows, QWidget* parent);
@@ -57,9 +57,9 @@ private:
 
     Workspace* m_workspace;
     QFormLayout* m_rows;
-    std::array<InputFile*, 3> m_files;
-    std::array<Job, 3> m_jobs;
-    QString m_namesFile;
+    std::array<InputFile*, 4> m_files;
+    std::array<Job, 4> m_jobs;
+    QString m_namesFile, m_relationsFile;
 };
 
 } // namespace headwise::ui
