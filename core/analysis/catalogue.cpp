@@ -64,9 +64,6 @@ std::string whyNotOf(const Analysis& analysis, const ModelConfig& config, const 
     if (runs)
         if (std::string none = whyNoForward(config); !none.empty())
             return none;
-    if (dependsOn(ConfigField::Positions))
-        if (std::string none = whyNoPositions(config); !none.empty())
-            return none;
     if (config.crossAttention && !isOneOf(acrossStreams, analysis.id))
         return "It compares what heads read with what they write, and cross-attention reads keys and values in the encoder and writes to the decoder.";
     std::string unknown = whyUnknown(config, needs.config);

@@ -53,6 +53,13 @@ template Matrix<float> positionScores(const ProcessedWeights&, int, const HeadWe
 template Matrix<double> positionScores(const ProcessedWeights&, int, const HeadWeights<double>&,
                                        const Matrix<double>&);
 
+Matrix<double> distanceScores(const ProcessedWeights& weights, HeadId head, Eigen::Index n)
+{
+    Matrix<double> scores = Matrix<double>::Zero(n, n);
+    DistanceBias(weights, n).addTo(head.head, scores);
+    return scores.transpose();
+}
+
 RowVector<double> offsetScores(const ProcessedWeights& weights, HeadId head, const RowVector<double>& mean,
                                Eigen::Index n)
 {

@@ -24,6 +24,9 @@ template <typename Scalar>
 Matrix<Scalar> positionScores(const ProcessedWeights& weights, int layer, const HeadWeights<Scalar>& head,
                               const Matrix<Scalar>& x);
 
+/// b(i − j), laid out like `positionScores`: the part of the scores that depends on distance alone, of ALiBi or a learned bias.
+Matrix<double> distanceScores(const ProcessedWeights& weights, HeadId head, Eigen::Index n);
+
 /// The same for rotary positions, where the score of a vector with itself depends on the offset alone: s(Δ), Δ = 0 … n −
 /// 1.
 /// \param mean x̄ [d], the mean token vector, in place of p

@@ -211,7 +211,7 @@ std::string whyNotTransformerLens(const ModelConfig& config)
         what = "a residual stream taken after its norms";
     else if (config.needsEncoder)
         what = "layers that also read an encoder";
-    else if (config.relativeBias)
+    else if (config.positional == Positional::Relative)
         what = "a learned bias of the scores by distance";
     else if (config.readsImages)
         what = "image patches for tokens";

@@ -42,7 +42,7 @@ std::vector<std::string> circuitBadges(const ModelConfig& config, int layer)
         badges.push_back("soft cap " + plain(config.attentionSoftCap));
     if (config.scaleByInverseLayer && layer > 0)
         badges.push_back("scores / " + std::to_string(layer + 1));
-    if (config.relativeBias)
+    if (config.positional == Positional::Relative)
         badges.emplace_back("bias by distance");
     if (config.crossAttention)
         badges.emplace_back("keys in the encoder");

@@ -102,6 +102,7 @@ std::string_view positionalName(Positional positional)
     case Positional::Learned: return "learned";
     case Positional::Rotary: return "rotary";
     case Positional::Alibi: return "alibi";
+    case Positional::Relative: return "relative";
     case Positional::None: return "none";
     case Positional::Other: return "other";
     }
@@ -149,6 +150,8 @@ void addPositionNotes(const ModelConfig& config, std::vector<std::string>& notes
     if (config.positional == Positional::Alibi)
         notes.emplace_back(
             "ALiBi subtracts a multiple of the key's distance from every score; QK circuits leave it out.");
+    if (config.positional == Positional::Relative)
+        notes.emplace_back("Scores have a learned bias by distance, which QK circuits leave out.");
     if (config.positionsInQueriesAndKeys)
         notes.emplace_back(
             "Positions are added to the query and key inputs, not to the residual stream, so no OV circuit moves them.");
@@ -160,18 +163,11 @@ void addPositionNotes(const ModelConfig& config, std::vector<std::string>& notes
 
 } // namespace
 
-std::string whyNoPositions(const ModelConfig& config)
-{
-    return config.relativeBias ? "It needs positions, and those of this " + config.architecture
-            + " model are a learned bias of the scores by distance, which Headwise does not read."
-                               : "";
-}
-
 std::string whyNoForward(const ModelConfig& config)
 {
     return config.needsEncoder ? "It needs a forward pass, and every layer of this " + config.architecture
             + " decoder reads an encoder's output too, so there is none of this stack alone."
-                               : whyNoPositions(config);
+                               : "";
 }
 
 std::string whyNoVocabulary(const ModelConfig& config)
@@ -188,8 +184,6 @@ std::vector<std::string> circuitNotes(const ModelConfig& config)
     if (config.readsImages)
         notes.emplace_back(
             "Image patches are the tokens. A full circuit has the class token as its only input.");
-    if (config.relativeBias)
-        notes.emplace_back("Scores have a learned bias by distance, which QK circuits leave out.");
     if (config.crossAttention)
         notes.emplace_back(
             "Keys and values read the encoder's last residual stream: rows of a QK circuit and outputs of an OV circuit are the decoder's, columns and inputs the encoder's.");

@@ -18,7 +18,14 @@ enum class NormKind {
 /// P is the output projection W_O.
 enum class MergePair { QP, KP, VP };
 
-enum class Positional { Learned, Rotary, Alibi, None, Other };
+enum class Positional {
+    Learned,
+    Rotary,
+    Alibi,
+    Relative, ///< A learned bias of the scores by distance (T5).
+    None,
+    Other,
+};
 
 enum class Activation {
     Relu,
@@ -68,6 +75,18 @@ std::vector<double> rotaryFrequencies(const Rotary& rotary);
 /// Returns the ALiBi slopes, [heads]: the loss of a score per position between query and key.
 /// Source: Press, Smith, Lewis, "Train short, test long", section 3 and the authors' rule for other head counts.
 std::vector<double> alibiSlopes(int heads);
+
+/// Learned bias of the scores by distance, the same in all layers (T5). Distances share buckets, the rows of b_rel.
+struct RelativeBias {
+    int buckets = 0;       ///< 0: there is none. Without a causal mask, half of them are those of later keys.
+    int maxDistance = 128; ///< The last bucket has all distances from here on.
+
+    bool operator==(const RelativeBias&) const = default;
+};
+
+/// Returns the row of b_rel for a key `offset` positions before its query, behind it if negative.
+/// Source: _relative_position_bucket in Hugging Face's modeling_t5.py.
+int relativeBucket(const RelativeBias& bias, bool bidirectional, int offset);
 
 /// A field of the config that no weight shows. Many answers do without it.
 enum class ConfigField { Activation, Context, NormEps, Positions, RotaryBase };
@@ -124,7 +143,7 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     bool bidirectional = false;             ///< Every position sees every other (BERT).
     bool positionsOverRoot = false; ///< W_pos is divided by √d_model on its way in (x-transformers).
     bool unembedOverRoot = false;   ///< W_U is divided by √d_model (T5 with tied embeddings).
-    bool relativeBias = false;      ///< Scores have a learned bias by distance, which is not read (T5).
+    RelativeBias relativeBias;      ///< Meaningful when positional is Relative.
     bool needsEncoder = false;      ///< A decoder whose layers also read an encoder's output.
     bool crossAttention =
         false; ///< The grid is that reading: queries of the decoder, keys and values of the encoder.
@@ -171,6 +190,11 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     std::vector<std::string> stacks;
 
     bool isKnown(ConfigField field) const;
+    /// Each head adds a number to its scores that depends on the distance alone.
+    bool hasDistanceBias() const
+    {
+        return positional == Positional::Alibi || positional == Positional::Relative;
+    }
     /// The stored embeddings and positions are normalised before a matrix leads to d_model (ELECTRA).
     bool normsNarrowEmbeddings() const { return dEmbed > 0 && embeddingNormSeesPositions; }
     double attentionScaleOf(int layer) const
@@ -208,9 +232,6 @@ std::vector<ConfigField> forwardFields();
 std::string whyUnknown(const ModelConfig& config, std::span<const ConfigField> needed,
                        std::string_view who = "It");
 
-/// Returns why nothing is known of positions; empty if they are read, or there are none.
-std::string whyNoPositions(const ModelConfig& config);
-
 /// Returns why there is no forward pass over the weights that are read; empty if there is one.
 std::string whyNoForward(const ModelConfig& config);
 
@@ -223,7 +244,8 @@ std::string unknownWarning(const ModelConfig& config);
 /// Returns a sentence for each step between this model's scores or outputs and its bare matrix products; empty for most.
 std::vector<std::string> circuitNotes(const ModelConfig& config);
 
-std::string_view positionalName(Positional positional); ///< "learned", "rotary", "alibi", "none", "other".
+std::string_view
+positionalName(Positional positional); ///< "learned", "rotary", "alibi", "relative", "none", "other".
 
 /// "LN", "LNPre", "RMS", "RMSPre" or "none".
 std::string_view normalizationName(const ModelConfig& config);

@@ -46,23 +46,20 @@ struct LayerPlan {
     bool bidirectional = false;
     double qkvLimit = 0;
     std::optional<Rotation> rotation;
-    std::vector<double> slopes; // [n_heads], ALiBi
+    const DistanceBias* distances = nullptr;
     SharedQkScale qkScale;
     Eigen::VectorXd vScale; // as `valueScale`
 
-    LayerPlan(const ModelConfig& config, int layer)
+    LayerPlan(const ModelConfig& config, int layer, const DistanceBias& bias)
         : scale(config.attentionScaleOf(layer))
         , softCap(config.attentionSoftCap)
         , window(config.windowOf(layer))
         , bidirectional(config.bidirectional)
         , qkvLimit(config.qkvLimit)
+        , distances(&bias)
     {
         if (config.positional == Positional::Rotary)
             rotation.emplace(config.rotaryOf(layer));
-        if (config.positional == Positional::Alibi)
-            slopes = alibiSlopes(config.nHeads);
-        for (double& slope : slopes)
-            slope *= config.alibiScale;
     }
 };
 
@@ -71,14 +68,6 @@ struct HeadResult {
     Matrix<Scalar> pattern; // [n, n]
     Matrix<Scalar> output;  // [n, attentionWidth], without b_O
 };
-
-template <typename Scalar>
-void addDistances(double slope, Matrix<Scalar>& scores)
-{
-    for (Eigen::Index key = 0; key < scores.cols(); ++key)
-        for (Eigen::Index query = 0; query < scores.rows(); ++query)
-            scores(query, key) -= static_cast<Scalar>(slope * static_cast<double>(query - key));
-}
 
 /// \param x [n, d] what values read  \param placed [n, d] what queries and keys read
 template <typename Scalar>
@@ -95,8 +84,7 @@ HeadResult<Scalar> runHead(const LayerPlan& plan, int index, const HeadWeights<S
     result.pattern.noalias() = qk.q * qk.k.transpose();
     result.pattern *= static_cast<Scalar>(plan.scale);
     softCap(plan.softCap, result.pattern);
-    if (!plan.slopes.empty())
-        addDistances(plan.slopes[static_cast<std::size_t>(index)], result.pattern);
+    plan.distances->addTo(index, result.pattern);
     maskedSoftmax(plan.window, plan.bidirectional, result.pattern);
     const Matrix<Scalar> mixed = result.pattern * v;
     result.output.noalias() = mixed * head.W_O;
@@ -193,6 +181,7 @@ Result<Done> checkPrompt(const ModelConfig& config, std::span<const int> tokens,
 template <typename Scalar>
 ForwardPass<Scalar>::ForwardPass(const ProcessedWeights& model, std::span<const int> tokens)
     : weights(model)
+    , m_distances(model, static_cast<Eigen::Index>(tokens.size()))
 {
     result.residuals.push_back(embed<Scalar>(weights, tokens));
 }
@@ -203,7 +192,7 @@ Result<Done> ForwardPass<Scalar>::attend(int layer, const Task& task)
     const ModelConfig& config = weights.config();
     const Matrix<Scalar>& x = result.residuals.back();
     m_normed = normalized(weights.ln1<Scalar>(layer), x);
-    LayerPlan plan(config, layer);
+    LayerPlan plan(config, layer, m_distances);
     Matrix<Scalar> placed = m_normed;
     if (config.positionsInQueriesAndKeys)
         placed += weights.W_pos<Scalar>(0, x.rows());

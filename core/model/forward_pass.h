@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/model/families/attention_parts.h"
 #include "core/model/families/layer_parts.h"
 #include "core/model/forward.h"
 
@@ -25,6 +26,7 @@ public:
     ForwardResult<Scalar> result; ///< Result of the layers so far, without logits.
 
 private:
+    DistanceBias m_distances;
     Matrix<Scalar> m_normed, m_attention; // [n, d], [n, attentionWidth] of the layer that attended
 };
 

@@ -64,7 +64,8 @@ std::int64_t parameterCount(const ModelDescription& description)
     return countWeights(c).total + biases.further + biases.wideVectors * entry + (isNarrow ? width : 0)
         + c.nLayers * smallPartsPerLayer(c, biases, norm(c.norm, width)) + norm(c.finalNorm, entry)
         + norm(c.embeddingNorm, entry) + (c.positional == Positional::Learned ? entry * c.nCtx : 0)
-        + (biases.unembed ? c.dVocabOut : 0) + (c.hasHeadTransform ? headMatrix + entry : 0);
+        + std::int64_t(c.relativeBias.buckets) * c.nHeads + (biases.unembed ? c.dVocabOut : 0)
+        + (c.hasHeadTransform ? headMatrix + entry : 0);
 }
 
 Result<ModelFacts> modelFacts(const ModelSource& source, const Task& task)

@@ -46,6 +46,7 @@ bool staysAsStored(TensorKind kind)
     case W_UV:
     case q_latent_w:
     case kv_latent_w:
+    case b_rel:
     case ln_head_w:
     case ln_head_b: return true;
     default: return false;

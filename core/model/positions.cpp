@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numbers>
 
 namespace headwise {
@@ -71,6 +72,21 @@ std::vector<double> alibiSlopes(int heads)
     for (int j = 0; j < heads - power; ++j)
         slopes.push_back(std::exp2(-4.0 * (2 * j + 1) / power));
     return slopes;
+}
+
+int relativeBucket(const RelativeBias& bias, bool bidirectional, int offset)
+{
+    const int buckets = bidirectional ? bias.buckets / 2 : bias.buckets;
+    const int first = bidirectional && offset < 0 ? buckets : 0;
+    const int distance = bidirectional ? std::abs(offset) : std::max(offset, 0);
+    const int exact = buckets / 2;
+    if (distance < exact)
+        return first + distance;
+    // In float32 as in the source: a distance at the edge of a bucket would fall into another one in double.
+    const float ratio = std::log(static_cast<float>(distance) / static_cast<float>(exact))
+        / static_cast<float>(std::log(static_cast<double>(bias.maxDistance) / exact));
+    return first
+        + std::min(exact + static_cast<int>(ratio * static_cast<float>(buckets - exact)), buckets - 1);
 }
 
 } // namespace headwise

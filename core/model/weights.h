@@ -75,6 +75,8 @@ enum class TensorKind {
     W_UV,        ///< [c, v], one per head
     q_latent_w,  ///< [1, q]
     kv_latent_w, ///< [1, c]
+
+    b_rel, ///< [buckets, heads], once per model: added to the scores by distance (T5)
 };
 
 std::string_view tensorKindName(TensorKind kind); ///< "W_Q", "ln1.w"

@@ -274,7 +274,8 @@ void t5Stacks(Maker& make, const std::vector<std::string>& inputs)
                    {"num_decoder_layers", int(layers) - 1},
                    {"vocab_size", int(V)},
                    {"is_encoder_decoder", true},
-                   {"relative_attention_num_buckets", 6}};
+                   {"relative_attention_num_buckets", 6},
+                   {"relative_attention_max_distance", 8}};
     make.write.embedding("shared.weight", {V, m});
     for (const std::string side : {"encoder", "decoder"}) {
         const bool isDecoder = side == "decoder";

@@ -224,6 +224,7 @@ constexpr Row rows[] = {
     {"t5, encoder", t5, [](QJsonObject& c) { c["stack"] = "encoder"; }},
     {"t5, cross-attention", t5, [](QJsonObject& c) { c["stack"] = "cross"; }},
     {"t5, gated", t5Gated},
+    {"t5, gated encoder", t5Gated, [](QJsonObject& c) { c["stack"] = "encoder"; }},
     {"bart", bart},
     {"bart, encoder", bart, [](QJsonObject& c) { c["stack"] = "encoder"; }},
     {"bart, cross-attention", bart, [](QJsonObject& c) { c["stack"] = "cross"; }},
@@ -258,7 +259,7 @@ FamilyModel familyModel(const std::string& name)
 
 bool hasForward(const std::string& name)
 {
-    return !name.starts_with("t5") && (!name.starts_with("bart") || name == "bart, encoder");
+    return name.ends_with("encoder") || !(name.starts_with("t5") || name.starts_with("bart"));
 }
 
 bool readsImages(const std::string& name)

@@ -252,25 +252,47 @@ Model readClip(const Source& source)
     return model;
 }
 
-/// The attention of one stack alone: a reference for circuits, without a forward pass.
+Norm t5Norm(const Source& source, const std::string& name)
+{
+    return {NormKind::Rms, 1e-6, source.at(name + ".weight").values, {}};
+}
+
+/// The whole encoder; for the decoder's stacks the attention alone.
 Model readT5(const Source& source)
 {
     const std::string stack = source.text("stack", "decoder");
     const bool isEncoder = stack == "encoder";
     const std::string attention = stack == "cross" ? "layer.1.EncDecAttention." : "layer.0.SelfAttention.";
+    const std::string side = isEncoder ? "encoder" : "decoder";
+    const StoredTensor& table = source.at("shared.weight");
     Model model;
     model.heads = model.kvHeads = source.size("num_heads");
     model.dHead = source.size("d_kv");
+    model.embedding = rowsOf(table);
+    model.bidirectional = isEncoder;
+    model.distanceBias =
+        rowsOf(source.at(side + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"));
+    model.farthest = source.size("relative_attention_max_distance");
+    const bool isGated = source.text("feed_forward_proj") == "gated-gelu";
+    model.activation = isGated ? "gelu_new" : "relu";
     for (std::size_t i = 0; i < source.size(isEncoder ? "num_layers" : "num_decoder_layers"); ++i) {
-        const Layer layer{source,
-                          (isEncoder ? "encoder.block." : "decoder.block.") + std::to_string(i) + "."};
+        const Layer layer{source, side + ".block." + std::to_string(i) + "."};
         Block block;
         block.q = layer.linear(attention + "q");
         block.k = layer.linear(attention + "k");
         block.v = layer.linear(attention + "v");
         block.o = layer.linear(attention + "o");
+        block.ln1 = t5Norm(source, layer.prefix + "layer.0.layer_norm");
+        block.ln2 = t5Norm(source, layer.prefix + "layer.1.layer_norm");
+        const std::string mlp = isEncoder ? "layer.1.DenseReluDense." : "layer.2.DenseReluDense.";
+        if (isGated)
+            block.gate = layer.linear(mlp + "wi_0");
+        block.up = layer.linear(mlp + (isGated ? "wi_1" : "wi"));
+        block.down = layer.linear(mlp + "wo");
         model.blocks.push_back(block);
     }
+    model.lnFinal = t5Norm(source, side + ".final_layer_norm");
+    model.unembed = outIn(table, {});
     return model;
 }
 

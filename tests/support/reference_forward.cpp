@@ -92,6 +92,31 @@ void cutOff(double limit, Vector& x)
             value = std::min(limit, std::max(-limit, value));
 }
 
+/// Returns the row of T5's table, whose borders are compared as whole powers: after the distances with a row of their own,
+/// row `own` + k begins where (distance/own)^further = (farthest/own)^k.
+std::size_t biasRow(const Model& model, std::size_t query, std::size_t key)
+{
+    const bool isLater = key > query;
+    const std::size_t distance = isLater ? key - query : query - key;
+    const std::size_t side = model.distanceBias.size() / (model.bidirectional ? 2 : 1);
+    const std::size_t first = isLater && model.bidirectional ? side : 0;
+    const std::size_t own = side / 2, further = side - own;
+    if (distance < own)
+        return first + distance;
+    const auto power = [](std::size_t base, std::size_t exponent) {
+        double product = 1;
+        for (std::size_t i = 0; i < exponent; ++i)
+            product *= static_cast<double>(base);
+        return product;
+    };
+    std::size_t k = 0;
+    while (k + 1 < further
+           && power(distance, further) * power(own, k + 1)
+               >= power(model.farthest, k + 1) * power(own, further))
+        ++k;
+    return first + own + k;
+}
+
 /// One row of a pattern: softmax over the keys 0 … query that the window shows (all without a causal mask), zero elsewhere.
 Vector attentionRow(const Model& model, const Block& block, const Vector& q, const Rows& k, std::size_t head,
                     std::size_t kvHead, std::size_t query)
@@ -107,6 +132,8 @@ Vector attentionRow(const Model& model, const Block& block, const Vector& q, con
         row[key] = capped(dot * block.scale, model.scoreCap);
         if (!model.slopes.empty())
             row[key] += model.slopes[head] * static_cast<double>(key);
+        if (!model.distanceBias.empty())
+            row[key] += model.distanceBias[biasRow(model, query, key)][head];
         largest = std::max(largest, row[key]);
     }
     double sum = 0;

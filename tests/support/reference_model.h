@@ -85,6 +85,8 @@ struct Model {
     Rows positions; // [n_ctx, d_model], or empty
     std::size_t rotaryDim = 0;
     Vector slopes;            // [heads], ALiBi, or empty
+    Rows distanceBias;        // [buckets, heads], T5, or empty
+    std::size_t farthest = 0; ///< distance from which on all share the last bucket
     std::optional<Rope> rope; ///< in place of the plain frequencies
     double rotaryBase = 10000;
     bool rotaryAdjacent = false;

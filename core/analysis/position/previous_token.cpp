@@ -167,10 +167,17 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
     return std::move(results).finish();
 }
 
+/// Scores of two positions do not depend on tokens.
+bool hasPositionScores(const ModelConfig& config)
+{
+    return config.positional == Positional::Learned || config.positional == Positional::Relative;
+}
+
 std::string onlyLearned(const ModelConfig& config, const AnalysisOptions&)
 {
-    return config.positional == Positional::Learned ? whyNoCausalMask(config)
-                                                    : "The position kernel needs learned positions.";
+    return hasPositionScores(config)
+        ? whyNoCausalMask(config)
+        : "The position kernel needs learned positions or a learned bias by distance.";
 }
 
 std::string onlyCausal(const ModelConfig& config, const AnalysisOptions&)
@@ -298,10 +305,15 @@ Result<ResultSet> runPositionKernel(const AnalysisContext& context, const Task& 
 {
     const ModelConfig& config = context.circuits.config();
     const Eigen::Index n = contextLength(config);
+    const ProcessedWeights& weights = context.circuits.weights();
     PositionKernelNumbers numbers(config, n);
-    const PositionVectors<> vectors(context.circuits.weights(), n);
+    std::optional<PositionVectors<>> vectors;
+    if (config.positional == Positional::Learned)
+        vectors.emplace(weights, n);
     const auto done = forEachHead(context, task, "position kernels", [&](HeadId head) -> Result<Done> {
-        numbers.set(head, positionScores(context.circuits.weights(), head, *vectors.of(head.layer)),
+        numbers.set(head,
+                    vectors ? positionScores(weights, head, *vectors->of(head.layer))
+                            : distanceScores(weights, head, n),
                     config.windowOf(head.layer));
         return Done{};
     });
@@ -315,7 +327,8 @@ Result<ResultSet> runPositionKernel(const AnalysisContext& context, const Task& 
     results.put(positionKernelFolder + "score_high", numbers.high);
     putMasses(results, numbers, config, n);
     for (ResultArray& array : results.arrays())
-        array.attributes["assumption"] = std::string("raw positions");
+        array.attributes["assumption"] =
+            std::string(vectors ? "raw positions" : "s_ij is the learned bias of the distance i − j alone");
     return std::move(results).finish();
 }
 
@@ -323,10 +336,10 @@ AnalysisCost positionCost(const ModelConfig& config, const AnalysisOptions& opti
 {
     const double n = static_cast<double>(contextLength(config));
     const double heads = static_cast<double>(selectedHeads(config, options).size());
-    const double perHead = config.positional == Positional::Learned
+    const double perHead = hasPositionScores(config)
         ? 4 * n * config.dModel * config.dHead + n * n * (2.0 * config.dHead + 20)
         : n * (20.0 * config.dHead);
-    return {heads * perHead, config.positional == Positional::Learned ? 16 * n * n : 8 * n};
+    return {heads * perHead, hasPositionScores(config) ? 16 * n * n : 8 * n};
 }
 
 AnalysisCost previousTokenCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -342,7 +355,8 @@ std::vector<Picture> positionKernelPictures()
     const auto in = [](std::initializer_list<const char*> names) {
         return pathsOf("position_kernel", names);
     };
-    const std::string later = "Only layer 0 reads positions unchanged; for later layers this is a guess.";
+    const std::string later =
+        "Only layer 0 reads position vectors unchanged; for later layers this is a guess.";
     return {
         {Lines, "Mean score by offset", in({"mean_score", "score_low", "score_high"}), false, false, true,
          later},

@@ -78,8 +78,9 @@ std::vector<ArraySpec> scoreSourcesArrays()
         {.path = folder + "distance_term",
          .axes = headAxes(),
          .title = "Score by distance",
-         .definition = "−slope · (i − j), part of score but of no component",
-         .condition = "with ALiBi"},
+         .definition =
+             "−slope · (i − j), or the learned bias of that distance; part of score but of no component",
+         .condition = "with ALiBi or a learned bias by distance"},
         {.path = folder + "directions",
          .axes = headAxes({Axis::SingularDirection}),
          .title = "Score by singular direction",
@@ -149,7 +150,7 @@ Result<ResultSet> scoreSourcesOf(const AnalysisContext& context, ScoreSources fo
         + whichScore(context.options.inputs) + (config.attentionSoftCap > 0 ? ", before the soft cap" : "");
     results.put(scoreSourcesFolder + "null_score_mean", std::move(found.nullMean));
     results.put(scoreSourcesFolder + "null_score_deviation", std::move(found.nullDeviation));
-    if (config.positional == Positional::Alibi)
+    if (config.hasDistanceBias())
         results.put(scoreSourcesFolder + "distance_term", std::move(found.distance));
     if (isBilinear(config)) {
         results.put(scoreSourcesFolder + "directions", std::move(found.directions));

@@ -82,6 +82,7 @@ public:
         , m_config(m_weights.config())
         , m_run(run)
         , m_found(m_config)
+        , m_distances(m_weights, m_run.residuals.front().rows())
         , m_positions(chooseKeys())
         , m_parts(m_weights, run, context.options.inputs.prompt, m_positions)
     {
@@ -213,20 +214,21 @@ private:
         }
         const RowVector<double> products =
             qk.q.row(query()).template cast<double>() * qk.k.transpose().template cast<double>();
-        const int window = m_config.windowOf(id.layer);
+        const int last = m_config.bidirectional ? static_cast<int>(products.size()) - 1 : query();
         std::vector<double> seen;
-        for (int key = window > 0 ? std::max(0, query() + 1 - window) : 0; key <= query(); ++key)
+        for (int key = firstKey(id.layer); key <= last; ++key)
             seen.push_back(reads.scale * products(key) + distanceTerm(id, key));
         return seen;
     }
 
-    double distanceTerm(HeadId id, int key) const
+    /// Returns the first key that the window shows to the query.
+    int firstKey(int layer) const
     {
-        if (m_config.positional != Positional::Alibi)
-            return 0;
-        const double slope = alibiSlopes(m_config.nHeads)[static_cast<std::size_t>(id.head)];
-        return -slope * m_config.alibiScale * (query() - key);
+        const int window = m_config.windowOf(layer);
+        return window > 0 ? std::max(0, query() + 1 - window) : 0;
     }
+
+    double distanceTerm(HeadId id, int key) const { return m_distances.of(id.head, query() - key); }
 
     Result<Done> splitHead(HeadId id, const LayerReads& reads)
     {
@@ -241,9 +243,10 @@ private:
         const Matrix<double> products = q * k.transpose(); // [components, components]
         const std::vector<double> seen = scores(id, head, reads);
         const double score = products.sum() + distanceTerm(id, key);
-        if (static_cast<std::size_t>(query() - key) >= seen.size())
+        const auto at = static_cast<std::size_t>(key - firstKey(id.layer));
+        if (at >= seen.size())
             return Done{}; // behind the window; or weights that are no numbers, so that no key is the strongest
-        const double direct = seen[seen.size() - 1 - static_cast<std::size_t>(query() - key)];
+        const double direct = seen[at];
         if (std::abs(score - direct) > 1e-3 * (products.cwiseAbs().sum() + std::abs(direct)))
             return Error{
                 ErrorCode::Internal,
@@ -298,6 +301,7 @@ private:
     const ModelConfig& m_config;
     const ForwardResult<Scalar>& m_run;
     ScoreSources m_found;
+    DistanceBias m_distances;
     std::vector<int> m_positions; // rising
     ResidualParts<Scalar> m_parts;
 };

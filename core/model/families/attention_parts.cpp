@@ -43,6 +43,43 @@ RowVector<double> Rotation::turned(const RowVector<double>& q, double offset) co
     return out;
 }
 
+DistanceBias::DistanceBias(const ProcessedWeights& weights, Eigen::Index n)
+    : m_zero(n - 1)
+{
+    const ModelConfig& config = weights.config();
+    if (!config.hasDistanceBias() || n < 1)
+        return;
+    const Matrix<double> learned = weights.original().read<double>(TensorKind::b_rel);
+    std::vector<double> slopes = alibiSlopes(config.nHeads);
+    for (double& slope : slopes)
+        slope *= config.alibiScale;
+    m_terms.resize(config.nHeads, 2 * n - 1);
+    for (Eigen::Index at = 0; at < m_terms.cols(); ++at) {
+        const auto offset = static_cast<int>(at - m_zero);
+        if (learned.size() > 0)
+            m_terms.col(at) =
+                learned.row(relativeBucket(config.relativeBias, config.bidirectional, offset)).transpose();
+        else
+            for (std::size_t head = 0; head < slopes.size(); ++head)
+                m_terms(static_cast<Eigen::Index>(head), at) = -slopes[head] * offset;
+    }
+}
+
+double DistanceBias::of(int head, Eigen::Index offset) const
+{
+    return m_terms.size() == 0 ? 0 : m_terms(head, m_zero + offset);
+}
+
+template <typename Scalar>
+void DistanceBias::addTo(int head, Matrix<Scalar>& scores) const
+{
+    if (m_terms.size() == 0)
+        return;
+    for (Eigen::Index key = 0; key < scores.cols(); ++key)
+        for (Eigen::Index query = 0; query < scores.rows(); ++query)
+            scores(query, key) += static_cast<Scalar>(of(head, query - key));
+}
+
 namespace {
 
 template <typename Scalar>
@@ -153,6 +190,7 @@ Matrix<Scalar> values(const HeadWeights<Scalar>& head, const Eigen::VectorXd& sc
 
 #define HEADWISE_INSTANTIATE(Scalar)                                                                         \
     template void Rotation::apply(Matrix<Scalar>&) const;                                                    \
+    template void DistanceBias::addTo(int, Matrix<Scalar>&) const;                                           \
     template SharedQkScale sharedQkScale(const ProcessedWeights&, int, const Matrix<Scalar>&);               \
     template Eigen::VectorXd valueScale(const ProcessedWeights&, int, const Matrix<Scalar>&);                \
     template Matrix<Scalar> values(const HeadWeights<Scalar>&, const Eigen::VectorXd&, double,               \

@@ -28,6 +28,24 @@ private:
     std::vector<double> m_frequencies; // [dim/2]
 };
 
+/// Part of the scores that depends on head and distance alone, added after their factor and soft cap: ALiBi's slopes, or
+/// a learned bias (T5).
+class DistanceBias {
+public:
+    /// \param n positions: distances up to n − 1
+    DistanceBias(const ProcessedWeights& weights, Eigen::Index n);
+
+    /// Returns 0 in a model without one. \param offset query − key, 1 − n … n − 1
+    double of(int head, Eigen::Index offset) const;
+    /// \param scores [n, n], row = query
+    template <typename Scalar>
+    void addTo(int head, Matrix<Scalar>& scores) const;
+
+private:
+    Eigen::Index m_zero = 0; // the column of offset 0
+    Matrix<double> m_terms;  // [heads, 2n − 1], or empty
+};
+
 template <typename Scalar>
 struct QueriesAndKeys {
     Matrix<Scalar> q, k; // [n, r]

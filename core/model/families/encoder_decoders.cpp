@@ -18,15 +18,29 @@ void readStack(std::string_view stack, ModelConfig& config)
     config.crossAttention = stack == "cross";
 }
 
+/// Cross-attention has no positions at all.
+void readRelativeBias(FamilyReading& reading, std::string_view stack)
+{
+    ModelConfig& c = reading.config;
+    const RelativeBias bias{reading.reader.size({"relative_attention_num_buckets"}, 32),
+                            reading.reader.size({"relative_attention_max_distance"}, 128)};
+    const int exact = bias.buckets / (c.bidirectional ? 4 : 2); // distances with a bucket of their own
+    if (exact < 1)
+        reading.reader.refuse("relative_attention_num_buckets", "4 or more");
+    else if (bias.maxDistance <= exact)
+        reading.reader.refuse("relative_attention_max_distance", "more than " + std::to_string(exact));
+    c.positional = stack == "cross" ? Positional::None : Positional::Relative;
+    if (stack != "cross")
+        c.relativeBias = bias;
+}
+
 void readT5(FamilyReading& reading, std::string_view stack)
 {
     ModelConfig& c = reading.config;
     ConfigReader& reader = reading.reader;
     readStack(stack, c);
     c.attentionScale = 1;
-    // Cross-attention has no positions at all.
-    c.positional = stack == "cross" ? Positional::None : Positional::Other;
-    c.relativeBias = stack != "cross";
+    readRelativeBias(reading, stack);
     if (stack != "encoder")
         c.nLayers = reader.optionalSize({"num_decoder_layers"}).value_or(c.nLayers);
     else
@@ -67,6 +81,22 @@ void addEncoderEmbedding(RecipeBook& book, const std::string& prefix)
     book.addTiedEmbeddings(book.isStored(shared) ? shared : prefix + "encoder.embed_tokens.weight", output);
     book.warn(
         "The encoder predicts no tokens. Outputs are the last residual stream times the embedding matrix.");
+}
+
+/// The bias of the scores by distance, which the first layer of a stack has for all.
+void addRelativeBias(RecipeBook& book, const std::string& prefix)
+{
+    const ModelConfig& c = book.config();
+    const std::string name = prefix + (c.needsEncoder ? "decoder" : "encoder")
+        + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight";
+    if (book.require(name, {c.relativeBias.buckets, c.nHeads}))
+        book.add(b_rel, 0, 0, name, layout::plain(c.relativeBias.buckets, c.nHeads));
+}
+
+void addT5EncoderParts(RecipeBook& book, const std::string& prefix)
+{
+    addEncoderEmbedding(book, prefix);
+    addRelativeBias(book, prefix);
 }
 
 /// The MLP is the second layer of a block of the encoder and the third of the decoder.
@@ -128,13 +158,8 @@ constexpr FamilyKeys t5Keys{.layers = {"num_layers"},
                             .normEps = {"layer_norm_epsilon"},
                             .activation = {}};
 constexpr FamilySizes t5Sizes{6, 8, 0, 512, 64, 2048, 32128, 512};
-constexpr FamilyPositions t5Positions{.kind = Positional::Other};
-constexpr Names t5Ignored{"relative_attention_num_buckets",
-                          "relative_attention_max_distance",
-                          "dropout_rate",
-                          "initializer_factor",
-                          "dense_act_fn",
-                          "is_gated_act",
+constexpr FamilyPositions t5Positions{.kind = Positional::Relative};
+constexpr Names t5Ignored{"dropout_rate", "initializer_factor", "dense_act_fn", "is_gated_act",
                           "output_past"};
 
 constexpr FamilyKeys bartKeys(std::string_view layers, std::string_view heads, std::string_view width)
@@ -197,7 +222,7 @@ constexpr Family encoderDecoderRows[] = {
                                .o = "layer.0.SelfAttention.o"},
                  .buffers = {"*.embed_tokens.weight", "*.relative_attention_bias.weight", "encoder.*",
                              "*.EncDecAttention.*", "*.layer.1.layer_norm.weight"}},
-     .code = {.read = readT5Decoder, .addMlp = addT5Mlp}},
+     .code = {.read = readT5Decoder, .addToModel = addRelativeBias, .addMlp = addT5Mlp}},
     {.name = "t5_encoder",
      .classes = {"T5EncoderModel", "MT5EncoderModel"},
      .keys = t5Keys,
@@ -220,7 +245,7 @@ constexpr Family encoderDecoderRows[] = {
                                .o = "layer.0.SelfAttention.o"},
                  .buffers = {"*.embed_tokens.weight", "*.relative_attention_bias.weight", "decoder.*",
                              "lm_head.weight"}},
-     .code = {.read = readT5Encoder, .addToModel = addEncoderEmbedding, .addMlp = addT5Mlp}},
+     .code = {.read = readT5Encoder, .addToModel = addT5EncoderParts, .addMlp = addT5Mlp}},
     {.name = "t5_cross",
      .keys = t5Keys,
      .sizes = t5Sizes,

@@ -4,6 +4,7 @@
 
 #include <QtTest>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace headwise;
@@ -89,6 +90,25 @@ private slots:
         QVERIFY(isClose(sixteen[0], 0.7071067811865476));
         QVERIFY(isClose(sixteen[1], 0.5));
         QVERIFY(isClose(sixteen[2], 0.35355339059327384));
+    }
+
+    /// The first distance of every bucket of T5's own sizes.
+    void bucketsOfDistancesAreT5s()
+    {
+        const RelativeBias t5{32, 128};
+        const std::vector<int> encoder{0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91};
+        const std::vector<int> decoder{0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                       16, 19, 21, 24, 27, 31, 35, 40, 46, 52, 59, 67, 77, 87, 99, 113};
+        for (int distance = 0; distance < 300; ++distance) {
+            const auto bucket = [&](const std::vector<int>& firsts) {
+                return static_cast<int>(std::upper_bound(firsts.begin(), firsts.end(), distance)
+                                        - firsts.begin() - 1);
+            };
+            QCOMPARE(relativeBucket(t5, true, distance), bucket(encoder));
+            QCOMPARE(relativeBucket(t5, true, -distance), bucket(encoder) + (distance > 0 ? 16 : 0));
+            QCOMPARE(relativeBucket(t5, false, distance), bucket(decoder));
+            QCOMPARE(relativeBucket(t5, false, -distance), 0);
+        }
     }
 };
 

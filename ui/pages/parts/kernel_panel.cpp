@@ -25,8 +25,9 @@ std::vector<double> scoresByOffset(const Circuits& circuits, const TokenSide* to
         byOffset.resize((byOffset.size() + 1) / 2); // Large offsets have few pairs to average.
         return byOffset;
     }
-    const RowVector<double> scores =
-        offsetScores(weights, head, meanToken(tokens->embeddingOf(head.layer)), n);
+    const RowVector<double> scores = weights.config().hasDistanceBias()
+        ? RowVector<double>(distanceScores(weights, head, n).row(0))
+        : offsetScores(weights, head, meanToken(tokens->embeddingOf(head.layer)), n);
     return {scores.begin(), scores.end()};
 }
 
@@ -40,14 +41,15 @@ QString whyNoKernel(const ModelConfig& config)
     if (const std::string why = whyUnknown(config, kernelFields(), "A score of positions"); !why.empty())
         return windowWords(text(why));
     return config.positional == Positional::Learned || config.positional == Positional::Rotary
+            || config.hasDistanceBias()
         ? QString()
-        : KernelPanel::tr(
-            "This model has neither learned nor rotary positions: no score depends on position alone.");
+        : KernelPanel::tr("This model has no positions that its scores depend on.");
 }
 
 namespace {
 
 const std::string learnedKernel = "analyses/position_kernel/centred_mean_score";
+const std::string distanceKernel = "analyses/position_kernel/mean_score";
 const std::string rotaryKernel = "analyses/rotary/mean_token_score";
 
 } // namespace
@@ -56,7 +58,8 @@ Picture kernelPicture()
 {
     return {.kind = Picture::Kind::Lines,
             .title = KernelPanel::tr("Mean score by offset").toStdString(),
-            .arrays = {learnedKernel, learnedKernel + "_low", learnedKernel + "_high", rotaryKernel},
+            .arrays = {learnedKernel, learnedKernel + "_low", learnedKernel + "_high", distanceKernel,
+                       rotaryKernel},
             .note = {}};
 }
 
@@ -64,7 +67,9 @@ ResultSet kernelResults(const ModelConfig& config, const std::vector<double>& sc
                         const std::vector<double>& deviations)
 {
     const bool isLearned = config.positional == Positional::Learned;
-    const std::string path = isLearned ? learnedKernel : rotaryKernel;
+    const std::string path = isLearned ? learnedKernel
+        : config.hasDistanceBias()     ? distanceKernel
+                                       : rotaryKernel;
     const auto array = [&](const std::string& name, std::vector<double> values) {
         return shownArray(name, Axis::Offset, std::move(values));
     };

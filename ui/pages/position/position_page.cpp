@@ -23,9 +23,9 @@ namespace headwise::ui {
 
 namespace {
 
-bool hasLearnedPositions(const ModelConfig& config)
+bool isRotary(const ModelConfig& config)
 {
-    return config.positional == Positional::Learned;
+    return config.positional == Positional::Rotary;
 }
 
 /// Puts `picture` under a heading, to be shown and hidden together.
@@ -66,7 +66,7 @@ struct PositionPage::Question {
 
 struct PositionPage::Answer {
     std::vector<double> byOffset;
-    std::vector<double> deviations;                 // their deviations over queries, for learned positions
+    std::vector<double> deviations; // their deviations over queries, for learned positions; else empty
     std::shared_ptr<const Eigen::MatrixXf> picture; // null for rotary positions
     bool isAttention = false;                       // the picture shows attention, not scores
     std::vector<double> frequencies;                // radians per position, for rotary positions
@@ -79,18 +79,25 @@ PositionPage::Answer PositionPage::answerTo(const Question& question)
     const ModelConfig& config = circuits.config();
     const HeadId head = question.head;
     Answer answer;
-    if (!hasLearnedPositions(config)) {
+    if (isRotary(config)) {
         answer.byOffset = scoresByOffset(circuits, question.tokens.get(), head,
                                          std::min<Eigen::Index>(config.nCtx, longestKernel));
         answer.frequencies = rotaryFrequencies(config.rotaryOf(head.layer));
         answer.energies = rotaryEnergies(circuits.weights(), head);
         return answer;
     }
-    const Matrix<double> scores = positionScores(
-        circuits.weights(), head, positionVectors(circuits.weights(), head.layer, positionsOnMap(config)));
-    PositionKernel kernel = positionKernel(scores);
-    answer.byOffset = std::move(kernel.centred);
-    answer.deviations = std::move(kernel.centredDeviation);
+    const Eigen::Index n = positionsOnMap(config);
+    const ProcessedWeights& weights = circuits.weights();
+    Matrix<double> scores;
+    if (config.hasDistanceBias()) {
+        scores = distanceScores(weights, head, n);
+        answer.byOffset.assign(scores.row(0).begin(), scores.row(0).end());
+    } else {
+        scores = positionScores(weights, head, positionVectors(weights, head.layer, n));
+        PositionKernel kernel = positionKernel(scores);
+        answer.byOffset = std::move(kernel.centred);
+        answer.deviations = std::move(kernel.centredDeviation);
+    }
     answer.isAttention = question.isAttention;
     answer.picture = std::make_shared<const Eigen::MatrixXf>(question.isAttention
                                                                  ? positionPattern(scores, question.seen)
@@ -193,7 +200,7 @@ void PositionPage::recompute()
         return clear(why);
     const auto circuits = workspace()->model()->circuits();
     const ModelConfig& config = circuits->config();
-    if (!hasLearnedPositions(config) && !workspace()->model()->tokens())
+    if (isRotary(config) && !workspace()->model()->tokens())
         return clear(tr("Reading the embeddings…"));
     m_mask->setEnabled(!config.bidirectional);
     m_mask->setToolTip(config.bidirectional
@@ -281,6 +288,11 @@ QString PositionPage::words(const Answer& answer) const
         const int context = workspace()->model()->card().nCtx;
         const QString places = n < context ? tr("the first %1 of %2 positions").arg(n).arg(context)
                                            : tr("all %1 positions").arg(n);
+        if (workspace()->model()->circuits()->config().hasDistanceBias())
+            return (answer.isAttention
+                        ? tr("Attention by distance alone over %1.")
+                        : tr("The number that this head adds to a score by distance, over %1."))
+                .arg(places);
         all = answer.isAttention
             ? tr("Attention of LN(W_pos) alone over %1. ").arg(places)
             : tr("Scores (LN(p_i) W_Q + b_Q) (LN(p_j) W_K + b_K)ᵀ · scale of p = W_pos alone over %1; a head that looks a fixed number of places back shows a stripe along the diagonal. ")

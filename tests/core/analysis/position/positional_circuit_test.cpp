@@ -4,6 +4,7 @@
 #include "core/runs/queue.h"
 
 #include "tests/support/analysed.h"
+#include "tests/support/family_model.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_classes.h"
 
@@ -194,6 +195,31 @@ private slots:
         const ResultArray* previous = results.find("analyses/position_kernel/previous_token");
         QVERIFY(test::numbers(results, previous->path)[0] > 0.99);
         QVERIFY(*previous->nullMean < 0.08);
+    }
+
+    /// The scores of T5's decoder by position are its bias by distance, in every layer.
+    void aLearnedBiasIsTheKernelOfEveryLayer()
+    {
+        const QTemporaryDir temporary;
+        const Circuits circuits = test::circuitsOf(
+            test::writeFamily(temporary.path().toStdString(), test::familyModel("t5")), test::noProcessing());
+        const ModelConfig& config = circuits.config();
+        const Matrix<double> table = circuits.weights().original().read<double>(TensorKind::b_rel);
+        const ResultSet results = test::analysed(circuits, {"position_kernel"}, test::inDouble());
+        for (const HeadId head : {HeadId{0, 1}, HeadId{config.nLayers - 1, 2}}) {
+            const auto kernel = ofHead(circuits, results, "analyses/position_kernel/mean_score", head);
+            const auto previous = ofHead(circuits, results, "analyses/position_kernel/previous_token", head);
+            double sum = std::exp(table(0, head.head)), expected = 0;
+            for (int i = 1; i < config.nCtx; ++i) {
+                sum += std::exp(table(relativeBucket(config.relativeBias, false, i), head.head));
+                expected += std::exp(table(1, head.head)) / sum / (config.nCtx - 1);
+            }
+            for (int offset = 0; offset < config.nCtx; ++offset)
+                QVERIFY(std::abs(kernel(0, offset)
+                                 - table(relativeBucket(config.relativeBias, false, offset), head.head))
+                        < 1e-12);
+            QVERIFY(std::abs(previous(0, 0) - expected) < 1e-12);
+        }
     }
 
     void evenScoresGiveTheNulls()

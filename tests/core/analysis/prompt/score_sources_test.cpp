@@ -55,9 +55,17 @@ std::vector<double> frozen(const Norm<double>& norm, std::vector<double> at, std
     return x;
 }
 
-double slope(const ModelConfig& config, std::size_t head)
+/// Returns the part of a score that distance alone takes away.
+double lossByDistance(const Circuits& circuits, std::size_t head, std::size_t distance)
 {
-    return config.positional == Positional::Alibi ? alibiSlopes(config.nHeads)[head] * config.alibiScale : 0;
+    const ModelConfig& config = circuits.config();
+    if (config.positional == Positional::Relative)
+        return -circuits.weights().original().read<double>(TensorKind::b_rel)(
+            relativeBucket(config.relativeBias, config.bidirectional, static_cast<int>(distance)),
+            static_cast<Eigen::Index>(head));
+    return config.positional == Positional::Alibi
+        ? alibiSlopes(config.nHeads)[head] * config.alibiScale * static_cast<double>(distance)
+        : 0;
 }
 
 } // namespace
@@ -99,9 +107,9 @@ private slots:
                     return config.attentionScaleOf(layer)
                         * dot(part(toy.step(layer, "q")[scoreLength - 1], at % H * r, r),
                               part(toy.step(layer, "k")[j], kv * r, r))
-                        - slope(config, at % H) * static_cast<double>(scoreLength - 1 - j);
+                        - lossByDistance(circuits, at % H, scoreLength - 1 - j);
                 };
-                const double distance = slope(config, at % H) * static_cast<double>(scoreLength - 1 - key);
+                const double distance = lossByDistance(circuits, at % H, scoreLength - 1 - key);
                 QVERIFY2(isNearScore(scores[at], score(key)), toy.name.c_str());
                 QVERIFY2(
                     isNearScore(sumOfSources(part(sources, at * width * width, width * width)) - distance,
@@ -149,7 +157,7 @@ private slots:
                     continue;
                 }
                 const std::size_t kv = at % H / (H / static_cast<std::size_t>(config.nKvHeads));
-                const double distance = slope(config, at % H) * static_cast<double>(query - key);
+                const double distance = lossByDistance(circuits, at % H, query - key);
                 const double expected = config.attentionScaleOf(layer)
                         * dot(part(toy.step(layer, "q")[query], at % H * r, r),
                               part(toy.step(layer, "k")[key], kv * r, r))
@@ -173,6 +181,33 @@ private slots:
         QVERIFY(behind > 0);
     }
 
+    /// Without a causal mask, a query in the middle of the prompt also sees later keys.
+    void theMeanIsOverAllKeysThatAnEncodersQuerySees()
+    {
+        const std::size_t query = 4;
+        const QTemporaryDir temporary;
+        const auto path = writeFamily(temporary.path().toStdString(), familyModel("t5, encoder"));
+        const ReferenceRun reference = referenceForward(path, toyPrompt);
+        const Circuits circuits = circuitsOf(path, noProcessing());
+        AnalysisOptions ask = askedInDouble();
+        ask.inputs.queryPosition = static_cast<int>(query);
+        const ResultSet results = analysed(circuits, {"score_sources"}, ask);
+        const auto keys = numbers(results, scoreSourcesFolder + "key");
+        const auto scores = numbers(results, scoreSourcesFolder + "score");
+        const auto means = numbers(results, scoreSourcesFolder + "null_score_mean");
+        const auto H = static_cast<std::size_t>(circuits.config().nHeads);
+        for (std::size_t at = 0; at < scores.size(); ++at) {
+            // ln α is the score but for a number that the row shares.
+            const auto& pattern = reference.patterns[at / H][at % H][query];
+            double mean = 0;
+            for (const double share : pattern)
+                mean += std::log(share) / static_cast<double>(pattern.size());
+            const double best = *std::max_element(pattern.begin(), pattern.end());
+            QVERIFY(isNearScore(pattern.at(static_cast<std::size_t>(keys[at])), best));
+            QVERIFY(isNearScore(scores[at] - means[at], std::log(best) - mean));
+        }
+    }
+
     void positionsOutsideThePromptAreRefused()
     {
         const std::vector<const Analysis*> rows{findAnalysis("score_sources")};
@@ -194,7 +229,7 @@ private slots:
             const Circuits circuits = circuitsOf(toy.path);
             const ResultSet results = analysed(circuits, {"score_sources"}, askedInDouble());
             if (circuits.config().qkvLimit > 0 || circuits.config().latentAttention
-                || circuits.config().positional == Positional::Alibi)
+                || circuits.config().hasDistanceBias())
                 return;
             const auto scores = numbers(results, scoreSourcesFolder + "score");
             const auto sources = numbers(results, scoreSourcesFolder + "components");

@@ -68,7 +68,9 @@ bool isUnseen(const std::string& name, const test::StoredTensor& tensor, const M
         || name.find("patch_embedding") != std::string::npos || name == "text_projection.weight"
         || (name == "visual_projection.weight" && !config.readsImages)
         || (config.architecture == "bart_encoder"
-            && (name.starts_with("model.decoder.") || name == "final_logits_bias"));
+            && (name.starts_with("model.decoder.") || name == "final_logits_bias"))
+        || (config.architecture == "t5_encoder"
+            && (name.starts_with("decoder.") || name == "lm_head.weight"));
     const bool isKeyBias = config.positional != Positional::Rotary
         && (name.ends_with("k_proj.bias") || name.ends_with("key.bias") || name.ends_with("k_lin.bias"));
     return isMask || isElsewhere || isOtherStack || isKeyBias;
@@ -184,9 +186,10 @@ private slots:
         row("vit", "position_geometry", "");
         row("clip", "tables", "");
         row("t5", "attention", "reads an encoder's output");
-        row("t5", "previous_token", "learned bias");
+        row("t5", "position_kernel", "");
         row("t5", "composition", "");
-        row("t5, encoder", "pattern_scores", "learned bias");
+        row("t5, encoder", "pattern_scores", "");
+        row("t5, encoder", "position_kernel", "attention is bidirectional");
         row("t5, cross-attention", "composition", "cross-attention");
         row("t5, cross-attention", "norms", "");
         row("bart, encoder", "attention", "");
@@ -210,6 +213,18 @@ private slots:
             test::FamilyModel roberta = test::familyModel("roberta");
             roberta.config[QLatin1String(key)] = value;
             const auto folder = test::writeFamily(root() / "model", roberta);
+            QVERIFY(
+                test::failsWith(loadModel({folder, std::nullopt, {}}, Task{}), ErrorCode::Unsupported, key));
+        }
+    }
+
+    /// Buckets of one distance each, and a farthest distance behind them, are what the logarithm needs.
+    void bucketsThatCannotBeAreRefused()
+    {
+        for (const char* key : {"relative_attention_num_buckets", "relative_attention_max_distance"}) {
+            test::FamilyModel t5 = test::familyModel("t5, encoder");
+            t5.config[QLatin1String(key)] = 1;
+            const auto folder = test::writeFamily(root() / "model", t5);
             QVERIFY(
                 test::failsWith(loadModel({folder, std::nullopt, {}}, Task{}), ErrorCode::Unsupported, key));
         }

@@ -1,6 +1,7 @@
 #include "ui/pages/position/position_page.h"
 
 #include "core/circuits/position_scores.h"
+#include "tests/support/family_model.h"
 #include "tests/support/opened_page.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_model.h"
@@ -178,6 +179,29 @@ private slots:
         QVERIFY(!mask(other)->isChecked());
         other.page.setViewState({}); // from a session without this choice
         QVERIFY(mask(other)->isChecked());
+    }
+
+    /// The number that a head adds by distance is a map and a line, of T5's encoder also for later keys.
+    void aLearnedBiasByDistanceIsShown()
+    {
+        const auto path = writeFamily(std::filesystem::path(m_folder.path().toStdString()) / "t5",
+                                      familyModel("t5, encoder"));
+        Opened opened(path);
+        opened.workspace.selection()->setHead({1, 2});
+        const ModelConfig& config = opened.workspace.model()->circuits()->config();
+        const Matrix<double> table =
+            opened.workspace.model()->circuits()->weights().original().read<double>(TensorKind::b_rel);
+        Matrix<double> bias(config.nCtx, config.nCtx);
+        for (int query = 0; query < config.nCtx; ++query)
+            for (int key = 0; key < config.nCtx; ++key)
+                bias(query, key) = table(relativeBucket(config.relativeBias, true, query - key), 2);
+        QTRY_VERIFY_WITH_TIMEOUT(shows(opened, bias, false), patience);
+        QVERIFY(bias(0, 5) != bias(5, 0));
+        auto* chart = opened.find<LineChart>(QStringLiteral("Mean score by offset"));
+        QTRY_COMPARE_WITH_TIMEOUT(chart->series().size(), std::size_t(1), patience);
+        QCOMPARE(chart->series()[0].points.size(), config.nCtx);
+        QVERIFY(std::abs(chart->series()[0].points[7].y() - bias(7, 0)) < 1e-6);
+        QVERIFY(says(opened, QStringLiteral("adds to a score by distance")));
     }
 
     void rotaryPositionsHaveNoMap()
