@@ -192,6 +192,28 @@ void readSkipless(ModelConfig& c, ConfigReader& reader)
     c.merged = merged;
 }
 
+/// A key of ours: the stacks of an encoder-decoder that a names map explains, the one it reads first.
+void readStacks(ModelConfig& c, const json& config, ConfigReader& reader)
+{
+    reader.ignore(Names{"stacks"});
+    const json stacks = config.value("stacks", json());
+    if (!stacks.is_array() || stacks.empty())
+        return;
+    static constexpr std::array<std::string_view, 3> known{"decoder", "encoder", "cross"};
+    std::string others;
+    for (const json& stack : stacks) {
+        if (std::find(known.begin(), known.end(), stack) == known.end())
+            return reader.refuse("stacks", "decoder, encoder and cross");
+        c.stacks.push_back(stack.get<std::string>());
+        if (c.stacks.size() > 1)
+            others += (others.empty() ? "" : " or ") + c.stacks.back();
+    }
+    c.needsEncoder = c.stacks[0] != "encoder";
+    c.crossAttention = c.stacks[0] == "cross";
+    reader.note("The " + c.stacks[0] + " stack is open; --set stack=" + others
+                + " opens another one of this model.");
+}
+
 /// Every other key of a HookedTransformerConfig: those that change the function must be as if they were absent.
 void readTheRest(ConfigReader& reader)
 {
@@ -247,6 +269,7 @@ Result<ModelDescription> readTransformerLens(const json& config, std::string_vie
     readDirection(c, reader);
     readTransformerLensWindows(c, config, reader);
     readSkipless(c, reader);
+    readStacks(c, config, reader);
     readTheRest(reader);
     Result<std::vector<std::string>> warnings = reader.finish();
     if (!warnings)

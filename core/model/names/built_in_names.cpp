@@ -1,12 +1,103 @@
 #include "core/model/names/names_library.h"
 
 #include <array>
+#include <utility>
 
-// One map a row, in the schema of CONTRACTS.md: data, no code. A new one needs a row here and one in
+// One map a row, in the schema of CONTRACTS.md: data, no code but to fill in words. A new one needs a row here and one in
 // tests/core/model/names_library_test.cpp.
 
 namespace headwise {
 namespace {
+
+/// A map of fairseq's TransformerModel (translation). @side@, @attention@ and @ln@ stand for words of one stack; see fairseqMaps().
+/// Positions that are computed are not stored, and then nothing is known of them.
+constexpr std::string_view fairseqText =
+    R"json({"headwise_names": 1, "name": "fairseq", "prefixes": ["", "model."], "tensors": [
+  {"name": "@side@.embed_tokens.weight", "is": "embed.W_E"},
+  {"name": "@side@.embed_positions.weight", "is": "pos_embed.W_pos", "skip": 2},
+  {"name": "@side@.layers.{layer}.@attention@_layer_norm.weight", "is": "blocks.{layer}.ln1@ln@.w"},
+  {"name": "@side@.layers.{layer}.@attention@_layer_norm.bias", "is": "blocks.{layer}.ln1@ln@.b"},
+  {"name": "@side@.layers.{layer}.@attention@.q_proj.weight", "is": "blocks.{layer}.attn.W_Q"},
+  {"name": "@side@.layers.{layer}.@attention@.q_proj.bias", "is": "blocks.{layer}.attn.b_Q"},
+  {"name": "@side@.layers.{layer}.@attention@.k_proj.weight", "is": "blocks.{layer}.attn.W_K"},
+  {"name": "@side@.layers.{layer}.@attention@.k_proj.bias", "is": "blocks.{layer}.attn.b_K"},
+  {"name": "@side@.layers.{layer}.@attention@.v_proj.weight", "is": "blocks.{layer}.attn.W_V"},
+  {"name": "@side@.layers.{layer}.@attention@.v_proj.bias", "is": "blocks.{layer}.attn.b_V"},
+  {"name": "@side@.layers.{layer}.@attention@.in_proj_weight",
+   "is": ["blocks.{layer}.attn.W_Q", "blocks.{layer}.attn.W_K", "blocks.{layer}.attn.W_V"],
+   "axes": "parts*heads*d_head, d_model", "comment": "of versions before 0.9"},
+  {"name": "@side@.layers.{layer}.@attention@.in_proj_bias",
+   "is": ["blocks.{layer}.attn.b_Q", "blocks.{layer}.attn.b_K", "blocks.{layer}.attn.b_V"],
+   "axes": "parts*heads*d_head", "comment": "of versions before 0.9"},
+  {"name": "@side@.layers.{layer}.@attention@.out_proj.weight", "is": "blocks.{layer}.attn.W_O"},
+  {"name": "@side@.layers.{layer}.@attention@.out_proj.bias", "is": "blocks.{layer}.attn.b_O"},
+  {"name": "@side@.layers.{layer}.final_layer_norm.weight", "is": "blocks.{layer}.ln2@ln@.w"},
+  {"name": "@side@.layers.{layer}.final_layer_norm.bias", "is": "blocks.{layer}.ln2@ln@.b"},
+  {"name": "@side@.layers.{layer}.fc1.weight", "is": "blocks.{layer}.mlp.W_in"},
+  {"name": "@side@.layers.{layer}.fc1.bias", "is": "blocks.{layer}.mlp.b_in"},
+  {"name": "@side@.layers.{layer}.fc2.weight", "is": "blocks.{layer}.mlp.W_out"},
+  {"name": "@side@.layers.{layer}.fc2.bias", "is": "blocks.{layer}.mlp.b_out"}@more@],
+ "ignore": ["*version", "*embed_positions._float_tensor", "*@other@.*", "*.@unread@.*", "*.@unread@_layer_norm.*"],
+ "facts": {"normalization_type": "LN", "norm_placement": "@placement@", "attention_dir": "@direction@", "stacks": @stacks@},
+ "assumed": {"eps": 1e-5, "act_fn": "relu", "tie_word_embeddings": true, "embedding_times_root_d_model": true},
+ "notes": ["The tensors are named as in fairseq's translation models; models trained with --no-scale-embedding need --set embedding_times_root_d_model=false."@note@]})json";
+
+using Words = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+
+std::string filledIn(std::string text, Words words)
+{
+    for (const auto& [word, value] : words)
+        for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + value.size()))
+            text.replace(at, word.size(), value);
+    return text;
+}
+
+constexpr std::string_view fairseqOutputs =
+    R"json(,
+  {"name": "decoder.output_projection.weight", "is": "unembed.W_U"},
+  {"name": "decoder.embed_out", "is": "unembed.W_U"})json";
+constexpr std::string_view fairseqLastNorm = R"json(,
+  {"name": "@side@.layer_norm.weight", "is": "ln_final.w"},
+  {"name": "@side@.layer_norm.bias", "is": "ln_final.b"})json";
+constexpr std::string_view encoderNote =
+    R"json(, "The encoder predicts no tokens. Outputs are the last residual stream times the embedding matrix.")json";
+
+/// The three stacks of a model whose norms stand before its blocks, or behind the additions as in the paper. A last norm tells
+/// which: no row of the second kind explains it. The decoder's self-attention comes first.
+std::vector<std::string> fairseqMaps(bool isPre)
+{
+    const auto map = [&](std::string_view more, Words words) {
+        const std::string rows = std::string(more) + std::string(isPre ? fairseqLastNorm : "");
+        const std::string text = filledIn(
+            std::string(fairseqText),
+            {{"@more@", rows}, {"@ln@", isPre ? "" : "_post"}, {"@placement@", isPre ? "pre" : "post"}});
+        return filledIn(text, words);
+    };
+    return {map(fairseqOutputs,
+                {{"@side@", "decoder"},
+                 {"@other@", "encoder"},
+                 {"@attention@", "self_attn"},
+                 {"@unread@", "encoder_attn"},
+                 {"@direction@", "causal"},
+                 {"@stacks@", R"(["decoder", "encoder", "cross"])"},
+                 {"@note@", ""}}),
+            map("",
+                {{"@side@", "encoder"},
+                 {"@other@", "decoder"},
+                 {"@attention@", "self_attn"},
+                 {"@unread@", "encoder_attn"},
+                 {"@direction@", "bidirectional"},
+                 {"@stacks@", R"(["encoder", "decoder", "cross"])"},
+                 {"@note@", encoderNote}}),
+            map(fairseqOutputs,
+                {{"@side@", "decoder"},
+                 {"@other@", "encoder"},
+                 {"@attention@", "encoder_attn"},
+                 {"@unread@", "self_attn"},
+                 {"@direction@", "bidirectional"},
+                 {"@stacks@", R"(["cross", "decoder", "encoder"])"},
+                 {"@note@", ""}})};
+}
 
 constexpr std::array<std::string_view, 9> builtInTexts{
     // Source: A. Karpathy, "Let's build GPT", ng-video-lecture/gpt.py.
@@ -250,9 +341,16 @@ constexpr std::array<std::string_view, 9> builtInTexts{
 
 } // namespace
 
-std::span<const std::string_view> builtInNamesTexts()
+std::span<const std::string> builtInNamesTexts()
 {
-    return builtInTexts;
+    static const std::vector<std::string> all = [] {
+        std::vector<std::string> texts(builtInTexts.begin(), builtInTexts.end());
+        for (const bool isPre : {false, true})
+            for (std::string& map : fairseqMaps(isPre))
+                texts.push_back(std::move(map));
+        return texts;
+    }();
+    return all;
 }
 
 } // namespace headwise

@@ -1,6 +1,7 @@
 #include "core/model/names/named_model.h"
 
 #include "core/model/config_reader.h"
+#include "core/model/families/unknown_fields.h"
 
 #include <nlohmann/json.hpp>
 
@@ -36,8 +37,9 @@ public:
 private:
     Result<Done> findTensors();
     Result<Done> checkCounts() const;
+    Result<Done> takeStack();
     Result<Done> checkHeads() const;
-    void addUnknown(const json& values);
+    void addUnknown(json& values);
     void addStructure(json& values) const;
     void addSizes(json& values);
     Result<Done> addParts();
@@ -148,6 +150,22 @@ Result<Done> NamedDescription::checkCounts() const
     return Done{};
 }
 
+/// Takes the user's key "stack" where the map reads a stack of a model with several, its fact "stacks".
+Result<Done> NamedDescription::takeStack()
+{
+    const auto asked = m_said.find("stack");
+    const auto stacks = m_said.find("stacks");
+    if (asked == m_said.end() || stacks == m_said.end() || !stacks->is_array() || stacks->empty())
+        return Done{};
+    if (*asked != stacks->front() && !asked->is_null())
+        return Error{ErrorCode::Unsupported,
+                     "'" + m_file.path().string() + "' has no stack " + shownValue(*asked)
+                         + " by the names map '" + m_map.file + "', which reads the first of "
+                         + shownValue(*stacks) + "; take one of these, or the map of another stack."};
+    m_said.erase("stack");
+    return Done{};
+}
+
 /// Returns a size as the config's reader takes it; 0 for everything else.
 std::int64_t saidSize(const json& value)
 {
@@ -194,13 +212,13 @@ void NamedDescription::addSizes(json& values)
     m_model.assumed.push_back({"n_ctx", std::to_string(usualContext)});
 }
 
-void NamedDescription::addUnknown(const json& values)
+void NamedDescription::addUnknown(json& values)
 {
     const auto isSaid = [&](const char* key) { return values.contains(key); };
     if (m_sizes.of(SizeKind::Heads) == 0 || m_sizes.of(SizeKind::Head) == 0)
         m_model.unknown.emplace_back("n_heads");
-    if (!isSaid("positional_embedding_type"))
-        m_model.unknown.emplace_back("positional_embedding_type");
+    if (!isSaid("positional_embedding_type")) // answers from the weights do without
+        values[unknownFieldsKey] = json::array({configFieldName(ConfigField::Positions)});
     if (!isSaid("normalization_type"))
         m_model.unknown.emplace_back("normalization_type");
     if (!has(TensorKind::W_U) && !isSaid("tie_word_embeddings"))
@@ -273,6 +291,8 @@ Result<NamedModel> NamedDescription::describe()
         return missing(shownValue(m_said["n_layers"]) + " layers but " + std::to_string(m_layers));
     if (const auto complete = checkCounts(); !complete)
         return complete.error();
+    if (const auto taken = takeStack(); !taken)
+        return taken.error();
     json values = json::parse(m_map.assumed);
     for (const auto& [key, value] : values.items())
         if (!m_said.contains(key))

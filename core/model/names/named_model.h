@@ -35,7 +35,8 @@ struct NamedModel {
 
 /// Finds the tensors of every row and the sizes; reads headers only.
 /// \param said the user's own values, in TransformerLens' keys; they come before those of the map
-/// Errors: NotFound (tensors that a model needs), Corrupt (a shape that contradicts the map, naming tensor, expected and found).
+/// Errors: NotFound (tensors that a model needs), Corrupt (a shape that contradicts the map, naming tensor, expected and found),
+/// Unsupported (a map of another stack than the one asked for).
 Result<NamedModel> describeByNames(const NamesMap& map, const WeightMap& file, const nlohmann::json& said);
 
 /// A recipe for every canonical tensor.

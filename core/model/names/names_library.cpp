@@ -77,11 +77,12 @@ Result<json> withConfigFile(const NamesMap& map, const fs::path& folder, json sa
 }
 
 /// Describes by the first built-in map that explains every tensor; nothing if there is none.
-/// Errors: those of the config file beside such a model.
+/// Errors: those of the config file beside such a model; Unsupported for a stack that no map reads.
 Result<std::optional<NamedModel>> describeByBuiltIn(const WeightMap& file, const json& said,
                                                     const std::vector<std::string>& ignored)
 {
-    for (const std::string_view text : builtInNamesTexts()) {
+    std::optional<Error> otherStack;
+    for (const std::string& text : builtInNamesTexts()) {
         Result<NamesMap> read = readNamesMap(text, "built-in");
         if (!read)
             continue; // names_library_test reads all of them
@@ -89,8 +90,11 @@ Result<std::optional<NamedModel>> describeByBuiltIn(const WeightMap& file, const
         map.file = "built-in " + map.name;
         const Result<json> all = withConfigFile(map, file.folder(), said);
         const Result<NamedModel> model = describeByNames(map, file, all ? *all : said);
-        if (!model)
+        if (!model) {
+            if (model.error().code == ErrorCode::Unsupported)
+                otherStack = model.error();
             continue;
+        }
         const auto isExplained = [&](const std::string& name) {
             return std::any_of(ignored.begin(), ignored.end(),
                                [&](const std::string& pattern) { return matchesPattern(name, pattern); });
@@ -101,6 +105,8 @@ Result<std::optional<NamedModel>> describeByBuiltIn(const WeightMap& file, const
             return all.error();
         return std::optional(*model);
     }
+    if (otherStack)
+        return *otherStack;
     return std::optional<NamedModel>();
 }
 

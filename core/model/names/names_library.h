@@ -12,7 +12,7 @@
 namespace headwise {
 
 /// The maps that come with Headwise, in the schema of any other.
-std::span<const std::string_view> builtInNamesTexts();
+std::span<const std::string> builtInNamesTexts();
 
 /// File name under which a map lies beside the weights that it explains.
 inline constexpr std::string_view namesFileName = "headwise-names.json";
