@@ -85,6 +85,8 @@ Result<Done> readPart(std::string_view name, const std::string& value, Address& 
             return addressWrong("'" + value + "' is not a head such as L1H5");
     } else if (name == "analysis")
         address.analysis = value;
+    else if (name == "stack")
+        address.stack = value;
     else {
         const Result<Address::Direction> direction = readDirection(value);
         if (!direction)
@@ -96,7 +98,8 @@ Result<Done> readPart(std::string_view name, const std::string& value, Address& 
 
 Result<Done> readQuery(std::string_view query, Address& address)
 {
-    constexpr std::array<std::string_view, 5> names{"row", "column", "reference", "analysis", "direction"};
+    constexpr std::array<std::string_view, 6> names{"row",      "column",    "reference",
+                                                    "analysis", "direction", "stack"};
     while (!query.empty()) {
         const std::string_view part = query.substr(0, query.find('&'));
         query.remove_prefix(std::min(query.size(), part.size() + 1));
@@ -105,7 +108,7 @@ Result<Done> readQuery(std::string_view query, Address& address)
         if (equals == std::string_view::npos || std::find(names.begin(), names.end(), name) == names.end())
             return addressWrong(
                 "'" + std::string(part)
-                + "' is neither row=TOKEN, column=TOKEN, reference=HEAD, analysis=ID nor direction=ov.N");
+                + "' is neither row=TOKEN, column=TOKEN, reference=HEAD, analysis=ID, direction=ov.N nor stack=NAME");
         const Result<std::string> value = decoded(part.substr(equals + 1));
         if (!value)
             return value.error();
@@ -188,6 +191,8 @@ std::string addressText(const Address& address)
     if (address.direction)
         add("direction=",
             (address.direction->isQk ? "qk." : "ov.") + std::to_string(address.direction->number));
+    if (address.stack)
+        add("stack=", *address.stack);
     return written;
 }
 

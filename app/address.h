@@ -15,7 +15,7 @@ namespace headwise::app {
 /// MODEL '#' LxHy ['/' PAGE] ['?' NAME=VALUE {'&' NAME=VALUE}], percent-encoded UTF-8. PAGE is OV, QK, full-OV, full-QK
 /// or the name of a page ("spectrum"). The VALUE of a row or column is the token as shown, its raw text or #id
 /// ("%23500"); of a reference, a head; of an analysis, its id as in --analyses; of a direction, "ov.3" or "qk.3" for the
-/// third singular direction.
+/// third singular direction; of a stack, its name ("encoder").
 struct Address {
     std::filesystem::path model; ///< Path of a model or session, as in `headwise MODEL`.
     HeadId head;
@@ -30,6 +30,7 @@ struct Address {
         bool operator==(const Direction&) const = default;
     };
     std::optional<Direction> direction;
+    std::optional<std::string> stack; ///< Absent: the stack that opens by itself.
 
     bool operator==(const Address&) const = default;
 };

@@ -5,6 +5,7 @@
 #include "core/analysis/catalogue.h"
 #include "core/tokenizer/token_text.h"
 #include "ui/base/text.h"
+#include "ui/document/model_place.h"
 #include "ui/document/training_series.h"
 #include "ui/pages/matrix/heatmap_page.h"
 
@@ -77,11 +78,13 @@ Result<Done> Addresses::check(const Address& address) const
 
 void Addresses::goTo(const Address& address)
 {
-    if (m_opening->shows(address.model) && !m_workspace->opener()->job()->isRunning())
+    const ModelPlace place{text(address.model.string()), text(address.stack.value_or(""))};
+    const bool isShown = m_opening->showsPlace(address.model, place.stack);
+    if (isShown && !m_workspace->opener()->job()->isRunning())
         return show(address);
     m_awaited = address;
-    if (!m_opening->shows(address.model))
-        m_opening->openPath(text(address.model.string()));
+    if (!isShown)
+        m_opening->openPath(placeText(place));
 }
 
 bool Addresses::isAwaited() const
@@ -177,15 +180,18 @@ void Addresses::copyReference()
     const QString name = m_pages->currentName();
     const QJsonObject state = m_pages->currentPage()->viewState();
     const int circuit = state[QStringLiteral("circuit")].toInt();
-    Address address{.model = m_workspace->session()->path().empty() ? m_workspace->model()->source().path
-                                                                    : m_workspace->session()->path(),
+    const ModelPlace place = openPlace(*m_workspace);
+    Address address{.model = place.path.toStdString(),
                     .head = m_workspace->selection()->head(),
                     .page = name.toStdString(),
                     .row = std::nullopt,
                     .column = std::nullopt,
                     .reference = std::nullopt,
                     .analysis = std::nullopt,
-                    .direction = std::nullopt};
+                    .direction = std::nullopt,
+                    .stack = std::nullopt};
+    if (!place.stack.isEmpty())
+        address.stack = place.stack.toStdString();
     if (name == QLatin1String("compare"))
         address.reference = m_workspace->selection()->reference();
     if (name == QLatin1String("analyses"))

@@ -18,6 +18,7 @@
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/imported_attention.h"
+#include "ui/document/model_place.h"
 #include "ui/document/relation_store.h"
 #include "ui/document/training_series.h"
 #include "ui/document/workspace_state.h"
@@ -159,9 +160,7 @@ void MainWindow::createStatusBar()
 void MainWindow::connectWorkspace()
 {
     connect(m_workspace->model(), &OpenModel::opened, this, [this] {
-        const QString file = text(m_workspace->session()->path().string());
-        m_settings->rememberRecent(file.isEmpty() ? text(m_workspace->model()->source().path.string())
-                                                  : file);
+        m_settings->rememberRecent(placeText(openPlace(*m_workspace)));
         m_start->setError({});
         m_docks->show();
         const QString view = m_opening->takeViewState();
@@ -320,8 +319,10 @@ void MainWindow::updateState()
     if (!open)
         return setWindowTitle(QStringLiteral("Headwise"));
     const QString file = text(m_workspace->session()->path().filename().string());
+    const QString stack = openStack(*m_workspace);
+    const QString name = text(m_workspace->model()->card().name);
     setWindowTitle(tr("%1%2[*] — Headwise")
-                       .arg(text(m_workspace->model()->card().name),
+                       .arg(stack.isEmpty() ? name : tr("%1 (%2)").arg(name, stack),
                             file.isEmpty() ? QString() : QStringLiteral(" · ") + file));
     setWindowModified(m_workspace->session()->isModified());
 }

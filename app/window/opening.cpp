@@ -8,6 +8,7 @@
 #include "core/session/session_file.h"
 #include "ui/base/text.h"
 #include "ui/document/compared_model.h"
+#include "ui/document/model_place.h"
 #include "ui/document/training_series.h"
 #include "ui/pages/model/cache_dialog.h"
 #include "ui/pages/model/config_dialog.h"
@@ -56,7 +57,9 @@ Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* sett
 void Opening::openPath(const QString& path)
 {
     m_saving->whenNotesAreSafe([this, path] {
-        m_path = QFileInfo(path).absoluteFilePath().toStdString();
+        const ModelPlace place = placeOf(path);
+        m_path = QFileInfo(place.path).absoluteFilePath().toStdString();
+        m_stack = place.stack;
         if (isSessionFile(m_path))
             m_workspace->opener()->openSession(m_path);
         else if (isSeries(m_path))
@@ -64,8 +67,15 @@ void Opening::openPath(const QString& path)
         else if (isFolderOfCheckpoints(m_path))
             makeSeries(m_path);
         else
-            m_workspace->opener()->openModel({m_path, {}, {}});
+            openModelOf({m_path, {}, {}});
     });
+}
+
+void Opening::openModelOf(ModelSource source)
+{
+    if (!m_stack.isEmpty())
+        source.overrides["stack"] = m_stack.toStdString();
+    m_workspace->opener()->openModel(source);
 }
 
 void Opening::openDemo()
@@ -150,10 +160,9 @@ void Opening::chooseFromCache()
 void Opening::openStack(const QString& name)
 {
     m_saving->whenNotesAreSafe([this, name] {
-        ModelSource source = m_workspace->model()->source();
-        source.overrides["stack"] = name.toStdString();
-        m_path = source.path;
-        m_workspace->opener()->openModel(source);
+        m_path = m_workspace->model()->source().path;
+        m_stack = name;
+        openModelOf(m_workspace->model()->source());
     });
 }
 
@@ -383,6 +392,15 @@ bool Opening::shows(const std::filesystem::path& path) const
     return m_workspace->model()->isOpen()
         && (isSameFile(path, m_workspace->model()->source().path)
             || isSameFile(path, m_workspace->session()->path()));
+}
+
+bool Opening::showsPlace(const std::filesystem::path& path, const QString& stack) const
+{
+    if (!shows(path))
+        return false;
+    if (m_workspace->opener()->job()->isRunning())
+        return stack == m_stack;
+    return stack == openPlace(*m_workspace).stack || stack == ui::openStack(*m_workspace);
 }
 
 bool Opening::isEmpty() const

@@ -27,6 +27,7 @@ public:
     Opening(QMainWindow* window, ui::Workspace* workspace, WindowSettings* settings, Saving* saving);
 
     /// A model folder or file, a session or a series; its content decides. Offers to compute a folder of checkpoints.
+    /// \param path as placeOf() reads it
     void openPath(const QString& path);
     void openDemo();
     void chooseFolder();
@@ -49,14 +50,17 @@ public:
     void compareWith(const QString& path); ///< A newer model.
 
     bool shows(const std::filesystem::path& path) const; ///< It or a session of it is open or being opened.
-    bool isEmpty() const;                                ///< Nothing is open or being opened.
-    QString takeViewState();                             ///< The view to restore after a reload; empty: none.
+    /// The same, in this stack; empty: the usual one.
+    bool showsPlace(const std::filesystem::path& path, const QString& stack) const;
+    bool isEmpty() const;    ///< Nothing is open or being opened.
+    QString takeViewState(); ///< The view to restore after a reload; empty: none.
 
 signals:
     void comparisonChosen();
     void failed(const QString& message); ///< While nothing is open, so that no box is needed.
 
 private:
+    void openModelOf(ModelSource source);                        ///< In the stack that was asked for.
     bool canCompare();                                           ///< Says so if not.
     void openChosen(const QString& title, const QString& kinds); ///< A file of these kinds.
     void makeSeries(const std::filesystem::path& folder);        ///< Asks where to write it first.
@@ -76,6 +80,7 @@ private:
     WindowSettings* m_settings;
     Saving* m_saving;
     std::filesystem::path m_path; // the newest one asked for
+    QString m_stack;              // and its stack; empty: the usual one
     QString m_viewToRestore;
 };
 

@@ -86,6 +86,7 @@ private slots:
         row("a%20b%23c#L1H2/spectrum", "a b#c", "L1H2", "spectrum", "", "");
         row("m#L1H2/compare?reference=L0H7", "m", "L1H2", "compare", "", "");
         row("m#L1H2?analysis=six_terms&direction=qk.12", "m", "L1H2", "", "", "");
+        row("m#L1H2?stack=encoder", "m", "L1H2", "", "", "");
         row("%E6%A8%A1#L1H2", "\xE6\xA8\xA1", "L1H2", "", "", "");
     }
     void addressesAreReadAndWritten()

@@ -1,8 +1,14 @@
+#include "app/address.h"
+#include "app/window/settings.h"
 #include "tests/support/family_model.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
+#include "ui/document/model_place.h"
 
+#include <QClipboard>
+#include <QDir>
 #include <QMenu>
+#include <QSignalSpy>
 
 using namespace headwise;
 using test::patience;
@@ -56,6 +62,61 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("cross"), patience);
         QVERIFY(driver.workspace().model()->weights()->config().crossAttention);
         QTRY_COMPARE_WITH_TIMEOUT(menu(driver)->actions().first()->text(), QStringLiteral("cross"), patience);
+    }
+
+    /// The list of recent files, an address and a session lead back to the stack that was open.
+    void theStackIsRemembered()
+    {
+        const auto model = test::writeFamily(m_folder.filePath(QStringLiteral("remembered")).toStdString(),
+                                             test::familyModel("t5"));
+        const QString path = QString::fromStdString(model.string()),
+                      session = m_folder.filePath(QStringLiteral("cross.h5"));
+        QString address;
+        {
+            WindowDriver driver;
+            driver.window.openPath(path);
+            QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("decoder"), patience);
+            QCOMPARE(app::readSettings().recentFiles.first(), path);
+            QVERIFY(driver.window.windowTitle().contains(QStringLiteral("(decoder)")));
+            QTRY_COMPARE_WITH_TIMEOUT(menu(driver)->actions().size(), 3, patience);
+            menu(driver)->actions()[2]->trigger();
+            QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("cross"), patience);
+            QTRY_VERIFY_WITH_TIMEOUT(driver.window.windowTitle().contains(QStringLiteral("(cross)")),
+                                     patience);
+            QCOMPARE(app::readSettings().recentFiles.first(), path + QStringLiteral("?stack=cross"));
+            driver.activate();
+            QTest::keyClick(&driver.window, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
+            address = QGuiApplication::clipboard()->text();
+            QVERIFY2(address.startsWith(path) && address.endsWith(QStringLiteral("stack=cross")),
+                     qPrintable(address));
+            QSignalSpy saved(driver.workspace().session(), &ui::SessionFile::saved);
+            driver.window.saveTo(session);
+            QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        }
+        for (const QString& place : {path + QStringLiteral("?stack=cross"), session}) {
+            WindowDriver driver;
+            driver.window.openPath(place);
+            QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("cross"), patience);
+        }
+        WindowDriver driver;
+        driver.window.openPath(path);
+        QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("decoder"), patience);
+        driver.window.goTo(*app::parseAddress(address.toStdString()));
+        QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("cross"), patience);
+        driver.window.goTo(*app::parseAddress((path + QStringLiteral("#L0H1")).toStdString()));
+        QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("decoder"), patience);
+        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->head(), (HeadId{0, 1}), patience);
+    }
+
+    void aFileOfExactlyThatNameComesFirst()
+    {
+        const QString odd = m_folder.filePath(QStringLiteral("odd?stack=name"));
+        QVERIFY(QDir().mkpath(odd));
+        QCOMPARE(ui::placeOf(odd).path, odd);
+        QVERIFY(ui::placeOf(odd).stack.isEmpty());
+        QCOMPARE(ui::placeOf(QStringLiteral("/none?stack=encoder")).stack, QStringLiteral("encoder"));
+        QCOMPARE(ui::placeText({QStringLiteral("/none"), QStringLiteral("encoder")}),
+                 QStringLiteral("/none?stack=encoder"));
     }
 
     void aModelOfOneStackOffersNone()

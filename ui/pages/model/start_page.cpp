@@ -3,6 +3,7 @@
 #include "ui/base/icons.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/document/model_place.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -138,10 +139,12 @@ void StartPage::setRecentFiles(const QStringList& files, const QHash<QString, Re
         delete item;
     }
     for (const QString& path : files) {
-        const QFileInfo info(path);
+        const ModelPlace place = placeOf(path);
+        const QFileInfo info(place.path);
+        const QString name =
+            place.stack.isEmpty() ? info.fileName() : tr("%1 (%2)").arg(info.fileName(), place.stack);
         auto* button = new QToolButton(this);
-        button->setText(
-            QStringLiteral("%1     %2").arg(info.fileName(), QDir::toNativeSeparators(info.path())));
+        button->setText(QStringLiteral("%1     %2").arg(name, QDir::toNativeSeparators(info.path())));
         button->setIcon(icon(info.isDir() ? "open" : "table"));
         button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
         button->setAutoRaise(true);

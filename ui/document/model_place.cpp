@@ -1,0 +1,50 @@
+#include "ui/document/model_place.h"
+
+#include "ui/base/text.h"
+#include "ui/document/workspace.h"
+
+#include <QFileInfo>
+
+namespace headwise::ui {
+namespace {
+
+const QString stackKey = QStringLiteral("?stack=");
+
+QString askedStack(const OpenModel& model)
+{
+    const auto said = model.source().overrides.find("stack");
+    return said == model.source().overrides.end() ? QString() : text(said->second);
+}
+
+} // namespace
+
+ModelPlace placeOf(const QString& text)
+{
+    const qsizetype at = text.lastIndexOf(stackKey);
+    if (at < 0 || QFileInfo::exists(text))
+        return {text, {}};
+    return {text.left(at), text.mid(at + stackKey.size())};
+}
+
+QString placeText(const ModelPlace& place)
+{
+    return place.stack.isEmpty() ? place.path : place.path + stackKey + place.stack;
+}
+
+ModelPlace openPlace(const Workspace& workspace)
+{
+    if (const auto session = workspace.session()->path(); !session.empty())
+        return {text(session.string()), {}};
+    return {text(workspace.model()->source().path.string()), askedStack(*workspace.model())};
+}
+
+QString openStack(const Workspace& workspace)
+{
+    const auto weights = workspace.model()->weights();
+    if (!weights)
+        return askedStack(*workspace.model());
+    const std::vector<std::string>& stacks = weights->config().stacks;
+    return stacks.empty() ? QString() : text(stacks.front());
+}
+
+} // namespace headwise::ui

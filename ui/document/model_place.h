@@ -1,0 +1,25 @@
+#pragma once
+
+#include <QString>
+
+namespace headwise::ui {
+
+class Workspace;
+
+/// A model or session to open, and its stack, such as "encoder"; empty: the usual one.
+struct ModelPlace {
+    QString path, stack;
+};
+
+/// Reads PATH or PATH?stack=NAME, as the list of recent files has it. A file of exactly that name comes first.
+ModelPlace placeOf(const QString& text);
+/// Writes a place so that placeOf() reads it back.
+QString placeText(const ModelPlace& place);
+
+/// Returns the place of the open session, or of the open model with the stack that was asked for.
+ModelPlace openPlace(const Workspace& workspace);
+
+/// Returns the open stack of a model with several; empty for all others.
+QString openStack(const Workspace& workspace);
+
+} // namespace headwise::ui
