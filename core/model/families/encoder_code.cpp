@@ -38,7 +38,7 @@ bool addTokenHead(RecipeBook& book, const TokenHead& names)
 }
 
 /// The bias is stored twice, under either of two names if a writer drops one.
-std::string firstStored(const RecipeBook& book, const char* first, const char* second)
+std::string firstStored(const RecipeBook& book, const std::string& first, const std::string& second)
 {
     return book.isStored(first) ? first : second;
 }
@@ -192,20 +192,37 @@ void addElectraParts(RecipeBook& book, const std::string& prefix)
         book.add(W_Uproj, 0, 0, out, isGenerator ? layout::transposed(m, e) : layout::plain(m, e));
 }
 
-void addEsmParts(RecipeBook& book, const std::string& prefix)
+namespace {
+
+/// \param last the layers' last norm  \param head the stem of the head's names
+void addEsm(RecipeBook& book, const std::string& positions, const std::string& last, const std::string& head)
 {
     const Eigen::Index m = book.config().dModel;
     if (book.config().positional == Positional::Learned)
-        book.addPositions(prefix + "embeddings.position_embeddings.weight", paddingRows);
+        book.addPositions(positions, paddingRows);
     const bool hasHead = addTokenHead(book,
-                                      {"lm_head", "lm_head.dense", "lm_head.layer_norm",
-                                       firstStored(book, "lm_head.bias", "lm_head.decoder.bias")});
-    // The layers' last norm: before the head, or before the embedding in a file without one.
-    const std::string last = prefix + "encoder.emb_layer_norm_after";
+                                      {head, head + ".dense", head + ".layer_norm",
+                                       firstStored(book, head + ".bias", head + ".decoder.bias")});
+    // The last norm stands before the head, or before the embedding in a file without one.
     if (!hasHead)
         book.config().finalNorm = NormKind::LayerNorm;
     book.requireVector(hasHead ? ln_head_w : ln_final_w, 0, last + ".weight", m);
     book.requireVector(hasHead ? ln_head_b : ln_final_b, 0, last + ".bias", m);
+}
+
+} // namespace
+
+void addEsmParts(RecipeBook& book, const std::string& prefix)
+{
+    addEsm(book, prefix + "embeddings.position_embeddings.weight", prefix + "encoder.emb_layer_norm_after",
+           "lm_head");
+}
+
+void addFairseqEsmParts(RecipeBook& book, const std::string& prefix)
+{
+    const bool isInside = book.isStored("encoder.lm_head.dense.weight");
+    addEsm(book, prefix + "embed_positions.weight", prefix + "emb_layer_norm_after",
+           isInside ? "encoder.lm_head" : "lm_head");
 }
 
 namespace {

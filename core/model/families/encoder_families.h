@@ -24,6 +24,7 @@ void addRobertaParts(RecipeBook& book, const std::string& prefix);
 void addDistilBertParts(RecipeBook& book, const std::string& prefix);
 void addElectraParts(RecipeBook& book, const std::string& prefix);
 void addEsmParts(RecipeBook& book, const std::string& prefix);
+void addFairseqEsmParts(RecipeBook& book, const std::string& prefix);
 void addVitParts(RecipeBook& book, const std::string& prefix);
 void addClipTextParts(RecipeBook& book, const std::string& prefix);
 void addClipVisionParts(RecipeBook& book, const std::string& prefix);

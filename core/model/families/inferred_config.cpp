@@ -118,6 +118,32 @@ InferredConfig inferMinGpt(const WeightMap& file)
     return {values.dump(), {"n_head"}};
 }
 
+/// ESM as its authors publish it. Every model but the first few of theirs was trained with token dropout.
+InferredConfig inferEsm(const WeightMap& file, const std::string& prefix)
+{
+    const auto embedding = shapeOf(file, prefix + "embed_tokens.weight");
+    const auto positions = shapeOf(file, prefix + "embed_positions.weight");
+    const auto rotated = shapeOf(file, prefix + "layers.0.self_attn.rot_emb.inv_freq");
+    const auto inside = shapeOf(file, prefix + "layers.0.fc1.weight");
+    if (!isStored(file, prefix + "emb_layer_norm_after.weight") || embedding.size() != 2
+        || inside.size() != 2)
+        return {};
+    json values = {{"model_type", "esm_fairseq"},
+                   {"num_hidden_layers", countLayers(file, prefix + "layers.", ".fc1.weight")},
+                   {"hidden_size", embedding[1]},
+                   {"intermediate_size", inside[0]},
+                   {"vocab_size", embedding[0]},
+                   {"token_dropout", true},
+                   {"emb_layer_norm_before", isStored(file, prefix + "emb_layer_norm_before.weight")},
+                   {"position_embedding_type", positions.size() == 2 ? "absolute" : "rotary"}};
+    if (positions.size() == 2)
+        values["max_position_embeddings"] = positions[0];
+    if (rotated.size() != 1 || rotated[0] < 1 || embedding[1] % (2 * rotated[0]) != 0)
+        return {values.dump(), {"num_attention_heads"}};
+    values["num_attention_heads"] = embedding[1] / (2 * rotated[0]); // all of a head rotates, in pairs
+    return {values.dump(), {}};
+}
+
 /// Norms with a bias are LayerNorms, with a weight alone RMSNorms. Empty without either: the model has no norms, or those of
 /// either kind were folded.
 std::string normalizationOf(const WeightMap& file)
@@ -215,6 +241,9 @@ InferredConfig inferByNames(const WeightMap& file)
         return inferred;
     if (InferredConfig inferred = inferMinGpt(file); !inferred.text.empty())
         return inferred;
+    for (const char* prefix : {"", "encoder.", "encoder.sentence_encoder."})
+        if (InferredConfig inferred = inferEsm(file, prefix); !inferred.text.empty())
+            return inferred;
     return inferTransformerLens(file);
 }
 

@@ -47,6 +47,74 @@ private slots:
         QVERIFY((*weights)->warnings().front().find("activation") != std::string::npos);
     }
 
+    void esmOpensUnderItsAuthorsNames_data()
+    {
+        QTest::addColumn<QString>("family");
+        QTest::addColumn<QString>("inside"); ///< before the names of all but the head
+        QTest::addColumn<QString>("head");
+        QTest::newRow("ESM-2, as published") << "esm, rotary"
+                                             << "encoder.sentence_encoder."
+                                             << "encoder.";
+        QTest::newRow("ESM-2, without prefix") << "esm, rotary"
+                                               << ""
+                                               << "";
+        QTest::newRow("ESM-1b") << "esm, learned positions"
+                                << "encoder.sentence_encoder."
+                                << "encoder.";
+    }
+    void esmOpensUnderItsAuthorsNames()
+    {
+        QFETCH(QString, family);
+        QFETCH(QString, inside);
+        QFETCH(QString, head);
+        test::FamilyModel model = test::familyModel(family.toStdString());
+        model.config["layer_norm_eps"] = 1e-5;
+        model.config["token_dropout"] = true;
+        const auto folder = test::writeFamily(root() / "with", model);
+        const auto expected = test::matrixOf(test::referenceForward(folder, inferredPrompt).logits);
+        const std::pair<const char*, const char*> words[]{
+            {"esm.embeddings.word_embeddings", "embed_tokens"},
+            {"esm.embeddings.position_embeddings", "embed_positions"},
+            {"esm.embeddings.layer_norm", "emb_layer_norm_before"},
+            {"esm.encoder.emb_layer", "emb_layer"},
+            {"esm.encoder.layer.", "layers."},
+            {"attention.LayerNorm", "self_attn_layer_norm"},
+            {"attention.self.query", "self_attn.q_proj"},
+            {"attention.self.key", "self_attn.k_proj"},
+            {"attention.self.value", "self_attn.v_proj"},
+            {"attention.output.dense", "self_attn.out_proj"},
+            {"intermediate.dense", "fc1"},
+            {"output.dense", "fc2"},
+            {".LayerNorm", ".final_layer_norm"}};
+        std::map<std::string, test::StoredTensor> own;
+        for (const auto& [name, tensor] : model.tensors) {
+            QString renamed = QString::fromStdString(name);
+            for (const auto& [from, to] : words)
+                renamed.replace(QLatin1String(from), QLatin1String(to));
+            own[((name.starts_with("lm_head") ? head : inside) + renamed).toStdString()] = tensor;
+        }
+        own[(head + "lm_head.weight").toStdString()] =
+            model.tensors.at("esm.embeddings.word_embeddings.weight");
+        const bool isRotary = family.endsWith(QLatin1String("rotary"));
+        const auto heads = static_cast<std::size_t>(model.config["num_attention_heads"].toInt());
+        const std::size_t width = own.at((inside + "embed_tokens.weight").toStdString()).shape[1];
+        if (isRotary && width / heads % 2 == 0)
+            own[(inside + "layers.0.self_attn.rot_emb.inv_freq").toStdString()] = {
+                {width / heads / 2}, std::vector<double>(width / heads / 2, 1.0)};
+        std::filesystem::create_directories(root() / "own");
+        test::writeSafetensors(root() / "own/model.safetensors", own, true);
+        if (!isRotary)
+            QVERIFY(
+                test::failsWith(open(root() / "own"), ErrorCode::NotFound, "--set num_attention_heads=…"));
+        std::map<std::string, std::string> said;
+        if (!isRotary)
+            said["num_attention_heads"] = std::to_string(heads);
+        const auto weights = open(root() / "own", said);
+        QVERIFY(test::isOk(weights));
+        const auto run = test::ran<double>(test::raw(*weights), inferredPrompt);
+        QCOMPARE_LT((run.logits - expected).cwiseAbs().maxCoeff(), 1e-10);
+    }
+
     void whatTheTensorsOfHuggingFaceDoNotTellIsListed_data()
     {
         QTest::addColumn<QString>("family");
