@@ -5,9 +5,9 @@
 #include "core/analysis/catalogue.h"
 #include "core/tokenizer/token_text.h"
 #include "ui/base/text.h"
-#include "ui/document/model_place.h"
 #include "ui/document/training_series.h"
 #include "ui/pages/matrix/heatmap_page.h"
+#include "ui/pages/model/model_place.h"
 
 #include <QClipboard>
 #include <QGuiApplication>

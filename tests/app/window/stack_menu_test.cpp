@@ -3,7 +3,7 @@
 #include "tests/support/family_model.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
-#include "ui/document/model_place.h"
+#include "ui/pages/model/model_place.h"
 
 #include <QClipboard>
 #include <QDir>

@@ -3,7 +3,7 @@
 #include "ui/base/icons.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
-#include "ui/document/model_place.h"
+#include "ui/pages/model/model_place.h"
 
 #include <QApplication>
 #include <QClipboard>

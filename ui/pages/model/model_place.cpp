@@ -1,4 +1,4 @@
-#include "ui/document/model_place.h"
+#include "ui/pages/model/model_place.h"
 
 #include "ui/base/text.h"
 #include "ui/document/workspace.h"
