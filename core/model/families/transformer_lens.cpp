@@ -192,25 +192,25 @@ void readSkipless(ModelConfig& c, ConfigReader& reader)
     c.merged = merged;
 }
 
-/// A key of ours: the stacks of an encoder-decoder that a names map explains, the one it reads first.
-void readStacks(ModelConfig& c, const json& config, ConfigReader& reader)
+/// A key of ours: the stack of an encoder-decoder that a names map reads.
+void readOpenStack(ModelConfig& c, ConfigReader& reader)
 {
-    reader.ignore(Names{"stacks"});
-    const json stacks = config.value("stacks", json());
-    if (!stacks.is_array() || stacks.empty())
+    if (!reader.isGiven("open_stack"))
         return;
-    static constexpr std::array<std::string_view, 3> known{"decoder", "encoder", "cross"};
+    const std::string open = reader.text({"open_stack"}, "");
     std::string others;
-    for (const json& stack : stacks) {
-        if (std::find(known.begin(), known.end(), stack) == known.end())
-            return reader.refuse("stacks", "decoder, encoder and cross");
-        c.stacks.push_back(stack.get<std::string>());
-        if (c.stacks.size() > 1)
-            others += (others.empty() ? "" : " or ") + c.stacks.back();
+    c.stacks = {open};
+    for (const char* stack : {"decoder", "encoder", "cross"}) {
+        if (stack == open)
+            continue;
+        others += (others.empty() ? "" : " or ") + std::string(stack);
+        c.stacks.emplace_back(stack);
     }
-    c.needsEncoder = c.stacks[0] != "encoder";
-    c.crossAttention = c.stacks[0] == "cross";
-    reader.note("The " + c.stacks[0] + " stack is open; --set stack=" + others
+    if (c.stacks.size() > 3)
+        return reader.refuse("open_stack", "decoder, encoder or cross");
+    c.needsEncoder = open != "encoder";
+    c.crossAttention = open == "cross";
+    reader.note("The " + open + " stack is open; --set stack=" + others
                 + " opens another one of this model.");
 }
 
@@ -269,7 +269,7 @@ Result<ModelDescription> readTransformerLens(const json& config, std::string_vie
     readDirection(c, reader);
     readTransformerLensWindows(c, config, reader);
     readSkipless(c, reader);
-    readStacks(c, config, reader);
+    readOpenStack(c, reader);
     readTheRest(reader);
     Result<std::vector<std::string>> warnings = reader.finish();
     if (!warnings)

@@ -38,7 +38,7 @@ constexpr std::string_view fairseqText =
   {"name": "@side@.layers.{layer}.fc2.weight", "is": "blocks.{layer}.mlp.W_out"},
   {"name": "@side@.layers.{layer}.fc2.bias", "is": "blocks.{layer}.mlp.b_out"}@more@],
  "ignore": ["*version", "*embed_positions._float_tensor", "*@other@.*", "*.@unread@.*", "*.@unread@_layer_norm.*"],
- "facts": {"normalization_type": "LN", "norm_placement": "@placement@", "attention_dir": "@direction@", "stacks": @stacks@},
+ "facts": {"normalization_type": "LN", "norm_placement": "@placement@", "attention_dir": "@direction@", "open_stack": "@stack@"},
  "assumed": {"eps": 1e-5, "act_fn": "relu", "tie_word_embeddings": true, "embedding_times_root_d_model": true},
  "notes": ["The tensors are named as in fairseq's translation models; models trained with --no-scale-embedding need --set embedding_times_root_d_model=false."@note@]})json";
 
@@ -79,7 +79,7 @@ std::vector<std::string> fairseqMaps(bool isPre)
                  {"@attention@", "self_attn"},
                  {"@unread@", "encoder_attn"},
                  {"@direction@", "causal"},
-                 {"@stacks@", R"(["decoder", "encoder", "cross"])"},
+                 {"@stack@", "decoder"},
                  {"@note@", ""}}),
             map("",
                 {{"@side@", "encoder"},
@@ -87,7 +87,7 @@ std::vector<std::string> fairseqMaps(bool isPre)
                  {"@attention@", "self_attn"},
                  {"@unread@", "encoder_attn"},
                  {"@direction@", "bidirectional"},
-                 {"@stacks@", R"(["encoder", "decoder", "cross"])"},
+                 {"@stack@", "encoder"},
                  {"@note@", encoderNote}}),
             map(fairseqOutputs,
                 {{"@side@", "decoder"},
@@ -95,7 +95,7 @@ std::vector<std::string> fairseqMaps(bool isPre)
                  {"@attention@", "encoder_attn"},
                  {"@unread@", "self_attn"},
                  {"@direction@", "bidirectional"},
-                 {"@stacks@", R"(["cross", "decoder", "encoder"])"},
+                 {"@stack@", "cross"},
                  {"@note@", ""}})};
 }
 

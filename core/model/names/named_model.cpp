@@ -150,18 +150,19 @@ Result<Done> NamedDescription::checkCounts() const
     return Done{};
 }
 
-/// Takes the user's key "stack" where the map reads a stack of a model with several, its fact "stacks".
+/// Takes the user's key "stack" where the map reads one of an encoder-decoder, its fact "open_stack".
 Result<Done> NamedDescription::takeStack()
 {
     const auto asked = m_said.find("stack");
-    const auto stacks = m_said.find("stacks");
-    if (asked == m_said.end() || stacks == m_said.end() || !stacks->is_array() || stacks->empty())
+    const auto read = m_said.find("open_stack");
+    if (asked == m_said.end() || read == m_said.end())
         return Done{};
-    if (*asked != stacks->front() && !asked->is_null())
-        return Error{ErrorCode::Unsupported,
-                     "'" + m_file.path().string() + "' has no stack " + shownValue(*asked)
-                         + " by the names map '" + m_map.file + "', which reads the first of "
-                         + shownValue(*stacks) + "; take one of these, or the map of another stack."};
+    if (*asked != *read && !asked->is_null())
+        return Error{
+            ErrorCode::Unsupported,
+            "'" + m_file.path().string() + "' has no stack " + shownValue(*asked) + " by the names map '"
+                + m_map.file
+                + "'; an encoder-decoder has decoder, encoder and cross, each with a map of its own."};
     m_said.erase("stack");
     return Done{};
 }

@@ -364,6 +364,7 @@ private slots:
             said["stack"] = stack.toStdString();
         checkCircuits(folder, said);
         const auto weights = open(folder, said);
+        QVERIFY(test::isOk(weights));
         const ModelConfig& c = (*weights)->config();
         QCOMPARE(c.stacks.size(), std::size_t(3));
         QCOMPARE(c.stacks[0], stack.toStdString());
@@ -403,6 +404,7 @@ private slots:
         const auto folder = save(own);
         checkCircuits(folder, said);
         const auto weights = open(folder, said);
+        QVERIFY(test::isOk(weights));
         QVERIFY(!(*weights)->config().isKnown(ConfigField::Positions));
         QVERIFY(test::failsWith(forward<double>(test::raw(*weights), namedPrompt, Task{}),
                                 ErrorCode::InvalidArgument, "positional_embedding_type"));
