@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 #include <set>
@@ -32,6 +33,20 @@ std::vector<std::string> partsOf(const std::string& name, std::string_view separ
     return parts;
 }
 
+/// Returns the length of the word before the number in a part such as "block3" or "layer_3"; 0 if it is no such part.
+std::size_t layerWordOf(const std::string& part)
+{
+    const std::size_t digits = part.find_last_not_of("0123456789") + 1;
+    std::string word = part.substr(0, digits);
+    while (word.ends_with('_') || word.ends_with('-'))
+        word.pop_back();
+    for (char& c : word)
+        c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto isWord = [&](const char* end) { return word.ends_with(end); };
+    constexpr std::array words{"block", "blocks", "layer", "layers", "blk"};
+    return isNumber(part.substr(digits)) && std::any_of(words.begin(), words.end(), isWord) ? digits : 0;
+}
+
 /// "blocks.3.sa.heads.1.key.weight" → "blocks.{layer}.sa.heads.{head}.key.weight"
 std::string patternOf(const std::string& name)
 {
@@ -45,6 +60,9 @@ std::string patternOf(const std::string& name)
             shown = "{layer}";
         } else if (isNumber(part) && hasLayer && before.find("head") != std::string::npos) {
             shown = "{head}";
+        } else if (const std::size_t word = layerWordOf(part); word > 0 && !hasLayer) {
+            hasLayer = true;
+            shown = part.substr(0, word) + "{layer}";
         }
         pattern += (pattern.empty() && before.empty() ? "" : ".") + shown;
         before = part;

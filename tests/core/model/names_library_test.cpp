@@ -456,6 +456,25 @@ private slots:
         check(folder, {{"n_heads", "3"}});
     }
 
+    /// Layers may be numbered within a word: "block0.att.q.weight", "layer_0.att.q.weight".
+    void aProposalFindsNumbersBehindAWord()
+    {
+        test::ToyOptions options = plain();
+        options.qkvBias = options.outBias = options.unembedBias = false;
+        options.activation = "relu";
+        const Tensors toy = strange(make(options));
+        for (const char* word : {"block", "layer_"}) {
+            Tensors own;
+            for (const auto& [name, tensor] : toy)
+                own[name.starts_with("stack.") ? word + name.substr(6) : name] = tensor;
+            const auto folder = save(own);
+            const auto file = WeightMap::open(folder);
+            QVERIFY(test::isOk(file));
+            std::ofstream(folder / namesFileName) << proposeNames(*file).map;
+            check(folder, {{"n_heads", "3"}});
+        }
+    }
+
     void aUsersMapIsFoundByNamesAndShapes()
     {
         test::ToyOptions options = plain();
