@@ -47,6 +47,7 @@ struct RotaryScaling {
         Divisors, ///< pair i divided by divisors[i] (longrope)
     };
     Kind kind = Kind::None;
+    bool wholePairs = true; ///< Yarn: the ramp begins and ends at whole pairs.
     double factor = 1;
     double lowFactor = 1, highFactor = 4; ///< Llama3
     double betaFast = 32, betaSlow = 1;   ///< Yarn

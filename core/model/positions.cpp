@@ -28,8 +28,9 @@ double yarnRamp(const Rotary& rotary, int i)
         return rotary.dim * std::log(s.originalContext / (turns * 2 * std::numbers::pi))
             / (2 * std::log(rotary.base));
     };
-    const double low = std::max(std::floor(pairOf(s.betaFast)), 0.0);
-    double high = std::min(std::ceil(pairOf(s.betaSlow)), rotary.dim - 1.0);
+    const double first = pairOf(s.betaFast), last = pairOf(s.betaSlow);
+    const double low = std::max(s.wholePairs ? std::floor(first) : first, 0.0);
+    double high = std::min(s.wholePairs ? std::ceil(last) : last, rotary.dim - 1.0);
     if (high == low)
         high += 0.001;
     return std::clamp((i - low) / (high - low), 0.0, 1.0);

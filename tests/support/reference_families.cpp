@@ -53,14 +53,19 @@ Rope plainRope(std::size_t dim, double base)
     return rope;
 }
 
-Rope yarnRope(const Model& model, double factor, double context, std::optional<double> length)
+Rope yarnRope(const Model& model, double factor, double context, std::optional<double> length, bool truncates)
 {
     const auto dim = static_cast<double>(model.rotaryDim);
     const auto correction = [&](double turns) {
         return dim * std::log(context / (turns * 2 * std::numbers::pi)) / (2 * std::log(model.rotaryBase));
     };
-    const double low = std::max(std::floor(correction(32)), 0.0);
-    double high = std::min(std::ceil(correction(1)), dim - 1);
+    double low = correction(32), high = correction(1);
+    if (truncates) {
+        low = std::floor(low);
+        high = std::ceil(high);
+    }
+    low = std::max(low, 0.0);
+    high = std::min(high, dim - 1);
     if (low == high)
         high += 0.001;
     Rope rope;
@@ -104,7 +109,7 @@ std::optional<Rope> scaledRope(const Source& source, const Model& model)
         return llama3Rope(model.rotaryDim, model.rotaryBase, factor, scaling["low_freq_factor"].toDouble(),
                           scaling["high_freq_factor"].toDouble(), context);
     if (type == "yarn")
-        return yarnRope(model, factor, context, std::nullopt);
+        return yarnRope(model, factor, context, std::nullopt, scaling["truncate"].toBool(true));
     if (type == "longrope" || type == "su")
         return longRope(model, source, scaling);
     if (type == "linear") {

@@ -172,7 +172,9 @@ struct Layer {
 Linear rowsOfLinear(const StoredTensor& weight, const Vector& bias, const std::vector<std::size_t>& rows);
 double rootScale(const Model& model); ///< 1/√d_head
 Rope plainRope(std::size_t dim, double base);
-Rope yarnRope(const Model& model, double factor, double context, std::optional<double> length);
+/// \param truncates the ramp's ends are rounded to whole pairs
+Rope yarnRope(const Model& model, double factor, double context, std::optional<double> length,
+              bool truncates = true);
 
 Vector normalize(const Norm& norm, Vector x);
 Vector linear(const Linear& linear, const Vector& x);

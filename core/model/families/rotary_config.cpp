@@ -55,6 +55,16 @@ public:
         return value.get<double>();
     }
 
+    bool flag(const char* key, bool standard)
+    {
+        if (!has(key))
+            return standard;
+        if (!m_object[key].is_boolean())
+            fault("has '" + std::string(key) + "' = " + shownValue(m_object[key])
+                  + ", expected true or false");
+        return m_object[key] == true;
+    }
+
     std::vector<double> numbers(const char* key, int count)
     {
         std::vector<double> out;
@@ -149,8 +159,7 @@ RotaryScaling readScaling(ModelConfig& config, int dim, RopeObject& object,
         scaling.originalContext =
             object.number("original_max_position_embeddings", context.value_or(config.nCtx));
         scaling.attentionFactor = object.number("attention_factor", yarnLength(scaling.factor, object));
-        if (object.has("truncate"))
-            reader.refuse(object.name(), "yarn without 'truncate'");
+        scaling.wholePairs = object.flag("truncate", true);
         if (object.has("mscale") != object.has("mscale_all_dim"))
             reader.refuse(object.name(), "'mscale' and 'mscale_all_dim' together or neither");
     } else if (type != "default" && type != "dynamic") {

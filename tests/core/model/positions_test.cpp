@@ -73,6 +73,24 @@ private slots:
         QVERIFY(std::abs(frequencies[63] - 3.10234440e-07) < 1e-15);
     }
 
+    /// The settings of gpt-oss, whose ramp begins and ends between pairs: at 8.09 and 17.40.
+    void yarnsRampCanEndBetweenPairs()
+    {
+        RotaryScaling yarn;
+        yarn.kind = RotaryScaling::Kind::Yarn;
+        yarn.wholePairs = false;
+        yarn.factor = 32;
+        yarn.originalContext = 4096;
+        const auto between = rotaryFrequencies(scaled(64, 150000, yarn));
+        yarn.wholePairs = true;
+        const auto whole = rotaryFrequencies(scaled(64, 150000, yarn));
+        QCOMPARE(between[8], whole[8]);
+        QVERIFY(isClose(between[9], 0.03170569618466377));
+        QVERIFY(isClose(whole[9], 0.031620752275346484));
+        QVERIFY(isClose(between[17], 0.0001293187012450632));
+        QCOMPARE(between[18], whole[18]);
+    }
+
     void slopesOfAlibiAreThoseOfItsAuthors()
     {
         const auto eight = alibiSlopes(8);
