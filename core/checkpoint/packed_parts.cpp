@@ -92,6 +92,12 @@ private:
                     + ", which does not fit the quantised matrix '" + weight
                     + "'; download the files again."};
     }
+    static Error twice(const StoredTensor& tensor, const std::string& weight)
+    {
+        return {ErrorCode::Corrupt,
+                "The matrix '" + weight + "' is there twice, as it is and quantised ('" + tensor.name
+                    + "'); it is unclear which one counts."};
+    }
     void add(const std::string& name, const StoredTensor& numbers, PackedWeight weight);
 
     Result<Done> joinScaledF8(const StoredTensor& scales, const std::string& stem);
@@ -101,6 +107,7 @@ private:
     Result<Done> joinWords(const StoredTensor& words, const std::string& stem);
     Result<Done> joinGptq(const StoredTensor& words, const std::string& stem, PackedWeight weight);
     Result<Done> joinAwq(const StoredTensor& words, const std::string& stem, PackedWeight weight);
+    Result<Done> joinMicroscaled(const StoredTensor& blocks, const std::string& name);
 
     std::vector<StoredTensor>& m_tensors;
     const StoredBytes& m_bytes;
@@ -242,9 +249,7 @@ Result<Done> PartJoiner::joinWords(const StoredTensor& words, const std::string&
     if (!scales || !zeros || words.dtype != DType::I32)
         return Done{};
     if (m_byName.contains(stem + ".weight"))
-        return Error{ErrorCode::Corrupt,
-                     "The matrix '" + stem + ".weight' is there twice, as it is and quantised ('" + words.name
-                         + "'); it is unclear which one counts."};
+        return twice(words, stem + ".weight");
     const bool areMatrices = words.shape.size() == 2 && scales->shape.size() == 2 && zeros->shape.size() == 2;
     if (!areMatrices || scales->shape[0] == 0 || scales->shape[1] == 0 || zeros->shape[0] != scales->shape[0])
         return misfit(*scales, stem + ".weight");
@@ -312,6 +317,33 @@ Result<Done> PartJoiner::joinAwq(const StoredTensor& words, const std::string& s
     return Done{};
 }
 
+/// Experts in MXFP4: bytes [experts, outputs, groups, 16] and a scale a group.
+Result<Done> PartJoiner::joinMicroscaled(const StoredTensor& blocks, const std::string& name)
+{
+    const StoredTensor* scales = find(name + "_scales", DType::U8);
+    if (blocks.dtype != DType::U8 || (!scales && textOf(m_settings, "quant_method") != "mxfp4"))
+        return Done{};
+    if (!scales)
+        return Error{ErrorCode::Corrupt,
+                     "The quantised matrix '" + name + "' has no tensor '" + name
+                         + "_scales' of bytes; download the files again."};
+    if (m_byName.contains(name))
+        return twice(blocks, name);
+    const std::vector<std::int64_t>& shape = blocks.shape;
+    if (shape.size() != 4 || shape[3] != 16 || elementCount(blocks) == 0)
+        return misfit(blocks, name);
+    if (scales->shape != std::vector<std::int64_t>(shape.begin(), shape.end() - 1))
+        return misfit(*scales, name);
+    const std::int64_t inputs = shape[2] * 32;
+    PackedWeight weight{.format = DType::MXFP4, .rows = shape[0] * inputs, .cols = shape[1]};
+    weight.numbers = part(blocks);
+    weight.scales = part(*scales);
+    m_used.insert(scales->name);
+    add(name, blocks, std::move(weight));
+    m_joined.back().shape = {shape[0], inputs, shape[1]};
+    return Done{};
+}
+
 Result<std::map<std::string, PackedWeight>> PartJoiner::join()
 {
     constexpr std::string_view state = ".quant_state.bitsandbytes__";
@@ -329,6 +361,8 @@ Result<std::map<std::string, PackedWeight>> PartJoiner::join()
             done = joinScaledF8(tensor, without(".weight_scale_inv"));
         else if (name.ends_with(".weight_scale"))
             done = joinScaledF8(tensor, without(".weight_scale"));
+        else if (name.ends_with("_blocks"))
+            done = joinMicroscaled(tensor, without("_blocks"));
         if (!done)
             return done.error();
     }

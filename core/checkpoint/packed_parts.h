@@ -19,10 +19,11 @@ nlohmann::json quantizationConfig(const std::filesystem::path& folder);
 
 using StoredBytes = std::function<std::span<const std::byte>(const StoredTensor&)>;
 
-/// Replaces the parts of each quantised matrix by one tensor NAME.weight [outputs, inputs] with a packed dtype.
+/// Replaces the parts of each quantised matrix by one tensor NAME.weight [outputs, inputs] with a packed dtype, those of
+/// MXFP4 (NAME_blocks and NAME_scales) by NAME [matrices, inputs, outputs].
 ///
-/// Reads bitsandbytes' 4 and 8 bits, GPTQ, AWQ (gemm) and 8-bit floats with one scale a matrix, a row or a block. Parts of
-/// other formats, and such that lack another, stay as they are.
+/// Reads bitsandbytes' 4 and 8 bits, GPTQ, AWQ (gemm), MXFP4 and 8-bit floats with one scale a matrix, a row or a block. Parts
+/// of other formats, and such that lack another, stay as they are.
 /// \param bytes    the bytes of a stored tensor; they must outlive the result
 /// \param settings of quantizationConfig()
 /// \returns the packed matrices by name

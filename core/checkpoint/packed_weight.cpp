@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -110,9 +111,27 @@ float grouped(const PackedWeight& weight, std::int64_t index)
     return static_cast<float>(number - zero) * partFloat(weight.scales, group * weight.rows + output);
 }
 
+float microscaled(const PackedWeight& weight, std::int64_t index)
+{
+    static constexpr std::array<float, 16> values{0,    0.5F,  1,  1.5F,  2,  3,  4,  6,
+                                                  -0.F, -0.5F, -1, -1.5F, -2, -3, -4, -6};
+    constexpr std::int64_t together = 32;
+    const std::int64_t outputs = weight.numbers.shape[1], groups = weight.numbers.shape[2];
+    const std::int64_t inputs = groups * together, row = index / outputs;
+    const std::int64_t line = row / inputs * outputs + index % outputs, input = row % inputs;
+    const std::int64_t group = line * groups + input / together;
+    const int both = partByte(weight.numbers, (group * together + input % together) / 2);
+    const int scale = partByte(weight.scales, group);
+    if (scale == 255)
+        return std::numeric_limits<float>::quiet_NaN();
+    const int number = input % 2 == 0 ? both & 15 : both >> 4;
+    return std::ldexp(values[static_cast<std::size_t>(number)], scale - 127);
+}
+
 float packedNumber(const PackedWeight& weight, std::int64_t index)
 {
     switch (weight.format) {
+    case DType::MXFP4: return microscaled(weight, index);
     case DType::INT8_ROWS: return int8Row(weight, index);
     case DType::BNB_4BIT: return fourBit(weight, index);
     default: return grouped(weight, index);
@@ -128,7 +147,8 @@ bool isPacked(DType dtype)
     case DType::INT8_ROWS:
     case DType::BNB_4BIT:
     case DType::GPTQ:
-    case DType::AWQ: return true;
+    case DType::AWQ:
+    case DType::MXFP4: return true;
     default: return false;
     }
 }

@@ -16,7 +16,8 @@ struct PackedPart {
     std::span<const std::byte> bytes = {};
 };
 
-/// A weight matrix [rows, cols] in row-major order that several stored tensors make up.
+/// A weight matrix [rows, cols] in row-major order that several stored tensors make up; of MXFP4 a stack of them, which
+/// its numbers [matrices, cols, groups, 16] hold transposed.
 struct PackedWeight {
     DType format = DType::F8_SCALED; ///< isPacked() is true.
     std::int64_t rows = 0, cols = 0;
@@ -32,15 +33,16 @@ struct PackedWeight {
     int zeroShift = 0; ///< Added to each stored zero point.
 };
 
-/// True for F8_SCALED, INT8_ROWS, BNB_4BIT, GPTQ and AWQ.
+/// True for F8_SCALED, INT8_ROWS, BNB_4BIT, GPTQ, AWQ and MXFP4.
 bool isPacked(DType dtype);
 
 /// Decodes the numbers [first, first + count) in float32 arithmetic, as the libraries that wrote the files do.
 ///
 /// F8_SCALED: number · scale. INT8_ROWS: number · scale · (1/127). BNB_4BIT: table[index] · scale, the scales themselves
-/// table[byte] · scale + offset where they are nested. GPTQ and AWQ: (number − zero) · scale.
+/// table[byte] · scale + offset where they are nested. GPTQ and AWQ: (number − zero) · scale. MXFP4: number · 2^(scale − 127),
+/// the lower half of a byte first; NaN for the scale 255.
 /// Source: bitsandbytes `functional.py`; AutoGPTQ `qlinear_cuda_old.py`; AutoAWQ `utils/packing_utils.py`; DeepSeek-V3
-/// `inference/kernel.py`, `weight_dequant`.
+/// `inference/kernel.py`, `weight_dequant`; OCP Microscaling Formats v1.0, sections 5.3.3 and 5.4.1.
 template <typename Scalar>
 void readPacked(const PackedWeight& weight, std::int64_t first, std::int64_t count, Scalar* out);
 

@@ -61,6 +61,7 @@ constexpr std::array dtypes = {
     DTypeRow{DType::BNB_4BIT, "BNB_4BIT", 0},
     DTypeRow{DType::GPTQ, "GPTQ", 0},
     DTypeRow{DType::AWQ, "AWQ", 0},
+    DTypeRow{DType::MXFP4, "MXFP4", 0},
 };
 
 const DTypeRow& safetensorsRow(DType dtype)

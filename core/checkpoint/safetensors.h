@@ -59,6 +59,7 @@ enum class DType {
     BNB_4BIT,  ///< bitsandbytes' NF4 or FP4.
     GPTQ,
     AWQ,
+    MXFP4, ///< 4-bit floats, each 32 of which share a power of two.
 };
 
 std::string_view dtypeName(DType dtype);                ///< As in the file: "BF16".

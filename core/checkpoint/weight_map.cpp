@@ -258,10 +258,14 @@ void WeightMap::readStored(const TensorView& view, Matrix<Scalar>& out) const
             StoredRectangle{tensor.dtype, begin, view.rowStride, view.colStride, view.rows, view.cols},
             out.data());
     } else {
+        const PackedWeight* packed = isPacked(tensor.dtype) ? &m_packed.at(tensor.name) : nullptr;
         readViewByRuns(
             view,
             [&](std::int64_t first, std::int64_t count, Scalar* to) {
-                readRun(view.tensor, first, count, to);
+                if (packed)
+                    readPacked(*packed, first, count, to);
+                else
+                    readScattered(tensor, bytes(view.tensor).data(), first, count, to);
             },
             out);
     }

@@ -19,6 +19,7 @@ double roundingOf(DType dtype)
     case DType::GPTQ:
     case DType::AWQ: return 2.8 / 15; // 4 bits, by far the most common
     case DType::BNB_4BIT: return 2.4 / 16;
+    case DType::MXFP4: return 0x1p-2; // one bit of mantissa
     case DType::Q8_0: return 2.1 / 254;
     case DType::Q6_K: return 1.8 / 64;
     case DType::Q5_1:

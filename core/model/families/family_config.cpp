@@ -247,8 +247,8 @@ json withEntriesOf(json config, std::string_view key)
 /// The numbers of some methods are decoded where the weights are read (packed_parts.h); others are refused.
 void readQuantization(FamilyReading& reading)
 {
-    static constexpr std::string_view methods[] = {"gptq", "awq",        "bitsandbytes",
-                                                   "fp8",  "fbgemm_fp8", "compressed-tensors"};
+    static constexpr std::string_view methods[] = {
+        "gptq", "awq", "bitsandbytes", "fp8", "fbgemm_fp8", "compressed-tensors", "mxfp4"};
     const auto found = reading.json.find("quantization_config");
     const json method =
         found != reading.json.end() && found->is_object() ? found->value("quant_method", json()) : json();

@@ -148,6 +148,44 @@ struct GroupedMatrix {
     }
 };
 
+/// Experts in MXFP4, their numbers and scales at random.
+struct MicroscaledExperts {
+    std::size_t experts, inputs, outputs;
+    std::vector<std::uint8_t> blocks,
+        scales; // [experts, outputs, inputs/32, 16], [experts, outputs, inputs/32]
+
+    MicroscaledExperts(std::size_t experts_, std::size_t inputs_, std::size_t outputs_)
+        : experts(experts_)
+        , inputs(inputs_)
+        , outputs(outputs_)
+    {
+        std::mt19937 random(11);
+        for (std::size_t i = 0; i < experts * outputs * inputs / 2; ++i)
+            blocks.push_back(static_cast<std::uint8_t>(random() % 256));
+        for (std::size_t i = 0; i < experts * outputs * inputs / 32; ++i)
+            scales.push_back(static_cast<std::uint8_t>(random() % 250)); // no infinity
+        scales[0] = 0;                                                   // below the normal numbers
+    }
+    /// A sign, two bits of exponent and one of mantissa, times 2^(scale − 127).
+    float value(std::size_t expert, std::size_t input, std::size_t output) const
+    {
+        const std::size_t at = (expert * outputs + output) * inputs + input;
+        const int bits = blocks[at / 2] >> (at % 2 == 0 ? 0 : 4) & 15;
+        const int exponent = bits >> 1 & 3, mantissa = bits & 1;
+        const double magnitude =
+            exponent == 0 ? mantissa * 0.5 : std::ldexp(1 + mantissa * 0.5, exponent - 1);
+        return static_cast<float>(
+            std::ldexp((bits & 8) != 0 ? -magnitude : magnitude, scales[at / 32] - 127));
+    }
+    PackedTensors tensors(const std::string& name) const
+    {
+        const auto e = static_cast<std::int64_t>(experts), o = static_cast<std::int64_t>(outputs),
+                   g = static_cast<std::int64_t>(inputs / 32);
+        return {{name + "_blocks", packedTensor(DType::U8, {e, o, g, 16}, blocks)},
+                {name + "_scales", packedTensor(DType::U8, {e, o, g}, scales)}};
+    }
+};
+
 } // namespace
 
 class PackedWeightsTest : public QObject {
@@ -290,6 +328,83 @@ private slots:
         });
         tensors.at("a.weight.absmax") = packedTensor(DType::F32, {5}, std::vector<float>(5));
         QVERIFY(test::failsWith(tried(tensors, "{}"), ErrorCode::Corrupt, "'a.weight.absmax' has shape [5]"));
+    }
+
+    /// Each of two experts is transposed: its bytes are [outputs, inputs/2], the first input in the lower half.
+    void microscaledFloats()
+    {
+        constexpr std::size_t experts = 2, inputs = 64, outputs = 5;
+        const MicroscaledExperts stored(experts, inputs, outputs);
+        const WeightMap map = opened(stored.tensors("a"), R"({"quant_method": "mxfp4"})");
+        QCOMPARE(map.tensors().size(), std::size_t(1));
+        QCOMPARE(map.tensors()[0].name, std::string("a"));
+        QVERIFY(map.tensors()[0].shape == (std::vector<std::int64_t>{experts, inputs, outputs}));
+        QCOMPARE(map.warnings(),
+                 std::vector<std::string>{
+                     "The weights are quantised (MXFP4): all results are those of the quantised model."});
+        std::vector<float> line(experts * inputs * outputs);
+        map.readNumbers(0, 0, std::ssize(line), line.data());
+        for (std::size_t e = 0; e < experts; ++e) {
+            Matrix<float> matrix; // every second output of this expert, as a gate is stored
+            map.read({.tensor = 0,
+                      .offset = std::int64_t(e * inputs * outputs),
+                      .rowStride = outputs,
+                      .colStride = 2,
+                      .rows = inputs,
+                      .cols = 3},
+                     matrix);
+            for (std::size_t i = 0; i < inputs; ++i)
+                for (std::size_t o = 0; o < outputs; ++o) {
+                    const auto expected = std::bit_cast<std::uint32_t>(stored.value(e, i, o));
+                    QCOMPARE(std::bit_cast<std::uint32_t>(line[(e * inputs + i) * outputs + o]), expected);
+                    if (o % 2 == 0)
+                        QCOMPARE(std::bit_cast<std::uint32_t>(
+                                     matrix(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(o / 2))),
+                                 expected);
+                }
+        }
+    }
+
+    void aScaleOf255IsNoNumber()
+    {
+        MicroscaledExperts stored(1, 32, 2);
+        stored.scales[1] = 255;
+        const WeightMap map = opened(stored.tensors("a"), "{}");
+        std::vector<double> line(64);
+        map.readNumbers(0, 0, 64, line.data());
+        for (std::size_t at = 0; at < line.size(); ++at) // the outputs of an input stand side by side
+            QCOMPARE(std::isnan(line[at]), at % 2 == 1);
+    }
+
+    void damagedMicroscaledExpertsAreNamed()
+    {
+        const std::string settings = R"({"quant_method": "mxfp4"})";
+        const PackedTensors whole = MicroscaledExperts(2, 64, 5).tensors("a");
+        const auto bytes = [](const std::vector<std::int64_t>& shape) {
+            std::size_t count = 1;
+            for (const std::int64_t size : shape)
+                count *= static_cast<std::size_t>(size);
+            return packedTensor(DType::U8, shape, std::vector<std::uint8_t>(count));
+        };
+        PackedTensors bad = whole;
+        bad.erase("a_scales");
+        QVERIFY(test::failsWith(tried(bad, settings), ErrorCode::Corrupt,
+                                "The quantised matrix 'a' has no tensor 'a_scales'"));
+        bad = whole;
+        bad.at("a_scales") = bytes({2, 5, 1});
+        QVERIFY(test::failsWith(tried(bad, settings), ErrorCode::Corrupt,
+                                "Tensor 'a_scales' has shape [2, 5, 1], which does not fit"));
+        for (const std::vector<std::int64_t>& shape :
+             {std::vector<std::int64_t>{2, 5, 2, 8}, {2, 5, 32}, {2, 0, 2, 16}}) {
+            bad.at("a_blocks") = bytes(shape);
+            QVERIFY(test::failsWith(tried(bad, settings), ErrorCode::Corrupt,
+                                    "Tensor 'a_blocks' has shape " + shapeText(shape)));
+        }
+        bad = whole;
+        bad.emplace("a", packedTensor(DType::F32, {1}, std::vector<float>(1)));
+        QVERIFY(test::failsWith(tried(bad, settings), ErrorCode::Corrupt, "'a' is there twice"));
+        bad = {{"a_blocks", bytes({3})}}; // of another format: nothing says that it is this one
+        QVERIFY(test::isOk(tried(bad, "{}")));
     }
 
     void partsThatDoNotFitAreNamed()
