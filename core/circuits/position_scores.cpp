@@ -17,6 +17,12 @@ Scalar capped(Scalar score, Scalar cap)
     return cap > 0 ? cap * std::tanh(score / cap) : score;
 }
 
+/// A logit that takes nothing where there is no sink.
+double logitOf(std::optional<double> sink)
+{
+    return sink.value_or(-std::numeric_limits<double>::infinity());
+}
+
 Eigen::Index firstSeen(Eigen::Index query, int window)
 {
     return window > 0 ? std::max<Eigen::Index>(0, query + 1 - window) : 0;
@@ -145,8 +151,9 @@ Matrix<float> positionPattern(const Matrix<double>& scores, const KeysSeen& seen
 }
 
 template <typename Scalar>
-double previousTokenScore(const Matrix<Scalar>& scores, int window)
+double previousTokenScore(const Matrix<Scalar>& scores, int window, std::optional<double> sink)
 {
+    const auto aside = static_cast<Scalar>(logitOf(sink));
     const Eigen::Index n = scores.rows();
     if (n < 2 || window == 1)
         return std::numeric_limits<double>::quiet_NaN();
@@ -154,23 +161,25 @@ double previousTokenScore(const Matrix<Scalar>& scores, int window)
     for (Eigen::Index i = 1; i < n; ++i) {
         const Eigen::Index first = firstSeen(i, window);
         const auto row = scores.col(i).segment(first, i + 1 - first).array();
-        const Scalar largest = row.maxCoeff();
-        sum += std::exp(scores(i - 1, i) - largest) / (row - largest).exp().sum();
+        const Scalar largest = std::max(row.maxCoeff(), aside);
+        sum +=
+            std::exp(scores(i - 1, i) - largest) / ((row - largest).exp().sum() + std::exp(aside - largest));
     }
     return sum / static_cast<double>(n - 1);
 }
 
-template double previousTokenScore(const Matrix<float>&, int);
-template double previousTokenScore(const Matrix<double>&, int);
+template double previousTokenScore(const Matrix<float>&, int, std::optional<double>);
+template double previousTokenScore(const Matrix<double>&, int, std::optional<double>);
 
-double previousTokenScore(const RowVector<double>& offsetScores, int window)
+double previousTokenScore(const RowVector<double>& offsetScores, int window, std::optional<double> sink)
 {
     const Eigen::Index n = offsetScores.size();
     if (n < 2 || window == 1)
         return std::numeric_limits<double>::quiet_NaN();
-    const RowVector<double> weights = (offsetScores.array() - offsetScores.maxCoeff()).exp();
+    const double largest = std::max(offsetScores.maxCoeff(), logitOf(sink));
+    const RowVector<double> weights = (offsetScores.array() - largest).exp();
     double sum = 0;
-    double total = weights(0);
+    double total = weights(0) + std::exp(logitOf(sink) - largest);
     for (Eigen::Index i = 1; i < n; ++i) { // query i sees the offsets 0 … i
         if (window == 0 || i < window)
             total += weights(i);

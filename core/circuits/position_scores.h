@@ -2,6 +2,7 @@
 
 #include "core/circuits/circuits.h"
 
+#include <optional>
 #include <vector>
 
 namespace headwise {
@@ -73,8 +74,10 @@ Matrix<float> positionPattern(const Matrix<double>& scores, const KeysSeen& seen
 /// \param scores the result of `positionScores`
 /// \returns mean over i = 1 … n−1 of softmax_{j ≤ i}(s_ij) at j = i−1; NaN for n < 2.
 /// \param window restricts the keys to i − j < window; 0: all
+/// \param sink   one more logit of each softmax
 template <typename Scalar>
-double previousTokenScore(const Matrix<Scalar>& scores, int window = 0);
-double previousTokenScore(const RowVector<double>& offsetScores, int window = 0);
+double previousTokenScore(const Matrix<Scalar>& scores, int window = 0, std::optional<double> sink = {});
+double previousTokenScore(const RowVector<double>& offsetScores, int window = 0,
+                          std::optional<double> sink = {});
 
 } // namespace headwise

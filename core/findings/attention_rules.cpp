@@ -186,7 +186,8 @@ std::vector<Finding> findNearby(const FindingEvidence& evidence)
     const std::string path = "analyses/rotary/mean_token_score";
     const ResultArray* array = checkedArray(evidence, path, {model.nLayers, model.nHeads, anySize});
     // Learned positions differ from one position to the next; findNearerThanSlope() judges ALiBi.
-    if (!array || model.positional != "rotary")
+    // Beside a sink, nobody knows which part of the attention the keys share.
+    if (!array || model.positional != "rotary" || array->attributes.contains("has_sinks"))
         return {};
     std::vector<Finding> found;
     for (const HeadId head : headsOf(model)) {

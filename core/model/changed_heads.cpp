@@ -45,6 +45,8 @@ std::string changedHeadsWhyNot(const ModelConfig& config, const HeadChange& chan
         return "a pair of its attention matrices is merged into their neighbours";
     if (config.latentAttention)
         return "its values come from a latent that all heads share";
+    if (config.attentionSinks && config.attentionBiases.value_or(true))
+        return "its sink takes a part of the attention, so the output of its value bias cannot move to b_O";
     if (change.earlier && config.qkvLimit > 0)
         return fmt::format("its values are clipped at ±{}", config.qkvLimit);
     return {};

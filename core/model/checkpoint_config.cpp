@@ -221,6 +221,8 @@ std::string whyNotTransformerLens(const ModelConfig& config)
         what = "a norm of its embeddings and positions";
     else if (config.latentAttention)
         what = "keys and values that come from a latent";
+    else if (config.attentionSinks)
+        what = "sinks beside its scores";
     else if (config.nExperts > 0)
         what = "a mixture of experts";
     else if (config.qkvLimit > 0)

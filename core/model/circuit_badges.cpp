@@ -40,6 +40,8 @@ std::vector<std::string> circuitBadges(const ModelConfig& config, int layer)
         badges.emplace_back("norm of the latent");
     if (config.attentionSoftCap > 0)
         badges.push_back("soft cap " + plain(config.attentionSoftCap));
+    if (config.attentionSinks)
+        badges.emplace_back("sink beside the scores");
     if (config.scaleByInverseLayer && layer > 0)
         badges.push_back("scores / " + std::to_string(layer + 1));
     if (config.positional == Positional::Relative)

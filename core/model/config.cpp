@@ -207,6 +207,9 @@ std::vector<std::string> circuitNotes(const ModelConfig& config)
     if (config.attentionSoftCap > 0)
         notes.emplace_back(
             "Scores go through a soft cap, so they grow with a QK circuit's values but not in proportion.");
+    if (config.attentionSinks)
+        notes.emplace_back(
+            "Each head has a sink, a logit beside its scores that takes a part of the attention and writes nothing: rows of attention sum to less than 1, and so a value bias adds less than b_V W_O.");
     if (config.outputSoftCap > 0)
         notes.emplace_back("Logits go through a soft cap, so a full OV circuit gives the values before it.");
     if (config.hasSumNorms)

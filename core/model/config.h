@@ -152,8 +152,10 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     std::vector<int> windows;  ///< [nLayers]: a key is seen while query − key < window; 0 or empty: always.
     double attentionScale = 0; ///< Factor of the scores, 1/√dHead unless the family says otherwise.
     bool scaleByInverseLayer = false; ///< Scores of layer l are also divided by l + 1.
-    double attentionSoftCap = 0;      ///< cap · tanh(score/cap) before the mask; 0: none.
-    double outputSoftCap = 0;         ///< The same on the logits; 0: none.
+    /// Each head has a sink, a logit beside its scores, so rows of attention sum to less than 1 (gpt-oss).
+    bool attentionSinks = false;
+    double attentionSoftCap = 0; ///< cap · tanh(score/cap) before the mask; 0: none.
+    double outputSoftCap = 0;    ///< The same on the logits; 0: none.
 
     NormKind qkNorm = NormKind::None; ///< Norm of queries and keys before rotation; eps is normEps.
     bool qkNormOverAllHeads = false;  ///< Its mean runs over the heads side by side, not over one.
@@ -168,6 +170,8 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     /// The shares of a token's experts are those among all experts and sum to less than 1; otherwise they sum to 1.
     bool sharesOfAllExperts = false;
     Activation activation = Activation::GeluNew;
+    /// x W_gate + b_gate is cut off above 7, and x W_in + b_up beyond ±7 before 1 is added to it (gpt-oss).
+    bool clampedGates = false;
 
     bool skipless = false; ///< No skip connections: mlp(attention(x)), with parallel blocks their sum alone.
     std::optional<MergePair> merged; ///< The pair multiplied into its neighbours; what reads P's output is

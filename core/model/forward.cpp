@@ -7,6 +7,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 
 namespace headwise {
@@ -23,16 +25,18 @@ void softCap(double cap, Matrix<Scalar>& x)
 }
 
 /// Softmax of row i over the columns i − window + 1 … i (0 … i without a window; all where there is no causal mask), the
-/// largest score subtracted first; 0 elsewhere.
+/// largest score subtracted first; 0 elsewhere. A sink takes its part of each row and is left out.
 template <typename Scalar>
-void maskedSoftmax(int window, bool bidirectional, Matrix<Scalar>& scores)
+void maskedSoftmax(int window, bool bidirectional, std::optional<double> sink, Matrix<Scalar>& scores)
 {
     for (Eigen::Index query = 0; query < scores.rows(); ++query) {
         const Eigen::Index first = window > 0 ? std::max<Eigen::Index>(0, query + 1 - window) : 0;
         const Eigen::Index end = bidirectional ? scores.cols() : query + 1;
         auto seen = scores.row(query).segment(first, end - first);
-        seen = (seen.array() - seen.maxCoeff()).exp().eval();
-        seen /= seen.sum();
+        const Scalar aside = sink ? static_cast<Scalar>(*sink) : -std::numeric_limits<Scalar>::infinity();
+        const Scalar largest = std::max(seen.maxCoeff(), aside);
+        seen = (seen.array() - largest).exp().eval();
+        seen /= seen.sum() + std::exp(aside - largest);
         scores.row(query).head(first).setZero();
         scores.row(query).tail(scores.cols() - end).setZero();
     }
@@ -47,6 +51,7 @@ struct LayerPlan {
     double qkvLimit = 0;
     std::optional<Rotation> rotation;
     const DistanceBias* distances = nullptr;
+    std::vector<std::optional<double>> sinks; // [n_heads]
     SharedQkScale qkScale;
     Eigen::VectorXd vScale; // as `valueScale`
 
@@ -85,7 +90,8 @@ HeadResult<Scalar> runHead(const LayerPlan& plan, int index, const HeadWeights<S
     result.pattern *= static_cast<Scalar>(plan.scale);
     softCap(plan.softCap, result.pattern);
     plan.distances->addTo(index, result.pattern);
-    maskedSoftmax(plan.window, plan.bidirectional, result.pattern);
+    maskedSoftmax(plan.window, plan.bidirectional, plan.sinks[static_cast<std::size_t>(index)],
+                  result.pattern);
     const Matrix<Scalar> mixed = result.pattern * v;
     result.output.noalias() = mixed * head.W_O;
     return result;
@@ -193,6 +199,8 @@ Result<Done> ForwardPass<Scalar>::attend(int layer, const Task& task)
     const Matrix<Scalar>& x = result.residuals.back();
     m_normed = normalized(weights.ln1<Scalar>(layer), x);
     LayerPlan plan(config, layer, m_distances);
+    for (int head = 0; head < config.nHeads; ++head)
+        plan.sinks.push_back(weights.sink({layer, head}));
     Matrix<Scalar> placed = m_normed;
     if (config.positionsInQueriesAndKeys)
         placed += weights.W_pos<Scalar>(0, x.rows());

@@ -48,7 +48,8 @@ bool staysAsStored(TensorKind kind)
     case kv_latent_w:
     case b_rel:
     case ln_head_w:
-    case ln_head_b: return true;
+    case ln_head_b:
+    case sink_logit: return true;
     default: return false;
     }
 }
@@ -125,6 +126,7 @@ private:
         case W_out: return expert(layer, head).W_out;
         case b_out: return expert(layer, head).b_out;
         case W_router: return mlp(layer).W_router;
+        case b_router: return mlp(layer).b_router;
         case b_U:
             return m_file.has(W_Uproj) ? m_file.read<Scalar>(b_U)
                                        : Matrix<Scalar>(m_weights.b_U<Scalar>(0, m_file.config().dVocabOut));

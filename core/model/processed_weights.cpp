@@ -136,6 +136,14 @@ RowVector<Scalar> ProcessedWeights::b_O(int layer) const
     return m_state->finish<Scalar>(b);
 }
 
+std::optional<double> ProcessedWeights::sink(HeadId id) const
+{
+    if (!m_state->config.attentionSinks)
+        return std::nullopt;
+    return m_state->finish<double>(m_state->weights->read<double>(TensorKind::sink_logit, id.layer, id.head))(
+        0, 0);
+}
+
 template <typename Scalar>
 MlpWeights<Scalar> ProcessedWeights::State::foldedMlp(int layer, int expert) const
 {
@@ -184,8 +192,7 @@ MlpWeights<Scalar> ProcessedWeights::mlp(int layer) const
     if (s.config.nExperts == 0 || !s.weights->has(TensorKind::W_router, layer))
         return s.foldedMlp<Scalar>(layer, 0);
     MlpWeights<Scalar> mixture;
-    ReadingMatrix router{s.weights->read<double>(TensorKind::W_router, layer),
-                         RowVector<double>::Zero(s.config.nExperts)};
+    ReadingMatrix router = readReading(*s.weights, TensorKind::W_router, TensorKind::b_router, layer, 0);
     foldNorm(s.norms.ln2[static_cast<std::size_t>(layer)], s.applied(), router);
     s.mergeInput(layer, router);
     s.read(router.W);

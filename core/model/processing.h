@@ -111,7 +111,7 @@ struct MlpWeights {
 
     // Mixtures only; the fields above are then empty. Experts behind the router's columns serve every token.
     Matrix<Scalar> W_router;    // [d, experts]
-    RowVector<Scalar> b_router; // [experts]: what folding a norm's bias adds
+    RowVector<Scalar> b_router; // [experts]: its own, and what folding a norm's bias adds
     std::vector<MlpWeights> experts;
 };
 
@@ -160,6 +160,8 @@ public:
     HeadWeights<Scalar> head(HeadId id) const;
     template <typename Scalar>
     RowVector<Scalar> b_O(int layer) const; ///< [attentionWidth], zeros if absent
+    /// Returns the logit beside the head's scores; nothing if there is none.
+    std::optional<double> sink(HeadId id) const;
     template <typename Scalar>
     MlpWeights<Scalar> mlp(int layer) const;
     template <typename Scalar>

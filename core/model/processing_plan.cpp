@@ -100,6 +100,8 @@ Obstacle foldValueBiasesObstacle(const ModelConfig& config)
         return "P is merged into its neighbours, and b_O with it";
     if (config.qkvLimit > 0)
         return fmt::format("values are clipped at ±{} after their biases are added", config.qkvLimit);
+    if (config.attentionSinks)
+        return "sinks take a part of each row of attention, so what b_V adds depends on the prompt";
     return std::nullopt;
 }
 

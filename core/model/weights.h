@@ -76,7 +76,9 @@ enum class TensorKind {
     q_latent_w,  ///< [1, q]
     kv_latent_w, ///< [1, c]
 
-    b_rel, ///< [buckets, heads], once per model: added to the scores by distance (T5)
+    b_rel,      ///< [buckets, heads], once per model: added to the scores by distance (T5)
+    sink_logit, ///< [1, 1], one per query head: a logit beside the scores of its keys
+    b_router,   ///< [1, experts]
 };
 
 std::string_view tensorKindName(TensorKind kind); ///< "W_Q", "ln1.w"
@@ -118,8 +120,8 @@ public:
     ModelWeights withConfig(ModelConfig config) const;
 
     /// \param layer 0 for tensors that exist once per model
-    /// \param head  query head for W_Q, b_Q, W_O, q_norm_w; key/value head for W_K, W_V, b_K, b_V, k_norm_w; expert for
-    ///              the MLP of a mixture; 0 otherwise
+    /// \param head  query head for W_Q, b_Q, W_O, q_norm_w, sink_logit; key/value head for W_K, W_V, b_K, b_V, k_norm_w;
+    ///              expert for the MLP of a mixture; 0 otherwise
     void add(TensorKind kind, int layer, int head, const TensorView& view);
 
     bool has(TensorKind kind, int layer = 0, int head = 0) const;

@@ -185,6 +185,36 @@ void qwen3MoeInOneTensor(Maker& make)
     }
 }
 
+void gptOss(Maker& make)
+{
+    constexpr std::size_t experts = 4, width = 2 * headWidth; // 4 pairs rotate
+    make.config = decoderConfig("gpt_oss", "GptOssForCausalLM");
+    rmsLayers(make);
+    make.config["head_dim"] = int(width);
+    make.config["attention_bias"] = true;
+    make.config["hidden_act"] = "silu";
+    make.config["num_local_experts"] = int(experts);
+    make.config["num_experts_per_tok"] = 2;
+    make.config["sliding_window"] = 4;
+    make.config["layer_types"] = QJsonArray{"full_attention", "sliding_attention", "full_attention"};
+    make.config["swiglu_limit"] = 7.0;
+    make.config["rope_scaling"] = QJsonObject{{"rope_type", "yarn"},
+                                              {"factor", 4.0},
+                                              {"truncate", false},
+                                              {"original_max_position_embeddings", 300}};
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::string b = block("model.layers.", layer), e = b + "mlp.experts.";
+        decoderAttention(make, b, true, width);
+        make.write.bias(b + "self_attn.sinks", {queryHeads});
+        make.linear(b + "mlp.router", experts, residual, true);
+        make.write.matrix(e + "gate_up_proj", {experts, residual, 2 * f}, 2); // some pass the limit
+        make.write.bias(e + "gate_up_proj_bias", {experts, 2 * f});
+        make.write.matrix(e + "down_proj", {experts, f, residual}, 16 * f);
+        make.write.bias(e + "down_proj_bias", {experts, residual});
+    }
+    make.write.matrix("lm_head.weight", {V, residual}, residual);
+}
+
 namespace {
 
 // A head compares 4 rotated and 5 other components, and reads values of 3.

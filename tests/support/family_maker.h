@@ -65,6 +65,7 @@ void cohere2(Maker& make);
 void granite(Maker& make);
 void qwen3Moe(Maker& make);
 void qwen3MoeInOneTensor(Maker& make);
+void gptOss(Maker& make);
 void deepSeekV2(Maker& make);
 void deepSeekV2Lite(Maker& make); ///< queries without a latent, a first layer without experts, YaRN
 void nemotron(Maker& make);

@@ -193,6 +193,12 @@ constexpr Row rows[] = {
     {"qwen3_moe", qwen3Moe},
     {"qwen3_moe, shares of all experts", qwen3Moe, [](QJsonObject& c) { c.remove("norm_topk_prob"); }},
     {"qwen3_moe, experts in one tensor", qwen3MoeInOneTensor},
+    {"gpt_oss", gptOss},
+    {"gpt_oss, by its defaults", gptOss,
+     [](QJsonObject& c) {
+         c.remove("layer_types");
+         c.remove("rope_scaling");
+     }},
     {"deepseek_v2", deepSeekV2},
     {"deepseek_v2, lite", deepSeekV2Lite},
     {"nemotron", nemotron},

@@ -189,6 +189,53 @@ Model readQwen3Moe(const Source& source)
     return model;
 }
 
+/// Outputs first, first + step, … of expert `expert` of tensors [experts, in, out] and [experts, out].
+Linear steppedExpert(const Layer& layer, const std::string& name, std::size_t expert, std::size_t first,
+                     std::size_t step)
+{
+    const StoredTensor& all = layer.source.at(layer.prefix + "mlp.experts." + name);
+    const Vector& bias = layer.source.at(layer.prefix + "mlp.experts." + name + "_bias").values;
+    const std::size_t in = all.shape[1], width = all.shape[2];
+    Linear linear{in, width / step, {}, {}};
+    for (std::size_t a = 0; a < in; ++a)
+        for (std::size_t j = first; j < width; j += step)
+            linear.w.push_back(all.values[(expert * in + a) * width + j]);
+    for (std::size_t j = first; j < width; j += step)
+        linear.b.push_back(bias[expert * width + j]);
+    return linear;
+}
+
+Model readGptOss(const Source& source)
+{
+    Model model = sizedModel(source);
+    model.activation = "quick_gelu"; // x σ(1.702 x)
+    model.rope = source.config.contains("rope_scaling") ? scaledRope(source, model)
+                                                        : yarnRope(model, 32, 4096, std::nullopt, false);
+    readEnds(source, model);
+    const QJsonArray types = source.config["layer_types"].toArray();
+    for (std::size_t i = 0; i < source.size("num_hidden_layers"); ++i) {
+        const Layer layer{source, layerName(i)};
+        Block block;
+        readRms(source, layer.prefix, block);
+        readSeparate(layer, model, block);
+        block.sinks = source.at(layer.prefix + "self_attn.sinks").values;
+        const bool slides = types.isEmpty()
+            ? i % 2 == 0
+            : types.at(static_cast<qsizetype>(i)).toString() == QLatin1String("sliding_attention");
+        if (slides)
+            block.window = source.size("sliding_window");
+        block.router = layer.linear("mlp.router");
+        block.expertsPerToken = source.size("num_experts_per_tok");
+        block.clamp = 7;
+        for (std::size_t e = 0; e < source.size("num_local_experts"); ++e)
+            block.experts.push_back({steppedExpert(layer, "gate_up_proj", e, 0, 2),
+                                     steppedExpert(layer, "gate_up_proj", e, 1, 2),
+                                     steppedExpert(layer, "down_proj", e, 0, 1)});
+        model.blocks.push_back(block);
+    }
+    return model;
+}
+
 Model readNemotron(const Source& source)
 {
     const double eps = source.number("norm_eps", 1e-5);
@@ -329,6 +376,8 @@ std::optional<Model> readDecoderFamily(const Source& source)
         return readGranite(source);
     if (type == "qwen3_moe")
         return readQwen3Moe(source);
+    if (type == "gpt_oss")
+        return readGptOss(source);
     if (type == "deepseek_v2")
         return readDeepSeek(source);
     if (type == "nemotron")

@@ -136,7 +136,7 @@ Vector attentionRow(const Model& model, const Block& block, const Vector& q, con
             row[key] += model.distanceBias[biasRow(model, query, key)][head];
         largest = std::max(largest, row[key]);
     }
-    double sum = 0;
+    double sum = block.sinks.empty() ? 0 : std::exp(block.sinks[head] - largest);
     for (std::size_t key = start; key <= last; ++key)
         sum += row[key] = std::exp(row[key] - largest);
     for (std::size_t key = start; key <= last; ++key)
@@ -164,8 +164,12 @@ Vector mixture(const Model& model, const Block& block, const Vector& x)
         if (scores[e] < least)
             continue;
         const Block::Expert& expert = block.experts[e];
-        Vector hidden = linear(expert.up, x);
-        const Vector gate = activate(model.activation, linear(expert.gate, x));
+        Vector hidden = linear(expert.up, x), gate = linear(expert.gate, x);
+        for (std::size_t f = 0; f < hidden.size() && block.clamp > 0; ++f) {
+            gate[f] = std::min(gate[f], block.clamp);
+            hidden[f] = std::min(block.clamp, std::max(-block.clamp, hidden[f])) + 1;
+        }
+        gate = activate(model.activation, gate);
         for (std::size_t f = 0; f < hidden.size(); ++f)
             hidden[f] *= gate[f];
         const Vector written = linear(expert.down, hidden);

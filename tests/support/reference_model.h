@@ -58,6 +58,7 @@ struct Block {
     double limit = 0;           ///< queries, keys and values are clipped to ± this; 0: not
     std::size_t window = 0;     ///< 0: none
     std::optional<Rope> rope;   ///< in place of the model's
+    Vector sinks;               ///< [heads], logits beside those of the keys, or empty
 
     Linear q, k, v, o; // heads side by side: [d_model, n·h], [d_model, k·h] twice, [n·h, d_model]
     double scale = 1;
@@ -75,6 +76,8 @@ struct Block {
     Linear router; // [d_model, experts]; gate, up and down then serve every token, if there are any
     std::size_t expertsPerToken = 0;
     bool keepsShares = false; // shares of the token's experts are not renormalised
+    double clamp =
+        0; // of what experts multiply, before 1 is added to it; of a gate from above alone; 0: none
 
     std::optional<Latents> latents;
 };

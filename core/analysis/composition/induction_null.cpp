@@ -80,12 +80,13 @@ double randomPreviousToken(const AnalysisContext& context, HeadId head,
     const int window = config.windowOf(head.layer);
     if (residuals.positions) {
         const Matrix<Scalar> x = (*residuals.positions->of(head.layer))(Eigen::all, order);
-        return previousTokenScore(positionScores(weights, head.layer, weights.head<Scalar>(head), x), window);
+        return previousTokenScore(positionScores(weights, head.layer, weights.head<Scalar>(head), x), window,
+                                  weights.sink(head));
     }
     if (config.positional != Positional::Rotary)
         return notComputed;
     const RowVector<double> x = (head.layer == 0 ? residuals.tokenOfLayer0 : residuals.tokenOfLater)(order);
-    return previousTokenScore(offsetScores(weights, head, x, n), window);
+    return previousTokenScore(offsetScores(weights, head, x, n), window, weights.sink(head));
 }
 
 template <typename Scalar>

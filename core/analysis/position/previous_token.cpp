@@ -29,8 +29,8 @@ Eigen::Index contextLength(const ModelConfig& config)
     return std::min<Eigen::Index>(config.nCtx, longestContext);
 }
 
-/// Function that returns the score of a head, given weights of `layer` or replacements for them.
-using ScoreOf = std::function<double(int layer, const HeadWeights<double>&)>;
+/// Function that returns the score of a head, given its weights or replacements for them.
+using ScoreOf = std::function<double(HeadId, const HeadWeights<double>&)>;
 
 std::vector<ArraySpec> previousTokenArrays()
 {
@@ -104,7 +104,9 @@ ResultArray& putPreviousToken(Results& results, const ModelConfig& config, RealN
                               const ScoreText& text)
 {
     ResultArray& array = results.put("scores/previous_token", std::move(scores));
-    array.definition = previousTokenFormula + windowText(config) + ", n = min(n_ctx, 1024), " + text.formula;
+    array.definition = previousTokenFormula + windowText(config)
+        + (config.attentionSinks ? ", the head's sink beside the scores" : "") + ", n = min(n_ctx, 1024), "
+        + text.formula;
     array.attributes["assumption"] = text.assumption;
     return array;
 }
@@ -118,7 +120,7 @@ Result<ResultSet> scoreHeads(const AnalysisContext& context, const ScoreOf& scor
     const auto done = forEachHead(context, task, "previous-token scores", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
         squares.set(head, weights);
-        scores.set(head, scoreOf(head.layer, weights));
+        scores.set(head, scoreOf(head, weights));
         return Done{};
     });
     if (!done)
@@ -139,9 +141,9 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
     const Eigen::Index n = contextLength(config);
     if (config.positional == Positional::Learned) {
         const PositionVectors<> vectors(weights, n);
-        const auto scoreOf = [&](int layer, const HeadWeights<double>& head) {
-            return previousTokenScore(positionScores(weights, layer, head, *vectors.of(layer)),
-                                      config.windowOf(layer));
+        const auto scoreOf = [&](HeadId id, const HeadWeights<double>& head) {
+            return previousTokenScore(positionScores(weights, id.layer, head, *vectors.of(id.layer)),
+                                      config.windowOf(id.layer), weights.sink(id));
         };
         return scoreHeads(context, scoreOf, false,
                           {scoreText(weights, "p_i", "", "p_j") + ", p = W_pos", "raw positions"}, task);
@@ -153,9 +155,9 @@ Result<ResultSet> runPreviousToken(const AnalysisContext& context, const Task& t
         const auto means = meanTokens(*tokens, task);
         if (!means)
             return means.error();
-        const auto scoreOf = [&](int layer, const HeadWeights<double>& head) {
-            return previousTokenScore(offsetScores(weights, layer, head, means->of(layer), n),
-                                      config.windowOf(layer));
+        const auto scoreOf = [&](HeadId id, const HeadWeights<double>& head) {
+            return previousTokenScore(offsetScores(weights, id.layer, head, means->of(id.layer), n),
+                                      config.windowOf(id.layer), weights.sink(id));
         };
         return scoreHeads(context, scoreOf, tokens->isLayer0Special(),
                           {scoreText(weights, "x", " R(i−j) ", "x") + ", x = mean row of E", "mean token"},

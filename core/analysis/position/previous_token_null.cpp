@@ -16,7 +16,7 @@ const std::string previousTokenNullFolder = "analyses/previous_token/";
 
 bool isAlike(const ModelConfig& config, int one, int other, bool isLayer0Alone)
 {
-    if (isLayer0Alone && (one == 0) != (other == 0))
+    if (config.attentionSinks || (isLayer0Alone && (one == 0) != (other == 0)))
         return false;
     return config.windowOf(one) == config.windowOf(other) && config.rotaryOf(one) == config.rotaryOf(other)
         && config.attentionScaleOf(one) == config.attentionScaleOf(other);
@@ -38,8 +38,7 @@ HeadWeights<double> randomHead(const ProcessedWeights& weights, int layer, const
 
 Result<std::vector<HeadNull>>
 previousTokenNulls(const AnalysisContext& context, const EntrySquares& squares, bool isLayer0Alone,
-                   const std::function<double(int layer, const HeadWeights<double>&)>& scoreOf,
-                   const Task& task)
+                   const std::function<double(HeadId, const HeadWeights<double>&)>& scoreOf, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
     std::vector<int> firsts; // of every kind of layer
@@ -53,16 +52,18 @@ previousTokenNulls(const AnalysisContext& context, const EntrySquares& squares, 
             firsts.push_back(layer);
     }
     std::vector<std::vector<double>> samples(firsts.size(), std::vector<double>(randomHeads));
-    const auto done = parallelFor(
-        static_cast<int>(firsts.size()) * randomHeads, withoutProgress(task), "random heads",
-        [&](int index) -> Result<Done> {
-            const auto kind = static_cast<std::size_t>(index / randomHeads);
-            const int sample = index % randomHeads;
-            const std::uint64_t seed = context.options.inputs.seed + 2 * static_cast<std::uint64_t>(sample);
-            samples[kind][static_cast<std::size_t>(sample)] =
-                scoreOf(firsts[kind], randomHead(context.circuits.weights(), firsts[kind], squares, seed));
-            return Done{};
-        });
+    const auto done =
+        parallelFor(static_cast<int>(firsts.size()) * randomHeads, withoutProgress(task), "random heads",
+                    [&](int index) -> Result<Done> {
+                        const auto kind = static_cast<std::size_t>(index / randomHeads);
+                        const int sample = index % randomHeads;
+                        const std::uint64_t seed =
+                            context.options.inputs.seed + 2 * static_cast<std::uint64_t>(sample);
+                        samples[kind][static_cast<std::size_t>(sample)] =
+                            scoreOf({firsts[kind], sample % config.nHeads},
+                                    randomHead(context.circuits.weights(), firsts[kind], squares, seed));
+                        return Done{};
+                    });
     if (!done)
         return done.error();
     std::vector<HeadNull> nulls;
@@ -81,8 +82,8 @@ std::vector<ArraySpec> previousTokenNullArrays()
              .axes = {Axis::Layer},
              .title = isMean ? "Previous token, random heads" : "Previous token, deviation of random heads",
              .definition =
-                 "scores/previous_token of heads of random weights, by layer: layers differ in window or rotary embedding",
-             .condition = "layers that differ in window, scale or rotary embedding"});
+                 "scores/previous_token of heads of random weights, by layer: layers differ in window, rotary embedding or sinks",
+             .condition = "layers that differ in window, scale, rotary embedding or sinks"});
     return all;
 }
 

@@ -281,6 +281,9 @@ Result<ResultSet> runRotary(const AnalysisContext& context, const Task& task)
     Results results = resultsOf(context, rotaryArrays());
     results.warn(*done);
     run.put(results);
+    for (ResultArray& array : results.arrays())
+        if (context.circuits.config().attentionSinks && array.path == rotaryFolder + "mean_token_score")
+            array.attributes["has_sinks"] = true;
     if (token)
         if (const auto put = putRotaryTables(context, *tokens, task, results); !put)
             return put.error();

@@ -164,7 +164,8 @@ void putAttention(Results& results, const AnalysisContext& context, AttentionNum
     const std::string values = context.circuits.weights().plan().applied.foldValueBiases
         ? ", v = x W_V: b_V is folded into b_O"
         : ", with b_V in v";
-    results.put(attentionFolder + "pattern", std::move(found.pattern));
+    results.put(attentionFolder + "pattern", std::move(found.pattern)).definition +=
+        config.attentionSinks ? " and the head's sink, whose own share is left out" : "";
     results.put(attentionFolder + "value_weighted", std::move(found.valueWeighted)).definition += values;
     results.put(attentionFolder + "output_norm", std::move(found.outputNorm)).definition += values;
     results.put(attentionFolder + "value_norm", std::move(found.valueNorm)).definition += values;

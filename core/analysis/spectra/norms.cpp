@@ -186,9 +186,12 @@ void putBiasNorms(Results& results, const ModelConfig& config, const Norms& norm
     if (ofQueries > 0)
         setNull(results.put(normsFolder + "b_Q_W_K", norms.readByKeys),
                 nullOfRoot(d * r * ofQueries * norms.squares.of(Factor::K), product));
-    if (ofValues > 0)
-        setNull(results.put(normsFolder + "b_V_W_O", norms.written),
-                nullOfRoot(d * r * ofValues * norms.squares.of(Factor::O), product));
+    if (!(ofValues > 0))
+        return;
+    ResultArray& written = results.put(normsFolder + "b_V_W_O", norms.written);
+    setNull(written, nullOfRoot(d * r * ofValues * norms.squares.of(Factor::O), product));
+    if (config.attentionSinks)
+        written.definition += ", where its sink takes no attention";
 }
 
 Result<ResultSet> runNorms(const AnalysisContext& context, const Task& task)

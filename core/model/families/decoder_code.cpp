@@ -55,6 +55,27 @@ void readQwen3Moe(FamilyReading& reading)
     c.sharesOfAllExperts = !reading.reader.flag({"norm_topk_prob"}, false);
 }
 
+void readGptOss(FamilyReading& reading)
+{
+    ModelConfig& c = reading.config;
+    ConfigReader& reader = reading.reader;
+    c.nExperts = reader.size({"num_local_experts", "num_experts"}, 128);
+    c.expertsPerToken = reader.size({"num_experts_per_tok", "experts_per_token"}, 4);
+    c.attentionSinks = c.clampedGates = true;
+    // Sinks, and the biases of router and experts.
+    const double small = c.nHeads + c.nExperts * (1 + c.dModel + 2.0 * c.dMlp);
+    reading.biases.further = static_cast<std::int64_t>(c.nLayers * small);
+    if (reader.isGiven("rope_scaling") || reader.isGiven("rope_parameters"))
+        return;
+    RotaryScaling& scaling = c.rotary.scaling;
+    scaling.kind = RotaryScaling::Kind::Yarn;
+    scaling.wholePairs = false;
+    scaling.factor = 32;
+    scaling.originalContext = 4096;
+    scaling.attentionFactor = 0.1 * std::log(scaling.factor) + 1;
+    reader.assume("rope_scaling", "yarn, factor 32, 4096 positions, truncate false");
+}
+
 void readBaichuan(FamilyReading& reading)
 {
     ModelConfig& c = reading.config;

@@ -35,6 +35,7 @@ void readCohere(FamilyReading& reading);
 void readCohereLogits(FamilyReading& reading);
 void readGranite(FamilyReading& reading);
 void readQwen3Moe(FamilyReading& reading);
+void readGptOss(FamilyReading& reading);
 void readBaichuan(FamilyReading& reading);
 void readMpt(FamilyReading& reading);
 void readDeepSeekV2(FamilyReading& reading);
@@ -45,6 +46,8 @@ void addOptProjections(RecipeBook& book, const std::string& prefix);
 void addMinGptPositions(RecipeBook& book, const std::string& prefix);
 void addMixtralExperts(RecipeBook& book, const std::string& block, int layer);
 void addQwenExperts(RecipeBook& book, const std::string& block, int layer);
+void addSinks(RecipeBook& book, const std::string& prefix);
+void addGptOssExperts(RecipeBook& book, const std::string& block, int layer);
 void addLatentAttention(RecipeBook& book, const std::string& block, int layer);
 void addDeepSeekMlp(RecipeBook& book, const std::string& block, int layer);
 

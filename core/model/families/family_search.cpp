@@ -19,8 +19,6 @@ std::string_view whyNotRead(std::string_view type, const nlohmann::json& config)
         return "its experts are chosen in groups by sigmoids of their scores and a correction (e_score_correction_bias); this version has deepseek_v2's attention through a latent, but not these experts";
     if (const auto width = config.find("kv_lora_rank"); width != config.end() && !width->is_null())
         return "its keys and values come from a latent (kv_lora_rank), which this version reads in deepseek_v2 alone";
-    if (type == "gpt_oss" || type == "GptOssForCausalLM")
-        return "each of its heads has a sink, a logit beside those of the keys, so its rows of attention sum to less than 1, and its experts are clamped; this version has neither";
     return {};
 }
 

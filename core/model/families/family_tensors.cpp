@@ -106,4 +106,42 @@ void addQwenExperts(RecipeBook& book, const std::string& block, int layer)
     addExperts(book, block + "mlp.", {"gate_proj", "up_proj", "down_proj"}, layer);
 }
 
+void addSinks(RecipeBook& book, const std::string& prefix)
+{
+    const int heads = book.config().nHeads;
+    for (int layer = 0; layer < book.config().nLayers; ++layer) {
+        const std::string name = prefix + "layers." + std::to_string(layer) + ".self_attn.sinks";
+        if (!book.require(name, {heads}))
+            continue;
+        for (int head = 0; head < heads; ++head)
+            book.add(sink_logit, layer, head, name, layout::part(head, 1));
+    }
+}
+
+/// All experts in one tensor, [E, m, 2f] and [E, f, m]: the outputs of gate and up alternate.
+void addGptOssExperts(RecipeBook& book, const std::string& block, int layer)
+{
+    const ModelConfig& c = book.config();
+    const Eigen::Index m = c.dModel, f = c.dMlp, experts = c.nExperts;
+    const std::string gateUp = block + "mlp.experts.gate_up_proj", down = block + "mlp.experts.down_proj";
+    addLinear(book, block + "mlp.router", {experts, m, StoredBias::Present}, {W_router, b_router, layer});
+    const bool hasGateUp = book.require(gateUp, {experts, m, 2 * f});
+    const bool hasGateUpBias = book.require(gateUp + "_bias", {experts, 2 * f});
+    const bool hasDown = book.require(down, {experts, f, m});
+    const bool hasDownBias = book.require(down + "_bias", {experts, m});
+    for (int expert = 0; expert < c.nExperts; ++expert) {
+        for (const Eigen::Index place : {0, 1}) {
+            const TensorKind weight = place == 0 ? W_gate : W_in, bias = place == 0 ? b_gate : b_up;
+            if (hasGateUp)
+                book.add(weight, layer, expert, gateUp, {2 * f * m * expert + place, m, f, 2 * f, 2});
+            if (hasGateUpBias)
+                book.add(bias, layer, expert, gateUp + "_bias", {2 * f * expert + place, 1, f, 2 * f, 2});
+        }
+        if (hasDown)
+            book.add(W_out, layer, expert, down, layout::stacked(expert, f, m));
+        if (hasDownBias)
+            book.add(b_out, layer, expert, down + "_bias", layout::part(m * expert, m));
+    }
+}
+
 } // namespace headwise

@@ -143,6 +143,15 @@ Matrix<Scalar> mixtureOutput(const MlpWeights<Scalar>& weights, const ModelConfi
     return out;
 }
 
+/// Source: the experts of Hugging Face's modeling_gpt_oss.
+template <typename Scalar>
+void clampGates(Matrix<Scalar>& gate, Matrix<Scalar>& up)
+{
+    constexpr Scalar limit = 7;
+    gate = gate.cwiseMin(limit).eval();
+    up = (up.array().max(-limit).min(limit) + 1).eval();
+}
+
 } // namespace
 
 template <typename Scalar>
@@ -156,6 +165,8 @@ Matrix<Scalar> mlpOutput(const MlpWeights<Scalar>& weights, const ModelConfig& c
         addRow(inside, weights.b_up);
         Matrix<Scalar> gate = x * weights.W_gate;
         addRow(gate, weights.b_gate);
+        if (config.clampedGates)
+            clampGates(gate, inside);
         activate(config.activation, gate);
         inside.array() *= gate.array();
         addRow(inside, weights.b_in);

@@ -476,6 +476,50 @@ private slots:
                      "The weights are quantised (INT8_ROWS): all results are those of the quantised model."});
     }
 
+    /// Experts in MXFP4 have the function of the same numbers in the plain tensors, which have these names without an ending.
+    void aModelWithMicroscaledExpertsOpens()
+    {
+        test::FamilyModel model = test::familyModel("gpt_oss");
+        model.config["hidden_size"] = 32;
+        model.config["intermediate_size"] = 32;
+        PackedTensors stored;
+        std::mt19937 random(7);
+        for (auto& [name, tensor] : model.tensors) {
+            for (std::size_t& size : tensor.shape) // groups are of 32 inputs
+                size = size == 24 || size == 13 ? 32 : size == 26 ? 64 : size;
+            const std::vector<std::int64_t> shape(tensor.shape.begin(), tensor.shape.end());
+            std::vector<float> numbers;
+            if (name.ends_with("_proj")) {
+                MicroscaledExperts experts(tensor.shape[0], tensor.shape[1], tensor.shape[2]);
+                for (std::uint8_t& scale : experts.scales)
+                    scale = static_cast<std::uint8_t>(122 + random() % 4);
+                for (std::size_t e = 0; e < experts.experts; ++e)
+                    for (std::size_t i = 0; i < experts.inputs; ++i)
+                        for (std::size_t o = 0; o < experts.outputs; ++o)
+                            numbers.push_back(experts.value(e, i, o));
+                stored.merge(experts.tensors(name));
+            } else {
+                for (std::int64_t left = elementCount({.name = name, .shape = shape}); left > 0; --left)
+                    numbers.push_back(static_cast<float>(random() % 2001) / 1000 - 1);
+                stored.emplace(name, packedTensor(DType::F32, shape, numbers));
+            }
+            tensor.values.assign(numbers.begin(), numbers.end());
+        }
+        const fs::path original = test::writeFamily(root() / "original", model);
+        model.config["quantization_config"] = QJsonObject{{"quant_method", "mxfp4"}};
+        write(stored, QJsonDocument(model.config).toJson().toStdString());
+        const std::vector<int> tokens{3, 1, 4, 1, 5};
+        const auto found = test::loaded(root() / "packed"), expected = test::loaded(original);
+        const auto logits = test::ran<double>(test::raw(expected), tokens).logits;
+        QVERIFY(logits.allFinite() && logits.cwiseAbs().maxCoeff() > 0.1);
+        QVERIFY(test::ran<double>(test::raw(found), tokens).logits == logits);
+        stored.erase("model.layers.1.mlp.experts.down_proj_scales");
+        write(stored, QJsonDocument(model.config).toJson().toStdString());
+        QVERIFY(test::failsWith(
+            loadModel({root() / "packed", {}, {}}, Task{}), ErrorCode::Corrupt,
+            "'model.layers.1.mlp.experts.down_proj' has no tensor 'model.layers.1.mlp.experts.down_proj_scales'"));
+    }
+
 private:
     void write(const PackedTensors& tensors, const std::string& config) const
     {

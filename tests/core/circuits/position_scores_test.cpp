@@ -87,6 +87,26 @@ private slots:
         QVERIFY(std::abs(previousTokenScore(scores) - (pattern(1, 0) + pattern(2, 1)) / 2) < 1e-6);
     }
 
+    /// A sink is a key that every query sees and nobody counts.
+    void aSinkTakesItsPartOfThePreviousTokenScore()
+    {
+        const Matrix<double> scores = scoresOfThree();
+        const double sink = 0.7;
+        double sum = 0;
+        for (Eigen::Index i = 1; i < 3; ++i)
+            sum +=
+                std::exp(scores(i - 1, i)) / (std::exp(sink) + scores.col(i).head(i + 1).array().exp().sum());
+        QVERIFY(std::abs(previousTokenScore(scores, 0, sink) - sum / 2) < 1e-12);
+        QVERIFY(previousTokenScore(scores, 0, sink) < previousTokenScore(scores));
+        RowVector<double> byOffset(3);
+        byOffset << 0.5, -1.5, 2;
+        const double two = std::exp(0.5) + std::exp(-1.5) + std::exp(sink);
+        const double expected = std::exp(-1.5) / two + std::exp(-1.5) / (two + std::exp(2.0));
+        QVERIFY(std::abs(previousTokenScore(byOffset, 0, sink) - expected / 2) < 1e-12);
+        const double inWindow = 2 * std::exp(-1.5) / two;
+        QVERIFY(std::abs(previousTokenScore(byOffset, 2, sink) - inWindow / 2) < 1e-12);
+    }
+
     void theMeanTokenIsTheMeanRow()
     {
         Matrix<float> E(2, 3);

@@ -366,6 +366,16 @@ private slots:
             QVERIFY(findings.found[i - 1].strength >= findings.found[i].strength);
     }
 
+    /// Positions alone do not say which part of the attention a sink takes.
+    void headsWithSinksAreNotSaidToAttendNearby()
+    {
+        PlantedResults made;
+        plantNearby(made, true);
+        QCOMPARE(made.findings().found.size(), std::size_t(1));
+        made.results.arrays.back().attributes["has_sinks"] = true;
+        QVERIFY(made.findings().found.empty());
+    }
+
     /// A rule is missing only if its analysis could apply to such a model.
     void missingIsWhatCouldBeComputed()
     {

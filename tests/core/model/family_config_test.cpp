@@ -121,6 +121,8 @@ private slots:
         row("qwen3_moe", "use_sliding_window", true, "'use_sliding_window' = true");
         row("qwen3_moe", "decoder_sparse_step", 2, "'decoder_sparse_step' = 2");
         row("qwen3_moe", "mlp_only_layers", QJsonArray{1}, "'mlp_only_layers' = [1]");
+        row("gpt_oss", "swiglu_limit", 5.5, "'swiglu_limit' = 5.5");
+        row("gpt_oss", "swiglu_alpha", 1, "'swiglu_alpha' = 1");
         row("nemotron", "hidden_act", "xielu", "'hidden_act' = \"xielu\"");
         row("baichuan, rotary", "vocab_size", 125696, "'vocab_size' = 125696 (Baichuan 2");
         row("baichuan, ALiBi", "z_loss_weight", 0, "'z_loss_weight' = 0 (Baichuan 2");
@@ -200,13 +202,22 @@ private slots:
         QCOMPARE(alibi->config.nCtx, rotary->config.nCtx);
     }
 
-    void gptOssIsRefusedForItsSinks()
+    /// As Hugging Face's GptOssConfig reads them.
+    void gptOssHasYarnAndAlternatingWindowsUnlessTheConfigSaysOtherwise()
     {
-        test::FamilyModel model = test::familyModel("starcoder2");
-        model.config["model_type"] = "gpt_oss";
-        model.config["architectures"] = QJsonArray{"GptOssForCausalLM"};
-        QVERIFY(
-            test::failsWith(read(model), ErrorCode::Unsupported, "'gpt_oss': each of its heads has a sink"));
+        test::FamilyModel model = test::familyModel("gpt_oss, by its defaults");
+        const ModelConfig config = read(model)->config;
+        QVERIFY(config.windows == (std::vector<int>{4, 0, 4}));
+        const RotaryScaling& scaling = config.rotary.scaling;
+        QVERIFY(scaling.kind == RotaryScaling::Kind::Yarn && !scaling.wholePairs);
+        QCOMPARE(scaling.factor, 32.0);
+        QCOMPARE(scaling.originalContext, 4096.0);
+        QCOMPARE(scaling.attentionFactor, 1.3465735902799727);
+        model.config["rope_parameters"] = QJsonObject{{"rope_type", "default"}, {"rope_theta", 150000}};
+        model.config.remove("rope_theta");
+        QVERIFY(read(model)->config.rotary == (Rotary{8, 150000, false}));
+        model.config["rope_parameters"] = QJsonObject{{"rope_type", "yarn"}, {"factor", 2}, {"truncate", 1}};
+        QVERIFY(test::failsWith(read(model), ErrorCode::Corrupt, "'truncate' = 1, expected true or false"));
     }
 
     void otherLatentAttentionThanDeepSeekV2sIsRefusedByName()

@@ -1,7 +1,11 @@
 #include "tests/support/program.h"
 
 #include "tests/core/analysis/small_models.h"
+#include "tests/support/family_model.h"
 
+#include <QTemporaryDir>
+
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <functional>
@@ -38,6 +42,22 @@ private slots:
         for (const ToyOptions& options : {test::llamaOptions(), adjacent}) {
             QVERIFY(everyScoreIs(rotaryScore, test::toyCircuits(options)));
         }
+    }
+
+    void aSinkIsOneMoreLogitOfTheSoftmax()
+    {
+        test::FamilyModel model = test::familyModel("gpt_oss"); // one layer of three has a window of 4
+        model.config["rope_scaling"] = QJsonObject{{"rope_type", "default"}};
+        const QTemporaryDir folder;
+        const auto path = std::filesystem::path(folder.path().toStdString()) / "model";
+        const Circuits circuits = test::circuitsOf(test::writeFamily(path, model));
+        QVERIFY(circuits.config().attentionSinks && circuits.config().windowOf(1) == 4);
+        QVERIFY(everyScoreIs(rotaryScore, circuits));
+        const auto results = test::analysed(circuits, {"previous_token"});
+        const ResultArray* scores = results.find("scores/previous_token");
+        QVERIFY(scores->definition.find("the head's sink beside the scores") != std::string::npos);
+        // The null of a layer has the sinks of its heads.
+        QVERIFY(!scores->nullMean && results.find("analyses/previous_token/null_mean") != nullptr);
     }
 
     void previousTokenNeedsPositions()
@@ -111,12 +131,13 @@ private:
         return out;
     }
 
-    static double meanPrevious(int n, const std::function<double(int, int)>& score)
+    static double meanPrevious(int n, const std::function<double(int, int)>& score, int window = 0,
+                               double sinkShare = 0)
     {
         double mean = 0;
         for (int i = 1; i < n; ++i) {
-            double total = 0;
-            for (int j = 0; j <= i; ++j)
+            double total = sinkShare;
+            for (int j = window > 0 ? std::max(0, i + 1 - window) : 0; j <= i; ++j)
                 total += std::exp(score(i, j));
             mean += std::exp(score(i, i - 1)) / total / (n - 1);
         }
@@ -166,11 +187,15 @@ private:
             }
             return v;
         };
-        return meanPrevious(config.nCtx, [&](int i, int j) {
+        const auto score = [&](int i, int j) {
             const auto a = turned(q, i);
             const auto b = turned(k, j);
             return std::inner_product(a.begin(), a.end(), b.begin(), 0.0) * config.attentionScale;
-        });
+        };
+        const Matrix<double> sink =
+            weights.original().read<double>(TensorKind::sink_logit, head.layer, head.head);
+        return meanPrevious(config.nCtx, score, config.windowOf(head.layer),
+                            sink.size() > 0 ? std::exp(sink(0, 0)) : 0);
     }
 };
 

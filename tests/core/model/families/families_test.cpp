@@ -3,6 +3,7 @@
 #include "core/analysis/catalogue.h"
 #include "core/circuits/circuits.h"
 #include "core/model/checkpoint_writer.h"
+#include "core/model/circuit_badges.h"
 #include "tests/support/loaded.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_model.h"
@@ -228,6 +229,27 @@ private slots:
             QVERIFY(
                 test::failsWith(loadModel({folder, std::nullopt, {}}, Task{}), ErrorCode::Unsupported, key));
         }
+    }
+
+    void sinksTakeAPartOfEveryRowOfAttention()
+    {
+        const auto loaded = test::loaded(test::writeFamily(root() / "model", test::familyModel("gpt_oss")));
+        const auto run = test::ran<double>(test::raw(loaded), {3, 1, 4, 1, 5});
+        for (const auto& layer : run.patterns)
+            for (const Matrix<double>& pattern : layer)
+                QVERIFY(pattern.minCoeff() >= 0 && pattern.rowwise().sum().minCoeff() > 0
+                        && pattern.rowwise().sum().maxCoeff() < 1);
+        const auto badges = circuitBadges(loaded->config(), 0);
+        QVERIFY(std::find(badges.begin(), badges.end(), "sink beside the scores") != badges.end());
+        // So what b_V adds is no constant.
+        ProcessingWish wish;
+        wish.foldValueBiases = StepWish::Required;
+        QVERIFY(test::failsWith(planProcessing(*loaded, wish), ErrorCode::InvalidArgument,
+                                "--fold-value-biases cannot be done on this model: sinks take a part"));
+        wish = {};
+        wish.headChanges = {{.head = {1, 2}, .withoutComponent = 0}};
+        QVERIFY(test::failsWith(planProcessing(*loaded, wish), ErrorCode::InvalidArgument,
+                                "its sink takes a part of the attention"));
     }
 
     void anUnknownStackIsRefusedWithThoseThereAre()
