@@ -198,8 +198,6 @@ std::string noSum(const ModelConfig& config, const AnalysisOptions& options)
     if (config.qkvLimit > 0)
         return fmt::format("This model clips queries and keys at ±{}, so its scores are not a sum of parts.",
                            config.qkvLimit);
-    if (config.latentAttention)
-        return "Queries and keys of this model come from latents with a norm that spares the rotated components, so its scores are not split into parts.";
     const double bytes = partsBytes(config, options);
     if (bytes > partsBudget)
         return fmt::format(

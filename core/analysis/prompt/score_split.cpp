@@ -193,7 +193,8 @@ private:
         const Norm<Scalar>& norm = side == Query ? head.qNorm : head.kNorm;
         const Eigen::VectorXd& shared = side == Query ? reads.qkScale.q : reads.qkScale.k;
         if (shared.size() > 0) {
-            rows *= shared(position);
+            const Eigen::Index from = side == Query ? 0 : reads.qkScale.keyFrom;
+            rows.rightCols(rows.cols() - from) *= shared(position);
             if (norm.w.size() > 0)
                 rows.array().rowwise() *= norm.w.template cast<double>().array();
         } else if (norm.kind != NormKind::None) {

@@ -82,7 +82,7 @@ private slots:
             const Circuits circuits = circuitsOf(toy.path, noProcessing());
             const ModelConfig& config = circuits.config();
             const ResultSet results = analysed(circuits, {"score_sources"}, askedInDouble());
-            if (config.qkvLimit > 0 || config.latentAttention) {
+            if (config.qkvLimit > 0) {
                 QVERIFY(results.arrays.empty() && !results.warnings.empty());
                 return;
             }
@@ -136,7 +136,7 @@ private slots:
         forEachPromptToy([&](const PromptToy& toy) {
             const Circuits circuits = circuitsOf(toy.path, noProcessing());
             const ModelConfig& config = circuits.config();
-            if (config.qkvLimit > 0 || config.latentAttention)
+            if (config.qkvLimit > 0)
                 return;
             AnalysisOptions ask = askedInDouble();
             ask.inputs.queryPosition = static_cast<int>(query);
@@ -228,8 +228,7 @@ private slots:
         forEachPromptToy([&](const PromptToy& toy) {
             const Circuits circuits = circuitsOf(toy.path);
             const ResultSet results = analysed(circuits, {"score_sources"}, askedInDouble());
-            if (circuits.config().qkvLimit > 0 || circuits.config().latentAttention
-                || circuits.config().hasDistanceBias())
+            if (circuits.config().qkvLimit > 0 || circuits.config().hasDistanceBias())
                 return;
             const auto scores = numbers(results, scoreSourcesFolder + "score");
             const auto sources = numbers(results, scoreSourcesFolder + "components");
@@ -287,7 +286,7 @@ private slots:
             const ModelConfig& config = circuits.config();
             const ResultSet results = analysed(circuits, {"score_sources"}, askedInDouble());
             const bool isPlain = config.positional != Positional::Rotary && config.qkNorm == NormKind::None
-                && config.qkvLimit == 0 && !config.latentAttention;
+                && config.qkvLimit == 0;
             QCOMPARE(results.find(scoreSourcesFolder + "directions") != nullptr, isPlain);
             if (!isPlain || config.positionsInQueriesAndKeys)
                 return;
