@@ -393,7 +393,9 @@ std::optional<TiedEnds> ProcessedWeights::tiedEnds() const
     if (s.applied().centerWritingWeights)
         centerRows(ends.E);
     s.write(ends.E);
-    ReadingMatrix block{Matrix<double>::Identity(d, d), RowVector<double>::Zero(d)};
+    const double factor =
+        s.weights->form(W_U).factor / (original.unembedOverRoot ? std::sqrt(s.config.dModel) : 1);
+    ReadingMatrix block{factor * Matrix<double>::Identity(d, d), RowVector<double>::Zero(d)};
     foldNorm(s.norms.lnFinal, s.applied(), block);
     s.read(block.W);
     ends.U = std::move(block.W);

@@ -2,7 +2,13 @@
 
 #include "core/model/forward.h"
 #include "tests/support/analysed.h"
+#include "tests/support/family_model.h"
 #include "tests/support/program.h"
+
+#include <QTemporaryDir>
+
+#include <filesystem>
+#include <set>
 
 using namespace headwise;
 using test::ToyOptions;
@@ -110,6 +116,31 @@ private slots:
             QVERIFY(test::isClose(tokens->embeddingGramOf(0), E.transpose() * E, 1e-13));
             QVERIFY(test::isClose(tokens->unembedEmbedOf(0), W_U * E, 1e-13));
         }
+    }
+
+    /// A factor of the logits is a part of W_U (Cohere, Granite, T5).
+    void theEndsOfATiedFamilyFollowFromItsEmbedding()
+    {
+        std::set<std::string> tied;
+        for (const std::string& name : test::familyNames()) {
+            const QTemporaryDir folder;
+            const Circuits circuits = test::circuitsOf(test::writeFamily(
+                std::filesystem::path(folder.path().toStdString()), test::familyModel(name)));
+            const ProcessedWeights& weights = circuits.weights();
+            const auto ends = weights.tiedEnds();
+            if (!ends)
+                continue;
+            const Eigen::Index V = weights.config().dVocab;
+            const Matrix<double> stored = weights.original().readRows<double>(TensorKind::W_E, 0, V);
+            Matrix<double> W_U = ends->U * stored.transpose();
+            W_U.colwise() -= ends->mean;
+            QVERIFY2(test::isClose(weights.W_U<double>(0, V), W_U, 1e-12), name.c_str());
+            QVERIFY2(test::isClose(weights.W_E<double>(0, V), Matrix<double>(stored * ends->E), 1e-12),
+                     name.c_str());
+            tied.insert(name);
+        }
+        for (const char* name : {"cohere", "granite", "t5", "gemma"})
+            QVERIFY2(tied.contains(name), name);
     }
 
     // Without positions, a prompt of one token is exactly "attention locked to self", so the forward pass is the oracle.
