@@ -73,7 +73,7 @@ public:
     /// Rows of W_E and W_pos, and of W_Uᵀ: a row a token or position.
     Matrix<Scalar> rows(TensorKind kind, Eigen::Index first, Eigen::Index count) const
     {
-        if (kind == W_U && m_file.has(W_Uproj))
+        if (kind == W_U && (m_file.has(W_Uproj) || m_file.form(W_U).hasUnitColumns))
             return m_file.readColumns<Scalar>(W_U, first, count).transpose();
         if (kind == W_U)
             return stored(W_U, m_weights.W_U<Scalar>(first, count).transpose());

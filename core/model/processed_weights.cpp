@@ -381,7 +381,7 @@ std::optional<TiedEnds> ProcessedWeights::tiedEnds() const
     const auto in = views.find({W_E, 0, 0}), out = views.find({W_U, 0, 0});
     if (in == views.end() || out == views.end() || s.merging || s.rounding != Rounding::None
         || original.embeddingNorm != NormKind::None || s.weights->has(W_Eproj) || s.weights->has(W_Uproj)
-        || s.weights->has(b_E))
+        || s.weights->has(b_E) || s.weights->form(W_U).hasUnitColumns)
         return std::nullopt;
     TensorView turned = out->second;
     std::swap(turned.rows, turned.cols);

@@ -145,7 +145,7 @@ public:
             if (const auto name = tensorKindName(norm.w); names.find(name) == std::string::npos)
                 names += (names.empty() ? "" : ", ") + std::string(name.substr(0, name.rfind('.')));
         plan.warnings.push_back(
-            fmt::format("fold-layer-norm skips {} {} ({}): the family's layout has no bias to take theirs.",
+            fmt::format("fold-layer-norm skips {} {} ({}), which the family's layout cannot hold folded.",
                         norms.size(), norms.size() == 1 ? "norm" : "norms", names));
         plan.unfolded = std::move(norms);
     }

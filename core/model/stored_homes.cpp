@@ -78,9 +78,9 @@ StoredHomes storedHomes(const ModelWeights& weights, bool foldValueBiases)
         if (hasBias(norms.mlpLn[l]) && !weights.has(b_out, layer))
             homes.homeless.push_back({mlp_ln_w, layer});
     }
-    // With a projection before W_U there is no matrix on d_model alone that could take the norm.
-    if ((hasBias(norms.lnFinal) && !weights.has(b_U))
-        || (weights.has(W_Uproj) && c.finalNorm != NormKind::None))
+    // No matrix on d_model could take the norm with a projection before W_U, or if the model divides W_U by lengths.
+    const bool takesNone = weights.has(W_Uproj) || weights.form(W_U).hasUnitColumns;
+    if ((hasBias(norms.lnFinal) && !weights.has(b_U)) || (takesNone && c.finalNorm != NormKind::None))
         homes.homeless.push_back({ln_final_w, 0});
     return homes;
 }

@@ -1,7 +1,9 @@
 #include "core/model/weights.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <utility>
 
 namespace headwise {
@@ -67,13 +69,31 @@ StoredForm ModelWeights::form(TensorKind kind) const
     return found == m_forms.end() ? StoredForm{} : found->second;
 }
 
+namespace {
+
+/// Source: torch.nn.functional.normalize, from which the least length is.
+template <typename Scalar>
+void divideByLengths(Matrix<Scalar>& columns)
+{
+    constexpr double least = 1e-12;
+    for (Eigen::Index i = 0; i < columns.cols(); ++i) {
+        const double length = std::sqrt(columns.col(i).template cast<double>().squaredNorm());
+        columns.col(i) /= static_cast<Scalar>(std::max(length, least));
+    }
+}
+
+} // namespace
+
 template <typename Scalar>
 Matrix<Scalar> ModelWeights::readBlock(TensorKind kind, const TensorView& block) const
 {
     Matrix<Scalar> out;
     m_file->read(block, out);
-    if (const StoredForm stored = form(kind); stored != StoredForm{})
+    const StoredForm stored = form(kind);
+    if (stored.factor != 1 || stored.addend != 0)
         out = (out.array() * static_cast<Scalar>(stored.factor) + static_cast<Scalar>(stored.addend)).eval();
+    if (stored.hasUnitColumns)
+        divideByLengths(out);
     return out;
 }
 

@@ -86,6 +86,7 @@ std::string_view tensorKindName(TensorKind kind); ///< "W_Q", "ln1.w"
 /// How the numbers of a kind of tensor are stored: ours are `factor` times those of the file, plus `addend`.
 struct StoredForm {
     double factor = 1, addend = 0;
+    bool hasUnitColumns = false; ///< Then each column is divided by its length (W_U of Baichuan 2).
 
     bool operator==(const StoredForm&) const = default;
 };

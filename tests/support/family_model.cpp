@@ -205,6 +205,8 @@ constexpr Row rows[] = {
     {"internlm2", internLm2},
     {"baichuan, rotary", baichuan7b},
     {"baichuan, ALiBi", baichuan13b},
+    {"baichuan 2, rotary", baichuan7b, [](QJsonObject& c) { c["z_loss_weight"] = 0; }},
+    {"baichuan 2, ALiBi", baichuan13b, [](QJsonObject& c) { c["z_loss_weight"] = 0; }},
     {"mpt", mpt},
     {"mpt, clipped", mpt,
      [](QJsonObject& c) {

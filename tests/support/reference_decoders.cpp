@@ -315,10 +315,24 @@ void readThirds(const Layer& layer, const std::string& name, const Model& model,
     block.v = packedRows(packed, model.dHead, thirds[2]);
 }
 
+/// Each output's weights divided by their length.
+void makeUnit(Linear& linear)
+{
+    for (std::size_t j = 0; j < linear.out; ++j) {
+        double squares = 0;
+        for (std::size_t a = 0; a < linear.in; ++a)
+            squares += linear.w[a * linear.out + j] * linear.w[a * linear.out + j];
+        for (std::size_t a = 0; a < linear.in; ++a)
+            linear.w[a * linear.out + j] /= std::sqrt(squares);
+    }
+}
+
 Model readBaichuan(const Source& source)
 {
     Model model = sizedModel(source);
     readEnds(source, model);
+    if (source.config.contains("z_loss_weight")) // the second
+        makeUnit(model.unembed);
     if (!source.config.contains("max_position_embeddings")) {
         model.rotaryDim = 0;
         model.slopes = alibiSlopes(model.heads);

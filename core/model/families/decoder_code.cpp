@@ -82,9 +82,11 @@ void readBaichuan(FamilyReading& reading)
     ConfigReader& reader = reading.reader;
     constexpr int vocabularyOfBaichuan2 = 125696;
     const bool isSecond = c.dVocab == vocabularyOfBaichuan2 || reader.isGiven("z_loss_weight");
-    if (isSecond)
-        reader.refuse(reader.isGiven("z_loss_weight") ? "z_loss_weight" : "vocab_size",
-                      "Baichuan 2 divides each row of its lm_head by the row's length");
+    reader.ignore(Names{"z_loss_weight"});
+    if (isSecond) {
+        reading.forms[TensorKind::W_U].hasUnitColumns = true;
+        reader.note("Each row of lm_head is divided by its length when it is read, as Baichuan 2 does.");
+    }
     // 13B has ALiBi, and nothing in its config says so but that the number of positions has no limit.
     if (reader.isGiven("max_position_embeddings"))
         return;

@@ -121,7 +121,7 @@ constexpr Family decoders[] = {
                  .norms = {.ln1 = "attention_norm", .ln2 = "ffn_norm"},
                  .attention = {.o = "attention.wo", .qkv = "attention.wqkv", .order = FusedOrder::PerGroup},
                  .mlp = {.in = "feed_forward.w3", .gate = "feed_forward.w1", .out = "feed_forward.w2"}}},
-    // Baichuan 7B and 13B. Their files' names of the class differ in one capital letter, which tells nothing.
+    // Baichuan and Baichuan 2, 7B and 13B. Their files' names of the class differ in one capital letter, which tells nothing.
     {.name = "baichuan",
      .classes = {"BaichuanForCausalLM", "BaiChuanForCausalLM"},
      .keys = {.kvHeads = {}, .dHead = {}, .context = {"max_position_embeddings", "model_max_length"}},

@@ -124,8 +124,6 @@ private slots:
         row("gpt_oss", "swiglu_limit", 5.5, "'swiglu_limit' = 5.5");
         row("gpt_oss", "swiglu_alpha", 1, "'swiglu_alpha' = 1");
         row("nemotron", "hidden_act", "xielu", "'hidden_act' = \"xielu\"");
-        row("baichuan, rotary", "vocab_size", 125696, "'vocab_size' = 125696 (Baichuan 2");
-        row("baichuan, ALiBi", "z_loss_weight", 0, "'z_loss_weight' = 0 (Baichuan 2");
         row("mpt", "no_bias", false, "'no_bias' = false");
         row("mpt", "logit_scale", 0.5, "'logit_scale' = 0.5");
         row("mpt", "n_heads", 6, "'n_heads' = 6 (MPT orders");
@@ -200,6 +198,29 @@ private slots:
         QVERIFY(rotary->config.positional == Positional::Rotary);
         QVERIFY(alibi->config.positional == Positional::Alibi);
         QCOMPARE(alibi->config.nCtx, rotary->config.nCtx);
+    }
+
+    /// The 7B tells by its vocabulary alone that it is the second.
+    void theOutputOfBaichuan2HasRowsOfLengthOne()
+    {
+        const auto isUnit = [&](const test::FamilyModel& model) {
+            const auto description = read(model);
+            const auto form = description->forms.find(TensorKind::W_U);
+            return form != description->forms.end() && form->second.hasUnitColumns;
+        };
+        test::FamilyModel large = test::familyModel("baichuan, rotary");
+        QVERIFY(!isUnit(large));
+        large.config["vocab_size"] = 125696;
+        QVERIFY(isUnit(large));
+        const test::FamilyModel model = test::familyModel("baichuan 2, ALiBi");
+        QVERIFY(isUnit(model));
+        const auto weights = open(model);
+        QVERIFY(test::isOk(weights));
+        const Matrix<double> W_U = (*weights)->readColumns<double>(TensorKind::W_U, 1, 4);
+        QVERIFY(test::isClose(W_U.colwise().squaredNorm(), RowVector<double>::Ones(4), 1e-14));
+        const auto& stored = model.tensors.at("lm_head.weight").values;
+        QCOMPARE(W_U(1, 0) / W_U(0, 0), stored[W_U.rows() + 1] / stored[W_U.rows()]);
+        QVERIFY(!(*weights)->warnings().empty());
     }
 
     /// As Hugging Face's GptOssConfig reads them.
