@@ -200,8 +200,12 @@ std::vector<std::string> circuitNotes(const ModelConfig& config)
         notes.emplace_back(
             "Queries and keys are normalised before their product, so a QK circuit gives the direction of the scores, not their size.");
     if (config.latentAttention)
-        notes.emplace_back(
-            "Keys and values come from a latent, whose norm divides them by a number of each token. OV circuits give the direction of a token's output, not its size; QK circuits add the rotated components as if that number were 1.");
+        notes.push_back(
+            std::string(
+                config.latents.queries > 0
+                    ? "Queries come from a latent, and keys and values from another. The norm of each latent divides by a number of each token, which circuits take as 1"
+                    : "Keys and values come from a latent, whose norm divides them by a number of each token, which circuits take as 1")
+            + ". So OV circuits give the direction of a token's output, not its size, and QK circuits give the rotated components of keys too large or too small beside the others.");
     if (config.qkvLimit > 0)
         notes.emplace_back("Queries, keys and values are clipped at a limit, which circuits leave out.");
     if (config.attentionSoftCap > 0)

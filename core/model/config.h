@@ -89,6 +89,30 @@ struct RelativeBias {
 /// Source: _relative_position_bucket in Hugging Face's modeling_t5.py.
 int relativeBucket(const RelativeBias& bias, bool bidirectional, int offset);
 
+/// Widths of the latents that queries, keys and values come from.
+struct LatentWidths {
+    int queries = 0; ///< 0: queries read the residual stream.
+    int keys = 0;    ///< Shared by the keys and values of all heads.
+    int values = 0;  ///< Components of a head's values, d_head at most.
+
+    bool operator==(const LatentWidths&) const = default;
+};
+
+/// How a mixture chooses and weighs the experts of a token, and the MLPs beside them.
+struct Mixture {
+    /// Scores are sigmoids of the router's outputs, and a stored correction is added for the choice (DeepSeek-V3).
+    /// Otherwise they are the softmax over all experts.
+    bool hasSigmoids = false;
+    double factor = 1;                  ///< Factor of the shares.
+    int groups = 1, groupsPerToken = 1; ///< Equal groups of experts; a token's experts are in its best ones.
+    int groupVotes = 1;  ///< The score of a group is the sum of that many best scores of its experts.
+    int denseLayers = 0; ///< The first layers have one MLP instead.
+    int denseWidth = 0;  ///< The width of that MLP.
+    int sharedWidth = 0; ///< The width of an MLP beside the experts that serves every token; 0: none.
+
+    bool operator==(const Mixture&) const = default;
+};
+
 /// A field of the config that no weight shows. Many answers do without it.
 enum class ConfigField { Activation, Context, NormEps, Positions, RotaryBase };
 
@@ -161,13 +185,14 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     bool qkNormOverAllHeads = false;  ///< Its mean runs over the heads side by side, not over one.
     /// Keys and values come from a latent with an RMSNorm, and so may queries; rotated components come first (DeepSeek-V2).
     bool latentAttention = false;
-    double qkvLimit = 0; ///< Queries, keys and values are cut off at ± this (OLMo's clip_qkv); 0: not.
+    LatentWidths latents; ///< Meaningful with latentAttention.
+    double qkvLimit = 0;  ///< Queries, keys and values are cut off at ± this (OLMo's clip_qkv); 0: not.
 
     bool attentionOnly = false;
     bool gatedMlp = false; ///< (act(x W_gate + b_gate) ⊙ (x W_in + b_up) + b_in) W_out + b_out
     bool parallelBlocks =
         false; ///< x + attention(ln1 x) + mlp(ln2 x); ln1 serves both where the layer has no ln2.
-    /// The shares of a token's experts are those among all experts and sum to less than 1; otherwise they sum to 1.
+    /// The shares of a token's experts are their scores among all experts; otherwise they are divided by their sum.
     bool sharesOfAllExperts = false;
     Activation activation = Activation::GeluNew;
     /// x W_gate + b_gate is cut off above 7, and x W_in + b_up beyond ±7 before 1 is added to it (gpt-oss).
@@ -180,6 +205,7 @@ struct ModelConfig {  // NOLINT(clang-analyzer-optin.performance.Padding): in th
     /// Each token's MLP is the weighted sum of its `expertsPerToken` best of `nExperts`; 0: one MLP for all tokens. A layer
     /// without a router has one MLP all the same; experts beyond `nExperts` serve every token.
     int nExperts = 0, expertsPerToken = 0;
+    Mixture mixture; ///< Meaningful with experts.
 
     /// Whether the config announces the biases b_Q, b_K, b_V, b_O and those of the MLP; nothing: the file decides.
     std::optional<bool> attentionBiases, mlpBiases;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace headwise {
@@ -50,6 +52,16 @@ std::string useText(const Readers& readers)
     if (readers.layers.size() > 1)
         text += "–" + std::to_string(*readers.layers.rbegin());
     return text;
+}
+
+/// Whether a name is that of a part of a layer behind the last one.
+bool isBehindLayers(std::string_view name, int nLayers)
+{
+    constexpr std::string_view stem = "model.layers.";
+    int layer = 0;
+    return name.starts_with(stem)
+        && std::from_chars(name.data() + stem.size(), name.data() + name.size(), layer).ec == std::errc()
+        && layer >= nLayers;
 }
 
 /// The families say which names carry no weight; this says what such a tensor is, by the part of the name that tells.
@@ -225,8 +237,10 @@ LoadReport loadReport(const ModelWeights& weights)
             ++report.usedCount;
             continue;
         }
-        const std::string why = leftOut.contains(tensors[i].name) ? "unknown, left out on request"
-                                                                  : reasonToIgnore(tensors[i].name);
+        const std::string& name = tensors[i].name;
+        const std::string why = leftOut.contains(name)       ? "unknown, left out on request"
+            : isBehindLayers(name, weights.config().nLayers) ? "layers that predict further tokens"
+                                                             : reasonToIgnore(name);
         report.uses.push_back({{}, why});
         report.ignoredBytes += bytes;
         IgnoredTensors& group = ignored[why];

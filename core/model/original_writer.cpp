@@ -47,6 +47,7 @@ bool staysAsStored(TensorKind kind)
     case q_latent_w:
     case kv_latent_w:
     case b_rel:
+    case router_correction:
     case ln_head_w:
     case ln_head_b:
     case sink_logit: return true;

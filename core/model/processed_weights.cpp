@@ -198,6 +198,9 @@ MlpWeights<Scalar> ProcessedWeights::mlp(int layer) const
     s.read(router.W);
     mixture.W_router = s.finish<Scalar>(router.W);
     mixture.b_router = s.finish<Scalar>(router.b);
+    if (s.config.mixture.hasSigmoids)
+        mixture.correction =
+            s.finish<Scalar>(readRow(*s.weights, TensorKind::router_correction, layer, 0, router.b.size()));
     for (int expert = 0; expert < s.config.nExperts || s.weights->has(TensorKind::W_in, layer, expert);
          ++expert)
         mixture.experts.push_back(s.foldedMlp<Scalar>(layer, expert));

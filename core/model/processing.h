@@ -110,8 +110,9 @@ struct MlpWeights {
     Norm<Scalar> ln;                      // solu_ln only: after the activation, over f
 
     // Mixtures only; the fields above are then empty. Experts behind the router's columns serve every token.
-    Matrix<Scalar> W_router;    // [d, experts]
-    RowVector<Scalar> b_router; // [experts]: its own, and what folding a norm's bias adds
+    Matrix<Scalar> W_router;      // [d, experts]
+    RowVector<Scalar> b_router;   // [experts]: its own, and what folding a norm's bias adds
+    RowVector<Scalar> correction; // [experts], added to sigmoids for the choice; empty for most
     std::vector<MlpWeights> experts;
 };
 

@@ -67,6 +67,7 @@ MlpWeights<float> stored(const MlpWeights<double>& exact, Rounding rounding)
     mlp.ln = {exact.ln.kind, exact.ln.eps, stored(exact.ln.w, rounding), stored(exact.ln.b, rounding)};
     mlp.W_router = stored(exact.W_router, rounding);
     mlp.b_router = stored(exact.b_router, rounding);
+    mlp.correction = stored(exact.correction, rounding);
     for (const MlpWeights<double>& expert : exact.experts)
         mlp.experts.push_back(stored(expert, rounding));
     return mlp;

@@ -10,15 +10,25 @@ namespace headwise {
 
 std::string_view tensorKindName(TensorKind kind)
 {
-    static constexpr std::array<std::string_view, 56> names{
-        "W_E",        "W_pos",     "W_Q",        "W_K",         "W_V",        "W_O",        "b_Q",
-        "b_K",        "b_V",       "b_O",        "ln1.w",       "ln1.b",      "ln2.w",      "ln2.b",
-        "W_in",       "b_in",      "W_gate",     "b_gate",      "b_up",       "W_out",      "b_out",
-        "mlp.ln.w",   "mlp.ln.b",  "ln_final.w", "ln_final.b",  "ln1_post.w", "ln1_post.b", "ln2_post.w",
-        "ln2_post.b", "q_norm.w",  "k_norm.w",   "embed.ln.w",  "embed.ln.b", "b_E",        "W_Eproj",
-        "W_Uproj",    "W_router",  "W_head",     "b_head",      "W_U",        "b_U",        "b_Eproj",
-        "head.ln.w",  "head.ln.b", "W_DQ",       "W_UQ",        "W_QR",       "W_DKV",      "W_UK",
-        "W_KR",       "W_UV",      "q_latent.w", "kv_latent.w", "b_rel",      "sink",       "b_router"};
+    static constexpr std::array<std::string_view, 57> names{"W_E",        "W_pos",       "W_Q",
+                                                            "W_K",        "W_V",         "W_O",
+                                                            "b_Q",        "b_K",         "b_V",
+                                                            "b_O",        "ln1.w",       "ln1.b",
+                                                            "ln2.w",      "ln2.b",       "W_in",
+                                                            "b_in",       "W_gate",      "b_gate",
+                                                            "b_up",       "W_out",       "b_out",
+                                                            "mlp.ln.w",   "mlp.ln.b",    "ln_final.w",
+                                                            "ln_final.b", "ln1_post.w",  "ln1_post.b",
+                                                            "ln2_post.w", "ln2_post.b",  "q_norm.w",
+                                                            "k_norm.w",   "embed.ln.w",  "embed.ln.b",
+                                                            "b_E",        "W_Eproj",     "W_Uproj",
+                                                            "W_router",   "W_head",      "b_head",
+                                                            "W_U",        "b_U",         "b_Eproj",
+                                                            "head.ln.w",  "head.ln.b",   "W_DQ",
+                                                            "W_UQ",       "W_QR",        "W_DKV",
+                                                            "W_UK",       "W_KR",        "W_UV",
+                                                            "q_latent.w", "kv_latent.w", "b_rel",
+                                                            "sink",       "b_router",    "router_correction"};
     return names[static_cast<std::size_t>(kind)];
 }
 

@@ -76,9 +76,10 @@ enum class TensorKind {
     q_latent_w,  ///< [1, q]
     kv_latent_w, ///< [1, c]
 
-    b_rel,      ///< [buckets, heads], once per model: added to the scores by distance (T5)
-    sink_logit, ///< [1, 1], one per query head: a logit beside the scores of its keys
-    b_router,   ///< [1, experts]
+    b_rel,             ///< [buckets, heads], once per model: added to the scores by distance (T5)
+    sink_logit,        ///< [1, 1], one per query head: a logit beside the scores of its keys
+    b_router,          ///< [1, experts]
+    router_correction, ///< [1, experts], added to the experts' scores where they are chosen (DeepSeek-V3)
 };
 
 std::string_view tensorKindName(TensorKind kind); ///< "W_Q", "ln1.w"

@@ -4,11 +4,6 @@
 
 namespace headwise::test {
 
-namespace {
-
-// 6 query heads over 2 key/value heads of 4 components.
-constexpr std::size_t queryHeads = 6, sharedHeads = 2, headWidth = 4, residual = queryHeads * headWidth;
-
 QJsonObject decoderConfig(const char* type, const char* architecture)
 {
     return {{"architectures", QJsonArray{architecture}},
@@ -22,6 +17,8 @@ QJsonObject decoderConfig(const char* type, const char* architecture)
             {"max_position_embeddings", int(C)},
             {"rope_theta", 523}};
 }
+
+namespace {
 
 void decoderAttention(Maker& make, const std::string& b, bool bias, std::size_t width = headWidth)
 {
@@ -52,14 +49,14 @@ void starCoder2(Maker& make)
     make.layerNorm("model.norm", residual);
 }
 
-namespace {
-
-void gatedMlp(Maker& make, const std::string& b, std::size_t width = f)
+void gatedMlp(Maker& make, const std::string& b, std::size_t width)
 {
     make.linear(b + "gate_proj", width, residual, false);
     make.linear(b + "up_proj", width, residual, false);
     make.linear(b + "down_proj", residual, width, false);
 }
+
+namespace {
 
 void cohereLayers(Maker& make, const char* type, const char* architecture)
 {
@@ -106,9 +103,6 @@ void cohere2(Maker& make)
     make.config["use_parallel_block"] = true;
 }
 
-namespace {
-
-/// Llama's names but for the MLP.
 void rmsLayers(Maker& make)
 {
     make.config["rms_norm_eps"] = 1e-5;
@@ -120,8 +114,6 @@ void rmsLayers(Maker& make)
     }
     make.write.normWeight("model.norm.weight", residual);
 }
-
-} // namespace
 
 void granite(Maker& make)
 {
@@ -213,80 +205,6 @@ void gptOss(Maker& make)
         make.write.bias(e + "down_proj_bias", {experts, residual});
     }
     make.write.matrix("lm_head.weight", {V, residual}, residual);
-}
-
-namespace {
-
-// A head compares 4 rotated and 5 other components, and reads values of 3.
-constexpr std::size_t rotated = 4, unrotated = 5, valueWidth = 3, latentWidth = 7, queryLatent = 10;
-
-void latentAttention(Maker& make, const std::string& attention, bool hasQueryLatent)
-{
-    const std::size_t compared = queryHeads * (rotated + unrotated);
-    if (hasQueryLatent) {
-        make.linear(attention + "q_a_proj", queryLatent, residual, false);
-        make.write.normWeight(attention + "q_a_layernorm.weight", queryLatent);
-        make.linear(attention + "q_b_proj", compared, queryLatent, false);
-    } else {
-        make.linear(attention + "q_proj", compared, residual, false);
-    }
-    make.linear(attention + "kv_a_proj_with_mqa", latentWidth + rotated, residual, false);
-    make.write.normWeight(attention + "kv_a_layernorm.weight", latentWidth);
-    make.linear(attention + "kv_b_proj", queryHeads * (unrotated + valueWidth), latentWidth, false);
-    make.linear(attention + "o_proj", residual, queryHeads * valueWidth, false);
-}
-
-void deepSeek(Maker& make, bool hasQueryLatent, std::size_t denseLayers)
-{
-    constexpr std::size_t experts = 3, shared = 2, denseWidth = 17;
-    make.config = decoderConfig("deepseek_v2", "DeepseekV2ForCausalLM");
-    rmsLayers(make);
-    make.config["num_key_value_heads"] = int(queryHeads);
-    make.config["qk_rope_head_dim"] = int(rotated);
-    make.config["qk_nope_head_dim"] = int(unrotated);
-    make.config["v_head_dim"] = int(valueWidth);
-    make.config["kv_lora_rank"] = int(latentWidth);
-    make.config["q_lora_rank"] = hasQueryLatent ? QJsonValue(int(queryLatent)) : QJsonValue::Null;
-    make.config["intermediate_size"] = int(denseWidth);
-    make.config["moe_intermediate_size"] = int(f);
-    make.config["n_routed_experts"] = int(experts);
-    make.config["n_shared_experts"] = int(shared);
-    make.config["num_experts_per_tok"] = 2;
-    make.config["first_k_dense_replace"] = int(denseLayers);
-    make.config["topk_method"] = "greedy";
-    make.config["routed_scaling_factor"] = 1.0;
-    for (std::size_t layer = 0; layer < layers; ++layer) {
-        const std::string b = block("model.layers.", layer);
-        latentAttention(make, b + "self_attn.", hasQueryLatent);
-        if (layer < denseLayers) {
-            gatedMlp(make, b + "mlp.", denseWidth);
-            continue;
-        }
-        make.linear(b + "mlp.gate", experts, residual, false);
-        gatedMlp(make, b + "mlp.shared_experts.", shared * f);
-        for (std::size_t e = 0; e < experts; ++e)
-            gatedMlp(make, b + "mlp.experts." + std::to_string(e) + ".", f);
-    }
-    make.write.matrix("lm_head.weight", {V, residual}, residual);
-}
-
-} // namespace
-
-void deepSeekV2(Maker& make)
-{
-    deepSeek(make, true, 0);
-    make.config["norm_topk_prob"] = true;
-}
-
-void deepSeekV2Lite(Maker& make)
-{
-    deepSeek(make, false, 1);
-    make.config["num_experts_per_tok"] =
-        3; // so that each expert is chosen for one token of a prompt at least
-    make.config["rope_scaling"] =
-        QJsonObject{{"type", "yarn"},       {"factor", 4.0},   {"original_max_position_embeddings", int(C)},
-                    {"mscale", 0.7},        {"beta_fast", 32}, {"beta_slow", 1},
-                    {"mscale_all_dim", 0.9}};
 }
 
 void nemotron(Maker& make)

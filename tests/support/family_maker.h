@@ -57,7 +57,12 @@ void olmo2(Maker& make);
 void olmo3(Maker& make);
 void smolLm3(Maker& make);
 
-// decoders
+// decoders, most of 6 query heads over 2 key/value heads of 4 components
+inline constexpr std::size_t queryHeads = 6, sharedHeads = 2, headWidth = 4,
+                             residual = queryHeads * headWidth;
+QJsonObject decoderConfig(const char* type, const char* architecture);
+void gatedMlp(Maker& make, const std::string& b, std::size_t width = f);
+void rmsLayers(Maker& make); ///< Llama's names but for attention and MLP
 void starCoder2(Maker& make);
 void cohere(Maker& make);
 void cohereWithHeadNorms(Maker& make);
@@ -67,6 +72,8 @@ void qwen3Moe(Maker& make);
 void qwen3MoeInOneTensor(Maker& make);
 void gptOss(Maker& make);
 void deepSeekV2(Maker& make);
+void deepSeekV2InGroups(Maker& make); ///< the large V2: a token's experts come from its best groups
+void deepSeekV3(Maker& make);
 void deepSeekV2Lite(Maker& make); ///< queries without a latent, a first layer without experts, YaRN
 void nemotron(Maker& make);
 void internLm2(Maker& make);

@@ -201,6 +201,15 @@ constexpr Row rows[] = {
      }},
     {"deepseek_v2", deepSeekV2},
     {"deepseek_v2, lite", deepSeekV2Lite},
+    {"deepseek_v2, groups", deepSeekV2InGroups},
+    {"deepseek_v3", deepSeekV3},
+    {"deepseek_v3, one group, shares of all experts", deepSeekV3,
+     [](QJsonObject& c) {
+         c["n_group"] = 1;
+         c["topk_group"] = 1;
+         c["norm_topk_prob"] = false;
+         c["rope_interleave"] = false;
+     }},
     {"nemotron", nemotron},
     {"internlm2", internLm2},
     {"baichuan, rotary", baichuan7b},

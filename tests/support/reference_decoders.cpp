@@ -392,7 +392,7 @@ std::optional<Model> readDecoderFamily(const Source& source)
         return readQwen3Moe(source);
     if (type == "gpt_oss")
         return readGptOss(source);
-    if (type == "deepseek_v2")
+    if (type == "deepseek_v2" || type == "deepseek_v3")
         return readDeepSeek(source);
     if (type == "nemotron")
         return readNemotron(source);

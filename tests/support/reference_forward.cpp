@@ -144,24 +144,13 @@ Vector attentionRow(const Model& model, const Block& block, const Vector& q, con
     return row;
 }
 
-/// Softmax over all experts; the token's experts are kept and renormalised to a sum of one.
+/// The sum of the token's experts' outputs.
 Vector mixture(const Model& model, const Block& block, const Vector& x)
 {
-    const Vector scores = linear(block.router, x);
-    double total = 0;
-    for (const double score : scores)
-        total += std::exp(score);
-    Vector ordered = scores;
-    std::sort(ordered.rbegin(), ordered.rend());
-    const double least = ordered[block.expertsPerToken - 1];
-    double kept = 0;
-    for (const double score : scores)
-        kept += score >= least ? std::exp(score) / total : 0;
-    if (block.keepsShares)
-        kept = 1;
+    const Vector shares = expertShares(block, x);
     Vector out(block.experts[0].down.out, 0.0);
-    for (std::size_t e = 0; e < scores.size(); ++e) {
-        if (scores[e] < least)
+    for (std::size_t e = 0; e < shares.size(); ++e) {
+        if (shares[e] == 0)
             continue;
         const Block::Expert& expert = block.experts[e];
         Vector hidden = linear(expert.up, x), gate = linear(expert.gate, x);
@@ -174,7 +163,7 @@ Vector mixture(const Model& model, const Block& block, const Vector& x)
             hidden[f] *= gate[f];
         const Vector written = linear(expert.down, hidden);
         for (std::size_t a = 0; a < out.size(); ++a)
-            out[a] += std::exp(scores[e]) / total / kept * written[a];
+            out[a] += shares[e] * written[a];
     }
     return out;
 }

@@ -1,4 +1,4 @@
-// The reference's reading of latent attention: DeepSeek-V2.
+// The reference's reading of latent attention and grouped experts: DeepSeek-V2 and V3.
 
 #include "tests/support/reference_model.h"
 
@@ -38,6 +38,61 @@ Vector linear(const Linear& linear, const Vector& x)
         for (std::size_t j = 0; j < linear.out; ++j)
             y[j] += x[a] * linear.w[a * linear.out + j];
     return y;
+}
+
+namespace {
+
+/// The numbers of the largest `count` values; ties to the first.
+std::vector<std::size_t> largest(const Vector& values, std::size_t count)
+{
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        std::size_t before = 0;
+        for (std::size_t j = 0; j < values.size(); ++j)
+            before += values[j] > values[i] || (values[j] == values[i] && j < i) ? 1 : 0;
+        if (before < count)
+            out.push_back(i);
+    }
+    return out;
+}
+
+/// The token's experts. A group's score is that of its best expert, or with a correction the sum of its two best.
+std::vector<std::size_t> chosen(const Block& block, Vector scores)
+{
+    for (std::size_t e = 0; e < block.correction.size(); ++e)
+        scores[e] += block.correction[e];
+    const std::size_t size = scores.size() / block.groups;
+    Vector groups;
+    for (auto first = scores.begin(); first != scores.end(); first += static_cast<std::ptrdiff_t>(size)) {
+        Vector own(first, first + static_cast<std::ptrdiff_t>(size));
+        std::sort(own.rbegin(), own.rend());
+        groups.push_back(block.correction.empty() || size == 1 ? own[0] : own[0] + own[1]);
+    }
+    const std::vector<std::size_t> kept = largest(groups, block.groupsPerToken);
+    for (std::size_t e = 0; e < scores.size(); ++e)
+        if (std::find(kept.begin(), kept.end(), e / size) == kept.end())
+            scores[e] = -INFINITY;
+    return largest(scores, block.expertsPerToken);
+}
+
+} // namespace
+
+Vector expertShares(const Block& block, const Vector& x)
+{
+    Vector scores = linear(block.router, x);
+    double total = 0;
+    for (const double score : scores)
+        total += std::exp(score);
+    for (double& score : scores)
+        score = block.correction.empty() ? std::exp(score) / total : 1 / (1 + std::exp(-score));
+    Vector shares(scores.size(), 0.0);
+    double kept = 0;
+    const std::vector<std::size_t> experts = chosen(block, scores);
+    for (const std::size_t e : experts)
+        kept += scores[e];
+    for (const std::size_t e : experts)
+        shares[e] = block.expertFactor * scores[e] / (block.keepsShares ? 1 : kept);
+    return shares;
 }
 
 QueryKeyValue throughLatents(const Model& model, const Latents& latents, const Vector& x)
@@ -147,6 +202,12 @@ void readMlp(const Source& source, const Layer& layer, bool isMixture, Block& bl
     block.router = layer.linear("mlp.gate");
     block.expertsPerToken = source.size("num_experts_per_tok");
     block.keepsShares = !source.flag("norm_topk_prob");
+    block.expertFactor = source.number("routed_scaling_factor", 1);
+    block.correction = source.values(layer.prefix + "mlp.gate.e_score_correction_bias");
+    if (source.text("topk_method") != "greedy") {
+        block.groups = source.size("n_group");
+        block.groupsPerToken = source.size("topk_group");
+    }
     for (std::size_t e = 0; e < source.size("n_routed_experts"); ++e) {
         const std::string one = "mlp.experts." + std::to_string(e) + ".";
         block.experts.push_back({layer.linear(one + "gate_proj"), layer.linear(one + "up_proj"),
@@ -165,7 +226,7 @@ Model readDeepSeek(const Source& source)
     model.rotaryDim = source.size("qk_rope_head_dim");
     model.dHead = model.rotaryFirst + model.rotaryDim;
     model.rotaryBase = source.number("rope_theta", 10000);
-    model.rotaryAdjacent = true;
+    model.rotaryAdjacent = source.flag("rope_interleave", true);
     model.activation = source.text("hidden_act", "silu");
     const QJsonObject yarn = source.config["rope_scaling"].toObject();
     double scale = rootScale(model);

@@ -78,6 +78,9 @@ struct Block {
     bool keepsShares = false; // shares of the token's experts are not renormalised
     double clamp =
         0; // of what experts multiply, before 1 is added to it; of a gate from above alone; 0: none
+    double expertFactor = 1;
+    std::size_t groups = 1, groupsPerToken = 1; // equal groups of experts; a token's are in its best groups
+    Vector correction; // [experts], added to sigmoids of the router's outputs to choose; empty: softmax
 
     std::optional<Latents> latents;
 };
@@ -202,6 +205,8 @@ std::optional<Model> readFusedFamily(const Source& source);
 std::optional<Model> readStateDictFamily(const Source& source);
 std::optional<Model> readDecoderFamily(const Source& source);
 Model readDeepSeek(const Source& source);
+/// The factor of each expert's output, 0 for those that are not the token's. \param x what the MLP reads
+Vector expertShares(const Block& block, const Vector& x);
 std::optional<Model> readEncoderFamily(const Source& source);
 
 } // namespace headwise::test::reference

@@ -7,9 +7,7 @@
 // Rules of the families in decoder_families.cpp.
 
 namespace headwise {
-namespace {
 
-/// A number that multiplies something; 1 where it is no such number, which is a fault of the config.
 double factorOf(ConfigReader& reader, std::string_view key, double standard)
 {
     const double factor = reader.number({key}, standard);
@@ -19,8 +17,6 @@ double factorOf(ConfigReader& reader, std::string_view key, double standard)
                          + ", expected a positive number");
     return 1;
 }
-
-} // namespace
 
 void readCohereLogits(FamilyReading& reading)
 {

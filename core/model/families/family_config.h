@@ -15,6 +15,9 @@ void readDirection(ModelConfig& config, ConfigReader& reader);
 /// [n_layers]: `window` where a layer slides, else 0; empty if none does.
 std::vector<int> windowsOf(const std::vector<bool>& slides, int window);
 
+/// Reads a number that multiplies something; 1 where it is no such number, which is a fault of the config.
+double factorOf(ConfigReader& reader, std::string_view key, double standard);
+
 // The functions of FamilyCode, for rules that the table cannot say.
 
 void readGpt2(FamilyReading& reading);
@@ -39,11 +42,14 @@ void readGptOss(FamilyReading& reading);
 void readBaichuan(FamilyReading& reading);
 void readMpt(FamilyReading& reading);
 void readDeepSeekV2(FamilyReading& reading);
+void readDeepSeekV3(FamilyReading& reading);
 
 std::string gpt2Obstacle(const RecipeBook& book, const std::string& prefix);
 std::string phiObstacle(const RecipeBook& book, const std::string& prefix);
 void addOptProjections(RecipeBook& book, const std::string& prefix);
 void addMinGptPositions(RecipeBook& book, const std::string& prefix);
+/// Leaves out the layers behind the last one, which predict further tokens; each has an `eh_proj`.
+void ignoreFurtherTokens(RecipeBook& book, const std::string& prefix);
 void addMixtralExperts(RecipeBook& book, const std::string& block, int layer);
 void addQwenExperts(RecipeBook& book, const std::string& block, int layer);
 void addSinks(RecipeBook& book, const std::string& prefix);

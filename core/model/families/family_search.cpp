@@ -13,12 +13,10 @@ bool contains(const Names& names, std::string_view name)
 }
 
 /// A family that is known and not read. \returns why, for the end of a sentence; else ""
-std::string_view whyNotRead(std::string_view type, const nlohmann::json& config)
+std::string_view whyNotRead(const nlohmann::json& config)
 {
-    if (type == "deepseek_v3" || type == "DeepseekV3ForCausalLM")
-        return "its experts are chosen in groups by sigmoids of their scores and a correction (e_score_correction_bias); this version has deepseek_v2's attention through a latent, but not these experts";
     if (const auto width = config.find("kv_lora_rank"); width != config.end() && !width->is_null())
-        return "its keys and values come from a latent (kv_lora_rank), which this version reads in deepseek_v2 alone";
+        return "its keys and values come from a latent (kv_lora_rank), which this version reads in deepseek_v2 and deepseek_v3 alone";
     return {};
 }
 
@@ -82,7 +80,7 @@ Result<const Family*> findFamily(const nlohmann::json& config, const std::string
             "'" + file
                 + "' names no model family: it has neither 'model_type' nor any of TransformerLens' own keys; "
                 + supported + "."};
-    if (const std::string_view why = whyNotRead(name, config); !why.empty())
+    if (const std::string_view why = whyNotRead(config); !why.empty())
         return Error{ErrorCode::Unsupported,
                      "'" + file + "' describes a model of type '" + name + "': " + std::string(why) + "."};
     return Error{ErrorCode::Unsupported,

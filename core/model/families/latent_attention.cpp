@@ -2,39 +2,40 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
-// DeepSeek-V2: keys and values through a latent, and experts beside one that serves every token.
-// Source: DeepSeek-AI, "DeepSeek-V2", section 2, and the modeling_deepseek.py of its files.
+// DeepSeek-V2 and V3: keys and values through a latent, and experts beside one that serves every token.
+// Source: DeepSeek-AI, "DeepSeek-V2", section 2, "DeepSeek-V3", section 2, and the modeling_deepseek.py of their files.
 
 namespace headwise {
 namespace {
 
 using enum TensorKind;
 
-struct LatentSizes {
-    int rotated, plain, value; ///< Components of a head.
-    int queries, keys;         ///< Widths of the latents; 0: queries have none.
-};
-
-LatentSizes readLatentSizes(FamilyReading& reading)
+/// Reads the widths of the latents and the number of rotated components. \returns the number of the others
+int readLatentWidths(FamilyReading& reading)
 {
     ConfigReader& reader = reading.reader;
+    ModelConfig& c = reading.config;
     const int standard = reader.isAbsent("q_lora_rank") ? 1536 : 0;
-    const LatentSizes sizes{reader.size({"qk_rope_head_dim"}, 64), reader.size({"qk_nope_head_dim"}, 128),
-                            reader.size({"v_head_dim"}, 128),
-                            reader.optionalSize({"q_lora_rank"}).value_or(standard),
-                            reader.size({"kv_lora_rank"}, 512)};
+    c.latents = {reader.optionalSize({"q_lora_rank"}).value_or(standard), reader.size({"kv_lora_rank"}, 512),
+                 reader.size({"v_head_dim"}, 128)};
+    c.rotary.dim = reader.size({"qk_rope_head_dim"}, 64);
+    const int plain = reader.size({"qk_nope_head_dim"}, 128);
     constexpr int most = 1 << 20;
-    if (sizes.rotated > most || sizes.plain > most) {
+    if (c.rotary.dim > most || plain > most) {
         reader.contradiction("'qk_rope_head_dim' or 'qk_nope_head_dim' is more than a million");
-        return {2, 1, 1, sizes.queries, sizes.keys};
+        c.rotary.dim = 2;
+        return 1;
     }
-    if (sizes.value > sizes.rotated + sizes.plain)
+    if (c.latents.values > c.rotary.dim + plain)
         reader.refuse("v_head_dim", "at most qk_rope_head_dim + qk_nope_head_dim");
-    if (reading.config.nKvHeads != reading.config.nHeads)
+    if (c.nKvHeads != c.nHeads)
         reader.refuse("num_key_value_heads", "as many as num_attention_heads");
-    return sizes;
+    return plain;
 }
 
 /// Under YaRN the scores have a factor of their own, beside that of cosine and sine.
@@ -54,33 +55,77 @@ double yarnScoreFactor(const FamilyReading& reading)
 }
 
 /// Numbers of the attention beyond four matrices [d, n_heads · d_head], in all layers.
-double furtherAttention(const ModelConfig& c, const LatentSizes& s)
+double furtherAttention(const ModelConfig& c)
 {
-    const double d = c.dModel, n = c.nHeads, q = s.queries, k = s.keys;
-    const double heads = n * c.dHead, values = n * s.value;
-    const double queries = s.queries > 0 ? d * q + q + q * heads : d * heads;
-    const double keys = d * (k + s.rotated) + k + k * (n * s.plain + values);
+    const double d = c.dModel, n = c.nHeads, q = c.latents.queries, k = c.latents.keys;
+    const double heads = n * c.dHead, values = n * c.latents.values, rotated = c.rotary.dim;
+    const double queries = q > 0 ? d * q + q + q * heads : d * heads;
+    const double keys = d * (k + rotated) + k + k * (heads - n * rotated + values);
     return c.nLayers * (queries + keys + values * d - 4 * d * heads);
+}
+
+/// The experts of a config without their keys.
+struct ExpertStandards {
+    int experts, shared, width, perToken, denseLayers;
+    bool sumToOne;
+    double factor;
+};
+
+/// Reads the groups among whose experts a token chooses.
+/// \param standard values of absent keys: n_group and topk_group
+void readGroups(FamilyReading& reading, std::pair<int, int> standard, int votes)
+{
+    ConfigReader& reader = reading.reader;
+    const ModelConfig& c = reading.config;
+    const int groups = reader.optionalSize({"n_group"}).value_or(standard.first);
+    const int kept = reader.optionalSize({"topk_group"}).value_or(standard.second);
+    const int size = c.nExperts / groups;
+    if (c.nExperts > 0 && groups > 1
+        && (c.nExperts % groups != 0 || kept > groups || votes > size
+            || static_cast<double>(kept) * size < c.expertsPerToken))
+        return reader.contradiction("a token cannot choose " + std::to_string(c.expertsPerToken) + " of "
+                                    + std::to_string(c.nExperts) + " experts from the best "
+                                    + std::to_string(kept) + " of " + std::to_string(groups) + " groups");
+    reading.config.mixture.groups = groups;
+    reading.config.mixture.groupsPerToken = kept;
+    reading.config.mixture.groupVotes = votes;
 }
 
 /// Experts from layer first_k_dense_replace on; n_shared_experts of them are one MLP that serves every token.
 /// \returns their numbers beyond `nExperts` experts in each layer
-double readExperts(FamilyReading& reading)
+double readExperts(FamilyReading& reading, const ExpertStandards& standard)
 {
     ModelConfig& c = reading.config;
     ConfigReader& reader = reading.reader;
-    const auto sizeOf = [&](std::string_view key, int standard) {
-        return reader.optionalSize({key}).value_or(reader.isAbsent(key) ? standard : 0);
+    Mixture& mixture = c.mixture;
+    const auto sizeOf = [&](std::string_view key, int absent) {
+        return reader.optionalSize({key}).value_or(reader.isAbsent(key) ? absent : 0);
     };
-    const int experts = sizeOf("n_routed_experts", 64), shared = sizeOf("n_shared_experts", 2);
-    const int width = reader.size({"moe_intermediate_size"}, 1407);
-    const int perToken = reader.size({"num_experts_per_tok"}, 6);
-    const int dense = std::min(reader.count("first_k_dense_replace", 0), c.nLayers);
-    const bool sumsToOne = reader.flag({"norm_topk_prob"}, false) && perToken > 1;
+    const int experts = sizeOf("n_routed_experts", standard.experts);
+    const double shared = sizeOf("n_shared_experts", standard.shared);
+    const int width = reader.size({"moe_intermediate_size"}, standard.width);
+    const int perToken = reader.size({"num_experts_per_tok"}, standard.perToken);
+    const int dense = std::min(reader.count("first_k_dense_replace", standard.denseLayers), c.nLayers);
+    const bool sumsToOne = reader.flag({"norm_topk_prob"}, standard.sumToOne) && perToken > 1;
+    mixture.factor = factorOf(reader, "routed_scaling_factor", standard.factor);
     if (experts == 0 || dense == c.nLayers)
         return 0;
-    const double d = c.dModel, mixture = 3 * d * width * experts + d * experts;
-    const double further = dense * (3 * d * c.dMlp - mixture) + (c.nLayers - dense) * 3 * d * width * shared;
+    if (shared * width > std::numeric_limits<int>::max()) {
+        reader.contradiction("'n_shared_experts' makes an MLP of " + std::to_string(shared * width)
+                             + " neurons");
+        return 0;
+    }
+    if (sumsToOne && mixture.factor != 1 && !mixture.hasSigmoids)
+        reader.refuse("routed_scaling_factor",
+                      "1 with norm_topk_prob, since programs differ in whether it applies then");
+    const double d = c.dModel, mixtures = c.nLayers - dense;
+    const double expertWeights = 3 * d * width * experts + d * experts;
+    const double correction = mixture.hasSigmoids ? mixtures * experts : 0;
+    const double further =
+        dense * (3 * d * c.dMlp - expertWeights) + mixtures * 3 * d * width * shared + correction;
+    mixture.denseLayers = dense;
+    mixture.denseWidth = c.dMlp;
+    mixture.sharedWidth = static_cast<int>(shared * width);
     c.nExperts = experts;
     c.expertsPerToken = perToken;
     c.sharesOfAllExperts = !sumsToOne;
@@ -88,10 +133,17 @@ double readExperts(FamilyReading& reading)
     return further;
 }
 
-Eigen::Index rowsOf(const RecipeBook& book, const std::string& name)
+void readLatentModel(FamilyReading& reading, const ExpertStandards& standard)
 {
-    const auto shape = book.shapeOf(name + ".weight");
-    return shape.size() == 2 ? shape[0] : 0;
+    ModelConfig& c = reading.config;
+    c.latentAttention = true;
+    const int plain = readLatentWidths(reading);
+    c.dHead = c.rotary.dim + plain;
+    if (c.rotary.scaling.kind == RotaryScaling::Kind::Divisors)
+        reading.reader.refuse("rope_scaling", "none, linear, dynamic, llama3 or yarn");
+    c.attentionScale = yarnScoreFactor(reading) / std::sqrt(c.dHead);
+    const double attention = furtherAttention(c);
+    reading.biases.further = static_cast<std::int64_t>(attention + readExperts(reading, standard));
 }
 
 void addGatedMlp(RecipeBook& book, const std::string& stem, Eigen::Index width, int layer, int expert)
@@ -106,16 +158,37 @@ void addGatedMlp(RecipeBook& book, const std::string& stem, Eigen::Index width, 
 
 void readDeepSeekV2(FamilyReading& reading)
 {
+    ConfigReader& reader = reading.reader;
+    reader.onlySupports("topk_method", {"\"greedy\"", "\"group_limited_greedy\""});
+    readLatentModel(reading, {64, 2, 1407, 6, 0, false, 1});
+    if (reading.json.value("topk_method", nlohmann::json()) == "group_limited_greedy")
+        readGroups(reading, {1, 1}, 1);
+    reader.ignore(Names{"n_group", "topk_group"}); // V2-Lite has them and does not use them.
+}
+
+void readDeepSeekV3(FamilyReading& reading)
+{
     ModelConfig& c = reading.config;
-    const LatentSizes sizes = readLatentSizes(reading);
-    c.latentAttention = true;
-    c.dHead = sizes.rotated + sizes.plain;
-    c.rotary.dim = sizes.rotated;
-    if (c.rotary.scaling.kind == RotaryScaling::Kind::Divisors)
-        reading.reader.refuse("rope_scaling", "none, linear, dynamic, llama3 or yarn");
-    c.attentionScale = yarnScoreFactor(reading) / std::sqrt(c.dHead);
-    const double attention = furtherAttention(c, sizes);
-    reading.biases.further = static_cast<std::int64_t>(attention + readExperts(reading));
+    c.mixture.hasSigmoids = true;
+    c.rotary.adjacentPairs = reading.reader.flag({"rope_interleave"}, true);
+    readLatentModel(reading, {256, 1, 2048, 8, 3, true, 2.5});
+    readGroups(reading, {8, 4}, 2);
+}
+
+void ignoreFurtherTokens(RecipeBook& book, const std::string& prefix)
+{
+    std::string found;
+    for (int layer = book.config().nLayers;; ++layer) {
+        const std::string block = prefix + "layers." + std::to_string(layer) + ".";
+        if (!book.isStored(block + "eh_proj.weight"))
+            break;
+        book.ignore([&](std::string_view name, std::size_t) { return name.starts_with(block); });
+        found += (found.empty() ? "" : ", ") + std::to_string(layer);
+    }
+    if (!found.empty())
+        book.warn(
+            "Layer " + found
+            + " of the file stands behind the model's last one and predicts a further token (multi-token prediction); it is ignored.");
 }
 
 void addLatentAttention(RecipeBook& book, const std::string& block, int layer)
@@ -123,15 +196,9 @@ void addLatentAttention(RecipeBook& book, const std::string& block, int layer)
     const ModelConfig& c = book.config();
     const std::string stem = block + "self_attn.";
     const Eigen::Index m = c.dModel, n = c.nHeads, h = c.dHead, rotated = c.rotary.dim, plain = h - rotated;
-    const bool hasQueryLatent = book.isStored(stem + "q_a_proj.weight");
-    const Eigen::Index q = hasQueryLatent ? rowsOf(book, stem + "q_a_proj") : m;
-    const Eigen::Index latent = rowsOf(book, stem + "kv_a_proj_with_mqa") - rotated;
-    const Eigen::Index value = rowsOf(book, stem + "kv_b_proj") / n - plain;
-    const bool isComplete = latent > -rotated && value > -plain; // else what is missing is named below
-    if (isComplete && (latent <= 0 || value <= 0 || value > h))
-        return book.contradiction("'" + stem + "kv_a_proj_with_mqa.weight' and '" + stem
-                                  + "kv_b_proj.weight' leave a latent of " + std::to_string(latent)
-                                  + " and values of " + std::to_string(value) + " components");
+    const Eigen::Index latent = c.latents.keys, value = c.latents.values;
+    const bool hasQueryLatent = c.latents.queries > 0;
+    const Eigen::Index q = hasQueryLatent ? c.latents.queries : m;
     const auto linear = [&](const char* name, Eigen::Index outputs, Eigen::Index inputs) {
         return requireLinear(book, stem + name, {outputs, inputs, StoredBias::Absent});
     };
@@ -160,15 +227,16 @@ void addLatentAttention(RecipeBook& book, const std::string& block, int layer)
 void addDeepSeekMlp(RecipeBook& book, const std::string& block, int layer)
 {
     const ModelConfig& c = book.config();
-    const std::string stem = block + "mlp.", shared = stem + "shared_experts.";
+    const std::string stem = block + "mlp.";
     if (c.nExperts == 0)
         return addGatedMlp(book, stem, c.dMlp, layer, 0);
-    // The layers before first_k_dense_replace have one MLP, of a width of its own.
-    if (!book.isStored(stem + "gate.weight") && book.isStored(stem + "gate_proj.weight"))
-        return addGatedMlp(book, stem, rowsOf(book, stem + "gate_proj"), layer, 0);
+    if (layer < c.mixture.denseLayers)
+        return addGatedMlp(book, stem, c.mixture.denseWidth, layer, 0);
     addQwenExperts(book, block, layer);
-    if (book.isStored(shared + "gate_proj.weight"))
-        addGatedMlp(book, shared, rowsOf(book, shared + "gate_proj"), layer, c.nExperts);
+    if (c.mixture.hasSigmoids)
+        book.requireVector(router_correction, layer, stem + "gate.e_score_correction_bias", c.nExperts);
+    if (c.mixture.sharedWidth > 0)
+        addGatedMlp(book, stem + "shared_experts.", c.mixture.sharedWidth, layer, c.nExperts);
 }
 
 } // namespace headwise

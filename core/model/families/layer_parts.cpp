@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 #include <utility>
@@ -92,8 +93,32 @@ std::vector<Eigen::Index> bestOf(const RowVector<double>& scores, int count)
     return order;
 }
 
-/// For the experts that are chosen: softmax over the best experts of each row, which is the softmax over all of them renormalised, or that over all of them
-/// itself; 0 elsewhere.
+/// The best experts of a token by the numbers that choose them, from its best groups alone.
+std::vector<Eigen::Index> chosenExperts(RowVector<double> scores, const ModelConfig& config)
+{
+    const Mixture& mixture = config.mixture;
+    if (mixture.groups > 1) {
+        const Eigen::Index size = scores.size() / mixture.groups;
+        RowVector<double> groups = RowVector<double>::Zero(mixture.groups);
+        for (Eigen::Index group = 0; group < groups.size(); ++group)
+            for (const Eigen::Index expert : bestOf(scores.segment(group * size, size), mixture.groupVotes))
+                groups(group) += scores(group * size + expert);
+        RowVector<double> inside =
+            RowVector<double>::Constant(scores.size(), -std::numeric_limits<double>::infinity());
+        for (const Eigen::Index group : bestOf(groups, mixture.groupsPerToken))
+            inside.segment(group * size, size) = scores.segment(group * size, size);
+        scores = inside;
+    }
+    return bestOf(scores, config.expertsPerToken);
+}
+
+double sigmoid(double x)
+{
+    return 1 / (1 + std::exp(-x));
+}
+
+/// The shares of each row's experts, 0 elsewhere: their scores, divided by the sum of them or not. The softmax over the best experts
+/// is that over all of them renormalised.
 /// \returns [n, experts]
 template <typename Scalar>
 Matrix<double> routed(const MlpWeights<Scalar>& weights, const ModelConfig& config, const Matrix<Scalar>& x)
@@ -101,15 +126,22 @@ Matrix<double> routed(const MlpWeights<Scalar>& weights, const ModelConfig& conf
     Matrix<Scalar> scores = x * weights.W_router;
     addRow(scores, weights.b_router);
     Matrix<double> shares = Matrix<double>::Zero(scores.rows(), scores.cols());
+    const bool hasSigmoids = config.mixture.hasSigmoids;
+    constexpr double leastSum = 1e-20; // of sigmoids, as DeepSeek adds it
     for (Eigen::Index row = 0; row < scores.rows(); ++row) {
         const RowVector<double> all = scores.row(row).template cast<double>();
-        double sum = 0;
-        const std::vector<Eigen::Index> best = bestOf(all, config.expertsPerToken);
+        RowVector<double> choosing = all;
+        if (hasSigmoids)
+            choosing = all.unaryExpr([](double x) { return sigmoid(x); })
+                + weights.correction.template cast<double>();
+        double sum = leastSum;
+        const std::vector<Eigen::Index> best = chosenExperts(std::move(choosing), config);
         for (const Eigen::Index expert : best)
-            sum += shares(row, expert) = std::exp(all(expert) - all(best.front()));
+            sum += shares(row, expert) =
+                hasSigmoids ? sigmoid(all(expert)) : std::exp(all(expert) - all(best.front()));
         if (config.sharesOfAllExperts)
-            sum = (all.array() - all(best.front())).exp().sum();
-        shares.row(row) /= sum;
+            sum = hasSigmoids ? 1 : (all.array() - all(best.front())).exp().sum();
+        shares.row(row) /= sum / config.mixture.factor;
     }
     return shares;
 }

@@ -3,6 +3,7 @@
 #include "tests/support/loaded.h"
 #include "tests/support/program.h"
 
+#include <QJsonArray>
 #include <QJsonDocument>
 #include <QTemporaryDir>
 
@@ -518,6 +519,47 @@ private slots:
         QVERIFY(test::failsWith(
             loadModel({root() / "packed", {}, {}}, Task{}), ErrorCode::Corrupt,
             "'model.layers.1.mlp.experts.down_proj' has no tensor 'model.layers.1.mlp.experts.down_proj_scales'"));
+    }
+
+    /// As DeepSeek-V3 is published: matrices in 8-bit floats with a scale per block, vectors and the router as they are.
+    void aModelInScaledBlocksOpens()
+    {
+        constexpr std::size_t height = 4, width = 5;
+        test::FamilyModel model = test::familyModel("deepseek_v3");
+        PackedTensors stored;
+        for (auto& [name, tensor] : model.tensors) {
+            const std::vector<std::int64_t> shape(tensor.shape.begin(), tensor.shape.end());
+            if (name.find("_proj") == std::string::npos) {
+                const std::vector<float> numbers(tensor.values.begin(), tensor.values.end());
+                tensor.values.assign(numbers.begin(), numbers.end());
+                stored.emplace(name, packedTensor(DType::F32, shape, numbers));
+                continue;
+            }
+            const std::size_t cols = tensor.shape[1], across = (cols + width - 1) / width;
+            std::vector<float> scales((tensor.shape[0] + height - 1) / height * across);
+            for (std::size_t i = 0; i < scales.size(); ++i)
+                scales[i] = 0.2F * static_cast<float>(1 + i % 3);
+            std::vector<std::uint8_t> numbers;
+            for (std::size_t i = 0; i < tensor.values.size(); ++i) {
+                numbers.push_back(
+                    static_cast<std::uint8_t>((tensor.values[i] < 0 ? 128 : 0) + 32 + i * 7 % 24));
+                const float scale = scales[i / cols / height * across + i % cols / width];
+                tensor.values[i] = e4m3ByDefinition(numbers.back()) * scale;
+            }
+            stored.emplace(name, packedTensor(DType::F8_E4M3, shape, numbers));
+            stored.emplace(name + "_scale_inv",
+                           packedTensor(DType::F32,
+                                        {std::ssize(scales) / std::int64_t(across), std::int64_t(across)},
+                                        scales));
+        }
+        const fs::path original = test::writeFamily(root() / "original", model);
+        model.config["quantization_config"] =
+            QJsonObject{{"quant_method", "fp8"}, {"fmt", "e4m3"}, {"weight_block_size", QJsonArray{4, 5}}};
+        write(stored, QJsonDocument(model.config).toJson().toStdString());
+        const std::vector<int> tokens{3, 1, 4, 1, 5};
+        const auto found = test::loaded(root() / "packed"), expected = test::loaded(original);
+        QVERIFY(test::ran<double>(test::raw(found), tokens).logits
+                == test::ran<double>(test::raw(expected), tokens).logits);
     }
 
 private:

@@ -4,11 +4,8 @@
 #include "tests/support/program.h"
 
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QTemporaryDir>
 #include <QTest>
-
-#include <cmath>
 
 using namespace headwise;
 
@@ -239,79 +236,6 @@ private slots:
         QVERIFY(read(model)->config.rotary == (Rotary{8, 150000, false}));
         model.config["rope_parameters"] = QJsonObject{{"rope_type", "yarn"}, {"factor", 2}, {"truncate", 1}};
         QVERIFY(test::failsWith(read(model), ErrorCode::Corrupt, "'truncate' = 1, expected true or false"));
-    }
-
-    void otherLatentAttentionThanDeepSeekV2sIsRefusedByName()
-    {
-        test::FamilyModel model = test::familyModel("deepseek_v2");
-        const auto name = [&](const QJsonValue& type, const QString& architecture) {
-            model.config["model_type"] = type;
-            model.config["architectures"] = QJsonArray{architecture};
-        };
-        const auto isRefused = [&](const std::string& part) {
-            return test::failsWith(read(model), ErrorCode::Unsupported, part);
-        };
-        name("deepseek_v3", "DeepseekV3ForCausalLM");
-        QVERIFY(isRefused("'deepseek_v3': its experts are chosen in groups by sigmoids"));
-        name(QJsonValue::Null, "DeepseekV3ForCausalLM");
-        QVERIFY(isRefused("'DeepseekV3ForCausalLM': its experts are chosen"));
-        name("minicpm3", "MiniCPM3ForCausalLM");
-        QVERIFY(isRefused("'minicpm3': its keys and values come from a latent (kv_lora_rank)"));
-        model.config["kv_lora_rank"] = QJsonValue::Null;
-        QVERIFY(isRefused("'minicpm3'; this version reads"));
-    }
-
-    void keysOfDeepSeekV2ThatAreNotReadAreRefused_data()
-    {
-        QTest::addColumn<QString>("key");
-        QTest::addColumn<QString>("value");
-        const auto row = [](const char* key, const char* value) {
-            QTest::newRow(key) << QString(key) << QString(value);
-        };
-        row("topk_method", "\"group_limited_greedy\"");
-        row("routed_scaling_factor", "16");
-        row("scoring_func", "\"sigmoid\"");
-        row("attention_bias", "true");
-        row("moe_layer_freq", "2");
-        row("v_head_dim", "10"); // wider than the 9 components that are compared
-        row("num_key_value_heads", "2");
-    }
-    void keysOfDeepSeekV2ThatAreNotReadAreRefused()
-    {
-        QFETCH(QString, key);
-        QFETCH(QString, value);
-        test::FamilyModel model = test::familyModel("deepseek_v2");
-        model.config[key] = QJsonDocument::fromJson("[" + value.toUtf8() + "]").array().first();
-        QVERIFY(
-            test::failsWith(read(model), ErrorCode::Unsupported, ("'" + key + "' = " + value).toStdString()));
-    }
-
-    /// The dense layer of V2-Lite, its narrower values and the scale under YaRN.
-    void readsTheSizesOfLatentAttention()
-    {
-        const test::FamilyModel model = test::familyModel("deepseek_v2, lite");
-        const auto weights = open(model);
-        QVERIFY(test::isOk(weights));
-        const ModelConfig& config = (*weights)->config();
-        QVERIFY(config.latentAttention && config.rotary.adjacentPairs);
-        QCOMPARE(config.dHead, 9);
-        QCOMPARE(config.rotary.dim, 4);
-        const double length = 0.1 * 0.9 * std::log(4) + 1;
-        QCOMPARE(config.attentionScale, length * length / 3);
-        QCOMPARE(config.rotary.scaling.attentionFactor, (0.1 * 0.7 * std::log(4) + 1) / length);
-        const auto V = (*weights)->read<double>(TensorKind::W_V, 1, 2);
-        QCOMPARE(V.cols(), 9);
-        QVERIFY(V.rightCols(6).isZero(0) && !V.leftCols(3).isZero(1e-3));
-        QVERIFY((*weights)->read<double>(TensorKind::W_O, 1, 2).bottomRows(6).isZero(0));
-        QVERIFY(!(*weights)->has(TensorKind::W_router, 0) && (*weights)->has(TensorKind::W_router, 1));
-        QCOMPARE((*weights)->read<double>(TensorKind::W_in, 0).cols(), 17);
-        QCOMPARE((*weights)->read<double>(TensorKind::W_in, 1, 3).cols(), 26); // serves every token
-        test::FamilyModel half = model;
-        QJsonObject yarn = half.config["rope_scaling"].toObject();
-        yarn.remove("mscale");
-        half.config["rope_scaling"] = yarn;
-        QVERIFY(
-            test::failsWith(read(half), ErrorCode::Unsupported, "'mscale' and 'mscale_all_dim' together"));
     }
 
 private:
