@@ -1,6 +1,8 @@
+#include "core/runs/ranks.h"
 #include "core/series/series_changes.h"
 #include "core/series/series_record.h"
 #include "core/series/series_run.h"
+#include "core/session/partial_run.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -59,6 +61,8 @@ public:
         if (twice != m_whole->entries.end())
             return Error{ErrorCode::InvalidArgument, fmt::format("Two parts have step {}.", twice->step)};
         m_whole->frame.part.reset();
+        if (const auto good = checkAnyGood(*m_whole); !good)
+            return good.error();
         m_whole->changes = changesOf(*m_whole);
         return *std::move(m_whole);
     }
@@ -68,10 +72,7 @@ private:
     std::map<int, std::string> m_names; // by index: the parts so far
 };
 
-} // namespace
-
-Result<Series> mergeSeries(std::span<const std::string> parts, const std::filesystem::path& output,
-                           const Task& task)
+Result<SeriesRecord> mergedRecord(std::span<const std::string> parts, const Task& task)
 {
     SeriesMerge merge;
     for (const std::string& name : parts) {
@@ -81,11 +82,37 @@ Result<Series> mergeSeries(std::span<const std::string> parts, const std::filesy
         if (const auto added = merge.add(std::move(part).value(), name); !added)
             return added.error();
     }
-    Result<SeriesRecord> whole = merge.finish();
+    return merge.finish();
+}
+
+} // namespace
+
+Result<Series> mergeSeries(std::span<const std::string> parts, const std::filesystem::path& output,
+                           const Task& task)
+{
+    Result<SeriesRecord> whole = mergedRecord(parts, task);
     if (!whole)
         return whole.error();
     if (const auto written = writeSeriesRecord(output, *whole, task); !written)
         return written.error();
+    return seriesOf(std::move(whole).value());
+}
+
+Result<Series> joinSeries(const SeriesRequest& request, const Task& task)
+{
+    std::vector<std::string> parts;
+    for (Shard shard{1, request.shard->count}; shard.index <= shard.count; ++shard.index)
+        parts.push_back(PartialRun::sideFile(rankSession(request.output, shard)).string());
+    Result<SeriesRecord> whole = mergedRecord(parts, task);
+    if (!whole)
+        return whole.error();
+    std::ranges::for_each(whole->frame.warnings, request.say);
+    for (const SeriesEntry& entry : whole->entries)
+        if (!entry.problem.empty())
+            request.say(skippedSentence(entry));
+    if (const auto written = writeSeriesRecord(request.output, *whole, task); !written)
+        return written.error();
+    removeRankFiles(request.output);
     return seriesOf(std::move(whole).value());
 }
 

@@ -2,6 +2,8 @@
 
 #include "core/results/layer_null.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -92,6 +94,20 @@ std::vector<ResultArray> seriesArrays(const ResultSet& results)
         kept.push_back(std::move(copy));
     }
     return kept;
+}
+
+std::string skippedSentence(const SeriesEntry& entry)
+{
+    return fmt::format("'{}' was skipped: {}", entry.name, entry.problem);
+}
+
+Result<Done> checkAnyGood(const SeriesRecord& record)
+{
+    if (std::ranges::any_of(record.entries, [](const auto& entry) { return entry.problem.empty(); }))
+        return Done{};
+    return Error{ErrorCode::Corrupt,
+                 fmt::format("No member of '{}' could be read. {}: {}", record.frame.model.name,
+                             record.entries.front().name, record.entries.front().problem)};
 }
 
 ResultSet joinedArrays(const SeriesRecord& record)

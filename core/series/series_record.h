@@ -47,6 +47,11 @@ ResultSet joinedArrays(const SeriesRecord& record);
 /// Returns what the window reads of a record.
 Series seriesOf(SeriesRecord record);
 
+/// Says that a member is missing, and why.
+std::string skippedSentence(const SeriesEntry& entry);
+/// Errors: Corrupt if no member could be read.
+Result<Done> checkAnyGood(const SeriesRecord& record);
+
 /// Errors: Io, Cancelled, OutOfMemory; the old file is unchanged then.
 Result<Done> writeSeriesRecord(const std::filesystem::path& path, const SeriesRecord& record,
                                const Task& task);

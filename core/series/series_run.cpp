@@ -2,6 +2,7 @@
 
 #include "core/checkpoint/file_change.h"
 #include "core/runs/queue.h"
+#include "core/runs/ranks.h"
 #include "core/series/safe_keeping.h"
 #include "core/series/series_changes.h"
 #include "core/series/series_record.h"
@@ -65,12 +66,13 @@ void addWarnings(std::vector<std::string>& all, const std::vector<std::string>& 
             all.push_back(sentence);
 }
 
-/// Tells whether two records answer the same question about models of one shape.
-std::string whyAnother(const SeriesRecord& stored, const SeriesRecord& run)
+/// Says why a record does not answer the question of a run; empty if it does. \param part  that the record should be
+std::string whyAnother(const SeriesRecord& stored, const SeriesRecord& run,
+                       const std::optional<SessionPart>& part)
 {
     if (!(ModelShape(stored.frame.model) == ModelShape(run.frame.model)))
         return "is about models of another shape";
-    if (stored.frame.part != run.frame.part)
+    if (stored.frame.part != part)
         return stored.frame.part ? "is part " + shardName(stored.frame.part->shard) + " of a sharded run"
                                  : "is no part of this sharded run";
     if (stored.question != run.question || stored.frame.processing != run.frame.processing)
@@ -87,7 +89,7 @@ Result<std::vector<SeriesEntry>> storedEntries(const SeriesRequest& request, Ser
     std::error_code code;
     if (fs::exists(sideFile, code)) {
         Result<SeriesRecord> left = readSeriesRecord(sideFile, quiet);
-        if (left && whyAnother(*left, run).empty()) {
+        if (left && whyAnother(*left, run, run.frame.part).empty()) {
             addWarnings(run.frame.warnings, left->frame.warnings);
             SeriesRecord record = std::move(left).value();
             return std::move(record.entries);
@@ -99,7 +101,8 @@ Result<std::vector<SeriesEntry>> storedEntries(const SeriesRequest& request, Ser
     Result<SeriesRecord> stored = readSeriesRecord(request.output, quiet);
     if (!stored)
         return Error{stored.error().code, stored.error().message + " To overwrite it, pass --replace."};
-    if (const std::string why = whyAnother(*stored, run); !why.empty())
+    const auto part = request.isJoined ? std::nullopt : run.frame.part;
+    if (const std::string why = whyAnother(*stored, run, part); !why.empty())
         return Error{ErrorCode::InvalidArgument,
                      "The series '" + request.output.string() + "' " + why
                          + "; name another output file, or pass --replace to start it over."};
@@ -115,16 +118,21 @@ public:
     SeriesRun(const SeriesRequest& request, const Survey& survey)
         : m_request(request)
         , m_survey(survey)
-        , m_keeping(request.output)
+        , m_keeping(request.isJoined ? rankSession(request.output, *request.shard) : request.output)
     {
+    }
+
+    /// Everything before the first member is computed.
+    Result<Done> check(const Task& task)
+    {
+        const auto prepared = prepare(task);
+        return prepared ? takeUp(task) : prepared;
     }
 
     Result<SeriesOutcome> run(const Task& task)
     {
-        if (const auto prepared = prepare(task); !prepared)
-            return prepared.error();
-        if (const auto stored = takeUp(task); !stored)
-            return stored.error();
+        if (const auto checked = check(task); !checked)
+            return checked.error();
         announce(task);
         for (std::size_t i = 0; i < m_waiting.size(); ++i) {
             const auto computed = compute(m_waiting[i], i, task);
@@ -134,15 +142,16 @@ public:
             }
             m_keeping.keep(m_record, task);
         }
-        if (std::ranges::all_of(m_record.entries, [](const auto& entry) { return !entry.problem.empty(); }))
-            return Error{ErrorCode::Corrupt,
-                         fmt::format("No member of '{}' could be read. {}: {}", m_request.series.name,
-                                     m_record.entries.front().name, m_record.entries.front().problem)};
-        if (!m_record.frame.part)
+        if (!m_record.frame.part) { // else mergeSeries() sees to it
+            if (const auto good = checkAnyGood(m_record); !good)
+                return good.error();
             m_record.changes = changesOf(m_record);
-        if (const auto written = writeSeriesRecord(m_request.output, m_record, task); !written)
+        }
+        const fs::path& file = m_request.isJoined ? m_keeping.file() : m_request.output;
+        if (const auto written = writeSeriesRecord(file, m_record, task); !written)
             return written.error();
-        m_keeping.remove();
+        if (!m_request.isJoined)
+            m_keeping.remove();
         const int computed = static_cast<int>(m_waiting.size() - m_reused.size());
         const int kept = static_cast<int>(m_record.entries.size()) - computed;
         return SeriesOutcome{seriesOf(std::move(m_record)), computed, kept};
@@ -226,13 +235,14 @@ private:
         return Done{};
     }
 
-    /// A member that was added since may have moved others to another part.
+    /// A member that was added since may have moved others to another part. The first of several processes keeps those that are gone.
     bool isOfShard(const SeriesEntry& entry, const Shard& shard) const
     {
         const auto& members = m_request.series.members;
         const auto found = std::ranges::find(members, entry.step, &SeriesMember::step);
-        return found != members.end()
-            && static_cast<int>(found - members.begin()) % shard.count == shard.index - 1;
+        if (found == members.end())
+            return m_request.isJoined && shard.index == 1;
+        return static_cast<int>(found - members.begin()) % shard.count == shard.index - 1;
     }
 
     /// Text that tells whether the member before is still the one that the subspaces were compared with.
@@ -279,7 +289,7 @@ private:
                 entry.problem = arrays.error().message;
         }
         if (!entry.problem.empty())
-            m_request.say(fmt::format("'{}' was skipped: {}", member.name, entry.problem));
+            m_request.say(skippedSentence(entry));
         const auto place = std::ranges::lower_bound(m_record.entries, entry.step, {}, &SeriesEntry::step);
         m_record.entries.insert(place, std::move(entry));
         return Done{};
@@ -350,6 +360,16 @@ std::vector<const Analysis*> defaultSeriesAnalyses(const ModelConfig& config, co
         && runCost(*induction, config, options).flops <= mostInductionFlops)
         chosen.push_back(induction);
     return chosen;
+}
+
+Result<Done> checkSeries(const SeriesRequest& request, const Task& task)
+{
+    const Result<Survey> survey = surveyOf(request, task);
+    if (!survey)
+        return survey.error();
+    SeriesRequest silent = request;
+    silent.say = [](const std::string&) {};
+    return SeriesRun(silent, *survey).check(task);
 }
 
 Result<SeriesOutcome> computeSeries(const SeriesRequest& request, const Task& task)

@@ -29,7 +29,10 @@ struct SeriesRequest {
     std::string
         options; ///< Everything else the numbers depend on, as text; numbers of other options are not taken up.
     std::optional<Shard> shard; ///< Every n-th member; none: all.
-    bool replace = false;       ///< Start the file over.
+    /// The shard is that of a process whose part joinSeries() joins: the part stays in the side file of rankSession(), and `output` is
+    /// the whole series.
+    bool isJoined = false;
+    bool replace = false; ///< Start the file over.
     /// Opens a member; reads headers only.
     std::function<Result<std::shared_ptr<const ModelWeights>>(const SeriesMember&, const Task&)> open;
     std::function<Result<SeriesModel>(const SeriesMember&, std::shared_ptr<const ModelWeights>, const Task&)>
@@ -55,6 +58,15 @@ std::vector<const Analysis*> defaultSeriesAnalyses(const ModelConfig& config, co
 /// Errors: Corrupt if no member can be read; InvalidArgument if the file is another series, or no analysis gives numbers per head;
 /// Io, Cancelled.
 Result<SeriesOutcome> computeSeries(const SeriesRequest& request, const Task& task);
+
+/// Finds everything that computeSeries() would refuse before it computes, without a sentence.
+/// Errors: those of computeSeries(). Cost: the headers of all members, one model, and the file so far.
+Result<Done> checkSeries(const SeriesRequest& request, const Task& task);
+
+/// Joins the parts that the processes of a run left, each with `isJoined`, says what the parts of the others lack, and writes the
+/// whole series.
+/// Errors: those of mergeSeries().
+Result<Series> joinSeries(const SeriesRequest& request, const Task& task);
 
 /// Joins the parts of a sharded run, in any order, and writes the whole series.
 /// Errors: InvalidArgument naming a part that is missing, doubled or of another run; those of readSeries; Io.

@@ -9,7 +9,7 @@
 using namespace headwise;
 using namespace headwise::test;
 
-/// `analyze` started by mpirun where the module for it is missing. tests/mpi/run has the rest.
+/// `analyze` and `series` started by mpirun where the module for it is missing. tests/mpi/run has the rest.
 class RanksCommandTest : public QObject {
     Q_OBJECT
 

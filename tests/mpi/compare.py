@@ -1,10 +1,10 @@
-"""Compares the numbers of two sessions: compare.py ONE.h5 OTHER.h5. Prints how many arrays are equal bit for bit."""
+"""Compares the numbers of two sessions or series: compare.py ONE.h5 OTHER.h5 [TOLERANCE]. Prints how many arrays are equal bit for bit."""
 import sys
 
 import h5py
 import numpy
 
-TOLERANCE = 1e-6  # of the largest number of an array
+TOLERANCE = 1e-6  # of the largest number of an array; 0: bit for bit
 
 
 def arrays_of(path):
@@ -35,6 +35,7 @@ def difference(one, other):
 
 def main():
     one, other = (arrays_of(path) for path in sys.argv[1:3])
+    tolerance = float(sys.argv[3]) if len(sys.argv) > 3 else TOLERANCE
     wrong = sorted(one.keys() ^ other.keys())
     if wrong:
         sys.exit("only one of the sessions has " + ", ".join(wrong))
@@ -42,7 +43,7 @@ def main():
         sys.exit("there are no arrays to compare")
     equal = sum(one[name].tobytes() == other[name].tobytes() for name in one)
     apart = {name: difference(one[name], other[name]) for name in one}
-    wrong = [f"{name} by {apart[name]:.2g}" for name in sorted(apart) if not apart[name] <= TOLERANCE]
+    wrong = [f"{name} by {apart[name]:.2g}" for name in sorted(apart) if not apart[name] <= tolerance]
     if wrong:
         sys.exit("different: " + ", ".join(wrong))
     print(f"{len(one)} arrays, {equal} of them bit for bit, the others within {max(apart.values()):.2g}")

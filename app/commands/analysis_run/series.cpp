@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <set>
 
 namespace headwise::app {
 namespace {
@@ -25,7 +26,9 @@ constexpr std::string_view seriesFooter =
     "and its numbers are NaN.\n"
     "One model at a time is in memory. A run that was killed goes on with the same command, and an existing SERIES.h5\n"
     "gains new checkpoints only; --replace starts over. --shard 2/8 computes every eighth member from the second on, and\n"
-    "headwise merge joins the parts.\n"
+    "headwise merge joins the parts. mpirun -n 8 headwise series FOLDER -o SERIES.h5 does both in one command, if Headwise was\n"
+    "built where Open MPI is installed; srun --mpi=pmix too. If one process ends early, all do, and the same command goes on\n"
+    "with their parts, SERIES.h5.rank-2-of-8.partial.\n"
     "At the end it lists the changes in the order of steps: where a head's score rose clearly above its null and stayed, or\n"
     "fell back below half of that after two such steps. Clearly is 0.3 above the null (previous_token: and at least 0.4) and,\n"
     "where the spread of random heads is known, at least 5 deviations, corrected for the number of heads and steps.\n"
@@ -158,6 +161,8 @@ void printSeriesJson(const Series& series)
 void printSeries(const SeriesOptions& options, const SeriesOutcome& outcome)
 {
     const Series& series = outcome.series;
+    if (options.json)
+        return printSeriesJson(series);
     for (const SeriesChange& change : series.changes)
         std::cout << change.text << "\n";
     if (series.changes.empty() && !options.shard)
@@ -170,25 +175,86 @@ void printSeries(const SeriesOptions& options, const SeriesOutcome& outcome)
                              skipped > 0 ? fmt::format(", {} skipped", skipped) : "");
 }
 
-Result<int> runSeries(const SeriesOptions& options, const Task& task)
+/// A run of this process alone: the whole series, or a part of it with --shard.
+Result<int> seriesAlone(const SeriesOptions& options, const Task& task)
 {
-    if (const auto launch = launchHere())
-        return Error{
-            ErrorCode::InvalidArgument,
-            fmt::format("series does not run under {}; give each process its --shard i/n, and join the "
-                        "parts with headwise merge.",
-                        launch->program)};
     const auto request = requestOf(options);
     if (!request)
         return request.error();
     const auto outcome = computeSeries(*request, task);
     if (!outcome)
         return outcome.error();
-    if (options.json)
-        printSeriesJson(outcome->series);
-    else
-        printSeries(options, *outcome);
+    printSeries(options, *outcome);
     return 0;
+}
+
+/// The members of this process in a run of several, whose parts the first of them joins.
+class RankSeries {
+public:
+    RankSeries(const SeriesOptions& options, const Shard& shard)
+        : m_options(options)
+        , m_shard(shard)
+    {
+    }
+
+    Result<Done> prepare(const Task& task)
+    {
+        auto request = requestOf(m_options);
+        if (!request)
+            return request.error();
+        m_request = std::move(request).value();
+        const std::size_t members = m_request.series.members.size();
+        if (members < static_cast<std::size_t>(m_shard.count))
+            return Error{ErrorCode::InvalidArgument,
+                         fmt::format("'{}' has {} checkpoints for {} processes; start at most {}.",
+                                     m_options.folder, members, m_shard.count, members)};
+        m_request.shard = m_shard;
+        m_request.isJoined = true;
+        m_request.say = [this](const std::string& sentence) {
+            if (m_said.insert(sentence).second)
+                printWarnings({sentence});
+        };
+        return checkSeries(m_request, task);
+    }
+
+    Result<Done> compute(const Task& task) const
+    {
+        const auto outcome = computeSeries(m_request, task);
+        return outcome ? Result<Done>(Done{}) : outcome.error();
+    }
+
+    Result<Done> join(const Task& task) const
+    {
+        auto series = joinSeries(m_request, task);
+        if (!series)
+            return series.error();
+        printSeries(m_options, {std::move(series).value()});
+        return Done{};
+    }
+
+private:
+    const SeriesOptions& m_options;
+    Shard m_shard;
+    SeriesRequest m_request;
+    std::set<std::string> m_said; // by this process
+};
+
+Result<int> runSeries(const SeriesOptions& options, const Task& task)
+{
+    const auto launch = options.shard ? std::nullopt : launchHere();
+    if (!launch)
+        return seriesAlone(options, task);
+    int code = 0;
+    const auto ranks = joinRanks(*launch, code);
+    if (!ranks)
+        return ranks.error();
+    if (!*ranks)
+        return code;
+    RankSeries part(options, (*ranks)->shard());
+    const RankSteps steps{[&part](const Task& own) { return part.prepare(own); },
+                          [&part](const Task& own) { return part.compute(own); },
+                          [&part](const Task& own) { return part.join(own); }};
+    return runInRanks(**ranks, steps, task);
 }
 
 void addSeriesOptions(CLI::App& command, SeriesOptions& options)

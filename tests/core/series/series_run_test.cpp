@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <stop_token>
 
@@ -416,6 +417,62 @@ private slots:
                           ErrorCode::InvalidArgument, "not a part"));
         QVERIFY(isOk(mergeSeries(std::vector{parts[2], parts[0], parts[1]}, whole, Task{})));
         QCOMPARE(differenceOfFiles(whole, m_single), QString());
+    }
+
+    /// Three processes leave their parts beside a series that lacks the newest step and keeps a lost one; the first joins them.
+    void processesJoinTheirParts()
+    {
+        const fs::path folder = path("ranks"), file = path("ranks.h5"), alone = path("alone.h5");
+        PlantedSeries planted(folder);
+        truncate(PlantedSeries::member(folder, 64) / "model.safetensors");
+        const fs::path newest = PlantedSeries::member(folder, 2000), aside = path("aside");
+        fs::rename(newest, aside);
+        QVERIFY(isOk(SeriesDriver(folder, file).run()));
+        fs::rename(aside, newest);
+        fs::remove_all(PlantedSeries::member(folder, 0));
+        fs::copy_file(file, alone);
+        QVERIFY(isOk(SeriesDriver(folder, alone).run()));
+        std::vector<std::unique_ptr<SeriesDriver>> ranks;
+        for (int i = 1; i <= 3; ++i) {
+            ranks.push_back(std::make_unique<SeriesDriver>(folder, file));
+            SeriesRequest& request = ranks.back()->request;
+            request.shard = Shard{i, 3};
+            request.isJoined = true;
+            QVERIFY(isOk(checkSeries(request, Task{})));
+            QVERIFY(ranks.back()->said.empty());
+            QCOMPARE(ranks.back()->run()->computed, i == 3 ? 0 : 1);
+        }
+        QVERIFY(readSeries(file)->steps == (std::vector<std::int32_t>{0, 64, 256, 512, 1000})); // untouched
+        const auto joined = joinSeries(ranks.front()->request, Task{});
+        QVERIFY(isOk(joined));
+        QCOMPARE(differenceOfFiles(file, alone), QString());
+        QVERIFY2(ranks.front()->says("'step64' was skipped"), ranks.front()->said.c_str());
+        for (const auto& entry : fs::directory_iterator(m_folder))
+            QVERIFY2(entry.path().string().find(".rank-") == std::string::npos, entry.path().c_str());
+        // A series of other options is refused before anything is computed.
+        SeriesRequest other = ranks.front()->request;
+        other.options = "--seed=1";
+        QVERIFY(failsWith(checkSeries(other, Task{}), ErrorCode::InvalidArgument, "--replace"));
+    }
+
+    /// A part whose members are all damaged does not stop the others.
+    void aPartMayBeAllDamaged()
+    {
+        const fs::path folder = path("halfbad"), whole = path("halfbad.h5");
+        for (const int step : {0, 64, 512})
+            PlantedSeries::write(folder, step);
+        truncate(PlantedSeries::member(folder, 64) / "model.safetensors");
+        std::vector<std::string> parts;
+        for (int i = 1; i <= 2; ++i) {
+            parts.push_back(path("halfbad" + std::to_string(i) + ".h5"));
+            SeriesDriver driver(folder, parts.back());
+            driver.request.shard = Shard{i, 2};
+            QVERIFY(isOk(driver.run()));
+        }
+        QVERIFY(isOk(mergeSeries(parts, whole, Task{})));
+        SeriesDriver single(folder, path("halfgood.h5"));
+        QVERIFY(isOk(single.run()));
+        QCOMPARE(differenceOfFiles(whole, path("halfgood.h5")), QString());
     }
 
     void otherFilesAreNoSeries()
