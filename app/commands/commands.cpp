@@ -22,8 +22,8 @@ namespace {
 constexpr std::string_view programDescription =
     "Headwise: circuit analysis of transformer weights.\n"
     "\n"
-    "  headwise [MODEL | SESSION.h5]      opens the window, or another window of the running headwise\n"
-    "  headwise COMMAND …                 works without a display\n"
+    "  headwise [MODEL | SESSION.h5 | SERIES.h5]   opens the window, or another window of the running headwise\n"
+    "  headwise COMMAND …                          works without a display\n"
     "\n"
     "MODEL is a Hugging Face folder, a TransformerLens folder, one weights file or the name of a model in\n"
     "the Hugging Face cache (list-models). Nothing is downloaded.\n"

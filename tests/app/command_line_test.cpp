@@ -16,7 +16,7 @@ private slots:
     {
         const test::CommandRun help = run({"--help"});
         QCOMPARE(help.exitCode, 0);
-        QVERIFY(help.out.contains("headwise [MODEL | SESSION.h5]"));
+        QVERIFY(help.out.contains("headwise [MODEL | SESSION.h5 | SERIES.h5]"));
         QCOMPARE(help.err, QByteArray());
         const test::CommandRun version = run({"--version"});
         QCOMPARE(version.exitCode, 0);
