@@ -1,6 +1,7 @@
 #include "app/commands/command.h"
 #include "app/commands/export_compose.h"
 #include "app/commands/export_figure.h"
+#include "app/commands/export_series.h"
 #include "app/commands/support.h"
 #include "core/files/file_write.h"
 #include "core/files/table_formats.h"
@@ -29,6 +30,8 @@ struct ExportOptions {
     std::string size = "120x80mm";
     std::string preset;
     FigureSettings figure;
+    std::optional<int> step; ///< A step of a series; none: the last one.
+    bool animate = false;    ///< Draws a series at every step.
     bool list = false, json = false;
 };
 
@@ -59,10 +62,10 @@ Result<int> listViews(const ExportOptions& options, const Task& task)
 {
     std::vector<ViewDescription> list = views();
     if (!options.session.empty()) {
-        const Result<Session> session = readSession(options.session, task);
-        if (!session)
-            return session.error();
-        list = viewsOf(*session);
+        const auto from = readExported(options.session, options.step, task);
+        if (!from)
+            return from.error();
+        list = viewsOf(from->session);
     } else {
         list.push_back(
             {"PATH", "Any other array of the session; export --list SESSION lists them", "/PATH", false});
@@ -161,13 +164,6 @@ Result<Done> writeView(const Session& session, const View& view, const std::vect
     return Done{};
 }
 
-/// Adds the name of the session's file to the metadata, so that `--again` finds it. Its folder stays private.
-View withSession(View view, const std::string& path)
-{
-    view.provenance.emplace_back("session_file", std::filesystem::path(path).filename().string());
-    return view;
-}
-
 /// Returns the path of a session of this name beside the figure, else in the current folder.
 std::string sessionBeside(const std::string& figure, const std::string& session)
 {
@@ -209,11 +205,11 @@ Result<int> exportAgain(const ExportOptions& options, const Task& task)
                        + "': their sha256 differ.");
     if (!recipe->description.empty())
         return composeAgain(*recipe, options.again, path, options.files.front(), task);
-    const Result<View> view = viewOf(*session, recipe->view, parseHeadId(recipe->head));
+    const ExportedSession from{*session, std::nullopt};
+    const Result<View> view = exportedView(from, path, recipe->view, parseHeadId(recipe->head));
     if (!view)
         return view.error();
-    const Result<Done> written =
-        writeView(*session, withSession(*view, path), {{options.files.front(), settings}});
+    const Result<Done> written = writeView(from.session, *view, {{options.files.front(), settings}});
     return written ? Result<int>(0) : written.error();
 }
 
@@ -244,14 +240,20 @@ Result<int> exportView(const ExportOptions& options, const CLI::App& command, co
     std::optional<HeadId> head;
     if (!options.head.empty() && !(head = parseHeadId(options.head)))
         return invalid("'" + options.head + "' is not a head like 5.1 or L5H1.");
-    const Result<Session> session = readSession(options.session, task);
-    if (!session)
-        return session.error();
-    const Result<View> view = viewOf(*session, options.view, head);
+    if (options.animate) {
+        const auto omissions = exportAnimated(options.session, options.view, head, files, task);
+        if (!omissions)
+            return omissions.error();
+        printWarnings(*omissions);
+        return 0;
+    }
+    const auto from = readExported(options.session, options.step, task);
+    if (!from)
+        return from.error();
+    const Result<View> view = exportedView(*from, options.session, options.view, head);
     if (!view)
         return view.error();
-    if (const Result<Done> written = writeView(*session, withSession(*view, options.session), files);
-        !written)
+    if (const Result<Done> written = writeView(from->session, *view, files); !written)
         return written.error();
     return 0;
 }
@@ -281,6 +283,18 @@ void addLook(CLI::App& command, ExportOptions& options)
             name, [shown = shown] { *shown = false; }, help);
     command.add_flag("--transparent", options.figure.transparent,
                      "Makes the background of a figure transparent");
+}
+
+void addSteps(CLI::App& command, ExportOptions& options)
+{
+    CLI::Option* step =
+        command
+            .add_option("--step", options.step, "Of a series: the checkpoint to export; default: the last")
+            ->type_name("N");
+    command
+        .add_flag("--animate", options.animate,
+                  "Of a series: draws the view at every step into one animated SVG")
+        ->excludes(step);
 }
 
 void addComposing(CLI::App& command, ComposeOptions& options)
@@ -315,7 +329,7 @@ void excludeOthers(CLI::App& command, std::initializer_list<const char*> whole)
     for (const char* option : whole)
         for (const char* other :
              {"--view", "--head", "--size", "--dpi", "--preset", "--font", "--font-size", "--line-width",
-              "--no-title", "--no-color-bar", "--no-axes", "--transparent", "--list"})
+              "--no-title", "--no-color-bar", "--no-axes", "--transparent", "--list", "--step", "--animate"})
             command.get_option(option)->excludes(command.get_option(other));
 }
 
@@ -326,7 +340,7 @@ void addExportCommand(CLI::App& root, CommandContext& context)
     const auto options = std::make_shared<ExportOptions>();
     CLI::App* command =
         root.add_subcommand("export", "Writes a view of a session as a figure or as its numbers");
-    command->add_option("SESSION", options->session, "A session file written by analyze");
+    command->add_option("SESSION", options->session, "A file written by analyze, compare or series");
     command->add_option("--view", options->view, "The view to export; --list lists them")->type_name("NAME");
     command->add_option("--head", options->head, "The head, for views that show one head")->type_name("L.H");
     command
@@ -340,6 +354,7 @@ void addExportCommand(CLI::App& root, CommandContext& context)
     command->add_option("--dpi", options->figure.dpi, "Resolution of a PNG in dots per inch")
         ->capture_default_str();
     addLook(*command, *options);
+    addSteps(*command, *options);
     CLI::Option* list = command->add_flag("--list", options->list,
                                           "Lists the views, or those of SESSION, with the inputs each needs");
     command->add_flag("--json", options->json, "With --list: a JSON list of name, title, needs, head")

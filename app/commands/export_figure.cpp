@@ -4,9 +4,12 @@
 #include "core/files/file_write.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/figures/animated_svg.h"
 #include "ui/figures/figure_export.h"
 #include "ui/figures/figure_metadata.h"
+#include "ui/heatmaps/shared_scale.h"
 #include "ui/pictures/described_figure.h"
+#include "ui/pictures/shared_ranges.h"
 
 #include <QApplication>
 
@@ -32,15 +35,29 @@ std::vector<std::string> omissionsOf(const ui::FigureSource& figure, std::span<c
     return said;
 }
 
-Result<std::vector<std::string>> write(const Session& session, const View& view,
-                                       std::span<const FigureFile> files)
+/// A view, drawn.
+struct DrawnView {
+    std::unique_ptr<ui::PictureBody> body;
+    QWidget* picture = nullptr; ///< Part of the body.
+
+    ui::FigureSource* figure() const { return dynamic_cast<ui::FigureSource*>(picture); }
+};
+
+/// Draws a view of a session, which must outlive it. Errors: InvalidArgument, NotFound.
+Result<DrawnView> drawn(const Session& session, const View& view)
 {
-    const std::unique_ptr<ui::PictureBody> body(ui::newPictureBody(view.picture.kind, {}, nullptr));
+    if (view.dimensions < 1 || view.dimensions > 2)
+        return Error{
+            ErrorCode::InvalidArgument,
+            "'" + view.name + "' has " + std::to_string(view.dimensions)
+                + " dimensions and no picture; write it as .csv, .tsv or .npy, or name a head with --head."};
+    DrawnView made{std::unique_ptr<ui::PictureBody>(ui::newPictureBody(view.picture.kind, {}, nullptr))};
     const ui::PictureContext context = ui::paperContext(session, view.head);
-    body->setContext(context);
-    body->showPicture(ui::pictureData(view.picture, context.results));
-    const auto figures = body->figures();
-    auto* figure = figures.empty() ? nullptr : dynamic_cast<ui::FigureSource*>(figures.front().first);
+    made.body->setContext(context);
+    made.body->showPicture(ui::pictureData(view.picture, context.results));
+    const auto figures = made.body->figures();
+    made.picture = figures.empty() ? nullptr : figures.front().first;
+    ui::FigureSource* figure = made.figure();
     if (!figure)
         return Error{ErrorCode::NotFound,
                      "'" + view.name + "' has no numbers"
@@ -51,11 +68,7 @@ Result<std::vector<std::string>> write(const Session& session, const View& view,
         provenance.append({text(key), text(value)});
     figure->setFigureTitle(text(view.picture.title + " (" + view.subtitle + ")"));
     figure->setProvenance(provenance);
-    for (const FigureFile& file : files)
-        if (const Result<Done> written = ui::exportFigure(*figure, text(file.path.string()), file.settings);
-            !written)
-            return written.error();
-    return omissionsOf(*figure, files);
+    return made;
 }
 
 /// Writes a.csv, b.csv, … and figure.json.
@@ -127,13 +140,49 @@ DrawingProgram::~DrawingProgram() = default;
 Result<std::vector<std::string>> exportFigures(const Session& session, const View& view,
                                                std::span<const FigureFile> files)
 {
-    if (view.dimensions < 1 || view.dimensions > 2)
-        return Error{
-            ErrorCode::InvalidArgument,
-            "'" + view.name + "' has " + std::to_string(view.dimensions)
-                + " dimensions and no picture; write it as .csv, .tsv or .npy, or name a head with --head."};
     const DrawingProgram program;
-    return write(session, view, files);
+    const Result<DrawnView> made = drawn(session, view);
+    if (!made)
+        return made.error();
+    const ui::FigureSource& figure = *made->figure();
+    for (const FigureFile& file : files)
+        if (const Result<Done> written = ui::exportFigure(figure, text(file.path.string()), file.settings);
+            !written)
+            return written.error();
+    return omissionsOf(figure, files);
+}
+
+Result<std::vector<std::string>> exportAnimation(std::span<const FigureFrame> frames,
+                                                 std::span<const FigureFile> files)
+{
+    const DrawingProgram program;
+    std::vector<DrawnView> pictures;
+    std::vector<QWidget*> shared;
+    for (const FigureFrame& frame : frames) {
+        Result<DrawnView> made = drawn(frame.session, frame.view);
+        if (!made)
+            return made.error();
+        pictures.push_back(std::move(made).value());
+        shared.push_back(pictures.back().picture);
+    }
+    const auto scale = ui::shareRange(shared);
+    for (const FigureFile& file : files) {
+        std::vector<ui::SvgFrame> svgs;
+        for (std::size_t i = 0; i < frames.size(); ++i) {
+            const auto painted = ui::renderFigure(*pictures[i].figure(), file.settings);
+            if (!painted)
+                return painted.error();
+            svgs.push_back({painted->bytes, text(frames[i].name)});
+        }
+        const auto joined = ui::animatedSvg(svgs);
+        if (!joined)
+            return joined.error();
+        ui::RenderedFigure animation;
+        animation.bytes = *joined;
+        if (const Result<Done> written = ui::writeFigure(animation, text(file.path.string())); !written)
+            return written.error();
+    }
+    return omissionsOf(*pictures.back().figure(), files);
 }
 
 Result<std::vector<std::string>> exportComposition(const DrawingProgram& /*program*/,

@@ -39,6 +39,19 @@ Result<FigureRecipe> figureRecipe(const std::string& file);
 Result<std::vector<std::string>> exportFigures(const Session& session, const View& view,
                                                std::span<const FigureFile> files);
 
+/// A picture of an animation.
+struct FigureFrame {
+    Session session;
+    View view;
+    std::string name; ///< "step 512"
+};
+
+/// Draws the frames, on one scale, into each file, an animated SVG.
+/// \param files at least one \returns a sentence for each thing that had no room in the last frame
+/// Errors: those of exportFigures().
+Result<std::vector<std::string>> exportAnimation(std::span<const FigureFrame> frames,
+                                                 std::span<const FigureFile> files);
+
 /// Qt's part of the program, without which no figure is drawn; at most one at a time.
 class DrawingProgram {
 public:

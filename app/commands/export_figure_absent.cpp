@@ -22,6 +22,14 @@ Result<std::vector<std::string>> exportFigures(const Session& /*session*/, const
                      + "' because it was built without the window; it writes .csv, .tsv and .npy."};
 }
 
+Result<std::vector<std::string>> exportAnimation(std::span<const FigureFrame> /*frames*/,
+                                                 std::span<const FigureFile> files)
+{
+    return Error{ErrorCode::InvalidArgument,
+                 "This headwise cannot draw figures such as '" + files.front().path.string()
+                     + "' because it was built without the window."};
+}
+
 Result<std::vector<std::string>> exportComposition(const DrawingProgram& /*program*/,
                                                    const Composition& /*composition*/,
                                                    std::span<const FigureFile> /*files*/,

@@ -109,6 +109,60 @@ private slots:
         QVERIFY2(missing.err.contains("Part 1/2 is missing"), missing.err);
     }
 
+    /// The views of `export`, at one step or at all.
+    void viewsOfAStepAreExported()
+    {
+        const QString file = m_temporary.filePath("views.h5");
+        const CommandRun done = series(file, {"--analyses", "previous_token,spectra"});
+        QVERIFY2(done.exitCode == 0, done.err);
+        const CommandRun list = run({"export", "--list", file});
+        QVERIFY2(list.out.contains("previous_token\t") && list.out.contains("scores/qk_effective_rank"),
+                 list.out);
+        const auto firstRow = [this](const QString& name) {
+            QFile csv(m_temporary.filePath(name));
+            return csv.open(QIODevice::ReadOnly) ? csv.readAll() : QByteArray();
+        };
+        const QStringList view{"export", file, "--view", "previous_token", "-o"};
+        QCOMPARE(run(view + QStringList{m_temporary.filePath("last.csv")}).exitCode, 0);
+        QCOMPARE(run(view + QStringList{m_temporary.filePath("at2000.csv"), "--step", "2000"}).exitCode, 0);
+        QCOMPARE(run(view + QStringList{m_temporary.filePath("at0.csv"), "--step", "0"}).exitCode, 0);
+        QVERIFY(!firstRow("last.csv").isEmpty());
+        QCOMPARE(firstRow("last.csv"), firstRow("at2000.csv"));
+        QVERIFY(firstRow("last.csv") != firstRow("at0.csv"));
+        const CommandRun none = run(view + QStringList{m_temporary.filePath("x.csv"), "--step", "7"});
+        QCOMPARE(none.exitCode, 2);
+        QVERIFY2(none.err.contains("no checkpoint of step 7"), none.err);
+    }
+
+    void anAnimationPlaysTheSteps()
+    {
+        if (!HEADWISE_GUI)
+            QSKIP("built without the window");
+        const QString file = m_temporary.filePath("animated.h5"), svg = m_temporary.filePath("a.svg");
+        const CommandRun done = series(file, {"--analyses", "previous_token,spectra"});
+        QVERIFY2(done.exitCode == 0, done.err);
+        const auto animated = [&](const QStringList& more) {
+            return run(QStringList{"export", file, "--animate", "-o", svg, "--view"} + more);
+        };
+        for (const QStringList& view :
+             {QStringList{"previous_token"}, QStringList{"spectrum", "--head", "0.3"},
+              QStringList{"/scores/ov_subspace_overlap"}}) {
+            const CommandRun made = animated(view);
+            QVERIFY2(made.exitCode == 0, made.err);
+            QFile picture(svg);
+            QVERIFY(picture.open(QIODevice::ReadOnly));
+            const QByteArray text = picture.readAll();
+            QCOMPARE(text.count("<animate "), 6);
+            QCOMPARE(text.count("dur=\"4.5s\""), 6);
+            QVERIFY(text.contains(", step 0)") && text.contains(", step 2000)") && !text.contains("<script"));
+        }
+        const CommandRun other = run(
+            {"export", file, "--animate", "-o", m_temporary.filePath("a.png"), "--view", "previous_token"});
+        QCOMPARE(other.exitCode, 2);
+        QVERIFY2(other.err.contains("--animate writes .svg"), other.err);
+        QCOMPARE(animated({"previous_token", "--step", "0"}).exitCode, 2);
+    }
+
     /// A member that is damaged, and one without anything: named, NaN, and exit code 0. Without any good member: 3.
     void damagedMembersAreNamed()
     {

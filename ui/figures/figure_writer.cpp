@@ -1,6 +1,7 @@
 #include "ui/figures/figure_writer.h"
 
 #include "ui/base/text.h"
+#include "ui/figures/animated_svg.h"
 #include "ui/figures/figure_export_formats.h"
 #include "ui/figures/figure_recording.h"
 
@@ -144,6 +145,27 @@ Result<Done> writeOn(RecordedFigure& recording, const QString& fileName, const F
     return writeFigure(figure, fileName);
 }
 
+Result<Done> writeFrames(const FigureWriter::Frames& frames, const QString& fileName,
+                         const FigureSettings& settings, const Task& task)
+{
+    std::vector<SvgFrame> svgs;
+    for (const auto& [figure, name] : frames) {
+        if (task.cancelled())
+            return stopped();
+        task.report(static_cast<int>(svgs.size()), static_cast<int>(frames.size()), "frames");
+        const Result<RenderedFigure> painted = renderFigure(*figure, settings);
+        if (!painted)
+            return painted.error();
+        svgs.push_back({painted->bytes, name});
+    }
+    const Result<QByteArray> joined = animatedSvg(svgs);
+    if (!joined)
+        return joined.error();
+    RenderedFigure animation;
+    animation.bytes = *joined;
+    return writeFigure(animation, fileName);
+}
+
 struct Copied {
     QImage picture;
     QByteArray svg;
@@ -216,6 +238,25 @@ void FigureWriter::write(const FigureSource& source, const QString& fileName, co
                 if (then)
                     then(file);
                 emit written(file);
+            });
+    });
+}
+
+void FigureWriter::writeAnimation(const Frames& frames, const QString& fileName,
+                                  const FigureSettings& settings,
+                                  const std::function<void(const QString&)>& then)
+{
+    enqueue([this, frames, fileName, settings, then] {
+        m_job.start(
+            tr("Export of %1").arg(QFileInfo(fileName).fileName()),
+            [frames, fileName, settings](const Task& task) {
+                return writeFrames(frames, fileName, settings, task);
+            },
+            [this, fileName, then](const Result<Done>& done) {
+                if (!done)
+                    return emit failed(text(done.error()));
+                then(fileName);
+                emit written(fileName);
             });
     });
 }

@@ -6,8 +6,11 @@
 #include <QObject>
 
 #include <deque>
+#include <memory>
 
 namespace headwise::ui {
+
+class RecordedFigure;
 
 /// Exports figures without blocking the window: they are recorded on its thread, then painted, compressed and written by
 /// a job.
@@ -24,6 +27,11 @@ public:
     /// \param then  called with the file's name once it is written
     void write(const FigureSource& source, const QString& fileName, const FigureSettings& settings,
                Naming naming = Naming::AsGiven, const std::function<void(const QString&)>& then = {});
+    /// Figures as they were, each with the name of its frame.
+    using Frames = std::vector<std::pair<std::shared_ptr<RecordedFigure>, QString>>;
+    /// Writes figures that were recorded with these settings as one animated SVG. \param then  as in write()
+    void writeAnimation(const Frames& frames, const QString& fileName, const FigureSettings& settings,
+                        const std::function<void(const QString&)>& then);
     enum class Numbers { LeftOut, Beside };
     /// Returns a command that copies the picture and its SVG to the clipboard, and optionally its numbers as text: as they
     /// are now, whenever it is called. It must not outlive the writer.

@@ -6,6 +6,7 @@
 #include "ui/figures/figure_metadata.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/heatmaps/shared_scale.h"
+#include "ui/pictures/shared_ranges.h"
 
 #include <algorithm>
 #include <array>
@@ -105,45 +106,6 @@ bool nameHeads(LineChart& chart, const FigurePanel& panel, const ModelCard& card
     return true;
 }
 
-/// One scale for all: the first one's, fitted to the numbers of all unless every panel has the same limits already.
-std::unique_ptr<SharedScale> shareColors(const std::vector<HeatmapView*>& all)
-{
-    ColorScale scale = all.front()->colorScale();
-    for (const HeatmapView* cells : all) {
-        if (isSigned(cells->colorScale().map))
-            scale.map = cells->colorScale().map;
-        const bool isSame = cells->colorScale().low == scale.low && cells->colorScale().high == scale.high;
-        if (!isSame)
-            scale.fit = ColorFit::Full;
-    }
-    auto shared = std::make_unique<SharedScale>();
-    for (HeatmapView* cells : all)
-        shared->add(cells);
-    shared->setScale(scale);
-    return shared;
-}
-
-void shareHeights(const std::vector<LineChart*>& all)
-{
-    double low = all.front()->range().top(), high = all.front()->range().bottom();
-    for (const LineChart* chart : all) {
-        low = std::min(low, chart->range().top());
-        high = std::max(high, chart->range().bottom());
-    }
-    for (LineChart* chart : all) {
-        QRectF range = chart->range();
-        range.setTop(low);
-        range.setBottom(high);
-        chart->setRange(range);
-    }
-}
-
-bool isComparable(const LineChart& one, const LineChart& other)
-{
-    constexpr auto free = ChartLook::Plane::Free;
-    return one.look().plane == free && other.look().plane == free && one.look().yScale == other.look().yScale;
-}
-
 } // namespace
 
 DescribedFigure::DescribedFigure() = default;
@@ -238,7 +200,7 @@ Result<Done> DescribedFigure::shareScales(const FigureDescription& description)
                     drawn->label, scale + "joins the units '" + first.unit + "' and '" + drawn->unit + "'.");
             if (drawn->cells())
                 cells.push_back(drawn->cells());
-            else if (drawn->chart() && first.chart() && isComparable(*first.chart(), *drawn->chart()))
+            else if (drawn->chart() && first.chart() && haveComparableHeights(*first.chart(), *drawn->chart()))
                 charts.push_back(drawn->chart());
             else
                 return invalidPanel(drawn->label, scale + "joins pictures whose scales cannot be one.");

@@ -3,6 +3,7 @@
 #include "ui/charts/small_multiples.h"
 #include "ui/document/head_metrics.h"
 #include "ui/document/training_series.h"
+#include "ui/figures/figure_recording.h"
 #include "ui/figures/figure_writer.h"
 #include "ui/pages/parts/head_grid.h"
 #include "ui/pages/training/series_pictures.h"
@@ -63,34 +64,58 @@ QList<FigureSource*> TrainingPage::figures()
     return all;
 }
 
-void TrainingPage::exportFrames(const QString& fileName)
+void TrainingPage::forEachFrame(const std::function<void(FigureSource& frame, int step)>& write) const
 {
     const SeriesScore* shown = score();
     if (!shown)
         return;
-    const Result<FigureFormat> format = figureFormatOf(fileName);
-    if (!format)
-        return emit framesExported(text(format.error()));
     const Series& series = m_series->series();
-    FigureSettings settings;
-    settings.format = *format;
     HeatmapView frame;
     frame.setCellShape(HeatmapView::CellShape::Square);
     frame.setRowAxis({tr("layer"), {}});
     frame.setColumnAxis({tr("head"), {}});
     frame.colors()->showScale(m_grid->view()->colorScale());
     frame.content()->setValueTitle(m_grid->view()->content()->valueTitle());
-    const int last = static_cast<int>(series.steps.size()) - 1;
-    for (int step = 0; step <= last; ++step) {
+    for (int step = 0; step < static_cast<int>(series.steps.size()); ++step) {
         frame.setMatrix(std::make_shared<Eigen::MatrixXf>(metricGrid(scoreAt(series, *shown, step))));
         describeSeries(&frame, atStep(series, *shown, step), *m_series);
+        write(frame, step);
+    }
+}
+
+void TrainingPage::exportFrames(const QString& fileName)
+{
+    const Result<FigureFormat> format = figureFormatOf(fileName);
+    if (!format)
+        return emit framesExported(text(format.error()));
+    FigureSettings settings;
+    settings.format = *format;
+    forEachFrame([&](FigureSource& frame, int step) {
+        const Series& series = m_series->series();
+        const int last = static_cast<int>(series.steps.size()) - 1;
         m_writer->write(frame, frameName(fileName, series, step), settings, FigureWriter::Naming::AsGiven,
                         [this, step, last](const QString& file) {
                             if (step == last)
                                 emit framesExported(
                                     tr("Wrote %1 frames, the last one to %2").arg(last + 1).arg(file));
                         });
-    }
+    });
+}
+
+void TrainingPage::exportAnimation(const QString& fileName)
+{
+    FigureSettings settings;
+    settings.format = FigureFormat::Svg;
+    FigureWriter::Frames frames;
+    forEachFrame([&](FigureSource& frame, int step) {
+        const Series& series = m_series->series();
+        if (const auto at = static_cast<std::size_t>(step); series.problems[at].empty())
+            frames.emplace_back(std::make_shared<RecordedFigure>(frame, settings),
+                                tr("step %1").arg(count(series.steps[at])));
+    });
+    m_writer->writeAnimation(frames, fileName, settings, [this, size = frames.size()](const QString& file) {
+        emit framesExported(tr("Wrote an animation of %1 steps to %2").arg(size).arg(file));
+    });
 }
 
 } // namespace headwise::ui

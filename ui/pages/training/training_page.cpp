@@ -70,7 +70,7 @@ void TrainingPage::createControls()
     m_score->setAccessibleName(tr("Score over training"));
     m_log->setChecked(true);
     m_log->setToolTip(tr("Logarithmic steps. Step 0 has no place on them"));
-    m_frames->setToolTip(tr("Writes the grid of heads at every step, one file a step"));
+    m_frames->setToolTip(tr("Writes the grid of heads at every step: one file a step, or an animated SVG"));
     m_step->setAccessibleName(tr("Training step"));
     m_step->setToolTip(tr("The step of the grid of heads; the arrow keys go to the next checkpoint"));
     m_step->setPageStep(1);
@@ -337,13 +337,25 @@ QString TrainingPage::readOut(HeadId head) const
 
 void TrainingPage::chooseFrames()
 {
-    auto* dialog = new QFileDialog(this, tr("Export frames"), QString(),
-                                   tr("PNG pictures (*.png);;SVG pictures (*.svg);;PDF pictures (*.pdf)"));
+    const QString animated = tr("Animated SVG (*.svg)"), name = m_score->currentData().toString();
+    auto* dialog =
+        new QFileDialog(this, tr("Export frames"), QString(),
+                        tr("PNG pictures (*.png);;SVG pictures (*.svg);;PDF pictures (*.pdf);;") + animated);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setDefaultSuffix(QStringLiteral("png"));
-    dialog->selectFile(m_score->currentData().toString() + QStringLiteral(".png"));
-    connect(dialog, &QFileDialog::fileSelected, this, &TrainingPage::exportFrames);
+    const auto suggest = [dialog, name](const QString& filter) {
+        const QString suffix = filter.section(u'.', -1).chopped(1); // "PNG pictures (*.png)"
+        dialog->setDefaultSuffix(suffix);
+        dialog->selectFile(name + u'.' + suffix);
+    };
+    suggest(dialog->selectedNameFilter());
+    connect(dialog, &QFileDialog::filterSelected, dialog, suggest);
+    connect(dialog, &QFileDialog::fileSelected, this, [this, dialog, animated](const QString& file) {
+        if (dialog->selectedNameFilter() == animated)
+            exportAnimation(file);
+        else
+            exportFrames(file);
+    });
     dialog->open();
 }
 

@@ -3,6 +3,8 @@
 #include "ui/base/job.h"
 #include "ui/pages/parts/page.h"
 
+#include <functional>
+
 class QCheckBox;
 class QComboBox;
 class QLabel;
@@ -40,6 +42,8 @@ public:
 
     /// Writes the grid of heads at every step: "grid.png" becomes "grid-step512.png", one file a step.
     void exportFrames(const QString& fileName);
+    /// Writes the grid of heads at every step that could be read as one animated SVG.
+    void exportAnimation(const QString& fileName);
 
 signals:
     void stepWanted(const QString& path);        ///< The user wants to open this checkpoint as the model…
@@ -64,6 +68,8 @@ private:
     void chooseStep(const QString& curve, int index); ///< Goes to the step of a point of the chart.
     void chooseChange(int row);
     void chooseFrames();
+    /// Calls `write` with the grid of heads of each step, on one scale.
+    void forEachFrame(const std::function<void(FigureSource& frame, int step)>& write) const;
     bool hasHead() const;             ///< The series has the selected head.
     const SeriesScore* score() const; ///< Null: the series has none.
     QString readOut(HeadId head) const;

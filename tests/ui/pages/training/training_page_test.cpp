@@ -11,6 +11,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QFile>
 #include <QLabel>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -244,6 +245,44 @@ private slots:
         for (const char* ending : {"pdf", "svg", "png", "csv"})
             QVERIFY(exportFigure(*figures[0], out + QLatin1String(ending),
                                  {.format = *figureFormatOf(std::string("x.") + ending)}));
+    }
+
+    /// One picture a step that could be read, on one scale of colours.
+    void anAnimationHasEveryGoodStep()
+    {
+        TrainingSitting sitting;
+        sitting.open();
+        QSignalSpy said(&sitting.page, &TrainingPage::framesExported);
+        const QString name = sitting.folder.filePath(QStringLiteral("grid.svg"));
+        sitting.page.exportAnimation(name);
+        QTRY_COMPARE_WITH_TIMEOUT(said.size(), 1, patience);
+        QVERIFY2(said[0][0].toString().startsWith(QStringLiteral("Wrote an animation of 5 steps")),
+                 qPrintable(said[0][0].toString()));
+        QFile file(name);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray svg = file.readAll();
+        QCOMPARE(svg.count("<animate "), 5);
+        for (const char* frame : {"step 0<", "step 1<", "step 100<", "step 512<", "at step 1,000<"})
+            QVERIFY2(svg.contains(frame), frame);
+        QVERIFY(!svg.contains("step 10<"));
+    }
+
+    /// The legend of the curves names change points where there are some.
+    void theLegendNamesWhatIsDrawn()
+    {
+        TrainingSitting sitting;
+        sitting.open();
+        const QString name = sitting.folder.filePath(QStringLiteral("curves.svg"));
+        const auto hasName = [&] {
+            QFile file(name);
+            return exportFigure(*sitting.page.figures()[0], name, {.format = FigureFormat::Svg})
+                && file.open(QIODevice::ReadOnly) && file.readAll().contains("change point");
+        };
+        QVERIFY(hasName());
+        auto still = std::make_shared<OpenedSeries>(*shownSeries(sitting.file()));
+        still->series.changes.clear();
+        sitting.workspace.opener()->showSeries(still);
+        QVERIFY(!hasName());
     }
 
     void framesAreOneFileAStep()

@@ -1,0 +1,85 @@
+#include "app/commands/export_series.h"
+
+#include "core/series/series_file.h"
+#include "core/series/series_steps.h"
+#include "core/session/session_file.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace headwise::app {
+namespace {
+
+Error invalid(const std::string& sentence)
+{
+    return {ErrorCode::InvalidArgument, sentence};
+}
+
+} // namespace
+
+Result<ExportedSession> readExported(const std::string& file, std::optional<int> step, const Task& task)
+{
+    if (!isSeries(file)) {
+        if (step)
+            return invalid("--step needs a series of checkpoints, and '" + file + "' is none.");
+        Result<Session> session = readSession(file, task);
+        if (!session)
+            return session.error();
+        return ExportedSession{std::move(session).value(), std::nullopt};
+    }
+    Result<std::vector<SeriesStep>> read = readSeriesSteps(file, task);
+    if (!read)
+        return read.error();
+    std::vector<SeriesStep> steps = std::move(read).value();
+    const auto found = step ? std::ranges::find(steps, *step, &SeriesStep::step) : std::prev(steps.end());
+    if (found == steps.end())
+        return invalid(fmt::format("The series '{}' has no checkpoint of step {}; its steps are {} to {}.",
+                                   file, *step, steps.front().step, steps.back().step));
+    return ExportedSession{std::move(found->session), found->step};
+}
+
+Result<View> exportedView(const ExportedSession& from, const std::string& file, std::string_view name,
+                          std::optional<HeadId> head)
+{
+    Result<View> found = viewOf(from.session, name, head);
+    if (!found)
+        return found.error();
+    View view = std::move(found).value();
+    const std::string fileName = std::filesystem::path(file).filename().string();
+    if (from.step) {
+        view.subtitle += fmt::format(", step {}", *from.step);
+        view.provenance.emplace_back("step", std::to_string(*from.step));
+    }
+    view.provenance.emplace_back(from.step ? "series" : "session_file", fileName);
+    return view;
+}
+
+Result<std::vector<std::string>> exportAnimated(const std::string& series, const std::string& view,
+                                                std::optional<HeadId> head, std::span<const FigureFile> files,
+                                                const Task& task)
+{
+    if (!isSeries(series))
+        return invalid("--animate needs a series of checkpoints, which headwise series writes; '" + series
+                       + "' is none.");
+    for (const FigureFile& file : files)
+        if (file.settings.format != FigureFormat::Svg)
+            return invalid("--animate writes .svg, and '" + file.path.string() + "' is another format.");
+    Result<std::vector<SeriesStep>> read = readSeriesSteps(series, task);
+    if (!read)
+        return read.error();
+    std::vector<SeriesStep> steps = std::move(read).value();
+    std::vector<FigureFrame> frames;
+    for (SeriesStep& step : steps) {
+        ExportedSession from{std::move(step.session), step.step};
+        Result<View> shown = exportedView(from, series, view, head);
+        if (!shown)
+            return shown.error();
+        frames.push_back(
+            {std::move(from.session), std::move(shown).value(), fmt::format("step {}", step.step)});
+    }
+    return exportAnimation(frames, files);
+}
+
+} // namespace headwise::app
