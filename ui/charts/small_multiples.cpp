@@ -306,7 +306,10 @@ void SmallMultiples::paintLabels(QPainter& painter, const QRectF& all, const Til
     painter.drawText(QPointF(x, all.top() + metrics.ascent()), m_look.yTitle);
     x += m_look.yTitle.isEmpty() ? 0 : metrics.horizontalAdvance(m_look.yTitle) + 3 * smallMultiplesGap;
     for (std::size_t i = 0; i < m_heads.front().series.size(); ++i) {
-        const QString& name = m_heads.front().series[i].name;
+        const bool isDrawn = std::ranges::any_of(m_heads, [i](const HeadCurves& head) {
+            return i < head.series.size() && !head.series[i].points.isEmpty();
+        });
+        const QString name = isDrawn ? m_heads.front().series[i].name : QString();
         painter.setPen(seriesColor(static_cast<int>(i), look.colors));
         painter.drawText(QPointF(x, all.top() + metrics.ascent()), name);
         x += name.isEmpty() ? 0 : metrics.horizontalAdvance(name) + 3 * smallMultiplesGap;
