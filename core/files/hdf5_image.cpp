@@ -1,5 +1,10 @@
 #include "core/files/hdf5_image.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
 namespace headwise::hdf5 {
 namespace {
 
@@ -43,6 +48,51 @@ Handle openedImage(std::span<const std::byte> bytes)
         return {};
     // The library insists on a name that no file has.
     return {H5Fopen("/dev/null/image", H5F_ACC_RDONLY, access.get()), H5Fclose};
+}
+
+WrittenImage::~WrittenImage()
+{
+    std::free(m_bytes);
+}
+
+void WrittenImage::receive(hid_t access)
+{
+    constexpr std::size_t memoryStep = std::size_t(4) << 20;
+    H5Pset_fapl_core(access, memoryStep, false);
+    H5FD_file_image_callbacks_t callbacks{};
+    callbacks.image_realloc = grow;
+    callbacks.image_free = keep;
+    callbacks.udata_copy = [](void* shared) { return shared; };
+    callbacks.udata_free = [](void* /*shared*/) { return herr_t(0); };
+    callbacks.udata = this;
+    H5Pset_file_image_callbacks(access, &callbacks);
+}
+
+/// Cuts the file to the length in its superblock; the spare bytes behind it are not part of it.
+std::span<const char> WrittenImage::file() const
+{
+    constexpr std::size_t endAddressAt = 28; // superblock version 2
+    std::uint64_t end = 0;
+    if (m_bytes && m_room > endAddressAt + sizeof end)
+        std::memcpy(&end, m_bytes + endAddressAt, sizeof end);
+    return {m_bytes, std::min<std::size_t>(end, m_room)};
+}
+
+void* WrittenImage::grow(void* bytes, std::size_t size, H5FD_file_image_op_t /*when*/, void* image)
+{
+    void* grown = std::realloc(bytes, size);
+    if (grown)
+        static_cast<WrittenImage*>(image)->m_room = size;
+    return grown;
+}
+
+herr_t WrittenImage::keep(void* bytes, H5FD_file_image_op_t when, void* image)
+{
+    if (when == H5FD_FILE_IMAGE_OP_FILE_CLOSE)
+        static_cast<WrittenImage*>(image)->m_bytes = static_cast<char*>(bytes);
+    else
+        std::free(bytes);
+    return 0;
 }
 
 } // namespace headwise::hdf5

@@ -1,6 +1,6 @@
 #include "core/files/file_write.h"
 #include "core/files/hdf5.h"
-#include "core/files/hdf5_handle.h"
+#include "core/files/hdf5_image.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t chunkBytes = std::size_t(1) << 20;
 constexpr std::size_t slabBytes = std::size_t(8) << 20; // between two checks for cancellation
-constexpr std::size_t memoryStep = std::size_t(4) << 20;
 constexpr unsigned deflateLevel = 1; // on ordinary numbers, level 4 saves 0.6 % more and takes 20 % longer
 
 std::size_t hdf5WriterProduct(const std::vector<std::size_t>& shape)
@@ -67,64 +66,9 @@ bool hasNul(const std::string& text)
 
 } // namespace
 
-namespace {
-
-/// The finished file in memory, kept because the library would free it on closing. It has one owner and is never copied.
-struct Image {
-    char* bytes = nullptr;
-    std::size_t room = 0;
-
-    Image() = default;
-    Image(const Image&) = delete;
-    Image& operator=(const Image&) = delete;
-    ~Image() { std::free(bytes); }
-
-    /// Cuts the file to the length in its superblock; the spare bytes behind it are not part of it.
-    std::span<const char> file() const
-    {
-        constexpr std::size_t endAddressAt = 28; // superblock version 2
-        std::uint64_t end = 0;
-        if (bytes && room > endAddressAt + sizeof end)
-            std::memcpy(&end, bytes + endAddressAt, sizeof end);
-        return {bytes, std::min<std::size_t>(end, room)};
-    }
-};
-
-void* growImage(void* bytes, std::size_t size, H5FD_file_image_op_t /*when*/, void* image)
-{
-    void* grown = std::realloc(bytes, size);
-    if (grown)
-        static_cast<Image*>(image)->room = size;
-    return grown;
-}
-
-herr_t keepImage(void* bytes, H5FD_file_image_op_t when, void* image)
-{
-    if (when == H5FD_FILE_IMAGE_OP_FILE_CLOSE)
-        static_cast<Image*>(image)->bytes = static_cast<char*>(bytes);
-    else
-        std::free(bytes);
-    return 0;
-}
-
-/// Keeps the file in memory only: the library does not survive a failed write (its exit handler then crashes).
-void useImage(hid_t access, Image* image)
-{
-    H5Pset_fapl_core(access, memoryStep, false);
-    H5FD_file_image_callbacks_t callbacks{};
-    callbacks.image_realloc = growImage;
-    callbacks.image_free = keepImage;
-    callbacks.udata_copy = [](void* shared) { return shared; };
-    callbacks.udata_free = [](void* /*shared*/) { return herr_t(0); };
-    callbacks.udata = image;
-    H5Pset_file_image_callbacks(access, &callbacks);
-}
-
-} // namespace
-
 struct Hdf5Writer::File {
     std::filesystem::path path;
-    Image image; // filled when id closes
+    hdf5::WrittenImage image; // filled when id closes
     Handle id;
 
     ~File()
@@ -187,7 +131,7 @@ Result<Hdf5Writer> Hdf5Writer::create(const std::filesystem::path& path)
     file->path = path;
     const auto held = hdf5::lock();
     const Handle access = hdf5::fileAccess();
-    useImage(access.get(), &file->image);
+    file->image.receive(access.get());
     // Version 1.8 of the format has checksums on its metadata and room for long attributes.
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18);
     const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
