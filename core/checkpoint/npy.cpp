@@ -139,10 +139,7 @@ Result<Done> writeNpy(const WeightMap& file, int tensor, const std::filesystem::
 {
     const StoredTensor& stored = file.tensors()[static_cast<std::size_t>(tensor)];
     if (!file.holdsNumbers(tensor))
-        return Error{ErrorCode::Unsupported,
-                     "Tensor '" + stored.name + "' in '" + file.fileOf(tensor).string() + "' is stored as "
-                         + std::string(dtypeName(stored.dtype))
-                         + ", whose numbers this version does not decode."};
+        return file.notNumbers(tensor);
     return replaceFile(path, [&](FileWriter& writer) -> Result<Done> {
         const std::string header = npyHeader(npyTypeOf(writtenType(file, tensor)), stored.shape);
         if (Result<Done> written = writer.write(std::as_bytes(std::span(header))); !written)

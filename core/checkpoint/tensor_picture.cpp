@@ -44,10 +44,7 @@ Result<TensorPicture> tensorPicture(const WeightMap& file, int tensor, std::int6
 {
     const StoredTensor& stored = file.tensors()[static_cast<std::size_t>(tensor)];
     if (!file.holdsNumbers(tensor))
-        return Error{ErrorCode::Unsupported,
-                     "Tensor '" + stored.name + "' in '" + file.fileOf(tensor).string() + "' is stored as "
-                         + std::string(dtypeName(stored.dtype))
-                         + ", whose numbers this version does not decode."};
+        return file.notNumbers(tensor);
     TensorPicture picture;
     const std::int64_t count = elementCount(stored);
     picture.columns = stored.shape.empty() ? 1 : stored.shape.back();

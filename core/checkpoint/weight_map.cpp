@@ -329,6 +329,14 @@ bool WeightMap::holdsNumbers(int tensor) const
     return isReadable(m_tensors[tensor].dtype) || isReadableInteger(m_tensors[tensor].dtype);
 }
 
+Error WeightMap::notNumbers(int tensor) const
+{
+    const StoredTensor& stored = m_tensors[static_cast<std::size_t>(tensor)];
+    return {ErrorCode::Unsupported,
+            "Tensor '" + stored.name + "' in '" + fileOf(tensor).string() + "' is stored as "
+                + std::string(dtypeName(stored.dtype)) + ", whose numbers this version does not decode."};
+}
+
 template <typename Scalar>
 void WeightMap::readRun(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const
 {

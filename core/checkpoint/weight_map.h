@@ -93,6 +93,7 @@ public:
 
     /// Tells whether readNumbers() can decode the tensor: every float that read() takes, integers and truth values.
     bool holdsNumbers(int tensor) const;
+    Error notNumbers(int tensor) const; ///< The refusal of a tensor for which holdsNumbers() is false.
 
     /// Reads the numbers [first, first + count) of a tensor in row-major order, whatever its axes; holdsNumbers() must be
     /// true. If another program shortened the file or wrote into it, all numbers are NaN and the log says so.
