@@ -215,6 +215,33 @@ private slots:
         QCOMPARE(driver.workspace().model()->card().nHeads, 3);
     }
 
+    void guessesOfADescriptionAreShownUntilTheyAreChanged()
+    {
+        const std::filesystem::path file =
+            m_folder.filePath(QStringLiteral("square.safetensors")).toStdString();
+        std::map<std::string, test::StoredTensor> tensors;
+        for (const char* name : {"words.emb", "places.pos", "answer.out"})
+            tensors[name] = {{11, 12}, std::vector<double>(132, 0.25)};
+        for (const char* name : {"stage0.0.att.q", "stage0.0.att.k", "stage0.0.att.v", "stage0.0.att.o"})
+            tensors[name] = {{12, 12}, std::vector<double>(144, 0.25)};
+        test::writeSafetensors(file, tensors, false);
+        auto opened = WeightMap::open(file);
+        QVERIFY(test::isOk(opened));
+        ui::NamesDialog dialog({file, std::nullopt, {}},
+                               std::make_shared<const WeightMap>(std::move(opened).value()));
+        const auto says = [&dialog](const char* words) {
+            return std::ranges::any_of(dialog.findChildren<QLabel*>(), [words](const QLabel* label) {
+                return label->text().contains(QString::fromUtf8(words));
+            });
+        };
+        QVERIFY(says("Guesses to check: "));
+        QVERIFY(says("att.q [12, 12]: both axes are equally long, so it may be transposed"));
+        for (QComboBox* combo : dialog.findChildren<QComboBox*>())
+            if (combo->accessibleName().startsWith(QStringLiteral("Axes of")))
+                combo->setCurrentText(QStringLiteral("transposed"));
+        QVERIFY(!says("Guesses to check"));
+    }
+
     void tensorsCanBeSeenBeforeTheConfigIsKnown()
     {
         const QString model = m_folder.filePath(QStringLiteral("seen.pt"));

@@ -156,6 +156,25 @@ std::string NamesDialog::map() const
     return QJsonDocument(map).toJson().toStdString();
 }
 
+QString NamesDialog::doubts() const
+{
+    constexpr int shown = 4;
+    const QJsonArray proposed = m_proposal[QLatin1String("tensors")].toArray();
+    QStringList list;
+    for (int at = 0; at < m_parts.size(); ++at) {
+        const QJsonObject row = proposed[at].toObject();
+        const QString doubt = row[QLatin1String("comment")].toString(),
+                      part = m_parts[at]->currentData().toString();
+        const bool isAsProposed = part == rolesText(row[QLatin1String("is")])
+            && m_axes[at]->currentText() == row[QLatin1String("axes")].toString();
+        if (!doubt.isEmpty() && isAsProposed && part != unknownPart)
+            list << row[QLatin1String("name")].toString() + u' ' + doubt;
+    }
+    const qsizetype more = list.size() - shown;
+    const QString text = list.mid(0, shown).join(QStringLiteral("; "));
+    return more > 0 ? tr("%1; and %2 more").arg(text).arg(more) : text;
+}
+
 void NamesDialog::showState()
 {
     const Result<Done> reads = tryNamesMap(map(), tr("this description").toStdString(), *m_file);
@@ -169,6 +188,8 @@ void NamesDialog::showState()
             : open.isEmpty()
             ? problem
             : tr("Choose a part for %1, or “Not a weight”.").arg(open.join(QStringLiteral(", "))));
+    if (const QString guesses = doubts(); reads && !guesses.isEmpty())
+        m_state->setText(m_state->text() + u'\n' + tr("Guesses to check: %1.").arg(guesses));
     m_save->setEnabled(reads.has_value());
     const ThemeColors& colors = themeColors(palette());
     for (int at = 0; at < m_parts.size(); ++at) {

@@ -28,6 +28,7 @@ public:
 private:
     void addRow(const QJsonObject& row);
     std::string map() const; ///< As JSON.
+    QString doubts() const;  ///< The doubtful rows that are still as proposed, and why.
     void showState();
     void save();
 
