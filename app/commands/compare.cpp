@@ -25,7 +25,7 @@ constexpr std::string_view compareFooter =
     "core/session/FORMAT.md.\n"
     "With --match the models may differ in size, kind and vocabulary: /comparison/match holds, for every "
     "head of A, the head of\n"
-    "B whose largest outputs of the same tokens agree best, that agreement beside what chance gives, and that of "
+    "B whose largest outputs of the same tokens agree best, that agreement with its random baseline, and that of "
     "every pair.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage or models of different kind or size, 3 bad model, 4 input/output or memory,\n"

@@ -269,11 +269,12 @@ void addLook(CLI::App& command, ExportOptions& options)
     command
         .add_option("--font", style.fontFamily, "Font family of figures; default: the font of the program")
         ->type_name("FAMILY");
-    command.add_option("--font-size", style.fontSize, "Font size of figures, in points")
+    command.add_option("--font-size", style.fontSize, "Font size of figures")
+        ->type_name("POINTS")
         ->capture_default_str();
     command
-        .add_option("--line-width", style.lineWidth,
-                    "Width of curves in figures, in points; hairlines scale with it")
+        .add_option("--line-width", style.lineWidth, "Width of curves in figures; hairlines scale with it")
+        ->type_name("POINTS")
         ->capture_default_str();
     for (const auto& [name, shown, help] :
          {std::tuple("--no-title", &style.title, "Omits the title of a figure"),
@@ -308,12 +309,13 @@ void addComposing(CLI::App& command, ComposeOptions& options)
         command
             .add_option(
                 "--figures", options.folder,
-                "Draws those figures of a folder of descriptions that are out of date, beside them or in the folder -o")
+                "Draws the out-of-date figures of a folder of descriptions, beside the descriptions or in the folder -o")
             ->type_name("FOLDER")
             ->excludes(figure);
     command
-        .add_flag("--check", options.check,
-                  "With --figures: only says which are out of date; then exits with 1")
+        .add_flag(
+            "--check", options.check,
+            "With --figures: lists the out-of-date figures instead of drawing them, and exits with 1 if there are any")
         ->needs(folder);
     command
         .add_option(
@@ -340,7 +342,8 @@ void addExportCommand(CLI::App& root, CommandContext& context)
     const auto options = std::make_shared<ExportOptions>();
     CLI::App* command =
         root.add_subcommand("export", "Writes a view of a session as a figure or as its numbers");
-    command->add_option("SESSION", options->session, "A file written by analyze, compare or series");
+    command->add_option("SESSION", options->session, "A file written by analyze, compare or series")
+        ->type_name("");
     command->add_option("--view", options->view, "The view to export; --list lists them")->type_name("NAME");
     command->add_option("--head", options->head, "The head, for views that show one head")->type_name("L.H");
     command
@@ -350,8 +353,11 @@ void addExportCommand(CLI::App& root, CommandContext& context)
         ->type_name("FILE")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
-    command->add_option("--size", options->size, "Size of a figure: WIDTHxHEIGHTmm")->capture_default_str();
+    command->add_option("--size", options->size, "Size of a figure, as in 85x70mm")
+        ->type_name("WIDTHxHEIGHTmm")
+        ->capture_default_str();
     command->add_option("--dpi", options->figure.dpi, "Resolution of a PNG in dots per inch")
+        ->type_name("N")
         ->capture_default_str();
     addLook(*command, *options);
     addSteps(*command, *options);
@@ -360,9 +366,8 @@ void addExportCommand(CLI::App& root, CommandContext& context)
     command->add_flag("--json", options->json, "With --list: a JSON list of name, title, needs, head")
         ->needs(list);
     command
-        ->add_option(
-            "--again", options->again,
-            "Makes a PNG, SVG or PDF again from its metadata; SESSION says where its session has moved to")
+        ->add_option("--again", options->again,
+                     "Draws a PNG, SVG or PDF again from its metadata; give SESSION if its session has moved")
         ->type_name("FIGURE");
     addComposing(*command, options->composed);
     excludeOthers(*command, {"--again", "--figure", "--figures"});

@@ -17,14 +17,14 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view seriesFooter =
-    "FOLDER holds the checkpoints of one training: sub-folders or weights files whose names end in a number (step1000,\n"
+    "FOLDER holds the checkpoints of one training run: sub-folders or weights files whose names end in a number (step1000,\n"
     "checkpoint-500, epoch_3, model_000512.safetensors). A config or tokenizer in FOLDER itself serves members without one.\n"
     "A name in the Hugging Face cache takes its revisions with such a branch or tag.\n"
     "Without --analyses: spectra with norms and ranks, copying, matching, previous_token, and pattern_scores (induction) up\n"
     "to 2e12 operations a member. SERIES.h5 holds /steps, /scores/NAME [step, layer, head] and the singular values in\n"
-    "/spectra; core/session/FORMAT.md describes it. A damaged member, and one of another shape, is skipped with a warning,\n"
-    "and its numbers are NaN.\n"
-    "One model at a time is in memory. A run that was killed goes on with the same command, and an existing SERIES.h5\n"
+    "/spectra; core/session/FORMAT.md describes it. Damaged members and members of another shape are skipped with a warning,\n"
+    "and their numbers are NaN.\n"
+    "One model at a time is in memory. The same command resumes a killed run, and an existing SERIES.h5\n"
     "gains new checkpoints only; --replace starts over. --shard 2/8 computes every eighth member from the second on, and\n"
     "headwise merge joins the parts. mpirun -n 8 headwise series FOLDER -o SERIES.h5 does both in one command, if Headwise was\n"
     "built where Open MPI is installed; srun --mpi=pmix too. If one process ends early, all do, and the same command goes on\n"
@@ -291,7 +291,7 @@ void addSeriesCommand(CLI::App& root, CommandContext& context)
 {
     auto options = std::make_shared<SeriesOptions>();
     CLI::App* command = root.add_subcommand(
-        "series", "Follows every head's scores and spectra through the checkpoints of a training");
+        "series", "Follows every head's scores and spectra through the checkpoints of a training run");
     command->footer(std::string(seriesFooter));
     addSeriesOptions(*command, *options);
     options->processing = addProcessingArguments(*command);
