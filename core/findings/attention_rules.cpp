@@ -111,7 +111,7 @@ std::vector<Finding> findOffset(const FindingEvidence& evidence)
                  .nullMean = null,
                  .z = z,
                  .text = fmt::format(
-                     "{} attends to {} by position alone ({} of its attention, {} if even, z {}).",
+                     "{} attends to {} by position alone ({} of its attention, {} if uniform, z {}).",
                      headLabel(judged.head), mass.words, shortNumber(judged.value), shortNumber(null),
                      shortNumber(z)),
                  .view = mass.path,
@@ -153,7 +153,7 @@ std::vector<Finding> findFirstToken(const FindingEvidence& evidence)
              .value = judged.value,
              .nullMean = null,
              .text = fmt::format(
-                 "{} attends mostly to the first token ({} of its attention on random tokens, {} if even).",
+                 "{} attends mostly to the first token ({} of its attention on random tokens, {} if uniform).",
                  headLabel(judged.head), shortNumber(judged.value), shortNumber(null)),
              .view = path,
              .strength = shareOfRange(judged.value, null)});
@@ -202,7 +202,7 @@ std::vector<Finding> findNearby(const FindingEvidence& evidence)
              .value = shares.nearby,
              .nullMean = shares.even,
              .text = fmt::format(
-                 "{} attends nearby: its rotary positions alone put {} of the attention on the last {} tokens ({} if even).",
+                 "{} attends nearby: its rotary positions alone put {} of the attention on the last {} tokens ({} if uniform).",
                  headLabel(head), shortNumber(shares.nearby), nearbyKeys, shortNumber(shares.even)),
              .view = path,
              .strength = shareOfRange(shares.nearby, shares.even)});

@@ -34,7 +34,7 @@ std::vector<Finding> findRepeated(const FindingEvidence& evidence, const char* k
              .value = judged.value,
              .nullMean = 0,
              .text = fmt::format(
-                 "{} attends to {} ({} of its attention on repeated random tokens, less a control).",
+                 "{} attends to {} ({} of its attention on repeated random tokens, above a control).",
                  headLabel(judged.head), words, shortNumber(judged.value)),
              .view = path,
              .strength = shareOfRange(judged.value, 0)});

@@ -250,7 +250,9 @@ private:
         std::vector<double> x(part.shape[dimension]);
         for (std::size_t i = 0; i < x.size(); ++i)
             x[i] = first + static_cast<double>(i);
-        m_contents.look.xTitle = text(part.axis(dimension).name());
+        m_contents.look.xTitle = part.axis(dimension) == Axis::SingularValue
+            ? PictureBody::tr("index k")
+            : text(part.axis(dimension).name());
         m_contents.symbol = symbolOf(part.axis(dimension).axis());
         const auto names = namesAlong(part, dimension, m_context);
         if (!names)

@@ -96,6 +96,7 @@ void CacheDialog::createTable()
     m_table->horizontalHeader()->setHighlightSections(false);
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_models->horizontalHeaderItem(CacheSize)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_table->horizontalHeader()->setSectionResizeMode(CacheName, QHeaderView::Stretch);
     // Enter opens by the default button.
     connect(m_table, &QTableView::doubleClicked, this, &QDialog::accept);
@@ -114,7 +115,6 @@ void CacheDialog::showModels(const Result<std::vector<CachedModel>>& models)
     m_words->setText(models->empty()
                          ? tr("The Hugging Face cache %1 holds no models. Nothing is downloaded.").arg(cache)
                          : tr("In %1. Nothing is downloaded.").arg(cache));
-    m_table->resizeColumnsToContents();
     selectFirst();
 }
 

@@ -159,7 +159,7 @@ QString SpectrumPanel::measuresOf(CircuitKind kind, const std::vector<double>& s
     };
     const RankMeasures ranks = rankMeasures(sigma);
     const QString line =
-        tr("%1: ‖·‖ %2, effective rank %3, stable rank %4, 90\u00a0% in %5")
+        tr("%1: ‖·‖ %2, effective rank %3, stable rank %4, 90\u00a0% of the energy in %5 directions")
             .arg(circuitTitle(kind), withNull(ranks.frobeniusNorm, folder + "frobenius_norm"),
                  withNull(ranks.effectiveRank, folder + "effective_rank"),
                  withNull(ranks.stableRank, folder + "stable_rank"), QString::number(ranks.k90));

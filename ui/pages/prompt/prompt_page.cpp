@@ -35,7 +35,7 @@ PromptPage::PromptPage(Workspace* workspace, QWidget* parent)
     , m_run(new QPushButton(tr("Run"), this))
     , m_import(new QPushButton(tr("Import…"), this))
     , m_hidesFirst(new QCheckBox(tr("hide first token"), this))
-    , m_weighs(new QCheckBox(tr("weigh by values"), this))
+    , m_weighs(new QCheckBox(tr("value-weighted"), this))
     , m_summary(new QLabel(this))
     , m_heads(new PatternGrid(this))
     , m_effects(new LogitEffects(workspace, this))
@@ -56,7 +56,7 @@ void PromptPage::createLayout()
     m_heads->setToolTip(tr("Attention of every head; a click shows one large, Shift+click compares"));
     m_hidesFirst->setToolTip(
         tr("Hides position 0 (the attention sink) and rescales the colours to the rest"));
-    m_weighs->setAccessibleName(tr("weigh by values"));
+    m_weighs->setAccessibleName(tr("value-weighted"));
     m_weighs->setToolTip(tr(
         "Attention times ‖v W_O‖, the norm of the head's output from that position. Attention that moves nothing looks faint"));
     m_import->setAccessibleName(tr("Import attention"));

@@ -44,7 +44,7 @@ VectorsPage::VectorsPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_circuit(new QComboBox(this))
     , m_scores(new QCheckBox(tr("scores"), this))
-    , m_each(new QCheckBox(tr("each of a block"), this))
+    , m_each(new QCheckBox(tr("each direction alone"), this))
     , m_state(new QLabel(this))
     , m_look(new QToolButton(this))
     , m_spectrum(new LineChart(this))
@@ -266,9 +266,8 @@ QString VectorsPage::directionTitle(int index) const
         words += tr("   degenerate: only the span of %1 to %2 is meaningful")
                      .arg(block.first + 1)
                      .arg(block.last + 1);
-    return words
-        + tr("   rounding turns it by up to %1°, its span by %2°")
-              .arg(degrees(stability.error[k]), degrees(stability.blockError[k]));
+    words += tr("   rounding error up to %1°").arg(degrees(stability.error[k]));
+    return block.isAlone() ? words : words + tr(", of the span %1°").arg(degrees(stability.blockError[k]));
 }
 
 QString VectorsPage::cosineNote() const

@@ -113,7 +113,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
         opened.workspace.selection()->setHead({1, 5});
         const Eigen::MatrixXf plain = *large->matrix();
-        auto* weigh = opened.find<QCheckBox>(QStringLiteral("weigh by values"));
+        auto* weigh = opened.find<QCheckBox>(QStringLiteral("value-weighted"));
         weigh->click();
         QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != plain, patience);
         const ProcessedWeights& weights = opened.workspace.model()->circuits()->weights();
@@ -221,7 +221,7 @@ private slots:
         const std::vector<float> values = writePatterns(file, 8, own.rows());
         opened.page.importPatterns(file);
         QTRY_VERIFY(*large->matrix() != own);
-        auto* weigh = opened.find<QCheckBox>(QStringLiteral("weigh by values"));
+        auto* weigh = opened.find<QCheckBox>(QStringLiteral("value-weighted"));
         QVERIFY(!weigh->isEnabled()); // It was imported without values.
         QSignalSpy wanted(&opened.page, &PromptPage::scoreWanted);
         large->zoom()->setCurrentCell(5, 2);

@@ -71,7 +71,7 @@ private:
     static void showEach(Opened& opened)
     {
         for (auto* box : opened.page.findChildren<QCheckBox*>())
-            if (box->text() == QLatin1String("each of a block"))
+            if (box->text() == QLatin1String("each direction alone"))
                 box->click();
     }
 
