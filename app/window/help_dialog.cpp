@@ -57,7 +57,7 @@ QString conventionsText()
         "<p>Matrices: where cells are smaller than pixels, the corner says what each pixel shows: the strongest or the mean of several cells. For a circuit of all tokens the strongest are at "
         "first estimates, never too large, until the scan has covered every cell. ▲ and ▼ mark cells beyond the limits; cells too small for a mark get a distinct colour. L locks the limits (Shift+L in a grid of heads), I "
         "inverts the colours, Z centres them on zero; a right click on the colour bar offers colour maps, percentiles, scales (also by rank) and sharing "
-        "with other pictures. View → Seen with colour blindness simulates it for matrices and figure previews; exported files do not change.</p>");
+        "with other pictures. View → Simulate colour blindness applies to matrices and figure previews; exported files do not change.</p>");
 }
 
 QString analysesText()

@@ -31,7 +31,7 @@ MainBar::MainBar(Workspace* workspace, Saving* saving, QWidget* parent)
     m_headEdit->setAlignment(Qt::AlignCenter);
     m_headEdit->setToolTip(tr("Layer.head, as 1.5 or L1H5 (Ctrl+L)"));
     m_headEdit->setAccessibleName(tr("Head"));
-    m_search->setMinimumWidth(220);
+    m_search->setMinimumWidth(260);
     m_search->setMaximumWidth(360);
     m_search->setAccessibleName(tr("Find a token"));
     m_search->setToolTip(tr("Find a token (Ctrl+F) or a head; put a regular expression between slashes"));

@@ -226,7 +226,7 @@ void MenuBuilder::addEdit()
              "bookmark"},
             // A text field takes the letter first.
             {"note", tr("&Note on this head"), call(docks, &Docks::writeNote), "Ctrl+Shift+N; N", "note"},
-            {"copy-reference", tr("Copy &reference"), call(addresses, &Addresses::copyReference),
+            {"copy-reference", tr("Copy &address of this view"), call(addresses, &Addresses::copyReference),
              "Ctrl+Shift+C", "copy"},
             {},
             {"find-command", tr("&Find a command…"), findCommand, "Ctrl+K", "search", always},
@@ -287,7 +287,7 @@ void MenuBuilder::addView()
     view->addActions(docks->toggles());
     actions->add(view, {{"reset-layout", tr("&Reset the layout"), call(docks, &Docks::reset)}, {}});
     settings->addThemes(view);
-    addVisions(view->addMenu(tr("Seen with &colour blindness")));
+    addVisions(view->addMenu(tr("Simulate &colour blindness")));
     QAction* full = actions->addRow(view, {"full-screen", tr("F&ull screen"), {}, "F11", nullptr, always});
     full->setCheckable(true);
     QObject::connect(full, &QAction::triggered, window, [top = window](bool on) {
@@ -391,7 +391,9 @@ void MenuBuilder::addHelp()
     actions->addRow(
         help, {"help", tr("&Keys and views"), [top = window] { showHelp(top); }, "F1; ?", "help", always});
     actions->addRow(help, {"tour", tr("&Tour"), call(tour, &Tour::start)});
-    help->addAction(QWhatsThis::createAction(help));
+    QAction* whatsThis = QWhatsThis::createAction(help);
+    whatsThis->setIcon({}); // Qt's is a picture of a black cursor.
+    help->addAction(whatsThis);
     actions->addRow(help, {"about", tr("&About Headwise"), about, {}, nullptr, always});
 }
 

@@ -169,7 +169,7 @@ QWidget* PreferencesDialog::signedChoice()
 QWidget* PreferencesDialog::fontChoice()
 {
     auto* box = new QComboBox(this);
-    box->addItem(tr("Restore defaults"), QString());
+    box->addItem(tr("Default"), QString());
     for (const QString& family : QFontDatabase::families())
         if (QFontDatabase::isFixedPitch(family) && !QFontDatabase::isPrivateFamily(family))
             box->addItem(family, family);

@@ -86,7 +86,7 @@ void WindowSettings::addThemes(QMenu* menu)
 {
     auto* themes = new QActionGroup(this);
     const std::array<std::pair<ThemeMode, QString>, 4> modes{
-        {{ThemeMode::System, tr("Colours of the &system")},
+        {{ThemeMode::System, tr("Follow the &system")},
          {ThemeMode::Light, tr("&Light")},
          {ThemeMode::Dark, tr("&Dark")},
          {ThemeMode::HighContrast, tr("Hi&gh contrast")}}};

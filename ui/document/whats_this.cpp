@@ -88,7 +88,7 @@ constexpr std::array pageWords{
         QLatin1StringView("tokens"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "The tokens that the head attends to from one token, or writes when it attends to one, strongest first."),
+            "The tokens that the head writes when it attends to one token, or attends to from it."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
             "The strongest entries of one token's row or column of a full circuit: outputs when attending to it, or keys it attends to."),
@@ -100,14 +100,13 @@ constexpr std::array pageWords{
               QT_TRANSLATE_NOOP("WhatsThis",
                                 "A circuit of the selected head as a matrix: QK, OV, full QK or full OV."),
               {"largest_entries", "spectra"}},
-    PageWords{
-        QLatin1StringView("spectrum"),
-        QT_TRANSLATE_NOOP(
-            "WhatsThis",
-            "Singular values show how many directions a circuit uses; positive eigenvalues show that it copies."),
-        QT_TRANSLATE_NOOP("WhatsThis",
-                          "Singular values and eigenvalues of the circuits of the selected head."),
-        {"spectra", "eigenvalues", "degeneracy"}},
+    PageWords{QLatin1StringView("spectrum"),
+              QT_TRANSLATE_NOOP(
+                  "WhatsThis",
+                  "Many large singular values: many directions in use. Positive eigenvalues: copying."),
+              QT_TRANSLATE_NOOP("WhatsThis",
+                                "Singular values and eigenvalues of the circuits of the selected head."),
+              {"spectra", "eigenvalues", "degeneracy"}},
     PageWords{QLatin1StringView("vectors"),
               QT_TRANSLATE_NOOP(
                   "WhatsThis",
@@ -126,10 +125,11 @@ constexpr std::array pageWords{
         {"position_kernel", "positional_circuit", "rotary"}},
     PageWords{
         QLatin1StringView("scores"),
+        QT_TRANSLATE_NOOP("WhatsThis",
+                          "The head's attention scores, split into the terms of tokens and positions."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "The scores of a head of layer 0, split into what its tokens and what their positions add."),
-        QT_TRANSLATE_NOOP("WhatsThis", "The terms that make up the scores of a head of layer 0."),
+            "The terms that make up the attention scores of the selected head: tokens and positions in layer 0, or rotary frequencies."),
         {"six_terms", "token_prior", "detokenization"}},
     PageWords{
         QLatin1StringView("composition"),

@@ -25,7 +25,7 @@ TokenEdit::TokenEdit(QWidget* parent)
     , m_matches(new QStandardItemModel(this))
     , m_completer(new QCompleter(m_matches, this))
 {
-    setPlaceholderText(tr("Find a token: text, ␣text, #id, /regex/"));
+    setPlaceholderText(tr("Text, #id, /regex/"));
     setClearButtonEnabled(true);
     setTextMargins(4, 0, 4, 0);
     setFont(tokenFont());
@@ -75,7 +75,7 @@ void TokenEdit::setTokenizer(std::shared_ptr<const Tokenizer> tokenizer)
 void TokenEdit::offerHeads()
 {
     m_offersHeads = true;
-    setPlaceholderText(tr("Token, #id, /regex/ or head"));
+    setPlaceholderText(tr("Token, head, #id, /regex/"));
 }
 
 std::optional<HeadId> TokenEdit::headNamed() const

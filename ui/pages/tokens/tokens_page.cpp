@@ -76,15 +76,14 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     controls->setSpacing(8);
     controls->addWidget(m_circuit);
     controls->addWidget(m_side);
-    controls->addWidget(m_edit, 2);
-    controls->addWidget(m_filter, 1);
+    controls->addWidget(m_edit, 1);
     auto* choices = new QHBoxLayout;
     choices->setSpacing(8);
     choices->addWidget(m_tokens);
     for (QCheckBox* box : {m_biases, m_scale, m_ids})
         choices->addWidget(box);
     choices->addWidget(m_offset);
-    choices->addStretch();
+    choices->addWidget(m_filter, 1);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(tokensPageMargin, tokensPageMargin, tokensPageMargin, tokensPageMargin);
     layout->setSpacing(8);
@@ -131,6 +130,7 @@ void TokensPage::resizeEvent(QResizeEvent* event)
 void TokensPage::createFilter()
 {
     m_filter->setPlaceholderText(tr("Filter the tables"));
+    m_filter->setMaximumWidth(360);
     m_filter->setAccessibleName(tr("Filter the tables"));
     m_filter->setToolTip(tr("Shows the rank in the whole row of tokens that contain this text"));
     m_filter->setClearButtonEnabled(true);

@@ -1,0 +1,107 @@
+// Words of the pages and of the sidebar are whole in the smallest window that the layout is made for.
+
+#include "app/window/page_sidebar.h"
+#include "tests/support/program.h"
+#include "tests/support/window_driver.h"
+
+#include <QLabel>
+#include <QLineEdit>
+#include <QScrollBar>
+#include <QWhatsThis>
+
+#include <memory>
+#include <optional>
+
+using namespace headwise;
+using namespace headwise::ui;
+using test::WindowDriver;
+
+namespace {
+
+constexpr int besidePlaceholder = 16; // px: the borders, the padding and the text margins
+
+int roomMissing(const QLineEdit& edit)
+{
+    return edit.fontMetrics().horizontalAdvance(edit.placeholderText()) + besidePlaceholder - edit.width();
+}
+
+} // namespace
+
+class WholeWordsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase()
+    {
+        test::beginWithOwnSettings(m_folder);
+        m_driver.emplace();
+        m_driver->window.resize(1024, 640);
+        m_driver->openDemo();
+    }
+
+    void sentencesAreWhole_data()
+    {
+        QTest::addColumn<QString>("page");
+        for (const char* page :
+             {"findings", "tokens", "matrix", "spectrum", "vectors", "position", "scores", "prompt"})
+            QTest::newRow(page) << QString::fromLatin1(page);
+    }
+
+    void sentencesAreWhole()
+    {
+        QFETCH(QString, page);
+        m_driver->window.showPage(page);
+        const auto* sentence = m_driver->window.findChild<QLabel*>(QStringLiteral("pageSentence"));
+        QVERIFY(sentence && !sentence->text().isEmpty());
+        QTRY_VERIFY2(sentence->fontMetrics().horizontalAdvance(sentence->text())
+                         <= sentence->contentsRect().width(),
+                     qPrintable(sentence->text()));
+    }
+
+    void searchFieldsSayWhatTheyTake()
+    {
+        m_driver->window.showPage(QStringLiteral("tokens"));
+        int fields = 0;
+        for (const QLineEdit* edit : m_driver->window.findChildren<QLineEdit*>()) {
+            if (!edit->isVisible() || edit->placeholderText().isEmpty())
+                continue;
+            ++fields;
+            QTRY_VERIFY2(roomMissing(*edit) <= 0, qPrintable(edit->placeholderText()));
+        }
+        QCOMPARE(fields, 3); // the bar's, the page's token, and the filter of its tables
+    }
+
+    void headingsOfTheSidebarAreWholeBesideItsScrollBar()
+    {
+        const auto* sidebar = m_driver->window.findChild<app::PageSidebar*>();
+        for (int i = 0; i < sidebar->topLevelItemCount(); ++i) {
+            const QModelIndex heading = sidebar->model()->index(i, 0);
+            QVERIFY2(sidebar->sizeHintForIndex(heading).width()
+                         <= sidebar->width() - sidebar->verticalScrollBar()->sizeHint().width(),
+                     qPrintable(heading.data().toString()));
+        }
+    }
+
+    /// Qt's picture for What's This is a black cursor, which the dark theme swallows.
+    void menusHaveNoPicturesOfTheToolkit()
+    {
+        const QIcon theirs = std::unique_ptr<QAction>(QWhatsThis::createAction())->icon();
+        QVERIFY(!theirs.isNull());
+        int entries = 0;
+        for (const QAction* action : m_driver->window.findChildren<QAction*>())
+            if (action->shortcut() == QKeySequence(QKeySequence::WhatsThis)) {
+                ++entries;
+                QVERIFY2(action->icon().isNull(), qPrintable(action->text()));
+            }
+        QVERIFY(entries > 0);
+    }
+
+    void cleanupTestCase() { m_driver.reset(); }
+
+private:
+    QTemporaryDir m_folder;
+    std::optional<WindowDriver> m_driver;
+};
+
+HEADWISE_TEST(WholeWordsTest)
+#include "whole_words_test.moc"
