@@ -1,5 +1,6 @@
 #include "ui/document/head_metrics.h"
 
+#include "core/results/array_cut.h"
 #include "ui/base/text.h"
 
 #include <algorithm>
@@ -42,11 +43,9 @@ int rank(const ResultArray& array)
 
 std::vector<const ResultArray*> headMetrics(const ResultSet& results, const ModelCard& card)
 {
-    const std::vector<std::size_t> shape{static_cast<std::size_t>(card.nLayers),
-                                         static_cast<std::size_t>(card.nHeads)};
     std::vector<const ResultArray*> metrics;
     for (const ResultArray& array : results.arrays)
-        if (array.shape == shape)
+        if (array.shape.size() == 2 && headAxes(array, card) == HeadAxes::OneHead)
             metrics.push_back(&array);
     std::stable_sort(metrics.begin(), metrics.end(),
                      [](const ResultArray* a, const ResultArray* b) { return rank(*a) < rank(*b); });

@@ -11,7 +11,8 @@
 
 namespace headwise::ui {
 
-/// Every array that has one number per head: what the grid can be coloured by.
+/// Every array that has one number per head: what the grid can be coloured by. Its axes tell: in a model with as many
+/// layers as heads, a table of pairs of layers has the same shape.
 std::vector<const ResultArray*> headMetrics(const ResultSet& results, const ModelCard& card);
 
 double metricAt(const ResultArray& metric, HeadId head); ///< NaN outside.
