@@ -104,6 +104,8 @@ void paintPoints(QPainter& painter, const ChartFrame& frame, const ChartSeries& 
     fill.setAlphaF(dots ? 0.5F : 0.8F);
     painter.setPen(Qt::NoPen);
     painter.setBrush(fill);
+    // A selected point covers one of another series: it is larger, so that both are seen.
+    const double size = (series.isSelection ? 5 : 3) * look.lineWidth + 1;
     for (qsizetype i = 0; i < series.points.size(); ++i) {
         const QPointF at = frame.map(shownPoint(series.points[i], frame.look));
         if (std::isnan(at.x()) || !frame.plot.contains(at))
@@ -113,7 +115,7 @@ void paintPoints(QPainter& painter, const ChartFrame& frame, const ChartSeries& 
         if (dots)
             painter.fillRect(QRectF(at.x() - 1, at.y() - 1, 2, 2), painter.brush());
         else
-            paintMarker(painter, at, look.shape, 3 * look.lineWidth + 1);
+            paintMarker(painter, at, look.shape, size);
     }
 }
 

@@ -48,6 +48,9 @@ private:
         m_contents.series.push_back(mark); // its colour is one of the shades'
         mark.name = text(m_context.head);
         mark.points = {at};
+        const auto isNamed = [&mark](const auto& named) { return named.second == mark.name; };
+        if (std::ranges::none_of(m_contents.series.front().pointNames, isNamed))
+            mark.pointNames.emplace_back(0, mark.name);
         m_contents.series.push_back(mark);
     }
 

@@ -96,6 +96,14 @@ void PictureCard::guardWheel()
     }
 }
 
+void PictureCard::fillPlace()
+{
+    constexpr int leastHeight = 340; // px; a smaller place scrolls
+    m_body->fillPlace();
+    m_body->setMinimumHeight(leastHeight);
+    static_cast<QBoxLayout*>(layout())->setStretchFactor(m_body, 1);
+}
+
 bool PictureCard::isWide() const
 {
     return m_picture.kind == PictureCardKind::HeadGrid || m_picture.kind == PictureCardKind::HeadPairs

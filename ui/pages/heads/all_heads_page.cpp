@@ -95,6 +95,7 @@ void AllHeadsPage::showPlane(const std::vector<const ResultArray*>& scores)
                         .note = {}};
         m_planeScroll = new QScrollArea(this);
         m_plane = new PictureCard(workspace(), picture, m_planeScroll);
+        m_plane->fillPlace();
         m_planeScroll->setWidget(m_plane);
         m_planeScroll->setWidgetResizable(true);
         m_planeScroll->setFrameShape(QFrame::NoFrame);

@@ -68,6 +68,51 @@ private slots:
                                   patience); // its null and the most by the null
     }
 
+    /// A model with as many layers as heads has tables of pairs of layers of the same shape.
+    void tablesOfLayersAreNoScoresOfHeads()
+    {
+        ModelCard card;
+        card.nLayers = card.nHeads = 3;
+        const auto array = [](const char* path, const std::vector<ArrayAxis>& axes) {
+            ResultArray made;
+            made.path = path;
+            made.axes = axes;
+            made.shape = {3, 3};
+            made.values = std::vector<double>(9);
+            return made;
+        };
+        ResultSet results;
+        results.arrays = {array("layers", {Axis::Layer, Axis::OtherLayer}),
+                          array("heads", {Axis::Layer, Axis::Head})};
+        const auto scores = headMetrics(results, card);
+        QCOMPARE(scores.size(), std::size_t{1});
+        QCOMPARE(scores.front()->path, std::string("heads"));
+    }
+
+    /// In a high window the chart takes the height, and the selected head has its name at its point.
+    void thePlaneFillsItsPlace()
+    {
+        Opened opened;
+        const auto* plane = opened.find<LineChart>(QStringLiteral("Two scores of every head"));
+        QTRY_VERIFY_WITH_TIMEOUT(!plane->series().empty(), patience);
+        opened.page.resize(1600, 1500);
+        QTRY_VERIFY2(plane->height() > 700, qPrintable(QString::number(plane->height())));
+        opened.page.resize(700, 500);
+        QTRY_VERIFY(plane->height() < 400 && plane->height() > 200);
+        for (int head = 0; head < 16; ++head) {
+            opened.workspace.selection()->setHead({head / 8, head % 8});
+            const QString name = text(HeadId{head / 8, head % 8});
+            const auto count = [&] {
+                int names = 0;
+                for (const ChartSeries& series : plane->series())
+                    names += static_cast<int>(std::ranges::count_if(
+                        series.pointNames, [&](const auto& named) { return named.second == name; }));
+                return names;
+            };
+            QTRY_COMPARE(count(), 1);
+        }
+    }
+
     void theFarthestHeadsAreNamedInThePlane()
     {
         Opened opened;
