@@ -89,11 +89,11 @@ void paintEndNames(QPainter& painter, const ChartFrame& frame, const std::vector
     const double right = frame.plot.right();
     for (const EndName& name : names) {
         const ChartSeries& line = series[static_cast<std::size_t>(name.series)];
-        const QColor color =
-            seriesColor(placeOf(series, static_cast<std::size_t>(name.series)), frame.colors);
-        painter.setPen(linePen(line, {.color = color, .lineWidth = frame.hairline}));
+        const int place = placeOf(series, static_cast<std::size_t>(name.series));
+        painter.setPen(
+            linePen(line, {.color = seriesColor(place, frame.colors), .lineWidth = frame.hairline}));
         painter.drawLine(QPointF(right, name.end), QPointF(right + endLeader, name.middle));
-        painter.setPen(color);
+        painter.setPen(nameColor(place, frame.colors));
         drawMath(
             painter,
             QPointF(right + endLeader + endGap, name.middle + (metrics.ascent() - metrics.descent()) / 2),

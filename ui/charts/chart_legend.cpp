@@ -1,6 +1,7 @@
 #include "ui/charts/chart_painter.h"
 #include "ui/figures/figure_export_title.h"
 #include "ui/figures/math_text.h"
+#include "ui/heatmaps/cell_colors.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
@@ -40,11 +41,14 @@ LegendRoom legendRoom(const ChartFrame& frame, const QSizeF& size, const std::ve
     return best;
 }
 
-/// Returns whether the legend names the series: it has a name, and the axes can show some of its points.
+/// Returns whether the legend names the series: it has a name that does not stand at its point already, and the axes can
+/// show some of its points.
 bool hasEntry(const ChartSeries& one, const ChartLook& look)
 {
     const auto isShown = [&look](const QPointF& point) { return !std::isnan(shownPoint(point, look).x()); };
-    return !one.name.isEmpty() && (one.points.isEmpty() || std::ranges::any_of(one.points, isShown));
+    const bool isNamedAtPoint = one.isSelection && !one.pointNames.empty();
+    return !one.name.isEmpty() && !isNamedAtPoint
+        && (one.points.isEmpty() || std::ranges::any_of(one.points, isShown));
 }
 
 constexpr double sampleLength = 18; // of a sample line before its name
@@ -183,7 +187,7 @@ void paintName(QPainter& painter, const ChartFrame& frame, const std::vector<Cha
         painter.drawRect(QRectF(sample + QPointF(5, -3), QSizeF(7, 6)));
     else
         painter.drawLine(sample, QPointF(at.x() - 5, middle));
-    painter.setPen(color);
+    painter.setPen(nameColor(index, frame.colors));
     for (const QString& line : lines) {
         drawMath(painter, at, metrics.elidedText(line, Qt::ElideRight, std::max(0.0, place.end - at.x())));
         at.ry() += metrics.height();
@@ -236,6 +240,26 @@ void paintLegendAbove(QPainter& painter, const ChartFrame& frame, const std::vec
 }
 
 } // namespace
+
+QColor nameColor(int place, const ThemeColors& colors)
+{
+    constexpr double readable = 4.5;
+    const QColor line = seriesColor(place, colors);
+    const auto contrast = [](const QColor& a, const QColor& b) {
+        const auto [low, high] = std::minmax({luminance(a), luminance(b)});
+        return (high + 0.05) / (low + 0.05);
+    };
+    QColor ink = line;
+    for (float share = 0; share < 1; share += 0.05F) {
+        const auto mixed = [share](float from, float to) { return from + share * (to - from); };
+        ink = QColor::fromRgbF(mixed(line.redF(), colors.text.redF()),
+                               mixed(line.greenF(), colors.text.greenF()),
+                               mixed(line.blueF(), colors.text.blueF()));
+        if (std::min(contrast(ink, colors.window), contrast(ink, colors.base)) >= readable)
+            break;
+    }
+    return ink;
+}
 
 std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<ChartSeries>& series)
 {

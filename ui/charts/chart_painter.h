@@ -44,6 +44,8 @@ QPointF shownPoint(const QPointF& point, const ChartLook& look);
 /// Returns the place of a series among the colours and shapes.
 int placeOf(const std::vector<ChartSeries>& series, std::size_t index);
 QColor seriesColor(int place, const ThemeColors& colors);
+/// Returns the colour of a series for its name: nearer to the text's until its contrast is 4.5:1.
+QColor nameColor(int place, const ThemeColors& colors);
 QColor shadeColor(float shade, const ThemeColors& colors); ///< Blue at 0, vermilion at 1.
 
 void paintChartAxes(QPainter& painter, const ChartFrame& frame);

@@ -4,6 +4,9 @@
 
 namespace headwise::ui {
 
+/// Returns the relative luminance of WCAG 2.2, 0 to 1.
+double luminance(const QColor& color);
+
 /// Returns black or white, whichever has the higher WCAG contrast on `ground`.
 QColor inkOn(Rgb ground);
 

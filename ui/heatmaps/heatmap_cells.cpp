@@ -98,12 +98,15 @@ std::vector<CellText> cellTexts(const QRectF& cells, const HeatmapScene& scene, 
 
 } // namespace
 
+double luminance(const QColor& color)
+{
+    return 0.2126 * linearPart(color.red()) + 0.7152 * linearPart(color.green())
+        + 0.0722 * linearPart(color.blue());
+}
+
 QColor inkOn(Rgb ground)
 {
-    const QColor c = QColor::fromRgb(ground);
-    const double luminance =
-        0.2126 * linearPart(c.red()) + 0.7152 * linearPart(c.green()) + 0.0722 * linearPart(c.blue());
-    return luminance > 0.179 ? QColor(0x10131A) : QColor(Qt::white);
+    return luminance(QColor::fromRgb(ground)) > 0.179 ? QColor(0x10131A) : QColor(Qt::white);
 }
 
 QRect HeatmapScene::visibleCells() const

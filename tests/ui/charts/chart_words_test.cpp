@@ -6,6 +6,7 @@
 #include "ui/base/theme.h"
 #include "ui/charts/chart_content.h"
 #include "ui/charts/spectrum_chart.h"
+#include "ui/heatmaps/cell_colors.h"
 
 #include <QApplication>
 #include <QBuffer>
@@ -25,6 +26,42 @@ class ChartWordsTest : public QObject {
 
 private slots:
     void initTestCase() { applyTheme(*qApp, ThemeMode::Light); }
+
+    void namesInTheColourOfTheirLineAreReadable()
+    {
+        const auto contrast = [](const QColor& a, const QColor& b) {
+            const double one = luminance(a), other = luminance(b);
+            return (std::max(one, other) + 0.05) / (std::min(one, other) + 0.05);
+        };
+        QVERIFY(contrast(Qt::white, Qt::black) > 20.9); // 21 to 1
+        for (const ThemeColors* colors : {&lightColors(), &darkColors(), &highContrastColors()})
+            for (int place = 0; place < 7; ++place) {
+                const QColor name = nameColor(place, *colors), line = seriesColor(place, *colors);
+                QVERIFY2(contrast(name, colors->window) >= 4.5, qPrintable(name.name()));
+                QVERIFY2(contrast(name, colors->base) >= 4.5, qPrintable(name.name()));
+                if (line.hslSaturation() > 60) // and it is still seen whose it is
+                    QVERIFY(std::abs(name.hslHue() - line.hslHue()) < 25);
+            }
+        // The legend is painted in it: vermilion on white has 3.9.
+        const ChartSeries first{QStringLiteral("one"), {{0, 0}, {1, 1}}};
+        const ChartSeries second{QStringLiteral("two"), {{0, 0.5}, {0.2, 0.6}}};
+        test::TextCollector page(QSize(400, 300));
+        QPainter painter(&page);
+        const ChartFrame frame{.plot = {0, 0, 400, 300},
+                               .range = {0, 0, 1, 1},
+                               .look = {},
+                               .font = qApp->font(),
+                               .colors = lightColors()};
+        paintChartLegend(painter, frame, {first, second});
+        painter.end();
+        int found = 0;
+        for (const test::PaintedText& text : page.texts())
+            if (text.words == QStringLiteral("two")) {
+                ++found;
+                QVERIFY(contrast(text.color, lightColors().window) >= 4.5);
+            }
+        QCOMPARE(found, 1);
+    }
 
     /// Notes, and the names of baselines, give way to the data.
     void wordsStandWhereTheyCoverNoPoints()
