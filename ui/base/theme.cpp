@@ -75,7 +75,7 @@ QToolBar { background: @window; border: none; border-bottom: 1px solid @border; 
 QStatusBar { background: @window; border-top: 1px solid @border; }
 QStatusBar::item { border: none; }
 QTabWidget::pane { border: none; }
-QTabBar { background: transparent; }
+QTabBar { background: transparent; qproperty-drawBase: false; }
 QTabBar::tab { padding: 6px 9px; color: @muted; background: transparent; border: none; border-bottom: 2px solid transparent; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
 QTabBar::tab:hover { color: @text; }
@@ -90,6 +90,7 @@ QTreeView#sidebar::item:selected { color: @text; background: @alternate; border-
 QTreeView#sidebar::item:selected:focus { color: @accent; }
 QTableView:focus, QListView:focus, QTreeView:focus, QPlainTextEdit:focus { border: 1px solid @accent; }
 QLineEdit, QAbstractSpinBox { border: 1px solid @border; border-radius: 4px; background: @base; padding: 3px 4px; selection-background-color: @accent; }
+QLineEdit[readOnly="true"][frame="false"] { border: none; background: transparent; padding: 0; }
 QLineEdit:focus, QAbstractSpinBox:focus { border: 1px solid @accent; }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { subcontrol-origin: border; width: 18px; border: none; background: transparent; }
 QAbstractSpinBox::up-button { subcontrol-position: top right; }
@@ -133,6 +134,11 @@ QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; border: none; 
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QAbstractScrollArea::corner { background: transparent; }
 QComboBox QLineEdit, QAbstractSpinBox QLineEdit { border: none; border-radius: 0; padding: 0; }
+QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: @border; }
+QSlider::sub-page:horizontal { border-radius: 2px; background: @accent; }
+QSlider::handle:horizontal { width: 12px; height: 12px; margin: -5px 0; border: 1px solid @muted; border-radius: 6px; background: @muted; }
+QSlider::handle:horizontal:hover, QSlider::handle:horizontal:focus { background: @accent; border-color: @accent; }
+QSlider::sub-page:horizontal:disabled, QSlider::handle:horizontal:disabled { background: @border; border-color: @border; }
 QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid @muted; border-radius: 3px; background: @base; }
 QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
 QCheckBox::indicator:disabled { border-color: @border; }

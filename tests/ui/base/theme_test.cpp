@@ -10,6 +10,8 @@
 #include <QImage>
 #include <QMenu>
 #include <QPalette>
+#include <QSlider>
+#include <QTabWidget>
 #include <QTest>
 
 #include <algorithm>
@@ -187,6 +189,39 @@ private slots:
             QVERIFY(inkContrast(rowOf(menu, disabled)) >= 4);
             QVERIFY(inkContrast(rowOf(menu, disabled)) < 0.8 * inkContrast(rowOf(menu, usual)));
         }
+    }
+
+    void theHandleOfASliderStandsOut()
+    {
+        for (const ThemeMode mode : {ThemeMode::Light, ThemeMode::Dark, ThemeMode::HighContrast}) {
+            applyTheme(*qApp, mode);
+            QWidget window;
+            wearTheme(window);
+            window.resize(200, 40);
+            QSlider slider(Qt::Horizontal, &window);
+            slider.setGeometry(0, 0, 200, 30);
+            window.show();
+            const QImage handle =
+                window.grab(QRect(0, 0, 14, 30)).toImage().convertToFormat(QImage::Format_RGB32);
+            QVERIFY(inkContrast(handle) >= 3);
+        }
+    }
+
+    /// The selected tab has its line below; nothing is drawn above the tabs.
+    void noLineIsDrawnAboveTabs()
+    {
+        applyTheme(*qApp, ThemeMode::Light);
+        QWidget window;
+        wearTheme(window);
+        window.resize(400, 100);
+        QTabWidget tabs(&window);
+        tabs.setDocumentMode(true);
+        tabs.addTab(new QWidget, QStringLiteral("Map"));
+        tabs.addTab(new QWidget, QStringLiteral("Wiring"));
+        tabs.resize(window.size());
+        window.show();
+        const QImage top = window.grab(QRect(0, 0, 400, 3)).toImage().convertToFormat(QImage::Format_RGB32);
+        QCOMPARE(inkContrast(top), 1.0);
     }
 
     void textIsAsLargeAsTheSystemsAndNeverSmallerThanOurs()
