@@ -2,15 +2,20 @@
 #include "tests/support/window_driver.h"
 #include "ui/base/job.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/compare/compare_page.h"
+#include "ui/pages/heads/heads_page.h"
+#include "ui/pages/model/card_page.h"
 #include "ui/pages/overview/overview_page.h"
 #include "ui/pages/tokens/tokens_page.h"
 #include "ui/widgets/token_delegate.h"
 
 #include <QComboBox>
 #include <QLayout>
+#include <QLineEdit>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QTableView>
+#include <QTreeWidget>
 
 using namespace headwise;
 using namespace headwise::ui;
@@ -100,6 +105,78 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(tokens->isVisible(), patience);
         QTRY_COMPARE(areaOf(tokens)->horizontalScrollBar()->maximum(), 0);
         QCOMPARE(driver.window.size(), QSize(900, 520));
+    }
+
+    /// Two heads' token tables keep their tokens and values, and the questions of the sidebar their words.
+    void twoHeadsAreComparedAt1024()
+    {
+        WindowDriver driver;
+        driver.window.resize(1024, 640);
+        driver.openDemo();
+        driver.workspace().selection()->setHead({1, 5});
+        driver.workspace().selection()->setReference(HeadId{0, 1});
+        driver.window.showPage(QStringLiteral("compare"));
+        const auto* page = driver.window.findChild<ComparePage*>();
+        QTRY_VERIFY_WITH_TIMEOUT(!page->findChildren<QTableView*>().isEmpty()
+                                     && page->findChildren<QTableView*>().front()->model()->rowCount() > 0,
+                                 patience);
+        for (const QTableView* table : page->findChildren<QTableView*>())
+            QTRY_VERIFY2(table->columnWidth(0) >= TokenDelegate::tokenWidth(6),
+                         qPrintable(QString::number(table->columnWidth(0))));
+        QTRY_COMPARE(areaOf(page)->horizontalScrollBar()->maximum(), 0);
+        const auto* sidebar = driver.window.findChild<QTreeWidget*>(QStringLiteral("sidebar"));
+        QTRY_VERIFY(sidebar->verticalScrollBar()->maximum() > 0); // which takes its width from the names
+        for (int i = 0; i < sidebar->topLevelItemCount(); ++i) {
+            const QTreeWidgetItem* item = sidebar->topLevelItem(i);
+            constexpr int around = 17; // px: the accent, the padding and the margins of the text
+            QFont font = sidebar->font();
+            font.setPointSize(font.pointSize() - 1);
+            font.setWeight(QFont::DemiBold);
+            QVERIFY2(QFontMetrics(font).horizontalAdvance(item->text(0)) + around
+                         <= sidebar->viewport()->width(),
+                     qPrintable(item->text(0)));
+        }
+    }
+
+    /// The grid grows with its dock; the words below it make room.
+    void theGridOfHeadsCoversNoWords()
+    {
+        WindowDriver driver;
+        driver.window.resize(1024, 640);
+        driver.openDemo();
+        auto* heads = driver.window.findChild<HeadsPage*>();
+        for (const QSize& size : {QSize(3840, 2160), QSize(1024, 640), QSize(1360, 860)}) {
+            driver.window.resize(size);
+            QTRY_VERIFY(heads->isVisible());
+            const auto overlaps = [heads] {
+                const auto parts = heads->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly);
+                for (const QWidget* a : parts)
+                    for (const QWidget* b : parts)
+                        if (a != b && a->isVisible() && b->isVisible()
+                            && a->geometry().intersects(b->geometry()))
+                            return true;
+                return false;
+            };
+            QTRY_VERIFY2(!overlaps(), qPrintable(QString::number(size.width())));
+        }
+    }
+
+    /// Neither the fingerprint of the model nor its path makes the page wider than the window.
+    void theModelsCardFitsANarrowWindow()
+    {
+        WindowDriver driver;
+        driver.window.resize(900, 520);
+        driver.openDemo();
+        driver.window.showPage(QStringLiteral("model"));
+        const auto* card = driver.window.findChild<CardPage*>();
+        QTRY_VERIFY_WITH_TIMEOUT(card->isVisible(), patience);
+        const auto* inside = card->findChild<QScrollArea*>();
+        QTRY_COMPARE(inside->horizontalScrollBar()->maximum(), 0);
+        bool hasFingerprint = false;
+        for (const auto* line : card->findChildren<QLineEdit*>())
+            hasFingerprint =
+                hasFingerprint || line->text().size() == 7 + 64; // "sha256 …", to be copied whole
+        QVERIFY(hasFingerprint);
     }
 
     /// Every card of the overview is inside the page, and no two overlap, in three, two and one columns.

@@ -33,6 +33,8 @@ namespace headwise::ui {
 namespace {
 
 constexpr int comparePageSampleSize = 40;
+constexpr int comparePageNarrow = 720;      // px, below which the charts go under the token tables
+constexpr int comparePageLeastHeight = 200; // px of the pictures and of the tables; a lower page scrolls
 
 using Way = ComparePictures::Way;
 
@@ -49,6 +51,7 @@ ComparePage::ComparePage(Workspace* workspace, QWidget* parent)
     , m_message(new QLabel(this))
     , m_body(new QWidget(this))
     , m_pictures(new ComparePictures(this))
+    , m_bottom(new QSplitter(m_body))
     , m_tokenTables(new ComparedTokens(workspace, this))
     , m_charts(new HeadPairCharts(this))
 {
@@ -97,15 +100,16 @@ void ComparePage::createLayout()
         controls->addWidget(new JobBar(job, this));
     controls->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
     controls->addWidget(m_way);
-    auto* bottom = new QSplitter(m_body);
-    bottom->setChildrenCollapsible(false);
-    bottom->addWidget(m_tokenTables);
-    bottom->addWidget(m_charts);
-    bottom->setSizes({720, 280});
+    m_bottom->setChildrenCollapsible(false);
+    m_bottom->addWidget(m_tokenTables);
+    m_bottom->addWidget(m_charts);
+    m_bottom->setSizes({720, 280});
+    m_tokenTables->setMinimumHeight(comparePageLeastHeight);
+    m_pictures->setMinimumHeight(comparePageLeastHeight);
     auto* halves = new QSplitter(Qt::Vertical, m_body);
     halves->setChildrenCollapsible(false);
     halves->addWidget(m_pictures);
-    halves->addWidget(bottom);
+    halves->addWidget(m_bottom);
     halves->setSizes({440, 320});
     auto* body = new QVBoxLayout(m_body);
     body->setContentsMargins(0, 0, 0, 0);
@@ -356,6 +360,12 @@ bool ComparePage::eventFilter(QObject* watched, QEvent* event)
     else if (event->type() == QEvent::WindowDeactivate)
         m_pictures->setFlashing(false); // Another window would get the key's release.
     return Page::eventFilter(watched, event);
+}
+
+void ComparePage::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    m_bottom->setOrientation(width() < comparePageNarrow ? Qt::Vertical : Qt::Horizontal);
 }
 
 void ComparePage::showEvent(QShowEvent* event)

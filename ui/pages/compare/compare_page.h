@@ -6,6 +6,7 @@
 class QComboBox;
 class QLabel;
 class QLineEdit;
+class QSplitter;
 
 namespace headwise::ui {
 
@@ -34,6 +35,7 @@ public:
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
     void showEvent(QShowEvent* event) override;
     void hideEvent(QHideEvent* event) override;
 
@@ -70,6 +72,7 @@ private:
     QLabel* m_message;
     QWidget* m_body;
     ComparePictures* m_pictures;
+    QSplitter* m_bottom; ///< The token tables and the charts: beside each other, or in a narrow page below.
     ComparedTokens* m_tokenTables;
     HeadPairCharts* m_charts;
     std::vector<int> m_tokens; // rows and columns of full circuits

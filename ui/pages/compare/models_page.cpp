@@ -245,6 +245,7 @@ void ModelsPage::recompute()
     m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->selection()->head())));
     m_scroll->setVisible(isThere);
     arrangeInvitation(m_top, m_state, !isThere);
+    arrangeTop();
     if (!isThere) {
         m_headModel->clear();
         m_tokenModel->clear();
@@ -271,6 +272,19 @@ void ModelsPage::recompute()
     for (PictureCard* card : m_cards)
         card->markStale();
     QTimer::singleShot(0, this, &ModelsPage::drawVisible);
+}
+
+void ModelsPage::arrangeTop()
+{
+    constexpr int narrow = 700; // px, below which the buttons would leave the sentence a few words a line
+    if (!m_scroll->isHidden())
+        m_top->setDirection(width() < narrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+}
+
+void ModelsPage::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    arrangeTop();
 }
 
 bool ModelsPage::isMatched() const

@@ -31,10 +31,14 @@ signals:
     void viewMade(QWidget* view);            ///< A new picture that can be exported.
     void pageRequested(const QString& name); ///< "compare": show the selected head in both models.
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void createLayout();
     void connectSignals();
     void recompute() override;
+    void arrangeTop();      ///< Puts the buttons beside the sentence, or in a narrow page below it.
     bool isMatched() const; ///< True if the two models differ in kind or size.
     void showHeads();
     void showMatches();

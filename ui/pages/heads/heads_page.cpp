@@ -322,6 +322,7 @@ void HeadsPage::fitGrid()
     const int layers = workspace()->model()->card().nLayers;
     const int cell = std::clamp((width() - 80) / workspace()->model()->card().nHeads, 8, largestCell);
     m_panel->setFixedHeight(std::min(layers * cell + aroundCells, height() * 3 / 5));
+    layout()->activate(); // or the text below would keep its place
 }
 
 void HeadsPage::resizeEvent(QResizeEvent* event)

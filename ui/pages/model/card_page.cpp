@@ -9,6 +9,7 @@
 
 #include <QFormLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QLocale>
 #include <QPushButton>
 #include <QScrollArea>
@@ -20,6 +21,8 @@
 namespace headwise::ui {
 
 namespace {
+
+constexpr int nameWidth = 120; // px, so that the values of all parts stand below each other
 
 /// Formats "F32 · 26 tensors", with the commonest format first.
 QString storedText(const WeightMap& file)
@@ -74,7 +77,7 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     }
     auto* content = new QWidget;
     auto* layout = new QVBoxLayout(content);
-    layout->setContentsMargins(16, 16, 16, 16);
+    layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
     const auto addHeading = [&](const QString& words) {
         auto* heading = new QLabel(words, content);
@@ -114,12 +117,19 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
 
 void CardPage::addRow(QFormLayout* rows, const QString& name, const QString& value)
 {
-    auto* label = new QLabel(name, this);
-    makeSecondary(label);
     auto* field = new QLabel(value, this);
     field->setTextInteractionFlags(Qt::TextSelectableByMouse);
     field->setWordWrap(true);
-    rows->addRow(label, field);
+    rows->addRow(rowName(name), field);
+}
+
+QLabel* CardPage::rowName(const QString& name)
+{
+    auto* label = new QLabel(name, this);
+    makeSecondary(label);
+    label->setMinimumWidth(nameWidth);
+    label->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    return label;
 }
 
 void CardPage::refresh()
@@ -160,7 +170,14 @@ void CardPage::addSizes(const ModelCard& card)
     addRow(m_rows, tr("Tokenizer"),
            workspace()->model()->tokenizer() ? tr("yes") : tr("none; tokens are shown by their ids"));
     addRow(m_rows, tr("Source"), text(card.source));
-    addRow(m_rows, tr("Fingerprint"), tr("sha256 %1").arg(text(card.sha256)));
+    auto* fingerprint = new QLineEdit(tr("sha256 %1").arg(text(card.sha256)), this);
+    fingerprint->setReadOnly(
+        true); // selectable as a whole, and no word that makes the page wider than the window
+    fingerprint->setFrame(false);
+    fingerprint->setCursorPosition(0);
+    fingerprint->setToolTip(fingerprint->text());
+    fingerprint->setAccessibleName(tr("Fingerprint"));
+    m_rows->addRow(rowName(tr("Fingerprint")), fingerprint);
 }
 
 void CardPage::showReport()

@@ -22,6 +22,7 @@ public:
 private:
     void refresh();
     void addRow(QFormLayout* rows, const QString& name, const QString& value);
+    QLabel* rowName(const QString& name);
     void addSizes(const ModelCard& card);
     void showReport();
     void showNorms(const std::vector<NormFactors>& norms);
