@@ -50,10 +50,12 @@ public:
 
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
+        constexpr int slack = 4; // px: a style may give the text less than its margins say
         const QStyle* style = m_tree->style();
         const int margins = 2 * (style->pixelMetric(QStyle::PM_FocusFrameHMargin, nullptr, m_tree) + 1);
         const int depth = index.parent().isValid() ? 2 : 1;
-        const int width = std::max(m_tree->columnWidth(0) - depth * m_tree->indentation() - margins, 40);
+        const int width =
+            std::max(m_tree->columnWidth(0) - depth * m_tree->indentation() - margins - slack, 40);
         const QString name = index.data().toString();
         int& height = m_heights[{name, width}]; // asked again at every layout of the tree
         if (height == 0)

@@ -118,7 +118,8 @@ QWidget* CompositionPage::createMap()
     sides->addWidget(m_map);
     sides->addWidget(m_pair);
     sides->setCollapsible(0, false);
-    sides->setStretchFactor(0, 1);
+    sides->setStretchFactor(0, 2); // the cells are square, so that a wide page has room for both
+    sides->setStretchFactor(1, 1);
     sides->setSizes({1000, m_pair->minimumWidth()});
     layout->addWidget(sides, 1);
     return map;

@@ -82,7 +82,7 @@ QWidget* TensorsPage::createTable()
         return metrics.horizontalAdvance(QString::fromUtf8(sample)) + 16;
     };
     for (int column = TensorTableModel::MinimumColumn; column <= TensorTableModel::DeviationColumn; ++column)
-        m_table->setColumnWidth(column, widthFor("−0.00123"));
+        m_table->setColumnWidth(column, widthFor("−0.000123"));
     m_table->setColumnWidth(TensorTableModel::NanColumn, widthFor("NaN 0"));
     m_table->setColumnWidth(TensorTableModel::InfinityColumn, widthFor("Inf 0"));
     m_table->horizontalHeader()->setStretchLastSection(true);
@@ -190,7 +190,8 @@ void TensorsPage::showFile(std::shared_ptr<const WeightMap> file)
 
 void TensorsPage::fitColumns()
 {
-    constexpr int widest = 280; // px; longer names are elided and have a tooltip
+    // px; longer names are elided and have a tooltip
+    const int widest = std::max(280, m_table->width() / 3);
     for (const auto column : {TensorTableModel::NameColumn, TensorTableModel::ShapeColumn,
                               TensorTableModel::DtypeColumn, TensorTableModel::BytesColumn}) {
         m_table->resizeColumnToContents(column);

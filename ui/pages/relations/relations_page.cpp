@@ -291,6 +291,8 @@ void RelationsPage::recompute()
 {
     const std::shared_ptr<const ResultSet> results = workspace()->model()->results();
     const bool isThere = workspace()->model()->isOpen() && results->find(relationsPageFolder + "by_head");
+    const QString never = isThere ? QString() : whyNot(*workspace());
+    m_list->parentWidget()->setVisible(never.isEmpty()); // lists that cannot be asked for hide why not
     if (!isThere) {
         m_shown.reset();
         m_pairs->clear();
@@ -298,7 +300,6 @@ void RelationsPage::recompute()
             panel->setValues(nullptr);
         say({});
         m_answer->setCurrentIndex(0);
-        const QString never = whyNot(*workspace());
         return m_question->setText(
             never.isEmpty() ? tr(
                 "Choose a list or drop a CSV file of pairs on the window, to find heads that turn the first word into the second.")
