@@ -200,7 +200,8 @@ Result<Done> DescribedFigure::shareScales(const FigureDescription& description)
                     drawn->label, scale + "joins the units '" + first.unit + "' and '" + drawn->unit + "'.");
             if (drawn->cells())
                 cells.push_back(drawn->cells());
-            else if (drawn->chart() && first.chart() && haveComparableHeights(*first.chart(), *drawn->chart()))
+            else if (drawn->chart() && first.chart()
+                     && haveComparableHeights(*first.chart(), *drawn->chart()))
                 charts.push_back(drawn->chart());
             else
                 return invalidPanel(drawn->label, scale + "joins pictures whose scales cannot be one.");

@@ -1,4 +1,4 @@
-#include "app/commands/export_series.h"
+#include "app/commands/export/export_series.h"
 
 #include "core/series/series_file.h"
 #include "core/series/series_steps.h"
@@ -12,7 +12,7 @@
 namespace headwise::app {
 namespace {
 
-Error invalid(const std::string& sentence)
+Error wrongSeries(const std::string& sentence)
 {
     return {ErrorCode::InvalidArgument, sentence};
 }
@@ -23,7 +23,7 @@ Result<ExportedSession> readExported(const std::string& file, std::optional<int>
 {
     if (!isSeries(file)) {
         if (step)
-            return invalid("--step needs a series of checkpoints, and '" + file + "' is none.");
+            return wrongSeries("--step needs a series of checkpoints, and '" + file + "' is none.");
         Result<Session> session = readSession(file, task);
         if (!session)
             return session.error();
@@ -35,8 +35,9 @@ Result<ExportedSession> readExported(const std::string& file, std::optional<int>
     std::vector<SeriesStep> steps = std::move(read).value();
     const auto found = step ? std::ranges::find(steps, *step, &SeriesStep::step) : std::prev(steps.end());
     if (found == steps.end())
-        return invalid(fmt::format("The series '{}' has no checkpoint of step {}; its steps are {} to {}.",
-                                   file, *step, steps.front().step, steps.back().step));
+        return wrongSeries(
+            fmt::format("The series '{}' has no checkpoint of step {}; its steps are {} to {}.", file, *step,
+                        steps.front().step, steps.back().step));
     return ExportedSession{std::move(found->session), found->step};
 }
 
@@ -61,11 +62,11 @@ Result<std::vector<std::string>> exportAnimated(const std::string& series, const
                                                 const Task& task)
 {
     if (!isSeries(series))
-        return invalid("--animate needs a series of checkpoints, which headwise series writes; '" + series
-                       + "' is none.");
+        return wrongSeries("--animate needs a series of checkpoints, which headwise series writes; '" + series
+                           + "' is none.");
     for (const FigureFile& file : files)
         if (file.settings.format != FigureFormat::Svg)
-            return invalid("--animate writes .svg, and '" + file.path.string() + "' is another format.");
+            return wrongSeries("--animate writes .svg, and '" + file.path.string() + "' is another format.");
     Result<std::vector<SeriesStep>> read = readSeriesSteps(series, task);
     if (!read)
         return read.error();

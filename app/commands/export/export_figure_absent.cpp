@@ -1,4 +1,4 @@
-#include "app/commands/export_figure.h"
+#include "app/commands/export/export_figure.h"
 
 namespace headwise::app {
 

@@ -1,4 +1,4 @@
-#include "app/commands/export_compose.h"
+#include "app/commands/export/export_compose.h"
 
 #include "app/commands/support.h"
 #include "core/files/file_write.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/commands/export_figure.h"
+#include "app/commands/export/export_figure.h"
 
 #include <optional>
 #include <span>
@@ -12,7 +12,7 @@ namespace headwise::app {
 /// A session as `export` draws it, from its own file or from a step of a series.
 struct ExportedSession {
     Session session;
-    std::optional<std::int32_t> step; ///< Of a series.
+    std::optional<std::int32_t> step; ///< The step in a series.
 };
 
 /// Reads a session, or a step of a series. \param step none: the last one

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/commands/export_figure.h"
+#include "app/commands/export/export_figure.h"
 #include "core/base/task.h"
 
 #include <string>
