@@ -132,7 +132,7 @@ Matrix<double> routed(const MlpWeights<Scalar>& weights, const ModelConfig& conf
         const RowVector<double> all = scores.row(row).template cast<double>();
         RowVector<double> choosing = all;
         if (hasSigmoids)
-            choosing = all.unaryExpr([](double x) { return sigmoid(x); })
+            choosing = all.unaryExpr([](double output) { return sigmoid(output); })
                 + weights.correction.template cast<double>();
         double sum = leastSum;
         const std::vector<Eigen::Index> best = chosenExperts(std::move(choosing), config);
