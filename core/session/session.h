@@ -47,7 +47,8 @@ struct Session {
     std::map<std::string, std::string> notes; ///< "5.1" → text
     std::vector<std::string> bookmarks;       ///< "5.1"
     std::string view;                         ///< One JSON string of the window; `analyze` writes none.
-    std::vector<ScreenPicture> screen;        ///< Pictures that the window showed; `analyze` makes none.
+    std::string figures; ///< JSON of the figures that the user composed and exported: KeptFigures.
+    std::vector<ScreenPicture> screen; ///< Pictures that the window showed; `analyze` makes none.
 
     bool operator==(const Session&) const = default;
 };

@@ -169,6 +169,7 @@ Session added(Session stored, Session run)
     run.notes = std::move(stored.notes);
     run.bookmarks = std::move(stored.bookmarks);
     run.view = std::move(stored.view);
+    run.figures = std::move(stored.figures);
     run.screen = std::move(stored.screen);
     if (run.tokens.empty()) {
         run.tokens = std::move(stored.tokens);

@@ -76,6 +76,9 @@ inline constexpr std::array<std::string_view, 9> arrayAttributes = {
 /// The findings as JSON. No reader of Headwise takes them from here.
 inline constexpr const char* findings = "findings";
 
+/// The user's figures as JSON: KeptFigures.
+inline constexpr const char* figures = "figures";
+
 /// Datasets that serve as dimension scales.
 inline constexpr const char* layerScale = "model/axes/layer";
 inline constexpr const char* headScale = "model/axes/head";

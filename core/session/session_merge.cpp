@@ -213,7 +213,7 @@ Result<Done> SessionMerge::add(Session part, const std::string& name)
     return Done{};
 }
 
-/// Adds warnings, notes, bookmarks and the time of creation.
+/// Adds warnings, notes, bookmarks, figures and the time of creation.
 void SessionMerge::addTexts(Session& part)
 {
     for (std::string& warning : part.warnings)
@@ -227,6 +227,8 @@ void SessionMerge::addTexts(Session& part)
     for (std::string& head : part.bookmarks)
         if (std::find(m_whole.bookmarks.begin(), m_whole.bookmarks.end(), head) == m_whole.bookmarks.end())
             m_whole.bookmarks.push_back(std::move(head));
+    if (m_whole.figures.empty())
+        m_whole.figures = std::move(part.figures);
     m_whole.created = std::min(m_whole.created, part.created);
 }
 

@@ -200,6 +200,25 @@ Result<Done> readTexts(SessionReading& reading)
     return Done{};
 }
 
+/// Reads the text of the figures. Anything else of that name belongs to somebody else: only texts were ever written.
+Result<Done> readFigures(SessionReading& reading)
+{
+    if (!reading.file.has(layout::figures))
+        return Done{};
+    const Result<std::vector<Hdf5Entry>> entries = reading.file.entries("");
+    if (!entries)
+        return entries.error();
+    const auto found = std::ranges::find(*entries, layout::figures, &Hdf5Entry::name);
+    if (found == entries->end() || found->kind != Hdf5Kind::Texts)
+        return Done{};
+    const Result<std::vector<std::string>> texts = reading.file.readTexts(layout::figures);
+    if (!texts)
+        return texts.error();
+    if (texts->size() == 1)
+        reading.session.figures = texts->front();
+    return Done{};
+}
+
 /// Reads the pictures that the window showed. A later version may store them differently.
 Result<Done> readPictures(SessionReading& reading)
 {
@@ -231,7 +250,7 @@ Result<Session> readSession(const std::filesystem::path& path, const Task& task)
     SessionReading reading{*file, task, session};
     if (const Result<Done> done = readHead(reading, layout::format, "session"); !done)
         return done.error();
-    for (const auto step : {readVocabulary, readTexts, readSessionResults, readPictures}) {
+    for (const auto step : {readVocabulary, readTexts, readFigures, readSessionResults, readPictures}) {
         if (task.cancelled())
             return stopped();
         if (const Result<Done> done = step(reading); !done)

@@ -225,7 +225,10 @@ Result<Done> writeTexts(Hdf5Writer& file, const Session& session)
         if (const Result<Done> written = file.writeTexts("bookmarks", session.bookmarks); !written)
             return written;
     if (!session.view.empty())
-        return file.writeText("view", session.view);
+        if (const Result<Done> written = file.writeText("view", session.view); !written)
+            return written;
+    if (!session.figures.empty())
+        return file.writeText(layout::figures, session.figures);
     return Done{};
 }
 

@@ -83,6 +83,8 @@ inline Session fullSession()
     session.overrides = {"act_fn=relu", "n_heads=12"};
     session.ignoredTensors = {"visual.*", "score.weight"};
     session.view = "{\"head\": \"0.1\"}";
+    session.figures =
+        R"({"composed":{"two":{"panels":[{"column":1,"row":1,"view":"copying"}],"version":1}},"version":1,"views":{"L1H2 OV":{"width":85}}})";
     ScreenPicture matrix;
     matrix.page = "matrix";
     matrix.title = "L1H2 OV, toy";

@@ -115,7 +115,7 @@ private slots:
         session.created = session.modified = read->created;
         QVERIFY(*read == session);
         const auto layout = Hdf5Reader::open(file("empty.h5"));
-        for (const char* absent : {"vocabulary", "notes", "bookmarks", "view"})
+        for (const char* absent : {"vocabulary", "notes", "bookmarks", "view", "figures"})
             QVERIFY2(!layout->has(absent), absent);
     }
 
