@@ -1,3 +1,5 @@
+#include "core/session/kept_figures.h"
+#include "core/session/session_file.h"
 #include "tests/support/command.h"
 #include "tests/support/program.h"
 
@@ -133,6 +135,42 @@ private slots:
             exported({"--figure", path("elhage-induction.json"), "-o", path("beside.svg")});
         QVERIFY2(beside.exitCode == 0, beside.err.constData());
         QCOMPARE(composedBytes(path("elsewhere.svg")), composedBytes(path("beside.svg")));
+    }
+
+    void aFigureThatTheSessionKeepsIsDrawnByItsName()
+    {
+        using namespace headwise;
+        const std::string kept = path("kept.h5").toStdString();
+        Result<Session> session = readSession(path("demo.h5").toStdString(), Task{});
+        QVERIFY(session);
+        KeptFigures figures;
+        figures.composed["Figure 2"] =
+            readFigureDescription(path("elhage-induction.json").toStdString()).value();
+        figures.composed["Figure 2"].session.clear();
+        session->figures = text(figures);
+        QVERIFY(writeSession(kept, *session, Task{}));
+        const CommandRun named = exported({path("kept.h5"), "--figure", "Figure 2", "-o", path("named.svg")});
+        QVERIFY2(named.exitCode == 0, named.err.constData());
+        const CommandRun described = exported(
+            {path("kept.h5"), "--figure", path("elhage-induction.json"), "-o", path("described.svg")});
+        QVERIFY2(described.exitCode == 0, described.err.constData());
+        QCOMPARE(composedBytes(path("named.svg")), composedBytes(path("described.svg")));
+        const CommandRun again = exported({"--again", path("named.svg"), "-o", path("named-again.svg")});
+        QVERIFY2(again.exitCode == 0, again.err.constData());
+        QCOMPARE(composedBytes(path("named-again.svg")), composedBytes(path("named.svg")));
+        const CommandRun unknown =
+            exported({path("kept.h5"), "--figure", "Figure 3", "-o", path("unknown.svg")});
+        QVERIFY(unknown.exitCode != 0 && !QFile::exists(path("unknown.svg")));
+        QVERIFY2(unknown.err.contains("'Figure 3'") && unknown.err.contains("'Figure 2'"),
+                 unknown.err.constData());
+        session->figures = "{";
+        QVERIFY(writeSession(kept, *session, Task{}));
+        const CommandRun damaged =
+            exported({path("kept.h5"), "--figure", "Figure 2", "-o", path("unknown.svg")});
+        QVERIFY2(damaged.exitCode != 0 && damaged.err.contains("cannot be read"), damaged.err.constData());
+        const CommandRun view =
+            exported({path("kept.h5"), "--view", "composition-k", "-o", path("view.csv")});
+        QVERIFY2(view.exitCode == 0, view.err.constData());
     }
 
     /// No bar says what the colour of a point means, so the caption does.

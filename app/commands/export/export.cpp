@@ -302,9 +302,10 @@ void addComposing(CLI::App& command, ComposeOptions& options)
 {
     CLI::Option* figure =
         command
-            .add_option("--figure", options.figure,
-                        "Draws a figure of several panels from its description; -o names its files")
-            ->type_name("FIGURE.json");
+            .add_option(
+                "--figure", options.figure,
+                "Draws a figure of several panels: a description file, or the name of a figure that SESSION keeps; -o names its files")
+            ->type_name("FIGURE");
     CLI::Option* folder =
         command
             .add_option(

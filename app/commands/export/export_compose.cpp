@@ -3,6 +3,7 @@
 #include "app/commands/support.h"
 #include "core/files/file_write.h"
 #include "core/files/sha256.h"
+#include "core/session/kept_figures.h"
 #include "core/session/session_file.h"
 
 #include <algorithm>
@@ -187,29 +188,49 @@ Result<bool> bringUpToDate(std::optional<DrawingProgram>& program, Sessions& ses
     return !due.empty();
 }
 
+/// Finds the description: a file, or the figure of that name that the session keeps.
+Result<FigureTask> figureAsked(const ComposeOptions& options, Sessions& sessions)
+{
+    std::error_code ignored;
+    if (options.session.empty() || fs::exists(options.figure, ignored)) {
+        Result<FigureDescription> figure = readFigureDescription(options.figure, options.session);
+        if (!figure)
+            return figure.error();
+        const fs::path session = sessionPath(*figure, options.figure);
+        return FigureTask{options.figure, std::move(figure).value(), session};
+    }
+    const Result<const Session*> session = sessions.session(options.session);
+    if (!session)
+        return session.error();
+    Result<FigureDescription> kept = keptFigure(**session, options.figure, options.session);
+    if (!kept)
+        return kept.error();
+    FigureDescription figure = std::move(kept).value();
+    figure.session = options.session;
+    return FigureTask{options.figure, std::move(figure), options.session};
+}
+
 } // namespace
 
 Result<int> exportComposed(const ComposeOptions& options, const Task& task)
 {
     if (options.files.empty() && options.data.empty())
         return invalidFigure("export --figure FIGURE.json needs -o FILE or --data FOLDER.");
-    const Result<FigureDescription> figure = readFigureDescription(options.figure, options.session);
+    Sessions sessions(task);
+    const Result<FigureTask> figure = figureAsked(options, sessions);
     if (!figure)
         return figure.error();
     std::vector<FigureFile> files;
     for (const std::string& path : options.files) {
-        const Result<FigureFile> file = figureFile(*figure, path);
+        const Result<FigureFile> file = figureFile(figure->figure, path);
         if (!file)
             return file.error();
         files.push_back(*file);
     }
     if (const Result<Done> writable = canWrite(files); !writable)
         return writable.error();
-    Sessions sessions(task);
     const DrawingProgram program;
-    const Result<Done> drawn =
-        drawFigure(program, sessions, {options.figure, *figure, sessionPath(*figure, options.figure)}, files,
-                   options.data);
+    const Result<Done> drawn = drawFigure(program, sessions, *figure, files, options.data);
     return drawn ? Result<int>(0) : drawn.error();
 }
 
@@ -242,14 +263,17 @@ Result<int> composeAgain(const FigureRecipe& recipe, const std::string& figure, 
     const Result<FigureDescription> description = parseFigureDescription(recipe.description, figure);
     if (!description)
         return description.error();
-    const Result<FigureFile> written = figureFile(*description, file);
-    if (!written)
-        return written.error();
-    if (const Result<Done> writable = canWrite({*written}); !writable)
+    const Result<FigureFormat> format = figureFormatOf(file);
+    if (!format)
+        return format.error();
+    FigureFile written{file, recipe.settings}; // A dialog may have changed the page and the words.
+    written.settings.format = *format;
+    written.settings.dataBeside = false;
+    if (const Result<Done> writable = canWrite({written}); !writable)
         return writable.error();
     Sessions sessions(task);
     const DrawingProgram program;
-    const Result<Done> drawn = drawFigure(program, sessions, {figure, *description, session}, {*written}, {});
+    const Result<Done> drawn = drawFigure(program, sessions, {figure, *description, session}, {written}, {});
     return drawn ? Result<int>(0) : drawn.error();
 }
 

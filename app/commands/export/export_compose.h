@@ -10,7 +10,7 @@ namespace headwise::app {
 
 /// Options of `export --figure` and `export --figures`.
 struct ComposeOptions {
-    std::string figure;             ///< A description; or
+    std::string figure;             ///< A description, or the name of a figure that the session keeps; or
     std::string folder;             ///< a folder of them.
     std::string session;            ///< For `figure`, in place of the session that it names; empty: that one.
     std::string data;               ///< Folder for the numbers of the panels; empty: none.
@@ -18,7 +18,8 @@ struct ComposeOptions {
     bool check = false;             ///< Only says what is out of date.
 };
 
-/// Draws the figure of one description. Errors: those of readFigureDescription(), readSession(), exportComposition().
+/// Draws the figure of one description. Errors: those of readFigureDescription(), keptFigure(), readSession(),
+/// exportComposition().
 Result<int> exportComposed(const ComposeOptions& options, const Task& task);
 
 /// Draws those figures of a folder of descriptions that are out of date and says which. With `check` it draws nothing.
