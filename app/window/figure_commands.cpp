@@ -144,9 +144,8 @@ void FigureCommands::exportFigure()
 
 FigureSettings FigureCommands::settingsFor(const FigureSource& source) const
 {
-    FigureSettings settings = parseFigureSettings(m_settings->now().figure);
-    settings.style.edits = m_edits.value(source.figureTitle());
-    return settings;
+    const auto kept = m_workspace->session()->settingsOf(source.figureTitle());
+    return kept ? *kept : parseFigureSettings(m_settings->now().figure);
 }
 
 void FigureCommands::exportFigureOf(FigureSource* source)
@@ -169,7 +168,9 @@ void FigureCommands::exportFigureOf(FigureSource* source)
         tellOfExport(file, canCopy ? writer()->copyOf(*source, dialog->settings()) : nullptr);
     });
     connect(dialog, &QDialog::finished, this, [this, dialog, title] {
-        m_edits[title] = dialog->settings().style.edits;
+        FigureSettings kept = dialog->remembered();
+        kept.style.edits = dialog->settings().style.edits;
+        m_workspace->session()->keepSettings(title, kept);
         m_settings->keep([dialog](Settings& settings) {
             settings.figure = ui::text(dialog->remembered());
             settings.figurePresets = ui::text(dialog->presets());

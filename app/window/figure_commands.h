@@ -63,7 +63,7 @@ private:
     void exportFigureOf(ui::FigureSource* source);
     void exportHeadsOf(ui::FigureSource* source);
     void startBatch(ui::FigureSource* source, const std::vector<HeadId>& heads, const QString& folder);
-    /// The last settings, with the edits that were made to this picture.
+    /// How this picture was exported last, as the session keeps it; else the last settings.
     FigureSettings settingsFor(const ui::FigureSource& source) const;
     /// Returns the file for the present picture: the name it was exported under, else its title, in the last folder.
     QString fileFor(const ui::FigureSource& source, FigureFormat format) const;
@@ -83,9 +83,8 @@ private:
     Pages* m_pages;
     ui::SubjectMenu* m_subjects;
     ui::NoticeBar* m_notices;
-    QString m_exportedTo;                // by the dialog, in this window
-    QHash<QString, QString> m_names;     // files that the user named, by the title of the picture
-    QHash<QString, FigureEdits> m_edits; // by the automatic title of the picture
+    QString m_exportedTo;            // by the dialog, in this window
+    QHash<QString, QString> m_names; // files that the user named, by the title of the picture
     QTimer m_noticeEnd;
     const ui::FigureSource* m_exported = nullptr; // to compare with only; it may be gone
     QPointer<QWidget> m_clicked;                  // the picture clicked since that export

@@ -20,8 +20,7 @@
 #include "ui/document/workspace.h"
 #include "ui/heatmaps/color_vision_effect.h"
 #include "ui/pages/analyses/analysis_list.h"
-#include "ui/pages/export/described_export.h"
-#include "ui/pages/export/export_dialog.h"
+#include "ui/pages/export/panels_menu.h"
 #include "ui/widgets/command_palette.h"
 
 #include <QActionGroup>
@@ -80,36 +79,32 @@ public:
     void addHelp();
 
 private:
-    static void exportPanels(const MenuTargets& targets);
+    PanelsMenu* panelsMenu() const;
     void addRecent(QMenu* file);
     void addStacks(QMenu* file);
     void addVisions(QMenu* menu);
     ActionRow analysisRow(const char* id, const QString& title, const Analysis& analysis) const;
 };
 
-/// Asks for a description of a figure of several panels and offers the export of the figure.
-void MenuBuilder::exportPanels(const MenuTargets& targets)
+PanelsMenu* MenuBuilder::panelsMenu() const
 {
-    const QString file = QFileDialog::getOpenFileName(targets.window, tr("Description of the panels"),
-                                                      targets.settings->exportFolder(),
-                                                      tr("Figure descriptions (*.json);;All files (*)"));
-    if (file.isEmpty())
-        return;
-    auto made = describedExport(file, *targets.workspace, targets.window);
-    if (!made)
-        return targets.figures->showError(tr("Cannot draw the panels"), ui::text(made.error().message));
-    ExportDialog* dialog = std::move(made).value().release();
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    QObject::connect(dialog, &ExportDialog::exported, targets.figures, [targets](const QString& exported) {
-        targets.settings->keepFolderOf(exported);
-        targets.figures->showMessage(tr("Exported %1").arg(exported));
+    auto* menu = new PanelsMenu(
+        workspace, [from = settings] { return from->exportFolder(); }, window);
+    QObject::connect(menu, &PanelsMenu::exported, figures,
+                     [to = figures, in = settings](const QString& exported) {
+                         in->keepFolderOf(exported);
+                         to->showMessage(tr("Exported %1").arg(exported));
+                     });
+    QObject::connect(menu, &PanelsMenu::failed, figures, [to = figures](const QString& message) {
+        to->showError(tr("Cannot draw the panels"), message);
     });
-    dialog->open();
+    return menu;
 }
 
 void MenuBuilder::addFile()
 {
     QMenu* file = actions->addMenu(tr("&File"));
+    PanelsMenu* panels = panelsMenu();
     const std::vector<ActionRow> first{
         {"open-folder", tr("&Open model folder…"), call(opening, &Opening::chooseFolder), QKeySequence::Open,
          "open", always},
@@ -155,7 +150,7 @@ void MenuBuilder::addFile()
          tr("Export figure (Ctrl+E), or hold Ctrl and drag the picture into another program")},
         {"export-again", tr("Export a&gain"), call(figures, &FigureCommands::exportAgain), "Ctrl+Shift+E"},
         {"export-heads", tr("Export all &heads…"), call(figures, &FigureCommands::exportHeads)},
-        {"export-panels", tr("Export panels…"), [targets = MenuTargets(*this)] { exportPanels(targets); }},
+        {"export-panels", tr("Export panels…"), call(panels, &PanelsMenu::chooseDescription)},
         {},
         {"reload", tr("&Reload"), call(opening, &Opening::reload), "F5", "reload"},
         {"close", tr("&Close"), call(opening, &Opening::closeModel), QKeySequence::Close},
@@ -166,6 +161,8 @@ void MenuBuilder::addFile()
     addRecent(file);
     addStacks(file);
     actions->add(file, second);
+    const QList<QAction*> all = file->actions();
+    file->insertMenu(all.value(all.indexOf(actions->find("export-panels")) + 1), panels);
 }
 
 void MenuBuilder::addRecent(QMenu* file)

@@ -441,6 +441,13 @@ private slots:
         QCOMPARE(named<QDoubleSpinBox>(dialog, QStringLiteral("Width"))->value(), 123.0);
         dialog->reject();
         QTRY_VERIFY(!dialogTitled(QStringLiteral("Export figure")));
+        // The session keeps it, and the menu has it by its name.
+        action(QStringLiteral("panels"))->trigger();
+        QTRY_VERIFY(dialogTitled(QStringLiteral("Export figure")));
+        dialog = dialogTitled(QStringLiteral("Export figure"));
+        QCOMPARE(named<QDoubleSpinBox>(dialog, QStringLiteral("Width"))->value(), 123.0);
+        dialog->reject();
+        QTRY_VERIFY(!dialogTitled(QStringLiteral("Export figure")));
     }
 };
 

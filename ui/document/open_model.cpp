@@ -1,5 +1,6 @@
 #include "ui/document/open_model.h"
 
+#include "core/session/kept_figures.h"
 #include "core/session/session_file.h"
 #include "core/tokenizer/token_search.h"
 #include "core/tokenizer/token_text.h"
@@ -249,6 +250,9 @@ QStringList warningsOf(const OpenModel& model)
         for (const std::string& sentence : model.session()->warnings)
             sentences << windowWords(text(shownSpecialToken(sentence)));
     }
+    if (model.session())
+        if (const auto figures = parseKeptFigures(model.session()->figures, "this session"); !figures)
+            sentences << windowWords(text(shownSpecialToken(figures.error().message)));
     add(model.results()->warnings);
     return sentences;
 }

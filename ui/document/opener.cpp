@@ -125,8 +125,10 @@ void Opener::startOpening(const ModelSource& source, bool again)
                 return emit tensorsUnknown(source, texts(wanted->unknownTensors), text(result.error()));
             if (!result)
                 return emit openFailed(text(result.error()));
+            KeptFigures figures = again ? m_workspace->session()->figures() : KeptFigures{};
             m_workspace->model()->forgetSession();
             m_workspace->session()->forget();
+            m_workspace->session()->setFigures(std::move(figures));
             m_workspace->notebook()->setContents({});
             if (again)
                 applySameModel(**result);

@@ -4,6 +4,7 @@
 #include "ui/base/text.h"
 #include "ui/document/imported_attention.h"
 #include "ui/document/workspace.h"
+#include "ui/figures/figure_export.h"
 
 #include <algorithm>
 #include <iterator>
@@ -32,6 +33,15 @@ void putScreen(Session& session, std::vector<ScreenPicture> screen)
     session.screen = std::move(screen);
 }
 
+/// Adds a figure, in place of that of the same name; one more than may be kept replaces another.
+template <typename Figure>
+void putKept(std::map<std::string, Figure>& all, const std::string& name, Figure figure)
+{
+    if (all.size() >= mostKeptFigures && !all.contains(name))
+        all.erase(all.begin());
+    all.insert_or_assign(name, std::move(figure));
+}
+
 } // namespace
 
 SessionFile::SessionFile(Workspace* workspace)
@@ -56,6 +66,49 @@ QString SessionFile::view() const
     return session ? text(session->view) : QString();
 }
 
+KeptFigures SessionFile::figures() const
+{
+    const auto session = m_workspace->model()->session();
+    if (m_figures || !session)
+        return m_figures.value_or(KeptFigures{});
+    auto figures = parseKeptFigures(session->figures, "this session");
+    return figures ? std::move(figures).value() : KeptFigures{};
+}
+
+void SessionFile::setFigures(KeptFigures figures)
+{
+    m_figures = std::move(figures);
+    emit figuresChanged();
+}
+
+std::string SessionFile::figuresText() const
+{
+    const auto session = m_workspace->model()->session();
+    return m_figures ? headwise::text(*m_figures) : session ? session->figures : std::string();
+}
+
+void SessionFile::keepFigure(const QString& name, FigureDescription figure)
+{
+    figure.session.clear(); // the one that keeps it
+    KeptFigures all = figures();
+    putKept(all.composed, name.toStdString(), std::move(figure));
+    setFigures(std::move(all));
+}
+
+void SessionFile::keepSettings(const QString& title, const FigureSettings& settings)
+{
+    KeptFigures all = figures();
+    putKept(all.views, title.toStdString(), text(settings).toStdString());
+    setFigures(std::move(all));
+}
+
+std::optional<FigureSettings> SessionFile::settingsOf(const QString& title) const
+{
+    const KeptFigures all = figures();
+    const auto found = all.views.find(title.toStdString());
+    return found == all.views.end() ? std::nullopt : std::optional(parseFigureSettings(text(found->second)));
+}
+
 std::function<Session()> SessionFile::snapshot(const QString& view) const
 {
     // Everything is held by pointer to const or by value: the window goes on while it is put together.
@@ -64,7 +117,8 @@ std::function<Session()> SessionFile::snapshot(const QString& view) const
             results = model->results(), tokenizer = model->tokenizer(),
             embedding = std::string(embeddingName(model->embedding())),
             notebook = m_workspace->notebook()->contents(), source = model->source(),
-            imported = ImportedAttention::of(m_workspace)->array(), view = view.toStdString()] {
+            imported = ImportedAttention::of(m_workspace)->array(), view = view.toStdString(),
+            figures = figuresText()] {
         Session made =
             circuits ? makeSession(circuits->weights(), embedding, tokenizer.get(), *results) : *session;
         if (!circuits && tokenizer && made.tokens.empty()) {
@@ -83,6 +137,7 @@ std::function<Session()> SessionFile::snapshot(const QString& view) const
         made.notes = notebook.notes;
         made.bookmarks = notebook.bookmarks;
         made.view = view;
+        made.figures = figures;
         if (made.model.source.empty())
             made.model.source = source.path.string();
         if (circuits)
@@ -176,6 +231,14 @@ void SessionFile::take(const Session& other, const FileStamp& stamp)
     const NotebookContents base = std::exchange(m_base, NotebookContents{other.notes, other.bookmarks});
     m_stamp = stamp;
     m_workspace->notebook()->merge(base, m_base);
+    if (auto theirs = parseKeptFigures(other.figures, "the file")) {
+        KeptFigures all = figures();
+        KeptFigures more = std::move(theirs).value();
+        all.composed.merge(more.composed);
+        all.views.merge(more.views);
+        if (all != figures())
+            setFigures(std::move(all));
+    }
     OpenModel* model = m_workspace->model();
     if (other.processing != model->processing() || other.embedding != embeddingName(model->embedding()))
         return;
@@ -197,7 +260,9 @@ void SessionFile::setOpened(const std::filesystem::path& path, const FileStamp& 
     m_path = path;
     m_stamp = stamp;
     m_base = std::move(base);
+    m_figures.reset();
     ++m_opening;
+    emit figuresChanged();
 }
 
 void SessionFile::forget()

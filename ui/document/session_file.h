@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/session/kept_figures.h"
 #include "core/session/session.h"
 #include "ui/base/job.h"
 #include "ui/document/file_stamp.h"
@@ -10,6 +11,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,6 +32,14 @@ public:
     bool isReadOnly() const; ///< A session of a newer format, or a series.
     bool isModified() const; ///< Unsaved notes or bookmarks, or results that somebody asked for.
     QString view() const;    ///< The saved window state, empty if none.
+
+    /// The figures that the session keeps, and those since. They are written with the next save and never ask for one.
+    /// \returns none if the text in the session is damaged
+    KeptFigures figures() const;
+    void setFigures(KeptFigures figures);
+    void keepFigure(const QString& name, FigureDescription figure);
+    void keepSettings(const QString& title, const FigureSettings& settings); ///< How a view was exported.
+    std::optional<FigureSettings> settingsOf(const QString& title) const; ///< None for a view never exported.
 
     /// Reads the pictures of the screen, on any thread.
     using Screen = std::function<std::vector<ScreenPicture>()>;
@@ -58,15 +69,18 @@ signals:
     void conflict(const QString& file); ///< Not saved: somebody else has written it.
     void merged();
     void failed(const QString& message);
+    void figuresChanged();
 
 private:
     void take(const Session& other, const FileStamp& stamp);
+    std::string figuresText() const;
 
     Workspace* m_workspace;
     std::filesystem::path m_path;
     FileStamp m_stamp;
-    NotebookContents m_base; // notes and bookmarks in the file when it had m_stamp
-    quint64 m_opening = 0;   // grows with everything that is opened or closed
+    std::optional<KeptFigures> m_figures; // in place of those of the session, once there are others
+    NotebookContents m_base;              // notes and bookmarks in the file when it had m_stamp
+    quint64 m_opening = 0;                // grows with everything that is opened or closed
     std::function<Screen()> m_screen;
     Job m_job;
 };

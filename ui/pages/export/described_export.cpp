@@ -6,10 +6,13 @@
 #include "ui/document/session_file.h"
 #include "ui/document/workspace.h"
 #include "ui/pages/export/export_dialog.h"
+#include "ui/pages/export/figure_export_batch.h"
 #include "ui/pictures/described_figure.h"
 
+#include <QDir>
 #include <QFileInfo>
 
+#include <filesystem>
 #include <utility>
 
 namespace headwise::ui {
@@ -21,6 +24,31 @@ struct DrawnDescription {
     std::unique_ptr<DescribedFigure> figure;
 };
 
+/// A description, and how the session and the dialog call its figure.
+struct NamedDescription {
+    FigureDescription description;
+    QString name;
+    QString path; ///< Suggested for the file, without an ending.
+};
+
+/// Returns the description with the page and the title that were chosen in the dialog, if they can be drawn.
+FigureDescription withChoices(const FigureDescription& description, const FigureSettings& settings,
+                              const ComposedFigure& page)
+{
+    FigureDescription chosen = description;
+    chosen.page.width = settings.width;
+    chosen.page.height = settings.height;
+    chosen.page.fontSize = settings.style.fontSize;
+    chosen.page.lineWidth = settings.style.lineWidth;
+    chosen.page.font = settings.style.fontFamily;
+    chosen.page.dpi = settings.dpi;
+    if (!settings.style.edits.title.empty())
+        chosen.title = settings.style.edits.title;
+    const bool isDrawn = page.crowded(paintedSize(settings), settings.style).isEmpty()
+        && parseFigureDescription(headwise::text(chosen), "chosen");
+    return isDrawn ? chosen : description;
+}
+
 /// Keeps its figure as long as it shows it.
 class DescribedDialog : private DrawnDescription, public ExportDialog {
 public:
@@ -30,7 +58,31 @@ public:
         , ExportDialog(&figure->page(), settings, path, parent)
     {
     }
+
+    const ComposedFigure& page() const { return figure->page(); }
 };
+
+Result<std::unique_ptr<ExportDialog>> dialogOf(const NamedDescription& named, const Workspace& workspace,
+                                               QWidget* parent)
+{
+    DrawnDescription drawn{std::make_unique<const Session>(workspace.session()->snapshot({})()), nullptr};
+    auto figure = DescribedFigure::make(named.description, *drawn.session);
+    if (!figure)
+        return figure.error();
+    drawn.figure = std::move(figure).value();
+    FigureDescription recipe = named.description;
+    if (const std::filesystem::path& file = workspace.session()->path(); !file.empty())
+        recipe.session = file.filename().string();
+    drawn.figure->addRecipe(recipe, {});
+    auto dialog = std::make_unique<DescribedDialog>(
+        std::move(drawn), figureSettings(named.description, FigureFormat::Pdf), named.path, parent);
+    QObject::connect(dialog.get(), &QDialog::finished, workspace.session(),
+                     [named, shown = dialog.get(), kept = workspace.session()] {
+                         kept->keepFigure(named.name,
+                                          withChoices(named.description, shown->settings(), shown->page()));
+                     });
+    return std::unique_ptr<ExportDialog>(std::move(dialog));
+}
 
 } // namespace
 
@@ -45,15 +97,20 @@ Result<std::unique_ptr<ExportDialog>> describedExport(const QString& file, const
         parseFigureDescription(*words, info.fileName().toStdString());
     if (!description)
         return description.error();
-    DrawnDescription drawn{std::make_unique<const Session>(workspace.session()->snapshot({})()), nullptr};
-    Result<std::unique_ptr<DescribedFigure>> figure = DescribedFigure::make(*description, *drawn.session);
-    if (!figure)
-        return figure.error();
-    drawn.figure = std::move(figure).value();
-    drawn.figure->addRecipe(*description, {});
-    const QString path = info.path() + u'/' + info.completeBaseName();
-    return std::unique_ptr<ExportDialog>(std::make_unique<DescribedDialog>(
-        std::move(drawn), figureSettings(*description, FigureFormat::Pdf), path, parent));
+    const QString name = info.completeBaseName();
+    return dialogOf({*description, name, info.path() + u'/' + name}, workspace, parent);
+}
+
+Result<std::unique_ptr<ExportDialog>> keptExport(const QString& name, const QString& folder,
+                                                 const Workspace& workspace, QWidget* parent)
+{
+    const KeptFigures kept = workspace.session()->figures();
+    const auto found = kept.composed.find(name.toStdString());
+    if (found == kept.composed.end())
+        return Error{ErrorCode::NotFound,
+                     "The session keeps no figure '" + name.toStdString() + "' any more."};
+    return dialogOf({found->second, name, QDir(folder).filePath(FigureBatch::fileNameOf(name))}, workspace,
+                    parent);
 }
 
 } // namespace headwise::ui

@@ -14,9 +14,16 @@ class ExportDialog;
 class Workspace;
 
 /// Returns the export dialog of the figure of several panels that a description file asks for. The figure is drawn from the open
-/// results instead of the session that the description names.
+/// results instead of the session that the description names. Closing the dialog keeps the description in the session, under
+/// the file's name and with the size and type that were chosen.
 /// Errors: Io; those of parseFigureDescription() and DescribedFigure::make().
 Result<std::unique_ptr<ExportDialog>> describedExport(const QString& file, const Workspace& workspace,
                                                       QWidget* parent);
+
+/// The same of a figure that the session keeps.
+/// \param folder  suggested for the file
+/// Errors: NotFound; those of DescribedFigure::make().
+Result<std::unique_ptr<ExportDialog>> keptExport(const QString& name, const QString& folder,
+                                                 const Workspace& workspace, QWidget* parent);
 
 } // namespace headwise::ui

@@ -1,6 +1,8 @@
 #include "ui/pages/export/described_export.h"
 
 #include "core/session/figure_description.h"
+#include "core/session/kept_figures.h"
+#include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/pdf_page.h"
 #include "tests/support/program.h"
@@ -10,11 +12,13 @@
 #include "ui/pages/export/export_dialog.h"
 
 #include <QApplication>
+#include <QDoubleSpinBox>
 #include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -83,6 +87,61 @@ private slots:
         QVERIFY(test::isOk(description));
         QCOMPARE(description->session, std::string("absent.h5")); // its folder stays private
         QCOMPARE(description->panels.size(), 2U);
+    }
+
+    /// A session keeps the figure with the page that was chosen, and draws it without the model's files.
+    void theSessionKeepsTheFigureAndHowViewsWereExported()
+    {
+        auto made =
+            describedExport(written(QStringLiteral("kept.json"), panelsOfComposition), m_workspace, nullptr);
+        QVERIFY(test::isOk(made));
+        const std::unique_ptr<ExportDialog> dialog = std::move(made).value();
+        const QList<QDoubleSpinBox*> boxes = dialog->findChildren<QDoubleSpinBox*>();
+        const auto width = std::ranges::find(boxes, QStringLiteral("Width"), &QWidget::accessibleName);
+        QVERIFY(width != boxes.end());
+        (*width)->setValue(150);
+        QCOMPARE(dialog->settings().width, 150.0);
+        dialog->reject();
+        FigureSettings settings{.format = FigureFormat::Svg, .width = 99};
+        settings.style.edits.title = "Another title";
+        m_workspace.session()->keepSettings(QStringLiteral("L1H5 OV"), settings);
+        const QString file = m_folder.filePath(QStringLiteral("kept.h5"));
+        m_workspace.session()->save(file.toStdString(), {});
+        QTRY_COMPARE_WITH_TIMEOUT(m_workspace.session()->path(), std::filesystem::path(file.toStdString()),
+                                  test::patience);
+        Session moved = readSession(file.toStdString(), Task{}).value();
+        moved.model.source = "/gone";
+        QVERIFY(test::isOk(writeSession(file.toStdString(), moved, Task{})));
+
+        Workspace other;
+        other.opener()->openSession(file.toStdString());
+        QTRY_VERIFY_WITH_TIMEOUT(other.model()->isOpen(), test::patience);
+        QVERIFY(!other.model()->hasModel());
+        QVERIFY(other.session()->settingsOf(QStringLiteral("L1H5 OV")) == settings);
+        QVERIFY(!other.session()->settingsOf(QStringLiteral("L1H4 OV")));
+        auto again = keptExport(QStringLiteral("kept"), m_folder.path(), other, nullptr);
+        QVERIFY(test::isOk(again));
+        QCOMPARE(again.value()->settings().width, 150.0);
+        QCOMPARE(again.value()->settings().height, 90.0);
+        QVERIFY(!keptExport(QStringLiteral("none"), m_folder.path(), other, nullptr));
+    }
+
+    /// What cannot be read is said once, is not lost by saving, and hides nothing else.
+    void aDamagedTextIsToldAmongTheWarnings()
+    {
+        Session session = m_workspace.session()->snapshot({})();
+        session.model.source = "/gone";
+        session.notes = {{"1.5", "a note"}};
+        session.figures = "{\"version\": 1, \"views\": 3}";
+        const std::string file = m_folder.filePath(QStringLiteral("damaged.h5")).toStdString();
+        QVERIFY(test::isOk(writeSession(file, session, Task{})));
+        Workspace other;
+        other.opener()->openSession(file);
+        QTRY_VERIFY_WITH_TIMEOUT(other.model()->isOpen(), test::patience);
+        QCOMPARE(other.notebook()->note({1, 5}), QStringLiteral("a note"));
+        QVERIFY(other.session()->figures() == KeptFigures{});
+        QCOMPARE(warningsOf(*other.model()).filter(QStringLiteral("cannot be read")).size(), 1);
+        QCOMPARE(other.session()->snapshot({})().figures, session.figures);
     }
 
     void refusesWhatItCannotDraw_data()
