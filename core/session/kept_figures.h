@@ -19,7 +19,7 @@ struct KeptFigures {
     bool operator==(const KeptFigures&) const = default;
 };
 
-inline constexpr std::size_t mostKeptFigures = 1000; ///< Of either kind.
+inline constexpr std::size_t mostKeptFigures = 1000; ///< A limit for each of the two kinds.
 
 /// Writes the JSON text of a session's /figures; empty if there is nothing to keep. Settings that are no JSON object are left
 /// out.

@@ -126,7 +126,7 @@ private slots:
         QVERIFY(!keptExport(QStringLiteral("none"), m_folder.path(), other, nullptr));
     }
 
-    /// What cannot be read is said once, is not lost by saving, and hides nothing else.
+    /// An unreadable description is named once, is not lost by saving, and hides nothing else.
     void aDamagedTextIsToldAmongTheWarnings()
     {
         Session session = m_workspace.session()->snapshot({})();
