@@ -289,12 +289,11 @@ void addLook(CLI::App& command, ExportOptions& options)
 void addSteps(CLI::App& command, ExportOptions& options)
 {
     CLI::Option* step =
-        command
-            .add_option("--step", options.step, "Of a series: the checkpoint to export; default: the last")
+        command.add_option("--step", options.step, "The checkpoint of a series to export; default: the last")
             ->type_name("N");
     command
         .add_flag("--animate", options.animate,
-                  "Of a series: draws the view at every step into one animated SVG")
+                  "Draws the view at every checkpoint of a series into one animated SVG")
         ->excludes(step);
 }
 
