@@ -141,14 +141,15 @@ private slots:
     {
         using namespace headwise;
         const std::string kept = path("kept.h5").toStdString();
-        Result<Session> session = readSession(path("demo.h5").toStdString(), Task{});
-        QVERIFY(session);
+        Result<Session> read = readSession(path("demo.h5").toStdString(), Task{});
+        QVERIFY(read);
+        Session session = std::move(read).value();
         KeptFigures figures;
         figures.composed["Figure 2"] =
             readFigureDescription(path("elhage-induction.json").toStdString()).value();
         figures.composed["Figure 2"].session.clear();
-        session->figures = text(figures);
-        QVERIFY(writeSession(kept, *session, Task{}));
+        session.figures = text(figures);
+        QVERIFY(writeSession(kept, session, Task{}));
         const CommandRun named = exported({path("kept.h5"), "--figure", "Figure 2", "-o", path("named.svg")});
         QVERIFY2(named.exitCode == 0, named.err.constData());
         const CommandRun described = exported(
@@ -163,8 +164,8 @@ private slots:
         QVERIFY(unknown.exitCode != 0 && !QFile::exists(path("unknown.svg")));
         QVERIFY2(unknown.err.contains("'Figure 3'") && unknown.err.contains("'Figure 2'"),
                  unknown.err.constData());
-        session->figures = "{";
-        QVERIFY(writeSession(kept, *session, Task{}));
+        session.figures = "{";
+        QVERIFY(writeSession(kept, session, Task{}));
         const CommandRun damaged =
             exported({path("kept.h5"), "--figure", "Figure 2", "-o", path("unknown.svg")});
         QVERIFY2(damaged.exitCode != 0 && damaged.err.contains("cannot be read"), damaged.err.constData());
