@@ -187,12 +187,16 @@ void paintLabelsBelow(QPainter& painter, const ChartFrame& frame, const QFontMet
     double taken = -std::numeric_limits<double>::infinity();
     for (const ChartPainterTick& tick : chartPainterTicksOf(frame.look.xScale, frame.range.left(),
                                                             frame.range.right(), frame.plot.width(), room)) {
-        const double width = metrics.horizontalAdvance(tick.text);
+        const bool isOfWhole = frame.look.wholeX && frame.look.xScale == ChartLook::Scale::Linear;
+        if (isOfWhole && tick.at != std::round(tick.at))
+            continue;
+        const QString label = isOfWhole ? tickText(tick.at, 1) : tick.text;
+        const double width = metrics.horizontalAdvance(label);
         const double left = std::min(frame.map({tick.at, 0}).x() - width / 2, right - width);
         if (left < taken)
             continue;
         taken = left + width + chartPainterGap;
-        painter.drawText(QPointF(left, frame.plot.bottom() + chartPainterGap + metrics.ascent()), tick.text);
+        painter.drawText(QPointF(left, frame.plot.bottom() + chartPainterGap + metrics.ascent()), label);
     }
 }
 

@@ -72,6 +72,7 @@ ChartContents boxContents(const PictureData& shown, const PictureContext& contex
     }
     contents.look.yScale = shown.picture.logX ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
     contents.look.xTitle = PictureBody::tr("layer");
+    contents.look.wholeX = true;
     contents.look.yTitle = commonTitle(arrays);
     contents.names = quantileName;
     contents.caption = PictureBody::tr(

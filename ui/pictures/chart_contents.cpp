@@ -253,6 +253,7 @@ private:
         m_contents.look.xTitle = part.axis(dimension) == Axis::SingularValue
             ? PictureBody::tr("index k")
             : text(part.axis(dimension).name());
+        m_contents.look.wholeX = true;
         m_contents.symbol = symbolOf(part.axis(dimension).axis());
         const auto names = namesAlong(part, dimension, m_context);
         if (!names)
@@ -262,6 +263,8 @@ private:
             names(static_cast<int>(i)).toDouble(&numeric);
         for (std::size_t i = 0; i < x.size() && numeric; ++i)
             x[i] = names(static_cast<int>(i)).toDouble();
+        m_contents.look.wholeX =
+            !numeric || std::ranges::all_of(x, [](double value) { return value == std::round(value); });
         if (numeric)
             return x;
         m_contents.names = names;

@@ -134,6 +134,30 @@ private slots:
         }
     }
 
+    /// There is no layer 0.5.
+    void countsHaveNoTicksBetweenThem()
+    {
+        LineChart chart;
+        chart.resize(420, 280);
+        const auto numbersBelow = [&chart](bool areWhole) {
+            ChartLook look = titledAxes(AxisScale::Linear, AxisScale::Linear);
+            look.wholeX = areWhole;
+            chart.setLook(look);
+            chart.setSeries({lineThrough(0, 10, 1, 30)});
+            test::TextCollector page(chart.size());
+            QPainter painter(&page);
+            paintChartAxes(painter, chart.frame());
+            painter.end();
+            QStringList below;
+            for (const test::PaintedText& one : page.texts())
+                if (one.ink.top() > chart.frame().plot.bottom() && one.words != look.xTitle)
+                    below << one.words;
+            return below;
+        };
+        QVERIFY(numbersBelow(false).contains(QStringLiteral("0.5")));
+        QCOMPARE(numbersBelow(true), QStringList({QStringLiteral("0"), QStringLiteral("1")}));
+    }
+
     void namesBelowStandApart()
     {
         for (const QSize& size : {QSize(420, 280), QSize(230, 200)})
