@@ -40,6 +40,12 @@ std::string_view circuitName(CircuitKind kind)
     return names[static_cast<std::size_t>(kind)];
 }
 
+std::string_view circuitTitle(CircuitKind kind)
+{
+    static constexpr std::array<std::string_view, 4> titles{"QK", "OV", "full QK", "full OV"};
+    return titles[static_cast<std::size_t>(kind)];
+}
+
 std::string_view circuitFormula(CircuitKind kind)
 {
     static constexpr std::array<std::string_view, 4> formulas{"W_Q W_Kᵀ", "W_V W_O", "E W_Q W_Kᵀ Eᵀ",

@@ -29,6 +29,7 @@ enum class CircuitKind { Qk, Ov, FullQk, FullOv };
 inline constexpr std::array<CircuitKind, 4> circuitKinds{CircuitKind::Qk, CircuitKind::Ov,
                                                          CircuitKind::FullQk, CircuitKind::FullOv};
 
+std::string_view circuitTitle(CircuitKind kind); ///< For people: "QK", "OV", "full QK", "full OV".
 std::string_view circuitName(CircuitKind kind); ///< As in the session file: "qk", "ov", "full_qk", "full_ov".
 std::string_view circuitFormula(CircuitKind kind); ///< "W_Q W_Kᵀ", …
 constexpr bool isFull(CircuitKind kind)

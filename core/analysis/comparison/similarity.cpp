@@ -56,7 +56,7 @@ std::vector<ArraySpec> similarityArrays()
               "1 − cosine_" + kind);
         all.push_back({.path = nearest,
                        .axes = headAxes({Axis::Rank}),
-                       .title = "Nearest heads by " + kind,
+                       .title = std::string("Nearest heads by ") + (kind == "qk" ? "QK" : "OV"),
                        .definition = "layer · n_heads + head of the heads with the largest cosine_" + kind
                            + ", falling",
                        .unit = "head",

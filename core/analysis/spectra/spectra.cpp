@@ -33,12 +33,6 @@ struct CircuitSpectra {
     }
 };
 
-std::string_view peopleName(CircuitKind kind)
-{
-    static constexpr std::array<std::string_view, 4> names{"QK", "OV", "full QK", "full OV"};
-    return names[static_cast<std::size_t>(kind)];
-}
-
 std::string spectraFolder(CircuitKind kind)
 {
     return "spectra/" + std::string(circuitName(kind)) + "/";
@@ -49,7 +43,7 @@ std::vector<ArraySpec> spectraArrays()
     std::vector<ArraySpec> all;
     for (const CircuitKind kind : circuitKinds) {
         const std::string folder = spectraFolder(kind);
-        const std::string of = " of " + std::string(peopleName(kind));
+        const std::string of = " of " + std::string(circuitTitle(kind));
         const std::string circuit(circuitFormula(kind));
         const std::string where = ", σ = singular values of " + circuit;
         all.push_back({folder + "singular_values", headAxes({Axis::SingularValue}), "Singular values" + of,
@@ -130,7 +124,7 @@ std::vector<ArraySpec> ranksArrays()
 {
     std::vector<ArraySpec> all;
     for (const CircuitKind kind : rankedCircuits) {
-        const std::string of = " of " + std::string(peopleName(kind));
+        const std::string of = " of " + std::string(circuitTitle(kind));
         all.push_back({ranksPath(kind) + "_k90", headAxes(), "Components for 90 %" + of,
                        "smallest k with σ₁² + … + σ_k² ≥ 0.9 Σσ²"});
         all.push_back({ranksPath(kind) + "_numerical_rank", headAxes(), "Numerical rank" + of,

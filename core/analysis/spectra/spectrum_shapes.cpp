@@ -33,7 +33,7 @@ std::vector<ArraySpec> spectrumShapesArrays()
 {
     std::vector<ArraySpec> all;
     for (const CircuitKind kind : circuitKinds) {
-        const std::string name(circuitName(kind));
+        const std::string name(circuitTitle(kind));
         const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
         all.push_back({shapesPath(kind, "_normalised"), headAxes({Axis::SingularValue}),
                        "Largest = 1, " + name, "σ_k/σ_1" + where});

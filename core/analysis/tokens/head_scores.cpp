@@ -20,7 +20,7 @@ std::vector<ArraySpec> eigenvaluesArrays()
         all.push_back(
             {.path = eigenvaluesPath(kind),
              .axes = headAxes({Axis::Eigenvalue}),
-             .title = "Eigenvalues of " + std::string(circuitName(kind)),
+             .title = "Eigenvalues of " + std::string(circuitTitle(kind)),
              .definition = "eigenvalues of " + std::string(circuitFormula(kind))
                  + " by falling modulus, then larger real part, then positive imaginary part; padded with 0",
              .type = NumberType::Complex});

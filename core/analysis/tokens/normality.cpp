@@ -64,7 +64,7 @@ std::vector<ArraySpec> normalityArrays()
         all.push_back(
             {.path = normalityPath(kind),
              .axes = headAxes(),
-             .title = "Normality of " + std::string(circuitName(kind)),
+             .title = "Normality of " + std::string(circuitTitle(kind)),
              .definition = "Σ|λ|² / ‖W‖_F², λ the eigenvalues of W = " + std::string(circuitFormula(kind)),
              .range = {{0.0, 1.0}},
              .condition = kind == CircuitKind::FullOv ? "one vocabulary on both sides" : ""});

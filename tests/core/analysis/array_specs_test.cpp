@@ -81,6 +81,16 @@ class ArraySpecsTest : public QObject {
     Q_OBJECT
 
 private slots:
+    /// A picture's words say "full QK", not "full_qk" as paths do.
+    void titlesCallCircuitsAsPapersDo()
+    {
+        for (const Analysis& analysis : catalogue())
+            for (const ArraySpec& spec : analysis.arrays)
+                QVERIFY2(spec.title.find("full_") == std::string::npos && !spec.title.ends_with(" qk")
+                             && !spec.title.ends_with(" ov"),
+                         spec.title.c_str());
+    }
+
     void pathsAreUnique()
     {
         std::set<std::string> paths;
