@@ -308,7 +308,7 @@ void ComparePage::showAnswer(const CompareAnswer& answer, const CompareSides& si
     m_shownReference = sides.second.name;
     m_pictures->setAxes(rows, columns);
     m_pictures->setMatrices(answer.first, answer.second,
-                            {m_shown, m_shownReference, circuitTitle(kind()),
+                            {m_shown, m_shownReference, text(circuitTitle(kind())),
                              isOfNewer() ? sides.second.model : tr("reference"),
                              isTokenCircuit() ? tr("logits") : QString()});
     if (answer.pair) {
@@ -330,7 +330,7 @@ void ComparePage::showNumbers(const HeadPair& pair)
     const double deviation = 1.0 / workspace()->model()->card().dModel;
     QStringList numbers;
     numbers << tr("cosine of %1 <b>%2</b> (null 0 ± %3)")
-                   .arg(circuitTitle(residualOf(kind())), signedNumber(pair.cosine), number(deviation));
+                   .arg(text(circuitTitle(residualOf(kind()))), signedNumber(pair.cosine), number(deviation));
     numbers << tr("projection kernel of %1 <b>%2</b>, of %3 <b>%4</b> (null %5)")
                    .arg(isQk ? tr("queries") : tr("what they read"), number(pair.leftKernel),
                         isQk ? tr("keys") : tr("what they write"), number(pair.rightKernel),

@@ -136,7 +136,7 @@ void EigenvaluePanel::recompute()
                                           ? tr("The eigenvalues are being computed.")
                                           : tr("This session has no eigenvalues of this circuit."));
     m_picture->showPicture({.kind = Picture::Kind::Points,
-                            .title = tr("Eigenvalues of %1").arg(circuitTitle(m_kind)).toStdString(),
+                            .title = tr("Eigenvalues of %1").arg(text(circuitTitle(m_kind))).toStdString(),
                             .arrays = {path},
                             .note = {},
                             .polar = m_isPolar});

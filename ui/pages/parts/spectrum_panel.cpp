@@ -24,17 +24,6 @@ std::string pathOf(CircuitKind kind)
 
 } // namespace
 
-QString circuitTitle(CircuitKind kind)
-{
-    switch (kind) {
-    case CircuitKind::Qk: return QStringLiteral("QK");
-    case CircuitKind::Ov: return QStringLiteral("OV");
-    case CircuitKind::FullQk: return QStringLiteral("full QK");
-    case CircuitKind::FullOv: return QStringLiteral("full OV");
-    }
-    return {};
-}
-
 SpectrumPanel::SpectrumPanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_picture(new PicturePanel(workspace, Picture::Kind::Lines, tr("Singular values"), this))
@@ -160,7 +149,7 @@ QString SpectrumPanel::measuresOf(CircuitKind kind, const std::vector<double>& s
     const RankMeasures ranks = rankMeasures(sigma);
     const QString line =
         tr("%1: ‖·‖ %2, effective rank %3, stable rank %4, 90\u00a0% of the energy in %5 directions")
-            .arg(circuitTitle(kind), withNull(ranks.frobeniusNorm, folder + "frobenius_norm"),
+            .arg(text(circuitTitle(kind)), withNull(ranks.frobeniusNorm, folder + "frobenius_norm"),
                  withNull(ranks.effectiveRank, folder + "effective_rank"),
                  withNull(ranks.stableRank, folder + "stable_rank"), QString::number(ranks.k90));
     const ResultArray* norm =

@@ -44,7 +44,4 @@ private:
     Job m_job;
 };
 
-/// Returns the display name: "QK", "full OV".
-QString circuitTitle(CircuitKind kind);
-
 } // namespace headwise::ui

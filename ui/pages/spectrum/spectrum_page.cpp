@@ -1,5 +1,6 @@
 #include "ui/pages/spectrum/spectrum_page.h"
 
+#include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/pages/parts/compute_button.h"
 #include "ui/pages/parts/eigenvalue_panel.h"
@@ -34,7 +35,7 @@ SpectrumPage::SpectrumPage(Workspace* workspace, QWidget* parent)
     m_plane->setAccessibleName(tr("Eigenvalue plot"));
     for (const CircuitKind kind :
          {CircuitKind::FullOv, CircuitKind::FullQk, CircuitKind::Ov, CircuitKind::Qk})
-        m_eigenKind->addItem(circuitTitle(kind), static_cast<int>(kind));
+        m_eigenKind->addItem(text(circuitTitle(kind)), static_cast<int>(kind));
     m_eigenKind->setAccessibleName(tr("Circuit of the eigenvalues"));
     // Choices of how to draw stand below, because the row of headings fills a small window.
     const auto column = [this](std::initializer_list<QWidget*> controls, const QString& title, Page* panel,

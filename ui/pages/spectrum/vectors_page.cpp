@@ -155,7 +155,7 @@ void VectorsPage::connectSignals()
     });
     connect(workspace()->selection(), &Selection::directionChanged, this, &VectorsPage::refresh);
     connect(m_spectrum, &LineChart::pointClicked, this, [this](const QString& series, int index) {
-        if (series == circuitTitle(kind())) // not the ring around the selected one
+        if (series == text(circuitTitle(kind()))) // not the ring around the selected one
             workspace()->selection()->setDirection({kind(), index, 1});
     });
     connect(m_spectrum, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
@@ -251,7 +251,7 @@ QString VectorsPage::directionTitle(int index) const
         return {};
     const DirectionStability& stability = m_directions->stability;
     QString words = tr("%1 %2   direction %3   σ %4 ± %5")
-                        .arg(text(m_directions->head), circuitTitle(m_directions->kind))
+                        .arg(text(m_directions->head), text(circuitTitle(m_directions->kind)))
                         .arg(index + 1)
                         .arg(number(m_directions->svd.S(index)), number(stability.perturbation));
     if (index >= m_directions->svd.rank)
@@ -282,7 +282,7 @@ QString VectorsPage::cosineNote() const
 void VectorsPage::showSpectrum()
 {
     const Eigen::VectorXd& S = m_directions->svd.S;
-    ChartSeries all{circuitTitle(m_directions->kind), {}, SeriesStyle::Line};
+    ChartSeries all{text(circuitTitle(m_directions->kind)), {}, SeriesStyle::Line};
     for (Eigen::Index i = 0; i < S.size(); ++i)
         all.points << QPointF(static_cast<double>(i + 1), S(i));
     all.errors.assign(static_cast<std::size_t>(S.size()),
@@ -387,7 +387,7 @@ QList<FigureSource*> VectorsPage::figures()
     if (!m_directions)
         return {};
     const QString of = tr("%1 %2, %3")
-                           .arg(text(m_directions->head), circuitTitle(m_directions->kind),
+                           .arg(text(m_directions->head), text(circuitTitle(m_directions->kind)),
                                 text(workspace()->model()->card().name));
     QList<FigureSource*> all;
     const auto add = [&](FigureSource* figure, const QString& what) {
