@@ -188,7 +188,7 @@ void RotaryTerms::showTerms()
         array.attributes["labels"] = names;
         picture.arrays.push_back(array.path);
         results.arrays.push_back(std::move(array));
-        words << tr("%1: %2 from content + %3 from frequencies = %4.")
+        words << tr("%1: %2 from content, %3 from frequencies, %4 together.")
                      .arg(pairs[i], signedNumber(kernel.constant), signedNumber(shares.sum()),
                           signedNumber(kernel.constant + shares.sum()));
     }

@@ -79,6 +79,20 @@ private slots:
         QCOMPARE(opened.page.figures().size(), 2);
     }
 
+    /// Every number has its own sign: "0 + +0.221" has one too many.
+    void theSentenceHasOneSignBeforeANumber()
+    {
+        Opened opened(model("rotary"));
+        const auto* line = opened.find<LineChart>(QStringLiteral("Score by offset"));
+        QTRY_VERIFY_WITH_TIMEOUT(line->series().size() == 2, patience);
+        QString said;
+        for (const QLabel* label : opened.page.findChildren<QLabel*>())
+            if (label->text().contains(QStringLiteral("from frequencies")))
+                said = label->text();
+        QVERIFY(!said.isEmpty());
+        QVERIFY2(!said.contains(u'+' + QString(u' ')) && !said.contains(u'='), qPrintable(said));
+    }
+
     void anotherTokenChangesItsQueryAlone()
     {
         Opened opened(model("rotary"));
