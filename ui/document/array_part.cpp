@@ -68,6 +68,17 @@ const ResultArray* idsBeside(const ArrayPart& part, std::size_t dimension, const
     return nullptr;
 }
 
+/// The first of the heads that a part, cut at the selected head, has along that dimension: those of its layer, or of
+/// its group. None where the dimension counts something else.
+std::optional<HeadId> firstMember(const ArrayPart& part, std::size_t dimension, const PictureContext& context)
+{
+    const bool isCut = context.isCut && part.shape.size() + 2 == part.array->shape.size();
+    const auto members = static_cast<int>(part.shape[dimension]);
+    if (!isCut || part.axis(dimension) != Axis::Member || members < 1 || context.card.nHeads % members != 0)
+        return std::nullopt;
+    return HeadId{context.head.layer, context.head.head / members * members};
+}
+
 } // namespace
 
 std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const PictureContext& context)
@@ -147,6 +158,8 @@ std::function<QString(int)> namesAlong(const ArrayPart& part, std::size_t dimens
             && (key != "labels" || takesLabels(part, dimension, labels->size())))
             return [names = *labels](int index) { return text(names[static_cast<std::size_t>(index)]); };
     }
+    if (const auto first = firstMember(part, dimension, context))
+        return [first = *first](int index) { return text(HeadId{first.layer, first.head + index}); };
     const auto tokens = tokensAlong(part, dimension, context);
     if (!tokens)
         return nullptr;

@@ -68,7 +68,7 @@ private slots:
             opened.workspace.selection()->setHead({1, head});
             const auto isDrawn = [&] {
                 return std::ranges::any_of(chart->series(), [&](const ChartSeries& line) {
-                    return line.name.endsWith(QStringLiteral(" %1").arg(head)) && line.points.size() == 5;
+                    return line.name == text(HeadId{1, head}) && line.points.size() == 5;
                 });
             };
             opened.page.figures();
