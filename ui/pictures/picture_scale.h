@@ -15,7 +15,8 @@ template <typename Values>
 ColorScale scaleOf(const Picture& picture, const ResultArray& array, const Values& values)
 {
     constexpr double leastFilled = 0.25;
-    const bool centred = picture.signedColors;
+    const bool isNeverNegative = array.range && array.range->first >= 0; // so that zero is no centre
+    const bool centred = picture.signedColors && !isNeverNegative;
     ColorScale scale = fitted(firstScale(centred), values);
     if (!array.range)
         return scale;

@@ -77,6 +77,19 @@ private slots:
         }
     }
 
+    /// Shares of the largest value are never negative: zero is the end of their scale, not its middle.
+    void sharesHaveAScaleFromZero()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        run(opened, "spectrum_shapes");
+        auto* map = opened.find<HeatmapView>(QStringLiteral("Mean of a layer's heads, OV"));
+        QTRY_VERIFY(map->matrix());
+        const ColorScale& scale = map->colors()->scale();
+        QVERIFY(!isSigned(scale.map));
+        QCOMPARE(scale.low, 0.0F);
+        QCOMPARE(scale.high, 1.0F);
+    }
+
     /// CKA has another order than the cosines.
     void pairsStandInTheOrderOfTheirOwnClusters()
     {

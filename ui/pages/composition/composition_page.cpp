@@ -55,6 +55,8 @@ ResultArray shownScores(const ResultArray& scores, double baseline, int percenti
         return shown;
     const auto [low, high] = std::ranges::minmax_element(finite);
     shown.range = {std::min(0.0, *low), *high}; // colours fit all pairs, hidden ones too
+    if (const double reach = std::max(-*low, *high); baseline > 0)
+        shown.range = {-reach, reach}; // about the baseline
     const auto at = static_cast<std::ptrdiff_t>(finite.size() * static_cast<std::size_t>(percentile) / 100);
     std::ranges::nth_element(finite, finite.begin() + at);
     const double least = finite[static_cast<std::size_t>(at)];
