@@ -69,7 +69,12 @@ QRectF fullRange(const ChartContent& content)
                                                           : 0.5)
                                      * width,
                                  halfBar(content)); // so that the first and the last bar are whole
-    return range.adjusted(-padX, -0.06 * height, padX, 0.06 * height);
+    // Bars and counts stand on the axis: below zero there is nothing, and no tick.
+    const bool standsOnZero = range.top() == 0 && content.look.yScale == ChartLook::Scale::Linear
+        && (content.look.wholeY || std::ranges::any_of(content.series, [](const ChartSeries& s) {
+                                  return s.style == SeriesStyle::Bars;
+                              }));
+    return range.adjusted(-padX, standsOnZero ? 0 : -0.06 * height, padX, 0.06 * height);
 }
 
 QString omittedNote(const ChartContent& content, int omitted)

@@ -55,6 +55,18 @@ std::vector<ChartPainterTick> chartPainterTicksOf(ChartLook::Scale scale, double
     return ticks;
 }
 
+/// \param isOfCounts  leaves out the ticks between whole numbers
+std::vector<ChartPainterTick> linearOrCounts(std::vector<ChartPainterTick> ticks, ChartLook::Scale scale,
+                                             bool isOfCounts)
+{
+    if (!isOfCounts || scale != ChartLook::Scale::Linear)
+        return ticks;
+    std::erase_if(ticks, [](const ChartPainterTick& tick) { return tick.at != std::round(tick.at); });
+    for (ChartPainterTick& tick : ticks)
+        tick.text = tickText(tick.at, 1);
+    return ticks;
+}
+
 double widestName(const ChartLook& look, const QFontMetricsF& metrics)
 {
     double widest = 0;
@@ -175,8 +187,9 @@ double labelsWidth(const QFontMetricsF& metrics)
 
 std::vector<ChartPainterTick> ticksUp(const ChartFrame& frame, const QFontMetricsF& metrics)
 {
-    return chartPainterTicksOf(frame.look.yScale, frame.range.top(), frame.range.bottom(),
-                               frame.plot.height(), 2.2 * metrics.height());
+    return linearOrCounts(chartPainterTicksOf(frame.look.yScale, frame.range.top(), frame.range.bottom(),
+                                              frame.plot.height(), 2.2 * metrics.height()),
+                          frame.look.yScale, frame.look.wholeY);
 }
 
 /// Paints labels below the plot, within the page, each that covers none before it.
@@ -185,18 +198,16 @@ void paintLabelsBelow(QPainter& painter, const ChartFrame& frame, const QFontMet
     const double room = 2.5 * metrics.horizontalAdvance(QStringLiteral("0.00"));
     const double right = frame.plot.right() + chartMargins(frame.look, frame.font, painter.device()).right();
     double taken = -std::numeric_limits<double>::infinity();
-    for (const ChartPainterTick& tick : chartPainterTicksOf(frame.look.xScale, frame.range.left(),
-                                                            frame.range.right(), frame.plot.width(), room)) {
-        const bool isOfWhole = frame.look.wholeX && frame.look.xScale == ChartLook::Scale::Linear;
-        if (isOfWhole && tick.at != std::round(tick.at))
-            continue;
-        const QString label = isOfWhole ? tickText(tick.at, 1) : tick.text;
-        const double width = metrics.horizontalAdvance(label);
+    for (const ChartPainterTick& tick :
+         linearOrCounts(chartPainterTicksOf(frame.look.xScale, frame.range.left(), frame.range.right(),
+                                            frame.plot.width(), room),
+                        frame.look.xScale, frame.look.wholeX)) {
+        const double width = metrics.horizontalAdvance(tick.text);
         const double left = std::min(frame.map({tick.at, 0}).x() - width / 2, right - width);
         if (left < taken)
             continue;
         taken = left + width + chartPainterGap;
-        painter.drawText(QPointF(left, frame.plot.bottom() + chartPainterGap + metrics.ascent()), label);
+        painter.drawText(QPointF(left, frame.plot.bottom() + chartPainterGap + metrics.ascent()), tick.text);
     }
 }
 

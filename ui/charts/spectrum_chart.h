@@ -56,6 +56,7 @@ struct ChartLook {
     Scale xScale = Scale::Linear;
     QStringList xLabels = {}; ///< Names of x = 0, 1, 2, …; empty: numbers.
     bool wholeX = false;      ///< x counts layers, ranks, …: no tick lies between whole numbers.
+    bool wholeY = false;      ///< y counts likewise.
     double innerRadius = 0;   ///< For LogPolar: the modulus at the centre; smaller values are hidden.
 
     bool operator==(const ChartLook&) const = default;

@@ -190,6 +190,7 @@ private:
         }
         m_contents.look.xTitle = commonTitle(m_data.arrays);
         m_contents.look.yTitle = PictureBody::tr("heads");
+        m_contents.look.wholeY = true;
     }
 
     /// The largest count.

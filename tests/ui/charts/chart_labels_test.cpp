@@ -158,6 +158,32 @@ private slots:
         QCOMPARE(numbersBelow(true), QStringList({QStringLiteral("0"), QStringLiteral("1")}));
     }
 
+    /// In a high plot there is room for a tick at −100, where no count can be.
+    void countsBegunAtZeroHaveNoTicksBelowIt()
+    {
+        LineChart chart;
+        chart.resize(900, 2000);
+        ChartLook look = titledAxes(AxisScale::Linear, AxisScale::Linear);
+        look.wholeY = true;
+        chart.setLook(look);
+        for (const double most : {3.0, 2000.0}) {
+            const ChartSeries counts{QString(), {{0, 1}, {1, most}, {2, 0}}, SeriesStyle::Bars};
+            chart.setSeries({counts});
+            test::TextCollector page(chart.size());
+            QPainter painter(&page);
+            paintChartAxes(painter, chart.frame());
+            painter.end();
+            int numbers = 0;
+            for (const test::PaintedText& one : page.texts())
+                if (one.ink.right() < chart.frame().plot.left() && one.words != look.yTitle) {
+                    ++numbers;
+                    QVERIFY2(!one.words.contains(u'\u2212') && !one.words.contains(u'.'),
+                             qPrintable(one.words));
+                }
+            QVERIFY(numbers >= 4);
+        }
+    }
+
     void namesBelowStandApart()
     {
         for (const QSize& size : {QSize(420, 280), QSize(230, 200)})

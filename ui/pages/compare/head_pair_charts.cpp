@@ -11,9 +11,9 @@ HeadPairCharts::HeadPairCharts(QWidget* parent)
     , m_spectra(new LineChart(this))
     , m_angles(new LineChart(this))
 {
-    m_spectra->setLook({.xTitle = tr("index"), .yTitle = tr("singular value σ")});
+    m_spectra->setLook({.xTitle = tr("index"), .yTitle = tr("singular value σ"), .wholeX = true});
     m_spectra->setAccessibleName(tr("Singular values of both heads"));
-    m_angles->setLook({.xTitle = tr("index"), .yTitle = tr("principal angle (degrees)")});
+    m_angles->setLook({.xTitle = tr("index"), .yTitle = tr("principal angle (degrees)"), .wholeX = true});
     m_angles->setAccessibleName(tr("Principal angles of both heads"));
     m_angles->setToolTip(tr(
         "Principal angles between the subspaces the two heads read, and between those they write. Small angles are shared directions. Dashed: random subspaces"));

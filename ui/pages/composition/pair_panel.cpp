@@ -24,8 +24,8 @@ PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
 {
     m_title->setWordWrap(true);
     m_title->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_angles->setLook({.xTitle = tr("index"), .yTitle = tr("principal angle (degrees)")});
-    m_parts->setLook({.xTitle = tr("rank-1 part"), .yTitle = tr("share of score²")});
+    m_angles->setLook({.xTitle = tr("index"), .yTitle = tr("principal angle (degrees)"), .wholeX = true});
+    m_parts->setLook({.xTitle = tr("rank-1 part"), .yTitle = tr("share of score²"), .wholeX = true});
     m_angles->setAccessibleName(tr("Principal angles of the pair"));
     m_parts->setAccessibleName(tr("Rank-1 parts of the pair"));
     m_angles->setToolTip(tr(

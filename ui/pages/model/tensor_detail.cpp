@@ -56,7 +56,7 @@ TensorDetail::TensorDetail(QWidget* parent)
         "Writes the tensor as a NumPy file: its own type, or float32 where NumPy has none (BF16, F8, quantised)"));
     m_histogram->setAccessibleName(tr("Histogram of the tensor"));
     m_panel->view()->setAccessibleName(tr("Entries of the tensor"));
-    m_histogram->setLook({.xTitle = tr("value"), .yTitle = tr("numbers in a bin")});
+    m_histogram->setLook({.xTitle = tr("value"), .yTitle = tr("numbers in a bin"), .wholeY = true});
     ColorScale scale;
     scale.fit = ColorFit::Robust; // A few outliers would leave the rest colourless.
     m_panel->view()->colors()->proposeScale(scale);

@@ -97,7 +97,7 @@ void VectorsPage::createLayout()
     makeSecondary(m_state);
     m_state->setWordWrap(true);
     m_state->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_spectrum->setLook({.xTitle = tr("direction k"), .yTitle = tr("σ")});
+    m_spectrum->setLook({.xTitle = tr("direction k"), .yTitle = tr("σ"), .wholeX = true});
     m_spectrum->setAccessibleName(tr("Singular values"));
     m_spectrum->setMinimumHeight(130);
     auto* controls = new QHBoxLayout;

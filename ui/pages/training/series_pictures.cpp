@@ -85,7 +85,7 @@ std::vector<HeadCurves> curvesOfHeads(const Series& series, const SeriesScore& s
 
 ChartLook lookOfSteps(const SeriesScore& score, bool hasLogSteps)
 {
-    ChartLook look{.xTitle = tr("training step"), .yTitle = axisTitle(score)};
+    ChartLook look{.xTitle = tr("training step"), .yTitle = axisTitle(score), .wholeX = true};
     look.xScale = hasLogSteps ? ChartLook::Scale::Log : ChartLook::Scale::Linear;
     return look;
 }
