@@ -49,7 +49,7 @@ QColor nameColor(int place, const ThemeColors& colors);
 QColor shadeColor(float shade, const ThemeColors& colors); ///< Blue at 0, vermilion at 1.
 
 void paintChartAxes(QPainter& painter, const ChartFrame& frame);
-/// Paints the lines, each with its name at the end where it covers least.
+/// Paints the lines, each with its name on a clear ground where it covers least.
 void paintChartBaselines(QPainter& painter, const ChartFrame& frame, const ChartContent& content);
 /// Paints bars from y − error to y + error, or an area around the line. On a log axis, bars that reach zero go down to
 /// its end.

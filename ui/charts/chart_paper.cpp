@@ -101,7 +101,6 @@ ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& shown, const
     painter.setFont(paper.font);
     if (style.axes)
         paintChartAxes(painter, paper);
-    paintChartBaselines(painter, paper, content);
     paintChartErrors(painter, paper, content.series);
     paintChartBrackets(painter, paper, content.brackets);
     for (std::size_t i = 0; i < content.series.size(); ++i) {
@@ -115,6 +114,7 @@ ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& shown, const
                           .lineWidth = style.lineWidth,
                           .dashes = dashesOf(paper, content.series, i)});
     }
+    paintChartBaselines(painter, paper, content); // in front of bars, as on the screen
     paintChartLegend(painter, paper, content.series);
     paintPointNames(painter, paper, content.series, baselineNames(paper, content, painter.device()));
     return paper;

@@ -30,6 +30,11 @@ public:
         m_taken.push_back(legendInside(frame, series, device));
     }
 
+    /// Adds places that words cover only where there are no better ones.
+    void avoid(const std::vector<QPointF>& places)
+    {
+        m_places.insert(m_places.end(), places.begin(), places.end());
+    }
     std::ptrdiff_t hiddenBy(const QRectF& box) const
     {
         return std::ranges::count_if(m_places, [&box](const QPointF& place) { return box.contains(place); });
@@ -115,29 +120,50 @@ double heightOf(const ChartBaseline& baseline, const ChartFrame& frame)
     return frame.plot.top() <= y && y <= frame.plot.bottom() ? y : std::nan("");
 }
 
+/// Places along all the baselines, which would strike a name through.
+std::vector<QPointF> placesOfLines(const ChartFrame& frame, const std::vector<ChartBaseline>& baselines)
+{
+    constexpr double step = 8; // px
+    std::vector<QPointF> places;
+    for (const ChartBaseline& baseline : baselines)
+        if (const double y = heightOf(baseline, frame); !std::isnan(y))
+            for (double x = frame.plot.left(); x < frame.plot.right(); x += step)
+                places.emplace_back(x, y);
+    return places;
+}
+
+/// Places above and below a line, at both ends and between them, the best first.
+std::vector<QRectF> baselineNameBoxes(const QRectF& plot, double y, const QSizeF& size)
+{
+    constexpr int between = 8;
+    const double left = plot.left() + chartWordsGap;
+    const double way = std::max(0.0, plot.right() - chartWordsGap - size.width() - left);
+    std::vector<double> starts{left, left + way};
+    for (int i = 1; i < between; ++i)
+        starts.push_back(left + way * i / between);
+    std::vector<QRectF> boxes;
+    for (const double top : {y - size.height() - 1, y + 2})
+        for (const double x : starts)
+            if (top >= plot.top() && top + size.height() <= plot.bottom())
+                boxes.emplace_back(QPointF(x, top), size);
+    return boxes;
+}
+
 } // namespace
 
 std::vector<QRectF> baselineNames(const ChartFrame& frame, const ChartContent& content,
                                   const QPaintDevice* device)
 {
-    const QFontMetricsF metrics(frame.font, device);
-    const QRectF& plot = frame.plot;
+    const double height = QFontMetricsF(frame.font, device).height();
     WordRoom room(frame, content.series, device);
+    room.avoid(placesOfLines(frame, content.baselines));
     std::vector<QRectF> boxes;
     for (const ChartBaseline& baseline : content.baselines) {
         const double y = heightOf(baseline, frame);
-        boxes.emplace_back();
-        if (std::isnan(y))
-            continue;
-        const QSizeF size(metrics.horizontalAdvance(baseline.name), metrics.height());
-        const double left = plot.left() + chartWordsGap;
-        const double right = std::max(left, plot.right() - chartWordsGap - size.width());
-        std::vector<QRectF> candidates;
-        for (const double top : {y - size.height() - 1, y + 2})
-            for (const double x : {left, right})
-                if (top >= plot.top() && top + size.height() <= plot.bottom())
-                    candidates.emplace_back(QPointF(x, top), size);
-        boxes.back() = room.take(candidates);
+        const double width = std::min(mathWidth(baseline.name, frame.font, device),
+                                      std::max(0.0, frame.plot.width() - 2 * chartWordsGap));
+        boxes.push_back(std::isnan(y) ? QRectF()
+                                      : room.take(baselineNameBoxes(frame.plot, y, {width, height})));
     }
     return boxes;
 }
@@ -149,16 +175,21 @@ void paintChartBaselines(QPainter& painter, const ChartFrame& frame, const Chart
     painter.save();
     painter.setFont(frame.font);
     painter.setPen(QPen(frame.colors.muted, frame.hairline, Qt::DashLine));
-    const std::vector<QRectF> boxes = baselineNames(frame, content, painter.device());
-    for (std::size_t i = 0; i < boxes.size(); ++i) {
-        const double y = heightOf(content.baselines[i], frame);
-        if (!std::isnan(y))
+    for (const ChartBaseline& baseline : content.baselines)
+        if (const double y = heightOf(baseline, frame); !std::isnan(y))
             painter.drawLine(QPointF(frame.plot.left(), y), QPointF(frame.plot.right(), y));
-        if (!boxes[i].isEmpty())
-            drawMath(painter,
-                     QPointF(boxes[i].left(),
-                             boxes[i].top() + QFontMetricsF(frame.font, painter.device()).ascent()),
-                     content.baselines[i].name);
+    const QFontMetricsF metrics(frame.font, painter.device());
+    const std::vector<QRectF> boxes = baselineNames(frame, content, painter.device());
+    QColor veil = frame.colors.base; // readable over the bars and curves that they cover
+    veil.setAlphaF(0.85F);
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+        if (boxes[i].isEmpty())
+            continue;
+        painter.fillRect(boxes[i], veil);
+        const QString& name = content.baselines[i].name;
+        const bool isWhole = mathWidth(name, frame.font, painter.device()) <= boxes[i].width();
+        drawMath(painter, boxes[i].topLeft() + QPointF(0, metrics.ascent()),
+                 isWhole ? name : metrics.elidedText(name, Qt::ElideRight, boxes[i].width()));
     }
     painter.restore();
 }

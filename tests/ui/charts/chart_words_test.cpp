@@ -97,6 +97,47 @@ private slots:
         QVERIFY(inkIn(baseline, {200, 250, 200, 50}) > inkIn(baseline, {0, 250, 200, 50}) + 10);
     }
 
+    /// The nulls of two kinds of bars may be nearly the same.
+    void namesOfTwoBaselinesStandApart()
+    {
+        const ChartSeries bars{QString(), {{0, 0.8}, {1, 0.9}}, SeriesStyle::Bars};
+        const ChartFrame frame{.plot = {0, 0, 400, 300},
+                               .range = {-0.5, 0, 2, 1},
+                               .look = {},
+                               .font = qApp->font(),
+                               .colors = lightColors()};
+        const ChartContent content{.look = {},
+                                   .series = {bars},
+                                   .baselines = {{QStringLiteral("null of the first norm"), 0.5},
+                                                 {QStringLiteral("null of the second norm"), 0.53}}};
+        test::TextCollector page({400, 300});
+        QPainter painter(&page);
+        paintChartBaselines(painter, frame, content);
+        painter.end();
+        const std::vector<test::PaintedText>& texts = page.texts();
+        QCOMPARE(texts.size(), 2U);
+        QVERIFY(!texts[0].ink.intersects(texts[1].ink));
+        for (const test::PaintedText& text : texts)
+            for (const ChartBaseline& line : content.baselines) { // none is struck through
+                const double y = frame.map({0, line.y}).y();
+                QVERIFY2(text.ink.bottom() < y || text.ink.top() > y, qPrintable(text.words));
+            }
+    }
+
+    void barsOnPaperDoNotCoverTheNameOfABaseline()
+    {
+        const auto drawn = [](const QString& name) {
+            const ChartSeries bar{QString(), {{0, 1}}, SeriesStyle::Bars}; // as wide as the plot
+            const ChartContent content{.look = {}, .series = {bar}, .baselines = {{name, 0.5}}};
+            QImage image(400, 300, QImage::Format_RGB32);
+            image.fill(Qt::white);
+            QPainter painter(&image);
+            paintChartOnPaper(painter, content, {-0.5, 0, 1, 1}, image.rect(), {});
+            return image;
+        };
+        QVERIFY(drawn(QStringLiteral("null")) != drawn(QString()));
+    }
+
     void namesOfPointsDoNotCoverEachOther()
     {
         ChartSeries heads{QString(), {{0.5, 0.5}}, SeriesStyle::Points};
@@ -139,7 +180,7 @@ private slots:
                        baselineNames(frame, content, &page));
         painter.end();
         const std::vector<test::PaintedText>& texts = page.texts();
-        QCOMPARE(texts.size(), 3U); // The name of the first point has no room.
+        QCOMPARE(texts.size(), 4U);
         for (std::size_t i = 0; i < texts.size(); ++i)
             for (std::size_t k = 0; k < i; ++k)
                 QVERIFY2(!texts[k].ink.intersects(texts[i].ink),
