@@ -7,6 +7,17 @@
 
 namespace headwise::ui {
 
+namespace {
+
+/// The alignment of a column and its title.
+QVariant tokenAlignment(int column)
+{
+    return QVariant::fromValue((column == TokenTableModel::TokenColumn ? Qt::AlignLeft : Qt::AlignRight)
+                               | Qt::AlignVCenter);
+}
+
+} // namespace
+
 TokenTableModel::TokenTableModel(QObject* parent)
     : QAbstractTableModel(parent)
 {
@@ -69,9 +80,7 @@ QVariant TokenTableModel::data(const QModelIndex& index, int role) const
     switch (role) {
     case Qt::DisplayRole: return display(index.row(), index.column());
     case SortRole: return sortKey(index.row(), index.column());
-    case Qt::TextAlignmentRole:
-        return QVariant::fromValue(isToken ? Qt::AlignLeft | Qt::AlignVCenter
-                                           : Qt::AlignRight | Qt::AlignVCenter);
+    case Qt::TextAlignmentRole: return tokenAlignment(index.column());
     case Qt::FontRole: return isToken ? tokenFont() : numberFont();
     case Qt::ToolTipRole: {
         QString words =
@@ -106,6 +115,8 @@ QVariant TokenTableModel::headerData(int section, Qt::Orientation orientation, i
             return tr(
                 "(x W_Q + b_Q) (y W_K + b_K)ᵀ in place of x W_Q (y W_K)ᵀ; for the direct path x W_U + b_U");
     }
+    if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole)
+        return tokenAlignment(section);
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole)
         return {};
     switch (section) {

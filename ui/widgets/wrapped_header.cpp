@@ -12,6 +12,8 @@ namespace headwise::ui {
 
 namespace {
 
+constexpr QChar wordJoiner(0x2060); // has no width
+
 /// Fills each line with as many of `words` as fit into `width`.
 QStringList broken(const QStringList& words, int width, const QFontMetrics& metrics)
 {
@@ -75,11 +77,15 @@ int WrappedHeader::padding() const
         + overhang;
 }
 
+// The style draws the sort indicator at the right, over the text.
+int WrappedHeader::signWidth() const
+{
+    return style()->pixelMetric(QStyle::PM_HeaderMarkSize, nullptr, this);
+}
+
 QStringList WrappedHeader::linesOf(int logicalIndex) const
 {
-    // The style draws the sort indicator at the right, over the text.
-    const int sign =
-        isSorted(logicalIndex) ? style()->pixelMetric(QStyle::PM_HeaderMarkSize, nullptr, this) : 0;
+    const int sign = isSorted(logicalIndex) ? signWidth() : 0;
     return broken(words(logicalIndex), sectionSize(logicalIndex) - padding() - sign, titleMetrics());
 }
 
@@ -104,13 +110,17 @@ int WrappedHeader::widthOnLines(int logicalIndex, int lines) const
 void WrappedHeader::initStyleOptionForIndex(QStyleOptionHeader* option, int logicalIndex) const
 {
     QHeaderView::initStyleOptionForIndex(option, logicalIndex);
-    if (isSorted(logicalIndex)) {
-        option->text = linesOf(logicalIndex).join(u'\n');
-        option->textAlignment = Qt::AlignLeft | Qt::AlignVCenter;
-    } else {
-        const auto across = isNumberCell(model()->index(0, logicalIndex)) ? Qt::AlignRight : Qt::AlignLeft;
-        option->textAlignment = Qt::Alignment::fromInt(across | Qt::AlignVCenter | Qt::TextWordWrap);
-    }
+    const bool isOfNumbers = isNumberCell(model()->index(0, logicalIndex));
+    const auto across = isOfNumbers ? Qt::AlignRight : Qt::AlignLeft;
+    option->textAlignment = Qt::Alignment::fromInt(across | Qt::AlignVCenter | Qt::TextWordWrap);
+    if (!isSorted(logicalIndex))
+        return;
+    QString room; // for the sign; spaces alone would not count at the end of a line
+    const int space = std::max(1, titleMetrics().horizontalAdvance(QChar::Nbsp));
+    if (isOfNumbers)
+        room = QString((signWidth() + space - 1) / space, QChar::Nbsp) + wordJoiner;
+    option->text = linesOf(logicalIndex).join(room + u'\n') + room;
+    option->textAlignment = across | Qt::AlignVCenter;
 }
 
 QSize WrappedHeader::sectionSizeFromContents(int logicalIndex) const

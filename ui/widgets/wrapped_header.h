@@ -29,6 +29,7 @@ private:
     QStringList linesOf(int logicalIndex) const; ///< The title as displayed.
     int padding() const;                         ///< px, left and right of the title
     bool isSorted(int logicalIndex) const;
+    int signWidth() const; ///< px, of the sort indicator
 };
 
 } // namespace headwise::ui

@@ -46,6 +46,15 @@ private slots:
         QCOMPARE(sorted.index(0, TokenTableModel::IdColumn).data().toInt(), 0);
     }
 
+    void titlesStandAsTheirColumnsDo()
+    {
+        TokenTableModel model;
+        model.setRows(twoTokens());
+        for (int column = 0; column < TokenTableModel::ColumnCount; ++column)
+            QCOMPARE(model.headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt(),
+                     model.index(0, column).data(Qt::TextAlignmentRole).toInt());
+    }
+
     void theFullValueIsOneHoverAway()
     {
         TokenTableModel model;

@@ -98,6 +98,36 @@ private slots:
         QTRY_COMPARE(header->height(), oneLine);
     }
 
+    /// Beside the sort indicator too.
+    void titlesOfNumbersStandAtTheRight()
+    {
+        class Header : public WrappedHeader {
+        public:
+            using WrappedHeader::initStyleOptionForIndex;
+        };
+        QStandardItemModel model(1, 2);
+        model.setHorizontalHeaderLabels({QStringLiteral("Head"), QStringLiteral("Copying")});
+        model.setItem(0, 1, new QStandardItem(QStringLiteral("0.5")));
+        model.item(0, 1)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+        QTableView table;
+        wearTheme(table);
+        auto* header = new Header;
+        table.setHorizontalHeader(header);
+        table.setModel(&model);
+        table.setSortingEnabled(true);
+        for (const int sorted : {0, 1}) {
+            table.sortByColumn(sorted, Qt::DescendingOrder);
+            for (const int column : {0, 1}) {
+                QStyleOptionHeaderV2 option;
+                header->initStyleOptionForIndex(&option, column);
+                QCOMPARE(option.textAlignment & Qt::AlignHorizontal_Mask,
+                         Qt::Alignment(column == 1 ? Qt::AlignRight : Qt::AlignLeft));
+                QVERIFY(
+                    option.text.startsWith(column == 1 ? QStringLiteral("Copying") : QStringLiteral("Head")));
+            }
+        }
+    }
+
     void fittedTitlesTakeTheFewestLinesThatBringAllIntoView()
     {
         QStandardItemModel model(1, 0);
