@@ -121,13 +121,17 @@ ThemeColors picturesColors(const HeatmapScene& scene)
     return colors;
 }
 
-/// Paints the note on the first line of `area`, in the painter's font.
-void paintNoteIn(QPainter& painter, const QRectF& area, const QString& note)
+/// Paints the note in lines at the top of `area`, in the painter's font. \return their height
+double paintNoteIn(QPainter& painter, const QRectF& area, const QString& note)
 {
     const QFontMetricsF metrics(painter.font(), painter.device());
     painter.setPen(lightColors().muted);
-    painter.drawText(QPointF(area.left(), area.top() + metrics.ascent()),
-                     metrics.elidedText(note, Qt::ElideRight, area.width()));
+    double height = 0;
+    for (const QString& line : wrappedLines(note, painter.font(), area.width(), painter.device())) {
+        painter.drawText(QPointF(area.left(), area.top() + height + metrics.ascent()), line);
+        height += metrics.height();
+    }
+    return height;
 }
 
 /// The label of the bar in lines of at most `height`; the last line has what more lines would.
@@ -218,8 +222,7 @@ QRectF HeatmapFigure::paintHead(QPainter& painter, const QSizeF& size, const Fig
     const QString note = m_note.textFor(pixels());
     if (!note.isEmpty()) {
         painter.setFont(font);
-        paintNoteIn(painter, area, note);
-        area.setTop(area.top() + QFontMetricsF(font, painter.device()).height() + heatmapFigureGap);
+        area.setTop(area.top() + paintNoteIn(painter, area, note) + heatmapFigureGap);
     }
     return area;
 }

@@ -31,6 +31,7 @@ public:
     HeatmapFonts fonts() const;
     QFontMetricsF metrics() const; ///< Metrics of the text.
     const HeatmapRoom& room() const;
+    const QWidget* widget() const { return m_widget; }
     void forgetRoom() { m_room.reset(); } ///< Its inputs have changed.
 
 private:

@@ -1,11 +1,13 @@
 #include "ui/heatmaps/heatmap_note.h"
 
 #include "ui/base/text.h"
+#include "ui/figures/figure_export_title.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/heatmaps/shared_scale.h"
 
 #include <QMouseEvent>
 #include <QPainter>
+#include <QWidget>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +16,8 @@
 namespace headwise::ui {
 
 namespace {
+
+constexpr double inNote = 6; // px, padding of the chip
 
 QString aggregateNote(const HeatmapContent& content, const QSize& pixels)
 {
@@ -105,18 +109,34 @@ QString HeatmapNote::textFor(const QSize& pixels) const
 
 QRectF HeatmapNote::area() const
 {
-    constexpr double beside = 6, inside = 6; // px, margin and padding of the chip
+    constexpr double beside = 6, least = 60; // px: margin of the chip; width of cells that have room for it
     const QRectF cells = m_cells.area();
     const QString corner = text();
-    if (corner.isEmpty() || cells.width() < 60)
+    if (corner.isEmpty() || cells.width() < least)
         return {};
     const QFontMetricsF metrics = m_cells.metrics();
-    const double width = std::min(metrics.horizontalAdvance(corner) + 2 * inside, cells.width() - 2 * beside);
-    const double height = metrics.height() + 2;
-    return {cells.left() + beside, cells.bottom() - height - beside, width, height};
+    const auto sizeWithin = [&](double width) {
+        double widest = 0;
+        const QStringList lines = linesWithin(width);
+        for (const QString& line : lines)
+            widest = std::max(widest, metrics.horizontalAdvance(line));
+        return QSizeF(widest + 2 * inNote, metrics.height() * static_cast<double>(lines.size()) + 2);
+    };
+    const QRectF place = m_cells.widget()->rect();
+    const QPointF below(cells.left(), cells.bottom() + m_cells.room().margins().bottom() + 2);
+    const QSizeF under = sizeWithin(place.right() - below.x());
+    if (below.y() + under.height() <= place.bottom())
+        return {below, under};
+    const QSizeF over = sizeWithin(cells.width() - 2 * beside);
+    return {{cells.left() + beside, cells.bottom() - over.height() - beside}, over};
 }
 
-// Paints at most one line. It disappears when the mouse is over it, so that the cells can be seen.
+QStringList HeatmapNote::linesWithin(double width) const
+{
+    return wrappedLines(text(), m_cells.fonts().text, width - 2 * inNote, m_cells.widget());
+}
+
+// Disappears when the mouse is over it, so that the cells can be seen.
 void HeatmapNote::paint(QPainter& painter, const ThemeColors& colors) const
 {
     const QRectF chip = area();
@@ -130,18 +150,19 @@ void HeatmapNote::paint(QPainter& painter, const ThemeColors& colors) const
     painter.setBrush(ground);
     painter.drawRoundedRect(chip, 4, 4);
     painter.setPen(colors.muted);
-    painter.drawText(chip, Qt::AlignCenter,
-                     m_cells.metrics().elidedText(text(), Qt::ElideRight, chip.width() - 8));
+    painter.drawText(chip, Qt::AlignCenter, linesWithin(chip.width() + 0.5).join(u'\n'));
 }
 
 bool HeatmapNote::lookUnder(const QEvent& event)
 {
-    // px; the note's upper limit, since counting out-of-range values takes too long for every move
-    constexpr double highest = 40;
+    // The note's upper limit, since counting out-of-range values takes too long for every move.
+    constexpr double mostLines = 5;
     bool looks = false;
     if (event.type() == QEvent::MouseMove) {
         const QPointF at = static_cast<const QMouseEvent&>(event).position();
-        looks = at.y() > m_cells.area().bottom() - highest && area().contains(at);
+        const QRectF cells = m_cells.area();
+        looks = cells.contains(at) && at.y() > cells.bottom() - mostLines * m_cells.metrics().height()
+            && area().contains(at);
     }
     return std::exchange(m_looksUnder, looks) != looks;
 }

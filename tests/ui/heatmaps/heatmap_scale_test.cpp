@@ -87,6 +87,25 @@ private slots:
         QCOMPARE(view.note().text(), QStringLiteral("1 value beyond the limits"));
     }
 
+    /// The note stands below the cells where there is room, and is whole everywhere.
+    void theNoteIsNeverCut()
+    {
+        HeatmapView view;
+        const auto matrix = zeroMatrix(2, 3);
+        (*matrix)(0, 1) = 5;
+        showScaled(view, matrix); // cells down to the bottom
+        const double oneLine = view.note().area().height();
+        QVERIFY(view.cells().area().contains(view.note().area()));
+        view.resize(150, 300); // narrower than the words
+        QVERIFY(view.note().area().height() > oneLine + 8);
+        QVERIFY(view.cells().area().contains(view.note().area()));
+        view.resize(360, 300);
+        view.setCellShape(HeatmapView::CellShape::Square);
+        QCOMPARE(view.note().area().height(), oneLine);
+        QVERIFY(view.note().area().top() >= view.cells().area().bottom());
+        QVERIFY(QRectF(view.rect()).contains(view.note().area()));
+    }
+
     /// The bar is next to square cells and as long as they are, however much space there is.
     void aBarKeepsToItsCells_data()
     {
