@@ -83,12 +83,17 @@ QStringList paintLists(QPainter& painter, const QAbstractItemModel& model, const
             QFontMetricsF(font, painter.device()).elidedText(text, Qt::ElideRight, cell.width()));
     };
     if (style.axes) {
-        write(words, colors.muted, columns.cell(line, 0), titles.rows);
         const QString entries = columns.entries == columns.all
             ? titles.entries
             : TableFigure::tr("%1 (%2 of %3)").arg(titles.entries).arg(columns.entries).arg(columns.all);
-        write(words, colors.muted, line.adjusted(columns.width, 0, 0, 0), entries);
-        line.translate(0, step);
+        const QStringList above =
+            wrappedLines(entries, words, area.width() - columns.width, painter.device());
+        const QStringList first =
+            wrappedLines(titles.rows, words, columns.width - columns.gap, painter.device());
+        for (qsizetype i = 0; i < std::max(above.size(), first.size()); ++i, line.translate(0, step)) {
+            write(words, colors.muted, columns.cell(line, 0), first.value(i));
+            write(words, colors.muted, line.adjusted(columns.width, 0, 0, 0), above.value(i));
+        }
     }
     QStringList omitted;
     if (columns.entries < columns.all)

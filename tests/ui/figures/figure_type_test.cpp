@@ -216,6 +216,10 @@ private slots:
         QVERIFY(svg.contains(">␣constitutional0<") && !svg.contains("…") && svg.contains(" of 3)"));
         const QStringList said = table.omissions({237, 194}, {});
         QVERIFY(said.size() == 1 && said.front().contains(QStringLiteral("of 3 entries a row")));
+        // A title wider than its columns takes two lines.
+        table.setLists(ListTitles{QStringLiteral("source"),
+                                  QStringLiteral("the outputs that it raises most, in logits")});
+        QVERIFY(!svgAt(table, 85, 70).contains("…"));
         for (int row = 0; row < 100; ++row)
             model->appendRow(new QStandardItem(QStringLiteral("␣of")));
         QVERIFY(table.omissions({237, 194}, {}).last().contains(QStringLiteral("of 101 rows")));
