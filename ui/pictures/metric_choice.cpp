@@ -24,7 +24,7 @@ MetricChoice::MetricChoice(Picture::Kind kind, QWidget* parent)
 
 QComboBox* MetricChoice::add(QHBoxLayout* layout, const QString& name)
 {
-    constexpr int characters = 10;
+    constexpr int characters = 4; // at least: three stand beside each other in a narrow window
     auto* box = new NarrowChoice(characters, this);
     box->setAccessibleName(name);
     box->setToolTip(name);

@@ -11,6 +11,8 @@
 #include "ui/widgets/table_figure.h"
 
 #include <QComboBox>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QTemporaryDir>
 
 #include <algorithm>
@@ -75,6 +77,15 @@ private slots:
             QVERIFY(isDrawn());
             QCOMPARE(chart->series().size(), std::size_t{16});
         }
+    }
+
+    /// The room of the page in a window of 1,024 × 640.
+    void picturesOfSpectraNeedNoScrollingSideways()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL, {600, 640});
+        run(opened, "spectra");
+        for (const QScrollArea* area : opened.page.findChildren<QScrollArea*>())
+            QTRY_COMPARE(area->horizontalScrollBar()->maximum(), 0);
     }
 
     /// Shares of the largest value are never negative: zero is the end of their scale, not its middle.
