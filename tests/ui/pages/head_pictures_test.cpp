@@ -3,6 +3,7 @@
 #include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 #include "ui/base/color_choice.h"
+#include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/charts/small_multiples.h"
 #include "ui/charts/spectrum_chart.h"
@@ -70,7 +71,7 @@ private slots:
             opened.workspace.selection()->setHead({1, head});
             const auto isDrawn = [&] {
                 return std::ranges::any_of(chart->series(), [&](const ChartSeries& line) {
-                    return line.name == text(HeadId{1, head}) && line.points.size() == 5;
+                    return line.name == ui::text(HeadId{1, head}) && line.points.size() == 5;
                 });
             };
             opened.page.figures();
