@@ -141,12 +141,8 @@ Result<Done> NamedDescription::checkCounts() const
     }
     if (!absent.empty())
         return missing("complete set of " + listed(absent));
-    for (const TensorKind kind :
-         {TensorKind::W_E, TensorKind::W_Q, TensorKind::W_K, TensorKind::W_V, TensorKind::W_O})
-        if (!has(kind))
-            return missing("tensor for " + std::string(tensorKindName(kind)));
-    if (has(TensorKind::W_in) != has(TensorKind::W_out))
-        return missing("tensor for " + std::string(has(TensorKind::W_in) ? "W_out" : "W_in"));
+    if (const auto roles = missingRoles(m_kinds); !roles.empty())
+        return missing("tensor for " + std::string(tensorKindName(roles.front()->kind)));
     return Done{};
 }
 

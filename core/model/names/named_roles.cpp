@@ -45,6 +45,27 @@ std::span<const NamedRole> namedRoles()
     return all;
 }
 
+std::vector<const NamedRole*> missingRoles(const std::set<TensorKind>& given)
+{
+    const auto isNeeded = [&](TensorKind kind) {
+        switch (kind) {
+        case TensorKind::W_E:
+        case TensorKind::W_Q:
+        case TensorKind::W_K:
+        case TensorKind::W_V:
+        case TensorKind::W_O: return true;
+        case TensorKind::W_in: return given.contains(TensorKind::W_out);
+        case TensorKind::W_out: return given.contains(TensorKind::W_in);
+        default: return false;
+        }
+    };
+    std::vector<const NamedRole*> missing;
+    for (const NamedRole& role : namedRoles())
+        if (isNeeded(role.kind) && !given.contains(role.kind))
+            missing.push_back(&role);
+    return missing;
+}
+
 std::string_view sizeName(SizeKind kind)
 {
     using enum SizeKind;

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,10 @@ struct NamedRole {
 };
 
 std::span<const NamedRole> namedRoles();
+
+/// Returns the roles that no model can do without and that are not among `given`, in the order of namedRoles(). The MLP's W_in and
+/// W_out need each other.
+std::vector<const NamedRole*> missingRoles(const std::set<TensorKind>& given);
 
 /// One row of a names map: which tensors it is about and where their numbers go.
 struct NamesRow {

@@ -4,17 +4,17 @@
 #include "core/model/names/names_library.h"
 #include "core/model/names/names_proposal.h"
 #include "ui/base/text.h"
-#include "ui/base/theme.h"
+#include "ui/pages/model/names_table.h"
+#include "ui/pages/model/names_tree.h"
 
-#include <QComboBox>
 #include <QDialogButtonBox>
-#include <QHeaderView>
+#include <QEvent>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QLabel>
 #include <QPushButton>
 #include <QSignalBlocker>
-#include <QTableWidget>
+#include <QSplitter>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -24,40 +24,17 @@ namespace headwise::ui {
 
 namespace {
 
-enum NamesColumn { TensorsColumn, ShapeColumn, PartColumn, AxesColumn, NamesColumnCount };
-
-constexpr QLatin1String notAWeight("-"), unknownPart("?");
-
-/// The roles of a row as one text: "blocks.{layer}.attn.W_Q + blocks.{layer}.attn.W_K".
-QString rolesText(const QJsonValue& is)
-{
-    QStringList names;
-    for (const QJsonValue& name : is.isArray() ? is.toArray() : QJsonArray{is})
-        names << name.toString();
-    return names.join(QStringLiteral(" + "));
-}
-
-QJsonValue rolesValue(const QString& joined)
-{
-    const QStringList names = joined.split(QStringLiteral(" + "));
-    return names.size() == 1 ? QJsonValue(names.front()) : QJsonValue(QJsonArray::fromStringList(names));
-}
-
-/// Returns the first tensor that a pattern is about; null if there is none.
-const StoredTensor* firstOf(const WeightMap& file, const QString& pattern)
-{
-    const std::string name = pattern.toStdString();
-    const auto found =
-        std::find_if(file.tensors().begin(), file.tensors().end(),
-                     [&](const StoredTensor& tensor) { return matchName(name, tensor.name).has_value(); });
-    return found == file.tensors().end() ? nullptr : &*found;
-}
-
 /// Returns the pattern as --ignore takes it, with * for the numbers.
 QString ignoredPattern(QString pattern)
 {
     return pattern.replace(QStringLiteral("{layer}"), QStringLiteral("*"))
         .replace(QStringLiteral("{head}"), QStringLiteral("*"));
+}
+
+QJsonValue rolesValue(const QString& joined)
+{
+    const QStringList names = rolesIn(joined);
+    return names.size() > 1 ? QJsonValue(QJsonArray::fromStringList(names)) : QJsonValue(joined);
 }
 
 } // namespace
@@ -66,88 +43,70 @@ NamesDialog::NamesDialog(const ModelSource& source, std::shared_ptr<const Weight
     : QDialog(parent)
     , m_source(source)
     , m_file(std::move(file))
-    , m_table(new QTableWidget(0, NamesColumnCount, this))
+    , m_tree(new NamesTree(this))
+    , m_table(new NamesTable(m_file, this))
     , m_state(new QLabel(this))
     , m_save(new QPushButton(tr("&Save and open"), this))
 {
     setWindowTitle(tr("Describe %1").arg(text(source.path.filename().string())));
-    resize(900, 640);
+    resize(1200, 760);
     m_proposal = QJsonDocument::fromJson(QByteArray::fromStdString(proposeNames(*m_file).map)).object();
-    m_table->setHorizontalHeaderLabels({tr("Tensors"), tr("Shape"), tr("Part"), tr("Axes")});
-    m_table->setAccessibleName(tr("Tensors and their parts of the transformer"));
-    m_table->setShowGrid(false);
-    m_table->verticalHeader()->hide();
-    m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     for (const QJsonValue& row : m_proposal[QLatin1String("tensors")].toArray())
-        addRow(row.toObject());
+        m_table->addRow(row.toObject());
     m_table->resizeColumnsToContents();
-    m_table->horizontalHeader()->setStretchLastSection(true);
     m_state->setWordWrap(true);
     m_state->setTextFormat(Qt::PlainText);
+    auto* sides = new QSplitter(this);
+    sides->setChildrenCollapsible(false);
+    sides->addWidget(m_tree);
+    sides->addWidget(m_table);
+    sides->setSizes({360, 840});
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
     m_save->setDefault(true);
     buttons->addButton(m_save, QDialogButtonBox::ActionRole);
     connect(m_save, &QPushButton::clicked, this, &NamesDialog::save);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    connect(m_table, &NamesTable::changed, this, &NamesDialog::showState);
+    linkSelections();
     auto* layout = new QVBoxLayout(this);
     layout->setSpacing(12);
-    layout->addWidget(m_table);
+    layout->addWidget(sides, 1);
     layout->addWidget(m_state);
     layout->addWidget(buttons);
     showState();
 }
 
-void NamesDialog::addRow(const QJsonObject& row)
+void NamesDialog::linkSelections()
 {
-    const QString name = row[QLatin1String("name")].toString();
-    const QString roles = rolesText(row[QLatin1String("is")]);
-    const StoredTensor* first = firstOf(*m_file, name);
-    const int at = m_table->rowCount();
-    m_table->insertRow(at);
-    const QStringList words{name, first ? text(shapeText(first->shape)) : QString()};
-    for (int column = 0; column < words.size(); ++column) {
-        auto* item = new QTableWidgetItem(words[column]);
-        item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
-        item->setToolTip(row[QLatin1String("comment")].toString());
-        m_table->setItem(at, column, item);
-    }
-    auto* part = new QComboBox(m_table);
-    part->setAccessibleName(tr("Part of %1").arg(name));
-    part->addItem(tr("Choose…"), QString(unknownPart));
-    part->addItem(tr("Not a weight"), QString(notAWeight));
-    for (const NamedRole& role : namedRoles())
-        part->addItem(text(role.name), text(role.name));
-    if (part->findData(roles) < 0)
-        part->addItem(roles, roles); // several parts in one tensor
-    part->setCurrentIndex(part->findData(roles));
-    auto* axes = new QComboBox(m_table);
-    axes->setAccessibleName(tr("Axes of %1").arg(name));
-    axes->setEditable(true);
-    axes->addItems({QString(), QStringLiteral("transposed"), QStringLiteral("heads, d_model, d_head"),
-                    QStringLiteral("heads, d_head, d_model"), QStringLiteral("d_model, heads, d_head"),
-                    QStringLiteral("heads*parts*d_head, d_model")});
-    axes->setCurrentText(row[QLatin1String("axes")].toString());
-    m_table->setCellWidget(at, PartColumn, part);
-    m_table->setCellWidget(at, AxesColumn, axes);
-    m_parts << part;
-    m_axes << axes;
-    connect(part, &QComboBox::currentIndexChanged, this, &NamesDialog::showState);
-    connect(axes, &QComboBox::currentTextChanged, this, &NamesDialog::showState);
+    connect(m_tree, &NamesTree::rolesChosen, this, [this](const QStringList& roles) {
+        QList<int> rows;
+        for (int row = 0; row < m_table->rowCount(); ++row)
+            if (const QStringList own = rolesIn(m_table->roles(row));
+                std::ranges::any_of(own, [&roles](const QString& role) { return roles.contains(role); }))
+                rows << row;
+        const QSignalBlocker blocker(m_table); // the table would narrow the tree's selection
+        m_table->selectRows(rows);
+    });
+    connect(m_table, &QTableWidget::itemSelectionChanged, this, [this] {
+        QStringList roles;
+        for (const int row : m_table->selectedRows())
+            roles += rolesIn(m_table->roles(row));
+        m_tree->selectRoles(roles);
+    });
 }
 
 std::string NamesDialog::map() const
 {
     QJsonObject map = m_proposal;
     QJsonArray rows, ignored = map[QLatin1String("ignore")].toArray();
-    for (int at = 0; at < m_parts.size(); ++at) {
-        const QString name = m_table->item(at, TensorsColumn)->text();
-        const QString roles = m_parts[at]->currentData().toString();
+    for (int at = 0; at < m_table->rowCount(); ++at) {
+        const QString name = m_table->tensors(at), roles = m_table->roles(at), axes = m_table->axes(at);
         if (roles == notAWeight) {
             ignored.append(ignoredPattern(name));
             continue;
         }
         QJsonObject row{{QStringLiteral("name"), name}, {QStringLiteral("is"), rolesValue(roles)}};
-        if (const QString axes = m_axes[at]->currentText().trimmed(); !axes.isEmpty())
+        if (!axes.isEmpty())
             row[QLatin1String("axes")] = axes;
         rows.append(row);
     }
@@ -159,17 +118,10 @@ std::string NamesDialog::map() const
 QString NamesDialog::doubts() const
 {
     constexpr int shown = 4;
-    const QJsonArray proposed = m_proposal[QLatin1String("tensors")].toArray();
     QStringList list;
-    for (int at = 0; at < m_parts.size(); ++at) {
-        const QJsonObject row = proposed[at].toObject();
-        const QString doubt = row[QLatin1String("comment")].toString(),
-                      part = m_parts[at]->currentData().toString();
-        const bool isAsProposed = part == rolesText(row[QLatin1String("is")])
-            && m_axes[at]->currentText() == row[QLatin1String("axes")].toString();
-        if (!doubt.isEmpty() && isAsProposed && part != unknownPart)
-            list << row[QLatin1String("name")].toString() + u' ' + doubt;
-    }
+    for (int at = 0; at < m_table->rowCount(); ++at)
+        if (const QString doubt = m_table->doubt(at); !doubt.isEmpty())
+            list << m_table->tensors(at) + u' ' + doubt;
     const qsizetype more = list.size() - shown;
     const QString text = list.mid(0, shown).join(QStringLiteral("; "));
     return more > 0 ? tr("%1; and %2 more").arg(text).arg(more) : text;
@@ -179,28 +131,50 @@ void NamesDialog::showState()
 {
     const Result<Done> reads = tryNamesMap(map(), tr("this description").toStdString(), *m_file);
     const QString problem = reads ? QString() : text(reads.error());
+    markRows(problem);
     QStringList open; // rows without a part
-    for (int at = 0; at < m_parts.size(); ++at)
-        if (m_parts[at]->currentData().toString() == unknownPart)
-            open << m_table->item(at, TensorsColumn)->text();
-    m_state->setText(
-        reads ? tr("Every tensor has its part. If a size is still unknown, the next dialog asks for it.")
-            : open.isEmpty()
-            ? problem
-            : tr("Choose a part for %1, or “Not a weight”.").arg(open.join(QStringLiteral(", "))));
+    for (int at = 0; at < m_table->rowCount(); ++at)
+        if (m_table->roles(at) == unknownPart)
+            open << m_table->tensors(at);
+    const QStringList missing = m_tree->missing();
+    QStringList lines;
+    if (reads)
+        lines << tr("Every tensor has its part. If a size is still unknown, the next dialog asks for it.");
+    if (!open.isEmpty())
+        lines << tr("Choose a part for %1, or “Not a weight”.").arg(open.join(QStringLiteral(", ")));
+    if (!missing.isEmpty())
+        lines << tr("Missing: %1. Give these parts to tensors.").arg(missing.join(QStringLiteral(", ")));
+    if (lines.isEmpty())
+        lines << problem;
     if (const QString guesses = doubts(); reads && !guesses.isEmpty())
-        m_state->setText(m_state->text() + u'\n' + tr("Guesses to check: %1.").arg(guesses));
+        lines << tr("Guesses to check: %1.").arg(guesses);
+    m_state->setText(lines.join(u'\n'));
     m_save->setEnabled(reads.has_value());
-    const ThemeColors& colors = themeColors(palette());
-    for (int at = 0; at < m_parts.size(); ++at) {
-        QTableWidgetItem* item = m_table->item(at, TensorsColumn);
-        const StoredTensor* first = firstOf(*m_file, item->text());
-        const bool isNamed = problem.contains(u'\'' + item->text() + u'\'')
+}
+
+void NamesDialog::markRows(const QString& problem)
+{
+    QList<GivenRoles> given;
+    for (int at = 0; at < m_table->rowCount(); ++at) {
+        const QString name = m_table->tensors(at);
+        const StoredTensor* first = m_table->first(at);
+        const bool isNamed = problem.contains(u'\'' + name + u'\'')
             || (first && problem.contains(u'\'' + text(first->name) + u'\''));
-        item->setForeground(open.contains(item->text()) ? colors.warning
-                                : isNamed               ? colors.bad
-                                                        : colors.good);
+        const bool isOpen = m_table->roles(at) == unknownPart;
+        m_table->mark(at,
+                      isOpen        ? NamesTable::Mark::Open
+                          : isNamed ? NamesTable::Mark::Contradicts
+                                    : NamesTable::Mark::Fits);
+        given.append({name, rolesIn(m_table->roles(at)), !isNamed});
     }
+    m_tree->setGiven(given);
+}
+
+void NamesDialog::changeEvent(QEvent* event)
+{
+    QDialog::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange && m_save)
+        showState();
 }
 
 void NamesDialog::save()

@@ -8,15 +8,17 @@
 
 #include <memory>
 
-class QComboBox;
 class QLabel;
 class QPushButton;
-class QTableWidget;
 
 namespace headwise::ui {
 
-/// Describes a model whose tensors have names of their own: each kind of tensor gets a part of the transformer and its axes. Saving
-/// writes the names map beside the weights, or into the user's folder if that is not possible.
+class NamesTable;
+class NamesTree;
+
+/// Describes a model whose tensors have names of their own: each kind of tensor gets a part of the transformer and its axes. A tree
+/// of these parts shows which ones are assigned. Saving writes the names map beside the weights, or into the user's folder if that
+/// is not possible.
 class NamesDialog : public QDialog {
     Q_OBJECT
 
@@ -25,18 +27,22 @@ public:
 
     const ModelSource& source() const { return m_source; }
 
+protected:
+    void changeEvent(QEvent* event) override;
+
 private:
-    void addRow(const QJsonObject& row);
     std::string map() const; ///< As JSON.
     QString doubts() const;  ///< The doubtful rows that are still as proposed, and why.
+    void linkSelections();
     void showState();
+    void markRows(const QString& problem);
     void save();
 
     ModelSource m_source;
     std::shared_ptr<const WeightMap> m_file;
     QJsonObject m_proposal; ///< Everything but the rows stays as it was proposed.
-    QTableWidget* m_table;
-    QList<QComboBox*> m_parts, m_axes; ///< One for each row.
+    NamesTree* m_tree;
+    NamesTable* m_table;
     QLabel* m_state;
     QPushButton* m_save;
 };
