@@ -122,15 +122,12 @@ fs::path userNamesFile(const WeightMap& file)
     return base.empty() ? base : base / "headwise/names" / (namesFingerprint(file) + ".json");
 }
 
-Result<Done> tryNamesMap(std::string_view text, const std::string& name, const WeightMap& file)
+Result<NamedModel> tryNamesMap(std::string_view text, const std::string& name, const WeightMap& file)
 {
     const Result<NamesMap> map = readNamesMap(text, name);
     if (!map)
         return map.error();
-    const Result<NamedModel> model = describeByNames(*map, file, json::object());
-    if (!model)
-        return model.error();
-    return Done{};
+    return describeByNames(*map, file, json::object());
 }
 
 Result<std::optional<NamedSource>> openNamed(const ModelSource& source)

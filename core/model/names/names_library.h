@@ -21,8 +21,8 @@ inline constexpr std::string_view namesFileName = "headwise-names.json";
 /// $XDG_DATA_HOME/headwise/names/FINGERPRINT.json, else in ~/.local/share; empty without a home.
 std::filesystem::path userNamesFile(const WeightMap& file);
 
-/// Tells whether a map reads a file, but for sizes that no tensor tells. Errors: those of readNamesMap() and describeByNames().
-Result<Done> tryNamesMap(std::string_view text, const std::string& name, const WeightMap& file);
+/// Describes a file by the text of a map. Errors: those of readNamesMap() and describeByNames().
+Result<NamedModel> tryNamesMap(std::string_view text, const std::string& name, const WeightMap& file);
 
 /// A checkpoint whose names a map explains.
 struct NamedSource {

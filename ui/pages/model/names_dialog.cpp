@@ -6,12 +6,15 @@
 #include "ui/base/text.h"
 #include "ui/pages/model/names_table.h"
 #include "ui/pages/model/names_tree.h"
+#include "ui/pages/model/names_trial.h"
 
 #include <QDialogButtonBox>
 #include <QEvent>
+#include <QHBoxLayout>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QSplitter>
@@ -37,6 +40,27 @@ QJsonValue rolesValue(const QString& joined)
     return names.size() > 1 ? QJsonValue(QJsonArray::fromStringList(names)) : QJsonValue(joined);
 }
 
+/// Reads "n_heads=12, act_fn=gelu_new" into the keys of a map's facts.
+QJsonObject factsIn(const QString& words)
+{
+    QJsonObject facts;
+    for (const QString& word : words.split(u',', Qt::SkipEmptyParts)) {
+        const QString key = word.section(u'=', 0, 0).trimmed(), value = word.section(u'=', 1).trimmed();
+        // Numbers, true, false and null are as in JSON, everything else is text.
+        const QJsonValue read = QJsonDocument::fromJson("[" + value.toUtf8() + "]")[0];
+        facts[key] = read.isUndefined() || read.isObject() || read.isArray() ? QJsonValue(value) : read;
+    }
+    return facts;
+}
+
+QString factsText(const QJsonObject& facts)
+{
+    QStringList list;
+    for (auto fact = facts.begin(); fact != facts.end(); ++fact)
+        list << fact.key() + u'=' + (fact->isNull() ? QStringLiteral("null") : fact->toVariant().toString());
+    return list.join(QStringLiteral(", "));
+}
+
 } // namespace
 
 NamesDialog::NamesDialog(const ModelSource& source, std::shared_ptr<const WeightMap> file, QWidget* parent)
@@ -45,6 +69,8 @@ NamesDialog::NamesDialog(const ModelSource& source, std::shared_ptr<const Weight
     , m_file(std::move(file))
     , m_tree(new NamesTree(this))
     , m_table(new NamesTable(m_file, this))
+    , m_facts(new QLineEdit(this))
+    , m_trial(new NamesTrial(source, this))
     , m_state(new QLabel(this))
     , m_save(new QPushButton(tr("&Save and open"), this))
 {
@@ -71,9 +97,26 @@ NamesDialog::NamesDialog(const ModelSource& source, std::shared_ptr<const Weight
     auto* layout = new QVBoxLayout(this);
     layout->setSpacing(12);
     layout->addWidget(sides, 1);
+    layout->addLayout(createFacts());
     layout->addWidget(m_state);
+    layout->addWidget(m_trial);
     layout->addWidget(buttons);
     showState();
+}
+
+QHBoxLayout* NamesDialog::createFacts()
+{
+    m_facts->setAccessibleName(tr("Facts that no tensor tells"));
+    m_facts->setPlaceholderText(tr("Assumed: %1. Type KEY=VALUE to change them.")
+                                    .arg(factsText(m_proposal[QLatin1String("assumed")].toObject())));
+    m_facts->setToolTip(tr("Config keys that no tensor tells, such as n_heads=12, act_fn=gelu_new."));
+    connect(m_facts, &QLineEdit::textChanged, this, &NamesDialog::showState);
+    auto* label = new QLabel(tr("&Facts"), this);
+    label->setBuddy(m_facts);
+    auto* line = new QHBoxLayout;
+    line->addWidget(label);
+    line->addWidget(m_facts, 1);
+    return line;
 }
 
 void NamesDialog::linkSelections()
@@ -112,6 +155,8 @@ std::string NamesDialog::map() const
     }
     map[QLatin1String("tensors")] = rows;
     map[QLatin1String("ignore")] = ignored;
+    if (const QJsonObject facts = factsIn(m_facts->text()); !facts.isEmpty())
+        map[QLatin1String("facts")] = facts;
     return QJsonDocument(map).toJson().toStdString();
 }
 
@@ -129,27 +174,44 @@ QString NamesDialog::doubts() const
 
 void NamesDialog::showState()
 {
-    const Result<Done> reads = tryNamesMap(map(), tr("this description").toStdString(), *m_file);
+    const std::string json = map();
+    const Result<NamedModel> reads = tryNamesMap(json, tr("this description").toStdString(), *m_file);
     const QString problem = reads ? QString() : text(reads.error());
     markRows(problem);
+    QStringList lines, unknown;
+    if (!reads) {
+        lines = todo();
+        if (lines.isEmpty())
+            lines << problem;
+        m_trial->setDescription(json, lines.front());
+    } else {
+        for (const std::string& key : reads->unknown)
+            unknown << text(key);
+        const QString untold = unknown.isEmpty()
+            ? QString()
+            : tr("No tensor tells %1; add it to the facts, or the next dialog asks for it.")
+                  .arg(unknown.join(QStringLiteral(", ")));
+        lines << tr("Every tensor has its part.") + (untold.isEmpty() ? untold : u' ' + untold);
+        if (const QString guesses = doubts(); !guesses.isEmpty())
+            lines << tr("Guesses to check: %1.").arg(guesses);
+        m_trial->setDescription(json, untold);
+    }
+    m_state->setText(lines.join(u'\n'));
+    m_save->setEnabled(reads.has_value());
+}
+
+QStringList NamesDialog::todo() const
+{
     QStringList open; // rows without a part
     for (int at = 0; at < m_table->rowCount(); ++at)
         if (m_table->roles(at) == unknownPart)
             open << m_table->tensors(at);
-    const QStringList missing = m_tree->missing();
     QStringList lines;
-    if (reads)
-        lines << tr("Every tensor has its part. If a size is still unknown, the next dialog asks for it.");
     if (!open.isEmpty())
         lines << tr("Choose a part for %1, or “Not a weight”.").arg(open.join(QStringLiteral(", ")));
-    if (!missing.isEmpty())
+    if (const QStringList missing = m_tree->missing(); !missing.isEmpty())
         lines << tr("Missing: %1. Give these parts to tensors.").arg(missing.join(QStringLiteral(", ")));
-    if (lines.isEmpty())
-        lines << problem;
-    if (const QString guesses = doubts(); reads && !guesses.isEmpty())
-        lines << tr("Guesses to check: %1.").arg(guesses);
-    m_state->setText(lines.join(u'\n'));
-    m_save->setEnabled(reads.has_value());
+    return lines;
 }
 
 void NamesDialog::markRows(const QString& problem)

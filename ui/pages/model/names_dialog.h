@@ -8,17 +8,20 @@
 
 #include <memory>
 
+class QHBoxLayout;
 class QLabel;
+class QLineEdit;
 class QPushButton;
 
 namespace headwise::ui {
 
 class NamesTable;
 class NamesTree;
+class NamesTrial;
 
 /// Describes a model whose tensors have names of their own: each kind of tensor gets a part of the transformer and its axes. A tree
-/// of these parts shows which ones are assigned. Saving writes the names map beside the weights, or into the user's folder if that
-/// is not possible.
+/// of these parts shows which ones are assigned, and a prompt can be run. Saving writes the names map beside the weights, or into
+/// the user's folder if that is not possible.
 class NamesDialog : public QDialog {
     Q_OBJECT
 
@@ -33,7 +36,9 @@ protected:
 private:
     std::string map() const; ///< As JSON.
     QString doubts() const;  ///< The doubtful rows that are still as proposed, and why.
+    QHBoxLayout* createFacts();
     void linkSelections();
+    QStringList todo() const; ///< Sentences on rows without a part and parts without a row.
     void showState();
     void markRows(const QString& problem);
     void save();
@@ -43,6 +48,8 @@ private:
     QJsonObject m_proposal; ///< Everything but the rows stays as it was proposed.
     NamesTree* m_tree;
     NamesTable* m_table;
+    QLineEdit* m_facts;
+    NamesTrial* m_trial;
     QLabel* m_state;
     QPushButton* m_save;
 };

@@ -1,18 +1,23 @@
 #include "ui/pages/model/names_dialog.h"
 
+#include "tests/support/loaded.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_model.h"
+#include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/pages/model/names_table.h"
 #include "ui/pages/model/names_tree.h"
 
 #include <QComboBox>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QTemporaryDir>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 using namespace headwise;
 using namespace headwise::ui;
@@ -53,6 +58,19 @@ public:
         return std::ranges::any_of(dialog->findChildren<QLabel*>(), [words](const QLabel* label) {
             return label->text().contains(QString::fromUtf8(words));
         });
+    }
+
+    QLineEdit* line(const char* name) const
+    {
+        for (QLineEdit* edit : dialog->findChildren<QLineEdit*>())
+            if (edit->accessibleName() == QLatin1String(name))
+                return edit;
+        return nullptr;
+    }
+    void runPrompt(const char* prompt) const
+    {
+        line("Prompt")->setText(QLatin1String(prompt));
+        QTest::keyClick(line("Prompt"), Qt::Key_Return);
     }
 
 private:
@@ -102,6 +120,56 @@ private slots:
         described.table->answer(values, role, QStringLiteral("d_head, heads, d_model")); // of [3, 7, 5]
         QCOMPARE(described.color("W_V"), colors.bad);
         QCOMPARE(described.item("W_V")->text(1), QStringLiteral("blocks.{layer}.attn.W_V"));
+    }
+
+    void aPromptGivesTheTokensOfTheForwardPass()
+    {
+        const DescribedToy described; // its config tells the reference what the user has to type
+        described.dialog->show();
+        const auto weights = test::raw(test::loaded(described.toy.folder));
+        const auto run = test::ran<float>(weights, {3, 5, 8});
+        const RowVector<float> logits = run.logits.row(2);
+        const double sum = logits.cast<double>().array().exp().sum();
+        std::vector<int> ids(11);
+        std::iota(ids.begin(), ids.end(), 0);
+        std::ranges::sort(ids, [&](int a, int b) { return logits(a) > logits(b); });
+        QStringList tokens;
+        for (const int id : {ids[0], ids[1], ids[2], ids[3], ids[4]})
+            tokens << QStringLiteral("#%1 %2").arg(id).arg(percent(std::exp(double(logits(id))) / sum));
+        const QByteArray expected = ("Most likely next: " + tokens.join(QStringLiteral(" · "))).toUtf8();
+        described.runPrompt("3 5 8");
+        QTRY_VERIFY_WITH_TIMEOUT(described.says("Most likely next: #"), test::patience);
+        QVERIFY(!described.says(expected)); // by the assumed ReLU
+        described.line("Facts that no tensor tells")->setText(QStringLiteral("act_fn=gelu_new"));
+        QVERIFY(!described.says("Most likely next")); // of another description
+        described.runPrompt("3 5 8");
+        QTRY_VERIFY_WITH_TIMEOUT(described.says("Most likely next: #"), test::patience);
+        QVERIFY2(described.says(expected), expected);
+        QVERIFY(described.dialog->isVisible()); // Enter did not save it
+    }
+
+    void aPromptThatCannotRunSaysWhy()
+    {
+        const DescribedToy described;
+        described.dialog->show();
+        described.runPrompt("3 11");
+        QTRY_VERIFY_WITH_TIMEOUT(described.says("'11' is not a token id."), test::patience);
+        described.runPrompt("3 4 3 4 3 4 3 4 3 4 3 4 3 4 3 4 3 4");
+        QTRY_VERIFY_WITH_TIMEOUT(described.says("18 tokens do not fit into this model's context of 17."),
+                                 test::patience);
+        const int values = described.row("blocks.{layer}.attn.W_V");
+        described.table->answer(values, unknownPart, QString());
+        described.runPrompt("3 5");
+        QVERIFY(described.says("Choose a part for blocks.{layer}.attn.W_V, or “Not a weight”."));
+        described.table->answer(values, QStringLiteral("blocks.{layer}.attn.W_V"),
+                                QStringLiteral("heads, d_model, d_head"));
+        described.line("Facts that no tensor tells")
+            ->setText(QStringLiteral("positional_embedding_type=none"));
+        described.runPrompt("3 5");
+        QTRY_VERIFY_WITH_TIMEOUT(described.says("is W_pos by the names map 'this description', but"),
+                                 test::patience);
+        described.line("Facts that no tensor tells")->setText(QStringLiteral("hidden_size=7"));
+        QVERIFY(described.says("unknown config key 'hidden_size'"));
     }
 
     void aPartSelectsItsTensorsAndTheseTheirPart()
