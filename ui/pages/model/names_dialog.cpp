@@ -4,6 +4,7 @@
 #include "core/model/names/names_library.h"
 #include "core/model/names/names_proposal.h"
 #include "ui/base/text.h"
+#include "ui/pages/model/names_choice.h"
 #include "ui/pages/model/names_table.h"
 #include "ui/pages/model/names_tree.h"
 #include "ui/pages/model/names_trial.h"
@@ -69,6 +70,7 @@ NamesDialog::NamesDialog(const ModelSource& source, std::shared_ptr<const Weight
     , m_file(std::move(file))
     , m_tree(new NamesTree(this))
     , m_table(new NamesTable(m_file, this))
+    , m_choice(new NamesChoice(this))
     , m_facts(new QLineEdit(this))
     , m_trial(new NamesTrial(source, this))
     , m_state(new QLabel(this))
@@ -93,10 +95,12 @@ NamesDialog::NamesDialog(const ModelSource& source, std::shared_ptr<const Weight
     connect(m_save, &QPushButton::clicked, this, &NamesDialog::save);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     connect(m_table, &NamesTable::changed, this, &NamesDialog::showState);
+    connect(m_choice, &NamesChoice::answered, this, &NamesDialog::take);
     linkSelections();
     auto* layout = new QVBoxLayout(this);
     layout->setSpacing(12);
     layout->addWidget(sides, 1);
+    layout->addWidget(m_choice);
     layout->addLayout(createFacts());
     layout->addWidget(m_state);
     layout->addWidget(m_trial);
@@ -129,13 +133,79 @@ void NamesDialog::linkSelections()
                 rows << row;
         const QSignalBlocker blocker(m_table); // the table would narrow the tree's selection
         m_table->selectRows(rows);
+        ask();
     });
     connect(m_table, &QTableWidget::itemSelectionChanged, this, [this] {
         QStringList roles;
         for (const int row : m_table->selectedRows())
             roles += rolesIn(m_table->roles(row));
         m_tree->selectRoles(roles);
+        ask();
     });
+    for (int row = 0; row < m_table->rowCount(); ++row)
+        if (!m_table->doubt(row).isEmpty())
+            return m_table->selectRows({row}); // begins with a question
+}
+
+void NamesDialog::ask()
+{
+    const QList<int> rows = m_table->selectedRows();
+    const StoredTensor* tensor = rows.isEmpty() ? nullptr : m_table->first(rows.front());
+    if (!tensor)
+        return m_choice->ask({}, {}, -1);
+    const int row = rows.front();
+    const QString roles = m_table->roles(row), axes = m_table->axes(row);
+    const NamesQuestion question = questionOf(roles, axes, tensor->shape);
+    const bool normsTheSum = facts().contains(QLatin1String("norm_placement"));
+    int current = -1;
+    for (int at = 0; at < question.answers.size(); ++at) {
+        const NamesAnswer& answer = question.answers[at];
+        if (answer.roles == roles && answer.axes == axes
+            && answer.normsTheSum.value_or(normsTheSum) == normsTheSum)
+            current = at;
+    }
+    m_choice->ask(m_table->tensors(row), question, current);
+}
+
+void NamesDialog::take(const NamesAnswer& answer)
+{
+    const QList<int> rows = m_table->selectedRows();
+    if (rows.isEmpty())
+        return;
+    const QString before = m_table->roles(rows.front());
+    if (answer.normsTheSum)
+        m_normsTheSum = answer.normsTheSum;
+    m_table->answer(rows.front(), answer.roles, answer.axes);
+    // A norm's weight and bias have one place.
+    const QString stem = before.section(u'.', 0, -2) + u'.',
+                  newStem = answer.roles.section(u'.', 0, -2) + u'.';
+    if (before.startsWith(QLatin1String("blocks.{layer}.ln")))
+        for (int row = 0; row < m_table->rowCount(); ++row)
+            if (const QString role = m_table->roles(row); role.startsWith(stem))
+                m_table->answer(row, newStem + role.sliced(stem.size()), m_table->axes(row));
+    showState();
+    ask();
+}
+
+QJsonObject NamesDialog::facts() const
+{
+    QJsonObject facts = factsIn(m_facts->text());
+    bool isBefore = false, isBehind = false;
+    for (int row = 0; row < m_table->rowCount(); ++row)
+        if (const QString role = m_table->roles(row); role.startsWith(QLatin1String("blocks.{layer}.ln"))) {
+            const bool isPost = role.contains(QLatin1String("_post."));
+            isBehind = isBehind || isPost;
+            isBefore = isBefore || !isPost;
+        }
+    const QString sum = QStringLiteral("norm_placement"),
+                  output = QStringLiteral("use_normalization_before_and_after");
+    if (!isBehind || facts.contains(sum) || facts.contains(output))
+        return facts;
+    if (m_normsTheSum.value_or(!isBefore))
+        facts[sum] = isBefore ? QStringLiteral("both") : QStringLiteral("post");
+    else
+        facts[output] = true;
+    return facts;
 }
 
 std::string NamesDialog::map() const
@@ -155,8 +225,8 @@ std::string NamesDialog::map() const
     }
     map[QLatin1String("tensors")] = rows;
     map[QLatin1String("ignore")] = ignored;
-    if (const QJsonObject facts = factsIn(m_facts->text()); !facts.isEmpty())
-        map[QLatin1String("facts")] = facts;
+    if (const QJsonObject told = facts(); !told.isEmpty())
+        map[QLatin1String("facts")] = told;
     return QJsonDocument(map).toJson().toStdString();
 }
 

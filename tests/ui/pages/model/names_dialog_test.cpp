@@ -6,12 +6,14 @@
 #include "tests/support/toy_model.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/pages/model/answer_button.h"
 #include "ui/pages/model/names_table.h"
 #include "ui/pages/model/names_tree.h"
 
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPainter>
 #include <QPushButton>
 #include <QTemporaryDir>
 
@@ -73,6 +75,29 @@ public:
         QTest::keyClick(line("Prompt"), Qt::Key_Return);
     }
 
+    QList<AnswerButton*> buttons() const
+    {
+        QList<AnswerButton*> shown;
+        for (AnswerButton* button : dialog->findChildren<AnswerButton*>())
+            if (!button->isHidden())
+                shown << button;
+        return shown;
+    }
+    AnswerButton* button(const char* words) const
+    {
+        for (AnswerButton* button : buttons())
+            if (button->text() == QLatin1String(words))
+                return button;
+        qFatal("there is no answer '%s'", words);
+    }
+    QString answer() const
+    {
+        for (const QLabel* label : dialog->findChildren<QLabel*>())
+            if (label->text().startsWith(QLatin1String("Most likely next")))
+                return label->text();
+        return {};
+    }
+
 private:
     QTemporaryDir m_folder;
 
@@ -82,6 +107,20 @@ public:
     NamesTable* table;
     NamesTree* tree;
 };
+
+/// Saves pictures in both themes for a person to look at, where one asks for them.
+void takeScreenshot(NamesDialog& dialog, const char* name)
+{
+    const QString folder = qEnvironmentVariable("HEADWISE_SCREENSHOTS");
+    if (folder.isEmpty())
+        return;
+    for (const auto mode : {ThemeMode::Dark, ThemeMode::Light}) {
+        applyTheme(*qApp, mode);
+        dialog.grab().save(
+            folder + u'/' + QLatin1String(name)
+            + (mode == ThemeMode::Dark ? QStringLiteral("-dark.png") : QStringLiteral(".png")));
+    }
+}
 
 } // namespace
 
@@ -170,6 +209,72 @@ private slots:
                                  test::patience);
         described.line("Facts that no tensor tells")->setText(QStringLiteral("hidden_size=7"));
         QVERIFY(described.says("unknown config key 'hidden_size'"));
+    }
+
+    void theOrderOfFusedPartsIsAskedWithPictures()
+    {
+        const DescribedToy described(test::gpt2Options());
+        const int fused = described.row("transformer.h.{layer}.attn.c_attn.weight");
+        QVERIFY(fused >= 0);
+        described.table->selectRows({fused});
+        QVERIFY(described.says("c_attn.weight: In which order are the parts?"));
+        QCOMPARE(described.buttons().size(), 7); // six orders, and one head after the other
+        QVERIFY(described.button("all Q, K, V")->isChecked());
+        takeScreenshot(*described.dialog, "describe-fused");
+        described.button("Q, K, V of each head")->click();
+        QCOMPARE(described.table->axes(fused), QStringLiteral("d_model, heads*parts*d_head"));
+        QVERIFY(described.button("Q, K, V of each head")->isChecked());
+        described.button("K, Q, V of each head")->click();
+        QCOMPARE(described.table->roles(fused).left(24), QStringLiteral("blocks.{layer}.attn.W_K "));
+        QCOMPARE(described.table->axes(fused), QStringLiteral("d_model, heads*parts*d_head"));
+        described.table->selectRows({described.row("transformer.wte.weight")});
+        QVERIFY(described.buttons().isEmpty()); // its shape leaves nothing open
+    }
+
+    void thePlaceOfANormIsAskedWithPictures()
+    {
+        const DescribedToy described;
+        described.dialog->show();
+        described.line("Facts that no tensor tells")->setText(QStringLiteral("act_fn=gelu_new"));
+        described.runPrompt("3 5 8");
+        QTRY_VERIFY_WITH_TIMEOUT(described.says("Most likely next"), test::patience);
+        const QString before = described.answer();
+        for (const char* norm : {"blocks.{layer}.ln1.w", "blocks.{layer}.ln2.w"}) {
+            described.table->selectRows({described.row(norm)});
+            QVERIFY(described.says("Where is the norm?"));
+            takeScreenshot(*described.dialog, "describe-norm");
+            described.button("after the addition")->click();
+            QVERIFY(described.button("after the addition")->isChecked());
+        }
+        const ThemeColors& colors = themeColors(described.dialog->palette());
+        for (const char* role : {"ln1_post.w", "ln1_post.b", "ln2_post.w", "ln2_post.b"})
+            QVERIFY2(described.color(role) == colors.good, role); // the bias goes with its weight
+        described.runPrompt("3 5 8");
+        QTRY_VERIFY_WITH_TIMEOUT(described.says("Most likely next"), test::patience);
+        QVERIFY(described.answer() != before);
+    }
+
+    void everyPictureOfAQuestionDiffers()
+    {
+        for (const auto& [roles, shape] :
+             {std::pair("blocks.{layer}.attn.W_Q + blocks.{layer}.attn.W_K", std::vector<std::int64_t>{8, 4}),
+              std::pair("blocks.{layer}.attn.W_O", std::vector<std::int64_t>{2, 4, 4}),
+              std::pair("blocks.{layer}.attn.W_Q", std::vector<std::int64_t>{4, 4}),
+              std::pair("blocks.{layer}.ln1.w", std::vector<std::int64_t>{4})}) {
+            const NamesQuestion question = questionOf(QLatin1String(roles), {}, shape);
+            QVERIFY(question.answers.size() >= 2);
+            QList<QImage> pictures;
+            for (const NamesAnswer& answer : question.answers)
+                for (const ThemeColors* colors : {&lightColors(), &darkColors()}) {
+                    QImage image(168, 92, QImage::Format_RGB32);
+                    image.fill(colors->window);
+                    QPainter painter(&image);
+                    paintAnswer(painter, image.rect(), answer.picture, *colors);
+                    painter.end();
+                    QVERIFY2(!pictures.contains(image), qPrintable(answer.words));
+                    pictures << image;
+                }
+        }
     }
 
     void aPartSelectsItsTensorsAndTheseTheirPart()
