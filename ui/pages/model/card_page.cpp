@@ -24,6 +24,16 @@ namespace {
 
 constexpr int nameWidth = 120; // px, so that the values of all parts stand below each other
 
+/// A name as wide as all others. Its size hint says so, since QFormLayout gives wrapped values too little height beside a
+/// minimum width.
+class RowName : public QLabel {
+public:
+    using QLabel::QLabel;
+
+    QSize sizeHint() const override { return QLabel::sizeHint().expandedTo({nameWidth, 0}); }
+    QSize minimumSizeHint() const override { return sizeHint(); }
+};
+
 /// Formats "F32 · 26 tensors", with the commonest format first.
 QString storedText(const WeightMap& file)
 {
@@ -125,9 +135,8 @@ void CardPage::addRow(QFormLayout* rows, const QString& name, const QString& val
 
 QLabel* CardPage::rowName(const QString& name)
 {
-    auto* label = new QLabel(name, this);
+    auto* label = new RowName(name, this);
     makeSecondary(label);
-    label->setMinimumWidth(nameWidth);
     label->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     return label;
 }

@@ -96,7 +96,7 @@ QWidget* FoldingPage::createSteps()
     auto* row = new QWidget(this);
     auto* layout = new QGridLayout(row); // two steps per row: a small window has no space for four
     layout->setContentsMargins(0, 0, 0, 0);
-    layout->setHorizontalSpacing(8);
+    layout->setHorizontalSpacing(6);
     layout->setVerticalSpacing(4);
     layout->addWidget(m_circuit, 0, 0);
     layout->addWidget(new QLabel(tr("A as in use, B with:"), row), 1, 0);

@@ -175,7 +175,8 @@ private slots:
         QStringList tokens;
         for (const int id : {ids[0], ids[1], ids[2], ids[3], ids[4]})
             tokens << QStringLiteral("#%1 %2").arg(id).arg(percent(std::exp(double(logits(id))) / sum));
-        const QByteArray expected = ("Most likely next: " + tokens.join(QStringLiteral(" · "))).toUtf8();
+        const QByteArray expected =
+            (QStringLiteral("Most likely next: ") + tokens.join(QStringLiteral(" · "))).toUtf8();
         described.runPrompt("3 5 8");
         QTRY_VERIFY_WITH_TIMEOUT(described.says("Most likely next: #"), test::patience);
         QVERIFY(!described.says(expected)); // by the assumed ReLU
