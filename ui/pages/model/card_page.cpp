@@ -7,7 +7,7 @@
 #include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/model_line.h"
 
-#include <QFormLayout>
+#include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QLocale>
@@ -17,22 +17,13 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
 namespace headwise::ui {
 
 namespace {
 
 constexpr int nameWidth = 120; // px, so that the values of all parts stand below each other
-
-/// A name as wide as all others. Its size hint says so, since QFormLayout gives wrapped values too little height beside a
-/// minimum width.
-class RowName : public QLabel {
-public:
-    using QLabel::QLabel;
-
-    QSize sizeHint() const override { return QLabel::sizeHint().expandedTo({nameWidth, 0}); }
-    QSize minimumSizeHint() const override { return sizeHint(); }
-};
 
 /// Formats "F32 · 26 tensors", with the commonest format first.
 QString storedText(const WeightMap& file)
@@ -62,15 +53,21 @@ QString memoryText(const ModelConfig& config, const AnalysisOptions& options)
             .arg(modelDataSize(sides), modelDataSize(estimate.bytes));
 }
 
+void removeRows(QGridLayout* rows)
+{
+    while (const std::unique_ptr<QLayoutItem> item{rows->takeAt(0)})
+        delete item->widget();
+}
+
 } // namespace
 
 CardPage::CardPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_title(new QLabel(this))
-    , m_rows(new QFormLayout)
+    , m_rows(new QGridLayout)
     , m_notes(new QLabel(this))
-    , m_report(new QFormLayout)
-    , m_norms(new QFormLayout)
+    , m_report(new QGridLayout)
+    , m_norms(new QGridLayout)
     , m_processing(new QLabel(this))
     , m_warnings(new QLabel(this))
     , m_fill(new FillButton(this))
@@ -81,7 +78,9 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     }
-    for (QFormLayout* rows : {m_rows, m_report, m_norms}) {
+    for (QGridLayout* rows : {m_rows, m_report, m_norms}) {
+        rows->setColumnMinimumWidth(0, nameWidth);
+        rows->setColumnStretch(1, 1);
         rows->setHorizontalSpacing(24);
         rows->setVerticalSpacing(6);
     }
@@ -125,26 +124,26 @@ CardPage::CardPage(Workspace* workspace, QWidget* parent)
     refresh();
 }
 
-void CardPage::addRow(QFormLayout* rows, const QString& name, const QString& value)
+void CardPage::addRow(QGridLayout* rows, const QString& name, const QString& value)
 {
     auto* field = new QLabel(value, this);
     field->setTextInteractionFlags(Qt::TextSelectableByMouse);
     field->setWordWrap(true);
-    rows->addRow(rowName(name), field);
+    addRow(rows, name, field);
 }
 
-QLabel* CardPage::rowName(const QString& name)
+void CardPage::addRow(QGridLayout* rows, const QString& name, QWidget* field)
 {
-    auto* label = new RowName(name, this);
+    auto* label = new QLabel(name, this);
     makeSecondary(label);
-    label->setAlignment(Qt::AlignLeft | Qt::AlignTop);
-    return label;
+    const int row = rows->count() / 2;
+    rows->addWidget(label, row, 0, Qt::AlignTop);
+    rows->addWidget(field, row, 1);
 }
 
 void CardPage::refresh()
 {
-    while (m_rows->rowCount() > 0)
-        m_rows->removeRow(0);
+    removeRows(m_rows);
     m_fill->offer(FillButton::lackOf(*workspace(), true));
     const auto weights = workspace()->model()->weights();
     m_complete->setVisible(weights && !weights->config().unknown.empty());
@@ -186,14 +185,13 @@ void CardPage::addSizes(const ModelCard& card)
     fingerprint->setCursorPosition(0);
     fingerprint->setToolTip(fingerprint->text());
     fingerprint->setAccessibleName(tr("Fingerprint"));
-    m_rows->addRow(rowName(tr("Fingerprint")), fingerprint);
+    addRow(m_rows, tr("Fingerprint"), fingerprint);
 }
 
 void CardPage::showReport()
 {
-    for (QFormLayout* rows : {m_report, m_norms})
-        while (rows->rowCount() > 0)
-            rows->removeRow(0);
+    for (QGridLayout* rows : {m_report, m_norms})
+        removeRows(rows);
     m_normsJob.cancel();
     m_weights = workspace()->model()->weights();
     if (!m_weights) {

@@ -3,7 +3,7 @@
 #include "core/model/load_report.h"
 #include "ui/pages/parts/page.h"
 
-class QFormLayout;
+class QGridLayout;
 class QLabel;
 class QPushButton;
 
@@ -21,17 +21,17 @@ public:
 
 private:
     void refresh();
-    void addRow(QFormLayout* rows, const QString& name, const QString& value);
-    QLabel* rowName(const QString& name);
+    void addRow(QGridLayout* rows, const QString& name, const QString& value);
+    void addRow(QGridLayout* rows, const QString& name, QWidget* field);
     void addSizes(const ModelCard& card);
     void showReport();
     void showNorms(const std::vector<NormFactors>& norms);
 
     QLabel* m_title;
-    QFormLayout* m_rows;
+    QGridLayout* m_rows;
     QLabel* m_notes;
-    QFormLayout* m_report;
-    QFormLayout* m_norms;
+    QGridLayout* m_report;
+    QGridLayout* m_norms;
     QLabel* m_processing;
     QLabel* m_warnings;
     FillButton* m_fill;
