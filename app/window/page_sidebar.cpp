@@ -17,7 +17,7 @@ namespace {
 
 constexpr int pageRole = Qt::UserRole; // index of the page; headings have none
 constexpr int aboveHeading = 8;        // px
-constexpr int besideText = 20;         // px: the accent, the padding and the margins of the text
+constexpr int besideText = 18;         // px: the accent, the padding and the margins of the text
 
 bool isHeading(const QModelIndex& index)
 {
