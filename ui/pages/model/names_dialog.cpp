@@ -79,7 +79,7 @@ NamesDialog::NamesDialog(const ModelSource& source, std::shared_ptr<const Weight
     setWindowTitle(tr("Describe %1").arg(text(source.path.filename().string())));
     resize(1200, 760);
     m_proposal = QJsonDocument::fromJson(QByteArray::fromStdString(proposeNames(*m_file).map)).object();
-    for (const QJsonValue& row : m_proposal[QLatin1String("tensors")].toArray())
+    for (const QJsonValue row : m_proposal[QLatin1String("tensors")].toArray())
         m_table->addRow(row.toObject());
     m_table->resizeColumnsToContents();
     m_state->setWordWrap(true);

@@ -23,7 +23,7 @@ constexpr QLatin1String roleSeparator(" + ");
 QString joinedRoles(const QJsonValue& is)
 {
     QStringList names;
-    for (const QJsonValue& name : is.isArray() ? is.toArray() : QJsonArray{is})
+    for (const QJsonValue name : is.isArray() ? is.toArray() : QJsonArray{is})
         names << name.toString();
     return names.join(roleSeparator);
 }
