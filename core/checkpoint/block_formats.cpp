@@ -1,6 +1,6 @@
 #include "core/checkpoint/block_formats.h"
 
-#include <Eigen/Core>
+#include "core/base/matrix.h"
 
 #include <algorithm>
 #include <array>

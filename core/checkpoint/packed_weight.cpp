@@ -1,8 +1,7 @@
 #include "core/checkpoint/packed_weight.h"
 
+#include "core/base/matrix.h"
 #include "core/checkpoint/number_formats.h"
-
-#include <Eigen/Core>
 
 #include <algorithm>
 #include <array>

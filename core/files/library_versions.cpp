@@ -1,6 +1,6 @@
 #include "core/files/library_versions.h"
 
-#include <Eigen/Core>
+#include "core/base/matrix.h"
 
 #include <hdf5.h>
 

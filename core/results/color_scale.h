@@ -1,8 +1,7 @@
 #pragma once
 
+#include "core/base/matrix.h"
 #include "core/base/result.h"
-
-#include <Eigen/Core>
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "core/base/matrix.h"
 #include "core/base/result.h"
 
-#include <Eigen/Core>
 #include <QString>
 #include <QTest>
 

@@ -1,11 +1,10 @@
 #pragma once
 
+#include "core/base/matrix.h"
 #include "core/model/head_id.h"
 #include "ui/base/theme.h"
 #include "ui/charts/tile_grid.h"
 #include "ui/figures/figure_export.h"
-
-#include <Eigen/Core>
 
 #include <QFont>
 #include <QImage>

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "core/analysis/catalogue.h"
+#include "core/base/matrix.h"
 #include "core/results/array_cut.h"
 #include "core/results/picture.h"
 #include "ui/document/picture_context.h"
 
-#include <Eigen/Core>
 #include <QString>
 
 #include <functional>

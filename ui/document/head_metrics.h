@@ -1,10 +1,10 @@
 #pragma once
 
+#include "core/base/matrix.h"
 #include "core/model/head_id.h"
 #include "core/results/result_set.h"
 #include "core/session/session.h"
 
-#include <Eigen/Core>
 #include <QString>
 
 #include <vector>

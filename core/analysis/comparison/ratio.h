@@ -1,6 +1,6 @@
 #pragma once
 
-#include <Eigen/Core>
+#include "core/base/matrix.h"
 
 namespace headwise {
 

@@ -5,8 +5,6 @@
 #include "core/base/task.h"
 #include "core/results/result_set.h"
 
-#include <Eigen/Core>
-
 #include <filesystem>
 #include <string>
 #include <vector>

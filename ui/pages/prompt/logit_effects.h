@@ -1,8 +1,7 @@
 #pragma once
 
+#include "core/base/matrix.h"
 #include "ui/pages/parts/page.h"
-
-#include <Eigen/Core>
 
 class QLabel;
 
