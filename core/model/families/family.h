@@ -164,6 +164,7 @@ struct FamilyReading {
     BiasPresence& biases;
     StoredForms& forms;
     std::string_view file;
+    std::string_view stack;     ///< Family::stack
     bool hasSecondNorm = false; ///< Parallel blocks have ln2 although the row says that they share ln1.
 };
 

@@ -323,7 +323,7 @@ Result<ModelDescription> readFamilyConfig(const Family& family, const json& oute
     ConfigReader reader(config, file);
     ModelDescription description;
     ModelConfig& c = description.config;
-    FamilyReading reading{c, config, reader, description.biases, description.forms, file};
+    FamilyReading reading{c, config, reader, description.biases, description.forms, file, family.stack};
     c.architecture = family.name;
     readFamilySizes(family, reading);
     readFamilyNorms(family, reading);
