@@ -9,10 +9,10 @@
 namespace headwise {
 namespace {
 
-/// A map of fairseq's TransformerModel (translation). @side@, @attention@ and @ln@ stand for words of one stack; see fairseqMaps().
-/// Positions that are computed are not stored, and then nothing is known of them.
-constexpr std::string_view fairseqText =
-    R"json({"headwise_names": 1, "name": "fairseq", "prefixes": ["", "model."], "tensors": [
+/// The tensors of one stack of fairseq's models. @side@, @attention@ and @ln@ stand for its words; see fairseqMaps().
+/// Positions that are computed are not stored, and then nothing is known of them. Learned ones begin at row 2.
+constexpr std::string_view fairseqTensors =
+    R"json({"headwise_names": 1, "name": "@name@", "prefixes": ["", "model."], "tensors": [
   {"name": "@side@.embed_tokens.weight", "is": "embed.W_E"},
   {"name": "@side@.embed_positions.weight", "is": "pos_embed.W_pos", "skip": 2},
   {"name": "@side@.layers.{layer}.@attention@_layer_norm.weight", "is": "blocks.{layer}.ln1@ln@.w"},
@@ -36,11 +36,21 @@ constexpr std::string_view fairseqText =
   {"name": "@side@.layers.{layer}.fc1.weight", "is": "blocks.{layer}.mlp.W_in"},
   {"name": "@side@.layers.{layer}.fc1.bias", "is": "blocks.{layer}.mlp.b_in"},
   {"name": "@side@.layers.{layer}.fc2.weight", "is": "blocks.{layer}.mlp.W_out"},
-  {"name": "@side@.layers.{layer}.fc2.bias", "is": "blocks.{layer}.mlp.b_out"}@more@],
+  {"name": "@side@.layers.{layer}.fc2.bias", "is": "blocks.{layer}.mlp.b_out"}@more@],)json";
+
+/// The rest of a map of its TransformerModel (translation).
+constexpr std::string_view fairseqTranslation = R"json(
  "ignore": ["*version", "*embed_positions._float_tensor", "*@other@.*", "*.@unread@.*", "*.@unread@_layer_norm.*"],
  "facts": {"normalization_type": "LN", "norm_placement": "@placement@", "attention_dir": "@direction@", "open_stack": "@stack@"},
  "assumed": {"eps": 1e-5, "act_fn": "relu", "tie_word_embeddings": true, "embedding_times_root_d_model": true},
  "notes": ["The tensors are named as in fairseq's translation models; models trained with --no-scale-embedding need --set embedding_times_root_d_model=false."@note@]})json";
+
+/// The rest of the map of its TransformerLanguageModel with norms before the blocks.
+constexpr std::string_view fairseqLanguage = R"json(
+ "ignore": ["*version"],
+ "facts": {"normalization_type": "LN", "attention_dir": "causal"},
+ "assumed": {"eps": 1e-5, "act_fn": "relu", "tie_word_embeddings": true, "embedding_times_root_d_model": true},
+ "notes": ["The tensors are named as in fairseq's language models; models trained with --no-scale-embedding need --set embedding_times_root_d_model=false."]})json";
 
 using Words = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
@@ -68,9 +78,11 @@ std::vector<std::string> fairseqMaps(bool isPre)
 {
     const auto map = [&](std::string_view more, Words words) {
         const std::string rows = std::string(more) + std::string(isPre ? fairseqLastNorm : "");
-        const std::string text = filledIn(
-            std::string(fairseqText),
-            {{"@more@", rows}, {"@ln@", isPre ? "" : "_post"}, {"@placement@", isPre ? "pre" : "post"}});
+        const std::string text = filledIn(std::string(fairseqTensors) + std::string(fairseqTranslation),
+                                          {{"@name@", "fairseq"},
+                                           {"@more@", rows},
+                                           {"@ln@", isPre ? "" : "_post"},
+                                           {"@placement@", isPre ? "pre" : "post"}});
         return filledIn(text, words);
     };
     return {map(fairseqOutputs,
@@ -99,7 +111,17 @@ std::vector<std::string> fairseqMaps(bool isPre)
                  {"@note@", ""}})};
 }
 
-constexpr std::array<std::string_view, 9> builtInTexts{
+std::string fairseqLanguageMap()
+{
+    return filledIn(std::string(fairseqTensors) + std::string(fairseqLanguage),
+                    {{"@name@", "fairseq-lm"},
+                     {"@more@", std::string(fairseqLastNorm) + std::string(fairseqOutputs)},
+                     {"@ln@", ""},
+                     {"@side@", "decoder"},
+                     {"@attention@", "self_attn"}});
+}
+
+constexpr std::array<std::string_view, 8> builtInTexts{
     // Source: A. Karpathy, "Let's build GPT", ng-video-lecture/gpt.py.
     R"json({"headwise_names": 1, "name": "lets-build-gpt", "tensors": [
   {"name": "token_embedding_table.weight", "is": "embed.W_E"},
@@ -275,40 +297,6 @@ constexpr std::array<std::string_view, 9> builtInTexts{
  "facts": {"normalization_type": "LN", "attention_dir": "causal"},
  "assumed": {"eps": 1e-5, "act_fn": "gelu_new", "tie_word_embeddings": true},
  "notes": ["The tensors are named as in Megatron-Core's GPT."]})json",
-    // Source: fairseq's TransformerLanguageModel with norms before the blocks and learned positions, which begin at row 2.
-    R"json({"headwise_names": 1, "name": "fairseq-lm", "prefixes": ["", "model."], "tensors": [
-  {"name": "decoder.embed_tokens.weight", "is": "embed.W_E"},
-  {"name": "decoder.embed_positions.weight", "is": "pos_embed.W_pos", "skip": 2},
-  {"name": "decoder.layers.{layer}.self_attn_layer_norm.weight", "is": "blocks.{layer}.ln1.w"},
-  {"name": "decoder.layers.{layer}.self_attn_layer_norm.bias", "is": "blocks.{layer}.ln1.b"},
-  {"name": "decoder.layers.{layer}.self_attn.q_proj.weight", "is": "blocks.{layer}.attn.W_Q"},
-  {"name": "decoder.layers.{layer}.self_attn.q_proj.bias", "is": "blocks.{layer}.attn.b_Q"},
-  {"name": "decoder.layers.{layer}.self_attn.k_proj.weight", "is": "blocks.{layer}.attn.W_K"},
-  {"name": "decoder.layers.{layer}.self_attn.k_proj.bias", "is": "blocks.{layer}.attn.b_K"},
-  {"name": "decoder.layers.{layer}.self_attn.v_proj.weight", "is": "blocks.{layer}.attn.W_V"},
-  {"name": "decoder.layers.{layer}.self_attn.v_proj.bias", "is": "blocks.{layer}.attn.b_V"},
-  {"name": "decoder.layers.{layer}.self_attn.in_proj_weight",
-   "is": ["blocks.{layer}.attn.W_Q", "blocks.{layer}.attn.W_K", "blocks.{layer}.attn.W_V"],
-   "axes": "parts*heads*d_head, d_model", "comment": "of versions before 0.9"},
-  {"name": "decoder.layers.{layer}.self_attn.in_proj_bias",
-   "is": ["blocks.{layer}.attn.b_Q", "blocks.{layer}.attn.b_K", "blocks.{layer}.attn.b_V"],
-   "axes": "parts*heads*d_head", "comment": "of versions before 0.9"},
-  {"name": "decoder.layers.{layer}.self_attn.out_proj.weight", "is": "blocks.{layer}.attn.W_O"},
-  {"name": "decoder.layers.{layer}.self_attn.out_proj.bias", "is": "blocks.{layer}.attn.b_O"},
-  {"name": "decoder.layers.{layer}.final_layer_norm.weight", "is": "blocks.{layer}.ln2.w"},
-  {"name": "decoder.layers.{layer}.final_layer_norm.bias", "is": "blocks.{layer}.ln2.b"},
-  {"name": "decoder.layers.{layer}.fc1.weight", "is": "blocks.{layer}.mlp.W_in"},
-  {"name": "decoder.layers.{layer}.fc1.bias", "is": "blocks.{layer}.mlp.b_in"},
-  {"name": "decoder.layers.{layer}.fc2.weight", "is": "blocks.{layer}.mlp.W_out"},
-  {"name": "decoder.layers.{layer}.fc2.bias", "is": "blocks.{layer}.mlp.b_out"},
-  {"name": "decoder.layer_norm.weight", "is": "ln_final.w"},
-  {"name": "decoder.layer_norm.bias", "is": "ln_final.b"},
-  {"name": "decoder.output_projection.weight", "is": "unembed.W_U"},
-  {"name": "decoder.embed_out", "is": "unembed.W_U"}],
- "ignore": ["*version"],
- "facts": {"normalization_type": "LN", "attention_dir": "causal"},
- "assumed": {"eps": 1e-5, "act_fn": "relu", "tie_word_embeddings": true, "embedding_times_root_d_model": true},
- "notes": ["The tensors are named as in fairseq's language models; models trained with --no-scale-embedding need --set embedding_times_root_d_model=false."]})json",
     // Source: lucidrains/x-transformers, a TransformerWrapper around a Decoder: attention and MLP are layers in turn.
     R"json({"headwise_names": 1, "name": "x-transformers", "prefixes": ["", "net.", "module.", "model."], "tensors": [
   {"name": "token_emb.emb.weight", "is": "embed.W_E"},
@@ -345,6 +333,7 @@ std::span<const std::string> builtInNamesTexts()
 {
     static const std::vector<std::string> all = [] {
         std::vector<std::string> texts(builtInTexts.begin(), builtInTexts.end());
+        texts.push_back(fairseqLanguageMap());
         for (const bool isPre : {false, true})
             for (std::string& map : fairseqMaps(isPre))
                 texts.push_back(std::move(map));
