@@ -249,7 +249,7 @@ Result<int> analyzeAlone(const AnalyzeOptions& options, ProgressLine& line, cons
 }
 
 /// The part of this process in a run of several, which the first of them joins.
-class RankAnalysis {
+class RankAnalysis final : public RankPart {
 public:
     RankAnalysis(const AnalyzeOptions& options, const Ranks& ranks, ProgressLine& line)
         : m_options(options)
@@ -261,7 +261,7 @@ public:
         m_options.isJoined = true;
     }
 
-    Result<Done> prepare(const Task& task)
+    Result<Done> prepare(const Task& task) override
     {
         if (m_options.oneEnd)
             return Error{
@@ -282,7 +282,7 @@ public:
         return Done{};
     }
 
-    Result<Done> compute(const Task& task)
+    Result<Done> compute(const Task& task) override
     {
         PartialRun partial(rankSession(m_options.output, m_shard), m_run->session);
         Resume resume(partial, m_run->question());
@@ -293,7 +293,7 @@ public:
         return partial.finish(std::move(session).value(), resume.record(), task);
     }
 
-    Result<Done> join(const Task& task) const
+    Result<Done> join(const Task& task) const override
     {
         std::vector<std::string> files;
         for (int i = 1; i <= m_shard.count; ++i)
@@ -329,18 +329,11 @@ Result<int> analyze(const AnalyzeOptions& options, ProgressLine& line, const Tas
     const auto launch = options.shard ? std::nullopt : launchHere();
     if (!launch)
         return analyzeAlone(options, line, task);
-    int code = 0;
-    const auto ranks = joinRanks(*launch, code);
-    if (!ranks)
-        return ranks.error();
-    if (!*ranks)
-        return code;
     ProgressLine silent(ProgressLine::Mode::Silent);
-    RankAnalysis part(options, **ranks, (*ranks)->rank() == 0 ? line : silent);
-    const RankSteps steps{[&part](const Task& own) { return part.prepare(own); },
-                          [&part](const Task& own) { return part.compute(own); },
-                          [&part](const Task& own) { return part.join(own); }};
-    return runInRanks(**ranks, steps, task);
+    const auto part = [&](const Ranks& ranks) {
+        return std::make_unique<RankAnalysis>(options, ranks, ranks.rank() == 0 ? line : silent);
+    };
+    return runInRanks(*launch, part, task);
 }
 
 } // namespace

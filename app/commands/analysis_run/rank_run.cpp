@@ -49,23 +49,7 @@ int endAll(const Ranks& ranks, const Error& error)
     return exitCode(error.code);
 }
 
-} // namespace
-
-std::optional<Launch> launchHere()
-{
-    return launchOf([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
-}
-
-Result<std::unique_ptr<Ranks>> joinRanks(const Launch& launch, int& code)
-{
-    auto ranks = Ranks::join(launch, moduleFolders());
-    if (ranks || launch.rank == 0)
-        return ranks;
-    code = exitCode(ranks.error().code);
-    return std::unique_ptr<Ranks>();
-}
-
-Result<int> runInRanks(const Ranks& ranks, const RankSteps& steps, const Task& task)
+Result<int> takeSteps(const Ranks& ranks, RankPart& part, const Task& task)
 {
     Task own = task;
     if (own.threads == 0)
@@ -75,20 +59,39 @@ Result<int> runInRanks(const Ranks& ranks, const RankSteps& steps, const Task& t
         own.onProgress = {};
         silenceWarnings();
     }
-    if (const auto end = endAfter(ranks, steps.prepare(own), own))
+    if (const auto end = endAfter(ranks, part.prepare(own), own))
         return *end;
-    if (const auto computed = steps.compute(own); !computed) {
+    if (const auto computed = part.compute(own); !computed) {
         if (computed.error().code == ErrorCode::Cancelled)
             return endedEarly(ranks);
         return endAll(ranks, computed.error());
     }
     if (const auto end = endAfter(ranks, Done{}, own))
         return *end;
-    const Result<Done> joined = ranks.rank() == 0 ? steps.join(own) : Result<Done>(Done{});
+    const Result<Done> joined = ranks.rank() == 0 ? part.join(own) : Result<Done>(Done{});
     if (const auto end = endAfter(ranks, joined, own))
         return *end;
     ranks.leave();
     return 0;
+}
+
+} // namespace
+
+std::optional<Launch> launchHere()
+{
+    return launchOf([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+}
+
+Result<int> runInRanks(const Launch& launch,
+                       const std::function<std::unique_ptr<RankPart>(const Ranks&)>& makePart,
+                       const Task& task)
+{
+    const auto ranks = Ranks::join(launch, moduleFolders());
+    if (!ranks && launch.rank > 0)
+        return exitCode(ranks.error().code); // the first process has the error
+    if (!ranks)
+        return ranks.error();
+    return takeSteps(**ranks, *makePart(**ranks), task);
 }
 
 } // namespace headwise::app

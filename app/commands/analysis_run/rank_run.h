@@ -3,6 +3,7 @@
 #include "core/runs/ranks.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 namespace headwise::app {
@@ -10,19 +11,20 @@ namespace headwise::app {
 /// Returns how mpirun or srun started this process; nothing if it is alone.
 std::optional<Launch> launchHere();
 
-/// Steps of each process of a run that mpirun or srun started. Every process waits for the others between two of them.
-struct RankSteps {
-    std::function<Result<Done>(const Task&)> prepare; ///< Checks everything that can be wrong.
-    std::function<Result<Done>(const Task&)> compute; ///< Leaves the part of this process in a file.
-    std::function<Result<Done>(const Task&)> join;    ///< Joins the parts; in the first process alone.
+/// The part of one process in a run that mpirun or srun started. Every process waits for the others between two steps.
+class RankPart {
+public:
+    virtual ~RankPart() = default;
+    virtual Result<Done> prepare(const Task& task) = 0;    ///< Checks everything that can be wrong.
+    virtual Result<Done> compute(const Task& task) = 0;    ///< Leaves the part of this process in a file.
+    virtual Result<Done> join(const Task& task) const = 0; ///< Joins the parts; in the first process alone.
 };
 
-/// Takes the steps. Only the first process shows progress and warnings; without --threads, the processes of a machine share its cores.
+/// Joins the other processes and takes the steps of the part that `makePart` returns. Only the first process shows progress and
+/// warnings; without --threads, the processes of a machine share its cores.
 /// \returns the exit code: 0, or that of the first process that failed, which alone has the error
-Result<int> runInRanks(const Ranks& ranks, const RankSteps& steps, const Task& task);
-
-/// Joins the other processes. Only one of them has the error; the others end with its exit code.
-/// \returns null with \p code set
-Result<std::unique_ptr<Ranks>> joinRanks(const Launch& launch, int& code);
+Result<int> runInRanks(const Launch& launch,
+                       const std::function<std::unique_ptr<RankPart>(const Ranks&)>& makePart,
+                       const Task& task);
 
 } // namespace headwise::app

@@ -189,7 +189,7 @@ Result<int> seriesAlone(const SeriesOptions& options, const Task& task)
 }
 
 /// The members of this process in a run of several, whose parts the first of them joins.
-class RankSeries {
+class RankSeries final : public RankPart {
 public:
     RankSeries(const SeriesOptions& options, const Shard& shard)
         : m_options(options)
@@ -197,7 +197,7 @@ public:
     {
     }
 
-    Result<Done> prepare(const Task& task)
+    Result<Done> prepare(const Task& task) override
     {
         auto request = requestOf(m_options);
         if (!request)
@@ -217,13 +217,13 @@ public:
         return checkSeries(m_request, task);
     }
 
-    Result<Done> compute(const Task& task) const
+    Result<Done> compute(const Task& task) override
     {
         const auto outcome = computeSeries(m_request, task);
         return outcome ? Result<Done>(Done{}) : outcome.error();
     }
 
-    Result<Done> join(const Task& task) const
+    Result<Done> join(const Task& task) const override
     {
         auto series = joinSeries(m_request, task);
         if (!series)
@@ -244,17 +244,10 @@ Result<int> runSeries(const SeriesOptions& options, const Task& task)
     const auto launch = options.shard ? std::nullopt : launchHere();
     if (!launch)
         return seriesAlone(options, task);
-    int code = 0;
-    const auto ranks = joinRanks(*launch, code);
-    if (!ranks)
-        return ranks.error();
-    if (!*ranks)
-        return code;
-    RankSeries part(options, (*ranks)->shard());
-    const RankSteps steps{[&part](const Task& own) { return part.prepare(own); },
-                          [&part](const Task& own) { return part.compute(own); },
-                          [&part](const Task& own) { return part.join(own); }};
-    return runInRanks(**ranks, steps, task);
+    const auto part = [&](const Ranks& ranks) {
+        return std::make_unique<RankSeries>(options, ranks.shard());
+    };
+    return runInRanks(*launch, part, task);
 }
 
 void addSeriesOptions(CLI::App& command, SeriesOptions& options)
