@@ -13,7 +13,7 @@ struct WrittenRelation {
     const char* words; // source target source target …
 };
 
-constexpr std::array<WrittenRelation, 16> written{
+constexpr std::array<WrittenRelation, 16> writtenRelations{
     {
         {"country → capital",
          "France Paris Germany Berlin Italy Rome Spain Madrid England London Russia Moscow China Beijing Japan Tokyo Egypt Cairo Greece Athens Iraq Baghdad Iran Tehran Syria Damascus Turkey Ankara Ukraine Kiev "
@@ -121,7 +121,7 @@ Relation changed(const char* name, const char* words, Change change)
 std::vector<Relation> builtInRelations()
 {
     std::vector<Relation> relations;
-    for (const WrittenRelation& list : written) {
+    for (const WrittenRelation& list : writtenRelations) {
         Relation relation{list.name, {}};
         const std::vector<std::string> words = split(list.words);
         for (std::size_t i = 0; i + 1 < words.size(); i += 2)
