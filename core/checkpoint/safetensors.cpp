@@ -1,15 +1,10 @@
 #include "core/checkpoint/safetensors.h"
 
-#include "core/files/file_write.h"
-
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cstring>
+#include <functional>
 #include <numeric>
-#include <set>
 
 namespace headwise {
 namespace {
@@ -71,50 +66,6 @@ const DTypeRow& safetensorsRow(DType dtype)
     return found;
 }
 
-std::size_t byteCount(const TensorToWrite& tensor)
-{
-    const auto elements =
-        std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::int64_t{1}, std::multiplies());
-    return static_cast<std::size_t>(elements) * static_cast<std::size_t>(dtypeBits(tensor.dtype)) / 8;
-}
-
-Result<Done> check(const std::vector<TensorToWrite>& tensors)
-{
-    std::set<std::string_view> names;
-    for (const TensorToWrite& tensor : tensors) {
-        if (tensor.name == "__metadata__" || !names.insert(tensor.name).second)
-            return Error{ErrorCode::InvalidArgument,
-                         "Tensor '" + tensor.name + "' cannot be written twice or under this name."};
-        if (std::any_of(tensor.shape.begin(), tensor.shape.end(), [](std::int64_t size) { return size < 0; }))
-            return Error{ErrorCode::InvalidArgument,
-                         "Tensor '" + tensor.name + "' cannot be written with the shape "
-                             + shapeText(tensor.shape) + "."};
-    }
-    return Done{};
-}
-
-/// Returns length and JSON, padded with spaces so that the data begin at a multiple of 8.
-std::string header(const std::vector<TensorToWrite>& tensors,
-                   const std::map<std::string, std::string>& metadata)
-{
-    nlohmann::ordered_json json = nlohmann::ordered_json::object();
-    if (!metadata.empty())
-        json["__metadata__"] = metadata;
-    std::size_t begin = 0;
-    for (const TensorToWrite& tensor : tensors) {
-        const std::size_t end = begin + byteCount(tensor);
-        json[tensor.name] = {
-            {"dtype", dtypeName(tensor.dtype)}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
-        begin = end;
-    }
-    std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    text.resize((text.size() + 7) / 8 * 8, ' ');
-    std::string bytes(8, '\0');
-    const std::uint64_t length = text.size();
-    std::memcpy(bytes.data(), &length, sizeof length);
-    return bytes + text;
-}
-
 } // namespace
 
 std::string_view dtypeName(DType dtype)
@@ -145,39 +96,6 @@ std::string shapeText(std::span<const std::int64_t> shape)
     for (const std::int64_t size : shape)
         text += (text.empty() ? "" : ", ") + std::to_string(size);
     return "[" + text + "]";
-}
-
-Result<Done> writeSafetensors(const std::filesystem::path& file, std::vector<TensorToWrite> tensors,
-                              const std::map<std::string, std::string>& metadata, const Task& task)
-{
-    if (const Result<Done> good = check(tensors); !good)
-        return good;
-    std::sort(tensors.begin(), tensors.end(), [](const TensorToWrite& a, const TensorToWrite& b) {
-        return std::pair(-dtypeBits(a.dtype), std::string_view(a.name))
-            < std::pair(-dtypeBits(b.dtype), std::string_view(b.name));
-    });
-    return replaceFile(file, [&](FileWriter& writer) -> Result<Done> {
-        const std::string head = header(tensors, metadata);
-        if (const Result<Done> written = writer.write(std::as_bytes(std::span(head))); !written)
-            return written;
-        const int total = static_cast<int>(tensors.size());
-        for (int i = 0; i < total; ++i) {
-            if (task.cancelled())
-                return stopped();
-            task.report(i, total, "tensors");
-            const Result<std::vector<std::byte>> bytes = tensors[i].bytes();
-            if (!bytes)
-                return bytes.error();
-            if (bytes->size() != byteCount(tensors[i]))
-                return Error{ErrorCode::Internal,
-                             "Tensor '" + tensors[i].name + "' came with " + std::to_string(bytes->size())
-                                 + " bytes where " + std::to_string(byteCount(tensors[i])) + " are needed."};
-            if (const Result<Done> written = writer.write(*bytes); !written)
-                return written;
-        }
-        task.report(total, total, "tensors");
-        return Done{};
-    });
 }
 
 } // namespace headwise

@@ -1,12 +1,9 @@
 #pragma once
 
 #include "core/base/result.h"
-#include "core/base/task.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -108,21 +105,5 @@ inline constexpr std::uint64_t maxSafetensorsHeaderBytes = 100'000'000;
 /// Errors: Corrupt; Unsupported for other formats and for a header past the limit.
 /// Source: safetensors, `safetensors/src/tensor.rs`, `Metadata::validate`.
 Result<SafetensorsHeader> readSafetensorsHeader(std::span<const std::byte> file, std::string_view fileName);
-
-/// A tensor for the writer: its header entry, and a function that makes its bytes when their turn comes.
-struct TensorToWrite {
-    std::string name;
-    DType dtype = DType::F32;
-    std::vector<std::int64_t> shape;
-    std::function<Result<std::vector<std::byte>>()> bytes; ///< Row-major, little endian.
-};
-
-/// Writes a safetensors file in place of `file`, with one tensor in memory at a time; see replaceFile().
-///
-/// Tensors are sorted by falling dtype width, then by name, as in the reference writer.
-/// Errors: InvalidArgument (a name twice, a negative size); Internal if `bytes` returns another number than the shape
-/// needs; errors of `bytes`; Io; Cancelled. The old file is untouched then.
-Result<Done> writeSafetensors(const std::filesystem::path& file, std::vector<TensorToWrite> tensors,
-                              const std::map<std::string, std::string>& metadata, const Task& task);
 
 } // namespace headwise

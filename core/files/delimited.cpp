@@ -127,29 +127,4 @@ Result<std::vector<DelimitedRow>> delimitedRows(std::string_view text, Delimiter
     return rows;
 }
 
-Result<Table> parseDelimited(std::string_view text, Delimiter delimiter)
-{
-    if (text.empty())
-        return Error{ErrorCode::Corrupt, "The table has no header line."};
-    Result<std::vector<DelimitedRow>> parsed = delimitedRows(text, delimiter);
-    if (!parsed)
-        return parsed.error();
-    std::vector<DelimitedRow> rows = std::move(parsed).value();
-    Table table;
-    for (DelimitedRow& delimitedRow : rows) {
-        for (std::string& field : delimitedRow.fields)
-            field = plainCell(field);
-        if (table.columns.empty())
-            table.columns = std::move(delimitedRow.fields);
-        else if (delimitedRow.fields.size() != table.columns.size())
-            return Error{ErrorCode::Corrupt,
-                         "Line " + std::to_string(delimitedRow.line) + " has "
-                             + std::to_string(delimitedRow.fields.size()) + " fields, expected "
-                             + std::to_string(table.columns.size()) + "."};
-        else
-            table.rows.push_back(std::move(delimitedRow.fields));
-    }
-    return table;
-}
-
 } // namespace headwise

@@ -34,8 +34,4 @@ struct DelimitedRow {
 /// Errors: Corrupt, naming the line (an unterminated quote, text after a quoted field).
 Result<std::vector<DelimitedRow>> delimitedRows(std::string_view text, Delimiter delimiter);
 
-/// Reads the output of delimitedText, and CSV with bare LF.
-/// Errors: Corrupt, naming the line (a row of another length, an unterminated quote, no header).
-Result<Table> parseDelimited(std::string_view text, Delimiter delimiter);
-
 } // namespace headwise

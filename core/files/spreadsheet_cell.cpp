@@ -29,9 +29,4 @@ std::string spreadsheetCell(std::string_view text)
     return beginsFormula(text) && !isNumber(text) ? "'" + std::string(text) : std::string(text);
 }
 
-std::string_view plainCell(std::string_view cell)
-{
-    return cell.starts_with('\'') && beginsFormula(cell) ? cell.substr(1) : cell;
-}
-
 } // namespace headwise

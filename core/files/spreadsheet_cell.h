@@ -10,7 +10,4 @@ namespace headwise {
 /// four gets one more, so that the first can be removed again. Numbers stay as they are.
 std::string spreadsheetCell(std::string_view text);
 
-/// Removes the apostrophe of spreadsheetCell().
-std::string_view plainCell(std::string_view cell);
-
 } // namespace headwise

@@ -64,11 +64,6 @@ std::optional<ConfigField> parseConfigField(std::string_view name)
     return std::nullopt;
 }
 
-std::string_view exampleOf(ConfigField field)
-{
-    return rowOf(field).example;
-}
-
 std::vector<ConfigField> forwardFields()
 {
     return {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps, ConfigField::Activation};

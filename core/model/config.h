@@ -253,7 +253,6 @@ struct AssumedKey {
 std::string_view configFieldName(ConfigField field); ///< "activation", as in the key headwise_unknown.
 /// Returns the field of a name; nothing if there is none of that name.
 std::optional<ConfigField> parseConfigField(std::string_view name);
-std::string_view exampleOf(ConfigField field); ///< A value that its key takes: "gelu".
 
 /// The fields that a forward pass depends on. The context is none of them: it limits a prompt and changes no number.
 std::vector<ConfigField> forwardFields();

@@ -2,11 +2,9 @@
 
 #include "core/checkpoint/npy.h"
 
-#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <optional>
 
 namespace headwise {
 namespace {
@@ -19,15 +17,6 @@ std::string shortest(T value)
     char text[32];
     const auto end = std::to_chars(text, text + sizeof text, value);
     return {text, end.ptr};
-}
-
-template <typename T>
-std::optional<T> parsed(const std::string& text)
-{
-    T value{};
-    const char* end = text.data() + text.size();
-    const auto result = std::from_chars(text.data(), end, value);
-    return result.ec == std::errc() && result.ptr == end ? std::optional(value) : std::nullopt;
 }
 
 template <typename T>
@@ -94,46 +83,6 @@ Table tableOf(const ResultArray& array)
         },
         array.values);
     return table;
-}
-
-Result<ResultArray> arrayOf(const Table& table)
-{
-    const bool isComplex = table.columns.size() >= 2 && table.columns.back() == "imaginary";
-    const std::size_t rank = table.columns.size() - (isComplex ? 2 : 1);
-    const auto wrong = [](std::size_t row, const char* why) {
-        return Error{ErrorCode::Corrupt, "Line " + std::to_string(row + 2) + " " + why + "."};
-    };
-    ResultArray array;
-    array.axes =
-        axesNamed({table.columns.begin(), table.columns.begin() + static_cast<std::ptrdiff_t>(rank)});
-    array.shape.assign(rank, 0);
-    for (std::size_t r = 0; r < table.rows.size(); ++r)
-        for (std::size_t axis = 0; axis < rank; ++axis) {
-            const auto index = parsed<std::size_t>(table.rows[r][axis]);
-            if (!index || *index > r)
-                return wrong(r, "has no index where one is expected");
-            array.shape[axis] = std::max(array.shape[axis], *index + 1);
-        }
-    std::vector<double> reals;
-    std::vector<std::complex<double>> complexes;
-    for (std::size_t r = 0; r < table.rows.size(); ++r) {
-        std::size_t place = 0;
-        for (std::size_t axis = 0; axis < rank; ++axis)
-            place = place * array.shape[axis] + *parsed<std::size_t>(table.rows[r][axis]);
-        const auto first = parsed<double>(table.rows[r][rank]);
-        const auto second = parsed<double>(table.rows[r].back());
-        if (place != r)
-            return wrong(r, "is out of order");
-        if (!first || !second)
-            return wrong(r, "has no number where one is expected");
-        reals.push_back(*first);
-        complexes.emplace_back(*first, *second);
-    }
-    if (isComplex)
-        array.values = std::move(complexes);
-    else
-        array.values = std::move(reals);
-    return array;
 }
 
 std::string npyBytes(const std::vector<std::size_t>& shape, const ResultArray::Values& values)

@@ -18,10 +18,6 @@ std::string shortestText(double value);
 /// One row per number: an index per axis, then "value", or "real" and "imaginary".
 Table tableOf(const ResultArray& array);
 
-/// The array a table of tableOf came from, as f64 or complex128, row-major; path, definition and the like are empty.
-/// Errors: Corrupt, naming the line (no number, an index out of order).
-Result<ResultArray> arrayOf(const Table& table);
-
 /// The array as a NumPy file, format 1.0, little-endian, C order.
 std::string npyBytes(const std::vector<std::size_t>& shape, const ResultArray::Values& values);
 

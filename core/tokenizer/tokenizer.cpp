@@ -253,11 +253,6 @@ bool Tokenizer::isSpecial(int id) const
     return token && token->special;
 }
 
-bool Tokenizer::addsSpecialTokens() const
-{
-    return !m_tables->idsBefore.empty() || !m_tables->idsAfter.empty();
-}
-
 std::string Tokenizer::shown(int id) const
 {
     const Token* token = m_tables->token(id);

@@ -49,8 +49,6 @@ public:
     bool hasToken(int id) const;
     /// True for an added token that the file marks as special: <|endoftext|>, <s>.
     bool isSpecial(int id) const;
-    /// Tells whether encode() adds tokens that are not in the text (usually a beginning-of-sequence token).
-    bool addsSpecialTokens() const;
 
     /// Returns the token as shown everywhere (CONTRACTS.md §11): shownToken(bytes(id)), special tokens verbatim.
     std::string shown(int id) const;

@@ -3,6 +3,7 @@
 #include "core/session/session_file.h"
 #include "core/session/views.h"
 #include "tests/support/command.h"
+#include "tests/support/delimited_table.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
@@ -139,8 +140,8 @@ private slots:
         const CommandRun run = exported(view, QStringList{"t.csv", "t.tsv", "t.npy"}, headOption(ofHead));
         QVERIFY2(run.exitCode == 0, run.err.constData());
         for (const QString ending : {"csv", "tsv"}) {
-            const Result<Table> table = parseDelimited(contents(path("t." + ending)).toStdString(),
-                                                       ending == "csv" ? Delimiter::Comma : Delimiter::Tab);
+            const Result<Table> table = readDelimited(contents(path("t." + ending)).toStdString(),
+                                                      ending == "csv" ? Delimiter::Comma : Delimiter::Tab);
             QVERIFY(isOk(table));
             std::vector<double> cells;
             for (const std::vector<std::string>& row : table->rows)

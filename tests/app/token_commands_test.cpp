@@ -1,8 +1,8 @@
 #include "core/analysis/position/rotary_tables.h"
-#include "core/files/delimited.h"
 #include "core/session/session_file.h"
 #include "tests/support/analysed.h"
 #include "tests/support/command.h"
+#include "tests/support/delimited_table.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
@@ -89,7 +89,7 @@ private slots:
         QCOMPARE(asked.exitCode, 0);
         const auto list = nlohmann::ordered_json::parse(asked.out.toStdString());
         const auto csv =
-            parseDelimited(run(command + QStringList{"--csv"}).out.toStdString(), Delimiter::Comma);
+            test::readDelimited(run(command + QStringList{"--csv"}).out.toStdString(), Delimiter::Comma);
         QVERIFY(csv && !csv->rows.empty());
         QCOMPARE(list.size(), csv->rows.size());
         for (std::size_t row = 0; row < list.size(); ++row) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/files/delimited.h"
+#include "tests/support/delimited_table.h"
 #include "tests/support/journey.h"
 
 #include <QClipboard>
@@ -62,7 +62,7 @@ inline void exportTo(Journey& journey, const QString& path)
 /// A CSV with its header.
 inline Table readTable(const QString& path)
 {
-    const auto table = parseDelimited(contents(path).toStdString(), Delimiter::Comma);
+    const auto table = readDelimited(contents(path).toStdString(), Delimiter::Comma);
     return table ? *table : Table{};
 }
 

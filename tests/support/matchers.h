@@ -15,8 +15,9 @@ namespace headwise::test {
 /// The text a failed check prints: "Corrupt: Tensor …".
 inline QByteArray printed(const Error& error)
 {
-    const auto name = errorName(error.code);
-    return QByteArray(name.data(), static_cast<qsizetype>(name.size())) + ": "
+    constexpr const char* names[] = {"InvalidArgument", "NotFound",  "Unsupported", "Corrupt", "Io",
+                                     "OutOfMemory",     "Cancelled", "Internal"};
+    return QByteArray(names[static_cast<std::size_t>(error.code)]) + ": "
         + QByteArray::fromStdString(error.message);
 }
 

@@ -301,20 +301,31 @@ ToyModel writeToyModel(const std::filesystem::path& folder, const ToyOptions& op
 void writeSafetensors(const std::filesystem::path& file, const std::map<std::string, StoredTensor>& tensors,
                       bool float64)
 {
+    std::map<std::string, RawTensor> raw;
+    for (const auto& [name, tensor] : tensors) {
+        RawTensor& one =
+            raw[name] = {float64 ? "F64" : "F32", {tensor.shape.begin(), tensor.shape.end()}, {}};
+        for (const double value : tensor.values) {
+            const auto narrow = static_cast<float>(value);
+            one.bytes.append(float64 ? reinterpret_cast<const char*>(&value)
+                                     : reinterpret_cast<const char*>(&narrow),
+                             float64 ? sizeof value : sizeof narrow);
+        }
+    }
+    writeSafetensors(file, raw);
+}
+
+void writeSafetensors(const std::filesystem::path& file, const std::map<std::string, RawTensor>& tensors)
+{
     QJsonObject header;
     QByteArray data;
     for (const auto& [name, tensor] : tensors) {
         QJsonArray shape;
-        for (const std::size_t size : tensor.shape)
+        for (const std::int64_t size : tensor.shape)
             shape.append(static_cast<qint64>(size));
         const qsizetype begin = data.size();
-        for (const double value : tensor.values) {
-            const auto narrow = static_cast<float>(value);
-            data.append(float64 ? reinterpret_cast<const char*>(&value)
-                                : reinterpret_cast<const char*>(&narrow),
-                        float64 ? sizeof value : sizeof narrow);
-        }
-        header[QString::fromStdString(name)] = QJsonObject{{"dtype", float64 ? "F64" : "F32"},
+        data.append(tensor.bytes);
+        header[QString::fromStdString(name)] = QJsonObject{{"dtype", QString::fromStdString(tensor.dtype)},
                                                            {"shape", shape},
                                                            {"data_offsets", QJsonArray{begin, data.size()}}};
     }

@@ -2,10 +2,14 @@
 
 #include "tests/support/reference_forward.h"
 
+#include <QByteArray>
+
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace headwise::test {
 
@@ -73,5 +77,15 @@ ToyModel writeToyModel(const std::filesystem::path& folder, const ToyOptions& op
 /// Writes tensors as one .safetensors file of F32 or F64, in name order, for checkpoints that are changed after creation.
 void writeSafetensors(const std::filesystem::path& file, const std::map<std::string, StoredTensor>& tensors,
                       bool float64);
+
+/// The bytes of a tensor, row-major and little endian, with the name of their dtype: "BF16".
+struct RawTensor {
+    std::string dtype;
+    std::vector<std::int64_t> shape;
+    QByteArray bytes;
+};
+
+/// Writes tensors of any dtypes as one .safetensors file, in name order.
+void writeSafetensors(const std::filesystem::path& file, const std::map<std::string, RawTensor>& tensors);
 
 } // namespace headwise::test

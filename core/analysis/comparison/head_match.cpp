@@ -222,20 +222,6 @@ std::vector<ArraySpec> matchArrays()
          share}};
 }
 
-AnalysisCost matchCost(const ModelConfig& a, const ModelConfig& b)
-{
-    const double shared = std::min(a.dVocabOut, b.dVocabOut);
-    const auto flops = [&](const ModelConfig& config) {
-        const double heads = static_cast<double>(config.nLayers) * config.nHeads;
-        return heads * 2 * config.dHead * shared * (config.dModel + overlapTokens);
-    };
-    const double heads =
-        static_cast<double>(a.nLayers) * a.nHeads + static_cast<double>(b.nLayers) * b.nHeads;
-    return {flops(a) + flops(b),
-            4 * shared * (std::max(a.dModel, b.dModel) + 4.0 * std::max(a.dHead, b.dHead))
-                + 8.0 * overlapTokens * overlapTokens * heads};
-}
-
 Result<ResultSet> matchHeads(const MatchedModel& a, const MatchedModel& b, const ComparisonOptions& options,
                              const Task& task)
 {

@@ -29,9 +29,6 @@ struct MatchedModel {
 /// Specs of the arrays of `matchHeads`.
 std::vector<ArraySpec> matchArrays();
 
-/// Returns the cost of matching the heads of two models of these shapes.
-AnalysisCost matchCost(const ModelConfig& a, const ModelConfig& b);
-
 /// Finds, for every head of A, the heads of B that write the same outputs for the same tokens. Results: "comparison/match/".
 /// The score is the mean Jaccard index of the k largest entries in each row of full OV.
 /// Rows and columns are a seeded sample of at most 128 tokens that both vocabularies have.
@@ -40,7 +37,7 @@ AnalysisCost matchCost(const ModelConfig& a, const ModelConfig& b);
 ///
 /// The models may differ in every size, in architecture and in vocabulary.
 /// Errors: InvalidArgument for fewer than 8 shared tokens; Cancelled.
-/// Cost: as `matchCost`; memory: W_U of the shared tokens of both.
+/// Cost: O(heads · tokens · d_head (d_model + 128)) for each model; memory: W_U of the shared tokens of both.
 /// Source: CONTRACTS.md §7.
 Result<ResultSet> matchHeads(const MatchedModel& a, const MatchedModel& b, const ComparisonOptions& options,
                              const Task& task);

@@ -43,18 +43,6 @@ private slots:
         QCOMPARE(said("'" + euros + "'"), "'" + euros.substr(0, 198) + "…'");
         QCOMPARE_LT(said("There is " + std::string(4'750'000, 'y')).size(), std::size_t(4100));
     }
-
-    void everyCodeHasItsName()
-    {
-        QCOMPARE(errorName(ErrorCode::InvalidArgument), std::string_view("InvalidArgument"));
-        QCOMPARE(errorName(ErrorCode::NotFound), std::string_view("NotFound"));
-        QCOMPARE(errorName(ErrorCode::Unsupported), std::string_view("Unsupported"));
-        QCOMPARE(errorName(ErrorCode::Corrupt), std::string_view("Corrupt"));
-        QCOMPARE(errorName(ErrorCode::Io), std::string_view("Io"));
-        QCOMPARE(errorName(ErrorCode::OutOfMemory), std::string_view("OutOfMemory"));
-        QCOMPARE(errorName(ErrorCode::Cancelled), std::string_view("Cancelled"));
-        QCOMPARE(errorName(ErrorCode::Internal), std::string_view("Internal"));
-    }
 };
 
 HEADWISE_TEST(ResultTest)

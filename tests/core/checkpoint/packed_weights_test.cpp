@@ -2,6 +2,7 @@
 #include "tests/support/family_model.h"
 #include "tests/support/loaded.h"
 #include "tests/support/program.h"
+#include "tests/support/toy_model.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -567,16 +568,13 @@ private:
     {
         fs::create_directories(root() / "packed");
         std::ofstream(root() / "packed" / "config.json") << config;
-        std::vector<TensorToWrite> all;
-        for (const auto& [name, tensor] : tensors) {
-            const std::vector<std::byte>& bytes = tensor.bytes;
-            all.push_back({name, tensor.dtype, tensor.shape,
-                           [&bytes] { return Result<std::vector<std::byte>>(bytes); }});
-        }
-        const auto written =
-            writeSafetensors(root() / "packed" / "model.safetensors", std::move(all), {}, Task{});
-        if (!written)
-            qFatal("%s", test::printed(written.error()).constData());
+        std::map<std::string, test::RawTensor> raw;
+        for (const auto& [name, tensor] : tensors)
+            raw[name] = {std::string(dtypeName(tensor.dtype)),
+                         tensor.shape,
+                         {reinterpret_cast<const char*>(tensor.bytes.data()),
+                          static_cast<qsizetype>(tensor.bytes.size())}};
+        test::writeSafetensors(root() / "packed" / "model.safetensors", raw);
     }
     Result<WeightMap> tried(const PackedTensors& tensors, const std::string& settings) const
     {

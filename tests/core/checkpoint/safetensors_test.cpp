@@ -3,14 +3,9 @@
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
-#include <QTemporaryDir>
-
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 using namespace headwise;
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -49,18 +44,6 @@ Result<SafetensorsHeader> read(const QByteArray& bytes)
 {
     return readSafetensorsHeader(
         std::as_bytes(std::span(bytes.constData(), static_cast<std::size_t>(bytes.size()))), "x.safetensors");
-}
-
-std::string content(const fs::path& path)
-{
-    std::ifstream stream(path, std::ios::binary);
-    return (std::stringstream() << stream.rdbuf()).str();
-}
-
-std::vector<std::byte> bytesOf(const std::vector<float>& numbers)
-{
-    const auto bytes = std::as_bytes(std::span(numbers));
-    return {bytes.begin(), bytes.end()};
 }
 
 } // namespace
@@ -296,88 +279,6 @@ private slots:
             QCOMPARE(dtypeBits(dtype), bits[i]);
         }
         QVERIFY(!dtypeNamed("bf16"));
-    }
-
-    void writesWhatItReads()
-    {
-        const QTemporaryDir folder;
-        const fs::path path = fs::path(folder.path().toStdString()) / "model.safetensors";
-        const std::vector<float> w = {1, 2, 3, 4, 5, 6};
-        const double b = 0.5;
-        std::vector<TensorToWrite> tensors;
-        tensors.push_back(
-            {.name = "w \"ä\"", .dtype = DType::F32, .shape = {2, 3}, .bytes = [&] { return bytesOf(w); }});
-        tensors.push_back({.name = "empty", .dtype = DType::F32, .shape = {0, 3}, .bytes = [] {
-                               return std::vector<std::byte>();
-                           }});
-        tensors.push_back({.name = "z", .dtype = DType::F64, .shape = {}, .bytes = [&] {
-                               const auto bytes = std::as_bytes(std::span(&b, 1));
-                               return std::vector<std::byte>(bytes.begin(), bytes.end());
-                           }});
-        std::vector<int> reported;
-        Task task;
-        task.onProgress = [&](int done, int total, std::string_view) {
-            reported.push_back(done * 10 + total);
-        };
-        QVERIFY(test::isOk(writeSafetensors(path, tensors, {{"format", "pt"}}, task)));
-        QVERIFY(reported == (std::vector{3, 13, 23, 33}));
-        const std::string bytes = content(path);
-        const auto header = readSafetensorsHeader(std::as_bytes(std::span(bytes)), "x");
-        QVERIFY(test::isOk(header));
-        QVERIFY(header->metadata == (std::map<std::string, std::string>{{"format", "pt"}}));
-        const std::size_t data = header->headerBytes;
-        QCOMPARE(data % 8, std::size_t{0});
-        const std::vector<StoredTensor> expected = {
-            {.name = "z", .dtype = DType::F64, .shape = {}, .begin = data, .byteCount = 8, .shard = 0},
-            {.name = "empty",
-             .dtype = DType::F32,
-             .shape = {0, 3},
-             .begin = data + 8,
-             .byteCount = 0,
-             .shard = 0},
-            {.name = "w \"ä\"",
-             .dtype = DType::F32,
-             .shape = {2, 3},
-             .begin = data + 8,
-             .byteCount = 24,
-             .shard = 0}};
-        QVERIFY(header->tensors == expected);
-        QCOMPARE(std::memcmp(bytes.data() + data, &b, 8), 0);
-        QCOMPARE(std::memcmp(bytes.data() + data + 8, w.data(), 24), 0);
-    }
-
-    void aFailedWriteLeavesTheOldFile()
-    {
-        const QTemporaryDir folder;
-        const fs::path path = fs::path(folder.path().toStdString()) / "model.safetensors";
-        std::ofstream(path) << "old";
-        const auto oneTensor = [](auto bytes) {
-            return std::vector<TensorToWrite>{
-                {.name = "w", .dtype = DType::F32, .shape = {2}, .bytes = bytes}};
-        };
-        const auto good = [] { return bytesOf({1, 2}); };
-        QVERIFY(test::failsWith(writeSafetensors(path, oneTensor([] { return bytesOf({1}); }), {}, Task{}),
-                                ErrorCode::Internal, "'w' came with 4 bytes where 8"));
-        const auto failing = []() -> Result<std::vector<std::byte>> {
-            return Error{ErrorCode::OutOfMemory, "Too much."};
-        };
-        QVERIFY(test::failsWith(writeSafetensors(path, oneTensor(failing), {}, Task{}),
-                                ErrorCode::OutOfMemory, "Too much."));
-        std::vector<TensorToWrite> twice = oneTensor(good);
-        twice.push_back(twice[0]);
-        QVERIFY(
-            test::failsWith(writeSafetensors(path, twice, {}, Task{}), ErrorCode::InvalidArgument, "'w'"));
-        std::stop_source stop;
-        stop.request_stop();
-        Task cancelled;
-        cancelled.stop = stop.get_token();
-        QVERIFY(test::failsWith(writeSafetensors(path, oneTensor(good), {}, cancelled), ErrorCode::Cancelled,
-                                ""));
-        QCOMPARE(content(path), std::string("old"));
-        QCOMPARE(std::distance(fs::directory_iterator(path.parent_path()), fs::directory_iterator()),
-                 std::ptrdiff_t{1});
-        QVERIFY(test::isOk(writeSafetensors(path, oneTensor(good), {}, Task{})));
-        QVERIFY(content(path) != "old");
     }
 };
 

@@ -1,4 +1,5 @@
 #include "core/results/table_file.h"
+#include "tests/support/delimited_table.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
@@ -56,21 +57,21 @@ private slots:
         };
         for (const Table& table : tables)
             for (const Delimiter delimiter : {Delimiter::Comma, Delimiter::Tab}) {
-                const Result<Table> read = parseDelimited(delimitedText(table, delimiter), delimiter);
+                const Result<Table> read = readDelimited(delimitedText(table, delimiter), delimiter);
                 QVERIFY(isOk(read) && *read == table);
             }
-        QVERIFY((*parseDelimited("a,b\n1,2", Delimiter::Comma) == Table{{"a", "b"}, {{"1", "2"}}}));
+        QVERIFY((*readDelimited("a,b\n1,2", Delimiter::Comma) == Table{{"a", "b"}, {{"1", "2"}}}));
     }
 
     void refusesDamagedTables()
     {
-        QVERIFY(failsWith(parseDelimited("", Delimiter::Comma), ErrorCode::Corrupt, "header"));
-        QVERIFY(failsWith(parseDelimited("a,b\n1,2\n3\n", Delimiter::Comma), ErrorCode::Corrupt, "Line 3"));
-        QVERIFY(failsWith(parseDelimited("a\n\"x", Delimiter::Comma), ErrorCode::Corrupt, "line 2"));
-        QVERIFY(failsWith(parseDelimited("a\n\"x\"y\n", Delimiter::Comma), ErrorCode::Corrupt, "Line 2"));
+        QVERIFY(failsWith(readDelimited("", Delimiter::Comma), ErrorCode::Corrupt, "header"));
+        QVERIFY(failsWith(readDelimited("a,b\n1,2\n3\n", Delimiter::Comma), ErrorCode::Corrupt, "Line 3"));
+        QVERIFY(failsWith(readDelimited("a\n\"x", Delimiter::Comma), ErrorCode::Corrupt, "line 2"));
+        QVERIFY(failsWith(readDelimited("a\n\"x\"y\n", Delimiter::Comma), ErrorCode::Corrupt, "Line 2"));
     }
 
-    void arraysComeBackFromTheirTables()
+    void aTableHasARowForEachNumber()
     {
         ResultArray array;
         array.axes = {Axis::Layer, Axis::Head};
@@ -79,15 +80,11 @@ private slots:
         const Table table = tableOf(array);
         QCOMPARE(table.columns, (std::vector<std::string>{"layer", "head", "value"}));
         QCOMPARE(table.rows[5], (std::vector<std::string>{"1", "2", "7"}));
-        QVERIFY(*arrayOf(table) == array);
+        QCOMPARE(table.rows[2], (std::vector<std::string>{"0", "2", "1e+300"}));
         array.values = std::vector<std::complex<double>>{{1, 2}, {3, -4}, {0, 0}, {0.1, 0.2}, {5, 6}, {7, 8}};
-        QVERIFY(*arrayOf(tableOf(array)) == array);
-        Table damaged = table;
-        damaged.rows[2][2] = "x";
-        QVERIFY(failsWith(arrayOf(damaged), ErrorCode::Corrupt, "Line 4"));
-        damaged = table;
-        std::swap(damaged.rows[3], damaged.rows[4]);
-        QVERIFY(failsWith(arrayOf(damaged), ErrorCode::Corrupt, "out of order"));
+        const Table complex = tableOf(array);
+        QCOMPARE(complex.columns, (std::vector<std::string>{"layer", "head", "real", "imaginary"}));
+        QCOMPARE(complex.rows[3], (std::vector<std::string>{"1", "0", "0.1", "0.2"}));
     }
 
     void aSingleNumberHasATable()
@@ -95,7 +92,6 @@ private slots:
         ResultArray array;
         array.values = std::vector<double>{0.5};
         QVERIFY((tableOf(array) == Table{{"value"}, {{"0.5"}}}));
-        QVERIFY(*arrayOf(tableOf(array)) == array);
     }
 
     /// numpy's own reader is the oracle.

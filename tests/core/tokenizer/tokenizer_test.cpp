@@ -108,7 +108,9 @@ void TokenizerTest::addsSpecialTokensWhereTheReferenceDoes()
     }
     const QStringList adding{"llama2", "llama3",     "gemma",        "metaspace",    "bert",
                              "t5",     "bert-cased", "bert-accents", "unigram-bytes"};
-    QCOMPARE(opened(name).addsSpecialTokens(), adding.contains(name));
+    const bool isAdding =
+        opened(name).encode("a").value() != opened(name).encode("a", SpecialTokens::None).value();
+    QCOMPARE(isAdding, adding.contains(name));
 }
 
 void TokenizerTest::neverAddsABeginningTwice()

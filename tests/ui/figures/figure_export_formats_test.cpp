@@ -1,4 +1,4 @@
-#include "core/files/delimited.h"
+#include "tests/support/delimited_table.h"
 #include "tests/support/figure_files.h"
 #include "tests/support/matchers.h"
 #include "tests/support/pdf_page.h"
@@ -327,7 +327,7 @@ private slots:
     {
         const auto source = heatmap(7, 11);
         const auto read =
-            parseDelimited(written(*source, {}, FigureFormat::Csv).toStdString(), Delimiter::Comma);
+            readDelimited(written(*source, {}, FigureFormat::Csv).toStdString(), Delimiter::Comma);
         QVERIFY(test::isOk(read));
         const QByteArray npy = written(*source, {}, FigureFormat::Npy);
         QVERIFY(npy.contains("'descr': '<f4', 'fortran_order': False, 'shape': (7, 11), "));
