@@ -68,15 +68,15 @@ Result<Done> checkHeadChanges(const ModelConfig& config, const std::vector<HeadC
     return Done{};
 }
 
-Result<Done> ProcessedWeights::State::changeHeads()
+Result<Done> changeHeads(ProcessingState& state)
 {
     std::map<HeadId, HeadWeights<double>> made; // from the heads as they were, whatever the order
-    for (const HeadChange& change : applied().headChanges) {
-        HeadWeights<double> head = processedHead(change.head);
+    for (const HeadChange& change : state.applied().headChanges) {
+        HeadWeights<double> head = state.processedHead(change.head);
         // The change is of W_V W_O alone, so the output of b_V stays: it moves to b_O, as folding b_V does. With qkvLimit
         // the bias is clipped together with the values and cannot move.
-        if (head.b_V.size() > 0 && config.qkvLimit == 0) {
-            b_O[static_cast<std::size_t>(change.head.layer)] += head.b_V * head.W_O;
+        if (head.b_V.size() > 0 && state.config.qkvLimit == 0) {
+            state.b_O[static_cast<std::size_t>(change.head.layer)] += head.b_V * head.W_O;
             head.b_V.setZero();
         }
         if (change.withoutComponent) {
@@ -88,13 +88,13 @@ Result<Done> ProcessedWeights::State::changeHeads()
             head.W_O = *std::move(W_O);
         }
         if (change.earlier) {
-            const HeadWeights<double> earlier = processedHead(*change.earlier);
+            const HeadWeights<double> earlier = state.processedHead(*change.earlier);
             head.W_O = (earlier.W_O * head.W_V * head.W_O).eval();
             head.W_V = earlier.W_V;
         }
         made.insert_or_assign(change.head, std::move(head));
     }
-    changed = std::move(made);
+    state.changed = std::move(made);
     return Done{};
 }
 

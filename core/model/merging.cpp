@@ -23,35 +23,48 @@ std::string pairText(MergePair pair, const ModelConfig& config)
     return std::string(mergedMatrix(pair, config).letter) + " and P";
 }
 
+/// Returns [r, …] in the place of the head's P.
+Matrix<double> mergedOutput(const ProcessingState& state, HeadId id)
+{
+    const Eigen::Index width = state.config.attentionWidth();
+    if (!state.merging->keepsP)
+        return Matrix<double>::Identity(width, width)
+            .middleRows(static_cast<Eigen::Index>(id.head) * state.config.dHead, state.config.dHead);
+    const Matrix<double> P = state.weights->read<double>(TensorKind::W_O, id.layer, id.head);
+    if (id.layer + 1 == state.config.nLayers)
+        return P;
+    return P * basisChange(state, id.layer + 1).W;
+}
+
 } // namespace
 
-ReadingMatrix ProcessedWeights::State::basisChange(int layer) const
+ReadingMatrix basisChange(const ProcessingState& state, int layer)
 {
-    const ModelConfig& c = weights->config();
-    const MergedMatrix matrix = mergedMatrix(merging->pair, c);
-    ReadingMatrix change{sideBySide(*weights, matrix.weight, layer, matrix.heads),
+    const ModelConfig& c = state.weights->config();
+    const MergedMatrix matrix = mergedMatrix(state.merging->pair, c);
+    ReadingMatrix change{sideBySide(*state.weights, matrix.weight, layer, matrix.heads),
                          RowVector<double>::Zero(c.dModel)};
-    const bool isMoved = matrix.bias == TensorKind::b_V && applied().foldValueBiases;
+    const bool isMoved = matrix.bias == TensorKind::b_V && state.applied().foldValueBiases;
     for (int head = 0; head < matrix.heads && !isMoved; ++head)
         change.b.segment(static_cast<Eigen::Index>(head) * c.dHead, c.dHead) =
-            readRow(*weights, matrix.bias, layer, head, c.dHead);
+            readRow(*state.weights, matrix.bias, layer, head, c.dHead);
     return change;
 }
 
-HeadWeights<double> ProcessedWeights::State::mergedHead(HeadId id) const
+HeadWeights<double> mergedHead(const ProcessingState& state, HeadId id)
 {
-    const int kv = id.head / (config.nHeads / config.nKvHeads);
-    const Merging::Layer& layer = merging->layers[static_cast<std::size_t>(id.layer)];
+    const int kv = id.head / (state.config.nHeads / state.config.nKvHeads);
+    const Merging::Layer& layer = state.merging->layers[static_cast<std::size_t>(id.layer)];
     const auto place = [&](TensorKind kind) -> ReadingMatrix {
-        const auto stay = remaining(merging->pair, config);
+        const auto stay = remaining(state.merging->pair, state.config);
         const int index = kind == TensorKind::W_Q ? id.head : kv;
         if (kind == stay[0].weight)
             return layer.first[static_cast<std::size_t>(index)];
         if (kind == stay[1].weight)
             return layer.second[static_cast<std::size_t>(index)];
-        return {Matrix<double>::Identity(config.dModel, config.dModel)
-                    .middleCols(static_cast<Eigen::Index>(index) * config.dHead, config.dHead),
-                RowVector<double>::Zero(config.dHead)};
+        return {Matrix<double>::Identity(state.config.dModel, state.config.dModel)
+                    .middleCols(static_cast<Eigen::Index>(index) * state.config.dHead, state.config.dHead),
+                RowVector<double>::Zero(state.config.dHead)};
     };
     ReadingMatrix q = place(TensorKind::W_Q), k = place(TensorKind::W_K), v = place(TensorKind::W_V);
     return {std::move(q.W),
@@ -60,60 +73,48 @@ HeadWeights<double> ProcessedWeights::State::mergedHead(HeadId id) const
             std::move(q.b),
             std::move(k.b),
             std::move(v.b),
-            mergedOutput(id),
+            mergedOutput(state, id),
             {},
             {}};
 }
 
-Matrix<double> ProcessedWeights::State::mergedOutput(HeadId id) const
+RowVector<double> mergedAttentionBias(const ProcessingState& state, int layer)
 {
-    const Eigen::Index width = config.attentionWidth();
-    if (!merging->keepsP)
-        return Matrix<double>::Identity(width, width)
-            .middleRows(static_cast<Eigen::Index>(id.head) * config.dHead, config.dHead);
-    const Matrix<double> P = weights->read<double>(TensorKind::W_O, id.layer, id.head);
-    if (id.layer + 1 == config.nLayers)
-        return P;
-    return P * basisChange(id.layer + 1).W;
-}
-
-RowVector<double> ProcessedWeights::State::mergedAttentionBias(int layer) const
-{
-    if (!merging->keepsP)
-        return RowVector<double>::Zero(config.attentionWidth());
-    const RowVector<double>& bias = b_O[static_cast<std::size_t>(layer)];
-    if (layer + 1 == config.nLayers)
+    if (!state.merging->keepsP)
+        return RowVector<double>::Zero(state.config.attentionWidth());
+    const RowVector<double>& bias = state.b_O[static_cast<std::size_t>(layer)];
+    if (layer + 1 == state.config.nLayers)
         return bias;
-    const ReadingMatrix change = basisChange(layer + 1);
+    const ReadingMatrix change = basisChange(state, layer + 1);
     return bias * change.W + change.b;
 }
 
-void ProcessedWeights::State::mergeInput(int layer, ReadingMatrix& reading) const
+void mergeInput(const ProcessingState& state, int layer, ReadingMatrix& reading)
 {
-    if (!merging)
+    if (!state.merging)
         return;
-    if (merging->keepsP) {
-        const ReadingMatrix change = basisChange(layer);
+    if (state.merging->keepsP) {
+        const ReadingMatrix change = basisChange(state, layer);
         reading.W = Eigen::PartialPivLU<Matrix<double>>(change.W).solve(reading.W).eval();
         reading.b -= change.b * reading.W;
         return;
     }
-    Matrix<double> P(config.attentionWidth(), config.dModel);
-    for (int head = 0; head < config.nHeads; ++head)
-        P.middleRows(static_cast<Eigen::Index>(head) * config.dHead, config.dHead) =
-            weights->read<double>(TensorKind::W_O, layer, head);
-    reading.b += b_O[static_cast<std::size_t>(layer)] * reading.W;
+    Matrix<double> P(state.config.attentionWidth(), state.config.dModel);
+    for (int head = 0; head < state.config.nHeads; ++head)
+        P.middleRows(static_cast<Eigen::Index>(head) * state.config.dHead, state.config.dHead) =
+            state.weights->read<double>(TensorKind::W_O, layer, head);
+    reading.b += state.b_O[static_cast<std::size_t>(layer)] * reading.W;
     reading.W = (P * reading.W).eval();
 }
 
-void ProcessedWeights::State::mergeOutput(int layer, ReadingMatrix& writing) const
+void mergeOutput(const ProcessingState& state, int layer, ReadingMatrix& writing)
 {
-    if (!merging || layer + 1 == config.nLayers)
+    if (!state.merging || layer + 1 == state.config.nLayers)
         return;
-    const ReadingMatrix change = basisChange(layer + 1);
+    const ReadingMatrix change = basisChange(state, layer + 1);
     writing.W = (writing.W * change.W).eval();
     writing.b = (writing.b * change.W).eval();
-    if (!merging->keepsP) // else the attention's bias beside it has taken t in
+    if (!state.merging->keepsP) // else the attention's bias beside it has taken t in
         writing.b += change.b;
 }
 
@@ -170,17 +171,17 @@ Result<ProcessedWeights> mergePair(const ProcessedWeights& skipless, MergePair p
         return reason.error();
     if (!reason->empty())
         return Error{ErrorCode::InvalidArgument, *reason};
-    auto state = std::make_shared<ProcessedWeights::State>(*skipless.m_state);
+    auto state = std::make_shared<ProcessingState>(*skipless.m_state);
     auto merging = std::make_shared<Merging>();
     merging->pair = pair;
     merging->keepsP = keepsP;
     merging->layers.resize(static_cast<std::size_t>(state->config.nLayers));
     state->merging = merging;
-    merging->entry = state->basisChange(0);
+    merging->entry = basisChange(*state, 0);
     const auto stay = remaining(pair, state->config);
     const ModelWeights& weights = skipless.original();
     const auto done = parallelFor(state->config.nLayers, task, "layers", [&](int layer) -> Result<Done> {
-        const ReadingMatrix change = state->basisChange(layer);
+        const ReadingMatrix change = basisChange(*state, layer);
         const Eigen::PartialPivLU<Matrix<double>> lu(change.W);
         const auto solved = [&](const MergedMatrix& matrix, std::vector<ReadingMatrix>& out) {
             const bool isMoved = matrix.bias == TensorKind::b_V && skipless.plan().applied.foldValueBiases;

@@ -1,4 +1,3 @@
-#include "core/model/families/layer_parts.h"
 #include "core/model/processing_state.h"
 
 #include <algorithm>
@@ -8,59 +7,7 @@
 
 namespace headwise {
 
-template <typename Scalar>
-Norm<Scalar> ProcessedWeights::State::finishNorm(const FoldableNorm& original) const
-{
-    return finishKeptNorm<Scalar>(remainingNorm(original, applied()));
-}
-
-template <typename Scalar>
-Norm<Scalar> ProcessedWeights::State::finishKeptNorm(Norm<double> norm) const
-{
-    const double offset =
-        config.rmsUsesOffset && norm.kind == NormKind::Rms ? 1 : 0; // The file has w − offset.
-    norm.w = finish<double>((norm.w.array() - offset).matrix()).array() + offset;
-    norm.b = finish<double>(norm.b);
-    return {norm.kind, norm.eps, norm.w.template cast<Scalar>(), norm.b.template cast<Scalar>()};
-}
-
-HeadWeights<double> ProcessedWeights::State::foldedHead(HeadId id) const
-{
-    using enum TensorKind;
-    const int kv = id.head / (weights->config().nHeads / weights->config().nKvHeads);
-    ReadingMatrix q = readReading(*weights, W_Q, TensorKind::b_Q, id.layer, id.head);
-    ReadingMatrix k = readReading(*weights, W_K, b_K, id.layer, kv);
-    ReadingMatrix v = readReading(*weights, W_V, b_V, id.layer, kv);
-    for (ReadingMatrix* reading : {&q, &k, &v})
-        foldNorm(norms.ln1[static_cast<std::size_t>(id.layer)], applied(), *reading);
-    HeadWeights<double> head{std::move(q.W),
-                             std::move(k.W),
-                             std::move(v.W),
-                             std::move(q.b),
-                             std::move(k.b),
-                             std::move(v.b),
-                             readMatrix(*weights, W_O, id.layer, id.head),
-                             {},
-                             {}};
-    const NormKind kind = config.qkNorm;
-    head.qNorm = readNorm(*weights, kind, {q_norm_w, std::nullopt, id.layer, id.head});
-    head.kNorm = readNorm(*weights, kind, {k_norm_w, std::nullopt, id.layer, kv});
-    if (applied().foldValueBiases)
-        head.b_V.setZero();
-    if (applied().centerWritingWeights)
-        centerRows(head.W_O);
-    return head;
-}
-
-template <typename Scalar>
-HeadWeights<Scalar> ProcessedWeights::State::finishHead(const HeadWeights<double>& h) const
-{
-    return {finish<Scalar>(h.W_Q), finish<Scalar>(h.W_K),           finish<Scalar>(h.W_V),
-            finish<Scalar>(h.b_Q), finish<Scalar>(h.b_K),           finish<Scalar>(h.b_V),
-            finish<Scalar>(h.W_O), finishKeptNorm<Scalar>(h.qNorm), finishKeptNorm<Scalar>(h.kNorm)};
-}
-
-ProcessedWeights::ProcessedWeights(std::shared_ptr<const State> state)
+ProcessedWeights::ProcessedWeights(std::shared_ptr<const ProcessingState> state)
     : m_state(std::move(state))
 {
 }
@@ -87,38 +34,22 @@ ProcessedWeights ProcessedWeights::asStored() const
 
 ProcessedWeights ProcessedWeights::rounded(Rounding rounding) const
 {
-    State state = *m_state;
+    ProcessingState state = *m_state;
     state.rounding = rounding;
-    return ProcessedWeights(std::make_shared<const State>(std::move(state)));
+    return ProcessedWeights(std::make_shared<const ProcessingState>(std::move(state)));
 }
 
 ProcessedWeights ProcessedWeights::inBasis(std::shared_ptr<const ResidualBasis> basis) const
 {
-    State state = *m_state;
+    ProcessingState state = *m_state;
     state.basis = std::move(basis);
-    return ProcessedWeights(std::make_shared<const State>(std::move(state)));
-}
-
-void ProcessedWeights::State::read(Matrix<double>& W) const
-{
-    if (basis)
-        W = (basis->inverse * W).eval();
-}
-
-HeadWeights<double> ProcessedWeights::State::processedHead(HeadId id) const
-{
-    if (merging)
-        return mergedHead(id);
-    if (const auto found = changed.find(id); found != changed.end())
-        return found->second;
-    const auto index = static_cast<std::size_t>(id.layer) * config.nHeads + id.head;
-    return refactored ? (*refactored)[index] : foldedHead(id);
+    return ProcessedWeights(std::make_shared<const ProcessingState>(std::move(state)));
 }
 
 template <typename Scalar>
 HeadWeights<Scalar> ProcessedWeights::head(HeadId id) const
 {
-    const State& s = *m_state;
+    const ProcessingState& s = *m_state;
     assert(id.layer < s.config.nLayers && id.head < s.config.nHeads);
     HeadWeights<double> head = s.processedHead(id);
     for (Matrix<double>* reading : {&head.W_Q, &head.W_K, &head.W_V})
@@ -130,7 +61,7 @@ HeadWeights<Scalar> ProcessedWeights::head(HeadId id) const
 template <typename Scalar>
 RowVector<Scalar> ProcessedWeights::b_O(int layer) const
 {
-    RowVector<double> b = m_state->merging ? m_state->mergedAttentionBias(layer)
+    RowVector<double> b = m_state->merging ? mergedAttentionBias(*m_state, layer)
                                            : m_state->b_O[static_cast<std::size_t>(layer)];
     m_state->write(b);
     return m_state->finish<Scalar>(b);
@@ -145,48 +76,9 @@ std::optional<double> ProcessedWeights::sink(HeadId id) const
 }
 
 template <typename Scalar>
-MlpWeights<Scalar> ProcessedWeights::State::foldedMlp(int layer, int expert) const
-{
-    using enum TensorKind;
-    const auto l = static_cast<std::size_t>(layer);
-    const bool gated = config.gatedMlp;
-    MlpWeights<Scalar> out;
-
-    ReadingMatrix in = readReading(*weights, W_in, gated ? b_up : b_in, layer, expert);
-    foldNorm(norms.ln2[l], applied(), in);
-    mergeInput(layer, in);
-    read(in.W);
-    out.W_in = finish<Scalar>(in.W);
-    out.b_in = finish<Scalar>(gated ? readRow(*weights, b_in, layer, expert, in.b.size()) : in.b);
-    if (gated) {
-        ReadingMatrix gate = readReading(*weights, W_gate, b_gate, layer, expert);
-        foldNorm(norms.ln2[l], applied(), gate);
-        mergeInput(layer, gate);
-        read(gate.W);
-        out.W_gate = finish<Scalar>(gate.W);
-        out.b_gate = finish<Scalar>(gate.b);
-        out.b_up = finish<Scalar>(in.b);
-    }
-
-    ReadingMatrix writer = readReading(*weights, W_out, b_out, layer, expert);
-    foldNorm(norms.mlpLn[l], applied(), writer);
-    if (applied().centerWritingWeights) {
-        centerRows(writer.W);
-        writer.b.array() -= writer.b.mean();
-    }
-    mergeOutput(layer, writer);
-    write(writer.W);
-    write(writer.b);
-    out.W_out = finish<Scalar>(writer.W);
-    out.b_out = finish<Scalar>(writer.b);
-    out.ln = finishNorm<Scalar>(norms.mlpLn[l]);
-    return out;
-}
-
-template <typename Scalar>
 MlpWeights<Scalar> ProcessedWeights::mlp(int layer) const
 {
-    const State& s = *m_state;
+    const ProcessingState& s = *m_state;
     if (s.config.attentionOnly)
         return {};
     if (s.config.nExperts == 0 || !s.weights->has(TensorKind::W_router, layer))
@@ -194,7 +86,7 @@ MlpWeights<Scalar> ProcessedWeights::mlp(int layer) const
     MlpWeights<Scalar> mixture;
     ReadingMatrix router = readReading(*s.weights, TensorKind::W_router, TensorKind::b_router, layer, 0);
     foldNorm(s.norms.ln2[static_cast<std::size_t>(layer)], s.applied(), router);
-    s.mergeInput(layer, router);
+    mergeInput(s, layer, router);
     s.read(router.W);
     mixture.W_router = s.finish<Scalar>(router.W);
     mixture.b_router = s.finish<Scalar>(router.b);
@@ -210,7 +102,7 @@ MlpWeights<Scalar> ProcessedWeights::mlp(int layer) const
 template <typename Scalar>
 LatentMaps<Scalar> ProcessedWeights::latents(int layer) const
 {
-    const State& s = *m_state;
+    const ProcessingState& s = *m_state;
     const auto map = [&](TensorKind kind) {
         if (!s.weights->has(kind, layer))
             return Matrix<Scalar>();
@@ -266,7 +158,7 @@ template <typename Scalar>
 HeadTransform<Scalar> ProcessedWeights::headTransform() const
 {
     using enum TensorKind;
-    const State& s = *m_state;
+    const ProcessingState& s = *m_state;
     if (!s.config.hasHeadTransform)
         return {};
     const ReadingMatrix head = readReading(*s.weights, W_head, b_head, 0, 0);
@@ -275,51 +167,10 @@ HeadTransform<Scalar> ProcessedWeights::headTransform() const
             s.finishKeptNorm<Scalar>(readNorm(*s.weights, kind, {ln_head_w, ln_head_b, 0}))};
 }
 
-bool ProcessedWeights::State::keepsEmbedding() const
-{
-    using enum TensorKind;
-    const ModelConfig& original = weights->config();
-    const bool isNormalized =
-        original.embeddingNorm != NormKind::None && !original.embeddingNormSeesPositions;
-    return !merging && !basis && !applied().centerWritingWeights && original.embeddingScale == 1
-        && !isNormalized && !weights->has(W_Eproj) && !weights->has(b_E);
-}
-
-Matrix<double> ProcessedWeights::State::embeddingRows(Eigen::Index first, Eigen::Index count) const
-{
-    using enum TensorKind;
-    Matrix<double> rows = weights->readRows<double>(W_E, first, count);
-    rows *= weights->config().embeddingScale;
-    if (weights->has(b_E))
-        rows.rowwise() += RowVector<double>(weights->read<double>(b_E));
-    if (weights->has(W_Eproj))
-        rows = (rows * weights->read<double>(W_Eproj)).eval();
-    if (weights->has(b_Eproj))
-        rows.rowwise() += RowVector<double>(weights->read<double>(b_Eproj));
-    if (!config.embeddingNormSeesPositions)
-        rows = normalized(norms.embedding, rows);
-    if (applied().centerWritingWeights)
-        centerRows(rows);
-    if (merging)
-        rows = ((rows * merging->entry.W).rowwise() + merging->entry.b).eval();
-    write(rows);
-    return rows;
-}
-
-Matrix<double> ProcessedWeights::State::unembeddingColumns(Eigen::Index first, Eigen::Index count) const
-{
-    Matrix<double> stored = weights->readColumns<double>(TensorKind::W_U, first, count);
-    if (weights->config().unembedOverRoot)
-        stored /= std::sqrt(config.dModel);
-    if (!weights->has(TensorKind::W_Uproj))
-        return stored;
-    return weights->read<double>(TensorKind::W_Uproj) * stored;
-}
-
 template <typename Scalar>
 Matrix<Scalar> ProcessedWeights::W_E(Eigen::Index firstToken, Eigen::Index count) const
 {
-    const State& s = *m_state;
+    const ProcessingState& s = *m_state;
     if (s.keepsEmbedding() && s.rounding == Rounding::None)
         return s.weights->readRows<Scalar>(TensorKind::W_E, firstToken, count);
     // In double panel by panel, so that no second whole copy in double stands beside the result.
@@ -335,7 +186,7 @@ Matrix<Scalar> ProcessedWeights::W_E(Eigen::Index firstToken, Eigen::Index count
 template <typename Scalar>
 Matrix<Scalar> ProcessedWeights::W_pos(Eigen::Index first, Eigen::Index count) const
 {
-    const State& s = *m_state;
+    const ProcessingState& s = *m_state;
     if (!s.weights->has(TensorKind::W_pos))
         return Matrix<Scalar>::Zero(count, s.config.dModel);
     Matrix<double> rows = s.weights->readRows<double>(TensorKind::W_pos, first, count);
@@ -354,7 +205,7 @@ Matrix<Scalar> ProcessedWeights::W_pos(Eigen::Index first, Eigen::Index count) c
 template <typename Scalar>
 Matrix<Scalar> ProcessedWeights::W_U(Eigen::Index firstToken, Eigen::Index count) const
 {
-    const State& s = *m_state;
+    const ProcessingState& s = *m_state;
     const Eigen::Index panel = s.panelSize();
     Matrix<Scalar> out(s.config.dModel, count);
     for (Eigen::Index at = 0; at < count; at += panel) {
@@ -378,7 +229,7 @@ RowVector<Scalar> ProcessedWeights::b_U(Eigen::Index firstToken, Eigen::Index co
 std::optional<TiedEnds> ProcessedWeights::tiedEnds() const
 {
     using enum TensorKind;
-    const State& s = *m_state;
+    const ProcessingState& s = *m_state;
     const ModelConfig& original = s.weights->config();
     const auto& views = s.weights->views();
     const auto in = views.find({W_E, 0, 0}), out = views.find({W_U, 0, 0});

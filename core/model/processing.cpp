@@ -11,8 +11,6 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index processingBlockSize = 2048; // Tokens whose columns of W_U are added up by one thread.
-
 ModelConfig processedConfig(const ModelConfig& original, const Processing& applied,
                             const OriginalNorms& norms)
 {
@@ -122,59 +120,55 @@ ReadingMatrix readReading(const ModelWeights& weights, TensorKind W, TensorKind 
     return reading;
 }
 
+namespace {
+
 /// b_O + Σ_h b_V W_O, centred.
-RowVector<double> ProcessedWeights::State::foldedAttentionBias(int layer) const
+RowVector<double> foldedAttentionBias(const ProcessingState& state, int layer)
 {
     using enum TensorKind;
-    const int nHeads = weights->config().nHeads;
-    const int perKv = nHeads / weights->config().nKvHeads;
-    RowVector<double> b = readRow(*weights, TensorKind::b_O, layer, 0, weights->config().attentionWidth());
-    const FoldableNorm& norm = norms.ln1[static_cast<std::size_t>(layer)];
-    const bool foldsNormBias = foldsBias(norm, applied());
-    for (int head = 0; applied().foldValueBiases && head < nHeads; ++head) {
+    const int nHeads = state.weights->config().nHeads;
+    const int perKv = nHeads / state.weights->config().nKvHeads;
+    RowVector<double> b =
+        readRow(*state.weights, TensorKind::b_O, layer, 0, state.weights->config().attentionWidth());
+    const FoldableNorm& norm = state.norms.ln1[static_cast<std::size_t>(layer)];
+    const bool foldsNormBias = foldsBias(norm, state.applied());
+    for (int head = 0; state.applied().foldValueBiases && head < nHeads; ++head) {
         const int kv = head / perKv;
-        if (!weights->has(b_V, layer, kv) && !foldsNormBias)
+        if (!state.weights->has(b_V, layer, kv) && !foldsNormBias)
             continue;
-        RowVector<double> value = readRow(*weights, b_V, layer, kv, weights->config().dHead);
+        RowVector<double> value = readRow(*state.weights, b_V, layer, kv, state.weights->config().dHead);
         if (foldsNormBias)
-            value += norm.b * weights->read<double>(W_V, layer, kv);
-        b += value * weights->read<double>(W_O, layer, head);
+            value += norm.b * state.weights->read<double>(W_V, layer, kv);
+        b += value * state.weights->read<double>(W_O, layer, head);
     }
-    if (applied().centerWritingWeights)
+    if (state.applied().centerWritingWeights)
         b.array() -= b.mean();
     return b;
 }
 
-Result<Done> ProcessedWeights::State::prepareAttentionBiases(const Task& task)
+Result<Done> prepareAttentionBiases(ProcessingState& state, const Task& task)
 {
-    b_O.resize(static_cast<std::size_t>(config.nLayers));
-    return parallelFor(config.nLayers, task, "layers", [&](int layer) -> Result<Done> {
-        b_O[static_cast<std::size_t>(layer)] = foldedAttentionBias(layer);
+    state.b_O.resize(static_cast<std::size_t>(state.config.nLayers));
+    return parallelFor(state.config.nLayers, task, "layers", [&](int layer) -> Result<Done> {
+        state.b_O[static_cast<std::size_t>(layer)] = foldedAttentionBias(state, layer);
         return Done{};
     });
-}
-
-Eigen::Index ProcessedWeights::State::panelSize() const
-{
-    const bool hasProducts =
-        merging || basis || weights->has(TensorKind::W_Eproj) || weights->has(TensorKind::W_Uproj);
-    return hasProducts ? processingBlockSize : 64;
 }
 
 /// Adds a block of W_U's columns up and gives b_U what folding the norm's bias moves into it.
 ///
 /// Column after column, as they lie in memory: along the rows of a matrix whose height is a power of two, every number would
 /// evict the next one from the cache (measured: 15 times as slow at d_model 2048).
-Eigen::VectorXd ProcessedWeights::State::sumUnembedding(Eigen::Index first, Eigen::Index count)
+Eigen::VectorXd sumUnembedding(ProcessingState& state, Eigen::Index first, Eigen::Index count)
 {
-    const bool foldsNormBias = foldsBias(norms.lnFinal, applied());
-    const Eigen::Index panel = panelSize();
-    Eigen::VectorXd sum = Eigen::VectorXd::Zero(config.dModel);
+    const bool foldsNormBias = foldsBias(state.norms.lnFinal, state.applied());
+    const Eigen::Index panel = state.panelSize();
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(state.config.dModel);
     for (Eigen::Index at = 0; at < count; at += panel) {
         const Eigen::Index columns = std::min(panel, count - at);
-        const Matrix<double> W = unembeddingColumns(first + at, columns);
+        const Matrix<double> W = state.unembeddingColumns(first + at, columns);
         if (foldsNormBias)
-            b_U.segment(first + at, columns) += norms.lnFinal.b * W;
+            state.b_U.segment(first + at, columns) += state.norms.lnFinal.b * W;
         for (Eigen::Index column = 0; column < columns; ++column)
             sum += W.col(column);
     }
@@ -182,35 +176,37 @@ Eigen::VectorXd ProcessedWeights::State::sumUnembedding(Eigen::Index first, Eige
 }
 
 /// One pass over W_U; the order of the sums does not depend on the number of threads.
-Result<Done> ProcessedWeights::State::prepareUnembedding(const Task& task)
+Result<Done> prepareUnembedding(ProcessingState& state, const Task& task)
 {
-    const Eigen::Index V = config.dVocabOut;
-    const FoldableNorm& norm = norms.lnFinal;
-    b_U = readRow(*weights, TensorKind::b_U, 0, 0, V);
-    if (!foldsBias(norm, applied()) && !applied().centerUnembed)
+    const Eigen::Index V = state.config.dVocabOut;
+    const FoldableNorm& norm = state.norms.lnFinal;
+    state.b_U = readRow(*state.weights, TensorKind::b_U, 0, 0, V);
+    if (!foldsBias(norm, state.applied()) && !state.applied().centerUnembed)
         return Done{};
     const auto blocks = static_cast<int>((V + processingBlockSize - 1) / processingBlockSize);
-    Matrix<double> sums(blocks, config.dModel);
+    Matrix<double> sums(blocks, state.config.dModel);
     const auto done = parallelFor(blocks, task, "blocks of W_U", [&](int block) -> Result<Done> {
         const Eigen::Index first = block * processingBlockSize;
         const Eigen::Index count = std::min(processingBlockSize, V - first);
-        sums.row(block) = sumUnembedding(first, count).transpose();
+        sums.row(block) = sumUnembedding(state, first, count).transpose();
         return Done{};
     });
-    if (!done || !applied().centerUnembed)
+    if (!done || !state.applied().centerUnembed)
         return done;
     // Folding is linear: the mean of the folded columns is the folded mean.
     ReadingMatrix mean{sums.colwise().sum().transpose() / static_cast<double>(V), RowVector<double>::Zero(1)};
-    foldNorm(norm, applied(), mean);
-    unembedMean = mean.W.transpose();
-    b_U.array() -= b_U.mean();
+    foldNorm(norm, state.applied(), mean);
+    state.unembedMean = mean.W.transpose();
+    state.b_U.array() -= state.b_U.mean();
     return Done{};
 }
+
+} // namespace
 
 Result<std::shared_ptr<const ProcessedWeights>> process(std::shared_ptr<const ModelWeights> weights,
                                                         ProcessingPlan plan, const Task& task)
 {
-    auto state = std::make_shared<ProcessedWeights::State>();
+    auto state = std::make_shared<ProcessingState>();
     state->norms = readNorms(*weights);
     passOver(state->norms, plan.unfolded, *weights);
     state->config = processedConfig(weights->config(), plan.applied, state->norms);
@@ -219,9 +215,10 @@ Result<std::shared_ptr<const ProcessedWeights>> process(std::shared_ptr<const Mo
     state->weights = std::move(weights);
     state->plan = std::move(plan);
     const Task quiet{task.stop, {}, task.threads};
-    if (const auto done = state->prepareAttentionBiases(quiet); !done)
+    if (const auto done = prepareAttentionBiases(*state, quiet); !done)
         return done.error();
-    if (const auto done = state->prepareUnembedding(state->applied().refactorAttention ? quiet : task); !done)
+    if (const auto done = prepareUnembedding(*state, state->applied().refactorAttention ? quiet : task);
+        !done)
         return done.error();
     if (state->applied().refactorAttention) {
         auto heads = refactorHeads(ProcessedWeights(state), task);
@@ -229,7 +226,7 @@ Result<std::shared_ptr<const ProcessedWeights>> process(std::shared_ptr<const Mo
             return heads.error();
         state->refactored = std::make_shared<const std::vector<HeadWeights<double>>>(*std::move(heads));
     }
-    if (const auto done = state->changeHeads(); !done)
+    if (const auto done = changeHeads(*state); !done)
         return done.error();
     return std::make_shared<const ProcessedWeights>(ProcessedWeights(std::move(state)));
 }

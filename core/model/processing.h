@@ -144,6 +144,8 @@ struct TiedEnds {
 /// Precision to which every number read is rounded, whatever the Scalar.
 enum class Rounding { None, Float32, BFloat16 };
 
+struct ProcessingState; // processing_state.h
+
 /// Canonical weights after processing. Another type than ModelWeights, so that raw weights cannot be analysed by
 /// mistake; a plan without steps gives the raw ones.
 ///
@@ -210,10 +212,9 @@ private:
     process(std::shared_ptr<const ModelWeights> weights, ProcessingPlan plan, const Task& task);
     friend Result<ProcessedWeights> mergePair(const ProcessedWeights& skipless, MergePair pair,
                                               const Task& task);
-    struct State;
-    explicit ProcessedWeights(std::shared_ptr<const State> state);
+    explicit ProcessedWeights(std::shared_ptr<const ProcessingState> state);
 
-    std::shared_ptr<const State> m_state;
+    std::shared_ptr<const ProcessingState> m_state;
 };
 
 /// Computes the vectors the plan needs (one pass over W_U for its means).

@@ -7,7 +7,7 @@
 
 namespace headwise {
 
-// Shared by processing*.cpp, processed_weights.cpp, refactoring.cpp and changed_heads.cpp; no other file includes it.
+// Shared by the files that process weights and by ProcessedWeights; no other file includes it.
 
 /// A norm that folding may take.
 struct FoldableNorm : Norm<double> {
@@ -89,8 +89,10 @@ struct Merging {
     std::vector<Layer> layers; ///< [n_layers]
 };
 
+inline constexpr Eigen::Index processingBlockSize = 2048; ///< Columns of W_U that one thread adds up.
+
 /// State of ProcessedWeights: the weights, the plan, and the vectors that `process` computed.
-struct ProcessedWeights::State {
+struct ProcessingState {
     std::shared_ptr<const ModelWeights> weights;
     ProcessingPlan plan;
     ModelConfig config;
@@ -146,21 +148,20 @@ struct ProcessedWeights::State {
         if (basis)
             rows = (rows * basis->T).eval();
     }
-
-    // Used only with `merging` (merging.cpp).
-    ReadingMatrix basisChange(int layer) const; ///< T and t.
-    HeadWeights<double> mergedHead(HeadId id) const;
-    /// P and b_O into what the MLP reads with; where P stays, T⁻¹ and t.
-    void mergeInput(int layer, ReadingMatrix& reading) const;
-    void mergeOutput(int layer, ReadingMatrix& writing) const; ///< The next layer's T and t.
-    RowVector<double> mergedAttentionBias(int layer) const;
-    Matrix<double> mergedOutput(HeadId id) const; ///< [r, …] in the place of the head's P.
-    RowVector<double> foldedAttentionBias(int layer) const;
-    Result<Done> prepareAttentionBiases(const Task& task);
-    Result<Done> prepareUnembedding(const Task& task);
-    Eigen::VectorXd sumUnembedding(Eigen::Index first, Eigen::Index count); ///< \returns the sum, [d]
-    Result<Done> changeHeads(); ///< Applies the plan's headChanges; the last step.
 };
+
+// Reading beside a merged pair: the state has `merging`.
+
+ReadingMatrix basisChange(const ProcessingState& state, int layer); ///< T and t.
+HeadWeights<double> mergedHead(const ProcessingState& state, HeadId id);
+RowVector<double> mergedAttentionBias(const ProcessingState& state, int layer);
+/// P and b_O into what the MLP reads with; where P stays, T⁻¹ and t. Changes nothing without `merging`.
+void mergeInput(const ProcessingState& state, int layer, ReadingMatrix& reading);
+/// The next layer's T and t. Changes nothing without `merging`.
+void mergeOutput(const ProcessingState& state, int layer, ReadingMatrix& writing);
+
+/// Applies the plan's headChanges; the last step of `process`.
+Result<Done> changeHeads(ProcessingState& state);
 
 /// The heads of the whole model after `refactor-factored-attention`, [n_layers · n_heads].
 ///
