@@ -10,6 +10,7 @@
 #include "ui/figures/figure_writer.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/export/export_dialog.h"
+#include "ui/pages/export/figure_fit.h"
 #include "ui/pages/export/figure_export_batch.h"
 #include "ui/pages/parts/page.h"
 #include "ui/pages/parts/subject_menu.h"

@@ -1,33 +1,24 @@
 #pragma once
 
 #include "ui/figures/figure_presets.h"
+#include "ui/pages/export/export_history.h"
 
 #include <QDialog>
 #include <QTimer>
-#include <QUndoStack>
 
-class QCheckBox;
 class QComboBox;
 class QDialogButtonBox;
-class QDoubleSpinBox;
-class QFontComboBox;
-class QFormLayout;
 class QLabel;
-class QPlainTextEdit;
 class QPushButton;
-class QSpinBox;
 
 namespace headwise::ui {
 
+class CaptionEditor;
 class EditsEditor;
+class FigureForm;
 class FigurePreview;
 class FigureWriter;
 class PresetMenu;
-
-int presetOf(
-    const FigureSettings& settings); ///< Index into figurePresets of the preset with this size; −1: none.
-/// Changes the height of a preset size to what `source` needs; other sizes stay.
-FigureSettings fittedToView(const FigureSource& source, FigureSettings settings);
 
 /// Chooses how a view becomes a figure, with a preview at true size, then writes or copies it. Ctrl+Z takes back any change
 /// of its settings.
@@ -60,43 +51,17 @@ signals:
     void exported(const QString& fileName);
     void headsRequested();
 
-protected:
-    bool eventFilter(QObject* watched, QEvent* event) override;
-
 private:
-    /// Everything that undo brings back.
-    struct State {
-        FigureSettings settings;
-        QString preset;
-        double presetHeight = 0, fittedHeight = 0; // mm
-
-        bool operator==(const State&) const = default;
-    };
-    class SettingsChange;
-
-    State state() const;
-    void createUndo();
-    void noteChange(); ///< Adds the change since the last call to the history.
-    void showState(const State& wanted);
+    ExportState state() const;
+    void showState(const ExportState& wanted);
     void createControls();
     void createLayout();
-    QFormLayout* createForm();
-    QWidget* createTabs();
-    QWidget* createCaption();
-    void fillPresets();
-    void readEdits();   ///< The editor → m_settings
-    void readCaption(); ///< The caption → m_settings
-    void showCaption(); ///< Shows the automatic caption unless it was edited.
-    QString automaticCaption() const;
     QDialogButtonBox* createButtons();
     void connectControls();
-    void fitHeight();          ///< Fits a preset's height to the view.
-    void showSettings();       ///< m_settings → controls
-    void readControls();       ///< controls → m_settings
-    void updateEnabled();      ///< Enables the controls that the format uses.
-    void showUnit();           ///< Shows the unit of lengths.
-    double unitLength() const; // mm
-    void updatePreview();
+    void fillPresets();
+    void fitHeight();    ///< Fits a preset's height to the view.
+    void showSettings(); ///< m_settings → controls
+    void readControls(); ///< controls → m_settings
     void copySettings();
     void pasteSettings();
     void chooseFile();
@@ -109,31 +74,16 @@ private:
     double m_presetHeight = 0; // mm, the preset's own height
     double m_fittedHeight = 0; // mm, fitted to the view, until the user types another
     QString m_path;
-    QUndoStack m_history;
-    State m_shown;              // after the last change in the history
-    bool m_isRestoring = false; // a state of the history is being shown
+    ExportHistory* m_history = nullptr;
     QTimer m_previewTimer;
-    QComboBox* m_format;
     QComboBox* m_preset;
     PresetMenu* m_presetMenu;
-    QDoubleSpinBox* m_width;
-    QDoubleSpinBox* m_height;
-    QComboBox* m_unit;
-    QSpinBox* m_dpi;
-    QFontComboBox* m_font;
-    QDoubleSpinBox* m_fontSize;
-    QDoubleSpinBox* m_lineWidth;
-    QComboBox* m_background;
-    QCheckBox* m_title;
-    QCheckBox* m_colorBar;
-    QCheckBox* m_axes;
-    QCheckBox* m_dataBeside;
-    QCheckBox* m_provenanceInData;
+    FigureForm* m_form;
     QPushButton* m_heads = nullptr;
     FigureWriter* m_writer;
     FigurePreview* m_preview;
     EditsEditor* m_edits;
-    QPlainTextEdit* m_caption;
+    CaptionEditor* m_caption;
     QLabel* m_message;
 };
 

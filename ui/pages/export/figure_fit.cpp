@@ -1,7 +1,7 @@
-// The height a figure needs for its content.
+#include "ui/pages/export/figure_fit.h"
 
 #include "ui/figures/figure_export_formats.h"
-#include "ui/pages/export/export_dialog.h"
+#include "ui/figures/figure_presets.h"
 
 #include <QImage>
 
@@ -38,6 +38,15 @@ QSizeF drawnSize(const FigureSource& source, const FigureSettings& settings)
 }
 
 } // namespace
+
+int presetOf(const FigureSettings& settings)
+{
+    const auto found = std::ranges::find_if(figurePresets, [&settings](const FigurePreset& preset) {
+        return std::abs(preset.width - settings.width) < sameLength
+            && std::abs(preset.height - settings.height) < sameLength;
+    });
+    return found == figurePresets.end() ? -1 : static_cast<int>(found - figurePresets.begin());
+}
 
 FigureSettings fittedToView(const FigureSource& source, FigureSettings settings)
 {

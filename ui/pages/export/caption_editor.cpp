@@ -1,12 +1,8 @@
-// The words of the figure and the presets in the export dialog.
+#include "ui/pages/export/caption_editor.h"
 
 #include "ui/base/icons.h"
-#include "ui/pages/export/edits_editor.h"
-#include "ui/pages/export/export_dialog.h"
-#include "ui/pages/export/preset_menu.h"
 
 #include <QClipboard>
-#include <QComboBox>
 #include <QFontMetrics>
 #include <QGuiApplication>
 #include <QHBoxLayout>
@@ -16,10 +12,22 @@
 
 namespace headwise::ui {
 
-QWidget* ExportDialog::createCaption()
+namespace {
+
+FigureStyle styleWith(FigureEdits edits)
 {
-    auto* box = new QWidget(this);
-    m_caption = new QPlainTextEdit(box);
+    FigureStyle style;
+    style.edits = std::move(edits);
+    return style;
+}
+
+} // namespace
+
+CaptionEditor::CaptionEditor(const FigureSource* source, const FigureEdits& edits, QWidget* parent)
+    : QWidget(parent)
+    , m_source(source)
+    , m_caption(new QPlainTextEdit(this))
+{
     m_caption->setAccessibleName(tr("Caption"));
     m_caption->setToolTip(
         tr("Caption for the paper; it also goes into the file's metadata and into LaTeX tables"));
@@ -27,7 +35,7 @@ QWidget* ExportDialog::createCaption()
     m_caption->setFixedHeight(4 * m_caption->fontMetrics().lineSpacing() + 12);
     auto* buttons = new QVBoxLayout;
     const auto addButton = [&](const QString& words, const auto& pressed) {
-        auto* button = new QPushButton(words, box);
+        auto* button = new QPushButton(words, this);
         button->setAutoDefault(false);
         connect(button, &QPushButton::clicked, this, pressed);
         buttons->addWidget(button);
@@ -35,7 +43,7 @@ QWidget* ExportDialog::createCaption()
     };
     const auto copy = [this](const QString& words, const QString& said) {
         QGuiApplication::clipboard()->setText(words);
-        say(said, false);
+        emit copied(said);
     };
     addButton(tr("Copy caption"), [this, copy] {
         copy(m_caption->toPlainText(), tr("Copied the caption."));
@@ -50,25 +58,26 @@ QWidget* ExportDialog::createCaption()
         m_caption->selectAll();
         m_caption->insertPlainText(automaticCaption());
     })->setToolTip(tr("Restores the automatic caption; Ctrl+Z brings yours back"));
-    auto* row = new QHBoxLayout(box);
+    auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(12);
     row->addWidget(m_caption, 1);
     row->addLayout(buttons);
-    showCaption();
-    return box;
+    showCaption(edits);
+    connect(m_caption, &QPlainTextEdit::textChanged, this, &CaptionEditor::edited);
 }
 
-QString ExportDialog::automaticCaption() const
+QString CaptionEditor::automaticCaption() const
 {
-    FigureStyle automatic = m_settings.style;
-    automatic.edits.caption.clear();
-    return figureCaption(*m_source, automatic);
+    FigureStyle style = styleWith(m_edits);
+    style.edits.caption.clear();
+    return figureCaption(*m_source, style);
 }
 
-void ExportDialog::showCaption()
+void CaptionEditor::showCaption(const FigureEdits& edits)
 {
-    const QString words = figureCaption(*m_source, m_settings.style);
+    m_edits = edits;
+    const QString words = figureCaption(*m_source, styleWith(edits));
     if (m_caption->toPlainText() == words)
         return;
     const QSignalBlocker quiet(m_caption);
@@ -76,48 +85,10 @@ void ExportDialog::showCaption()
     m_caption->setPlainText(words);
 }
 
-void ExportDialog::readCaption()
+std::string CaptionEditor::caption() const
 {
     const QString words = m_caption->toPlainText().trimmed();
-    m_settings.style.edits.caption = words == automaticCaption() ? std::string() : words.toStdString();
-    noteChange();
-}
-
-void ExportDialog::readEdits()
-{
-    const std::string caption = m_settings.style.edits.caption;
-    m_settings.style.edits = m_edits->edits();
-    m_settings.style.edits.caption = caption;
-    showCaption();
-    m_previewTimer.start();
-    noteChange();
-}
-
-void ExportDialog::fillPresets()
-{
-    m_preset->clear();
-    for (const QString& name : m_presets.names())
-        m_preset->addItem(
-            tr("%1, %2 mm").arg(FigurePresets::titleOf(name)).arg(m_presets.settingsOf(name, {}).width));
-    m_preset->addItem(tr("Custom"));
-}
-
-void ExportDialog::setPresets(const FigurePresets& presets)
-{
-    m_presets = presets;
-    m_presetName = m_presets.nameFor(remembered(), m_presets.current());
-    fillPresets();
-    m_isRestoring = true; // Nothing to take back.
-    readControls();
-    m_isRestoring = false;
-    m_shown = state();
-}
-
-FigurePresets ExportDialog::presets() const
-{
-    FigurePresets kept = m_presets;
-    kept.remember(m_presetName, remembered());
-    return kept;
+    return words == automaticCaption() ? std::string() : words.toStdString();
 }
 
 } // namespace headwise::ui
