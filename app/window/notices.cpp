@@ -41,7 +41,7 @@ Notices::Notices(QMainWindow* window, Workspace* workspace, NoticeBar* bar, Open
 
 void Notices::watch()
 {
-    m_watch->watch({m_workspace->model()->source().path, m_workspace->session()->path()});
+    m_watch->watch({m_workspace->model()->files().source.path, m_workspace->session()->path()});
 }
 
 void Notices::tellOfChange(const QStringList& files)

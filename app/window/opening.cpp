@@ -160,9 +160,9 @@ void Opening::chooseFromCache()
 void Opening::openStack(const QString& name)
 {
     m_saving->whenNotesAreSafe([this, name] {
-        m_path = m_workspace->model()->source().path;
+        m_path = m_workspace->model()->files().source.path;
         m_stack = name;
-        openModelOf(m_workspace->model()->source());
+        openModelOf(m_workspace->model()->files().source);
     });
 }
 
@@ -390,7 +390,7 @@ bool Opening::shows(const std::filesystem::path& path) const
     if (m_workspace->opener()->job()->isRunning())
         return isSameFile(path, m_path);
     return m_workspace->model()->isOpen()
-        && (isSameFile(path, m_workspace->model()->source().path)
+        && (isSameFile(path, m_workspace->model()->files().source.path)
             || isSameFile(path, m_workspace->session()->path()));
 }
 

@@ -105,8 +105,8 @@ protected:
 bool isDemo(const Workspace& workspace)
 {
     std::error_code none;
-    return std::filesystem::equivalent(demoModelFolder().toStdString(), workspace.model()->source().path,
-                                       none);
+    return std::filesystem::equivalent(demoModelFolder().toStdString(),
+                                       workspace.model()->files().source.path, none);
 }
 
 } // namespace

@@ -274,7 +274,8 @@ private slots:
             if (box->buttonRole(button) == QMessageBox::AcceptRole)
                 button->click();
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
-        QCOMPARE(driver.workspace().model()->source().ignored, std::vector<std::string>{"visual.patch"});
+        QCOMPARE(driver.workspace().model()->files().source.ignored,
+                 std::vector<std::string>{"visual.patch"});
     }
 
     void whatCannotBeOpenedIsSaidOnTheStartPage_data()

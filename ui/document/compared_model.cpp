@@ -157,7 +157,7 @@ void ComparedModel::setAdapterStrength(double strength)
 
 ModelSource ComparedModel::onOpenBase(const ModelSource& newer) const
 {
-    const ModelSource& open = m_workspace->model()->source();
+    const ModelSource& open = m_workspace->model()->files().source;
     if (!newer.base.empty() || !isAdapter(newer.path))
         return newer;
     ModelSource adapted = open; // with its config and its answers
@@ -179,7 +179,7 @@ void ComparedModel::compare(const ModelSource& asked)
         withEstimate(tr("Comparing with %1").arg(text(newer.path.filename().string())),
                      comparisonCost(circuits->config())),
         aboutModel(circuits,
-                   [older = circuits, tokenizer = model->tokenizer(), unused = model->missingIds(),
+                   [older = circuits, tokenizer = model->tokenizer(), unused = model->files().unused,
                     wish = model->processingWish(), newer](const Task& task) -> Result<Answer> {
                        auto opened = readModel(newer, wish, task);
                        if (!opened)

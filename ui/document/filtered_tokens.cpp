@@ -15,7 +15,7 @@ FilteredTokens::FilteredTokens(Workspace* workspace)
 
 const std::vector<bool>& FilteredTokens::unused() const
 {
-    return m_filter.isOn() ? m_excluded : m_workspace->model()->missingIds();
+    return m_filter.isOn() ? m_excluded : m_workspace->model()->files().unused;
 }
 
 int FilteredTokens::count() const
@@ -23,7 +23,7 @@ int FilteredTokens::count() const
     if (!m_filter.isOn())
         return 0;
     return static_cast<int>(std::ranges::count(m_excluded, true)
-                            - std::ranges::count(m_workspace->model()->missingIds(), true));
+                            - std::ranges::count(m_workspace->model()->files().unused, true));
 }
 
 void FilteredTokens::setFilter(const TokenFilter& filter)
@@ -51,7 +51,7 @@ void FilteredTokens::update()
         apply({}, {});
         return emit updated();
     }
-    std::vector<bool> missing = model->missingIds();
+    std::vector<bool> missing = model->files().unused;
     missing.resize(static_cast<std::size_t>(model->card().dVocab), false);
     m_job.start(
         tr("Filtering tokens"),

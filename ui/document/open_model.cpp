@@ -26,6 +26,22 @@ ProcessingWish wishOf(const Processing& applied)
     return again;
 }
 
+void stopComputing(OpenModel& model)
+{
+    emit model.steps()->computingStopped();
+    model.tokenReader()->stop();
+}
+
+/// Token side and the default analyses, from nothing.
+void computeAgain(OpenModel& model)
+{
+    emit model.tokensChanged();
+    emit model.steps()->resultsDropped();
+    model.revision().forget();
+    model.setResults({});
+    model.compute();
+}
+
 } // namespace
 
 OpenModel::OpenModel()
@@ -36,12 +52,14 @@ OpenModel::OpenModel()
 
 QString OpenModel::tokenText(int token) const
 {
-    return text(shownToken(m_tokenizer.get(), token));
+    return text(shownToken(m_files.tokenizer.get(), token));
 }
 
 Processing OpenModel::processing() const
 {
-    return m_processed ? m_processed->plan().applied : m_session ? m_session->processing : Processing::none();
+    return m_files.processed ? m_files.processed->plan().applied
+        : m_session          ? m_session->processing
+                             : Processing::none();
 }
 
 void OpenModel::setEmbedding(Embedding embedding)
@@ -52,28 +70,28 @@ void OpenModel::setEmbedding(Embedding embedding)
         emit embeddingChanged(); // Pages show the old one again.
         return emit failed(windowWords(text(reason)));
     }
-    stop();
+    stopComputing(*this);
     m_embedding = embedding;
     emit embeddingChanged();
-    computeAgain();
+    computeAgain(*this);
 }
 
 void OpenModel::setProcessingWish(const ProcessingWish& wish)
 {
-    if (wish == m_wish || !m_weights)
+    if (wish == m_wish || !m_files.weights)
         return;
     m_processJob.start(
         tr("Processing the weights"),
-        [weights = m_weights, wish](const Task& task) { return processedAs(wish, weights, task); },
+        [weights = m_files.weights, wish](const Task& task) { return processedAs(wish, weights, task); },
         [this, wish](const Result<std::shared_ptr<const ProcessedWeights>>& result) {
             if (!result)
                 return emit failed(text(result.error()));
-            stop();
+            stopComputing(*this);
             m_wish = wish;
-            m_processed = *result;
-            m_circuits = std::make_shared<const Circuits>(m_processed);
+            m_files.processed = *result;
+            m_circuits = std::make_shared<const Circuits>(m_files.processed);
             announceCircuits();
-            computeAgain();
+            computeAgain(*this);
         });
 }
 
@@ -85,32 +103,26 @@ void OpenModel::setResults(ResultSet results)
 
 void OpenModel::setModel(const OpenedModel& opened, const ProcessingWish& wish, Embedding embedding)
 {
-    stop();
+    stopComputing(*this);
     m_isSeries = false;
     m_wish = wish;
     m_embedding = embedding;
-    m_source = opened.source;
-    m_weights = opened.weights;
-    m_processed = opened.processed;
-    m_circuits = std::make_shared<const Circuits>(m_processed);
-    m_tokenizer = opened.tokenizer;
-    m_card = modelCard(*m_weights);
-    m_missingIds = opened.unused;
+    m_files = opened;
+    m_circuits = std::make_shared<const Circuits>(m_files.processed);
+    m_card = modelCard(*m_files.weights);
 }
 
 void OpenModel::setSession(const OpenedSession& opened)
 {
-    stop();
+    stopComputing(*this);
     m_processJob.cancel();
-    freeLater(m_weights);
-    freeLater(m_processed);
+    freeLater(m_files.weights);
+    freeLater(m_files.processed);
     freeLater(m_circuits);
-    m_tokenizer = opened.tokenizer;
-    m_missingIds = opened.unused;
+    m_files = {{}, nullptr, nullptr, opened.tokenizer, opened.unused, {}};
     m_results = opened.results;
     m_session = opened.session;
     m_isSeries = opened.isSeries;
-    m_source = {};
     m_card = m_session->model;
     for (std::string* words :
          {&m_card->name, &m_card->architecture, &m_card->positional, &m_card->normalization})
@@ -122,19 +134,19 @@ void OpenModel::setSession(const OpenedSession& opened)
 
 void OpenModel::setTokenizer(std::shared_ptr<const Tokenizer> tokenizer)
 {
-    m_tokenizer = std::move(tokenizer);
-    std::vector<bool> missing = unusedIds(*m_tokenizer, m_card->dVocab);
+    m_files.tokenizer = std::move(tokenizer);
+    std::vector<bool> missing = unusedIds(*m_files.tokenizer, m_card->dVocab);
     const auto isMissing = [](bool id) { return id; };
     // Tables leave out ids without a token, so results stay right only if these are the same.
-    const bool areSameIds = m_missingIds.empty() ? std::none_of(missing.begin(), missing.end(), isMissing)
-                                                 : missing == m_missingIds;
-    m_missingIds = std::move(missing);
+    const bool areSameIds = m_files.unused.empty() ? std::none_of(missing.begin(), missing.end(), isMissing)
+                                                   : missing == m_files.unused;
+    m_files.unused = std::move(missing);
     announceCircuits();
     emit m_steps.tokenizerReplaced();
     if (areSameIds || !m_circuits)
         return emit tokensChanged();
-    stop();
-    computeAgain();
+    stopComputing(*this);
+    computeAgain(*this);
 }
 
 void OpenModel::forgetSession()
@@ -148,17 +160,14 @@ void OpenModel::forgetSession()
 std::shared_ptr<const void> OpenModel::clear()
 {
     m_processJob.cancel();
-    stop();
+    stopComputing(*this);
     m_card.reset();
     m_isSeries = false;
     m_revision.forget();
-    const auto none = std::make_shared<const ResultSet>();
-    return std::make_shared<const std::tuple<
-        Weights, std::shared_ptr<const ProcessedWeights>, std::shared_ptr<const Circuits>,
-        std::shared_ptr<const Tokenizer>, std::shared_ptr<const Session>, std::shared_ptr<const ResultSet>>>(
-        std::exchange(m_weights, nullptr), std::exchange(m_processed, nullptr),
-        std::exchange(m_circuits, nullptr), std::exchange(m_tokenizer, nullptr),
-        std::exchange(m_session, nullptr), std::exchange(m_results, none));
+    std::tuple last(std::exchange(m_files, {}), std::exchange(m_circuits, nullptr),
+                    std::exchange(m_session, nullptr),
+                    std::exchange(m_results, std::make_shared<const ResultSet>()));
+    return std::make_shared<const decltype(last)>(std::move(last));
 }
 
 void OpenModel::announceCircuits()
@@ -167,26 +176,11 @@ void OpenModel::announceCircuits()
     emit circuitsChanged();
 }
 
-void OpenModel::stop()
-{
-    emit m_steps.computingStopped();
-    m_tokenReader.stop();
-}
-
-void OpenModel::computeAgain()
-{
-    emit tokensChanged();
-    emit m_steps.resultsDropped();
-    m_revision.forget();
-    setResults({});
-    compute();
-}
-
 void OpenModel::compute()
 {
     m_tokenReader.start(m_circuits, m_embedding);
     emit m_steps.computingStarts();
-    const bool isSameQuestion = m_session && m_session->processing == m_processed->plan().applied
+    const bool isSameQuestion = m_session && m_session->processing == m_files.processed->plan().applied
         && m_session->embedding == embeddingName(m_embedding);
     if (isSameQuestion && !m_session->results.arrays.empty() && m_results->arrays.empty())
         setResults(m_session->results); // Pages may ask for more when they see them.
@@ -196,13 +190,9 @@ void OpenModel::compute()
 void OpenModel::copyFrom(const OpenModel& other)
 {
     m_card = other.m_card;
-    m_source = other.m_source;
-    m_weights = other.m_weights;
-    m_processed = other.m_processed;
+    m_files = other.m_files;
     m_circuits = other.m_circuits;
     m_tokenReader.copyFrom(other.m_tokenReader);
-    m_tokenizer = other.m_tokenizer;
-    m_missingIds = other.m_missingIds;
     m_results = other.m_results;
     m_session = other.m_session;
     m_isSeries = other.m_isSeries;

@@ -42,25 +42,22 @@ class OpenModel : public QObject {
     Q_OBJECT
 
 public:
-    using Weights = std::shared_ptr<const ModelWeights>;
-
     OpenModel();
 
     bool isOpen() const { return m_card.has_value(); }
     bool hasModel() const { return m_circuits != nullptr; }
     /// True if a series of checkpoints is open and none of them: there are heads with scores, and no weights or tokens.
     bool isSeries() const { return m_isSeries; }
-    const ModelCard& card() const { return *m_card; } ///< Only while something is open.
-    const ModelSource& source() const { return m_source; }
+    const ModelCard& card() const { return *m_card; }    ///< Only while something is open.
+    const OpenedModel& files() const { return m_files; } ///< Of a session: its tokenizer alone.
     /// The session as it was read; null for a fresh model.
     std::shared_ptr<const Session> session() const { return m_session; }
-    Weights weights() const { return m_weights; } ///< As stored; null without the files.
+    /// As stored; null without the files.
+    std::shared_ptr<const ModelWeights> weights() const { return m_files.weights; }
     std::shared_ptr<const Circuits> circuits() const { return m_circuits; } ///< Null without the files.
     std::shared_ptr<const TokenSide> tokens() const { return m_tokenReader.tokens(); } ///< Null until read.
     TokenReader* tokenReader() { return &m_tokenReader; }
-    std::shared_ptr<const Tokenizer> tokenizer() const { return m_tokenizer; } ///< Null without one.
-    /// true: an id without a token.
-    const std::vector<bool>& missingIds() const { return m_missingIds; }
+    std::shared_ptr<const Tokenizer> tokenizer() const { return m_files.tokenizer; } ///< Null without one.
     QString tokenText(int token) const; ///< The token as shown; "#17" without a tokenizer.
 
     Embedding embedding() const { return m_embedding; }
@@ -102,16 +99,9 @@ signals:
     void failed(const QString& message);
 
 private:
-    void stop();
-    void computeAgain(); ///< Token side and the default analyses, from nothing.
-
     std::optional<ModelCard> m_card;
-    ModelSource m_source;
-    Weights m_weights;
-    std::shared_ptr<const ProcessedWeights> m_processed;
+    OpenedModel m_files;
     std::shared_ptr<const Circuits> m_circuits;
-    std::shared_ptr<const Tokenizer> m_tokenizer;
-    std::vector<bool> m_missingIds;
     std::shared_ptr<const ResultSet> m_results = std::make_shared<ResultSet>();
     std::shared_ptr<const Session> m_session;
     Embedding m_embedding = Embedding::Raw;

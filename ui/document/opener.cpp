@@ -82,7 +82,7 @@ void Opener::reload()
     if (!m_workspace->model()->isOpen())
         return;
     if (m_workspace->session()->path().empty())
-        startOpening(m_workspace->model()->source(), true);
+        startOpening(m_workspace->model()->files().source, true);
     else if (m_workspace->model()->isSeries())
         openSeries(m_workspace->session()->path());
     else
@@ -105,7 +105,7 @@ void Opener::completeConfig()
         for (const UnknownField& field : weights->config().unknown)
             keys << text(field.key);
     if (!keys.isEmpty())
-        emit configIncomplete(m_workspace->model()->source(), keys);
+        emit configIncomplete(m_workspace->model()->files().source, keys);
 }
 
 void Opener::startOpening(const ModelSource& source, bool again)

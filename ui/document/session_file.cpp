@@ -116,7 +116,7 @@ std::function<Session()> SessionFile::snapshot(const QString& view) const
     return [card = model->card(), circuits = model->circuits(), session = model->session(),
             results = model->results(), tokenizer = model->tokenizer(),
             embedding = std::string(embeddingName(model->embedding())),
-            notebook = m_workspace->notebook()->contents(), source = model->source(),
+            notebook = m_workspace->notebook()->contents(), source = model->files().source,
             imported = ImportedAttention::of(m_workspace)->array(), view = view.toStdString(),
             figures = figuresText()] {
         Session made =

@@ -81,7 +81,7 @@ private slots:
         QCOMPARE(dialog->folder(), snapshot);
         QTest::keyClick(dialog, Qt::Key_Return);
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
-        QCOMPARE(driver.workspace().model()->source().path.string(), snapshot.toStdString());
+        QCOMPARE(driver.workspace().model()->files().source.path.string(), snapshot.toStdString());
     }
 
 private:

@@ -130,7 +130,7 @@ private slots:
         button->click();
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
         QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->head(), (HeadId{1, 2}), patience);
-        QCOMPARE(driver.workspace().model()->source().path.filename(), std::filesystem::path("step2"));
+        QCOMPARE(driver.workspace().model()->files().source.path.filename(), std::filesystem::path("step2"));
         QTRY_COMPARE_WITH_TIMEOUT(driver.tabs()->currentName(), QStringLiteral("training"), patience);
         QVERIFY(TrainingSeries::isOpenIn(driver.workspace()));
         // A model of other heads closes it.

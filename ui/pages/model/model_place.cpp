@@ -35,7 +35,7 @@ ModelPlace openPlace(const Workspace& workspace)
 {
     if (const auto session = workspace.session()->path(); !session.empty())
         return {text(session.string()), {}};
-    return {text(workspace.model()->source().path.string()), askedStack(*workspace.model())};
+    return {text(workspace.model()->files().source.path.string()), askedStack(*workspace.model())};
 }
 
 QString openStack(const Workspace& workspace)
