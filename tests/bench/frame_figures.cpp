@@ -17,8 +17,8 @@ void prepare(ui::HeatmapView& view, int tokens)
     for (int i = 0; i < tokens; ++i)
         names << QStringLiteral("␣token%1").arg(i);
     view.resize(1280, 800);
-    view.setRowAxis(ui::labelledAxis(QStringLiteral("query token"), names));
-    view.setColumnAxis(ui::labelledAxis(QStringLiteral("key token"), names));
+    view.content()->setRowAxis(ui::labelledAxis(QStringLiteral("query token"), names));
+    view.content()->setColumnAxis(ui::labelledAxis(QStringLiteral("key token"), names));
     view.colors()->setScale({.fit = ColorFit::Robust});
     view.content()->setNormBars(true);
     view.show();

@@ -20,9 +20,11 @@ public:
 
     void paint();
     void forgetImage(); ///< The cells have changed.
+    /// A new matrix is being computed: dims the old one after 200 ms.
     void setPending(bool pending);
-    void setMessage(const QString& message);
+    void setMessage(const QString& message); ///< Shown instead of an empty matrix: a hint or an error.
     void setReferenceCell(int row, int column);
+    /// Thin rings around columns and rows: a head hovered elsewhere.
     void setLitCells(const QList<QRect>& areas);
 
 private:

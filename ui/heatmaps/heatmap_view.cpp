@@ -46,7 +46,7 @@ HeatmapView::~HeatmapView()
 
 void HeatmapView::takeNumbers()
 {
-    setPending(false);
+    m_screen.setPending(false);
     m_cells.forgetRoom();
     updateGeometry(); // usableSize() depends on it
     m_colors->setScale(colorScale());
@@ -81,26 +81,6 @@ void HeatmapView::setCellShape(CellShape shape)
     m_cells.setShape(shape);
     updateGeometry();
     updateVisible();
-}
-
-void HeatmapView::setReferenceCell(int row, int column)
-{
-    m_screen.setReferenceCell(row, column);
-}
-
-void HeatmapView::setLitCells(const QList<QRect>& areas)
-{
-    m_screen.setLitCells(areas);
-}
-
-void HeatmapView::setPending(bool pending)
-{
-    m_screen.setPending(pending);
-}
-
-void HeatmapView::setMessage(const QString& message)
-{
-    m_screen.setMessage(message);
 }
 
 QVariant HeatmapView::inputMethodQuery(Qt::InputMethodQuery query) const

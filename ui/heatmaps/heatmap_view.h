@@ -37,23 +37,16 @@ public:
     const HeatmapLayout& cells() const { return m_cells; } ///< Where the cells are.
     HeatmapPointer& pointer() { return m_pointer; }        ///< Mouse and keyboard.
     const HeatmapNote& note() const { return m_note; }     ///< The note in the corner.
+    HeatmapScreen& onScreen() { return m_screen; }         ///< Marks, messages and dimming, not on paper.
     const HeatmapScene& scene() const { return m_content->scene(); }
 
     /// Null: an empty view. Keeps the scale, and the zoom if the size is the same; refits limits that follow the data.
     void setMatrix(Matrix matrix) { m_content->setMatrix(std::move(matrix)); }
     const Matrix& matrix() const { return scene().matrix; }
     bool isEmpty() const { return scene().isEmpty(); }
-    void setRowAxis(const HeatmapAxis& axis) { m_content->setRowAxis(axis); }
-    void setColumnAxis(const HeatmapAxis& axis) { m_content->setColumnAxis(axis); }
     void setCellShape(CellShape shape);
     const ColorScale& colorScale() const { return m_colors->scale(); }
     const HeatmapState& state() const { return m_zoom->state(); }
-    void setReferenceCell(int row, int column);
-    void
-    setLitCells(const QList<QRect>& areas); ///< Thin rings around columns and rows: a head hovered elsewhere.
-    /// A new matrix is being computed: dims the old one after 200 ms.
-    void setPending(bool pending);
-    void setMessage(const QString& message); ///< Shown instead of an empty matrix: a hint or an error.
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     FigureParts parts() const override;

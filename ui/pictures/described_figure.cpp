@@ -59,8 +59,8 @@ void nameCellAxes(HeatmapView& cells, const FigurePanel& panel)
     HeatmapAxis rows = cells.scene().rows, columns = cells.scene().columns;
     rows.title = orOwn(panel.yTitle, rows.title);
     columns.title = orOwn(panel.xTitle, columns.title);
-    cells.setRowAxis(rows);
-    cells.setColumnAxis(columns);
+    cells.content()->setRowAxis(rows);
+    cells.content()->setColumnAxis(columns);
     cells.content()->setValueTitle(orOwn(panel.valueTitle, cells.content()->valueTitle()));
 }
 

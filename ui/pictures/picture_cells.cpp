@@ -94,7 +94,7 @@ public:
         m_data = shown;
         m_tokens = nullptr;
         HeatmapView* view = m_panel->view();
-        view->setMessage(tr("These results lack this array."));
+        view->onScreen().setMessage(tr("These results lack this array."));
         if (shown.arrays.empty())
             return view->setMatrix(nullptr);
         const ResultArray& array = *shown.arrays.front();
@@ -105,9 +105,10 @@ public:
             return m_ofPairs ? showPairs(array) : showRows(array);
         const auto part = cutAtHeads(array, context());
         if (!part) {
-            view->setMessage(headAxes(array, context().card) == HeadAxes::TwoHeads
-                                 ? tr("Shift+click another head in the grid to mark it as the reference.")
-                                 : tr("This head was left out of the computation."));
+            view->onScreen().setMessage(
+                headAxes(array, context().card) == HeadAxes::TwoHeads
+                    ? tr("Shift+click another head in the grid to mark it as the reference.")
+                    : tr("This head was left out of the computation."));
             return view->setMatrix(nullptr);
         }
         showPart(chosen(*part));
@@ -144,15 +145,15 @@ public:
             if (row >= 0 && column >= 0 && column < columns)
                 lit << QRect(column, 0, 1, rows);
         }
-        view->setLitCells(lit);
+        view->onScreen().setLitCells(lit);
     }
 
-    void setPending(bool pending) override { m_panel->view()->setPending(pending); }
+    void setPending(bool pending) override { m_panel->view()->onScreen().setPending(pending); }
 
     void showMessage(const QString& message) override
     {
         setPending(false);
-        m_panel->view()->setMessage(message);
+        m_panel->view()->onScreen().setMessage(message);
         m_panel->view()->setMatrix(nullptr);
     }
 
@@ -390,8 +391,8 @@ private:
     void showCells(const ResultArray& array, const Cells& cells)
     {
         HeatmapView* view = m_panel->view();
-        view->setRowAxis(m_rows);
-        view->setColumnAxis(m_columns);
+        view->content()->setRowAxis(m_rows);
+        view->content()->setColumnAxis(m_columns);
         view->content()->setValueTitle(valueTitle(array));
         // Long thin matrices would be a line of square cells.
         const Eigen::Index shorter = std::max<Eigen::Index>(1, std::min(cells->rows(), cells->cols()));

@@ -56,15 +56,15 @@ public:
             const QSignalBlocker quiet(view);
             view->zoom()->setCurrentCell(head.layer, head.head);
             const HeadId reference = context().reference.value_or(HeadId{-1, -1});
-            view->setReferenceCell(reference.layer, reference.head);
+            view->onScreen().setReferenceCell(reference.layer, reference.head);
         }
     }
 
     void lightHead(std::optional<HeadId> head) override
     {
         for (const Panel& made : m_panels)
-            made.panel->view()->setLitCells(head ? QList{QRect(head->head, head->layer, 1, 1)}
-                                                 : QList<QRect>());
+            made.panel->view()->onScreen().setLitCells(head ? QList{QRect(head->head, head->layer, 1, 1)}
+                                                            : QList<QRect>());
     }
 
     std::vector<std::pair<QWidget*, QString>> figures() override
@@ -96,8 +96,8 @@ private:
         made.title->setWordWrap(true);
         HeatmapView* view = made.panel->view();
         view->setCellShape(HeatmapView::CellShape::Square);
-        view->setRowAxis({tr("layer"), {}});
-        view->setColumnAxis({tr("head"), {}});
+        view->content()->setRowAxis({tr("layer"), {}});
+        view->content()->setColumnAxis({tr("head"), {}});
         setHeadSubjects(view);
         m_panels.push_back(made);
         m_grid.add(made.title, made.panel);

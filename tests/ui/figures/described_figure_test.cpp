@@ -140,9 +140,9 @@ private slots:
         chart.setLook({.xTitle = QStringLiteral("x"), .yTitle = QStringLiteral("y")});
         chart.setSeries({{QStringLiteral("one"), {{0, 0}, {1, 2}}}});
         HeatmapView cells;
-        cells.setColumnAxis(
+        cells.content()->setColumnAxis(
             {QStringLiteral("column"), [](int i) { return QStringLiteral("name %1").arg(i); }});
-        cells.setRowAxis({QStringLiteral("row"), [](int i) { return QString::number(i); }});
+        cells.content()->setRowAxis({QStringLiteral("row"), [](int i) { return QString::number(i); }});
         cells.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Identity(3, 3)));
         const ComposedFigure page({{&chart, QStringLiteral("a"), {}, 0, 0},
                                    {&cells, QStringLiteral("b"), {}, 0, 1},

@@ -43,8 +43,8 @@ std::unique_ptr<HeatmapView> draggedHeatmap()
     auto view = std::make_unique<HeatmapView>();
     view->resize(300, 300);
     view->setMatrix(std::make_shared<const Eigen::MatrixXf>(Eigen::MatrixXf::Random(20, 20)));
-    view->setRowAxis({QStringLiteral("query"), {}});
-    view->setColumnAxis({QStringLiteral("key"), {}});
+    view->content()->setRowAxis({QStringLiteral("query"), {}});
+    view->content()->setColumnAxis({QStringLiteral("key"), {}});
     view->setFigureTitle(QStringLiteral("L1H2 full QK"));
     return view;
 }

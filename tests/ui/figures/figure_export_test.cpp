@@ -27,7 +27,7 @@ std::unique_ptr<HeatmapView> view(int rows, int columns)
     (*matrix)(0, 0) = 1;
     (*matrix)(rows - 1, columns - 1) = -1;
     result->setMatrix(matrix);
-    result->setRowAxis(
+    result->content()->setRowAxis(
         labelledAxis(QStringLiteral("source token"), {QStringLiteral("a,\"b\""), QStringLiteral("␣Paris")}));
     result->setFigureTitle(QStringLiteral("L1H2 <OV> & more"));
     result->setProvenance({{QStringLiteral("model"), QStringLiteral("demo")},

@@ -32,8 +32,8 @@ std::unique_ptr<HeatmapView> namedCells(int count, const std::function<QString(i
     HeatmapAxis axis{QStringLiteral("token"), name, groupSize};
     if (groupSize > 0)
         axis.groupLabel = [](int group) { return QStringLiteral("L%1").arg(group); };
-    view->setRowAxis(axis);
-    view->setColumnAxis(axis);
+    view->content()->setRowAxis(axis);
+    view->content()->setColumnAxis(axis);
     view->setCellShape(HeatmapView::CellShape::Square);
     view->setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Identity(count, count)));
     view->setFigureTitle(

@@ -57,8 +57,8 @@ std::unique_ptr<HeatmapView> writtenHeatmap(int size)
     auto matrix = std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(size, size));
     (*matrix)(0, 1) = std::nanf("");
     view->setMatrix(matrix);
-    view->setRowAxis(labelledAxis(QStringLiteral("source token"), tokens));
-    view->setColumnAxis({QStringLiteral("output token"), {}});
+    view->content()->setRowAxis(labelledAxis(QStringLiteral("source token"), tokens));
+    view->content()->setColumnAxis({QStringLiteral("output token"), {}});
     view->content()->setNormBars(true);
     view->setFigureTitle(QStringLiteral("L1H2 <OV> & ␣Paris"));
     view->setProvenance({{QStringLiteral("model"), QStringLiteral("demo")}});

@@ -354,9 +354,10 @@ private slots:
     void isATableToAScreenReader()
     {
         HeatmapView view;
-        view.setRowAxis(labelledAxis(QStringLiteral("query"), {QStringLiteral("␣a"), QStringLiteral("␣b")}));
-        view.setColumnAxis(labelledAxis(QStringLiteral("key"),
-                                        {QStringLiteral("x"), QStringLiteral("y"), QStringLiteral("z")}));
+        view.content()->setRowAxis(
+            labelledAxis(QStringLiteral("query"), {QStringLiteral("␣a"), QStringLiteral("␣b")}));
+        view.content()->setColumnAxis(labelledAxis(
+            QStringLiteral("key"), {QStringLiteral("x"), QStringLiteral("y"), QStringLiteral("z")}));
         const auto matrix = zeroMatrix(2, 3);
         (*matrix)(1, 2) = 0.123456789F;
         showScaled(view, matrix);

@@ -325,7 +325,7 @@ private slots:
     void theCurrentCellIsCopiedInFull()
     {
         HeatmapView view;
-        view.setRowAxis(
+        view.content()->setRowAxis(
             labelledAxis(QStringLiteral("token"), {QStringLiteral("␣Paris"), QStringLiteral("␣Rome")}));
         auto matrix = std::make_shared<Eigen::MatrixXf>(*twoByThree());
         (*matrix)(1, 2) = 0.123456789F;
@@ -364,7 +364,8 @@ private slots:
     void theDataIsTheVisibleRegionInFull()
     {
         HeatmapView view;
-        view.setRowAxis(labelledAxis(QStringLiteral("source"), {QStringLiteral("a"), QStringLiteral("b")}));
+        view.content()->setRowAxis(
+            labelledAxis(QStringLiteral("source"), {QStringLiteral("a"), QStringLiteral("b")}));
         prepare(view, twoByThree());
         QList<QStringList> rows;
         view.forEachDataRow([&rows](const QStringList& row) { rows << row; });
@@ -379,8 +380,8 @@ private slots:
         for (int i = 0; i < 30; ++i)
             names << QStringLiteral("name%1").arg(i);
         HeatmapView view;
-        view.setRowAxis(labelledAxis(QStringLiteral("source"), names));
-        view.setColumnAxis(labelledAxis(QStringLiteral("output"), names));
+        view.content()->setRowAxis(labelledAxis(QStringLiteral("source"), names));
+        view.content()->setColumnAxis(labelledAxis(QStringLiteral("output"), names));
         prepare(view, zeros(30, 30));
         QTemporaryDir folder;
         const auto drawn = [&](double millimetres) {
@@ -421,8 +422,8 @@ private slots:
         HeatmapView view;
         prepare(view, zeros(2000, 2000));
         const auto name = [](int index) { return QStringLiteral("a long token %1").arg(index); };
-        view.setRowAxis({QStringLiteral("source"), name});
-        view.setColumnAxis({QStringLiteral("output"), name});
+        view.content()->setRowAxis({QStringLiteral("source"), name});
+        view.content()->setColumnAxis({QStringLiteral("output"), name});
         test::TextCollector page(view.size());
         view.render(&page);
         const QRectF cells = view.cells().area();

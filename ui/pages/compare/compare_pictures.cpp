@@ -220,15 +220,15 @@ void ComparePictures::clear()
 void ComparePictures::setAxes(const HeatmapAxis& rows, const HeatmapAxis& columns)
 {
     for (HeatmapPanel* panel : panels()) {
-        panel->view()->setRowAxis(rows);
-        panel->view()->setColumnAxis(columns);
+        panel->view()->content()->setRowAxis(rows);
+        panel->view()->content()->setColumnAxis(columns);
     }
 }
 
 void ComparePictures::setPending(bool pending)
 {
     for (HeatmapPanel* panel : panels())
-        panel->view()->setPending(pending);
+        panel->view()->onScreen().setPending(pending);
 }
 
 ComparePictures::Way ComparePictures::way() const

@@ -70,8 +70,8 @@ void HeadsPage::createLayout()
     HeatmapView* view = m_panel->view();
     view->pointer().setLettersMove(true);
     view->setCellShape(HeatmapView::CellShape::Square);
-    view->setRowAxis({tr("layer"), {}});
-    view->setColumnAxis({tr("head"), {}});
+    view->content()->setRowAxis({tr("layer"), {}});
+    view->content()->setColumnAxis({tr("head"), {}});
     view->setAccessibleName(tr("Heads"));
     setHeadSubjects(view);
     m_table->setHorizontalHeader(new WrappedHeader(m_table));
@@ -339,7 +339,7 @@ void HeadsPage::markHead()
     const QSignalBlocker quietView(m_panel->view());
     m_panel->view()->zoom()->setCurrentCell(head.layer, head.head);
     const HeadId reference = workspace()->selection()->reference().value_or(HeadId{-1, -1});
-    m_panel->view()->setReferenceCell(reference.layer, reference.head);
+    m_panel->view()->onScreen().setReferenceCell(reference.layer, reference.head);
     const int row = m_model->rowOf(head);
     if (row < 0)
         return;

@@ -353,18 +353,18 @@ void HeatmapPage::recompute()
         m_job.cancel();
         view->setMatrix(nullptr);
         m_state->clear();
-        return view->setMessage(whyNot(*workspace()));
+        return view->onScreen().setMessage(whyNot(*workspace()));
     }
     if (isTokenCircuit() && !workspace()->model()->tokens()) {
         view->setMatrix(nullptr);
-        return view->setMessage(tr("Reading the embeddings…"));
+        return view->onScreen().setMessage(tr("Reading the embeddings…"));
     }
-    view->setPending(true);
+    view->onScreen().setPending(true);
     m_job.start(heading(),
                 aboutModel(workspace()->model()->circuits(),
                            [picture = picture()](const Task& task) { return shownCircuit(picture, task); }),
                 [this](const Result<ShownCircuit>& shown) {
-                    m_panel->view()->setPending(false);
+                    m_panel->view()->onScreen().setPending(false);
                     shown ? showCircuit(*shown) : showError(shown.error());
                 });
 }
@@ -399,7 +399,7 @@ QString HeatmapPage::heading() const
 void HeatmapPage::showError(const Error& error)
 {
     m_panel->view()->setMatrix(nullptr);
-    m_panel->view()->setMessage(text(error));
+    m_panel->view()->onScreen().setMessage(text(error));
 }
 
 void HeatmapPage::showCircuit(const ShownCircuit& shown)
@@ -440,8 +440,8 @@ void HeatmapPage::describeAxes()
     const QString columns = isTokenCircuit()
         ? (isQk ? tr("key token") : tr("output token"))
         : (isQk ? tr("residual direction, key") : tr("residual direction, written"));
-    view->setRowAxis({rows, [this](int index) { return entryName(m_rows, index); }});
-    view->setColumnAxis({columns, [this](int index) { return entryName(m_columns, index); }});
+    view->content()->setRowAxis({rows, [this](int index) { return entryName(m_rows, index); }});
+    view->content()->setColumnAxis({columns, [this](int index) { return entryName(m_columns, index); }});
 }
 
 QJsonObject HeatmapPage::viewState() const

@@ -113,7 +113,7 @@ QString TensorDetail::tensorName() const
 
 void TensorDetail::read(const std::optional<TensorStatistics>& known)
 {
-    m_panel->view()->setPending(true);
+    m_panel->view()->onScreen().setPending(true);
     m_reading.start(
         tr("Reading %1").arg(tensorName()),
         [file = m_file, tensor = m_tensor, known](const Task& task) -> Result<Read> {
@@ -132,11 +132,11 @@ void TensorDetail::read(const std::optional<TensorStatistics>& known)
             return read;
         },
         [this](const Result<Read>& found) {
-            m_panel->view()->setPending(false);
+            m_panel->view()->onScreen().setPending(false);
             if (found)
                 return showRead(*found);
             m_panel->view()->setMatrix(nullptr);
-            m_panel->view()->setMessage(text(found.error()));
+            m_panel->view()->onScreen().setMessage(text(found.error()));
             showHistogram(std::nullopt);
         });
 }
@@ -174,7 +174,7 @@ void TensorDetail::showPicture(const TensorPicture& picture)
     m_picture = picture;
     m_picture.cells.resize(0, 0);
     if (picture.cells.size() == 0) {
-        view->setMessage(tr("This tensor has no elements."));
+        view->onScreen().setMessage(tr("This tensor has no elements."));
         return view->setMatrix(nullptr);
     }
     const auto axis = [](const QString& name, std::int64_t perCell) {
@@ -182,8 +182,8 @@ void TensorDetail::showPicture(const TensorPicture& picture)
             perCell == 1 ? name : tr("%1, %2 to a cell: the strongest entry").arg(name).arg(perCell), {}};
     };
     view->content()->setValueTitle(tr("entry of %1").arg(tensorName()));
-    view->setRowAxis(axis(tr("row"), picture.rowsPerCell));
-    view->setColumnAxis(axis(tr("column"), picture.columnsPerCell));
+    view->content()->setRowAxis(axis(tr("row"), picture.rowsPerCell));
+    view->content()->setColumnAxis(axis(tr("column"), picture.columnsPerCell));
     view->setMatrix(std::make_shared<Eigen::MatrixXf>(picture.cells));
 }
 
@@ -197,8 +197,8 @@ void TensorDetail::clear(const QString& message)
     m_save->setEnabled(false);
     m_histogram->setMessage(QString());
     m_histogram->setSeries({});
-    m_panel->view()->setPending(false);
-    m_panel->view()->setMessage(message);
+    m_panel->view()->onScreen().setPending(false);
+    m_panel->view()->onScreen().setMessage(message);
     m_panel->view()->setMatrix(nullptr);
 }
 

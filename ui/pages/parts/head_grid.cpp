@@ -15,8 +15,8 @@ HeadGrid::HeadGrid(Workspace* workspace, const QString& name, QWidget* parent)
     view()->setCellShape(HeatmapView::CellShape::Square);
     view()->pointer().setLettersMove(true);
     view()->setAccessibleName(name);
-    view()->setRowAxis({tr("layer"), {}});
-    view()->setColumnAxis({tr("head"), {}});
+    view()->content()->setRowAxis({tr("layer"), {}});
+    view()->content()->setColumnAxis({tr("head"), {}});
     setHeadSubjects(view());
     connect(workspace->selection(), &Selection::headChanged, this, &HeadGrid::mark);
     connect(workspace->selection(), &Selection::referenceChanged, this, &HeadGrid::mark);
@@ -68,7 +68,7 @@ void HeadGrid::mark()
     view()->zoom()->setCurrentCell(m_workspace->selection()->head().layer,
                                    m_workspace->selection()->head().head);
     const HeadId reference = m_workspace->selection()->reference().value_or(HeadId{-1, -1});
-    view()->setReferenceCell(reference.layer, reference.head);
+    view()->onScreen().setReferenceCell(reference.layer, reference.head);
 }
 
 } // namespace headwise::ui

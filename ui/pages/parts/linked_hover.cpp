@@ -31,7 +31,7 @@ void linkHover(HeatmapView* grid, Selection* selection)
                      });
     QObject::connect(selection, &Selection::hoveredChanged, grid, [grid, selection] {
         const std::optional<HeadId> head = selection->hovered();
-        grid->setLitCells(head ? QList{QRect(head->head, head->layer, 1, 1)} : QList<QRect>());
+        grid->onScreen().setLitCells(head ? QList{QRect(head->head, head->layer, 1, 1)} : QList<QRect>());
     });
 }
 

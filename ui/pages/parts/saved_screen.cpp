@@ -77,8 +77,9 @@ HeatmapPanel* savedHeatmap(const ScreenPicture& picture, QWidget* parent)
     ColorScale scale;
     scale.fit = ColorFit::Robust;
     view->colors()->setScale(scale);
-    view->setRowAxis(labelledAxis(shownText(picture.rowAxis), shownTexts(picture.rowNames)));
-    view->setColumnAxis(labelledAxis(shownText(picture.columnAxis), shownTexts(picture.columnNames)));
+    view->content()->setRowAxis(labelledAxis(shownText(picture.rowAxis), shownTexts(picture.rowNames)));
+    view->content()->setColumnAxis(
+        labelledAxis(shownText(picture.columnAxis), shownTexts(picture.columnNames)));
     const auto rows = static_cast<Eigen::Index>(picture.rows());
     const auto columns = static_cast<Eigen::Index>(picture.columns());
     auto matrix = std::make_shared<Eigen::MatrixXf>(rows, columns);

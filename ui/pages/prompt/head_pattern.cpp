@@ -151,8 +151,8 @@ void HeadPattern::setAnswer(std::shared_ptr<const PromptAnswer> answer, int skip
     QStringList labels;
     for (auto at = static_cast<std::size_t>(skipped); at < m_answer->tokens.size(); ++at)
         labels << workspace()->model()->tokenText(m_answer->tokens[at]);
-    view()->setRowAxis(labelledAxis(tr("query"), labels));
-    view()->setColumnAxis(labelledAxis(tr("key"), labels));
+    view()->content()->setRowAxis(labelledAxis(tr("query"), labels));
+    view()->content()->setColumnAxis(labelledAxis(tr("key"), labels));
     const Eigen::MatrixXf& pattern =
         (*m_answer->patterns)[static_cast<std::size_t>(head.layer)][static_cast<std::size_t>(head.head)];
     const Eigen::Index shown = pattern.rows() - skipped;

@@ -59,7 +59,7 @@ void LogitEffects::attribute(const PromptAnswer& answer)
         return m_job.cancel();
     m_logit->setText(tr("Direct effect of every head on the logit of %1 at the last position")
                          .arg(workspace()->model()->tokenText(answer.likeliestNext)));
-    m_effects->view()->setPending(true);
+    m_effects->view()->onScreen().setPending(true);
     m_job.start(
         tr("Attributing the logit"),
         [circuits = workspace()->model()->circuits(), analysis, options](const Task& task) {
@@ -70,7 +70,7 @@ void LogitEffects::attribute(const PromptAnswer& answer)
 
 void LogitEffects::show(const Result<ResultSet>& results)
 {
-    m_effects->view()->setPending(false);
+    m_effects->view()->onScreen().setPending(false);
     const ResultArray* heads = results ? results->find("analyses/logit_attribution/head") : nullptr;
     if (!heads)
         return m_logit->setText(text(results.error()));

@@ -162,8 +162,8 @@ void PromptPage::reset()
     m_prompt->setEnabled(possible);
     m_run->setEnabled(possible);
     m_import->setEnabled(possible);
-    m_pattern->view()->setMessage(possible ? tr("Type a prompt to see where this head looks.")
-                                           : whyNot(*workspace()));
+    m_pattern->view()->onScreen().setMessage(possible ? tr("Type a prompt to see where this head looks.")
+                                                      : whyNot(*workspace()));
     if (possible && isVisible())
         run();
 }
@@ -186,18 +186,18 @@ void PromptPage::run()
     if (!workspace()->model()->circuits() || m_prompt->text().isEmpty())
         return;
     using Found = std::shared_ptr<const PromptAnswer>;
-    m_pattern->view()->setPending(true);
+    m_pattern->view()->onScreen().setPending(true);
     const PromptQuestion question{workspace()->model()->circuits(), workspace()->model()->tokenizer(),
                                   m_prompt->text().toStdString(), m_weighs->isChecked()};
     m_job.start(
         tr("Running the prompt"),
         aboutModel(question.circuits, [question](const Task& task) { return promptAnswer(question, task); }),
         [this](const Result<Found>& result) {
-            m_pattern->view()->setPending(false);
+            m_pattern->view()->onScreen().setPending(false);
             if (!result) {
                 clear();
                 m_pattern->view()->setAccessibleDescription(text(result.error()));
-                return m_pattern->view()->setMessage(text(result.error()));
+                return m_pattern->view()->onScreen().setMessage(text(result.error()));
             }
             take(*result);
             m_effects->attribute(*m_answer);

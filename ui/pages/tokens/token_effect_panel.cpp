@@ -73,7 +73,7 @@ void TokenEffectPanel::clear(const QString& message)
     m_job.cancel();
     m_hoverJob.cancel();
     m_panel->setValues(nullptr);
-    m_panel->view()->setMessage(message);
+    m_panel->view()->onScreen().setMessage(message);
 }
 
 void TokenEffectPanel::recompute()
@@ -86,7 +86,7 @@ void TokenEffectPanel::recompute()
         return clear(tr("This needs the model's files."));
     if (!tokens)
         return clear(tr("Reading the embeddings…"));
-    m_panel->view()->setPending(true);
+    m_panel->view()->onScreen().setPending(true);
     m_job.start(title(),
                 aboutModel(workspace()->model()->circuits(),
                            [circuits = workspace()->model()->circuits(), tokens,

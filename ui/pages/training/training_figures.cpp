@@ -72,8 +72,8 @@ void TrainingPage::forEachFrame(const std::function<void(FigureSource& frame, in
     const Series& series = m_series->series();
     HeatmapView frame;
     frame.setCellShape(HeatmapView::CellShape::Square);
-    frame.setRowAxis({tr("layer"), {}});
-    frame.setColumnAxis({tr("head"), {}});
+    frame.content()->setRowAxis({tr("layer"), {}});
+    frame.content()->setColumnAxis({tr("head"), {}});
     frame.colors()->showScale(m_grid->view()->colorScale());
     frame.content()->setValueTitle(m_grid->view()->content()->valueTitle());
     for (int step = 0; step < static_cast<int>(series.steps.size()); ++step) {
