@@ -47,8 +47,6 @@ public:
     explicit RemoteServer(Handler handler, QObject* parent = nullptr);
     ~RemoteServer() override;
 
-    bool isListening() const { return m_server.isListening(); }
-
 private:
     void listen();
     void accept();

@@ -76,15 +76,6 @@ QIcon icon(const char* name)
     return QIcon(new StrokeIconEngine(file.readAll())); // The QIcon owns it.
 }
 
-QStringList iconNames()
-{
-    initResources();
-    QStringList names = QDir(QStringLiteral(":/icons")).entryList({QStringLiteral("*.svg")});
-    for (QString& name : names)
-        name.chop(4);
-    return names;
-}
-
 QIcon applicationIcon()
 {
     initResources();

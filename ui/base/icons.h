@@ -1,7 +1,6 @@
 #pragma once
 
 #include <QIcon>
-#include <QStringList>
 
 namespace headwise::ui {
 
@@ -9,7 +8,6 @@ namespace headwise::ui {
 /// follows light and dark themes. Other names come from the desktop's icon theme.
 QIcon icon(const char* name);
 
-QStringList iconNames(); ///< Names in the set.
 QIcon applicationIcon();
 
 } // namespace headwise::ui

@@ -117,7 +117,6 @@ public:
     void resetZoom();
     void zoomAt(const QPointF& position, double factorX, double factorY); ///< `position` stays in place.
     ChartFrame frame() const;                                             ///< The axes on the screen.
-    int omittedCount() const { return m_omitted; }
     QPointF positionOf(const QPointF& point) const; ///< Position of a data point, in widget coordinates.
     /// Returns the series and the index of the point nearest to a position in widget coordinates; none: too far.
     std::optional<std::pair<QString, int>> pointAt(const QPointF& position) const;

@@ -49,7 +49,7 @@ public:
     /// True if a series of checkpoints is open and none of them: there are heads with scores, and no weights or tokens.
     bool isSeries() const { return m_isSeries; }
     const ModelCard& card() const { return *m_card; }    ///< Only while something is open.
-    const OpenedModel& files() const { return m_files; } ///< Of a session: its tokenizer alone.
+    const OpenedModel& files() const { return m_files; } ///< A session without them: the tokenizer alone.
     /// The session as it was read; null for a fresh model.
     std::shared_ptr<const Session> session() const { return m_session; }
     /// As stored; null without the files.

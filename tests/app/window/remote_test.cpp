@@ -9,6 +9,7 @@
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/matrix/heatmap_page.h"
 
+#include <QAbstractButton>
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
@@ -196,7 +197,6 @@ private slots:
     {
         Windows all(Windows::Memory::Fresh);
         const RemoteServer server([&all](const RemoteRequest& asked) { return all.handle(asked); });
-        QVERIFY(server.isListening());
         MainWindow* window = all.first();
         const auto sap = second({QStringLiteral("--goto"), demo + QStringLiteral("#L1H5/OV?row=%20king")});
         QCOMPARE(sap.err, QByteArray());
@@ -370,7 +370,6 @@ private slots:
     {
         Windows all(Windows::Memory::Fresh);
         const RemoteServer server([&all](const RemoteRequest& asked) { return all.handle(asked); });
-        QVERIFY(server.isListening());
         for (const QByteArray& sent :
              {QByteArray(200000, 'x'), QByteArray("nonsense\n"), QByteArray("\xff\n")}) {
             QLocalSocket socket;
@@ -400,18 +399,29 @@ private slots:
 
     void theSocketIsThisUsersAndPassesToTheNextWindow()
     {
-        const auto done = [](const RemoteRequest&) -> Result<RemoteServer::Answer> {
-            return RemoteServer::Answer::Done;
+        int answered = 0;
+        const auto answeredBy = [&answered](int who) {
+            return [&answered, who](const RemoteRequest&) -> Result<RemoteServer::Answer> {
+                answered = who;
+                return RemoteServer::Answer::Done;
+            };
         };
-        auto first = std::make_unique<RemoteServer>(done);
-        const RemoteServer next(done);
-        QVERIFY(first->isListening());
-        QVERIFY(!next.isListening());
+        auto first = std::make_unique<RemoteServer>(answeredBy(1));
+        const RemoteServer next(answeredBy(2));
+        QCOMPARE(second({demo}).exitCode, 0);
+        QCOMPARE(answered, 1);
         const QFileInfo socket(remoteFolder() + QStringLiteral("/headwise-window"));
         const auto others = QFile::ReadGroup | QFile::WriteGroup | QFile::ReadOther | QFile::WriteOther;
         QVERIFY(!(socket.permissions() & others));
         first.reset();
-        QTRY_VERIFY_WITH_TIMEOUT(next.isListening(), patience);
+        const auto isListening = [&socket] {
+            QLocalSocket asking;
+            asking.connectToServer(socket.filePath());
+            return asking.waitForConnected(100);
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(isListening(), patience);
+        QCOMPARE(second({demo}).exitCode, 0);
+        QCOMPARE(answered, 2);
     }
 
 private:

@@ -6,6 +6,7 @@
 #include "ui/widgets/cell_heat.h"
 
 #include <QApplication>
+#include <QDir>
 #include <QHash>
 #include <QImage>
 #include <QMenu>
@@ -237,12 +238,14 @@ private slots:
 
     void everyIconFollowsTheTextColor()
     {
-        QVERIFY(iconNames().size() >= 25);
+        QVERIFY(!icon("copy").isNull());
+        const QStringList files = QDir(QStringLiteral(":/icons")).entryList();
+        QVERIFY(files.size() >= 25);
         for (const ThemeMode mode : {ThemeMode::Light, ThemeMode::Dark, ThemeMode::HighContrast}) {
             applyTheme(*qApp, mode);
             const QColor ink = QApplication::palette().color(QPalette::WindowText);
-            for (const QString& name : iconNames()) {
-                const QColor stroke = strokeOf(icon(qPrintable(name)));
+            for (const QString& name : files) {
+                const QColor stroke = strokeOf(icon(qPrintable(name.section(u'.', 0, 0))));
                 QVERIFY2(stroke.alpha() > 150, qPrintable(name));
                 // Half transparent pixels round their colour.
                 QVERIFY2(std::abs(stroke.red() - ink.red()) < 8, qPrintable(name + u' ' + stroke.name()));
