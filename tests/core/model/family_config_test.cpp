@@ -1,10 +1,8 @@
-#include "core/model/architecture.h"
-#include "tests/support/family_model.h"
+#include "tests/core/model/family_folder.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
 #include <QJsonArray>
-#include <QTemporaryDir>
 #include <QTest>
 
 using namespace headwise;
@@ -14,7 +12,7 @@ class FamilyConfigTest : public QObject {
     Q_OBJECT
 
 private slots:
-    void init() { m_folder = std::make_unique<QTemporaryDir>(); }
+    void init() { m_folder.renew(); }
 
     /// Norms per head have the same shape for any number of heads: the matrices determine the number.
     void aNumberOfHeadsIsCheckedBeforeItIsCountedTo()
@@ -23,9 +21,9 @@ private slots:
             test::FamilyModel model = test::familyModel(name);
             model.config["num_attention_heads"] = model.config["num_key_value_heads"] = 300'000;
             model.config["head_dim"] = 4;
-            QVERIFY(test::failsWith(open(model), ErrorCode::Corrupt, "q_proj.weight' has shape"));
+            QVERIFY(test::failsWith(m_folder.open(model), ErrorCode::Corrupt, "q_proj.weight' has shape"));
             model.config["num_attention_heads"] = model.config["num_key_value_heads"] = 2147483647;
-            QVERIFY(test::failsWith(open(model), ErrorCode::Corrupt, "heads that Headwise accepts"));
+            QVERIFY(test::failsWith(m_folder.open(model), ErrorCode::Corrupt, "heads that Headwise accepts"));
         }
     }
 
@@ -38,20 +36,20 @@ private slots:
             model.config.remove("max_window_layers");
             model.config["use_sliding_window"] = true;
             model.config["sliding_window"] = 5;
-            const auto layers = static_cast<std::size_t>(read(model)->config.nLayers);
-            QVERIFY(read(model)->config.windows.empty()); // from layer 28 on
+            const auto layers = static_cast<std::size_t>(m_folder.read(model)->config.nLayers);
+            QVERIFY(m_folder.read(model)->config.windows.empty()); // from layer 28 on
             model.config["max_window_layers"] = 0;
-            QVERIFY(read(model)->config.windows == std::vector<int>(layers, 5));
+            QVERIFY(m_folder.read(model)->config.windows == std::vector<int>(layers, 5));
             model.config["max_window_layers"] = 1;
-            QCOMPARE(read(model)->config.windowOf(0), 0);
-            QCOMPARE(read(model)->config.windowOf(1), 5);
+            QCOMPARE(m_folder.read(model)->config.windowOf(0), 0);
+            QCOMPARE(m_folder.read(model)->config.windowOf(1), 5);
             model.config["max_window_layers"] = -1;
-            QVERIFY(test::failsWith(read(model), ErrorCode::Corrupt, "'max_window_layers' is -1"));
+            QVERIFY(test::failsWith(m_folder.read(model), ErrorCode::Corrupt, "'max_window_layers' is -1"));
             model.config["max_window_layers"] = 0;
             model.config["sliding_window"] = QJsonValue::Null;
-            QVERIFY(read(model)->config.windows.empty());
+            QVERIFY(m_folder.read(model)->config.windows.empty());
             model.config.remove("sliding_window");
-            QCOMPARE(read(model)->config.windowOf(0), 4096);
+            QCOMPARE(m_folder.read(model)->config.windowOf(0), 4096);
         }
     }
 
@@ -59,33 +57,33 @@ private slots:
     void smolLayersWithoutPositionsAreThoseThatSlide()
     {
         test::FamilyModel model = test::familyModel("smollm3");
-        const int layers = read(model)->config.nLayers;
+        const int layers = m_folder.read(model)->config.nLayers;
         QJsonArray listed;
         for (int layer = 0; layer < layers; ++layer)
             listed.append(layer == 1 ? 0 : 1);
         model.config["no_rope_layers"] = listed;
         model.config.remove("layer_types");
         model.config["sliding_window"] = 5;
-        QVERIFY(read(model)->config.windows.empty());
+        QVERIFY(m_folder.read(model)->config.windows.empty());
         model.config["use_sliding_window"] = true;
-        const auto windows = read(model)->config.windows;
+        const auto windows = m_folder.read(model)->config.windows;
         for (int layer = 0; layer < layers; ++layer)
             QCOMPARE(windows[static_cast<std::size_t>(layer)], layer == 1 ? 5 : 0);
         model.config["sliding_window"] = QJsonValue::Null;
-        QVERIFY(read(model)->config.windows.empty());
+        QVERIFY(m_folder.read(model)->config.windows.empty());
     }
 
     void smolLayersAreListedWithNumbers()
     {
         test::FamilyModel model = test::familyModel("smollm3");
         QJsonArray words, fractions;
-        for (int layer = 0; layer < read(model)->config.nLayers; ++layer) {
+        for (int layer = 0; layer < m_folder.read(model)->config.nLayers; ++layer) {
             words.append("1");
             fractions.append(0.5);
         }
         for (const QJsonValue& wrong : {QJsonValue(words), QJsonValue(fractions), QJsonValue("1,1,1,0")}) {
             model.config["no_rope_layers"] = wrong;
-            QVERIFY(test::failsWith(read(model), ErrorCode::Unsupported, "'no_rope_layers' = "));
+            QVERIFY(test::failsWith(m_folder.read(model), ErrorCode::Unsupported, "'no_rope_layers' = "));
         }
     }
 
@@ -94,10 +92,11 @@ private slots:
         for (const char* name : {"gemma2", "gemma3"}) {
             test::FamilyModel model = test::familyModel(name);
             model.config["query_pre_attn_scalar"] = 16;
-            QCOMPARE(read(model)->config.attentionScale, 0.25);
+            QCOMPARE(m_folder.read(model)->config.attentionScale, 0.25);
             for (const double wrong : {0.0, -4.0}) {
                 model.config["query_pre_attn_scalar"] = wrong;
-                QVERIFY(test::failsWith(read(model), ErrorCode::Corrupt, "'query_pre_attn_scalar' is "));
+                QVERIFY(
+                    test::failsWith(m_folder.read(model), ErrorCode::Corrupt, "'query_pre_attn_scalar' is "));
             }
         }
     }
@@ -135,9 +134,9 @@ private slots:
         QFETCH(QJsonValue, value);
         QFETCH(QString, shown);
         test::FamilyModel model = test::familyModel(family.toStdString());
-        QVERIFY(test::isOk(read(model)));
+        QVERIFY(test::isOk(m_folder.read(model)));
         model.config[key] = value;
-        QVERIFY(test::failsWith(read(model), ErrorCode::Unsupported, shown.toStdString()));
+        QVERIFY(test::failsWith(m_folder.read(model), ErrorCode::Unsupported, shown.toStdString()));
     }
 
     void factorsOfADecoderArePositive()
@@ -149,7 +148,8 @@ private slots:
             test::FamilyModel model = test::familyModel(name);
             for (const double wrong : {0.0, -2.0}) {
                 model.config[QLatin1String(key)] = wrong;
-                QVERIFY(test::failsWith(read(model), ErrorCode::Corrupt, std::string("'") + key + "' is "));
+                QVERIFY(test::failsWith(m_folder.read(model), ErrorCode::Corrupt,
+                                        std::string("'") + key + "' is "));
             }
         }
     }
@@ -158,7 +158,7 @@ private slots:
     void factorsOfADecoderArePartsOfItsMatrices()
     {
         const test::FamilyModel model = test::familyModel("granite");
-        const auto granite = open(model);
+        const auto granite = m_folder.open(model);
         QVERIFY(test::isOk(granite));
         const auto stored = [&](const char* name, std::size_t at) {
             return model.tensors.at(name).values[at];
@@ -180,7 +180,7 @@ private slots:
     void nemotronsNormsMultiplyByOnePlusTheirWeight()
     {
         const test::FamilyModel model = test::familyModel("nemotron");
-        const auto nemotron = open(model);
+        const auto nemotron = m_folder.open(model);
         QVERIFY(test::isOk(nemotron));
         const auto& stored = model.tensors.at("model.layers.1.input_layernorm.weight").values;
         QCOMPARE((*nemotron)->read<double>(TensorKind::ln1_w, 1)(0, 3), 1 + stored[3]);
@@ -190,8 +190,8 @@ private slots:
 
     void baichuanHasRotaryPositionsIfItHasALimitOfThem()
     {
-        const auto rotary = read(test::familyModel("baichuan, rotary"));
-        const auto alibi = read(test::familyModel("baichuan, ALiBi"));
+        const auto rotary = m_folder.read(test::familyModel("baichuan, rotary"));
+        const auto alibi = m_folder.read(test::familyModel("baichuan, ALiBi"));
         QVERIFY(rotary->config.positional == Positional::Rotary);
         QVERIFY(alibi->config.positional == Positional::Alibi);
         QCOMPARE(alibi->config.nCtx, rotary->config.nCtx);
@@ -201,7 +201,7 @@ private slots:
     void theOutputOfBaichuan2HasRowsOfLengthOne()
     {
         const auto isUnit = [&](const test::FamilyModel& model) {
-            const auto description = read(model);
+            const auto description = m_folder.read(model);
             const auto form = description->forms.find(TensorKind::W_U);
             return form != description->forms.end() && form->second.hasUnitColumns;
         };
@@ -211,7 +211,7 @@ private slots:
         QVERIFY(isUnit(large));
         const test::FamilyModel model = test::familyModel("baichuan 2, ALiBi");
         QVERIFY(isUnit(model));
-        const auto weights = open(model);
+        const auto weights = m_folder.open(model);
         QVERIFY(test::isOk(weights));
         const Matrix<double> W_U = (*weights)->readColumns<double>(TensorKind::W_U, 1, 4);
         QVERIFY(test::isClose(W_U.colwise().squaredNorm(), RowVector<double>::Ones(4), 1e-14));
@@ -224,7 +224,7 @@ private slots:
     void gptOssHasYarnAndAlternatingWindowsUnlessTheConfigSaysOtherwise()
     {
         test::FamilyModel model = test::familyModel("gpt_oss, by its defaults");
-        const ModelConfig config = read(model)->config;
+        const ModelConfig config = m_folder.read(model)->config;
         QVERIFY(config.windows == (std::vector<int>{4, 0, 4}));
         const RotaryScaling& scaling = config.rotary.scaling;
         QVERIFY(scaling.kind == RotaryScaling::Kind::Yarn && !scaling.wholePairs);
@@ -233,26 +233,14 @@ private slots:
         QCOMPARE(scaling.attentionFactor, 1.3465735902799727);
         model.config["rope_parameters"] = QJsonObject{{"rope_type", "default"}, {"rope_theta", 150000}};
         model.config.remove("rope_theta");
-        QVERIFY(read(model)->config.rotary == (Rotary{8, 150000, false}));
+        QVERIFY(m_folder.read(model)->config.rotary == (Rotary{8, 150000, false}));
         model.config["rope_parameters"] = QJsonObject{{"rope_type", "yarn"}, {"factor", 2}, {"truncate", 1}};
-        QVERIFY(test::failsWith(read(model), ErrorCode::Corrupt, "'truncate' = 1, expected true or false"));
+        QVERIFY(test::failsWith(m_folder.read(model), ErrorCode::Corrupt,
+                                "'truncate' = 1, expected true or false"));
     }
 
 private:
-    Result<std::shared_ptr<const ModelWeights>> open(const test::FamilyModel& model) const
-    {
-        return loadModel({write(model), {}, {}}, Task{});
-    }
-    Result<ModelDescription> read(const test::FamilyModel& model) const
-    {
-        return readModelConfig({write(model), {}, {}});
-    }
-    std::filesystem::path write(const test::FamilyModel& model) const
-    {
-        return test::writeFamily(std::filesystem::path(m_folder->path().toStdString()) / "model", model);
-    }
-
-    std::unique_ptr<QTemporaryDir> m_folder;
+    test::FamilyFolder m_folder;
 };
 
 HEADWISE_TEST(FamilyConfigTest)

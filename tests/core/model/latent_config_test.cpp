@@ -1,13 +1,11 @@
-#include "core/model/architecture.h"
 #include "core/model/load_report.h"
 #include "core/model/model_facts.h"
-#include "tests/support/family_model.h"
+#include "tests/core/model/family_folder.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
-#include <QTemporaryDir>
 #include <QTest>
 
 #include <cmath>
@@ -19,7 +17,7 @@ class LatentConfigTest : public QObject {
     Q_OBJECT
 
 private slots:
-    void init() { m_folder = std::make_unique<QTemporaryDir>(); }
+    void init() { m_folder.renew(); }
 
     void otherLatentAttentionThanDeepSeeksIsRefusedByName()
     {
@@ -29,7 +27,7 @@ private slots:
             model.config["architectures"] = QJsonArray{architecture};
         };
         const auto isRefused = [&](const std::string& part) {
-            return test::failsWith(read(model), ErrorCode::Unsupported, part);
+            return test::failsWith(m_folder.read(model), ErrorCode::Unsupported, part);
         };
         name("minicpm3", "MiniCPM3ForCausalLM");
         QVERIFY(isRefused("'minicpm3': its keys and values come from a latent (kv_lora_rank)"));
@@ -63,8 +61,8 @@ private slots:
         QFETCH(QString, value);
         test::FamilyModel model = test::familyModel(family.toStdString());
         model.config[key] = QJsonDocument::fromJson("[" + value.toUtf8() + "]").array().first();
-        QVERIFY(
-            test::failsWith(read(model), ErrorCode::Unsupported, ("'" + key + "' = " + value).toStdString()));
+        QVERIFY(test::failsWith(m_folder.read(model), ErrorCode::Unsupported,
+                                ("'" + key + "' = " + value).toStdString()));
     }
 
     void groupsOfExpertsFitTheirNumber()
@@ -72,7 +70,7 @@ private slots:
         const auto isRefused = [&](const char* key, const QJsonValue& value, const std::string& part) {
             test::FamilyModel model = test::familyModel("deepseek_v3"); // 5 of 9 experts in 2 of 3 groups
             model.config[QLatin1String(key)] = value;
-            return test::failsWith(read(model), ErrorCode::Corrupt, part);
+            return test::failsWith(m_folder.read(model), ErrorCode::Corrupt, part);
         };
         QVERIFY(isRefused("n_group", 4, "choose 5 of 9 experts from the best 2 of 4 groups"));
         QVERIFY(isRefused("n_group", 9, "choose 5 of 9 experts from the best 2 of 9 groups"));
@@ -89,7 +87,7 @@ private slots:
         for (const char* key : {"n_group", "topk_group", "n_routed_experts", "num_experts_per_tok",
                                 "norm_topk_prob", "routed_scaling_factor", "topk_method", "q_lora_rank"})
             model.config.remove(QLatin1String(key));
-        const auto found = read(model);
+        const auto found = m_folder.read(model);
         QVERIFY(test::isOk(found));
         const ModelConfig& config = found->config;
         Mixture expected{
@@ -103,7 +101,7 @@ private slots:
         QCOMPARE(config.latents.queries, 1536);
         QVERIFY(!config.sharesOfAllExperts && config.rotary.adjacentPairs);
         model.config["rope_interleave"] = false;
-        QVERIFY(!read(model)->config.rotary.adjacentPairs);
+        QVERIFY(!m_folder.read(model)->config.rotary.adjacentPairs);
     }
 
     /// 236 and 671 billion, as published; the keys are those of the published files that change them.
@@ -133,7 +131,7 @@ private slots:
     {
         QFETCH(QJsonObject, config);
         QFETCH(qint64, parameters);
-        const auto found = read({config, {}});
+        const auto found = m_folder.read({config, {}});
         QVERIFY(test::isOk(found));
         QCOMPARE(qint64(parameterCount(*found)), parameters);
     }
@@ -143,7 +141,7 @@ private slots:
         const auto isNamed = [&](const char* key, int value, const std::string& part) {
             test::FamilyModel model = test::familyModel("deepseek_v3");
             model.config[QLatin1String(key)] = value;
-            return test::failsWith(open(model), ErrorCode::Corrupt, part);
+            return test::failsWith(m_folder.open(model), ErrorCode::Corrupt, part);
         };
         QVERIFY(
             isNamed("kv_lora_rank", 8, "kv_a_proj_with_mqa.weight' has shape [11, 24], expected [12, 24]"));
@@ -156,14 +154,14 @@ private slots:
         test::FamilyModel model = test::familyModel("deepseek_v3");
         model.tensors.erase("model.layers.1.mlp.shared_experts.up_proj.weight");
         model.tensors.erase("model.layers.2.mlp.gate.e_score_correction_bias");
-        QVERIFY(test::failsWith(open(model), ErrorCode::NotFound, "shared_experts.up_proj.weight"));
-        QVERIFY(test::failsWith(open(model), ErrorCode::NotFound, "e_score_correction_bias"));
+        QVERIFY(test::failsWith(m_folder.open(model), ErrorCode::NotFound, "shared_experts.up_proj.weight"));
+        QVERIFY(test::failsWith(m_folder.open(model), ErrorCode::NotFound, "e_score_correction_bias"));
     }
 
     void layersThatPredictFurtherTokensAreIgnored()
     {
         test::FamilyModel model = test::familyModel("deepseek_v3");
-        const auto weights = open(model);
+        const auto weights = m_folder.open(model);
         QVERIFY(test::isOk(weights));
         QVERIFY((*weights)->warnings().front().starts_with("Layer 3 of the file stands behind"));
         const LoadReport report = loadReport(**weights);
@@ -172,14 +170,14 @@ private slots:
         QCOMPARE(report.ignored.front().names.size(), std::size_t(3));
         // Without what tells such a layer it may be one of the model's.
         model.tensors.erase("model.layers.3.eh_proj.weight");
-        QVERIFY(test::failsWith(open(model), ErrorCode::Unsupported, "model.layers.3.enorm.weight"));
+        QVERIFY(test::failsWith(m_folder.open(model), ErrorCode::Unsupported, "model.layers.3.enorm.weight"));
     }
 
     /// The dense layer of V2-Lite, its narrower values and the scale under YaRN.
     void readsTheSizesOfLatentAttention()
     {
         const test::FamilyModel model = test::familyModel("deepseek_v2, lite");
-        const auto weights = open(model);
+        const auto weights = m_folder.open(model);
         QVERIFY(test::isOk(weights));
         const ModelConfig& config = (*weights)->config();
         QVERIFY(config.latentAttention && config.rotary.adjacentPairs);
@@ -199,25 +197,12 @@ private slots:
         QJsonObject yarn = half.config["rope_scaling"].toObject();
         yarn.remove("mscale");
         half.config["rope_scaling"] = yarn;
-        QVERIFY(
-            test::failsWith(read(half), ErrorCode::Unsupported, "'mscale' and 'mscale_all_dim' together"));
+        QVERIFY(test::failsWith(m_folder.read(half), ErrorCode::Unsupported,
+                                "'mscale' and 'mscale_all_dim' together"));
     }
 
 private:
-    Result<std::shared_ptr<const ModelWeights>> open(const test::FamilyModel& model) const
-    {
-        return loadModel({write(model), {}, {}}, Task{});
-    }
-    Result<ModelDescription> read(const test::FamilyModel& model) const
-    {
-        return readModelConfig({write(model), {}, {}});
-    }
-    std::filesystem::path write(const test::FamilyModel& model) const
-    {
-        return test::writeFamily(std::filesystem::path(m_folder->path().toStdString()) / "model", model);
-    }
-
-    std::unique_ptr<QTemporaryDir> m_folder;
+    test::FamilyFolder m_folder;
 };
 
 HEADWISE_TEST(LatentConfigTest)

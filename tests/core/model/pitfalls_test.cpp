@@ -1,11 +1,10 @@
 #include "core/circuits/circuits.h"
-#include "tests/support/family_model.h"
+#include "tests/core/model/family_folder.h"
 #include "tests/support/loaded.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QJsonArray>
-#include <QTemporaryDir>
 
 #include <algorithm>
 #include <cmath>
@@ -59,7 +58,7 @@ class PitfallsTest : public QObject {
     Q_OBJECT
 
 private slots:
-    void init() { m_folder = std::make_unique<QTemporaryDir>(); }
+    void init() { m_folder.renew(); }
 
     void a1NamesThatDoNotMatchAreAnErrorAndNeverZeros()
     {
@@ -67,10 +66,12 @@ private slots:
         auto node = model.tensors.extract("model.decoder.layers.1.fc1.weight");
         node.key() = "model.decoder.layers.1.fc1.wieght";
         model.tensors.insert(std::move(node));
-        QVERIFY(test::failsWith(open(model), ErrorCode::NotFound, "'model.decoder.layers.1.fc1.weight'"));
+        QVERIFY(test::failsWith(m_folder.open(model), ErrorCode::NotFound,
+                                "'model.decoder.layers.1.fc1.weight'"));
         model = test::familyModel("opt");
         model.tensors["model.decoder.layers.1.fc3.weight"] = {{2, 2}, {1, 2, 3, 4}};
-        QVERIFY(test::failsWith(open(model), ErrorCode::Unsupported, "'model.decoder.layers.1.fc3.weight'"));
+        QVERIFY(test::failsWith(m_folder.open(model), ErrorCode::Unsupported,
+                                "'model.decoder.layers.1.fc3.weight'"));
     }
 
     void a2ConvAndLinearLayoutsComeFromTheFamilyAndNotFromShapes()
@@ -148,7 +149,7 @@ private slots:
                              || (name.starts_with("deepseek")
                                  && test::familyModel(name).config["rope_interleave"].toBool(true)));
         }
-        const auto folder = write(test::familyModel("gptj"));
+        const auto folder = m_folder.write(test::familyModel("gptj"));
         const auto right = test::ran<double>(test::raw(test::loaded(folder)), pitfallsPrompt).logits;
         const auto wrong =
             test::matrixOf(test::referenceForward(folder, pitfallsPrompt, Fault::WrongRotaryPairing).logits);
@@ -169,7 +170,7 @@ private slots:
         QVERIFY(load(model)->config().rotary == old.rotary);
         parameters["rope_type"] = "mystery";
         model.config["rope_parameters"] = parameters;
-        QVERIFY(test::failsWith(open(model), ErrorCode::Unsupported, "mystery"));
+        QVERIFY(test::failsWith(m_folder.open(model), ErrorCode::Unsupported, "mystery"));
 
         // One object for layers of either kind.
         model = test::familyModel("gemma3");
@@ -317,9 +318,9 @@ private slots:
         QVERIFY(load(model)->has(Kind::b_K, 1, 0));
         test::FamilyModel without = model;
         without.tensors.erase("model.layers.1.self_attn.k_proj.bias");
-        QVERIFY(test::failsWith(open(without), ErrorCode::NotFound, "k_proj.bias"));
+        QVERIFY(test::failsWith(m_folder.open(without), ErrorCode::NotFound, "k_proj.bias"));
         model.tensors["model.layers.1.self_attn.o_proj.bias"] = {{24}, std::vector<double>(24, 1)};
-        QVERIFY(test::failsWith(open(model), ErrorCode::Unsupported, "o_proj.bias"));
+        QVERIFY(test::failsWith(m_folder.open(model), ErrorCode::Unsupported, "o_proj.bias"));
     }
 
     void a17AMaskThatIsCalledBiasIsNoneByItsRank()
@@ -329,9 +330,9 @@ private slots:
             const auto mask = std::find_if(model.tensors.begin(), model.tensors.end(),
                                            [](const auto& entry) { return entry.second.shape.size() == 4; });
             QVERIFY(mask != model.tensors.end());
-            QVERIFY(test::isOk(open(model)));
+            QVERIFY(test::isOk(m_folder.open(model)));
             mask->second = {{4}, {1, 2, 3, 4}};
-            QVERIFY(test::failsWith(open(model), ErrorCode::Unsupported, "'" + mask->first + "'"));
+            QVERIFY(test::failsWith(m_folder.open(model), ErrorCode::Unsupported, "'" + mask->first + "'"));
         }
     }
 
@@ -439,11 +440,11 @@ private slots:
              {"llama, llama3 scaling", "opt", "falcon, groups", "gemma3", "bloom", "bert"}) {
             test::FamilyModel model = test::familyModel(name);
             model.config["quantization_config"] = QJsonObject{{"quant_method", "hqq"}, {"bits", 4}};
-            QVERIFY(test::failsWith(open(model), ErrorCode::Unsupported, "quantization_config"));
+            QVERIFY(test::failsWith(m_folder.open(model), ErrorCode::Unsupported, "quantization_config"));
         }
         test::FamilyModel outer = test::familyModel("gemma3, part of a multimodal model");
         outer.config["quantization_config"] = QJsonObject{{"quant_method", "aqlm"}};
-        QVERIFY(test::failsWith(open(outer), ErrorCode::Unsupported, "quantization_config"));
+        QVERIFY(test::failsWith(m_folder.open(outer), ErrorCode::Unsupported, "quantization_config"));
     }
 
     void a27SquareMatricesAreReadAndFoldedTheRightWayRound()
@@ -454,7 +455,8 @@ private slots:
                 options = test::llamaOptions();
             options.dMlp = options.dVocab = options.dModel;
             options.float64 = true;
-            const auto folder = test::writeToyModel(root() / std::to_string(int(layout)), options).folder;
+            const auto folder =
+                test::writeToyModel(m_folder.root() / std::to_string(int(layout)), options).folder;
             const auto reference = test::matrixOf(test::referenceForward(folder, pitfallsPrompt).logits);
             const auto loaded = test::loaded(folder);
             QCOMPARE_LT(difference(test::ran<double>(test::raw(loaded), pitfallsPrompt).logits, reference),
@@ -480,25 +482,16 @@ private slots:
     }
 
 private:
-    std::filesystem::path root() const { return m_folder->path().toStdString(); }
-    std::filesystem::path write(const test::FamilyModel& model) const
-    {
-        return test::writeFamily(root() / "model", model);
-    }
-    Result<std::shared_ptr<const ModelWeights>> open(const test::FamilyModel& model) const
-    {
-        return loadModel({write(model), {}, {}}, Task{});
-    }
     std::shared_ptr<const ModelWeights> load(const test::FamilyModel& model) const
     {
-        return test::loaded(write(model));
+        return test::loaded(m_folder.write(model));
     }
     std::shared_ptr<const ModelWeights> load(const std::string& name) const
     {
         return load(test::familyModel(name));
     }
 
-    std::unique_ptr<QTemporaryDir> m_folder;
+    test::FamilyFolder m_folder;
 };
 
 HEADWISE_TEST(PitfallsTest)
