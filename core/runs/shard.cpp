@@ -1,6 +1,7 @@
 #include "core/runs/shard.h"
 
 #include "core/analysis/selected_heads.h"
+#include "core/base/fingerprint.h"
 #include "core/runs/estimate.h"
 #include "core/runs/plan.h"
 #include "core/runs/resume.h"
@@ -105,10 +106,7 @@ std::string runDigest(std::span<const Analysis* const> chosen, const AnalysisOpt
     std::string text = optionsText(options);
     for (const Analysis* analysis : chosen)
         text.append("\n").append(analysis->id);
-    std::uint64_t digest = 14695981039346656037u; // FNV-1a: no secret, only a mark
-    for (const char c : text)
-        digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211u;
-    return fmt::format("{:016x}", digest);
+    return fmt::format("{:016x}", Fingerprint(text).value());
 }
 
 } // namespace headwise

@@ -1,5 +1,6 @@
 #include "core/analysis/inputs/token_counts.h"
 
+#include "core/base/fingerprint.h"
 #include "core/checkpoint/npy.h"
 #include "core/files/csv_rows.h"
 #include "core/files/json.h"
@@ -25,28 +26,6 @@ using nlohmann::json;
 constexpr std::size_t largestCountsFile = 32u << 20;
 constexpr std::size_t longestCountedWord = 200; // bytes
 constexpr double largestCount = 1e18;           // so that sums stay finite
-
-/// FNV-1a of 64 bits (Fowler, Noll, Vo).
-class Fingerprint {
-public:
-    explicit Fingerprint(std::string_view start) { add(start.data(), start.size()); }
-
-    template <typename Number>
-    void add(const Number& number)
-    {
-        add(reinterpret_cast<const char*>(&number), sizeof number);
-    }
-    std::uint64_t value() const { return m_value; }
-
-private:
-    void add(const char* bytes, std::size_t count)
-    {
-        for (std::size_t i = 0; i < count; ++i)
-            m_value = (m_value ^ static_cast<unsigned char>(bytes[i])) * 1099511628211u;
-    }
-
-    std::uint64_t m_value = 14695981039346656037u;
-};
 
 std::string lowerCountsHeader(std::string text)
 {
