@@ -1,110 +1,19 @@
 #include "core/model/families/inferred_config.h"
 #include "core/model/names/names_library.h"
 #include "core/model/names/names_proposal.h"
-#include "tests/support/loaded.h"
+#include "tests/core/model/renamed_toy.h"
 #include "tests/support/program.h"
-#include "tests/support/toy_model.h"
 
-#include <QFile>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
-
-#include <cmath>
 #include <fstream>
 
 using namespace headwise;
 
-namespace {
-
-using Tensors = std::map<std::string, test::StoredTensor>;
-
-const std::vector<int> namedPrompt{3, 1, 4, 1, 5, 0, 2, 6};
-
-test::StoredTensor flipped(const test::StoredTensor& t)
-{
-    test::StoredTensor out{{t.shape[1], t.shape[0]}, t.values};
-    for (std::size_t i = 0; i < t.shape[0]; ++i)
-        for (std::size_t j = 0; j < t.shape[1]; ++j)
-            out.values[j * t.shape[0] + i] = t.values[i * t.shape[1] + j];
-    return out;
-}
-
-/// Head i of [heads, a, b] as [a, b].
-test::StoredTensor oneHead(const test::StoredTensor& t, std::size_t i)
-{
-    const std::size_t size = t.shape[1] * t.shape[2];
-    const auto first = t.values.begin() + static_cast<std::ptrdiff_t>(i * size);
-    return {{t.shape[1], t.shape[2]}, {first, first + static_cast<std::ptrdiff_t>(size)}};
-}
-
-/// Below each other: [a, b] and [c, b] as [a + c, b].
-test::StoredTensor below(const std::vector<test::StoredTensor>& parts)
-{
-    test::StoredTensor out = parts[0];
-    for (std::size_t i = 1; i < parts.size(); ++i) {
-        out.shape[0] += parts[i].shape[0];
-        out.values.insert(out.values.end(), parts[i].values.begin(), parts[i].values.end());
-    }
-    return out;
-}
-
-/// W_Q, W_K or W_V [heads, d_model, d_head] as nn.Linear's [heads·d_head, d_model].
-test::StoredTensor linear(const test::StoredTensor& t)
-{
-    std::vector<test::StoredTensor> heads;
-    for (std::size_t i = 0; i < t.shape[0]; ++i)
-        heads.push_back(flipped(oneHead(t, i)));
-    return below(heads);
-}
-
-/// W_O [heads, d_head, d_model] as nn.Linear's [d_model, heads·d_head].
-test::StoredTensor outputLinear(const test::StoredTensor& t)
-{
-    return flipped({{t.shape[0] * t.shape[1], t.shape[2]}, t.values});
-}
-
-test::StoredTensor flat(const test::StoredTensor& t)
-{
-    return {{t.values.size()}, t.values};
-}
-
-/// For each key/value head its queries, its key and its value. Biases [heads, d_head] as columns.
-test::StoredTensor grouped(const test::StoredTensor& q, const test::StoredTensor& k,
-                           const test::StoredTensor& v)
-{
-    const std::size_t each = q.shape[0] / k.shape[0];
-    std::vector<test::StoredTensor> parts;
-    for (std::size_t group = 0; group < k.shape[0]; ++group) {
-        for (std::size_t i = 0; i < each; ++i)
-            parts.push_back(flipped(oneHead(q, group * each + i)));
-        parts.push_back(flipped(oneHead(k, group)));
-        parts.push_back(flipped(oneHead(v, group)));
-    }
-    return below(parts);
-}
-
-test::StoredTensor times(test::StoredTensor t, double factor)
-{
-    for (double& value : t.values)
-        value *= factor;
-    return t;
-}
-
-/// [heads, d_head] as [heads, 1, d_head], so that a bias is fused as a matrix is.
-test::StoredTensor asMatrix(const test::StoredTensor& t)
-{
-    return {{t.shape[0], 1, t.shape[1]}, t.values};
-}
-
-} // namespace
-
 /// Checkpoints in layouts of their own, made from the reference's model.
-class NamesLibraryTest : public QObject {
+class NamesLibraryTest : public test::RenamedToyTest {
     Q_OBJECT
 
 private slots:
-    void init() { m_folder = std::make_unique<QTemporaryDir>(); }
+    void init() { renew(); }
 
     void everyBuiltInMapCanBeRead()
     {
@@ -286,131 +195,6 @@ private slots:
         check(save(own), {{"n_heads", "3"}});
     }
 
-    void readsFairseqsLanguageModels_data()
-    {
-        QTest::addColumn<bool>("isFused");
-        QTest::newRow("queries, keys and values apart") << false;
-        QTest::newRow("in one tensor") << true;
-    }
-    void readsFairseqsLanguageModels()
-    {
-        QFETCH(bool, isFused);
-        test::ToyOptions options = plain();
-        options.unembedBias = false;
-        options.activation = "relu";
-        const Tensors toy = make(options);
-        const test::StoredTensor& positions = toy.at("pos_embed.W_pos");
-        const std::size_t d = positions.shape[1];
-        Tensors own{
-            {"decoder.embed_tokens.weight", times(toy.at("embed.W_E"), 1 / std::sqrt(double(d)))},
-            {"decoder.embed_positions.weight", below({{{2, d}, std::vector<double>(2 * d, 9.0)}, positions})},
-            {"decoder.layer_norm.weight", toy.at("ln_final.w")},
-            {"decoder.layer_norm.bias", toy.at("ln_final.b")},
-            {"decoder.output_projection.weight", flipped(toy.at("unembed.W_U"))},
-            {"decoder.version", {{1}, {3}}}};
-        for (int layer = 0; layer < 2; ++layer) {
-            const std::string b = "blocks." + std::to_string(layer) + ".",
-                              o = "decoder.layers." + std::to_string(layer) + ".", a = o + "self_attn.";
-            const auto part = [&](const char* name) { return toy.at(b + "attn." + name); };
-            if (isFused) {
-                own[a + "in_proj_weight"] =
-                    below({linear(part("W_Q")), linear(part("W_K")), linear(part("W_V"))});
-                own[a + "in_proj_bias"] = below({flat(part("b_Q")), flat(part("b_K")), flat(part("b_V"))});
-            }
-            for (const auto& [stem, letter] : {std::pair("q", "Q"), std::pair("k", "K"), std::pair("v", "V")})
-                if (!isFused) {
-                    own[a + stem + "_proj.weight"] = linear(part((std::string("W_") + letter).c_str()));
-                    own[a + stem + "_proj.bias"] = flat(part((std::string("b_") + letter).c_str()));
-                }
-            own[a + "out_proj.weight"] = outputLinear(part("W_O"));
-            own[a + "out_proj.bias"] = part("b_O");
-            norms(toy, b, own,
-                  {o + "self_attn_layer_norm.weight", o + "self_attn_layer_norm.bias",
-                   o + "final_layer_norm.weight", o + "final_layer_norm.bias"});
-            mlp(toy, b, own, o + "fc1", o + "fc2");
-        }
-        check(save(own), {{"n_heads", "3"}});
-    }
-
-    void readsTheStacksOfFairseqsTranslationModels_data()
-    {
-        QTest::addColumn<QByteArray>("stack");
-        QTest::addColumn<bool>("isPre");
-        QTest::addColumn<bool>("isFused");
-        for (const char* stack : {"decoder", "encoder", "cross"})
-            for (const bool isPre : {false, true})
-                for (const bool isFused : {false, true})
-                    QTest::addRow("%s, norms %s, %s", stack, isPre ? "before" : "behind",
-                                  isFused ? "in_proj" : "apart")
-                        << QByteArray(stack) << isPre << isFused;
-    }
-    /// The stack asked for has the reference's numbers, the others have theirs in another order.
-    void readsTheStacksOfFairseqsTranslationModels()
-    {
-        QFETCH(QByteArray, stack);
-        QFETCH(bool, isPre);
-        QFETCH(bool, isFused);
-        test::ToyOptions options = plain();
-        options.unembedBias = false;
-        options.activation = "relu";
-        options.bidirectional = stack != "decoder";
-        const Tensors toy = make(options);
-        if (!isPre)
-            putNormsBehind(toy);
-        const auto folder =
-            save(fairseq(toy, stack == "encoder" ? "encoder" : "decoder", stack == "cross", isPre, isFused));
-        std::map<std::string, std::string> said{{"n_heads", "3"}};
-        if (stack != "decoder") // the one that opens without a word
-            said["stack"] = stack.toStdString();
-        checkCircuits(folder, said);
-        const auto weights = open(folder, said);
-        QVERIFY(test::isOk(weights));
-        const ModelConfig& c = (*weights)->config();
-        QCOMPARE(c.stacks.size(), std::size_t(3));
-        QCOMPARE(c.stacks[0], stack.toStdString());
-        QCOMPARE(c.hasSumNorms, !isPre);
-        QCOMPARE(c.crossAttention, stack == "cross");
-        QCOMPARE(c.bidirectional, stack != "decoder");
-        QCOMPARE(whyNoForward(c).empty(), stack == "encoder");
-        if (stack != "encoder")
-            return;
-        const auto reference = test::referenceForward(root() / "reference", namedPrompt);
-        const auto run = test::ran<double>(test::raw(*weights), namedPrompt);
-        QVERIFY(
-            test::isClose(run.residuals.back(), test::matrixOf(reference.steps.at("1.resid_post")), 1e-10));
-        QCOMPARE((*weights)->has(TensorKind::ln_final_w), isPre);
-    }
-
-    void aStackThatFairseqLacksIsRefusedByName()
-    {
-        test::ToyOptions options = plain();
-        options.unembedBias = false;
-        const auto folder = save(fairseq(make(options), "decoder", false, true, false));
-        QVERIFY(test::failsWith(open(folder, {{"n_heads", "3"}, {"stack", "middle"}}), ErrorCode::Unsupported,
-                                "no stack \"middle\""));
-    }
-
-    /// Computed positions leave no table behind: the weights open, and a forward pass says what it lacks.
-    void fairseqsComputedPositionsAreUnknown()
-    {
-        test::ToyOptions options = plain();
-        options.unembedBias = false;
-        Tensors own = fairseq(make(options), "encoder", false, true, false);
-        for (const char* side : {"encoder", "decoder"}) {
-            own.erase(std::string(side) + ".embed_positions.weight");
-            own[std::string(side) + ".embed_positions._float_tensor"] = {{1}, {0}};
-        }
-        const std::map<std::string, std::string> said{{"n_heads", "3"}, {"stack", "encoder"}};
-        const auto folder = save(own);
-        checkCircuits(folder, said);
-        const auto weights = open(folder, said);
-        QVERIFY(test::isOk(weights));
-        QVERIFY(!(*weights)->config().isKnown(ConfigField::Positions));
-        QVERIFY(test::failsWith(forward<double>(test::raw(*weights), namedPrompt, Task{}),
-                                ErrorCode::InvalidArgument, "positional_embedding_type"));
-    }
-
-    /// Attention and MLP are layers in turn, and positions are divided by the root of d_model.
     void readsXTransformers()
     {
         test::ToyOptions options = plain();
@@ -496,14 +280,6 @@ private slots:
     }
 
 private:
-    std::filesystem::path root() const { return m_folder->path().toStdString(); }
-
-    static test::ToyOptions plain()
-    {
-        test::ToyOptions options;
-        options.float64 = true;
-        return options;
-    }
     static test::ToyOptions llama(bool isAdjacent)
     {
         test::ToyOptions options = plain();
@@ -520,18 +296,6 @@ private:
         return options;
     }
 
-    Tensors make(const test::ToyOptions& options)
-    {
-        m_options = options;
-        return test::writeToyModel(root() / "reference", options).tensors;
-    }
-    std::filesystem::path save(const Tensors& tensors, const char* name = "model.safetensors") const
-    {
-        std::filesystem::create_directories(root() / "own");
-        test::writeSafetensors(root() / "own" / name, tensors, true);
-        return root() / "own";
-    }
-
     template <typename Add>
     static void forLayers(const Add& add)
     {
@@ -545,21 +309,6 @@ private:
         for (std::size_t i = 0; i < n * n; ++i)
             mask.values.push_back(isSet(i / n, i % n) ? 1 : 0);
         return mask;
-    }
-    static void norms(const Tensors& toy, const std::string& b, Tensors& own,
-                      const std::vector<std::string>& names)
-    {
-        std::size_t at = 0;
-        for (const char* part : {"ln1.w", "ln1.b", "ln2.w", "ln2.b"})
-            own[names[at++]] = toy.at(b + part);
-    }
-    static void mlp(const Tensors& toy, const std::string& b, Tensors& own, const std::string& in,
-                    const std::string& out)
-    {
-        own[in + ".weight"] = flipped(toy.at(b + "mlp.W_in"));
-        own[in + ".bias"] = toy.at(b + "mlp.b_in");
-        own[out + ".weight"] = flipped(toy.at(b + "mlp.W_out"));
-        own[out + ".bias"] = toy.at(b + "mlp.b_out");
     }
     static void karpathy(const Tensors& toy, Tensors& own)
     {
@@ -583,83 +332,6 @@ private:
             mlp(toy, b, own, b + "ffwd.net.0", b + "ffwd.net.2");
         });
     }
-    /// The reference as a model with norms behind the additions: what they are called, and the config.
-    void putNormsBehind(const Tensors& toy) const
-    {
-        Tensors renamed;
-        for (const auto& [name, tensor] : toy) {
-            const auto at = name.find(".ln");
-            renamed[at == std::string::npos ? name : name.substr(0, at + 4) + "_post" + name.substr(at + 4)] =
-                tensor;
-        }
-        test::writeSafetensors(root() / "reference" / "model.safetensors", renamed, true);
-        QFile file(m_folder->filePath(QStringLiteral("reference/config.json")));
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        QJsonObject config = QJsonDocument::fromJson(file.readAll()).object();
-        file.close();
-        config[QLatin1String("norm_placement")] = QStringLiteral("post");
-        QVERIFY(file.open(QIODevice::WriteOnly));
-        file.write(QJsonDocument(config).toJson());
-    }
-
-    /// Layer `from` of the toy as attention under fairseq's names.
-    static void fairseqAttention(const Tensors& toy, int from, bool isFused, const std::string& a,
-                                 Tensors& own)
-    {
-        const std::string b = "blocks." + std::to_string(from) + ".attn.";
-        const auto weight = [&](const char* letter) { return linear(toy.at(b + "W_" + letter)); };
-        const auto bias = [&](const char* letter) { return flat(toy.at(b + "b_" + letter)); };
-        if (isFused) {
-            own[a + "in_proj_weight"] = below({weight("Q"), weight("K"), weight("V")});
-            own[a + "in_proj_bias"] = below({bias("Q"), bias("K"), bias("V")});
-        } else {
-            for (const auto& [stem, letter] :
-                 {std::pair("q", "Q"), std::pair("k", "K"), std::pair("v", "V")}) {
-                own[a + stem + "_proj.weight"] = weight(letter);
-                own[a + stem + "_proj.bias"] = bias(letter);
-            }
-        }
-        own[a + "out_proj.weight"] = outputLinear(toy.at(b + "W_O"));
-        own[a + "out_proj.bias"] = toy.at(b + "b_O");
-    }
-
-    /// \param side the side with the toy's layers in order; the other has them turned round
-    /// \param isCross the layers are those of the attention between the two, and the decoder's own are turned round
-    static Tensors fairseq(const Tensors& toy, const std::string& side, bool isCross, bool isPre,
-                           bool isFused)
-    {
-        Tensors own{{"decoder.output_projection.weight", flipped(toy.at("unembed.W_U"))}};
-        const test::StoredTensor& positions = toy.at("pos_embed.W_pos");
-        const std::size_t d = positions.shape[1];
-        for (const std::string one : {"encoder", "decoder"}) {
-            own[one + ".version"] = {{1}, {3}};
-            own[one + ".embed_tokens.weight"] = times(toy.at("embed.W_E"), 1 / std::sqrt(double(d)));
-            own[one + ".embed_positions.weight"] =
-                below({{{2, d}, std::vector<double>(2 * d, 9.0)}, positions});
-            for (const auto& [norm, part] : {std::pair("weight", "w"), std::pair("bias", "b")})
-                if (isPre)
-                    own[one + ".layer_norm." + norm] = toy.at(std::string("ln_final.") + part);
-            for (int layer = 0; layer < 2; ++layer) {
-                const int from = one == side ? layer : 1 - layer;
-                const std::string b = "blocks." + std::to_string(from) + ".",
-                                  o = one + ".layers." + std::to_string(layer) + ".",
-                                  read = isCross && one == side ? "encoder_attn" : "self_attn";
-                fairseqAttention(toy, from, isFused, o + read + ".", own);
-                norms(toy, b, own,
-                      {o + read + "_layer_norm.weight", o + read + "_layer_norm.bias",
-                       o + "final_layer_norm.weight", o + "final_layer_norm.bias"});
-                mlp(toy, b, own, o + "fc1", o + "fc2");
-                if (one == "encoder")
-                    continue;
-                const std::string unread = read == "self_attn" ? "encoder_attn" : "self_attn";
-                fairseqAttention(toy, 1 - from, isFused, o + unread + ".", own);
-                own[o + unread + "_layer_norm.weight"] = toy.at(b + "ln2.w");
-                own[o + unread + "_layer_norm.bias"] = toy.at(b + "ln2.b");
-            }
-        }
-        return own;
-    }
-
     static Tensors strange(const Tensors& toy)
     {
         Tensors own{{"tok_emb.weight", toy.at("embed.W_E")},
@@ -680,54 +352,6 @@ private:
         }
         return own;
     }
-
-    static Result<std::shared_ptr<const ModelWeights>>
-    open(const std::filesystem::path& folder, const std::map<std::string, std::string>& said = {})
-    {
-        return loadModel({folder, std::nullopt, said}, Task{});
-    }
-
-    /// The circuits' matrices, against the reference's of the same numbers in TransformerLens' layout.
-    void checkCircuits(const std::filesystem::path& folder,
-                       const std::map<std::string, std::string>& said) const
-    {
-        const auto weights = open(folder, said);
-        QVERIFY(test::isOk(weights));
-        const ModelConfig& c = (*weights)->config();
-        QCOMPARE(c.nHeads, m_options.nHeads);
-        for (int layer = 0; layer < 2; ++layer)
-            for (int head = 0; head < c.nHeads; ++head) {
-                const int group = head / (c.nHeads / c.nKvHeads);
-                const auto expected = test::referenceHead(
-                    root() / "reference", static_cast<std::size_t>(layer), static_cast<std::size_t>(head));
-                const auto read = [&](TensorKind kind, int index) {
-                    return (*weights)->read<double>(kind, layer, index);
-                };
-                const Matrix<double> qk =
-                    read(TensorKind::W_Q, head) * read(TensorKind::W_K, group).transpose();
-                const Matrix<double> ov = read(TensorKind::W_V, group) * read(TensorKind::W_O, head);
-                const Matrix<double> expectedQk =
-                    test::matrixOf(expected.W_Q) * test::matrixOf(expected.W_K).transpose();
-                const Matrix<double> expectedOv = test::matrixOf(expected.W_V) * test::matrixOf(expected.W_O);
-                QVERIFY(test::isClose(qk, expectedQk, 1e-12));
-                QVERIFY(test::isClose(ov, expectedOv, 1e-12));
-            }
-    }
-
-    /// The circuits, and a forward pass.
-    void check(const std::filesystem::path& folder, const std::map<std::string, std::string>& said) const
-    {
-        checkCircuits(folder, said);
-        const auto weights = open(folder, said);
-        QVERIFY(test::isOk(weights));
-        const auto expected =
-            test::matrixOf(test::referenceForward(root() / "reference", namedPrompt).logits);
-        const auto run = test::ran<double>(test::raw(*weights), namedPrompt);
-        QVERIFY(test::isClose(run.logits, expected, 1e-10));
-    }
-
-    std::unique_ptr<QTemporaryDir> m_folder;
-    test::ToyOptions m_options;
 };
 
 HEADWISE_TEST(NamesLibraryTest)
