@@ -103,6 +103,8 @@ ordered_json jsonOf(const ModelFacts& facts)
                           {"attention_qp_per_layer", facts.count.qpPerLayer},
                           {"attention_kv_per_layer", facts.count.kvPerLayer},
                           {"mlp_per_layer", facts.count.mlpPerLayer}};
+    if (facts.count.mlpPerDenseLayer > 0)
+        json["parameters"]["mlp_per_dense_layer"] = facts.count.mlpPerDenseLayer;
     json["flops"] = {{"per_token", ifKnown(hasContext, countJson(facts.flops.perToken))},
                      {"per_sequence", ifKnown(hasContext, countJson(facts.flops.perSequence))}};
     if (const auto adapter = adapterOf(facts))
@@ -246,7 +248,10 @@ void printCard(const ModelFacts& facts)
                facts.config.tiedEmbeddings ? "W_E, which is W_U too" : "W_E and W_U");
     printCount("attention Q, P", count.qpPerLayer, "per layer");
     printCount("attention K, V", count.kvPerLayer, "per layer");
-    printCount("MLP", count.mlpPerLayer, "per layer");
+    if (const Mixture& mixture = facts.config.mixture; count.mlpPerDenseLayer > 0)
+        printCount("MLP, dense", count.mlpPerDenseLayer,
+                   "per layer before layer " + std::to_string(mixture.denseLayers));
+    printCount("MLP", count.mlpPerLayer, facts.config.nExperts > 0 ? "per layer, all experts" : "per layer");
     printForwardPass(facts);
     printMerges(facts.merges);
     if (!facts.weights)

@@ -373,8 +373,11 @@ Result<Done> checkSizes(const ModelConfig& c, std::string_view file)
                            + ", expected a positive number, or 0 for none");
     if (c.normEps < 0)
         return corrupt("the epsilon of the norms is negative");
+    const double neurons = std::max(double(c.dMlp) * std::max(1, c.nExperts) + c.mixture.sharedWidth,
+                                    double(c.mixture.denseWidth));
+    const double latents = double(c.latents.queries) + c.latents.keys;
     const double perLayer = 2.0 * c.dModel * c.dHead * (c.nHeads + static_cast<double>(c.nKvHeads))
-        + 3.0 * c.dModel * c.dMlp * std::max(1, c.nExperts);
+        + latents * (c.dModel + 2.0 * c.nHeads * c.dHead) + 3.0 * c.dModel * neurons;
     const double total = perLayer * c.nLayers + static_cast<double>(c.dModel) * c.dVocab
         + static_cast<double>(c.dModel) * c.dVocabOut;
     if (total > mostWeights)

@@ -144,10 +144,46 @@ double conditionNumber(const Matrix<double>& square)
         * largestSingularValue(square.rows(), divided, dividedTransposed);
 }
 
+namespace {
+
+/// Weights of an MLP. \param read components of its inputs
+std::int64_t weightsOfMlp(const ModelConfig& c, std::int64_t neurons, std::int64_t read)
+{
+    return ((c.gatedMlp ? 2 : 1) * read + c.dModel) * neurons;
+}
+
+/// Weights of the MLPs of a layer, in a mixture of so many experts, with the router and the MLP that serves every token.
+std::int64_t mlpOfLayer(const ModelConfig& c, std::int64_t experts, std::int64_t read)
+{
+    if (c.attentionOnly)
+        return 0;
+    if (c.nExperts == 0)
+        return weightsOfMlp(c, c.dMlp, read);
+    return weightsOfMlp(c, experts * c.dMlp + c.mixture.sharedWidth, read) + read * c.nExperts;
+}
+
+std::int64_t mlpOfAllLayers(const ModelConfig& c, std::int64_t experts, std::int64_t read)
+{
+    const int dense = c.nExperts > 0 ? c.mixture.denseLayers : 0;
+    return (c.nLayers - dense) * mlpOfLayer(c, experts, read)
+        + dense * weightsOfMlp(c, c.mixture.denseWidth, read);
+}
+
+/// Attention whose keys and values, and queries if they have one, come from a latent.
+void countLatentAttention(const ModelConfig& c, WeightCount& count)
+{
+    const std::int64_t width = c.dModel, heads = c.nHeads, queries = c.latents.queries, keys = c.latents.keys,
+                       values = heads * c.latents.values, compared = heads * c.dHead, rotated = c.rotary.dim;
+    count.qpPerLayer = (queries > 0 ? queries * (width + compared) : width * compared) + values * width;
+    count.kvPerLayer = width * (keys + rotated) + keys * (compared - heads * rotated + values);
+}
+
+} // namespace
+
 WeightCount countWeights(const ModelConfig& c)
 {
     const auto product = [](int a, int b) { return static_cast<std::int64_t>(a) * b; };
-    const std::int64_t width = c.dModel;
+    const std::int64_t width = c.dModel, read = c.attentionWidth();
     WeightCount count;
     const std::int64_t stored = c.dEmbed > 0 ? c.dEmbed : width;
     count.embedding = stored * c.dVocab + (c.tiedEmbeddings ? 0 : stored * c.dVocabOut)
@@ -155,16 +191,22 @@ WeightCount countWeights(const ModelConfig& c)
     const std::int64_t q = width * product(c.nHeads, c.dHead), k = width * product(c.nKvHeads, c.dHead);
     count.qpPerLayer = !c.merged ? 2 * q : c.merged == MergePair::QP ? 0 : q;
     count.kvPerLayer = !c.merged || c.merged == MergePair::QP ? 2 * k : k;
-    const std::int64_t read = c.attentionWidth();
-    const std::int64_t mlp = ((c.gatedMlp ? 2 : 1) * read + width) * c.dMlp;
-    count.mlpPerLayer = c.attentionOnly ? 0 : mlp * std::max(1, c.nExperts) + read * c.nExperts;
-    count.total = count.embedding + c.nLayers * (count.qpPerLayer + count.kvPerLayer + count.mlpPerLayer);
+    if (c.latentAttention)
+        countLatentAttention(c, count);
+    count.mlpPerLayer = mlpOfLayer(c, c.nExperts, read);
+    if (c.nExperts > 0 && c.mixture.denseLayers > 0)
+        count.mlpPerDenseLayer = weightsOfMlp(c, c.mixture.denseWidth, read);
+    count.mlpPerToken = mlpOfAllLayers(c, c.expertsPerToken, read);
+    count.total = count.embedding + c.nLayers * (count.qpPerLayer + count.kvPerLayer)
+        + mlpOfAllLayers(c, c.nExperts, read);
     return count;
 }
 
 std::array<Merge, 3> mergesOf(const ModelConfig& c)
 {
-    const WeightCount count = countWeights(c);
+    ModelConfig counterpart = c;
+    counterpart.latentAttention = false; // as skiplessCounterpart() has it
+    const WeightCount count = countWeights(counterpart);
     std::array<Merge, 3> merges;
     for (std::size_t i = 0; i < merges.size(); ++i) {
         Merge& merge = merges[i];
@@ -177,8 +219,9 @@ std::array<Merge, 3> mergesOf(const ModelConfig& c)
         const std::int64_t perHead = static_cast<std::int64_t>(c.dModel) * c.dHead;
         // P M has n_heads · d_head rows where M had d_model: more of them only beside grouped K and V.
         const std::int64_t width = static_cast<std::int64_t>(c.nHeads) * c.dHead;
-        const std::int64_t grown = (width - c.dModel) * c.dMlp * (c.gatedMlp ? 2 : 1);
-        merge.weightsRemoved = c.nLayers * (perHead * (removed.heads + c.nHeads) - grown);
+        const std::int64_t grown =
+            mlpOfAllLayers(c, c.nExperts, width) - mlpOfAllLayers(c, c.nExperts, c.dModel);
+        merge.weightsRemoved = c.nLayers * perHead * (removed.heads + c.nHeads) - grown;
         const auto total = static_cast<double>(count.total);
         const auto gone = static_cast<double>(merge.weightsRemoved);
         merge.saving = gone / total;
@@ -269,33 +312,21 @@ Result<Merge> mergeOf(const ModelWeights& weights, MergePair pair, const Task& t
     return (*merges)[static_cast<std::size_t>(pair)];
 }
 
-namespace {
-
-/// How much of its MLPs' weights a token meets: those of its own experts in a mixture.
-double busyPart(const ModelConfig& c)
-{
-    if (c.nExperts == 0)
-        return 1;
-    const double perExpert = (c.gatedMlp ? 3.0 : 2.0) * c.dMlp;
-    return (perExpert * c.expertsPerToken + c.nExperts) / (perExpert * c.nExperts + c.nExperts);
-}
-
-} // namespace
-
 Flops countFlops(const ModelConfig& c)
 {
     const WeightCount count = countWeights(c);
     const double unembedding = static_cast<double>(c.dModel) * c.dVocabOut;
     const double layers = c.nLayers;
-    const double matrices = layers
-            * (static_cast<double>(count.qpPerLayer) + static_cast<double>(count.kvPerLayer)
-               + static_cast<double>(count.mlpPerLayer) * busyPart(c))
-        + unembedding;
+    const double matrices =
+        layers * (static_cast<double>(count.qpPerLayer) + static_cast<double>(count.kvPerLayer))
+        + static_cast<double>(count.mlpPerToken) + unembedding;
     const double tokens = c.nCtx;
-    const double width = static_cast<double>(c.nHeads) * c.dHead;
+    // Components that a pair's score and its value take.
+    const double perPair =
+        static_cast<double>(c.nHeads) * (c.dHead + (c.latentAttention ? c.latents.values : c.dHead));
     const double pairs = c.bidirectional ? tokens * tokens : tokens * (tokens + 1) / 2;
-    return {.perToken = 2 * matrices + 4 * layers * tokens * width,
-            .perSequence = 2 * tokens * matrices + 4 * layers * pairs * width};
+    return {.perToken = 2 * matrices + 2 * layers * tokens * perPair,
+            .perSequence = 2 * tokens * matrices + 2 * layers * pairs * perPair};
 }
 
 } // namespace headwise

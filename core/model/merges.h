@@ -26,11 +26,14 @@ MergedMatrix mergedMatrix(MergePair pair, const ModelConfig& config);
 /// Matrix weights by part: no vectors, no positions.
 /// Source: Graef, "Transformer tricks: Removing weights for skipless transformers", table 1.
 struct WeightCount {
-    std::int64_t embedding = 0;   ///< W_E and W_U, once if they are tied
-    std::int64_t qpPerLayer = 0;  ///< W_Q and W_O
-    std::int64_t kvPerLayer = 0;  ///< W_K and W_V
-    std::int64_t mlpPerLayer = 0; ///< W_in, W_out and, if gated, W_gate
-    std::int64_t total = 0;       ///< embedding + layers · (qp + kv + mlp)
+    std::int64_t embedding = 0;  ///< W_E and W_U, once if they are tied
+    std::int64_t qpPerLayer = 0; ///< W_Q and W_O; with a latent of queries, the two factors of W_Q
+    std::int64_t kvPerLayer = 0; ///< W_K and W_V, or their factors through a latent
+    std::int64_t mlpPerLayer =
+        0; ///< W_in, W_out and, if gated, W_gate; in a mixture of all experts, and the router
+    std::int64_t mlpPerDenseLayer = 0; ///< In the first layers of a mixture that have one MLP instead; else 0
+    std::int64_t mlpPerToken = 0;      ///< In all layers, without the experts that a token is not sent to
+    std::int64_t total = 0;            ///< embedding + layers · (qp + kv) + the MLPs of all layers
 };
 
 WeightCount countWeights(const ModelConfig& config);
@@ -72,7 +75,8 @@ Result<Merge> mergeOf(const ModelWeights& weights, MergePair pair, const Task& t
 
 /// Floating-point operations of the forward pass, a multiplication and an addition counted as two.
 struct Flops {
-    /// Operations for the last token of a full context: 2 · (matrix weights but W_E) + 4 · layers · n_ctx · heads · d_head.
+    /// Operations for the last token of a full context: 2 · (matrix weights that it meets but W_E) + 4 · layers · n_ctx · heads ·
+    /// d_head; the values of latent attention can be narrower than d_head.
     double perToken = 0;
     /// Operations for n_ctx tokens: 2 · n_ctx · (…) + 4 · layers · pairs · heads · d_head; pairs of a query and a key that it sees,
     /// n_ctx · (n_ctx + 1)/2 under the causal mask and n_ctx² without one.

@@ -25,7 +25,7 @@ bool hasWeights(const std::filesystem::path& path)
     return false;
 }
 
-/// Norms, biases and the matrices that are no part of WeightCount, of one layer.
+/// Norms and biases of one layer.
 std::int64_t smallPartsPerLayer(const ModelConfig& c, const BiasPresence& biases, std::int64_t norm)
 {
     const std::int64_t width = c.dModel;
@@ -39,6 +39,8 @@ std::int64_t smallPartsPerLayer(const ModelConfig& c, const BiasPresence& biases
     if (c.qkNorm != NormKind::None)
         count +=
             c.qkNormOverAllHeads || c.qkNorm == NormKind::LayerNorm ? headWidths : std::int64_t(2) * c.dHead;
+    if (c.latentAttention)
+        count += std::int64_t(c.latents.queries) + c.latents.keys;
     if (biases.mlp && !c.attentionOnly)
         count += width + std::int64_t(c.dMlp) * (c.gatedMlp && biases.gate ? 2 : 1);
     if (c.activation == Activation::SoluLn && !c.attentionOnly && norm > 0)
@@ -60,12 +62,14 @@ std::int64_t parameterCount(const ModelDescription& description)
             return 0;
         return kind == NormKind::LayerNorm && biases.norm ? 2 * size : size;
     };
+    const std::int64_t corrections =
+        c.mixture.hasSigmoids ? std::int64_t(c.nLayers - c.mixture.denseLayers) * c.nExperts : 0;
     const std::int64_t headMatrix = isNarrow ? 0 : width * width; // counted as the projection before W_U
     return countWeights(c).total + biases.further + biases.wideVectors * entry + (isNarrow ? width : 0)
         + c.nLayers * smallPartsPerLayer(c, biases, norm(c.norm, width)) + norm(c.finalNorm, entry)
         + norm(c.embeddingNorm, entry) + (c.positional == Positional::Learned ? entry * c.nCtx : 0)
         + std::int64_t(c.relativeBias.buckets) * c.nHeads + (biases.unembed ? c.dVocabOut : 0)
-        + (c.hasHeadTransform ? headMatrix + entry : 0);
+        + (c.hasHeadTransform ? headMatrix + entry : 0) + corrections;
 }
 
 Result<ModelFacts> modelFacts(const ModelSource& source, const Task& task)

@@ -54,16 +54,6 @@ double yarnScoreFactor(const FamilyReading& reading)
     return factor * factor;
 }
 
-/// Numbers of the attention beyond four matrices [d, n_heads · d_head], in all layers.
-double furtherAttention(const ModelConfig& c)
-{
-    const double d = c.dModel, n = c.nHeads, q = c.latents.queries, k = c.latents.keys;
-    const double heads = n * c.dHead, values = n * c.latents.values, rotated = c.rotary.dim;
-    const double queries = q > 0 ? d * q + q + q * heads : d * heads;
-    const double keys = d * (k + rotated) + k + k * (heads - n * rotated + values);
-    return c.nLayers * (queries + keys + values * d - 4 * d * heads);
-}
-
 /// The experts of a config without their keys.
 struct ExpertStandards {
     int experts, shared, width, perToken, denseLayers;
@@ -92,8 +82,7 @@ void readGroups(FamilyReading& reading, std::pair<int, int> standard, int votes)
 }
 
 /// Experts from layer first_k_dense_replace on; n_shared_experts of them are one MLP that serves every token.
-/// \returns their numbers beyond `nExperts` experts in each layer
-double readExperts(FamilyReading& reading, const ExpertStandards& standard)
+void readExperts(FamilyReading& reading, const ExpertStandards& standard)
 {
     ModelConfig& c = reading.config;
     ConfigReader& reader = reading.reader;
@@ -109,20 +98,15 @@ double readExperts(FamilyReading& reading, const ExpertStandards& standard)
     const bool sumsToOne = reader.flag({"norm_topk_prob"}, standard.sumToOne) && perToken > 1;
     mixture.factor = factorOf(reader, "routed_scaling_factor", standard.factor);
     if (experts == 0 || dense == c.nLayers)
-        return 0;
+        return;
     if (shared * width > std::numeric_limits<int>::max()) {
         reader.contradiction("'n_shared_experts' makes an MLP of " + std::to_string(shared * width)
                              + " neurons");
-        return 0;
+        return;
     }
     if (sumsToOne && mixture.factor != 1 && !mixture.hasSigmoids)
         reader.refuse("routed_scaling_factor",
                       "1 with norm_topk_prob, since programs differ in whether it applies then");
-    const double d = c.dModel, mixtures = c.nLayers - dense;
-    const double expertWeights = 3 * d * width * experts + d * experts;
-    const double correction = mixture.hasSigmoids ? mixtures * experts : 0;
-    const double further =
-        dense * (3 * d * c.dMlp - expertWeights) + mixtures * 3 * d * width * shared + correction;
     mixture.denseLayers = dense;
     mixture.denseWidth = c.dMlp;
     mixture.sharedWidth = static_cast<int>(shared * width);
@@ -130,7 +114,6 @@ double readExperts(FamilyReading& reading, const ExpertStandards& standard)
     c.expertsPerToken = perToken;
     c.sharesOfAllExperts = !sumsToOne;
     c.dMlp = width;
-    return further;
 }
 
 void readLatentModel(FamilyReading& reading, const ExpertStandards& standard)
@@ -142,8 +125,7 @@ void readLatentModel(FamilyReading& reading, const ExpertStandards& standard)
     if (c.rotary.scaling.kind == RotaryScaling::Kind::Divisors)
         reading.reader.refuse("rope_scaling", "none, linear, dynamic, llama3 or yarn");
     c.attentionScale = yarnScoreFactor(reading) / std::sqrt(c.dHead);
-    const double attention = furtherAttention(c);
-    reading.biases.further = static_cast<std::int64_t>(attention + readExperts(reading, standard));
+    readExperts(reading, standard);
 }
 
 void addGatedMlp(RecipeBook& book, const std::string& stem, Eigen::Index width, int layer, int expert)

@@ -1,4 +1,5 @@
 #include "core/model/load_report.h"
+#include "core/model/merges.h"
 #include "core/model/model_facts.h"
 #include "tests/core/model/family_folder.h"
 #include "tests/support/matchers.h"
@@ -109,6 +110,7 @@ private slots:
     {
         QTest::addColumn<QJsonObject>("config");
         QTest::addColumn<qint64>("parameters");
+        QTest::addColumn<double>("active"); // for each token, in billions, as published
         QTest::newRow("V2") << QJsonObject{{"model_type", "deepseek_v2"},
                                            {"vocab_size", 102400},
                                            {"hidden_size", 5120},
@@ -123,9 +125,9 @@ private slots:
                                            {"n_group", 8},
                                            {"topk_group", 3},
                                            {"routed_scaling_factor", 16.0}}
-                            << Q_INT64_C(235741434880);
+                            << Q_INT64_C(235741434880) << 21.0;
         QTest::newRow("V3") << QJsonObject{{"model_type", "deepseek_v3"}, {"num_nextn_predict_layers", 1}}
-                            << Q_INT64_C(671026419200);
+                            << Q_INT64_C(671026419200) << 37.0;
     }
     void theLargeModelsHaveTheirPublishedSizes()
     {
@@ -134,6 +136,44 @@ private slots:
         const auto found = m_folder.read({config, {}});
         QVERIFY(test::isOk(found));
         QCOMPARE(qint64(parameterCount(*found)), parameters);
+        QFETCH(double, active);
+        const WeightCount count = countWeights(found->config);
+        const double met = static_cast<double>(count.mlpPerToken + count.embedding)
+            + found->config.nLayers * static_cast<double>(count.qpPerLayer + count.kvPerLayer);
+        QVERIFY2(std::abs(met / 1e9 - active) < 0.6, QByteArray::number(met / 1e9));
+    }
+
+    /// Against the sizes of the fixture's tensors: 6 heads of 9, 9 experts behind one dense layer.
+    void countsLatentsDenseLayersAndSharedExperts()
+    {
+        const auto found = read(test::familyModel("deepseek_v3"));
+        QVERIFY(test::isOk(found));
+        const ModelConfig& c = found->config;
+        const WeightCount count = countWeights(c);
+        std::int64_t attention = 0, mlp = 0, dense = 0;
+        test::FamilyModel model = test::familyModel("deepseek_v3");
+        for (const auto& [name, tensor] : model.tensors) {
+            const auto size = static_cast<std::int64_t>(tensor.values.size());
+            const bool isMatrix = tensor.shape.size() == 2;
+            if (isMatrix && name.starts_with("model.layers.1.self_attn."))
+                attention += size;
+            else if (isMatrix && name.starts_with("model.layers.1.mlp."))
+                mlp += size;
+            else if (isMatrix && name.starts_with("model.layers.0.mlp."))
+                dense += size;
+        }
+        QCOMPARE(count.qpPerLayer + count.kvPerLayer, attention);
+        QCOMPARE(count.mlpPerLayer, mlp);
+        QCOMPARE(count.mlpPerDenseLayer, dense);
+        QCOMPARE(count.total, count.embedding + c.nLayers * attention + dense + (c.nLayers - 1) * mlp);
+        // A token meets 5 of 9 experts, each 3 · 24 · 13, beside the router and the shared MLP.
+        const std::int64_t met = mlp - std::int64_t(4) * 3 * 24 * 13;
+        QCOMPARE(count.mlpPerToken, dense + (c.nLayers - 1) * met);
+        const double matrices = static_cast<double>(c.nLayers * attention + count.mlpPerToken)
+            + static_cast<double>(c.dModel) * c.dVocabOut;
+        // A score of a head takes 9 components and its value as many as v_head_dim.
+        const double pair = c.nHeads * (9.0 + c.latents.values);
+        QCOMPARE(countFlops(c).perToken, 2 * matrices + 2.0 * c.nLayers * c.nCtx * pair);
     }
 
     void latentsAndExpertsOfOtherSizesAreNamed()
