@@ -19,9 +19,12 @@ Result<std::vector<SeriesStep>> readSeriesSteps(const std::filesystem::path& pat
         if (!entry.problem.empty())
             continue;
         SeriesStep step{entry.step, record.frame};
+        step.session.model.source = std::move(entry.path);
+        step.session.model.sha256.clear();
         step.session.results.arrays = std::move(entry.arrays);
         steps.push_back(std::move(step));
     }
+    steps.back().session.model.sha256 = record.frame.model.sha256;
     return steps;
 }
 

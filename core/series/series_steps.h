@@ -9,7 +9,8 @@
 
 namespace headwise {
 
-/// One checkpoint of a series as a session. Its arrays have their paths in the file of the series.
+/// One checkpoint of a series as a session. Its arrays have their paths in the file of the series. The SHA-256 of the weights is
+/// known of the last one alone.
 struct SeriesStep {
     std::int32_t step = 0;
     Session session;

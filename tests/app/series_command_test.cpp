@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <vector>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -161,6 +162,59 @@ private slots:
         QCOMPARE(other.exitCode, 2);
         QVERIFY2(other.err.contains("--animate writes .svg"), other.err);
         QCOMPARE(animated({"previous_token", "--step", "0"}).exitCode, 2);
+    }
+
+    /// From the metadata of a figure of one step, of a head, and of an animation; also of a series that has grown since.
+    void figuresOfASeriesAreMadeAgain()
+    {
+        if (!HEADWISE_GUI)
+            QSKIP("built without the window");
+        const QString folder = m_temporary.filePath("again"), file = m_temporary.filePath("again.h5");
+        for (const int step : {0, 512})
+            PlantedSeries::write(folder.toStdString(), step);
+        const QStringList compute{"series", folder, "-o", file, "--analyses", "previous_token,spectra"};
+        QCOMPARE(run(compute).exitCode, 0);
+        const auto bytes = [this](const QString& name) {
+            QFile figure(m_temporary.filePath(name));
+            return figure.open(QIODevice::ReadOnly) ? figure.readAll() : QByteArray();
+        };
+        const auto again = [&](const QString& name, const QStringList& more = {}) {
+            return run(QStringList{"export"} + more
+                       + QStringList{"--again", m_temporary.filePath(name), "-o",
+                                     m_temporary.filePath("again-" + name)});
+        };
+        const std::vector<QStringList> views{
+            {"step.svg", "--view", "previous_token", "--step", "0"},
+            {"head.png", "--view", "spectrum", "--head", "0.3", "--step", "512"},
+            {"steps.svg", "--view", "previous_token", "--animate"}};
+        for (const QStringList& view : views) {
+            const QString& name = view.front();
+            const CommandRun made =
+                run(QStringList{"export", file, "-o", m_temporary.filePath(name)} + view.mid(1));
+            QVERIFY2(made.exitCode == 0, made.err);
+            const CommandRun remade = again(name);
+            QVERIFY2(remade.exitCode == 0, remade.err);
+            QVERIFY2(bytes(name).size() > 1000 && bytes("again-" + name) == bytes(name), qPrintable(name));
+        }
+        QCOMPARE(bytes("again-steps.svg").count("<animate "), 2);
+        QVERIFY(bytes("step.svg").contains("again/step0") && !bytes("step.svg").contains("sha256"));
+        QVERIFY(bytes("head.png").contains("sha256"));
+
+        PlantedSeries::write(folder.toStdString(), 1000);
+        QCOMPARE(run(compute).exitCode, 0);
+        for (const QStringList& view : views)
+            QCOMPARE(again(view.front()).exitCode, 0);
+        QVERIFY(bytes("again-step.svg").contains("step 0)"));
+        QCOMPARE(bytes("again-steps.svg").count("<animate "), 3);
+
+        const CommandRun session = again("step.svg", {testData("session-v1.h5").c_str()});
+        QCOMPARE(session.exitCode, 2);
+        QVERIFY2(session.err.contains("was drawn from a series, and"), session.err);
+        const QString other = m_temporary.filePath("other.h5");
+        QCOMPARE(series(other, {"--analyses", "previous_token"}).exitCode, 0);
+        const CommandRun stranger = again("step.svg", {other});
+        QCOMPARE(stranger.exitCode, 2);
+        QVERIFY2(stranger.err.contains("is a series of 'training', and"), stranger.err);
     }
 
     /// A member that is damaged, and one without anything: named, NaN, and exit code 0. Without any good member: 3.

@@ -173,6 +173,16 @@ std::string sessionBeside(const std::string& figure, const std::string& session)
     return !name.empty() && std::filesystem::exists(beside, ignored) ? beside.string() : name.string();
 }
 
+Result<int> animate(const std::string& series, const std::string& view, std::optional<HeadId> head,
+                    const std::vector<FigureFile>& files, const Task& task)
+{
+    const auto omissions = exportAnimated(series, view, head, files, task);
+    if (!omissions)
+        return omissions.error();
+    printWarnings(*omissions);
+    return 0;
+}
+
 /// Makes a figure again from its metadata.
 Result<int> exportAgain(const ExportOptions& options, const Task& task)
 {
@@ -197,19 +207,19 @@ Result<int> exportAgain(const ExportOptions& options, const Task& task)
                      "The session of '" + options.again + "' is not "
                          + (path.empty() ? "named in it" : "at '" + path + "'")
                          + "; say where it is: headwise export SESSION.h5 --again FIGURE -o FILE."};
-    const Result<Session> session = readSession(path, task);
-    if (!session)
-        return session.error();
-    if (session->model.sha256 != recipe->sha256)
-        return invalid("'" + path + "' is a session of another model than that of '" + options.again
-                       + "': their sha256 differ.");
+    const auto from = readSource(*recipe, options.again, path, task);
+    if (!from)
+        return from.error();
     if (!recipe->description.empty())
         return composeAgain(*recipe, options.again, path, options.files.front(), task);
-    const ExportedSession from{*session, std::nullopt};
-    const Result<View> view = exportedView(from, path, recipe->view, parseHeadId(recipe->head));
+    const FigureFile file{options.files.front(), settings};
+    const std::optional<HeadId> head = parseHeadId(recipe->head);
+    if (recipe->isSteps)
+        return animate(path, recipe->view, head, {file}, task);
+    const Result<View> view = exportedView(*from, path, recipe->view, head);
     if (!view)
         return view.error();
-    const Result<Done> written = writeView(from.session, *view, {{options.files.front(), settings}});
+    const Result<Done> written = writeView(from->session, *view, {file});
     return written ? Result<int>(0) : written.error();
 }
 
@@ -240,13 +250,8 @@ Result<int> exportView(const ExportOptions& options, const CLI::App& command, co
     std::optional<HeadId> head;
     if (!options.head.empty() && !(head = parseHeadId(options.head)))
         return invalid("'" + options.head + "' is not a head like 5.1 or L5H1.");
-    if (options.animate) {
-        const auto omissions = exportAnimated(options.session, options.view, head, files, task);
-        if (!omissions)
-            return omissions.error();
-        printWarnings(*omissions);
-        return 0;
-    }
+    if (options.animate)
+        return animate(options.session, options.view, head, files, task);
     const auto from = readExported(options.session, options.step, task);
     if (!from)
         return from.error();

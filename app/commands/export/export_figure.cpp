@@ -111,10 +111,15 @@ Result<FigureRecipe> figureRecipe(const std::string& file)
                 return value;
         return QString();
     };
-    return FigureRecipe{.session = valueOf(ui::sessionFileKey).toStdString(),
+    const QString series = valueOf(seriesKey);
+    const QString session = series.isEmpty() ? valueOf(ui::sessionFileKey) : series;
+    return FigureRecipe{.session = session.toStdString(),
+                        .model = valueOf("model").toStdString(),
                         .sha256 = valueOf("sha256").toStdString(),
                         .view = valueOf("view").toStdString(),
                         .head = valueOf("head").toStdString(),
+                        .step = valueOf(stepKey).toStdString(),
+                        .isSteps = !valueOf(stepsKey).isEmpty(),
                         .settings = ui::parseFigureSettings(valueOf(ui::figureSettingsKey)),
                         .description = valueOf(ui::figureDescriptionKey).toStdString(),
                         .sessionSha256 = valueOf(ui::sessionSha256Key).toStdString()};

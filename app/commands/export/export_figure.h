@@ -18,11 +18,17 @@ struct FigureFile {
     FigureSettings settings;
 };
 
+/// Keys of a figure of a series in its metadata: the name of the series' file, the checkpoint, the checkpoints of an animation.
+inline constexpr auto seriesKey = "series", stepKey = "step", stepsKey = "steps";
+
 /// How a figure was made, as its metadata say.
 struct FigureRecipe {
-    std::string session; ///< Full path of its session; empty: unknown.
-    std::string sha256;  ///< The model's.
+    std::string session; ///< Name of its session or series; empty: unknown.
+    std::string model;
+    std::string sha256; ///< The model's.
     std::string view, head;
+    std::string step;     ///< The checkpoint of a series; empty: the figure is of a session, or of all steps.
+    bool isSteps = false; ///< An animation of all steps of a series.
     FigureSettings settings;
     std::string description;   ///< JSON of a figure of several panels; empty: a single view.
     std::string sessionSha256; ///< Hash of the session file of several panels.

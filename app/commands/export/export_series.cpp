@@ -7,6 +7,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace headwise::app {
@@ -41,6 +42,33 @@ Result<ExportedSession> readExported(const std::string& file, std::optional<int>
     return ExportedSession{std::move(found->session), found->step};
 }
 
+Result<ExportedSession> readSource(const FigureRecipe& recipe, const std::string& figure,
+                                   const std::string& path, const Task& task)
+{
+    const bool isOfSeries = recipe.isSteps || !recipe.step.empty();
+    if (isOfSeries != isSeries(path))
+        return wrongSeries("'" + figure + "' was drawn from a " + (isOfSeries ? "series" : "session")
+                           + ", and '" + path + "' is " + (isOfSeries ? "none." : "a series."));
+    std::optional<int> step;
+    if (int number = 0;
+        std::from_chars(recipe.step.data(), recipe.step.data() + recipe.step.size(), number).ec
+        == std::errc())
+        step = number;
+    auto from = readExported(path, step, task);
+    if (!from)
+        return from.error();
+    const ModelCard& model = from->session.model;
+    if (isOfSeries && model.name != recipe.model)
+        return wrongSeries("'" + path + "' is a series of '" + model.name + "', and '" + figure + "' is of '"
+                           + recipe.model + "'.");
+    // A series knows the sum of its last checkpoint alone.
+    const bool isKnown = !isOfSeries || (!model.sha256.empty() && !recipe.sha256.empty() && !recipe.isSteps);
+    if (isKnown && model.sha256 != recipe.sha256)
+        return wrongSeries("'" + path + "' is a session of another model than that of '" + figure
+                           + "': their sha256 differ.");
+    return from;
+}
+
 Result<View> exportedView(const ExportedSession& from, const std::string& file, std::string_view name,
                           std::optional<HeadId> head)
 {
@@ -51,9 +79,9 @@ Result<View> exportedView(const ExportedSession& from, const std::string& file, 
     const std::string fileName = std::filesystem::path(file).filename().string();
     if (from.step) {
         view.subtitle += fmt::format(", step {}", *from.step);
-        view.provenance.emplace_back("step", std::to_string(*from.step));
+        view.provenance.emplace_back(stepKey, std::to_string(*from.step));
     }
-    view.provenance.emplace_back(from.step ? "series" : "session_file", fileName);
+    view.provenance.emplace_back(from.step ? seriesKey : "session_file", fileName);
     return view;
 }
 
@@ -71,14 +99,18 @@ Result<std::vector<std::string>> exportAnimated(const std::string& series, const
     if (!read)
         return read.error();
     std::vector<SeriesStep> steps = std::move(read).value();
+    const std::string range = fmt::format("{} to {}", steps.front().step, steps.back().step);
     std::vector<FigureFrame> frames;
     for (SeriesStep& step : steps) {
         ExportedSession from{std::move(step.session), step.step};
         Result<View> shown = exportedView(from, series, view, head);
         if (!shown)
             return shown.error();
-        frames.push_back(
-            {std::move(from.session), std::move(shown).value(), fmt::format("step {}", step.step)});
+        View frame = std::move(shown).value();
+        std::ranges::replace_if(
+            frame.provenance, [](const auto& line) { return line.first == stepKey; },
+            std::pair<std::string, std::string>(stepsKey, range));
+        frames.push_back({std::move(from.session), std::move(frame), fmt::format("step {}", step.step)});
     }
     return exportAnimation(frames, files);
 }

@@ -19,6 +19,12 @@ struct ExportedSession {
 /// Errors: those of readSession() and readSeriesSteps(); InvalidArgument for a step that is not in the file.
 Result<ExportedSession> readExported(const std::string& file, std::optional<int> step, const Task& task);
 
+/// Reads the session, or the step of a series, from which a figure was drawn; the last step for an animation of all.
+/// \param path of the session or series, wherever it is now
+/// Errors: those of readExported(); InvalidArgument if it is of another model or kind.
+Result<ExportedSession> readSource(const FigureRecipe& recipe, const std::string& figure,
+                                   const std::string& path, const Task& task);
+
 /// Finds a view. Its subtitle names the step, and its metadata the file, whose folder stays private: `--again` finds a session by it.
 /// Errors: those of viewOf().
 Result<View> exportedView(const ExportedSession& from, const std::string& file, std::string_view name,
