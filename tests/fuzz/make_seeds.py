@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the seed corpora: python3 tests/fuzz/make_seeds.py; the tokenizers' are tests/data/tokenizers/shapes,
-hdf5_session's is a session as damaged_session_test writes it. Files found-…: the smallest that reach every edge of the code which
+hdf5_session's is a session as damaged_session_test writes it. With the built program as argument, it also writes series/small, which
+needs h5py: /usr/bin/python3 tests/fuzz/make_seeds.py build/release/app/headwise. Files found-…: the smallest that reach every edge of the code which
 150 seconds of fuzzing reached (-set_cover_merge=1 -use_counters=0 -max_len=300)."""
 
 import base64
@@ -8,8 +9,11 @@ import io
 import json
 import math
 import pickle
+import shutil
 import struct
+import subprocess
 import sys
+import tempfile
 import types
 import zipfile
 from collections import OrderedDict
@@ -357,6 +361,41 @@ def all_texts():
     save("figure", "scale", "map=signed fit=fixed low=-1 high=2.5 transform=symlog percentile=99 inverted=yes")
 
 
+def small_series(program):
+    """Three checkpoints of tests/data, as `headwise series` writes them, with two scores and one spectrum left. Their paths are neutral."""
+    import h5py
+    source = Path(__file__).parent.parent / "data/models/induction-series"
+    kept = ("steps", "members/", "changes/", "processing", "model", "scores/previous_token", "scores/ov_subspace_overlap",
+            "spectra/ov/")
+    scales = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"}
+    with tempfile.TemporaryDirectory() as folder:
+        training = Path(folder) / "training"
+        training.mkdir()
+        for name in ["config.json", "step0.safetensors", "step144.safetensors", "step215.safetensors"]:
+            shutil.copy(source / name, training)
+        whole, small = Path(folder) / "whole.h5", Path(folder) / "small.h5"
+        subprocess.run([program, "series", training, "-o", whole, "--analyses", "previous_token,spectra"], check=True)
+        with h5py.File(whole) as old, h5py.File(small, "w", libver="latest") as new:
+            def neutral(value):
+                if isinstance(value, str):
+                    return value.replace(folder, "")
+                return value
+
+            def copy(name, part):
+                if not name.startswith(kept):
+                    return
+                if isinstance(part, h5py.Dataset):
+                    is_text = h5py.check_string_dtype(part.dtype)
+                    data = [neutral(text) for text in part.asstr()[()]] if is_text else part[()]
+                    one = new.create_dataset(name, data=data, dtype=part.dtype)
+                else:
+                    one = new.require_group(name)
+                one.attrs.update({key: neutral(value) for key, value in part.attrs.items() if key not in scales})
+            new.attrs.update(old.attrs)
+            old.visititems(copy)
+        save("series", "small", small.read_bytes())
+
+
 all_safetensors()
 all_indices()
 all_configs()
@@ -367,3 +406,5 @@ all_ggufs()
 all_npz()
 all_hdf5_answers()
 all_texts()
+if len(sys.argv) > 1:
+    small_series(sys.argv[1])
