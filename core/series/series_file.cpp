@@ -56,7 +56,7 @@ Result<Done> writeMembers(Hdf5Writer& file, const SeriesRecord& record)
     for (const SeriesEntry& entry : record.entries)
         steps.push_back(entry.step);
     if (const auto done = writeDescribed(file, stepsPath, std::move(steps), "step",
-                                         "the number at the end of a checkpoint's name");
+                                         "the number of the step in a checkpoint's name");
         !done)
         return done;
     if (const auto done = file.writeTexts(namesPath, textsOfEntries(record, &SeriesEntry::name)); !done)

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 namespace headwise {
 namespace {
@@ -17,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* namesWanted =
-    "names that end in a number, such as step1000, checkpoint-500, epoch_3 or model_000512.safetensors";
+    "names that have a number at their end or behind 'step', such as step1000, checkpoint-500, epoch_3, model_000512.safetensors or step1000-tokens4B";
 
 bool isWeightsFile(const fs::path& path)
 {
@@ -34,21 +36,53 @@ bool isTrainerState(std::string_view kind)
                        [&](const char* word) { return kind.find(word) != std::string_view::npos; });
 }
 
-/// A name split at the number it ends in.
+/// A name split at the number of its step.
 struct NumberedName {
-    std::string kind; ///< Text before the number, and the extension: "step", "model_.pt".
+    std::string kind; ///< Text around the number, and the extension: "step", "model_.pt".
     std::int32_t step = 0;
 };
 
-/// Returns nothing for a name without a number at its end, a number too large for a step, and a part of a split model.
+constexpr std::string_view digits = "0123456789";
+
+/// Finds the number behind "step", and the one at the end of other names.
+/// \returns first and length; length 0 without one
+std::pair<std::size_t, std::size_t> numberIn(std::string_view stem)
+{
+    constexpr std::string_view word = "step";
+    if (const auto found = stem.rfind(word); found != std::string_view::npos) {
+        const std::size_t first = std::min(stem.find_first_not_of("=-_", found + word.size()), stem.size());
+        const std::size_t end = std::min(stem.find_first_not_of(digits, first), stem.size());
+        if (end > first)
+            return {first, end - first};
+    }
+    const std::size_t first = stem.find_last_not_of(digits) + 1; // npos + 1 is 0
+    return {first, stem.size() - first};
+}
+
+/// Drops the numbers that grow with the step: those behind it, and the epoch's before it.
+std::string kindOf(std::string_view before, std::string_view after)
+{
+    std::string kind(before);
+    constexpr std::string_view word = "epoch";
+    if (const auto found = kind.find(word); found != std::string::npos) {
+        const std::size_t first = std::min(kind.find_first_not_of("=-_", found + word.size()), kind.size());
+        kind.erase(first, std::min(kind.find_first_not_of(digits, first), kind.size()) - first);
+    }
+    std::ranges::copy_if(after, std::back_inserter(kind),
+                         [](char letter) { return digits.find(letter) == std::string_view::npos; });
+    return kind;
+}
+
+/// Returns nothing for a name without a number, a number too large for a step, and a part of a split model.
 std::optional<NumberedName> numbered(std::string_view stem, std::string_view extension)
 {
-    const auto last = stem.find_last_not_of("0123456789");
-    const std::size_t begin = last == std::string_view::npos ? 0 : last + 1;
-    if (begin == stem.size() || stem.substr(0, begin).ends_with("-of-"))
+    const auto [first, length] = numberIn(stem);
+    const std::size_t end = stem.find_last_not_of(digits) + 1;
+    if (length == 0 || (end < stem.size() && stem.substr(0, end).ends_with("-of-")))
         return std::nullopt;
-    NumberedName name{std::string(stem.substr(0, begin)) + std::string(extension)};
-    const auto [end, code] = std::from_chars(stem.data() + begin, stem.data() + stem.size(), name.step);
+    NumberedName name{kindOf(stem.substr(0, first), stem.substr(first + length)) + std::string(extension)};
+    const char* begin = stem.data() + first;
+    const auto [rest, code] = std::from_chars(begin, begin + length, name.step);
     return code == std::errc() ? std::optional(name) : std::nullopt;
 }
 

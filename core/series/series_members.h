@@ -29,8 +29,8 @@ struct SeriesMembers {
     std::vector<std::string> notes;    ///< One sentence about numbered entries that are not members.
 };
 
-/// Finds the members of a series: sub-folders, or files of weights, whose names end in a number (step1000, checkpoint-500, epoch_3,
-/// model_000512.pt). If several kinds of names do, the kind with the most entries is the series. A name in the Hugging Face cache
+/// Finds the members of a series: sub-folders, or files of weights, whose names have a number behind "step" (step1000,
+/// step1000-tokens4B, epoch=3-step=1000.ckpt) or at their end (checkpoint-500, epoch_3, model_000512.pt). If several kinds of names do, the kind with the most entries is the series. A name in the Hugging Face cache
 /// has as members its revisions with such a branch or tag. Reads no file of the members.
 /// Errors: NotFound if there is no such folder or no member; InvalidArgument if two members have the same step; Io.
 Result<SeriesMembers> seriesMembers(const std::filesystem::path& folder);

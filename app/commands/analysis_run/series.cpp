@@ -17,8 +17,9 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view seriesFooter =
-    "FOLDER holds the checkpoints of one training run: sub-folders or weights files whose names end in a number (step1000,\n"
-    "checkpoint-500, epoch_3, model_000512.safetensors). A config or tokenizer in FOLDER itself serves members without one.\n"
+    "FOLDER holds the checkpoints of one training run: sub-folders or weights files whose names have a number behind \"step\"\n"
+    "(step1000, step1000-tokens4B, epoch=3-step=1000.ckpt) or at their end (checkpoint-500, epoch_3, model_000512.safetensors).\n"
+    "A config or tokenizer in FOLDER itself serves members without one.\n"
     "A name in the Hugging Face cache takes its revisions with such a branch or tag.\n"
     "Without --analyses: spectra with norms and ranks, copying, matching, previous_token, and pattern_scores (induction) up\n"
     "to 2e12 operations a member. SERIES.h5 holds /steps, /scores/NAME [step, layer, head] and the singular values in\n"

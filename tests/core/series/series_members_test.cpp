@@ -66,6 +66,22 @@ private slots:
         QCOMPARE(folder.found(), "64 model_000064.safetensors, 512 model_000512.safetensors");
     }
 
+    /// OLMo's revisions, Lightning's files, and members whose name ends in another number.
+    void theNumberBehindStepIsTheStep()
+    {
+        const SeriesFolder olmo, lightning, seeds;
+        olmo.folders({"step1000-tokens4B", "step500-tokens2B", "step5000-tokens22B", "main"});
+        QCOMPARE(olmo.found(), "500 step500-tokens2B, 1000 step1000-tokens4B, 5000 step5000-tokens22B");
+        lightning.files({"epoch=0-step=999.ckpt", "epoch=1-step=1998.ckpt", "last.ckpt"});
+        QCOMPARE(lightning.found(), "999 epoch=0-step=999.ckpt, 1998 epoch=1-step=1998.ckpt");
+        seeds.folders({"global_step20_seed1", "global_step100_seed1"});
+        QCOMPARE(seeds.found(), "20 global_step20_seed1, 100 global_step100_seed1");
+        // Two stages of a training, which both have a step 1000, are two kinds.
+        const SeriesFolder stages;
+        stages.folders({"stage1-step1000-tokens5B", "stage1-step2000-tokens9B", "stage2-step1000-tokens5B"});
+        QCOMPARE(stages.found(), "1000 stage1-step1000-tokens5B, 2000 stage1-step2000-tokens9B");
+    }
+
     void theMostFrequentKindIsTheSeries()
     {
         const SeriesFolder folder;
