@@ -5,6 +5,7 @@
 #include "app/commands/token_arguments.h"
 #include "core/findings/findings_text.h"
 #include "core/runs/queue.h"
+#include "core/series/series_findings.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -15,7 +16,7 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view findingsFooter =
-    "Each line is a statement that a rule derives from the analyses. It gives the number, the value for random weights and\nthe deviations above that (z). Thresholds are corrected for the number of heads. A finding is no proof: look at the picture it names.\nFor a MODEL the analyses that the rules read are computed and not kept. A SESSION answers from its results, and stderr\nnames what they cannot answer. --json gives kind, heads, value, null, z, text and view.\n"
+    "Each line is a statement that a rule derives from the analyses. It gives the number, the value for random weights and\nthe deviations above that (z). Thresholds are corrected for the number of heads. A finding is no proof: look at the picture it names.\nFor a MODEL the analyses that the rules read are computed and not kept. A SESSION answers from its results, and stderr\nnames what they cannot answer. A SERIES answers with the steps at which heads changed, in their order. --json gives kind, heads, value, null, z, text and view.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad input, 4 input/output or memory, 130 cancelled.";
 
@@ -30,12 +31,12 @@ FindingEvidence evidenceOf(const Session& session)
     return {session.model, session.results, session.tokens};
 }
 
-void printFindings(const Findings& findings, const Session& session, const FindingsOptions& options)
+void printFindings(const Findings& findings, std::string_view model, const FindingsOptions& options)
 {
     if (options.json)
         std::cout << findingsJson(findings) << "\n";
     else if (options.markdown)
-        std::cout << findingsMarkdown(findings, session.model.name);
+        std::cout << findingsMarkdown(findings, model);
     else
         std::cout << findingsText(findings);
 }
@@ -50,6 +51,19 @@ bool isGiven(const ProcessingArguments& processing)
     return false;
 }
 
+Result<int> findingsOfSeries(const FindingsOptions& options, const Task& task)
+{
+    const auto series = readSeries(options.model->path, task);
+    if (!series)
+        return series.error();
+    const Findings findings = findingsOf(*series);
+    if (findings.found.empty() && !options.json && !options.markdown)
+        std::cout << "No head rose clearly above its null or fell back between these steps.\n";
+    else
+        printFindings(findings, series->modelName, options);
+    return 0;
+}
+
 Result<int> findingsOfSession(const FindingsOptions& options, const Task& task)
 {
     const ModelArguments& model = *options.model;
@@ -58,11 +72,13 @@ Result<int> findingsOfSession(const FindingsOptions& options, const Task& task)
             ErrorCode::InvalidArgument,
             "Options for reading and processing control how results are computed, and '" + model.path
                 + "' is a session, whose results exist already; name the model, or leave these options out."};
+    if (isSeries(model.path))
+        return findingsOfSeries(options, task);
     const auto session = readSession(model.path, task);
     if (!session)
         return session.error();
     const Findings findings = findingsOf(evidenceOf(*session));
-    printFindings(findings, *session, options);
+    printFindings(findings, session->model.name, options);
     if (!findings.missing.empty())
         printWarnings(
             {fmt::format("{} The session answers after: headwise analyze {} -o {} --analyses {}{}",
@@ -110,7 +126,7 @@ Result<int> findingsOfModel(const FindingsOptions& options, const Task& task)
     const Session session = makeSession(*opened->weights, "raw", opened->words(), std::move(results).value());
     Findings findings = findingsOf(evidenceOf(session));
     findings.missing.clear(); // everything that applies was computed
-    printFindings(findings, session, options);
+    printFindings(findings, session.model.name, options);
     return 0;
 }
 
@@ -130,7 +146,8 @@ void addFindingsCommand(CLI::App& root, CommandContext& context)
         root.add_subcommand("findings", "Lists what stands out from random weights, strongest first");
     command->footer(std::string(findingsFooter));
     options->model = addModelArguments(*command);
-    command->get_option("MODEL")->description("A model, or a session (.h5) written by analyze");
+    command->get_option("MODEL")->description(
+        "A model, a session (.h5) written by analyze, or a series written by series");
     options->processing = addProcessingArguments(*command);
     CLI::Option* json = command->add_flag("--json", options->json, "Prints a JSON list");
     command->add_flag("--markdown", options->markdown, "Prints a heading and a list in Markdown")

@@ -43,6 +43,14 @@ private slots:
         QVERIFY(isOk(read));
         QCOMPARE(read->changes.size(), std::size_t(4));
         QCOMPARE(lines[0], QString::fromStdString(read->changes[0].text));
+        const CommandRun findings = run({"findings", file, "--json"});
+        QVERIFY2(findings.exitCode == 0, findings.err);
+        const auto first = nlohmann::json::parse(findings.out.toStdString()).at(0);
+        QCOMPARE(first.at("heads").at(0).get<std::string>(), "0.3");
+        QCOMPARE(first.at("view").get<std::string>(), "scores/previous_token");
+        QVERIFY(first.at("null").get<double>() < first.at("value").get<double>());
+        QVERIFY(QByteArray::fromStdString(first.at("text").get<std::string>())
+                    .startsWith("Between steps 256 and 512 L0H3 became a previous-token head (0."));
         // Once more: nothing is left to compute, and the answer is the same.
         const CommandRun again =
             series(file, {"--analyses", "previous_token,copying", "--no-center-unembed"});

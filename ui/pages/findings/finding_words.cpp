@@ -1,6 +1,7 @@
 #include "ui/pages/findings/finding_words.h"
 
 #include "core/analysis/catalogue.h"
+#include "core/series/series_findings.h"
 #include "core/session/views.h"
 #include "ui/base/text.h"
 
@@ -73,6 +74,8 @@ const FindingRule* ruleOf(const Finding& finding)
 
 FindingPlace placeOf(const Finding& finding)
 {
+    if (finding.kind == trainingFinding)
+        return {QStringLiteral("training"), {}};
     if (finding.view.starts_with("norm-") || finding.view.starts_with("norm_"))
         return {QStringLiteral("all_heads"), {}};
     const Analysis* analysis = analysisOfView(finding.view);

@@ -1,9 +1,11 @@
 #include "ui/pages/findings/findings_page.h"
 
+#include "core/series/series_findings.h"
 #include "ui/base/icons.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/array_part.h"
+#include "ui/document/training_series.h"
 #include "ui/pages/findings/finding_row.h"
 #include "ui/pages/findings/finding_runs.h"
 #include "ui/pages/findings/finding_words.h"
@@ -131,6 +133,7 @@ void FindingsPage::connectSignals()
             refresh();
         });
     connect(model, &OpenModel::resultsChanged, this, &FindingsPage::refresh);
+    connect(TrainingSeries::of(workspace()), &TrainingSeries::changed, this, &FindingsPage::refresh);
     const auto later = [this] { m_later.start(); };
     connect(&m_later, &QTimer::timeout, this, &FindingsPage::followRuns);
     connect(workspace()->runs(), &Runs::waitingChanged, this, later);
@@ -198,6 +201,9 @@ void FindingsPage::recompute()
     m_isOutdated = m_job.isRunning();
     if (m_isOutdated)
         return; // once it has answered
+    const TrainingSeries* training = TrainingSeries::of(workspace());
+    if (workspace()->model()->isSeries())
+        return take(training->isOpen() ? findingsOf(training->series()) : Findings());
     m_job.start(
         tr("Findings"),
         [card = workspace()->model()->card(), results = workspace()->model()->results(),
@@ -287,7 +293,11 @@ void FindingsPage::showWords()
         : QStringList();
     QString heading = !isOpen ? tr("Nothing is open.") : tr("No findings yet");
     if (count > 0)
-        heading = count == 1 ? tr("1 finding") : tr("%1 findings, the strongest first").arg(count);
+        heading = count == 1                   ? tr("1 finding")
+            : workspace()->model()->isSeries() ? tr("%1 findings, in the order of steps").arg(count)
+                                               : tr("%1 findings, the strongest first").arg(count);
+    else if (hasNone && workspace()->model()->isSeries())
+        heading = tr("No head rose clearly above its null or fell back between these steps.");
     else if (hasNone && lacking.underWay.isEmpty() && !checked.isEmpty())
         heading = lacking.left.isEmpty() ? tr("Nothing here stands out from random weights.")
                                          : tr("Nothing computed so far stands out from random weights.");
@@ -355,6 +365,12 @@ void FindingsPage::open(const Finding& finding)
 {
     const FindingPlace place = placeOf(finding);
     selectHeadOf(finding);
+    if (TrainingSeries* training = TrainingSeries::of(workspace());
+        training->isOpen() && finding.kind == trainingFinding)
+        for (const SeriesChange& change : training->series().changes)
+            if (finding.heads.front() == change.head && finding.view == "scores/" + change.score
+                && finding.value == change.valueAfter)
+                training->setStep(change.after);
     if (place.analysis.isEmpty())
         emit pageRequested(place.page);
     else

@@ -4,6 +4,7 @@
 #include "core/runs/plan.h"
 #include "tests/support/opened_page.h"
 #include "tests/support/program.h"
+#include "tests/support/shown_series.h"
 #include "ui/base/text.h"
 #include "ui/document/array_part.h"
 #include "ui/pages/findings/finding_row.h"
@@ -176,6 +177,28 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(opened.says(QStringLiteral("stands out from random weights")), patience);
         QVERIFY(opened.says(QStringLiteral("Checked: ") + titleOfPreviousToken()));
         QVERIFY(!opened.says(QStringLiteral("ALiBi"))); // This model has none, whatever was computed.
+        QVERIFY(opened.rows().empty());
+    }
+
+    /// Without one of its checkpoints, a series has its changes, in the order of steps.
+    void theChangesOfASeriesAreFindings()
+    {
+        FindingsOfSession opened;
+        opened.workspace.opener()->showSeries(shownSeries("series.h5"));
+        QTRY_COMPARE_WITH_TIMEOUT(opened.rows().size(), 2U, patience);
+        QVERIFY(opened.says(QStringLiteral("2 findings, in the order of steps")));
+        QVERIFY(opened.says(QStringLiteral("value 0.900  ·  null 0.100")));
+        QVERIFY(!opened.says(QStringLiteral("Not computed")));
+        const QString sentence =
+            QStringLiteral("Between steps 100 and 512 L1H2 became a previous-token head (0.05 to 0.90).");
+        QCOMPARE(opened.rows().front()->accessibleName(), sentence);
+        QSignalSpy asked(&opened.page, &FindingsPage::pageRequested);
+        QTest::keyClick(opened.rows().front(), Qt::Key_Return);
+        QCOMPARE(asked.count(), 1);
+        QCOMPARE(asked.first().first().toString(), QStringLiteral("training"));
+        QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 2}));
+        QCOMPARE(TrainingSeries::of(&opened.workspace)->step(), 4); // 512
+        opened.open("a session");
         QVERIFY(opened.rows().empty());
     }
 
