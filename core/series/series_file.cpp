@@ -353,30 +353,6 @@ Result<Series> readSeries(const std::filesystem::path& path, const Task& task)
     return series;
 }
 
-Result<HeadSpectra> readHeadSpectra(const std::filesystem::path& path, std::string_view circuit, HeadId head,
-                                    std::size_t steps, const Task& task)
-{
-    const Result<Hdf5Reader> file = Hdf5Reader::open(path, task);
-    if (!file)
-        return file.error();
-    const std::string name = "spectra/" + std::string(circuit) + "/singular_values";
-    if (!file->has(name))
-        return Error{ErrorCode::NotFound,
-                     "The series '" + path.string()
-                         + "' has no singular values of this circuit; compute it with the analysis spectra."};
-    Result<Hdf5Array> array = file->readBlock(
-        name,
-        {{0, static_cast<std::size_t>(head.layer), static_cast<std::size_t>(head.head), 0}, {0, 1, 1, 0}});
-    if (!array)
-        return array.error();
-    const auto* values = std::get_if<std::vector<float>>(&array->values);
-    if (!values || values->empty() || array->shape.front() != steps)
-        return Error{ErrorCode::Corrupt,
-                     "'" + name + "' of the series '" + path.string()
-                         + "' has a shape or type that does not fit the steps."};
-    return HeadSpectra{array->shape.back(), *values};
-}
-
 bool isSeries(const std::filesystem::path& path)
 {
     return isHdf5(path) && formatOf(path) == std::optional<std::string>(seriesFormat);

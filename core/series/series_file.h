@@ -66,6 +66,12 @@ Result<Series> readSeries(const std::filesystem::path& path, const Task& task = 
 Result<HeadSpectra> readHeadSpectra(const std::filesystem::path& path, std::string_view circuit, HeadId head,
                                     std::size_t steps, const Task& task = {});
 
+/// Reads the leading `rank` singular values of all heads, layer by layer. \param rank at least 1, at most d_head
+/// Errors: those of readHeadSpectra().
+Result<std::vector<HeadSpectra>> readLeadingSpectra(const std::filesystem::path& path,
+                                                    std::string_view circuit, std::size_t rank,
+                                                    std::size_t steps, const Task& task = {});
+
 /// Tells whether an HDF5 file says that it is a series; false if it cannot be read.
 bool isSeries(const std::filesystem::path& path);
 

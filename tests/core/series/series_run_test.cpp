@@ -249,6 +249,13 @@ private slots:
             for (std::size_t i = 0; i < 8; ++i)
                 QCOMPARE(spectra->values[step * 8 + i], values[(16 + 3) * 8 + i]);
         }
+        const auto leading = readLeadingSpectra(m_single, "ov", 3, 6);
+        QVERIFY(isOk(leading));
+        QCOMPARE(leading->size(), std::size_t(32)); // 2 layers of 16 heads
+        for (std::size_t step = 0; step < 6; ++step)
+            for (std::size_t i = 0; i < 3; ++i)
+                QCOMPARE((*leading)[16 + 3].values[step * 3 + i], spectra->values[step * 8 + i]);
+        QVERIFY(failsWith(readLeadingSpectra(m_single, "ov", 9, 6), ErrorCode::Corrupt, "outside"));
         QVERIFY(failsWith(readHeadSpectra(m_single, "ov", {2, 0}, 6), ErrorCode::Corrupt, "outside"));
         QVERIFY(failsWith(readHeadSpectra(m_single, "ov", head, 5), ErrorCode::Corrupt, "does not fit"));
         QVERIFY(

@@ -54,7 +54,7 @@ QList<FigureSource*> TrainingPage::figures()
         return {};
     const Series& series = m_series->series();
     const QString head = text(workspace()->selection()->head());
-    describeSeries(m_multiples, tr("%1 over training").arg(axisTitle(*shown)), *m_series);
+    describeSeries(m_multiples, tr("%1 over training").arg(lookOfCurves().yTitle), *m_series);
     describeSeries(m_grid->view(), atStep(series, *shown, m_series->step()), *m_series);
     describeSeries(m_chart, tr("%1 %2 over training").arg(head, m_chart->look().yTitle), *m_series);
     describeSeries(m_changes, tr("Changes of heads"), *m_series);

@@ -8,10 +8,68 @@
 #include <QComboBox>
 
 #include <algorithm>
+#include <utility>
 
-// The chart of the selected head.
+// The curves of all heads and of the selected one.
 
 namespace headwise::ui {
+
+namespace {
+
+constexpr std::size_t mostLeading = 8; // singular values in the small chart of a head
+
+/// Singular values of one head and, unless they are known, the leading ones of all.
+struct SpectraRead {
+    HeadSpectra ofHead;
+    std::vector<HeadSpectra> leading;
+};
+
+Result<SpectraRead> readSpectra(const OpenedSeries& opened, const std::string& circuit, HeadId head,
+                                bool isLeadingKnown, const Task& task)
+{
+    const std::size_t steps = opened.series.steps.size();
+    auto ofHead = readHeadSpectra(opened.file, circuit, head, steps, task);
+    if (!ofHead)
+        return ofHead.error();
+    if (isLeadingKnown)
+        return SpectraRead{std::move(ofHead).value(), {}};
+    auto leading = readLeadingSpectra(opened.file, circuit, std::min(mostLeading, ofHead->rank), steps, task);
+    if (!leading)
+        return leading.error();
+    return SpectraRead{std::move(ofHead).value(), std::move(leading).value()};
+}
+
+} // namespace
+
+std::string TrainingPage::shownCircuit() const
+{
+    return m_shown->currentData().toString().toStdString();
+}
+
+ChartLook TrainingPage::lookOfCurves() const
+{
+    const std::string circuit = shownCircuit();
+    if (circuit.empty())
+        return lookOfSteps(*score(), m_log->isChecked());
+    ChartLook look = lookOfSteps({}, m_log->isChecked());
+    look.yTitle = tr("singular values of %1").arg(text(circuit).toUpper());
+    look.yScale = ChartLook::Scale::Log;
+    return look;
+}
+
+void TrainingPage::showMultiples()
+{
+    const Series& series = m_series->series();
+    std::vector<HeadCurves> heads = curvesOfHeads(series, *score());
+    if (const std::string circuit = shownCircuit(); !circuit.empty()) {
+        const bool isRead = m_leadingSeries == m_series->opened() && m_leadingCircuit == circuit
+            && m_leading.size() == heads.size();
+        for (std::size_t i = 0; i < heads.size(); ++i)
+            heads[i].series = isRead ? curvesOfSpectra(series, m_leading[i], m_log->isChecked())
+                                     : std::vector<ChartSeries>();
+    }
+    m_multiples->setCurves(lookOfCurves(), std::move(heads), series.nHeads);
+}
 
 bool TrainingPage::hasHead() const
 {
@@ -28,7 +86,7 @@ void TrainingPage::showHead()
     if (!score() || !hasHead())
         return;
     m_chart->setMessage({});
-    if (m_shown->currentIndex() == 0)
+    if (shownCircuit().empty())
         showCurve(head);
     else
         showSpectra(head);
@@ -37,7 +95,7 @@ void TrainingPage::showHead()
 void TrainingPage::showCurve(HeadId head)
 {
     const SeriesScore& shown = *score();
-    m_chart->setLook(lookOfSteps(shown, m_log->isChecked()));
+    m_chart->setLook(lookOfCurves());
     m_chart->setSeries(shownCurvesOfHead(m_series->series(), shown, head, m_log->isChecked()));
     m_chart->setBaselines(shown.null ? std::vector{ChartBaseline{tr("null"), *shown.null}}
                                      : std::vector<ChartBaseline>());
@@ -47,25 +105,29 @@ void TrainingPage::showCurve(HeadId head)
 void TrainingPage::showSpectra(HeadId head)
 {
     const auto opened = m_series->opened();
-    const std::string circuit = m_shown->currentData().toString().toStdString();
-    ChartLook look = lookOfSteps({}, m_log->isChecked());
-    look.yTitle = tr("singular values of %1").arg(text(circuit).toUpper());
-    look.yScale = ChartLook::Scale::Log;
-    m_chart->setLook(look);
+    const std::string circuit = shownCircuit();
+    const bool isKnown = m_leadingSeries == opened && m_leadingCircuit == circuit;
+    m_chart->setLook(lookOfCurves());
     m_chart->setBaselines({});
     m_chart->setSeries({}); // those of another head
     m_chart->setMessage(tr("Reading singular values…"));
     m_reading.start(
         tr("Reading singular values"),
-        [opened, circuit, head](const Task& task) {
-            return readHeadSpectra(opened->file, circuit, head, opened->series.steps.size(), task);
+        [opened, circuit, head, isKnown](const Task& task) {
+            return readSpectra(*opened, circuit, head, isKnown, task);
         },
-        [this, opened](const Result<HeadSpectra>& spectra) {
+        [this, opened, circuit, isKnown](Result<SpectraRead> read) {
             if (m_series->opened() != opened)
                 return;
-            m_chart->setSeries(spectra ? curvesOfSpectra(opened->series, *spectra, m_log->isChecked())
-                                       : std::vector<ChartSeries>());
-            m_chart->setMessage(spectra ? QString() : text(spectra.error()));
+            m_chart->setSeries(read ? curvesOfSpectra(opened->series, read->ofHead, m_log->isChecked())
+                                    : std::vector<ChartSeries>());
+            m_chart->setMessage(read ? QString() : text(read.error()));
+            if (read && !isKnown) {
+                m_leading = std::move(read)->leading;
+                m_leadingSeries = opened;
+                m_leadingCircuit = circuit;
+                showMultiples();
+            }
             lightStep();
         });
 }

@@ -77,8 +77,8 @@ void TrainingPage::createControls()
     m_multiples->setAccessibleName(tr("Every head over training"));
     m_multiples->setMinimumSize(200, 140);
     m_chart->setAccessibleName(tr("Selected head over training"));
-    m_shown->setAccessibleName(tr("Curve of the selected head"));
-    m_shown->setToolTip(tr("What the chart of the selected head shows"));
+    m_shown->setAccessibleName(tr("Curves over training"));
+    m_shown->setToolTip(tr("Draws the score over the steps, or the singular values of each head"));
     m_shown->addItem(tr("Score"), QString());
     m_shown->addItem(tr("QK spectrum"), QStringLiteral("qk"));
     m_shown->addItem(tr("OV spectrum"), QStringLiteral("ov"));
@@ -97,6 +97,7 @@ void TrainingPage::createLayout()
     auto* top = new QHBoxLayout;
     top->setSpacing(8);
     top->addWidget(m_score, 1);
+    top->addWidget(m_shown);
     top->addWidget(m_log);
     top->addWidget(m_frames);
     auto* atStep = new QWidget(m_body);
@@ -104,11 +105,7 @@ void TrainingPage::createLayout()
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(8);
     column->addWidget(m_grid, 1);
-    auto* current = new QHBoxLayout;
-    current->setSpacing(8);
-    current->addWidget(m_stepLabel, 1);
-    current->addWidget(m_shown);
-    column->addLayout(current);
+    column->addWidget(m_stepLabel);
     column->addWidget(m_step);
     auto* buttons = new QHBoxLayout;
     buttons->setSpacing(8);
@@ -156,7 +153,7 @@ void TrainingPage::connectSignals()
         showScore();
     });
     connect(m_log, &QCheckBox::toggled, this, &TrainingPage::showScore);
-    connect(m_shown, &QComboBox::activated, this, &TrainingPage::showHead);
+    connect(m_shown, &QComboBox::activated, this, &TrainingPage::showScore);
     connect(m_frames, &QPushButton::clicked, this, &TrainingPage::chooseFrames);
     connect(m_step, &QSlider::valueChanged, m_series, &TrainingSeries::setStep);
     const auto member = [this] { return text(m_series->member(m_series->step()).string()); };
@@ -273,8 +270,7 @@ void TrainingPage::showScore()
     if (!shown)
         return;
     const Series& series = m_series->series();
-    m_multiples->setCurves(lookOfSteps(*shown, m_log->isChecked()), curvesOfHeads(series, *shown),
-                           series.nHeads);
+    showMultiples();
     m_grid->view()->colors()->proposeScale(scaleOfSteps(*shown));
     const ResultArray array = scoreAt(series, *shown, m_series->step());
     m_grid->view()->content()->setValueTitle(valueTitle(array));

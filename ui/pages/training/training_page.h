@@ -1,9 +1,13 @@
 #pragma once
 
+#include "core/series/series_file.h"
 #include "ui/base/job.h"
 #include "ui/pages/parts/page.h"
 
 #include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 class QCheckBox;
 class QComboBox;
@@ -11,10 +15,6 @@ class QLabel;
 class QPushButton;
 class QSlider;
 class QStandardItemModel;
-
-namespace headwise {
-struct SeriesScore;
-}
 
 namespace headwise::ui {
 
@@ -24,8 +24,10 @@ class LineChart;
 class SmallMultiples;
 class TableFigure;
 class TrainingSeries;
+struct ChartLook;
+struct OpenedSeries;
 
-/// The timeline of the open series: one score of every head over the steps of training, the grid of heads at the current
+/// The timeline of the open series: one score or the leading singular values of every head over the steps of training, the grid of heads at the current
 /// step, the selected head alone, and the steps at which heads changed.
 class TrainingPage : public Page {
     Q_OBJECT
@@ -61,6 +63,7 @@ private:
     void fillChanges();
     void showScore();
     void showStep();
+    void showMultiples(); ///< The curves of all heads.
     void showHead();
     void showCurve(HeadId head);                      ///< The score of the selected head.
     void showSpectra(HeadId head);                    ///< Its singular values, which are read first.
@@ -70,6 +73,8 @@ private:
     void chooseFrames();
     /// Calls `write` with the grid of heads of each step, on one scale.
     void forEachFrame(const std::function<void(FigureSource& frame, int step)>& write) const;
+    std::string shownCircuit() const; ///< "qk" or "ov", whose spectra are shown; empty: the score.
+    ChartLook lookOfCurves() const;
     bool hasHead() const;             ///< The series has the selected head.
     const SeriesScore* score() const; ///< Null: the series has none.
     QString readOut(HeadId head) const;
@@ -91,7 +96,10 @@ private:
     QPushButton* m_compare;
     QComboBox* m_shown;
     LineChart* m_chart;
-    Job m_reading; // of one head's singular values
+    Job m_reading;                      // of singular values
+    std::vector<HeadSpectra> m_leading; // of every head of m_leadingSeries, for m_leadingCircuit
+    std::shared_ptr<const OpenedSeries> m_leadingSeries;
+    std::string m_leadingCircuit;
     FigureWriter* m_writer;
     QString m_wanted; // the score that the user chose, even if another series lacks it
 };

@@ -195,7 +195,8 @@ private slots:
         QVERIFY(opened);
         sitting.workspace.opener()->showSeries(*opened);
         auto* chart = sitting.find<LineChart>("Selected head over training");
-        auto* shown = sitting.find<QComboBox>("Curve of the selected head");
+        auto* shown = sitting.find<QComboBox>("Curves over training");
+        auto* tiles = sitting.find<SmallMultiples>("Every head over training");
         const auto choose = [shown](const char* words) {
             shown->setCurrentText(QLatin1String(words));
             emit shown->activated(shown->currentIndex());
@@ -207,13 +208,21 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(chart->series().size(), std::size_t{2}, patience);
         QCOMPARE(chart->series()[0].points, (QVector<QPointF>{{1, 2}, {10, 4}}));
         QCOMPARE(chart->look().yTitle, QStringLiteral("singular values of OV"));
+        // So are those of all heads.
+        QCOMPARE(tiles->curves().size(), std::size_t{2});
+        QCOMPARE(tiles->curves()[1].series.size(), std::size_t{2});
+        QCOMPARE(tiles->curves()[1].series[0].points, (QVector<QPointF>{{1, 3}, {10, 3}}));
+        QCOMPARE(sitting.page.figures()[0]->figureTitle(),
+                 QStringLiteral("singular values of OV over training, toy"));
         sitting.workspace.selection()->setHead({0, 1});
         QTRY_COMPARE_WITH_TIMEOUT(chart->series().size(), std::size_t{2}, patience);
         QCOMPARE(chart->series()[1].points, (QVector<QPointF>{{1, 1.25}, {10, 1.25}}));
         choose("QK spectrum"); // the file has none
         QTRY_VERIFY_WITH_TIMEOUT(chart->series().empty(), patience);
+        QVERIFY(tiles->curves()[1].series.empty());
         choose("Score");
         QCOMPARE(chart->series()[0].points.size(), 2);
+        QCOMPARE(tiles->curves()[1].series[0].points, (QVector<QPointF>{{1, 0.25}, {10, 0.25}}));
         sitting.workspace.opener()->close(); // while nothing is read
     }
 
