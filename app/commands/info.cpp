@@ -233,7 +233,7 @@ void printUnstated(const ModelFacts& facts)
     for (const AssumedKey& key : facts.assumed)
         std::cout << "  " << key.key << " = " << key.value << '\n';
     if (!facts.config.unknown.empty())
-        std::cout << "\nUnknown, because no file states it\n";
+        std::cout << "\nUnknown, so that what needs it is refused\n";
     for (const UnknownField& field : facts.config.unknown)
         std::cout << "  " << field.key << '\n';
 }

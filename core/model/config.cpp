@@ -78,7 +78,7 @@ std::string whyUnknown(const ModelConfig& config, std::span<const ConfigField> n
     if (lacking.empty())
         return {};
     const FieldWords words = wordsOf(lacking);
-    return std::string(who) + " needs " + words.list + ", which no file states; state " + words.pronoun
+    return std::string(who) + " needs " + words.list + ", which is unknown; state " + words.pronoun
         + " with --set " + words.settings + ".";
 }
 
@@ -87,7 +87,7 @@ std::string unknownWarning(const ModelConfig& config)
     if (config.unknown.empty())
         return {};
     const FieldWords words = wordsOf(config.unknown);
-    return "No file states " + words.list + ", so what needs " + words.pronoun
+    return "Headwise does not know " + words.list + ", so what needs " + words.pronoun
         + " is left out or refused; state " + words.pronoun + " with --set " + words.settings + ".";
 }
 

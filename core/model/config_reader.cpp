@@ -286,10 +286,13 @@ Activation ConfigReader::activation(const Names& names, std::string_view standar
     std::string_view used = names[0];
     find(names, used);
     const std::string name = text(names, standard);
+    m_unknownActivation.clear();
     for (const Row& row : rows)
         if (row.name == name)
             return row.activation;
-    refuse(used, "the activations are relu, relu2, gelu, gelu_new, quick_gelu, silu and solu_ln");
+    m_unknownActivation = used;
+    note("In '" + m_file + "', '" + std::string(used) + "' = " + shownValue(name)
+         + " is none of the activations relu, relu2, gelu, gelu_new, quick_gelu, silu and solu_ln.");
     return Activation::Relu;
 }
 

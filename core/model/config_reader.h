@@ -72,8 +72,11 @@ public:
     /// Returns the defaults that were taken for absent keys, in the order of reading.
     const std::vector<AssumedKey>& assumed() const { return m_assumed; }
 
-    /// The model's activation by its name in Hugging Face's and TransformerLens' tables.
+    /// The model's activation by its name in Hugging Face's and TransformerLens' tables. Another name is a note and no fault, because
+    /// only a forward pass needs the activation.
     Activation activation(const Names& names, std::string_view standard);
+    /// The key under which activation() last found another name; empty: none.
+    const std::string& unknownActivation() const { return m_unknownActivation; }
 
     /// \returns the notes, and a warning if there are keys that nobody read or ignored.
     /// Errors: Corrupt for contradictions and missing keys (all listed), Unsupported for refusals (all listed).
@@ -91,6 +94,7 @@ private:
     std::vector<std::string> m_refusals;
     std::vector<std::string> m_notes;
     std::vector<AssumedKey> m_assumed;
+    std::string m_unknownActivation;
 };
 
 /// As a config.json writes it, with NaN and Infinity, and cut off where it is long.

@@ -341,6 +341,8 @@ Result<ModelDescription> readFamilyConfig(const Family& family, const json& oute
     reader.ignore(Names{family.whole.empty() ? "" : "stack"});
     if (!family.whole.empty() && (family.part.empty() || outer.contains(part)))
         readStacks(family, reading);
+    if (!reader.unknownActivation().empty())
+        c.unknown.push_back({ConfigField::Activation, reader.unknownActivation()});
     Result<std::vector<std::string>> warnings = reader.finish();
     if (!warnings)
         return warnings.error();

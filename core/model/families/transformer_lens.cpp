@@ -271,6 +271,8 @@ Result<ModelDescription> readTransformerLens(const json& config, std::string_vie
     readSkipless(c, reader);
     readOpenStack(c, reader);
     readTheRest(reader);
+    if (!reader.unknownActivation().empty())
+        c.unknown.push_back({ConfigField::Activation, reader.unknownActivation()});
     Result<std::vector<std::string>> warnings = reader.finish();
     if (!warnings)
         return warnings.error();

@@ -174,14 +174,12 @@ private slots:
         row("tl", "rotary_scaling_factor", "8.0");
         row("tl", "rotary_base_local", "10000");
         row("tl", "positional_embedding_type", "\"relative_positional_bias\"");
-        row("tl", "act_fn", "\"solu\"");
         row("tl", "normalization_type", "\"BatchNorm\"");
         row("tl", "skipless", "true");
         row("tl", "merged", "\"qp\"");
         row("tl", "original_architecture", "\"Olmo2ForCausalLM\"");
         row("gpt2", "add_cross_attention", "true");
         row("gpt2", "quantization_config", R"({"quant_method":"hqq"})");
-        row("gpt2", "activation_function", "\"mish\"");
         row("llama", "rope_scaling", R"({"factor":8.0,"rope_type":"ntk"})");
         row("llama", "rope_parameters", R"({"full_attention":{"rope_theta":10000.0},"rope_theta":10000.0})");
         row("llama", "sliding_window", "4096");
@@ -191,7 +189,6 @@ private slots:
         row("qwen2", "layer_types", R"(["full_attention","chunked_attention"])");
         row("mistral", "quantization_config", R"({"bits":4})");
         row("llama", "quantization_config", R"({"bits":4})");
-        row("llama", "hidden_act", "\"tanh\"");
     }
     void refusesValuesThatChangeTheFunction()
     {
@@ -203,6 +200,42 @@ private slots:
         const auto description = read({{key.toStdString(), value.toStdString()}});
         QVERIFY(test::failsWith(description, ErrorCode::Unsupported,
                                 "'" + key.toStdString() + "' = " + value.toStdString()));
+    }
+
+    /// The weights' own analyses do without it.
+    void anActivationThatIsNotKnownLeavesTheModelOpen_data()
+    {
+        QTest::addColumn<QString>("base");
+        QTest::addColumn<QString>("key");
+        QTest::addColumn<QString>("value");
+        QTest::newRow("tl") << "tl"
+                            << "act_fn"
+                            << "\"solu\"";
+        QTest::newRow("gpt2") << "gpt2"
+                              << "activation_function"
+                              << "\"mish\"";
+        QTest::newRow("llama") << "llama"
+                               << "hidden_act"
+                               << "\"tanh\"";
+        QTest::newRow("nemotron") << "nemotron"
+                                  << "hidden_act"
+                                  << "\"xielu\"";
+    }
+    void anActivationThatIsNotKnownLeavesTheModelOpen()
+    {
+        QFETCH(QString, base);
+        QFETCH(QString, key);
+        QFETCH(QString, value);
+        write(base == "tl" ? minimalTransformerLens : "{\"model_type\": \"" + base.toStdString() + "\"}");
+        const auto found = read({{key.toStdString(), value.toStdString()}});
+        QVERIFY(test::isOk(found));
+        QVERIFY(!found->config.isKnown(ConfigField::Activation));
+        QCOMPARE(found->config.unknown.front().key, key.toStdString());
+        const std::string part = "'" + key.toStdString() + "' = " + value.toStdString() + " is none of the";
+        QVERIFY2(found->warnings.front().find(part) != std::string::npos, found->warnings.front().c_str());
+        const auto stated = read({{key.toStdString(), "silu"}});
+        QVERIFY(test::isOk(stated));
+        QVERIFY(stated->config.isKnown(ConfigField::Activation));
     }
 
     void takesNeutralValuesOfTheSameKeys_data()

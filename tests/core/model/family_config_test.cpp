@@ -119,7 +119,6 @@ private slots:
         row("qwen3_moe", "mlp_only_layers", QJsonArray{1}, "'mlp_only_layers' = [1]");
         row("gpt_oss", "swiglu_limit", 5.5, "'swiglu_limit' = 5.5");
         row("gpt_oss", "swiglu_alpha", 1, "'swiglu_alpha' = 1");
-        row("nemotron", "hidden_act", "xielu", "'hidden_act' = \"xielu\"");
         row("mpt", "no_bias", false, "'no_bias' = false");
         row("mpt", "logit_scale", 0.5, "'logit_scale' = 0.5");
         row("mpt", "n_heads", 6, "'n_heads' = 6 (MPT orders");

@@ -32,8 +32,8 @@ private slots:
             "They do not tell 'n_ctx'; say it with --set n_ctx=…,act_fn=…, or name a config with --config FILE.",
             "They do not tell 'n_ctx'; open it again and type n_ctx=…,act_fn=…, or choose a config file.");
         add("unknown fields",
-            "It needs the activation, which no file states; state it with --set act_fn=gelu,eps=1e-5.",
-            "It needs the activation, which no file states; state it with File → Complete config…");
+            "It needs the activation, which is unknown; state it with --set act_fn=gelu,eps=1e-5.",
+            "It needs the activation, which is unknown; state it with File → Complete config…");
         add("missing key", "In '--set' the key 'n_ctx' is missing; give it with --set KEY=VALUE.",
             "In the typed keys the key 'n_ctx' is missing; add it there.");
         add("a base", "'a' is a LoRA adapter; name the base with --base MODEL.",
