@@ -278,7 +278,7 @@ void Opening::askToComplete(const ModelSource& source, const QStringList& keys)
 {
     auto* dialog = new ConfigDialog(
         source, {}, keys,
-        tr("No file of this model states these values. Answers that depend on them are left out; all others are there. An empty field stays unknown."),
+        tr("These values of the model are unknown. Answers that depend on them are left out; all others are there. An empty field stays unknown."),
         m_window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &ConfigDialog::tensorsWanted, this,

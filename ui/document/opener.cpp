@@ -41,7 +41,8 @@ Result<SharedModel> read(const ModelSource& source, const ProcessingWish& wish, 
     auto model = readModel(source, wish, task);
     if (!model) {
         const ErrorCode code = model.error().code;
-        wanted.isBaseMissing = code == ErrorCode::NotFound && isBaseMissing(source);
+        wanted.isBaseMissing =
+            (code == ErrorCode::NotFound || code == ErrorCode::Corrupt) && isBaseMissing(source);
         if (code == ErrorCode::Unsupported)
             wanted.unknownTensors = unknownTensors(source);
         if (code != ErrorCode::Cancelled && wanted.unknownTensors.empty())

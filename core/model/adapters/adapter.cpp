@@ -49,12 +49,11 @@ Result<fs::path> baseOf(const ModelSource& source, const AdapterConfig& config, 
             return cached;
     }
     const std::string start = "'" + folder.string() + "' is a LoRA adapter, ";
-    return Error{
-        ErrorCode::NotFound,
-        config.base.empty()
-            ? start + "and it does not say which model it changes; name the base with --base MODEL."
-            : start + "and its base " + shownValue(nlohmann::json(config.base))
-                + " is neither a path nor in the Hugging Face cache; name the base with --base MODEL."};
+    return Error{ErrorCode::NotFound,
+                 config.base.empty()
+                     ? start + "and it does not say which model it changes; " + nameTheBase + "."
+                     : start + "and its base " + shownValue(nlohmann::json(config.base))
+                         + " is neither a path nor in the Hugging Face cache; " + nameTheBase + "."};
 }
 
 Result<fs::path> weightsOfAdapter(const fs::path& folder)
@@ -123,8 +122,10 @@ Result<AdaptedSource> takeAdapterApart(const ModelSource& source)
 bool isBaseMissing(const ModelSource& source)
 {
     const auto apart = takeAdapterApart(source);
-    return !apart && apart.error().code == ErrorCode::NotFound && source.base.empty()
-        && isAdapter(source.path);
+    if (!apart)
+        return apart.error().code == ErrorCode::NotFound && source.base.empty() && isAdapter(source.path);
+    const auto opened = apart->adapter ? openWeights(*apart) : Result<WeightMap>(Error{});
+    return !opened && opened.error().message.find(nameTheBase) != std::string::npos;
 }
 
 Result<WeightMap> openWeights(const AdaptedSource& source)

@@ -32,7 +32,11 @@ struct AdaptedSource {
 /// for a strength outside of 0 to 1.
 Result<AdaptedSource> takeAdapterApart(const ModelSource& source);
 
-/// Whether a source fails to open because nobody knows where its adapter's base is.
+/// The end of every error that another base may mend.
+inline constexpr const char* nameTheBase = "name the base with --base MODEL";
+
+/// Whether a source fails to open because nobody knows where its adapter's base is, or because the adapter does not fit the one that
+/// is known.
 bool isBaseMissing(const ModelSource& source);
 
 /// Opens the weights of the base, changed by the adapter if there is one; path() is then the adapter's folder.

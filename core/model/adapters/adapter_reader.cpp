@@ -113,7 +113,7 @@ private:
         const std::string& base = m_source.config.base;
         const std::string made =
             base.empty() ? "of another base" : "made for " + shownValue(nlohmann::json(base));
-        return refused(tensor, what + "; the adapter is " + made + ", so name the base with --base MODEL");
+        return refused(tensor, what + "; the adapter is " + made + ", so " + nameTheBase);
     }
 
     Result<Done> readNames()

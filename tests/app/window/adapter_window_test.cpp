@@ -13,6 +13,8 @@
 #include <QTemporaryDir>
 #include <QUrl>
 
+#include <algorithm>
+
 using namespace headwise;
 using namespace headwise::ui;
 using test::patience;
@@ -69,6 +71,29 @@ private slots:
         driver.workspace().opener()->openModel(complete); // as the button does with its answer
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
         QCOMPARE(driver.workspace().model()->card().name, std::string("base + adapter"));
+    }
+
+    /// The message names the tensor, and its button leads to the base that fits.
+    void onAnotherBaseItAsksForItsOwn()
+    {
+        WindowDriver driver;
+        driver.window.show();
+        test::writeToyModel(path("stranger"), test::gpt2Options());
+        ModelSource wrong{path("adapter"), std::nullopt, {}};
+        wrong.base = path("stranger");
+        driver.workspace().opener()->openModel(wrong);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QMessageBox*>(), patience);
+        auto* box = driver.window.findChild<QMessageBox*>();
+        QVERIFY2(
+            box->text().contains(QStringLiteral("model.layers.0.self_attn.q_proj.weight', which the base")),
+            qPrintable(box->text()));
+        QVERIFY2(!box->text().contains(QStringLiteral("--")), qPrintable(box->text()));
+        const QList<QAbstractButton*> buttons = box->buttons();
+        QVERIFY(std::ranges::any_of(buttons, [](const QAbstractButton* button) {
+            return button->text() == QStringLiteral("Open base…");
+        }));
+        box->button(QMessageBox::Cancel)->click();
+        QVERIFY(!driver.workspace().model()->isOpen());
     }
 
 private:
