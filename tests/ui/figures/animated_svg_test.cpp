@@ -5,7 +5,10 @@
 #include "ui/charts/spectrum_chart.h"
 #include "ui/figures/figure_export.h"
 
+#include <QImage>
+#include <QPainter>
 #include <QSet>
+#include <QSvgRenderer>
 #include <QTest>
 #include <QXmlStreamReader>
 
@@ -119,6 +122,29 @@ private slots:
         const ReadAnimation read(*svg);
         QCOMPARE(read.frames, QStringList{QStringLiteral("visible")});
         QVERIFY(read.durations.isEmpty());
+    }
+
+    /// A viewer without animations draws the last frame and nothing of those before.
+    void withoutAnimationTheLastFrameIsSeen()
+    {
+        std::vector<SvgFrame> frames;
+        for (const char* colour : {"#ff0000", "#0000ff", "#00ff00"})
+            frames.push_back({QByteArray("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 8 8\">"
+                                         "<rect width=\"8\" height=\"8\" fill=\"")
+                                  + colour + "\"/></svg>",
+                              QLatin1String(colour)});
+        frames.back().svg.replace("width=\"8\" height", "width=\"4\" height"); // covers one side alone
+        const auto svg = animatedSvg(frames);
+        QVERIFY(isOk(svg));
+        QSvgRenderer renderer(*svg);
+        QVERIFY(renderer.isValid());
+        QImage image(8, 8, QImage::Format_RGB32);
+        image.fill(Qt::white);
+        QPainter painter(&image);
+        renderer.render(&painter);
+        painter.end();
+        QCOMPARE(image.pixelColor(1, 4), QColor(Qt::green));
+        QCOMPARE(image.pixelColor(6, 4), QColor(Qt::white));
     }
 
     void otherFilesAreRefused()
