@@ -173,10 +173,10 @@ constexpr std::array pageWords{
         QLatin1StringView("training"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "One score of every head over the steps of training; a point marks the step at which a head changed."),
+            "The score or the singular values of every head over training; a point marks the step at which a head changed."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "A series of checkpoints: every score over the steps of training, the singular values of the selected head, and the change points of the heads with their evidence. File → Open series folder… or `headwise series` makes one from a folder of checkpoints."),
+            "A series of checkpoints: every score over the steps of training, the singular values of every head, and the change points of the heads with their evidence. File → Open series folder… or `headwise series` makes one from a folder of checkpoints."),
         {"previous_token", "copying", "matching"}},
     PageWords{
         QLatin1StringView("tensors"),
