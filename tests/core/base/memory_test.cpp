@@ -2,6 +2,7 @@
 #include "tests/support/address_space_limit.h"
 #include "tests/support/program.h"
 
+#include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
@@ -13,6 +14,8 @@ class MemoryTest : public QObject {
     Q_OBJECT
 
 private slots:
+    void init() { m_folder = QTemporaryDir(); }
+
     void isWhatTheSystemCallsAvailable()
     {
         MemoryFiles files = noneIn(m_folder);
@@ -25,16 +28,33 @@ private slots:
     void aGroupsLimitCountsWhereItIsLess()
     {
         MemoryFiles files = noneIn(m_folder);
+        files.groups = file("cgroup", "1:name=systemd:/job\n0::/job/step\n");
         files.system = file("meminfo", "MemAvailable:   3000000 kB\n");
-        files.group = file("memory.max", "1073741824\n");
+        file("memory.max", "max\n");
+        file("job/memory.max", "1073741824\n");
+        file("job/step/memory.max", "max\n");
         QCOMPARE(availableMemory(files), std::optional(1073741824.0));
-        files.group = file("memory.max", "1099511627776\n");
+        file("job/memory.stat", "anon 73741824\nfile 900000000\nanon_thp 7\n"); // files can be dropped
+        QCOMPARE(availableMemory(files), std::optional(1e9));
+        file("job/step/memory.max", "1099511627776\n");
+        QCOMPARE(availableMemory(files), std::optional(1e9));
+        file("job/step/memory.max", "500\n");
+        file("job/step/memory.stat", "anon 700\n");
+        QCOMPARE(availableMemory(files), std::optional(0.0));
+        files.groups = file("cgroup", "0::/not/mounted/here\n"); // a container sees its own group as the root
         QCOMPARE(availableMemory(files), std::optional(3000000 * 1024.0));
-        files.group = file("memory.max", "max\n");
-        QCOMPARE(availableMemory(files), std::optional(3000000 * 1024.0));
-        files.system = noneIn(m_folder).system;
-        files.group = file("memory.max", "1073741824\n");
-        QCOMPARE(availableMemory(files), std::optional(1073741824.0));
+        file("memory.max", "400\n");
+        QCOMPARE(availableMemory(files), std::optional(400.0));
+    }
+
+    void aGroupOfTheFirstVersionCountsToo()
+    {
+        MemoryFiles files = noneIn(m_folder);
+        files.groups = file("cgroup", "10:cpu:/cpu\n9:memory:/job\n0::/\n");
+        QCOMPARE(availableMemory(files), std::optional<double>());
+        file("memory/job/memory.limit_in_bytes", "1073741824\n");
+        file("memory/job/memory.stat", "cache 5000000000\nrss 1\ntotal_rss 73741824\n");
+        QCOMPARE(availableMemory(files), std::optional(1e9));
     }
 
     void theAddressSpaceLeftCountsWhereItIsLess()
@@ -61,7 +81,8 @@ private slots:
         if (!meminfo.isEmpty())
             files.system = file("meminfo", meminfo);
         QCOMPARE(availableMemory(files), std::optional<double>());
-        files.group = file("memory.max", "7\n"); // and could have been known
+        files.groups = file("cgroup", "0::/\n"); // and could have been known
+        file("memory.max", "7\n");
         QCOMPARE(availableMemory(files), std::optional(7.0));
     }
 
@@ -69,12 +90,14 @@ private:
     static MemoryFiles noneIn(const QTemporaryDir& folder)
     {
         const std::string none = folder.filePath(QStringLiteral("none")).toStdString();
-        return {none, none, none};
+        return {none, none, none, folder.path().toStdString()};
     }
 
     std::string file(const char* name, const QByteArray& contents) const
     {
         QFile written(m_folder.filePath(QLatin1String(name)));
+        if (!QDir().mkpath(QFileInfo(written).path()))
+            qFatal("cannot make the folder of %s", name);
         if (!written.open(QIODevice::WriteOnly) || written.write(contents) != contents.size())
             qFatal("cannot write %s", name);
         return written.fileName().toStdString();
