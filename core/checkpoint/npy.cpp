@@ -35,7 +35,7 @@ Result<Done> writeAs(FileWriter& writer, const WeightMap& file, int tensor, DTyp
         if (isPacked(from) || file.changes().contains(tensor))
             file.readNumbers(tensor, first, some, numbers.data());
         else
-            readScattered(stored, file.bytes(tensor).data(), first, some, numbers.data());
+            file.readRun(stored, first, some, numbers.data());
         if (!file.isIntact(tensor))
             return Error{ErrorCode::Io,
                          "File '" + file.fileOf(tensor).string()

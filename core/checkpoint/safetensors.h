@@ -100,10 +100,12 @@ inline constexpr std::uint64_t maxSafetensorsHeaderBytes = 100'000'000;
 ///
 /// Afterwards every tensor's bytes lie in the file, match its dtype and shape, and overlap with no other tensor. Beyond
 /// the reference reader it refuses names that occur twice and sizes that are not written as whole numbers.
-/// \param file   the whole file
+/// \param file   the whole file, or its beginning with the whole header
 /// \param fileName   named in the message
+/// \param fileSize   of the whole file; without it `file` is all of it
 /// Errors: Corrupt; Unsupported for other formats and for a header past the limit.
 /// Source: safetensors, `safetensors/src/tensor.rs`, `Metadata::validate`.
-Result<SafetensorsHeader> readSafetensorsHeader(std::span<const std::byte> file, std::string_view fileName);
+Result<SafetensorsHeader> readSafetensorsHeader(std::span<const std::byte> file, std::string_view fileName,
+                                                std::optional<std::size_t> fileSize = {});
 
 } // namespace headwise

@@ -310,7 +310,8 @@ Result<std::vector<StoredTensor>> placedTensors(std::vector<Entry>& entries, std
 
 } // namespace
 
-Result<SafetensorsHeader> readSafetensorsHeader(std::span<const std::byte> file, std::string_view fileName)
+Result<SafetensorsHeader> readSafetensorsHeader(std::span<const std::byte> file, std::string_view fileName,
+                                                std::optional<std::size_t> fileSize)
 {
     if (const Result<Done> good = checkBeginning(file, fileName); !good)
         return good.error();
@@ -327,7 +328,7 @@ Result<SafetensorsHeader> readSafetensorsHeader(std::span<const std::byte> file,
     if (!nlohmann::json::sax_parse(json.data(), json.data() + json.size(), &reader))
         return damagedHeader(fileName, reader.reason());
     Result<std::vector<StoredTensor>> tensors =
-        placedTensors(reader.entries(), 8 + json.size(), file.size(), fileName);
+        placedTensors(reader.entries(), 8 + json.size(), fileSize.value_or(file.size()), fileName);
     if (!tensors)
         return tensors.error();
     return SafetensorsHeader{std::move(tensors).value(), std::move(reader.metadata), 8 + json.size()};

@@ -10,6 +10,7 @@
 #include "core/files/zip_directory.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -25,7 +26,7 @@ std::span<const std::byte> firstMebibyte(std::span<const std::byte> bytes)
 
 Result<WeightFile> readSafetensors(const MappedFile& file)
 {
-    Result<SafetensorsHeader> header = readSafetensorsHeader(file.bytes(), file.path().string());
+    Result<SafetensorsHeader> header = readSafetensorsHeader(file.bytes(), file.path().string(), file.size());
     if (!header)
         return header.error();
     const std::size_t length = header->headerBytes - 8;
@@ -149,6 +150,20 @@ Result<WeightFile> readLlama2cFile(const MappedFile& file)
                       .config = std::move(found.config)};
 }
 
+/// Tells whether the tensors of a file need not be mapped: its header is mapped, and its numbers are plain ones that
+/// nothing joins to quantised matrices.
+bool holdsPlainTensors(const MappedFile& file)
+{
+    if (fileKind(file.bytes()) != FileKind::Safetensors)
+        return false;
+    const auto header = readSafetensorsHeader(file.bytes(), file.path().string(), file.size());
+    using enum DType;
+    constexpr std::array plain{F64, F32, F16, BF16, I64, Bool};
+    return header && std::ranges::all_of(header->tensors, [&](const StoredTensor& tensor) {
+               return std::ranges::find(plain, tensor.dtype) != plain.end();
+           });
+}
+
 bool holdsGgufParts(const std::filesystem::path& path)
 {
     if (isNamedAsGgufPart(path.filename().string()))
@@ -162,6 +177,12 @@ bool holdsGgufParts(const std::filesystem::path& path)
 }
 
 } // namespace
+
+Result<MappedFile> openWeightFile(const std::filesystem::path& path)
+{
+    Result<MappedFile> file = MappedFile::open(path, Mapping::HeadIfShort);
+    return !file || file->isWhole() || holdsPlainTensors(*file) ? std::move(file) : MappedFile::open(path);
+}
 
 Result<OwnConfig> ownConfig(const std::filesystem::path& path)
 {

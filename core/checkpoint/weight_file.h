@@ -29,6 +29,10 @@ enum class ForeignFiles {
     Shown, ///< Their tensors are listed as they are stored.
 };
 
+/// Maps a file of weights. Under a limit on the address space, a large safetensors file of plain numbers is not mapped whole.
+/// Errors: those of MappedFile::open.
+Result<MappedFile> openWeightFile(const std::filesystem::path& path);
+
 /// Reads the headers of a checkpoint's files, without touching any weight. The first bytes decide the format, not the names.
 /// The parts of a split GGUF model are read as one model; its config and warnings are those of the first file.
 ///

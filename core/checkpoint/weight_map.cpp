@@ -16,6 +16,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <iterator>
@@ -98,7 +99,7 @@ Result<WeightMap> WeightMap::open(const fs::path& path, ForeignFiles foreign)
         : path.has_parent_path()                 ? path.parent_path()
                                                  : fs::path(".");
     for (const fs::path& file : files.files) {
-        Result<MappedFile> mapped = MappedFile::open(file);
+        Result<MappedFile> mapped = openWeightFile(file);
         if (!mapped)
             return mapped.error();
         map.m_files.push_back(std::move(mapped).value());
@@ -174,7 +175,7 @@ std::size_t WeightMap::fileBytes() const
 {
     std::size_t total = 0;
     for (const MappedFile& file : m_files)
-        total += file.bytes().size();
+        total += file.size();
     return total;
 }
 
@@ -183,13 +184,15 @@ const fs::path& WeightMap::fileOf(int tensor) const
     return m_files[m_tensors[tensor].shard].path();
 }
 
-std::span<const std::byte> WeightMap::bytes(int tensor) const
+bool WeightMap::isMapped(const StoredTensor& stored) const
 {
-    return bytesOf(m_tensors[tensor]);
+    return m_files[stored.shard].isWhole() || !m_unpacked[stored.shard].empty();
 }
 
 std::span<const std::byte> WeightMap::bytesOf(const StoredTensor& stored) const
 {
+    if (!isMapped(stored))
+        return {};
     const std::vector<std::byte>& unpacked = m_unpacked[stored.shard];
     const std::span<const std::byte> all = unpacked.empty() ? m_files[stored.shard].bytes() : unpacked;
     return all.subspan(stored.begin, stored.byteCount);
@@ -248,25 +251,40 @@ void readViewByRuns(const TensorView& view, const ReadRun& readRun, Matrix<Scala
 } // namespace
 
 template <typename Scalar>
+void WeightMap::readRun(const StoredTensor& stored, std::int64_t first, std::int64_t count, Scalar* out) const
+{
+    if (isPacked(stored.dtype))
+        return readPacked(m_packed.at(stored.name), first, count, out);
+    if (isMapped(stored))
+        return readScattered(stored, bytesOf(stored).data(), first, count, out);
+    std::array<std::byte, 1 << 14> piece;
+    const auto width = dtypeBits(stored.dtype) / 8; // openWeightFile() leaves no blocks and no axes unmapped
+    const auto most = static_cast<std::int64_t>(piece.size()) / width;
+    for (std::int64_t done = 0; done < count; done += most) {
+        const std::int64_t some = std::min(most, count - done);
+        m_files[stored.shard].read(stored.begin + static_cast<std::size_t>((first + done) * width),
+                                   std::span(piece).first(static_cast<std::size_t>(some * width)));
+        readScattered(stored, piece.data(), 0, some, out + done);
+    }
+}
+
+template void WeightMap::readRun(const StoredTensor&, std::int64_t, std::int64_t, float*) const;
+template void WeightMap::readRun(const StoredTensor&, std::int64_t, std::int64_t, double*) const;
+
+template <typename Scalar>
 void WeightMap::readStored(const TensorView& view, Matrix<Scalar>& out) const
 {
     out.resize(view.rows, view.cols);
     const StoredTensor& tensor = m_tensors[view.tensor];
-    if (tensor.axes.empty() && isReadableFloat(tensor.dtype)) {
+    if (tensor.axes.empty() && isReadableFloat(tensor.dtype) && isMapped(tensor)) {
         const std::byte* begin = bytes(view.tensor).data() + view.offset * (dtypeBits(tensor.dtype) / 8);
         readRectangle(
             StoredRectangle{tensor.dtype, begin, view.rowStride, view.colStride, view.rows, view.cols},
             out.data());
     } else {
-        const PackedWeight* packed = isPacked(tensor.dtype) ? &m_packed.at(tensor.name) : nullptr;
         readViewByRuns(
             view,
-            [&](std::int64_t first, std::int64_t count, Scalar* to) {
-                if (packed)
-                    readPacked(*packed, first, count, to);
-                else
-                    readScattered(tensor, bytes(view.tensor).data(), first, count, to);
-            },
+            [&](std::int64_t first, std::int64_t count, Scalar* to) { readRun(tensor, first, count, to); },
             out);
     }
 }
@@ -338,16 +356,6 @@ Error WeightMap::notNumbers(int tensor) const
 }
 
 template <typename Scalar>
-void WeightMap::readRun(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const
-{
-    const StoredTensor& stored = m_tensors[tensor];
-    if (isPacked(stored.dtype))
-        readPacked(m_packed.at(stored.name), first, count, out);
-    else
-        readScattered(stored, bytes(tensor).data(), first, count, out);
-}
-
-template <typename Scalar>
 void WeightMap::readNumbers(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const
 {
     assert(holdsNumbers(tensor) && first >= 0 && count >= 0
@@ -357,7 +365,7 @@ void WeightMap::readNumbers(int tensor, std::int64_t first, std::int64_t count, 
         readChangedBy(*change, {tensor, first, 1, 0, count, 1}, numbers);
         std::copy_n(numbers.data(), count, out);
     } else {
-        readRun(tensor, first, count, out);
+        readRun(m_tensors[tensor], first, count, out);
     }
     if (!isIntact(tensor))
         std::fill_n(out, count, std::numeric_limits<Scalar>::quiet_NaN());
@@ -371,17 +379,12 @@ NonFinite WeightMap::nonFinite(int tensor) const
     constexpr std::int64_t block = 1 << 14;
     NonFinite found;
     const std::int64_t count = isReadable(m_tensors[tensor].dtype) ? elementCount(m_tensors[tensor]) : 0;
-    Matrix<double> numbers;
+    std::vector<double> numbers(static_cast<std::size_t>(std::min(block, count)));
     for (std::int64_t begin = 0; begin < count; begin += block) {
-        read({.tensor = tensor,
-              .offset = begin,
-              .rowStride = 1,
-              .colStride = 0,
-              .rows = std::min(block, count - begin),
-              .cols = 1},
-             numbers);
-        for (Eigen::Index i = 0; i < numbers.rows(); ++i) {
-            if (std::isfinite(numbers(i, 0)))
+        const std::int64_t some = std::min(block, count - begin);
+        readNumbers(tensor, begin, some, numbers.data());
+        for (std::int64_t i = 0; i < some; ++i) {
+            if (std::isfinite(numbers[static_cast<std::size_t>(i)]))
                 continue;
             if (found.count++ == 0)
                 found.first = begin + i;

@@ -79,7 +79,15 @@ public:
     const std::string& sha256() const { return m_sha256; }
 
     const std::filesystem::path& fileOf(int tensor) const;
-    std::span<const std::byte> bytes(int tensor) const;
+    std::span<const std::byte> bytes(int tensor) const
+    {
+        return bytesOf(m_tensors[static_cast<std::size_t>(tensor)]);
+    } ///< Empty if the file is not mapped whole, under a limit on the address space.
+
+    /// Reads the numbers [first, first + count) of a stored tensor of this file in row-major order, without an adapter's change.
+    /// \param stored  one of tensors(), perhaps with another dtype of the same width
+    template <typename Scalar>
+    void readRun(const StoredTensor& stored, std::int64_t first, std::int64_t count, Scalar* out) const;
 
     /// Checks that the view can be read: the tensor holds floating-point numbers and every entry lies inside it.
     /// Errors: Unsupported, Corrupt; naming tensor and file.
@@ -122,14 +130,13 @@ private:
     /// Joins the parts of quantised matrices, and refuses what is still no weight.
     Result<Done> joinQuantised();
     std::span<const std::byte> bytesOf(const StoredTensor& stored) const;
+    bool isMapped(const StoredTensor& stored) const;
     /// The change that reading applies; null if there is none, or if its strength is 0.
     const LowRankChange* changeOf(int tensor) const;
     template <typename Scalar>
     void readStored(const TensorView& view, Matrix<Scalar>& out) const;
     template <typename Scalar>
     void readChangedBy(const LowRankChange& change, const TensorView& view, Matrix<Scalar>& out) const;
-    template <typename Scalar>
-    void readRun(int tensor, std::int64_t first, std::int64_t count, Scalar* out) const;
 
     std::filesystem::path m_path;
     std::filesystem::path m_folder;

@@ -1,10 +1,14 @@
 #include "core/files/mapped_file.h"
 
+#include "core/base/memory.h"
+
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstring>
 #include <fcntl.h>
 #include <mutex>
 #include <string>
@@ -105,6 +109,15 @@ int watch(std::span<const std::byte> bytes, const Stamp& stamp)
     return -1;
 }
 
+constexpr std::size_t headBytes = std::size_t(16) << 20; // longer than nearly every header
+
+/// Returns how many bytes of a file to map. A file, or a shard of several, takes at most a quarter of the address space left.
+std::size_t mappedBytes(std::size_t size, Mapping mapping)
+{
+    const bool fits = mapping == Mapping::Whole || 4 * static_cast<double>(size) <= addressSpaceLeft();
+    return fits ? size : std::min(size, headBytes);
+}
+
 void unwatch(int i)
 {
     guards[i].end = 0;
@@ -114,7 +127,7 @@ void unwatch(int i)
 
 } // namespace
 
-Result<MappedFile> MappedFile::open(const std::filesystem::path& path)
+Result<MappedFile> MappedFile::open(const std::filesystem::path& path, Mapping mapping)
 {
     // O_NONBLOCK, because opening a pipe without a writer would wait for ever.
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -136,35 +149,74 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path)
         ::close(file);
         return MappedFile(path, {}, -1);
     }
-    void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+    const std::size_t mappedSize = mappedBytes(size, mapping);
+    void* address = ::mmap(nullptr, mappedSize, PROT_READ, MAP_PRIVATE, file, 0);
     const int mapNumber = errno;
-    ::close(file);
+    if (address == MAP_FAILED || mappedSize == size)
+        ::close(file);
+    if (address == MAP_FAILED && mapNumber == ENOMEM)
+        return Error{
+            ErrorCode::Io,
+            "Cannot map '" + path.string() + "': its " + std::to_string(size >> 20)
+                + " MiB do not fit into the address space of this process; raise the limit (ulimit -v)."};
     if (address == MAP_FAILED)
         return failed(path, mapNumber);
-    const std::span<const std::byte> bytes(static_cast<const std::byte*>(address), size);
-    return MappedFile(path, bytes, watch(bytes, stampOf(status)));
+    const std::span<const std::byte> bytes(static_cast<const std::byte*>(address), mappedSize);
+    MappedFile mapped(path, bytes, watch(bytes, stampOf(status)));
+    if (mappedSize < size) {
+        mapped.m_size = size;
+        mapped.m_descriptor = file;
+    }
+    return mapped;
 }
 
 MappedFile::MappedFile(std::filesystem::path path, std::span<const std::byte> bytes, int guard)
     : m_path(std::move(path))
     , m_bytes(bytes)
+    , m_size(bytes.size())
     , m_guard(guard)
 {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : m_path(std::move(other.m_path))
-    , m_bytes(std::exchange(other.m_bytes, {}))
-    , m_guard(std::exchange(other.m_guard, -1))
 {
+    swap(other);
 }
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept
 {
+    swap(other);
+    return *this;
+}
+
+void MappedFile::swap(MappedFile& other) noexcept
+{
     std::swap(m_path, other.m_path);
     std::swap(m_bytes, other.m_bytes);
+    std::swap(m_size, other.m_size);
     std::swap(m_guard, other.m_guard);
-    return *this;
+    std::swap(m_descriptor, other.m_descriptor);
+}
+
+void MappedFile::read(std::size_t first, std::span<std::byte> out) const
+{
+    if (m_descriptor < 0) {
+        std::ranges::copy(m_bytes.subspan(first, out.size()), out.begin());
+        return;
+    }
+    while (!out.empty()) {
+        const ssize_t count = ::pread(m_descriptor, out.data(), out.size(), static_cast<off_t>(first));
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0) { // shortened, or the disk fails
+            std::ranges::fill(out, std::byte{0});
+            if (m_guard >= 0)
+                guards[m_guard].isBroken = true;
+            return;
+        }
+        first += static_cast<std::size_t>(count);
+        out = out.subspan(static_cast<std::size_t>(count));
+    }
 }
 
 bool MappedFile::isIntact() const
@@ -186,6 +238,8 @@ MappedFile::~MappedFile()
         unwatch(m_guard);
     if (!m_bytes.empty())
         ::munmap(const_cast<std::byte*>(m_bytes.data()), m_bytes.size());
+    if (m_descriptor >= 0)
+        ::close(m_descriptor);
 }
 
 } // namespace headwise

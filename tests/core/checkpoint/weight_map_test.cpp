@@ -1,5 +1,7 @@
 #include "core/checkpoint/weight_map.h"
 
+#include "core/checkpoint/file_change.h"
+#include "tests/support/address_space_limit.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
@@ -7,6 +9,7 @@
 #include <QFile>
 #include <QTemporaryDir>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -87,6 +90,24 @@ private:
     void write(const fs::path& name, const std::string& bytes)
     {
         std::ofstream(m_folder / name, std::ios::binary) << bytes;
+    }
+
+    /// Writes model.safetensors: a GiB of zeros, which take no room on the disk, and "w" of so many 4-byte numbers.
+    void writeBehindAHole(const std::string& dtype, int count)
+    {
+        constexpr std::size_t hole = std::size_t(1) << 30;
+        const std::size_t end = hole + 4 * static_cast<std::size_t>(count);
+        std::string bytes = safetensors(
+            R"({"hole":{"dtype":"BF16","shape":[536870912],"data_offsets":[0,1073741824]},"w":{"dtype":")"
+            + dtype + R"(","shape":[)" + std::to_string(count) + R"(],"data_offsets":[1073741824,)"
+            + std::to_string(end) + "]}}");
+        std::ofstream file(m_folder / "model.safetensors", std::ios::binary);
+        file << bytes;
+        file.seekp(hole, std::ios::cur);
+        for (int i = 0; i < count; ++i) {
+            const auto number = static_cast<float>(std::sin(i));
+            file.write(reinterpret_cast<const char*>(&number), sizeof number);
+        }
     }
 
 private slots:
@@ -453,6 +474,51 @@ private slots:
         QVERIFY(rows == (Eigen::MatrixXf(2, 2) << 1, 2, 3, 4).finished());
         QVERIFY(transposed == (Eigen::MatrixXf(2, 2) << 1, 3, 2, 4).finished());
         QVERIFY(part == (Eigen::MatrixXf(2, 1) << 2, 4).finished());
+    }
+
+    void readsTheSameWhereTheAddressSpaceIsShort()
+    {
+        constexpr int rows = 300, cols = 70;
+        writeBehindAHole("F32", rows * cols);
+        const auto whole = WeightMap::open(m_folder);
+        QVERIFY(test::isOk(whole));
+        const test::AddressSpaceLimit limit(std::size_t(1) << 29);
+        const auto pieces = WeightMap::open(m_folder);
+        QVERIFY(test::isOk(pieces));
+        const int w = pieces->find("w");
+        QVERIFY(pieces->bytes(w).empty() && !whole->bytes(w).empty());
+        QCOMPARE(pieces->sha256(), whole->sha256());
+        QCOMPARE(pieces->fileBytes(), whole->fileBytes());
+        const TensorView all{
+            w, 0,    cols,
+            1, rows, cols}; // its first columns, its rows as columns, one long line, every third number
+        for (const TensorView& view :
+             {all, TensorView{w, 7, cols, 1, rows, 9}, TensorView{w, 70, 1, cols, 8, 200},
+              TensorView{w, 5, 1, 0, rows * cols - 5, 1}, TensorView{w, 2, 3 * cols, 3, 90, 20}}) {
+            Matrix<double> expected, found;
+            whole->read(view, expected);
+            pieces->read(view, found);
+            QVERIFY(found == expected && expected.minCoeff() < expected.maxCoeff());
+        }
+        std::vector<float> expected(9000), found(9000);
+        whole->readNumbers(w, 11'000, 9000, expected.data());
+        pieces->readNumbers(w, 11'000, 9000, found.data());
+        QVERIFY(found == expected);
+        QVERIFY(pieces->nonFinite(w) == whole->nonFinite(w));
+        QVERIFY(test::isOk(checkUnchanged(*pieces)));
+        fs::resize_file(m_folder / "model.safetensors", 1000);
+        Matrix<float> missing;
+        pieces->read(all, missing);
+        QVERIFY(missing.array().isNaN().all());
+    }
+
+    /// Parts of quantised matrices are read from the mapped file.
+    void refusesOtherNumbersWhereTheAddressSpaceIsShort()
+    {
+        writeBehindAHole("I32", 6);
+        QVERIFY(test::isOk(WeightMap::open(m_folder)));
+        const test::AddressSpaceLimit limit(std::size_t(1) << 29);
+        QVERIFY(test::failsWith(WeightMap::open(m_folder), ErrorCode::Io, "address space"));
     }
 };
 

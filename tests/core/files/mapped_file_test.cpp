@@ -1,5 +1,6 @@
 #include "core/files/mapped_file.h"
 
+#include "tests/support/address_space_limit.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
@@ -16,6 +17,13 @@ class MappedFileTest : public QObject {
 private:
     std::unique_ptr<QTemporaryDir> m_temporary;
     fs::path m_path;
+
+    static std::string textAt(const MappedFile& file, std::size_t first, std::size_t count)
+    {
+        std::string text(count, '?');
+        file.read(first, std::as_writable_bytes(std::span(text)));
+        return text;
+    }
 
 private slots:
     void init()
@@ -82,6 +90,34 @@ private slots:
         QVERIFY(test::isOk(file) && file->isIntact());
         fs::last_write_time(m_path, fs::last_write_time(m_path) - std::chrono::hours(1));
         QVERIFY(!file->isIntact());
+    }
+
+    void isReadInPiecesWhereTheAddressSpaceIsShort()
+    {
+        constexpr std::size_t size = std::size_t(1) << 30;
+        fs::resize_file(m_path, size); // a hole takes no room on the disk
+        std::fstream(m_path, std::ios::in | std::ios::out).seekp(size / 2) << "middle";
+        const test::AddressSpaceLimit limit(std::size_t(1) << 29);
+        QVERIFY(test::failsWith(MappedFile::open(m_path), ErrorCode::Io, "1024 MiB"));
+        auto opened = MappedFile::open(m_path, Mapping::HeadIfShort);
+        QVERIFY(test::isOk(opened));
+        const MappedFile file = std::move(opened).value();
+        QVERIFY(!file.isWhole() && file.size() == size && file.bytes().size() < size / 8);
+        QCOMPARE(textAt(file, size / 2 - 1, 8), std::string("\0middle\0", 8));
+        QCOMPARE(textAt(file, 0, 3), std::string("xxx"));
+        QVERIFY(file.isIntact());
+        fs::resize_file(m_path, size / 2 + 3);
+        QCOMPARE(textAt(file, size / 2, 6), std::string("mid\0\0\0", 6));
+        fs::remove(m_path);
+        QVERIFY(!file.isIntact()); // missing bytes were read
+    }
+
+    void aSmallFileIsMappedWholeUnderALimit()
+    {
+        const test::AddressSpaceLimit limit(std::size_t(1) << 29);
+        const auto file = MappedFile::open(m_path, Mapping::HeadIfShort);
+        QVERIFY(test::isOk(file) && file->isWhole());
+        QCOMPARE(textAt(*file, 99'998, 2), std::string("xx"));
     }
 };
 
