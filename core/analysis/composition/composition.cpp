@@ -3,6 +3,7 @@
 #include "core/analysis/selected_heads.h"
 
 #include "core/base/decompositions.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
 
 #include <algorithm>
@@ -137,12 +138,34 @@ private:
     std::optional<std::vector<HeadId>> m_share;
 };
 
-constexpr double readingBytes = 256e6; // of the later heads' sides held at once
-
-/// Bytes of one layer's three sides of later heads.
-double layerBytes(const ModelConfig& config)
+/// Bytes of one side of every head of a layer.
+double sideBytes(const ModelConfig& config, const AnalysisOptions& options)
 {
-    return 3.0 * 4 * config.nHeads * config.dHead * config.dModel;
+    const double number = options.precision == Precision::F64 ? 8 : 4;
+    return number * config.nHeads * config.dHead * config.dModel;
+}
+
+/// Bytes of the three sides of the heads of some later layers, and of the work on them.
+double readingBytes(const ModelConfig& config, const AnalysisOptions& options, int layers)
+{
+    const double later = 3.0 * layers * config.nHeads;
+    const bool isByGrams =
+        options.precision == Precision::F32 && AskedPairs(config, options).route(config) == NormRoute::Grams;
+    return 3 * layers * sideBytes(config, options)
+        + (isByGrams ? gramBytes(config.nLayers * config.nHeads, later, config.dModel) : 0);
+}
+
+/// Returns how many later layers to hold at once. Each block goes through the earlier heads anew, so that few blocks are
+/// fast; where memory is short a block is one layer.
+int layersAtOnce(const ModelConfig& config, const AnalysisOptions& options)
+{
+    constexpr double most = 256e6; // bytes of sides
+    int layers = std::clamp(static_cast<int>(most / (3 * sideBytes(config, options))), 1, config.nLayers);
+    const auto free = availableMemory();
+    const double writing = config.nLayers * sideBytes(config, options);
+    while (free && layers > 1 && writing + readingBytes(config, options, layers) > *free / 2)
+        --layers;
+    return layers;
 }
 
 enum Mode { Q, K, V };
@@ -204,7 +227,7 @@ public:
         const auto writing = sides(m_earlier, {std::nullopt}, "outputs of heads");
         if (!writing)
             return writing.error();
-        const int step = std::max(1, static_cast<int>(readingBytes / layerBytes(m_config)));
+        const int step = layersAtOnce(m_config, m_context.options);
         for (int first = 1; first < m_config.nLayers; first += step) {
             const int end = std::min(first + step, m_config.nLayers);
             if (const auto done = runLayers(*writing, first, end); !done)
@@ -311,9 +334,9 @@ AnalysisCost compositionCost(const ModelConfig& config, const AnalysisOptions& o
     const AskedPairs pairs(config, options);
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
     const auto operations = pairs.operations(config);
-    const double sides = std::min(readingBytes + layerBytes(config), layerBytes(config) * config.nLayers);
+    const double reading = readingBytes(config, options, layersAtOnce(config, options));
     return {*std::ranges::min_element(operations) + pairs.sides() * 6 * r * r * d,
-            3 * all * all * 4 + all * r * d * 4 + sides};
+            3 * all * all * 4 + config.nLayers * sideBytes(config, options) + reading};
 }
 
 std::vector<Picture> compositionPictures()

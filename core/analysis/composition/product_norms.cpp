@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -159,6 +160,15 @@ Result<GramSquares> gramSquares(const ThinPairs<float>& pairs, const Task& task)
 double gramOperations(double pairs, double matrices, double r, double d)
 {
     return (pairs + matrices * r) * d * d;
+}
+
+double gramBytes(double left, double right, double d)
+{
+    const double along = std::ceil(d / normTile);
+    const double lanes = std::min<double>(normLanes, along * (along + 1) / 2);
+    const double threads = std::min<double>(lanes, std::max(1U, std::thread::hardware_concurrency()));
+    return lanes * left * right * 8
+        + threads * (4.0 * normTile * normTile * (left + right) + 12 * left * right);
 }
 
 template <typename Scalar>

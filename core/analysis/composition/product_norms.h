@@ -23,6 +23,9 @@ enum class NormRoute { Products, Grams };
 /// Returns the operations of Gram matrices: d² r a matrix and d² a pair.
 double gramOperations(double pairs, double matrices, double r, double d);
 
+/// Bytes that route takes beside the factors: the sums of all threads and their tiles.
+double gramBytes(double left, double right, double d);
+
 /// Computes ‖L_i R_jᵀ‖_F of the asked pairs, [left, right]; NaN elsewhere and where a matrix is not finite.
 ///
 /// By Gram matrices, float32 alone: ‖L Rᵀ‖²_F = ⟨LᵀL, RᵀR⟩, summed over tiles of one half of the symmetric [d, d] matrices: d²
