@@ -81,6 +81,9 @@ struct AnalysisContext {
 struct AnalysisCost {
     double flops = 0;
     double bytes = 0; ///< Working memory plus results.
+    double speed = 1; ///< Speed of its arithmetic, relative to the usual one of analyses (tests/bench).
+
+    double work() const { return flops / speed; } ///< Flops at the usual speed: what time follows from.
 };
 
 /// One row of the catalogue: everything the program knows about an analysis. A new analysis is one file in core/analysis

@@ -46,10 +46,12 @@ NodesCost slowestPart(const PlannedRuns& run, int nodes)
         const std::vector<const Analysis*> part =
             analysesOfShard(shard, run.analyses, run.config, run.options);
         const RunEstimate estimate = estimateRun(part, run.config, own);
-        const double flops = estimate.flops + tokenSideFlops(part, run.config, run.options);
+        const double tokenSide = tokenSideFlops(part, run.config, run.options);
+        const double flops = estimate.flops + tokenSide;
         slowest.flops = std::max(slowest.flops, flops);
         slowest.bytes = std::max(slowest.bytes, estimate.bytes);
-        slowest.seconds = std::max(slowest.seconds, run.readingSeconds + estimatedSeconds(flops, run.cores));
+        slowest.seconds = std::max(
+            slowest.seconds, run.readingSeconds + estimatedSeconds(estimate.work + tokenSide, run.cores));
     }
     return slowest;
 }
@@ -75,7 +77,7 @@ Result<CostPlan> costPlan(std::span<const Analysis* const> chosen, const ModelDe
     plan.seconds = plan.preparingSeconds;
     for (const Analysis* analysis : analyses) {
         const AnalysisCost cost = runCost(*analysis, config, options);
-        const double seconds = estimatedSeconds(cost.flops, machine.cores);
+        const double seconds = estimatedSeconds(cost.work(), machine.cores);
         plan.analyses.push_back({analysis, cost, seconds});
         plan.flops += cost.flops;
         plan.bytes = std::max(plan.bytes, cost.bytes);

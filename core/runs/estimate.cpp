@@ -70,9 +70,10 @@ RunEstimate estimateRun(std::span<const Analysis* const> chosen, const ModelConf
             continue;
         const AnalysisCost cost = runCost(*analysis, config, options);
         estimate.flops += cost.flops;
-        if (!estimate.longest || cost.flops > estimate.longestFlops) {
+        estimate.work += cost.work();
+        if (!estimate.longest || cost.work() > estimate.longestWork) {
             estimate.longest = analysis;
-            estimate.longestFlops = cost.flops;
+            estimate.longestWork = cost.work();
         }
         if (!estimate.largest || cost.bytes > estimate.bytes) {
             estimate.largest = analysis;
@@ -92,9 +93,9 @@ double analysisRate(int cores)
     return partOfSgemm * coreSgemmRate() * std::max(1, cores);
 }
 
-double estimatedSeconds(double flops, int cores)
+double estimatedSeconds(double work, int cores)
 {
-    return flops / analysisRate(cores);
+    return work / analysisRate(cores);
 }
 
 std::string whyTooLarge(const RunEstimate& estimate, double available, std::string_view advice)
@@ -107,12 +108,12 @@ std::string whyTooLarge(const RunEstimate& estimate, double available, std::stri
 
 std::string longRunNotice(const RunEstimate& estimate, int cores)
 {
-    const double seconds = estimatedSeconds(estimate.flops, cores);
+    const double seconds = estimatedSeconds(estimate.work, cores);
     if (!estimate.longest || seconds < 60)
         return {};
     return fmt::format("This takes roughly {} on {}, {:.0f} % of it {}.", roughly(seconds),
                        cores == 1 ? "one core" : fmt::format("{} cores", cores),
-                       100 * estimate.longestFlops / estimate.flops, estimate.longest->id);
+                       100 * estimate.longestWork / estimate.work, estimate.longest->id);
 }
 
 std::string durationText(double seconds)

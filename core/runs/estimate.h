@@ -12,10 +12,11 @@ namespace headwise {
 /// Cost of a run of several analyses, before it starts.
 struct RunEstimate {
     double flops = 0;                  ///< Sum over the analyses.
+    double work = 0;                   ///< Sum of their flops at the usual speed.
     double bytes = 0;                  ///< The most that one analysis needs: less than the run takes in all.
     const Analysis* longest = nullptr; ///< Null if nothing is left to run.
     const Analysis* largest = nullptr;
-    double longestFlops = 0;
+    double longestWork = 0;
 };
 
 /// Cost of one analysis, with what its metric adds to it (residual_basis.h); of a split one in a shard, the shard's part.
@@ -31,8 +32,8 @@ int coresOf(int threads);
 /// Speed of analyses on this machine, in flop/s: a part of what coreSgemmRate() measures. Every estimate follows it.
 double analysisRate(int cores = 1);
 
-/// Seconds that `flops` take on cores of this machine; right within a factor of about three (tests/bench).
-double estimatedSeconds(double flops, int cores = 1);
+/// Seconds that flops at the usual speed take on cores of this machine (AnalysisCost::work).
+double estimatedSeconds(double work, int cores = 1);
 
 /// Advice to a user whose run needs too much memory.
 inline constexpr std::string_view commandAdvice =

@@ -30,19 +30,19 @@ int wholeNumber(std::string_view text)
 std::vector<int> shardsOf(const std::vector<const Analysis*>& whole, int count, const ModelConfig& config,
                           const AnalysisOptions& options)
 {
-    std::vector<double> flops;
+    std::vector<double> work;
     for (const Analysis* analysis : whole)
-        flops.push_back(runCost(*analysis, config, options).flops);
+        work.push_back(runCost(*analysis, config, options).work());
     std::vector<std::size_t> longestFirst(whole.size());
     for (std::size_t i = 0; i < longestFirst.size(); ++i)
         longestFirst[i] = i;
     std::stable_sort(longestFirst.begin(), longestFirst.end(),
-                     [&](std::size_t a, std::size_t b) { return flops[a] > flops[b]; });
+                     [&](std::size_t a, std::size_t b) { return work[a] > work[b]; });
     std::vector<double> loads(static_cast<std::size_t>(count), 0.0);
     std::vector<int> shards(whole.size(), 1);
     for (const std::size_t i : longestFirst) {
         const auto least = std::min_element(loads.begin(), loads.end());
-        *least += flops[i];
+        *least += work[i];
         shards[i] = static_cast<int>(least - loads.begin()) + 1;
     }
     return shards;

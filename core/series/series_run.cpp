@@ -257,8 +257,8 @@ private:
     void announce(const Task& task)
     {
         RunEstimate all = m_estimate;
-        all.flops *= static_cast<double>(m_waiting.size());
-        all.longestFlops *= static_cast<double>(m_waiting.size());
+        all.work *= static_cast<double>(m_waiting.size());
+        all.longestWork *= static_cast<double>(m_waiting.size());
         if (const std::string notice = longRunNotice(all, coresOf(task.threads)); !notice.empty())
             m_request.say(notice + " Ctrl-C stops it, and the same command goes on.");
     }

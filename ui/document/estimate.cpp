@@ -24,7 +24,7 @@ QString estimateText(std::chrono::milliseconds time)
 QString estimateText(const AnalysisCost& cost)
 {
     const QString time = estimateText(std::chrono::milliseconds(
-        static_cast<std::int64_t>(1000 * std::min(estimatedSeconds(cost.flops, coresOf(0)), longest))));
+        static_cast<std::int64_t>(1000 * std::min(estimatedSeconds(cost.work(), coresOf(0)), longest))));
     if (time.isEmpty())
         return time;
     return tr("%1, %2").arg(

@@ -166,7 +166,7 @@ bool Runs::isRunning(const Analysis& analysis) const
 
 double Runs::flopsOf(const Analysis& analysis) const
 {
-    return runCost(analysis, m_workspace->model()->circuits()->config(), analysisOptions(analysis)).flops;
+    return runCost(analysis, m_workspace->model()->circuits()->config(), analysisOptions(analysis)).work();
 }
 
 void Runs::stop()

@@ -51,7 +51,7 @@ private slots:
         double flops = plan.preparingFlops, seconds = plan.preparingSeconds, bytes = 0;
         for (const PlannedCost& row : plan.analyses) {
             QCOMPARE(row.cost.flops, runCost(*row.analysis, m_model->config, {}).flops);
-            QCOMPARE(row.seconds, estimatedSeconds(row.cost.flops, 2));
+            QCOMPARE(row.seconds, estimatedSeconds(row.cost.work(), 2));
             flops += row.cost.flops;
             seconds += row.seconds;
             bytes = std::max(bytes, row.cost.bytes);

@@ -64,7 +64,8 @@ private slots:
         QCOMPARE(estimate.flops, copying.flops + composition.flops);
         QCOMPARE(estimate.bytes, std::max(copying.bytes, composition.bytes));
         QCOMPARE(estimate.longest, chosen[1]);
-        QCOMPARE(estimate.longestFlops, composition.flops);
+        QCOMPARE(estimate.work, copying.work() + composition.work());
+        QCOMPARE(estimate.longestWork, composition.work());
         QVERIFY(!estimateRun(std::span(chosen).subspan(2), config, options).longest);
     }
 
@@ -85,15 +86,15 @@ private slots:
     {
         RunEstimate estimate;
         estimate.longest = findAnalysis("copying");
-        const double second = analysisRate(); // flops of a core
-        estimate.flops = estimate.longestFlops = 59 * second;
+        const double second = analysisRate(); // work of a core
+        estimate.work = estimate.longestWork = 59 * second;
         QVERIFY(longRunNotice(estimate, 1).empty());
-        estimate.flops = estimate.longestFlops = 61 * second;
+        estimate.work = estimate.longestWork = 61 * second;
         QVERIFY(contains(longRunNotice(estimate, 1), "roughly a minute on one core"));
         QVERIFY(longRunNotice(estimate, 2).empty());
-        estimate.flops = estimate.longestFlops = 5 * 3600 * second;
+        estimate.work = estimate.longestWork = 5 * 3600 * second;
         QVERIFY(contains(longRunNotice(estimate, 2), "2.5 hours on 2 cores, 100 % of it copying"));
-        estimate.flops = estimate.longestFlops = 30.0 * 86400 * second;
+        estimate.work = estimate.longestWork = 30.0 * 86400 * second;
         QVERIFY(contains(longRunNotice(estimate, 1), "30 days"));
     }
 

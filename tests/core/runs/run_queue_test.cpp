@@ -145,8 +145,8 @@ private slots:
         const Circuits circuits = toyCircuits({});
         const std::vector chosen{findAnalysis("copying"), findAnalysis("composition")};
         QVERIFY(isOk(runAnalyses(circuits, chosen, {}, task)));
-        const double copying = runCost(*chosen[0], circuits.config(), {}).flops;
-        const double composition = runCost(*chosen[1], circuits.config(), {}).flops;
+        const double copying = runCost(*chosen[0], circuits.config(), {}).work();
+        const double composition = runCost(*chosen[1], circuits.config(), {}).work();
         const int share = static_cast<int>(100 * copying / (copying + composition));
         const auto lastOf = [&](std::string_view id) {
             QString last;

@@ -88,18 +88,18 @@ private slots:
         for (const Analysis* analysis : allAnalyses())
             if (!analysis->isSplit && whyLeftOut(*analysis, m_config, options).empty())
                 whole.push_back(analysis);
-        const auto flops = [&](const Analysis* analysis) {
-            return runCost(*analysis, m_config, options).flops;
+        const auto work = [&](const Analysis* analysis) {
+            return runCost(*analysis, m_config, options).work();
         };
         double longest = 0, sum = 0, most = 0;
         for (const Analysis* analysis : whole) {
-            longest = std::max(longest, flops(analysis));
-            sum += flops(analysis);
+            longest = std::max(longest, work(analysis));
+            sum += work(analysis);
         }
         for (int i = 1; i <= 3; ++i) {
             double load = 0;
             for (const Analysis* analysis : analysesOfShard({i, 3}, whole, m_config, options))
-                load += flops(analysis);
+                load += work(analysis);
             most = std::max(most, load);
         }
         QVERIFY(most <= sum / 3 + longest);

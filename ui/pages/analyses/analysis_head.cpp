@@ -142,7 +142,7 @@ QString AnalysisHead::costText() const
         return {};
     const AnalysisCost cost = runCost(*m_analysis, workspace()->model()->circuits()->config(),
                                       workspace()->runs()->analysisOptions(*m_analysis));
-    const double seconds = estimatedSeconds(cost.flops, coresOf(0));
+    const double seconds = estimatedSeconds(cost.work(), coresOf(0));
     const QString time = seconds < 1
         ? tr("less than a second")
         : tr("about %1").arg(duration(std::chrono::milliseconds(static_cast<qint64>(seconds * 1000))));

@@ -89,13 +89,13 @@ std::vector<const Analysis*> cheapAnalyses(const Workspace& workspace)
             && runs.headChoice(*analysis).which == HeadChoice::Which::All && isPossible(*analysis, workspace))
             wanted.push_back(analysis);
     }
-    std::ranges::stable_sort(wanted, {}, [&](const Analysis* analysis) { return costOf(analysis).flops; });
+    std::ranges::stable_sort(wanted, {}, [&](const Analysis* analysis) { return costOf(analysis).work(); });
     const double available = availableMemory().value_or(std::numeric_limits<double>::infinity());
-    double flops = 0;
+    double work = 0;
     std::erase_if(wanted, [&](const Analysis* analysis) {
         const AnalysisCost cost = costOf(analysis);
-        const bool isTooMuch = flops + cost.flops > unaskedFlops || cost.bytes > available;
-        flops += isTooMuch ? 0 : cost.flops;
+        const bool isTooMuch = work + cost.work() > unaskedFlops || cost.bytes > available;
+        work += isTooMuch ? 0 : cost.work();
         return isTooMuch;
     });
     return wanted;
