@@ -15,7 +15,8 @@ namespace headwise {
 
 namespace {
 
-/// Part of a core's speed at sgemm that analyses reach, most of whose arithmetic is in double: 35 of 120 GFLOP/s (tests/bench).
+/// Part of a core's speed at sgemm that analyses reach as a rule, because most of their arithmetic is in double. The costs of
+/// the default analyses say how much faster or slower they are; `tests/bench/run --plan` checks them.
 constexpr double partOfSgemm = 0.29;
 constexpr double trust = 1; // s that the usual speed counts as measured
 

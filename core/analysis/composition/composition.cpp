@@ -336,7 +336,7 @@ AnalysisCost compositionCost(const ModelConfig& config, const AnalysisOptions& o
     const auto operations = pairs.operations(config);
     const double reading = readingBytes(config, options, layersAtOnce(config, options));
     return {*std::ranges::min_element(operations) + pairs.sides() * 6 * r * r * d,
-            3 * all * all * 4 + config.nLayers * sideBytes(config, options) + reading};
+            3 * all * all * 4 + config.nLayers * sideBytes(config, options) + reading, 1.2};
 }
 
 std::vector<Picture> compositionPictures()

@@ -348,7 +348,7 @@ AnalysisCost previousTokenCost(const ModelConfig& config, const AnalysisOptions&
 {
     const double heads = static_cast<double>(selectedHeads(config, options).size());
     const AnalysisCost cost = positionCost(config, options);
-    return {cost.flops * (1 + randomHeads / heads), cost.bytes};
+    return {cost.flops * (1 + randomHeads / heads), cost.bytes, 0.3};
 }
 
 std::vector<Picture> positionKernelPictures()

@@ -173,7 +173,7 @@ AnalysisCost spectraCost(const ModelConfig& config, const AnalysisOptions& optio
     const double d = config.dModel;
     const double r = config.dHead;
     const double heads = headCount(config, options) + randomHeads;
-    return {heads * (8 * d * d * r + 24 * d * r * r + 80 * r * r * r), heads * 4 * (r + 4) * 8};
+    return {heads * (8 * d * d * r + 24 * d * r * r + 80 * r * r * r), heads * 4 * (r + 4) * 8, 0.92};
 }
 
 AnalysisCost ranksCost(const ModelConfig& config, const AnalysisOptions& options)

@@ -145,19 +145,19 @@ AnalysisCost oneCircuitCost(const ModelConfig& config, const AnalysisOptions& op
 AnalysisCost matchingCost(const ModelConfig& config, const AnalysisOptions& options)
 {
     const AnalysisCost one = oneCircuitCost(config, options);
-    return {one.flops + eigenvalueNullFlops(config), one.bytes};
+    return {one.flops + eigenvalueNullFlops(config), one.bytes, 0.72};
 }
 
 AnalysisCost copyingCost(const ModelConfig& config, const AnalysisOptions& options)
 {
     const AnalysisCost one = matchingCost(config, options);
-    return {2 * one.flops, 2 * one.bytes};
+    return {2 * one.flops, 2 * one.bytes, 0.88};
 }
 
 AnalysisCost eigenvaluesCost(const ModelConfig& config, const AnalysisOptions& options)
 {
     const AnalysisCost one = oneCircuitCost(config, options);
-    return {4 * one.flops, 4 * one.bytes * config.dHead};
+    return {4 * one.flops, 4 * one.bytes * config.dHead, 1.3};
 }
 
 constexpr const char* positivityNote =

@@ -293,8 +293,9 @@ AnalysisCost tablesCost(const ModelConfig& config, const AnalysisOptions& option
     // Three lists of ids and values each: of one circuit as they are kept, of the other while they grow, in double.
     const double kept = 3 * (4.0 + (options.precision == Precision::F64 ? 8 : 4));
     const double moments = heads * V * 2 * 2 * (config.dHead * 3.0 * config.dHead);
-    return {heads * 2 * 2 * 2 * V * V * config.dHead + moments,
-            entries * (kept + 3 * (4.0 + 8)) + heads * V * 4 * ((kept / 3 - 4) + 8)};
+    constexpr double placing = 3.4e5; // an entry of the lists takes the time of so many operations, measured
+    return {heads * 2 * 2 * 2 * V * V * config.dHead + entries * placing + moments,
+            entries * (kept + 3 * (4.0 + 8)) + heads * V * 4 * ((kept / 3 - 4) + 8), 2.4};
 }
 
 std::vector<Picture> tablesPictures()

@@ -65,6 +65,7 @@ private slots:
         QCOMPARE(estimate.bytes, std::max(copying.bytes, composition.bytes));
         QCOMPARE(estimate.longest, chosen[1]);
         QCOMPARE(estimate.work, copying.work() + composition.work());
+        QVERIFY(estimate.work != estimate.flops); // they do not run equally fast
         QCOMPARE(estimate.longestWork, composition.work());
         QVERIFY(!estimateRun(std::span(chosen).subspan(2), config, options).longest);
     }
