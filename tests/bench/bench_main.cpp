@@ -1,3 +1,4 @@
+#include "tests/bench/cost_figures.h"
 #include "tests/bench/figures.h"
 #include "tests/bench/make_gpt2_small.h"
 #include "tests/bench/window_figures.h"
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -162,11 +164,9 @@ bool wholesTakeTooMuch(const std::string& program, const std::filesystem::path& 
     return isTooMuch;
 }
 
-} // namespace
-
-int main(int argc, char** argv)
+/// Runs a command of its own, without the benchmarks. \returns its exit code; empty if none is asked for
+std::optional<int> ownCommand(int argc, char** argv)
 {
-    headwise::restartWithFasterKernels(argv);             // as the program does
     if (argc == 3 && std::strcmp(argv[1], "--make") == 0) // the checkpoint alone, into an existing folder
         return bench::makeGpt2Small(argv[2]) ? 0 : 4;
     if (argc == 3 && std::strcmp(argv[1], "--make-llama-1b") == 0)
@@ -177,6 +177,20 @@ int main(int argc, char** argv)
         return bench::startWindow();
     if (argc == 3 && std::strcmp(argv[1], "--compose") == 0)
         return compose(argv[2]);
+    if (argc == 3 && std::strcmp(argv[1], "--plan") == 0)
+        return bench::checkPlan(argv[2]);
+    if (argc == 2 && std::strcmp(argv[1], "--scaling") == 0)
+        return bench::checkScaling();
+    return std::nullopt;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    headwise::restartWithFasterKernels(argv); // as the program does
+    if (const auto code = ownCommand(argc, argv))
+        return *code;
     const std::string program = std::filesystem::read_symlink("/proc/self/exe");
     bool check = false;
     bool hasFilter = false; // A filter selects single figures, not whole commands.

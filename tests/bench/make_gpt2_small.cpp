@@ -50,37 +50,51 @@ std::vector<Tensor> gpt2Tensors()
     return list;
 }
 
-std::vector<Tensor> llamaTensors()
+constexpr ModelSizes llamaSizes{.keyHeads = 4, .inner = 2048};
+constexpr int headSize = 64;
+
+std::vector<Tensor> llamaTensors(const ModelSizes& sizes)
 {
-    std::vector<Tensor> list{{"model.embed_tokens.weight", {50257, 768}, 0, 0.14F}};
-    const auto norm = [&](const std::string& name) { list.push_back({name + ".weight", {768}, 1, 0.1F}); };
+    const std::int64_t d = sizes.dModel, queries = headSize * sizes.heads;
+    const std::int64_t keys = sizes.keyHeads > 0 ? headSize * sizes.keyHeads : queries;
+    std::vector<Tensor> list{{"model.embed_tokens.weight", {sizes.vocabulary, d}, 0, 0.14F}};
+    const auto norm = [&](const std::string& name) { list.push_back({name + ".weight", {d}, 1, 0.1F}); };
     const auto linear = [&](const std::string& name, std::int64_t in, std::int64_t out) {
         list.push_back({name + ".weight", {out, in}, 0, 0.1F});
     };
-    for (int layer = 0; layer < 12; ++layer) {
+    for (int layer = 0; layer < sizes.layers; ++layer) {
         const std::string block = "model.layers." + std::to_string(layer) + ".";
         norm(block + "input_layernorm");
-        linear(block + "self_attn.q_proj", 768, 768);
-        linear(block + "self_attn.k_proj", 768, 256);
-        linear(block + "self_attn.v_proj", 768, 256);
-        linear(block + "self_attn.o_proj", 768, 768);
+        linear(block + "self_attn.q_proj", d, queries);
+        linear(block + "self_attn.k_proj", d, keys);
+        linear(block + "self_attn.v_proj", d, keys);
+        linear(block + "self_attn.o_proj", queries, d);
         norm(block + "post_attention_layernorm");
-        linear(block + "mlp.gate_proj", 768, 2048);
-        linear(block + "mlp.up_proj", 768, 2048);
-        linear(block + "mlp.down_proj", 2048, 768);
+        linear(block + "mlp.gate_proj", d, sizes.inner);
+        linear(block + "mlp.up_proj", d, sizes.inner);
+        linear(block + "mlp.down_proj", sizes.inner, d);
     }
     norm("model.norm");
-    linear("lm_head", 768, 50257);
+    linear("lm_head", d, sizes.vocabulary);
     return list;
+}
+
+std::string llamaConfig(const ModelSizes& sizes)
+{
+    const auto entry = [](const char* key, int value) {
+        return "\"" + std::string(key) + "\":" + std::to_string(value) + ",";
+    };
+    return R"({"model_type":"llama","architectures":["LlamaForCausalLM"],)"
+        + entry("num_hidden_layers", sizes.layers) + entry("num_attention_heads", sizes.heads)
+        + entry("num_key_value_heads", sizes.keyHeads > 0 ? sizes.keyHeads : sizes.heads)
+        + entry("head_dim", headSize) + entry("hidden_size", sizes.dModel)
+        + entry("intermediate_size", sizes.inner) + entry("vocab_size", sizes.vocabulary)
+        + R"("max_position_embeddings":1024,"hidden_act":"silu","rms_norm_eps":1e-5,"rope_theta":10000,"tie_word_embeddings":false})";
 }
 
 constexpr const char* gpt2Config =
     R"({"model_type":"gpt2","architectures":["GPT2LMHeadModel"],"n_layer":12,"n_head":12,"n_embd":768,"n_positions":1024,)"
     R"("n_ctx":1024,"vocab_size":50257,"activation_function":"gelu_new","layer_norm_epsilon":1e-5})";
-constexpr const char* llamaConfig =
-    R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"num_hidden_layers":12,"num_attention_heads":12,)"
-    R"("num_key_value_heads":4,"hidden_size":768,"intermediate_size":2048,"max_position_embeddings":1024,"vocab_size":50257,)"
-    R"("hidden_act":"silu","rms_norm_eps":1e-5,"rope_theta":10000,"tie_word_embeddings":false})";
 
 constexpr const char* llama1BConfig =
     R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"num_hidden_layers":16,"num_attention_heads":32,)"
@@ -156,13 +170,11 @@ private:
     std::uint64_t m_state = 88172645463325252ULL;
 };
 
-} // namespace
-
-bool makeGpt2Small(const std::filesystem::path& folder, Layout layout)
+bool makeFloats(const std::filesystem::path& folder, const std::string& configText,
+                const std::vector<Tensor>& list)
 {
     std::ofstream config(folder / "config.json");
-    config << (layout == Layout::Gpt2 ? gpt2Config : llamaConfig) << '\n';
-    const std::vector<Tensor> list = layout == Layout::Gpt2 ? gpt2Tensors() : llamaTensors();
+    config << configText << '\n';
     std::ofstream file(folder / "model.safetensors", std::ios::binary);
     writeHeader(file, header(list, 4));
     Random random;
@@ -177,6 +189,19 @@ bool makeGpt2Small(const std::filesystem::path& folder, Layout layout)
     config.flush();
     file.flush();
     return config.good() && file.good();
+}
+
+} // namespace
+
+bool makeGpt2Small(const std::filesystem::path& folder, Layout layout)
+{
+    return layout == Layout::Gpt2 ? makeFloats(folder, gpt2Config, gpt2Tensors())
+                                  : makeRandom(folder, llamaSizes);
+}
+
+bool makeRandom(const std::filesystem::path& folder, const ModelSizes& sizes)
+{
+    return makeFloats(folder, llamaConfig(sizes), llamaTensors(sizes));
 }
 
 bool makeLlama1B(const std::filesystem::path& folder)

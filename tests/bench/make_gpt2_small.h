@@ -17,6 +17,15 @@ bool makeGpt2Small(const std::filesystem::path& folder, Layout layout = Layout::
 /// \returns whether everything was written
 bool makeLlama1B(const std::filesystem::path& folder);
 
+/// Sizes of a model in Llama's layout: heads of 64, untied float32 embeddings.
+struct ModelSizes {
+    int layers = 12, heads = 12, keyHeads = 0, dModel = 768, vocabulary = 50257, inner = 64;
+};
+
+/// Writes a random checkpoint of these sizes. Without key heads there are as many as heads.
+/// \returns whether everything was written
+bool makeRandom(const std::filesystem::path& folder, const ModelSizes& sizes);
+
 /// A temporary folder with the checkpoint of GPT-2 small's sizes, deleted at the end.
 class Gpt2Small {
 public:
