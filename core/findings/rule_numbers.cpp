@@ -171,8 +171,10 @@ std::vector<Finding> strongestFindings(std::vector<Finding> all)
 std::string shortNumber(double value)
 {
     const double size = std::abs(value);
-    if (!(size >= 999.5) || size >= 1e15)
-        return fmt::format("{:.3g}", value);
+    if (size == 0)
+        return "0";
+    if (!(size >= 99.95) || size >= 1e15)
+        return fmt::format("{:#.3g}", value); // "0.970" and "1.00"
     const double unit = std::pow(10.0, std::floor(std::log10(size)) - 2);
     return fmt::format("{:.0f}", std::round(value / unit) * unit);
 }

@@ -61,7 +61,7 @@ double shareOfRange(double value, double nullMean, double bound = 1);
 /// Keeps the strongest and lets the last sentence say how many more there are.
 std::vector<Finding> strongestFindings(std::vector<Finding> all);
 
-std::string shortNumber(double value); ///< Three significant digits: "0.93", "513", "12300".
+std::string shortNumber(double value); ///< Three significant digits: "0.930", "513", "12300".
 std::string scoreAndZ(const JudgedHead& head, std::string_view what = "score"); ///< "(score 0.93, z 513)"
 std::string
 listedHeads(const std::vector<HeadId>& heads); ///< "L1H5, L1H7 and L1H0"; of many: the first five.

@@ -70,9 +70,9 @@ Finding deadFinding(const WeightCircuit& circuit, std::vector<DeadHead> dead, co
         finding.heads.push_back(one.head);
         finding.value += one.directions;
     }
-    finding.text = fmt::format("{} of layer {} has {} dead directions, {} {}.", circuit.formula,
-                               dead.front().head.layer, shortNumber(finding.value),
-                               dead.size() == 1 ? "all in" : "in", listedHeads(finding.heads));
+    finding.text = fmt::format("{} of layer {} has {:.0f} dead directions, {} {}.", circuit.formula,
+                               dead.front().head.layer, finding.value, dead.size() == 1 ? "all in" : "in",
+                               listedHeads(finding.heads));
     finding.strength =
         shareOfRange(finding.value, 0, static_cast<double>(width) * static_cast<double>(dead.size()));
     return finding;

@@ -137,9 +137,9 @@ std::vector<Finding> findRelations(const FindingEvidence& evidence)
                         .nullMean = best.nullMean,
                         .z = best.z,
                         .text = fmt::format(
-                            "{} raises the targets of “{}” ({} of {} pairs, z {}){}.", headLabel(best.head),
-                            arrays.name(relation), shortNumber(best.value),
-                            shortNumber(numberIn(*arrays.used, relation)), shortNumber(best.z),
+                            "{} raises the targets of “{}” ({} of {:.0f} pairs, z {}){}.",
+                            headLabel(best.head), arrays.name(relation), shortNumber(best.value),
+                            numberIn(*arrays.used, relation), shortNumber(best.z),
                             hitting.size() == 1 ? "" : fmt::format("; {} more heads do", hitting.size() - 1)),
                         .view = "analyses/relations/by_head",
                         .strength = shareOfRange(best.value, best.nullMean)};

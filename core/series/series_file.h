@@ -31,7 +31,7 @@ struct SeriesChange {
         after = 0; ///< Indices into Series::steps: the last one without the change, the first one with it.
     double valueBefore = 0, valueAfter = 0; ///< Values at these two steps.
     double evidence = 0; ///< Share of the variance over the steps that the split explains, 0 to 1.
-    std::string text;    ///< "between steps 512 and 1000 L4H6 became a previous-token head (0.05 to 0.91)"
+    std::string text;    ///< "between steps 512 and 1000 L4H6 became a previous-token head (0.0500 to 0.910)"
 
     bool operator==(const SeriesChange&) const = default;
 };

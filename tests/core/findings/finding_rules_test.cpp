@@ -1,4 +1,5 @@
 #include "core/findings/findings_text.h"
+#include "core/findings/rule_numbers.h"
 
 #include "tests/core/findings/planted_results.h"
 #include "tests/support/program.h"
@@ -217,13 +218,13 @@ struct PlantedRule {
 const std::map<std::string, PlantedRule>& plantedRules()
 {
     static const std::map<std::string, PlantedRule> rules{
-        {"previous_token", {plantPreviousToken, "L0H1 attends to the previous token (score 0.93, z 83)."}},
+        {"previous_token", {plantPreviousToken, "L0H1 attends to the previous token (score 0.930, z 83.0)."}},
         {"offset", {plantOffset, "L1H2 attends to the current token by position alone"}},
-        {"first_token", {plantFirstToken, "L1H3 attends mostly to the first token (0.8 of"}},
+        {"first_token", {plantFirstToken, "L1H3 attends mostly to the first token (0.800 of"}},
         {"nearby", {plantNearby, "L1H0 attends nearby"}},
         {"nearer_than_slope",
          {plantNearerThanSlope,
-          "L1H0 attends nearby: 2 tokens back on average on random tokens; its ALiBi slope alone gives 20."}},
+          "L1H0 attends nearby: 2.00 tokens back on average on random tokens; its ALiBi slope alone gives 20.0."}},
         {"positional_head", {plantPositional, "L0H0 attends by position"}},
         {"content_head", {plantContent, "L0H0 attends by content"}},
         {"induction",
@@ -231,19 +232,19 @@ const std::map<std::string, PlantedRule>& plantedRules()
           "L1H2 reads what L0H1 writes through its keys and copies what it attends to: induction candidate."}},
         {"induction_attention", {plantInductionAttention, "L1H3 attends to the token after"}},
         {"duplicate_token", {plantDuplicateToken, "L0H3 attends to the earlier copy"}},
-        {"copying", {plantCopying, "L0H3 raises the token it attends to (copying score 0.9, z 9)."}},
+        {"copying", {plantCopying, "L0H3 raises the token it attends to (copying score 0.900, z 9.00)."}},
         {"suppression",
-         {plantSuppression, "L0H3 lowers the token it attends to (copying score -0.9, z -9)."}},
-        {"name_mover", {plantNameMover, "L1H1 raises the name it attends to (0.9 of 20 names, z 89.5)"}},
+         {plantSuppression, "L0H3 lowers the token it attends to (copying score -0.900, z -9.00)."}},
+        {"name_mover", {plantNameMover, "L1H1 raises the name it attends to (0.900 of 20 names, z 89.5)"}},
         {"negative_name_mover", {plantNegativeNameMover, "L1H1 lowers the name it attends to"}},
-        {"relation", {plantRelation, "L1H2 raises the targets of “language” (0.6 of 40 pairs, z 36.9)."}},
+        {"relation", {plantRelation, "L1H2 raises the targets of “language” (0.600 of 40 pairs, z 36.9)."}},
         {"skip_trigram", {plantSkipTrigram, "L0H2 attends from “t6” back to “t5” and raises “t7”"}},
         {"dominant_token", {plantDominantToken, "The token “t7” (#7) moves 5 of 8 heads"}},
         {"composition",
          {plantComposition,
-          "L1H2 reads what L0H1 writes through its keys (K-composition 0.3, 0.125 by chance, z 20)."}},
-        {"near_duplicate", {plantNearDuplicate, "L1H0 and L1H3 do nearly the same (cosine 0.98)."}},
-        {"low_rank", {plantLowRank, "W_V W_O of L0H2 uses few directions (effective rank 3 of 16)."}},
+          "L1H2 reads what L0H1 writes through its keys (K-composition 0.300, 0.125 by chance, z 20.0)."}},
+        {"near_duplicate", {plantNearDuplicate, "L1H0 and L1H3 do nearly the same (cosine 0.980)."}},
+        {"low_rank", {plantLowRank, "W_V W_O of L0H2 uses few directions (effective rank 3.00 of 16)."}},
         {"dead_directions",
          {plantDeadDirections, "W_V W_O of layer 1 has 9 dead directions, in L1H0 and L1H2."}}};
     return rules;
@@ -256,6 +257,18 @@ class FindingRulesTest : public QObject {
     Q_OBJECT
 
 private slots:
+    void numbersHaveThreeSignificantDigits()
+    {
+        QCOMPARE(shortNumber(0), "0");
+        QCOMPARE(shortNumber(0.97), "0.970");
+        QCOMPARE(shortNumber(-0.9), "-0.900");
+        QCOMPARE(shortNumber(1), "1.00");
+        QCOMPARE(shortNumber(83), "83.0");
+        QCOMPARE(shortNumber(99.96), "100");
+        QCOMPARE(shortNumber(513.2), "513");
+        QCOMPARE(shortNumber(12345), "12300");
+    }
+
     void everyRuleIsPlanted()
     {
         std::set<std::string> kinds, planted;

@@ -136,12 +136,11 @@ private slots:
             changesOf(recordOf("scores/previous_token", {{0.91F, 0}, {0.91F, 0}, {0.05F, 0}}, 0.04, 0.01));
         QCOMPARE(changes.size(), std::size_t(1));
         QCOMPARE(changes[0].text,
-                 "between steps 10 and 20 L0H0 stopped being a previous-token head (0.91 to 0.05)");
+                 "between steps 10 and 20 L0H0 stopped being a previous-token head (0.910 to 0.0500)");
         const auto other = changesOf(recordOf("scores/other", {{0, 1}, {0, 1}, {0, 0}}, 0, 0.01));
         QCOMPARE(other.size(), std::size_t(1));
-        QCOMPARE(
-            other[0].text,
-            "between steps 10 and 20 L0H1 fell back to the level of random heads in Score (1.00 to 0.00)");
+        QCOMPARE(other[0].text,
+                 "between steps 10 and 20 L0H1 fell back to the level of random heads in Score (1.00 to 0)");
     }
 
     /// 0.35 is far above the null, but no previous-token head; 0.35 is copying only where random heads spread little.
@@ -158,8 +157,7 @@ private slots:
         QVERIFY(changesOf(recordOf("scores/other", {{0, 0}, {1, 0}}, 0, {})).empty());
         const auto other = changesOf(recordOf("scores/other", {{0, 0}, {0, 1}}, 0, 0.01));
         QCOMPARE(other.size(), std::size_t(1));
-        QCOMPARE(other[0].text,
-                 "between steps 0 and 10 L0H1 rose above random heads in Score (0.00 to 1.00)");
+        QCOMPARE(other[0].text, "between steps 0 and 10 L0H1 rose above random heads in Score (0 to 1.00)");
     }
 
     void changesComeInTheOrderOfSteps()

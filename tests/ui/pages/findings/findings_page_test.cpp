@@ -190,7 +190,7 @@ private slots:
         QVERIFY(opened.says(QStringLiteral("value 0.900  ·  null 0.100")));
         QVERIFY(!opened.says(QStringLiteral("Not computed")));
         const QString sentence =
-            QStringLiteral("Between steps 100 and 512 L1H2 became a previous-token head (0.05 to 0.90).");
+            QStringLiteral("Between steps 100 and 512 L1H2 became a previous-token head (0.0500 to 0.900).");
         QCOMPARE(opened.rows().front()->accessibleName(), sentence);
         QSignalSpy asked(&opened.page, &FindingsPage::pageRequested);
         QTest::keyClick(opened.rows().front(), Qt::Key_Return);
