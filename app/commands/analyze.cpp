@@ -348,11 +348,11 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
     command->add_option("-o,--output", options->output, "The session file to write (HDF5)")
         ->required()
         ->type_name("SESSION.h5");
-    command->add_flag("--replace", options->replace, "Start SESSION.h5 over instead of adding to it");
+    command->add_flag("--replace", options->replace, "Starts SESSION.h5 over instead of adding to it");
     CLI::Option* shard =
         command
             ->add_option("--shard", options->shard,
-                         "Compute part i of a run in n processes; headwise merge joins the parts")
+                         "Computes part i of a run in n processes; headwise merge joins the parts")
             ->type_name("i/n");
     options->processing = addProcessingArguments(*command);
     addHeadChangeArguments(*command, options->processing);
@@ -365,7 +365,7 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
             ->type_name("L.H,...");
     command
         ->add_flag("--one-end", options->oneEnd,
-                   "For composition: include pairs in which only one head is in --heads")
+                   "For composition: includes pairs in which only one head is in --heads")
         ->needs(heads)
         ->excludes(shard);
     command
@@ -382,7 +382,7 @@ void addAnalyzeCommand(CLI::App& root, CommandContext& context)
         ->type_name("N");
     command->add_flag(
         "--self-contained", options->selfContained,
-        "Also save every head's factors, W_E and W_U, so that the session answers for any token");
+        "Also saves every head's factors, W_E and W_U, so that the session answers for any token");
     command->callback([options, &context] {
         context.work = [options, &context](const Task& task) {
             return analyze(*options, *context.progress, task);

@@ -137,7 +137,7 @@ void addCompareCommand(CLI::App& root, CommandContext& context)
         ->type_name("SESSION.h5");
     addModelFiles(*command, *options->both);
     command->add_flag("--match", options->isMatch,
-                      "Match the heads of two models of any size, kind and vocabulary by what they write");
+                      "Matches the heads of two models of any size, kind and vocabulary by what they write");
     options->filter = addFilterArguments(*command);
     addTokenCountsOption(*command, options->tokenCounts);
     options->processing = addProcessingArguments(*command);

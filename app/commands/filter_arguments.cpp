@@ -17,11 +17,11 @@ void addRanges(CLI::App& command, TokenFilter& filter)
             ->type_name("N")
             ->group("Tokens");
     };
-    add("--first-id", filter.firstId, "Leave out tokens with lower ids");
-    add("--last-id", filter.lastId, "Leave out tokens with higher ids");
+    add("--first-id", filter.firstId, "Leaves out tokens with lower ids");
+    add("--last-id", filter.lastId, "Leaves out tokens with higher ids");
     add("--min-norm", filter.lowestNorm,
-        "Leave out tokens whose row of W_E (of the weights in use) has a norm below N");
-    add("--max-norm", filter.highestNorm, "Leave out tokens whose row of W_E has a norm above N");
+        "Leaves out tokens whose row of W_E (of the weights in use) has a norm below N");
+    add("--max-norm", filter.highestNorm, "Leaves out tokens whose row of W_E has a norm above N");
 }
 
 } // namespace
@@ -29,19 +29,19 @@ void addRanges(CLI::App& command, TokenFilter& filter)
 std::shared_ptr<TokenFilter> addFilterArguments(CLI::App& command)
 {
     auto filter = std::make_shared<TokenFilter>();
-    command.add_flag("--ascii", filter->asciiOnly, "Leave out tokens that are not printable ASCII")
+    command.add_flag("--ascii", filter->asciiOnly, "Leaves out tokens that are not printable ASCII")
         ->group("Tokens");
     command
         .add_flag("--words", filter->wordsOnly,
-                  "Leave out tokens that are not words (letters, with or without a leading space)")
+                  "Leaves out tokens that are not words (letters, with or without a leading space)")
         ->group("Tokens");
     command
         .add_flag(
             "--trained", filter->trainedOnly,
-            "Leave out untrained tokens: their embedding is much nearer to the mean row of W_E than most")
+            "Leaves out untrained tokens: their embedding is much nearer to the mean row of W_E than most")
         ->group("Tokens");
     command
-        .add_flag("--no-specials", filter->noSpecials, "Leave out special tokens, which represent no text")
+        .add_flag("--no-specials", filter->noSpecials, "Leaves out special tokens, which represent no text")
         ->group("Tokens");
     using Space = TokenFilter::LeadingSpace;
     command
@@ -50,14 +50,14 @@ std::shared_ptr<TokenFilter> addFilterArguments(CLI::App& command)
             [filter](const std::string& how) {
                 filter->leadingSpace = how == "with" ? Space::With : Space::Without;
             },
-            "Leave out tokens that do not begin with a space, or those that do")
+            "Leaves out tokens that do not begin with a space, or those that do")
         ->check(CLI::IsMember({"with", "without"}).description(""))
         ->type_name("with|without")
         ->group("Tokens");
     addRanges(command, *filter);
     command
         .add_option("--min-count", filter->lowestCount,
-                    "Leave out tokens that occur fewer than N times in the text of --token-counts")
+                    "Leaves out tokens that occur fewer than N times in the text of --token-counts")
         ->check(CLI::NonNegativeNumber.description(""))
         ->type_name("N")
         ->group("Tokens");

@@ -78,7 +78,7 @@ void addMergeCommand(CLI::App& root, CommandContext& context)
     command->add_option("-o,--output", options->output, "The session file to write (HDF5)")
         ->required()
         ->type_name("SESSION.h5");
-    command->add_flag("--replace", options->replace, "Overwrite an existing SESSION.h5");
+    command->add_flag("--replace", options->replace, "Overwrites an existing SESSION.h5");
     command->add_option("PART", options->parts, "The parts, in any order: PART.h5 …")
         ->required()
         ->type_name("");

@@ -181,17 +181,17 @@ std::shared_ptr<ProcessingArguments> addProcessingArguments(CLI::App& command)
 {
     auto arguments = std::make_shared<ProcessingArguments>();
     addSwitch(command, "fold-layer-norm", arguments->foldLayerNorm,
-              "Fold the norms into the weights that read from them; on unless negated");
+              "Folds the norms into the weights that read from them; on unless negated");
     addSwitch(
         command, "center-writing-weights", arguments->centerWritingWeights,
-        "Subtract the mean over d_model from the weights that write to the residual stream; on unless negated");
+        "Subtracts the mean over d_model from the weights that write to the residual stream; on unless negated");
     addSwitch(
         command, "center-unembed", arguments->centerUnembed,
-        "Subtract the mean over the vocabulary from W_U and b_U, over all d_vocab columns, including ids without a token; on unless negated");
+        "Subtracts the mean over the vocabulary from W_U and b_U, over all d_vocab columns, including ids without a token; on unless negated");
     addSwitch(command, "fold-value-biases", arguments->foldValueBiases,
-              "Move b_V through W_O into b_O; on unless negated");
+              "Moves b_V through W_O into b_O; on unless negated");
     addSwitch(command, "refactor-factored-attention", arguments->refactorAttention,
-              "Rewrite each head's factors from the SVDs of its circuits; off unless given");
+              "Rewrites each head's factors from the SVDs of its circuits; off unless given");
     return arguments;
 }
 
@@ -216,9 +216,9 @@ void addHeadChangeArguments(CLI::App& command, const std::shared_ptr<ProcessingA
             ->group("Processing");
     };
     add("virtual-head", "L.H,L.H",
-        "Put the virtual head W_OV W_OV of an earlier and a later head in the later one's place, as in 0.1,1.5: this changes the model's function; may be repeated");
+        "Puts the virtual head W_OV W_OV of an earlier and a later head in the later one's place, as in 0.1,1.5: this changes the model's function; may be repeated");
     add("without-component", "L.H:K",
-        "Take the K-th singular component, from 0, out of a head's W_OV, as in 0.1:3: this changes the model's function; may be repeated");
+        "Takes the K-th singular component, from 0, out of a head's W_OV, as in 0.1:3: this changes the model's function; may be repeated");
 }
 
 std::shared_ptr<Precision> addPrecisionOption(CLI::App& command)
@@ -261,7 +261,7 @@ std::shared_ptr<PromptArguments> addPromptArguments(CLI::App& command)
         ->excludes(tokens);
     command.add_flag(
         "--parse-specials,!--no-parse-specials", arguments->parseSpecials,
-        "Read a special token's name in the text of --prompt, as <|endoftext|>, as that token (the default, like Hugging Face); negated: as plain text, like tiktoken's encode_ordinary and llama.cpp without parse_special");
+        "Reads a special token's name in the text of --prompt, as <|endoftext|>, as that token (the default, like Hugging Face); negated: as plain text, like tiktoken's encode_ordinary and llama.cpp without parse_special");
     return arguments;
 }
 

@@ -2,6 +2,7 @@
 #include "tests/support/program.h"
 
 #include <QDir>
+#include <QSet>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -28,6 +29,35 @@ private slots:
     {
         const QByteArray help = run({"process", "--help"}).out.simplified();
         QVERIFY2(help.contains("over all d_vocab columns, including ids without a token"), help);
+    }
+
+    /// Every option says "Prints", none "Print".
+    void helpDescribesOptionsInOnePerson()
+    {
+        static const QSet<QByteArray> orders{
+            "Allow", "Check", "Compute",  "Draw",  "Drop",  "Fold",    "Give",     "Include",
+            "Keep",  "Leave", "List",     "Match", "Merge", "Move",    "Omit",     "Overwrite",
+            "Print", "Put",   "Read",     "Run",   "Save",  "Show",    "Start",    "Store",
+            "Skip",  "Split", "Subtract", "Take",  "Use",   "Rewrite", "Describe", "Write"};
+        QByteArray all = run({"--help"}).out;
+        const QByteArrayList lines = all.mid(all.indexOf("Subcommands:")).split('\n');
+        int commands = 0;
+        for (const QByteArray& line : lines)
+            if (line.startsWith("  ")) {
+                all += run({QString::fromLatin1(line.simplified().split(' ').front()), "--help"}).out;
+                ++commands;
+            }
+        QVERIFY(commands > 10);
+        int described = 0;
+        for (QByteArray line : all.split('\n')) {
+            constexpr int column = 30; // of the descriptions
+            if (!line.startsWith("  ") || line.size() <= column)
+                continue;
+            line = line.mid(line[column - 1] == ' ' ? column : 0).simplified();
+            ++described;
+            QVERIFY2(!orders.contains(line.split(' ').front()), line);
+        }
+        QVERIFY(described > 100);
     }
 
     void wrongUsageEndsWithTwoAndOneLine()

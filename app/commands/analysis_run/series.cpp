@@ -261,10 +261,10 @@ void addSeriesOptions(CLI::App& command, SeriesOptions& options)
     command.add_option("-o,--output", options.output, "The file to write (HDF5)")
         ->required()
         ->type_name("SERIES.h5");
-    command.add_flag("--replace", options.replace, "Start SERIES.h5 over instead of adding to it");
+    command.add_flag("--replace", options.replace, "Starts SERIES.h5 over instead of adding to it");
     command
         .add_option("--shard", options.shard,
-                    "Compute every n-th member from the i-th on; headwise merge joins the parts")
+                    "Computes every n-th member from the i-th on; headwise merge joins the parts")
         ->type_name("i/n");
     command.add_flag("--json", options.json, "Prints the steps and the changes as JSON");
     addModelFiles(command, options.files);
