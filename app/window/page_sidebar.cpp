@@ -15,9 +15,9 @@ namespace headwise::app {
 
 namespace {
 
-constexpr int pageRole = Qt::UserRole; // index of the page; headings have none
-constexpr int aboveHeading = 8;        // px
-constexpr int besideText = 18;         // px: the accent, the padding and the margins of the text
+constexpr int pageRole = Qt::UserRole;                     // index of the page; headings have none
+constexpr int mostAboveHeading = 8, leastAboveHeading = 5; // px
+constexpr int besideText = 18; // px: the accent, the padding and the margins of the text
 
 bool isHeading(const QModelIndex& index)
 {
@@ -37,6 +37,7 @@ public:
     using QStyledItemDelegate::QStyledItemDelegate;
 
     int padding = 6; ///< Space beside the text of a row, in px.
+    int aboveHeading = mostAboveHeading;
 
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
@@ -222,9 +223,14 @@ void PageSidebar::fitRows()
     if (rows == 0)
         return;
     auto* delegate = static_cast<SidebarRows*>(itemDelegate());
-    const int room = (viewport()->height() - headings * aboveHeading) / rows;
+    const int height = viewport()->height();
+    const int room = (height - headings * mostAboveHeading) / rows;
     const int padding = std::clamp(room - fontMetrics().height(), 1, 6);
-    if (std::exchange(delegate->padding, padding) != padding)
+    const int left = height - rows * (fontMetrics().height() + padding);
+    const int above = std::clamp(left / std::max(1, headings), leastAboveHeading, mostAboveHeading);
+    const bool hasNewPadding = std::exchange(delegate->padding, padding) != padding;
+    const bool hasNewDistance = std::exchange(delegate->aboveHeading, above) != above;
+    if (hasNewPadding || hasNewDistance)
         scheduleDelayedItemsLayout();
 }
 

@@ -173,7 +173,7 @@ constexpr std::array pageWords{
         QLatin1StringView("training"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "The score or the singular values of every head over training; a point marks the step at which a head changed."),
+            "A score or the singular values of every head over the training steps; points mark where heads changed."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
             "A series of checkpoints: every score over the steps of training, the singular values of every head, and the change points of the heads with their evidence. File → Open series folder… or `headwise series` makes one from a folder of checkpoints."),
@@ -189,7 +189,7 @@ constexpr std::array pageWords{
         QLatin1StringView("folding"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "One token's row with the weights in use and with other processing; the difference is the effect of folding."),
+            "One token's row with the weights in use and with other processing steps, side by side."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
             "The effect of each processing step: the selected token's row with the weights in use, and with the ticked steps."),

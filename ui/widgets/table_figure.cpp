@@ -126,12 +126,21 @@ int TableFigure::dataRowCount() const
     return m_sorted->rowCount();
 }
 
+namespace {
+
+/// Title of a column outside the window, where no space needs to keep it on one line.
+QString titleOf(const QAbstractItemModel& model, int column)
+{
+    return model.headerData(column, Qt::Horizontal).toString().replace(QChar::Nbsp, u' ');
+}
+
+} // namespace
+
 QStringList TableFigure::dataRow(int row) const
 {
     QStringList cells;
     for (int column = 0; column < m_sorted->columnCount(); ++column)
-        cells << (row < 0 ? m_sorted->headerData(column, Qt::Horizontal).toString()
-                          : takenCell(m_sorted->index(row, column), m_sortRole));
+        cells << (row < 0 ? titleOf(*m_sorted, column) : takenCell(m_sorted->index(row, column), m_sortRole));
     return cells;
 }
 
@@ -215,8 +224,7 @@ struct TableFigure::PaperTable {
             const QModelIndex index = model.index(std::max(row, 0), column);
             const double width = widths[static_cast<std::size_t>(column)];
             const QFont font = row < 0 ? bold : fontAt(index);
-            const QString words =
-                row < 0 ? model.headerData(column, Qt::Horizontal).toString() : index.data().toString();
+            const QString words = row < 0 ? titleOf(model, column) : index.data().toString();
             const QFontMetricsF ruler(font, painter.device());
             const QString shown = ruler.elidedText(words, Qt::ElideRight, width - tableFigureBetween + 0.5);
             double left = 0;

@@ -67,8 +67,9 @@ void ComparePage::createControls()
     m_circuit->addItem(tr("full OV: E W_V W_O W_U"), static_cast<int>(CircuitKind::FullOv));
     m_circuit->addItem(tr("full QK: E W_Q W_Kᵀ Eᵀ"), static_cast<int>(CircuitKind::FullQk));
     m_circuit->setAccessibleName(tr("Circuit to compare"));
-    m_text->setPlaceholderText(tr("Text whose tokens form the rows and columns; empty: a sample of words"));
+    m_text->setPlaceholderText(tr("Text for rows and columns; empty: a sample"));
     m_text->setFont(tokenFont());
+    m_text->setToolTip(tr("Text whose tokens form the rows and columns; without text, a sample of words"));
     m_text->setAccessibleName(tr("Tokens to compare"));
     QSizePolicy keepsPlace = m_text->sizePolicy();
     keepsPlace.setRetainSizeWhenHidden(true);

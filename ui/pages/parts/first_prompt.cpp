@@ -48,8 +48,7 @@ QString promptHint(const OpenModel& model)
     if (model.isOpen() && !model.tokenizer())
         return QCoreApplication::translate("headwise::ui::PromptPage", "Token ids from 0 to %1, as in 3 5 1")
             .arg(model.card().dVocab - 1);
-    return QCoreApplication::translate("headwise::ui::PromptPage",
-                                       "A prompt; special tokens are added as the model expects");
+    return QCoreApplication::translate("headwise::ui::PromptPage", "Text of the prompt");
 }
 
 } // namespace headwise::ui

@@ -18,6 +18,8 @@ namespace headwise::ui {
 
 namespace {
 
+constexpr int lowestTable = 140; // px: a title and four rows
+
 QStandardItem* endCell(bool ofTop, int rank)
 {
     return wordCell(
@@ -56,6 +58,7 @@ VectorTables::VectorTables(Workspace* workspace, QWidget* parent)
         makeSecondary(m_headings[side]);
         m_models[side] = new QStandardItemModel(this);
         m_tables[side] = new TableFigure(part);
+        m_tables[side]->setMinimumHeight(lowestTable);
         m_tables[side]->setSource(m_models[side], TokenTableModel::SortRole);
         m_tables[side]->setSortingEnabled(false); // Every column is a separate list.
         m_tables[side]->setSelectionBehavior(QAbstractItemView::SelectColumns);
@@ -157,14 +160,14 @@ QString VectorTables::headerOf(const CircuitDirections& directions, int index) c
     const bool hasSign = block.isAlone() || m_withEach;
     const bool isTurned = hasSign && index == m_chosen && m_workspace->selection()->direction().sign < 0;
     const QString sign = isTurned ? QStringLiteral("−") : QString();
-    if (block.isAlone())
-        return QStringLiteral("%1%2  σ %3").arg(sign).arg(index + 1).arg(sigma);
-    return tr("%1%2 of %3–%4  σ %5")
-        .arg(sign)
-        .arg(index + 1)
-        .arg(block.first + 1)
-        .arg(block.last + 1)
-        .arg(sigma);
+    QString title = block.isAlone() ? QStringLiteral("%1%2  σ %3").arg(sign).arg(index + 1).arg(sigma)
+                                    : tr("%1%2 of %3–%4  σ %5")
+                                          .arg(sign)
+                                          .arg(index + 1)
+                                          .arg(block.first + 1)
+                                          .arg(block.last + 1)
+                                          .arg(sigma);
+    return title.replace(u' ', QChar::Nbsp); // one line, which leaves a row more to the tokens
 }
 
 void VectorTables::addRows(std::size_t side, const DirectionLists& lists, bool ofTop)

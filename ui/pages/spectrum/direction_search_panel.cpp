@@ -39,7 +39,7 @@ DirectionSearchPanel::DirectionSearchPanel(Workspace* workspace, QWidget* parent
     , m_model(new QStandardItemModel(this))
     , m_table(new TableFigure(this))
 {
-    m_search->setPlaceholderText(tr("Find a token in all directions"));
+    m_search->setPlaceholderText(tr("Token in all directions"));
     m_search->setToolTip(tr("Searches the %1 strongest tokens of every singular direction").arg(searchTop));
     m_search->setAccessibleName(tr("Token to look for in all directions"));
     m_search->setProperty("answersFind", true); // Ctrl+F on this page searches directions
