@@ -30,6 +30,9 @@ namespace headwise::ui {
 
 namespace {
 
+// px. The pair's charts are readable from the least width on; up to the most, all that the map need not have is theirs.
+constexpr int leastPairWidth = 170, mostPairWidth = 240, mapWidth = 420;
+
 /// Returns an entry of an array [layer, head, layer, head]; NaN outside.
 double pairAt(const ResultArray& array, HeadId earlier, HeadId later)
 {
@@ -91,6 +94,12 @@ CompositionPage::CompositionPage(Workspace* workspace, QWidget* parent)
     connectMap();
 }
 
+void CompositionPage::resizeEvent(QResizeEvent* event)
+{
+    Page::resizeEvent(event);
+    m_pair->setMinimumWidth(std::clamp(width() - mapWidth, leastPairWidth, mostPairWidth));
+}
+
 QWidget* CompositionPage::createMap()
 {
     auto* map = new QWidget(m_tabs);
@@ -122,7 +131,7 @@ QWidget* CompositionPage::createMap()
     sides->setCollapsible(0, false);
     sides->setStretchFactor(0, 2); // the cells are square, so that a wide page has room for both
     sides->setStretchFactor(1, 1);
-    sides->setSizes({1000, m_pair->minimumWidth()});
+    sides->setSizes({1000, mostPairWidth});
     layout->addWidget(sides, 1);
     return map;
 }

@@ -30,6 +30,9 @@ public:
     void setViewState(const QJsonObject& state) override;
     QList<FigureSource*> figures() override;
 
+protected:
+    void resizeEvent(QResizeEvent* event) override; ///< Gives the map of a narrow page more of its width.
+
 signals:
     void pageRequested(const QString& name); ///< A pair was double-clicked: requests "compare".
     void viewMade(QWidget* view);            ///< A new picture that can be exported.

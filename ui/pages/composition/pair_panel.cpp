@@ -12,10 +12,6 @@
 
 namespace headwise::ui {
 
-namespace {
-constexpr int pairPanelWidth = 240; // px, for readable charts
-}
-
 PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_title(new QLabel(this))
@@ -36,7 +32,7 @@ PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(4);
     layout->addWidget(m_title);
-    setMinimumSize(pairPanelWidth, 1); // not that of a long title
+    setMinimumSize(1, 1); // not that of a long title; the page knows how much room there is
     for (LineChart* chart : {m_angles, m_parts}) {
         QSizePolicy kept = chart->sizePolicy();
         kept.setRetainSizeWhenHidden(true);

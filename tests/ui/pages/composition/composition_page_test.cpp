@@ -86,6 +86,16 @@ private slots:
         QCOMPARE(opened.page.viewState(), state);
     }
 
+    /// As in a window of 1,024 × 640.
+    void theMapHasMostOfANarrowPage()
+    {
+        Opened opened(HEADWISE_DEMO_MODEL);
+        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        opened.page.resize(593, 480);
+        QTRY_VERIFY2(map(opened)->cells().area().width() >= 215,
+                     qPrintable(QString::number(map(opened)->cells().area().width())));
+    }
+
     void theMapIsSquareAndKeepsItsSizeWhenAPairIsChosen()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
