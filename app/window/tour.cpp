@@ -74,7 +74,7 @@ std::vector<TourStep> tourSteps()
          {1, 5}},
         {Tour::tr("Notes and export"),
          Tour::tr(
-             "Write down what you find about %1; notes and results are saved with the session. Ctrl+E exports a picture with its numbers."),
+             "Press N to write down what you find about %1. Notes and results are saved with the session. Ctrl+E exports a picture with its numbers."),
          first,
          {1, 5},
          {QStringLiteral("notes")}},
@@ -269,8 +269,8 @@ void Tour::place()
     const int width = std::min(tourWidth, m_window->width() - 2 * tourDistance);
     const int height = m_panel->layout()->totalHeightForWidth(width);
     const int bottom = m_window->height() - m_window->statusBar()->height();
-    m_panel->setGeometry(m_window->width() - width - tourDistance, bottom - height - tourDistance, width,
-                         height);
+    const QRect left(tourDistance, bottom - height - tourDistance, width, height);
+    m_panel->setGeometry(left);
     if (!m_part || !m_part->isVisible())
         return m_outline->hide();
     // Only what can be seen of a page that is scrolled.
@@ -281,6 +281,14 @@ void Tour::place()
     m_outline->setGeometry(
         seen.adjusted(-outlineDistance, -outlineDistance, outlineDistance, outlineDistance));
     m_outline->show();
+    // The corner in which the panel covers less of the outlined part.
+    const QRect right = left.translated(m_window->width() - width - 2 * tourDistance, 0);
+    const auto covered = [&](const QRect& place) {
+        const QRect common = place & m_outline->geometry();
+        return common.isEmpty() ? 0 : common.width() * common.height();
+    };
+    if (covered(right) < covered(left))
+        m_panel->setGeometry(right);
 }
 
 bool Tour::eventFilter(QObject* watched, QEvent* event)

@@ -76,6 +76,7 @@ private slots:
             QVERIFY(driver.says(QStringLiteral("%1 of 6").arg(step)));
             QTRY_VERIFY(driver.outline()->isVisible());
             QVERIFY(driver.window.rect().contains(driver.panel()->geometry()));
+            QVERIFY(!driver.outline()->geometry().intersects(driver.panel()->geometry()));
             QVERIFY(driver.outline()->width() > 40 && driver.outline()->height() > 40);
             pages << driver.pageName();
             heads << QStringLiteral("%1.%2")
