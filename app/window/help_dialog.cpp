@@ -1,17 +1,22 @@
 #include "app/window/help_dialog.h"
 
+#include "app/demo.h"
 #include "core/analysis/catalogue.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 
 #include <QDialog>
 #include <QDialogButtonBox>
+#include <QFileInfo>
 #include <QHBoxLayout>
+#include <QImage>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QShortcut>
 #include <QTextBrowser>
+#include <QTextDocument>
+#include <QUrl>
 #include <QVBoxLayout>
 
 namespace headwise::app {
@@ -19,6 +24,84 @@ namespace headwise::app {
 using namespace headwise::ui;
 
 namespace {
+
+constexpr QSize guidePicture(600, 379); // px
+
+/// The file of a picture of the README, which is beside the demo.
+QString pictureFile(const QString& name)
+{
+    return QFileInfo(demoModelFolder()).path() + QStringLiteral("/screenshots/%1.png").arg(name);
+}
+
+/// A part of the guide.
+struct GuidePart {
+    QString title, words;
+    QStringList pictures; // names of resources/screenshots
+};
+
+QList<GuidePart> guideParts()
+{
+    return {
+        {QDialog::tr("First page"),
+         QDialog::tr(
+             "A model opens on its findings: statements about its heads, strongest first, each with its value, its null and z. Show opens the picture behind a statement, and ? explains its rule. Nothing is listed that random weights would show too."),
+         {QStringLiteral("findings")}},
+        {QDialog::tr("Heads"),
+         QDialog::tr(
+             "The grid at the left holds every head, layer 0 at the top, coloured by the score above it. Click a head to select it; every page follows. Shift+click marks a reference head to compare with. Right-click a head, pair or token anywhere for what you can do with it. Overview shows the head at a glance."),
+         {QStringLiteral("overview")}},
+        {QDialog::tr("Reads and writes"),
+         QDialog::tr(
+             "Tokens lists what the head writes when it attends to a token, and what it attends to. Vectors shows its singular directions as tokens. Matrix and Spectrum show the circuits themselves. Relations finds heads that turn one word of a pair into the other."),
+         {QStringLiteral("tokens"), QStringLiteral("vectors")}},
+        {QDialog::tr("Where it looks"),
+         QDialog::tr(
+             "Position shows the offsets that a head prefers whatever the tokens are. Scores splits its scores into terms of tokens and positions. Prompt runs a text and shows the attention of every head on it."),
+         {QStringLiteral("prompt")}},
+        {QDialog::tr("Who talks to whom"),
+         QDialog::tr(
+             "Composition shows which later heads read what earlier heads write: as a map of all pairs, as wiring, or as a table. Click a pair to see its shared directions."),
+         {QStringLiteral("composition")}},
+        {QDialog::tr("Compare and keep"),
+         QDialog::tr(
+             "Two heads, All heads, Two models and Training compare heads, models and checkpoints. Press N to write a note on a head. Ctrl+S saves results, notes and the view as a session, which opens without the model. Ctrl+E exports a picture and its numbers."),
+         {}},
+    };
+}
+
+QString guideText()
+{
+    QString lines;
+    for (const GuidePart& part : guideParts()) {
+        lines += QStringLiteral("<h3>%1</h3><p>%2</p>").arg(part.title, part.words);
+        for (const QString& name : part.pictures)
+            if (QFileInfo::exists(pictureFile(name)))
+                lines += QStringLiteral("<p><img src='%1' width='%2' height='%3'></p>")
+                             .arg(name)
+                             .arg(guidePicture.width())
+                             .arg(guidePicture.height());
+    }
+    return lines;
+}
+
+/// Shows the guide. Reads its pictures when they are drawn first, in the pixels of the screen.
+class GuideBrowser : public QTextBrowser {
+public:
+    using QTextBrowser::QTextBrowser;
+
+protected:
+    QVariant loadResource(int type, const QUrl& name) override
+    {
+        if (type != QTextDocument::ImageResource)
+            return {};
+        const QImage whole(pictureFile(name.toString()));
+        QImage shown =
+            whole.scaled(guidePicture * devicePixelRatioF(), Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+        shown.setDevicePixelRatio(devicePixelRatioF());
+        document()->addResource(type, name, shown);
+        return shown;
+    }
+};
 
 QString keysText()
 {
@@ -94,10 +177,10 @@ HelpDialog::HelpDialog(QWidget* window)
     : QDialog(window)
     , m_words(new QLineEdit(this))
     , m_count(new QLabel(this))
-    , m_text(new QTextBrowser(this))
+    , m_text(new GuideBrowser(this))
 {
     setAttribute(Qt::WA_DeleteOnClose);
-    setWindowTitle(tr("Keys and views"));
+    setWindowTitle(tr("Guide"));
     m_words->setPlaceholderText(tr("Search the guide"));
     m_words->setAccessibleName(tr("Search the guide"));
     m_words->setToolTip(tr("Enter finds the next match"));
@@ -105,7 +188,7 @@ HelpDialog::HelpDialog(QWidget* window)
     m_count->setObjectName(QStringLiteral("matches"));
     makeSecondary(m_count);
     m_text->setFrameShape(QFrame::NoFrame);
-    m_text->setHtml(keysText() + conventionsText() + analysesText());
+    m_text->setHtml(guideText() + keysText() + conventionsText() + analysesText());
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
     buttons->button(QDialogButtonBox::Close)->setAutoDefault(false); // Enter searches
     auto* top = new QHBoxLayout;

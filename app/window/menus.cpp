@@ -385,8 +385,7 @@ void MenuBuilder::addHelp()
         dialog->setAttribute(Qt::WA_DeleteOnClose);
         dialog->open();
     };
-    actions->addRow(
-        help, {"help", tr("&Keys and views"), [top = window] { showHelp(top); }, "F1; ?", "help", always});
+    actions->addRow(help, {"help", tr("&Guide"), [top = window] { showHelp(top); }, "F1; ?", "help", always});
     actions->addRow(help, {"tour", tr("&Tour"), call(tour, &Tour::start)});
     QAction* whatsThis = QWhatsThis::createAction(help);
     whatsThis->setIcon({}); // Qt's is a picture of a black cursor.

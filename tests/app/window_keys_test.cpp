@@ -9,12 +9,16 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialog>
+#include <QImage>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPointer>
 #include <QTableView>
+#include <QTextBlock>
 #include <QTextBrowser>
+#include <QTextDocument>
 #include <QToolBar>
+#include <QUrl>
 #include <QWindow>
 
 #include <algorithm>
@@ -34,11 +38,25 @@ private slots:
     void theKeysAreReadBesideTheWindow()
     {
         KeysDriver driver;
-        driver.trigger(QStringLiteral("Keys and views"));
+        driver.trigger(QStringLiteral("Guide"));
         const QPointer<QDialog> dialog = driver.window.findChild<QDialog*>(QStringLiteral("help"));
         QVERIFY(dialog && dialog->isVisible() && !dialog->isModal());
-        QVERIFY(dialog->findChild<QTextBrowser*>()->toPlainText().contains(QStringLiteral("L, I, Z")));
-        driver.trigger(QStringLiteral("Keys and views"));
+        auto* guide = dialog->findChild<QTextBrowser*>();
+        QVERIFY(guide->toPlainText().contains(QStringLiteral("L, I, Z")));
+        // The pictures of the README, each in its place.
+        int pictures = 0;
+        for (QTextBlock block = guide->document()->begin(); block.isValid(); block = block.next())
+            for (auto part = block.begin(); !part.atEnd(); ++part) {
+                const QTextImageFormat format = part.fragment().charFormat().toImageFormat();
+                if (!format.isValid())
+                    continue;
+                ++pictures;
+                const auto image =
+                    guide->document()->resource(QTextDocument::ImageResource, QUrl(format.name()));
+                QVERIFY2(!image.value<QImage>().isNull(), qPrintable(format.name()));
+            }
+        QCOMPARE(pictures, 6);
+        driver.trigger(QStringLiteral("Guide"));
         QCOMPARE(driver.window.findChildren<QDialog*>(QStringLiteral("help")).size(), 1);
         dialog->reject();
         QTRY_VERIFY(!dialog);
@@ -48,7 +66,7 @@ private slots:
     void helpIsSearched()
     {
         KeysDriver driver;
-        driver.trigger(QStringLiteral("Keys and views"));
+        driver.trigger(QStringLiteral("Guide"));
         auto* dialog = driver.window.findChild<QDialog*>(QStringLiteral("help"));
         QVERIFY(dialog);
         auto* field = dialog->findChild<QLineEdit*>();
