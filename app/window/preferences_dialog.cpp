@@ -70,6 +70,9 @@ PreferencesDialog::PreferencesDialog(const Settings& settings, QWidget* parent)
     layout->addSpacing(4);
     layout->addWidget(buttons);
     layout->setSizeConstraint(QLayout::SetFixedSize);
+    for (auto* theme : findChildren<QToolButton*>())
+        if (theme->isChecked())
+            theme->setFocus(); // else the first has a frame, as if it were chosen
 }
 
 QVBoxLayout* PreferencesDialog::addSection(const QString& title)
@@ -91,12 +94,14 @@ void PreferencesDialog::addRow(QVBoxLayout* section, const QString& name, const 
 {
     auto* words = new QVBoxLayout;
     words->setSpacing(2);
+    words->addStretch(); // beside a control of two rows
     auto* title = new QLabel(name, this);
     auto* secondary = new QLabel(meaning, this);
     makeSecondary(secondary);
     title->setBuddy(control);
     words->addWidget(title);
     words->addWidget(secondary);
+    words->addStretch();
     control->setAccessibleName(name);
     control->setAccessibleDescription(meaning);
     control->setFixedWidth(controlWidth);

@@ -117,6 +117,8 @@ private slots:
             QVERIFY(dialog);
             QTRY_VERIFY(dialog->isVisible());
             grab(dialog, QStringLiteral("preferences-light"));
+            const auto* focused = qobject_cast<QToolButton*>(dialog->focusWidget());
+            QVERIFY2(focused && focused->isChecked(), "two themes have a frame, as if both were chosen");
             click<QToolButton>(dialog, QStringLiteral("Dark"));
             QCOMPARE(QApplication::palette().color(QPalette::Window), ui::darkColors().window);
             choose(named<QComboBox>(dialog, QStringLiteral("Recovery copy")), QStringLiteral("never"));
