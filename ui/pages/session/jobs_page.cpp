@@ -52,8 +52,11 @@ JobsPage::JobsPage(Workspace* workspace, QWidget* parent)
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(8, 0, 8, 8);
     layout->setSpacing(8);
-    layout->addWidget(scroll, 2);
-    layout->addWidget(m_ended, 1);
+    // Halves, whatever their widest words: a list that is cut off says nothing.
+    for (QWidget* half : std::initializer_list<QWidget*>{scroll, m_ended}) {
+        half->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Expanding);
+        layout->addWidget(half, 1);
+    }
 
     const JobBoard& board = JobBoard::instance();
     connect(&board, &JobBoard::started, this, [this](Job* job) {

@@ -77,6 +77,18 @@ class JobsPageTest : public QObject {
     Q_OBJECT
 
 private slots:
+    /// Neither the running nor the finished jobs push the others out of the dock.
+    void bothHalvesAreReadable()
+    {
+        Workspace workspace;
+        JobsPage page(&workspace);
+        page.resize(600, 200);
+        page.show();
+        auto* finished = page.findChild<QListWidget*>();
+        QTRY_VERIFY2(finished->width() > 270 && finished->width() < 310,
+                     qPrintable(QString::number(finished->width())));
+    }
+
     void everyJobIsListedAndStopsWithinAHundredMilliseconds()
     {
         Workspace workspace;
