@@ -303,7 +303,7 @@ void Opening::completeConfig()
 void Opening::askForBase(const ModelSource& source, const QString& message)
 {
     auto* box =
-        new QMessageBox(QMessageBox::Question, tr("Base model"), message, QMessageBox::Cancel, m_window);
+        new QMessageBox(QMessageBox::NoIcon, tr("Base model"), message, QMessageBox::Cancel, m_window);
     box->setAttribute(Qt::WA_DeleteOnClose);
     box->setTextFormat(Qt::PlainText);
     const QPushButton* choose = box->addButton(tr("Open base…"), QMessageBox::AcceptRole);
@@ -326,7 +326,7 @@ void Opening::askToLeaveOut(const ModelSource& source, const QStringList& tensor
     if (tensors.size() > shown)
         names = tr("%1 and %2 more").arg(names).arg(tensors.size() - shown);
     auto* box = new QMessageBox(
-        QMessageBox::Question, tr("Unknown tensors"),
+        QMessageBox::NoIcon, tr("Unknown tensors"),
         tr("%1 holds tensors that are not part of the model: %2. Leave them out if the model works without them.")
             .arg(text(source.path.filename().string()), names),
         QMessageBox::Cancel, m_window);

@@ -72,7 +72,7 @@ void Saving::continueAfter(const QString& savedFile)
 void Saving::askAboutConflict(const QString& file)
 {
     auto* box = new QMessageBox(
-        QMessageBox::Question, tr("Not saved"),
+        QMessageBox::NoIcon, tr("Not saved"),
         tr("%1 has changed since you opened it, so nothing was saved. “Merge notes” keeps both versions. “Overwrite” keeps only yours.")
             .arg(file),
         QMessageBox::Cancel, m_window);
@@ -127,7 +127,7 @@ void Saving::whenResultsAreSafe(const std::function<void()>& next)
 
 QMessageBox::StandardButton Saving::askToSave(const QString& question, const std::function<void()>& next)
 {
-    QMessageBox box(QMessageBox::Question, tr("Not saved"), question,
+    QMessageBox box(QMessageBox::NoIcon, tr("Not saved"), question,
                     QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
     const auto answer = static_cast<QMessageBox::StandardButton>(box.exec());
     if (answer == QMessageBox::Discard)

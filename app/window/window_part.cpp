@@ -15,7 +15,7 @@ void WindowPart::showMessage(const QString& message) const
 
 void WindowPart::showError(const QString& title, const QString& message) const
 {
-    auto* box = new QMessageBox(QMessageBox::Warning, title, message, QMessageBox::Close, m_window);
+    auto* box = new QMessageBox(QMessageBox::NoIcon, title, message, QMessageBox::Close, m_window);
     box->setAttribute(Qt::WA_DeleteOnClose);
     box->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     QPushButton* copy = box->addButton(tr("Copy"), QMessageBox::ActionRole);
