@@ -113,9 +113,9 @@ std::string wordsOf(const SeriesChange& change, const Role* role, const ResultAr
 std::string sentenceOf(const SeriesChange& change, const SeriesRecord& record, const std::string& words)
 {
     const auto stepAt = [&](int i) { return record.entries[static_cast<std::size_t>(i)].step; };
-    return fmt::format("between steps {} and {} {} {} ({:.2f} to {:.2f})", stepAt(change.before),
-                       stepAt(change.after), headLabel(change.head), words, change.valueBefore,
-                       change.valueAfter);
+    return fmt::format("between steps {} and {} {} {} ({} to {})", stepAt(change.before),
+                       stepAt(change.after), headLabel(change.head), words, shortNumber(change.valueBefore),
+                       shortNumber(change.valueAfter));
 }
 
 void addChanges(std::vector<SeriesChange>& changes, const SeriesRecord& record, const ResultArray& array)

@@ -43,22 +43,23 @@ inline std::shared_ptr<const ui::OpenedSeries> shownSeries(const std::filesystem
         }
     }
     series.scores = {previous, copying};
-    series.changes = {{.head = {1, 2},
-                       .score = "previous_token",
-                       .before = 3,
-                       .after = 4,
-                       .valueBefore = 0.05,
-                       .valueAfter = 0.9,
-                       .evidence = 0.97,
-                       .text = "between steps 100 and 512 L1H2 became a previous-token head (0.05 to 0.90)"},
-                      {.head = {0, 1},
-                       .score = "copying",
-                       .before = 4,
-                       .after = 5,
-                       .valueBefore = -0.01,
-                       .valueAfter = 0.8,
-                       .evidence = 0.9,
-                       .text = "between steps 512 and 1000 L0H1 became a copying head (-0.01 to 0.80)"}};
+    series.changes = {
+        {.head = {1, 2},
+         .score = "previous_token",
+         .before = 3,
+         .after = 4,
+         .valueBefore = 0.05,
+         .valueAfter = 0.9,
+         .evidence = 0.97,
+         .text = "between steps 100 and 512 L1H2 became a previous-token head (0.0500 to 0.900)"},
+        {.head = {0, 1},
+         .score = "copying",
+         .before = 4,
+         .after = 5,
+         .valueBefore = -0.01,
+         .valueAfter = 0.8,
+         .evidence = 0.9,
+         .text = "between steps 512 and 1000 L0H1 became a copying head (-0.0100 to 0.800)"}};
     opened->members.resize(series.steps.size());
     for (std::size_t step = 0; step < series.steps.size(); ++step)
         if (std::filesystem::exists(file.parent_path() / series.members[step]))

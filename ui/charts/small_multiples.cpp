@@ -293,8 +293,12 @@ void SmallMultiples::paintLabels(QPainter& painter, const QRectF& all, const Til
     // Above the other one, even where the tile is lower than both.
     beside(std::min(corner.top() + metrics.ascent(), corner.bottom() - metrics.height()), m_range.bottom());
     const double below = corner.bottom() + metrics.height();
-    const QString first = endText(m_range.left(), m_look.xScale),
-                  last = endText(m_range.right(), m_look.xScale);
+    constexpr double inward = 0.25; // from the half that is free beside bars
+    const auto stepText = [this](double shown, double toward) {
+        const double x = m_look.xScale == ChartLook::Scale::Log ? std::pow(10.0, shown) : shown;
+        return m_look.wholeX ? QString::number(qRound64(x + toward)) : number(x);
+    };
+    const QString first = stepText(m_range.left(), inward), last = stepText(m_range.right(), -inward);
     const bool haveRoom = metrics.horizontalAdvance(first + last) + smallMultiplesGap <= corner.width();
     painter.drawText(QPointF(corner.left(), below), haveRoom ? first : tr("%1 to %2").arg(first, last));
     if (haveRoom)

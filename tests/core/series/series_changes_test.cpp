@@ -123,7 +123,8 @@ private slots:
         const auto changes =
             changesOf(recordOf("scores/previous_token", {{0.05F, 0}, {0.06F, 0}, {0.91F, 0}}, 0.04, 0.01));
         QCOMPARE(changes.size(), std::size_t(1));
-        QCOMPARE(changes[0].text, "between steps 10 and 20 L0H0 became a previous-token head (0.06 to 0.91)");
+        QCOMPARE(changes[0].text,
+                 "between steps 10 and 20 L0H0 became a previous-token head (0.0600 to 0.910)");
         QCOMPARE(changes[0].score, "previous_token");
         QCOMPARE(changes[0].head, (HeadId{0, 0}));
         QCOMPARE(changes[0].before, 1);

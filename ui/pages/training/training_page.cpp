@@ -189,7 +189,7 @@ void TrainingPage::connectPictures()
             [this](HeadId head) { emit readOutChanged(readOut(head)); });
     connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_chart, &LineChart::pointHovered, this, [this](const QString&, int, const QPointF& point) {
-        emit readOutChanged(tr("step %1   %2").arg(number(point.x()), number(point.y())));
+        emit readOutChanged(tr("step %1   %2").arg(QString::number(qRound64(point.x())), number(point.y())));
     });
     connect(m_chart, &LineChart::pointClicked, this, &TrainingPage::chooseStep);
 }

@@ -2,6 +2,7 @@
 
 #include "core/series/series_record.h"
 #include "tests/support/opened_page.h"
+#include "tests/support/painted_texts.h"
 #include "tests/support/program.h"
 #include "tests/support/shown_series.h"
 #include "tests/support/toy_model.h"
@@ -13,6 +14,7 @@
 #include <QComboBox>
 #include <QFile>
 #include <QLabel>
+#include <QPainter>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QSlider>
@@ -138,6 +140,22 @@ private slots:
         QVERIFY(sitting.shows(QStringLiteral("step10: model.safetensors ends early")));
     }
 
+    void stepsAreWholeNumbers()
+    {
+        TrainingSitting sitting;
+        sitting.open();
+        sitting.page.findChild<QCheckBox*>()->setChecked(true); // log steps, from 1 on
+        test::TextCollector paper({800, 500});
+        QPainter painter(&paper);
+        sitting.find<SmallMultiples>("Every head over training")->paintFigure(painter, {800, 500}, {});
+        painter.end();
+        QStringList words;
+        for (const test::PaintedText& text : paper.texts())
+            words << text.words.split(u' ');
+        QVERIFY2(words.contains(QStringLiteral("1")) && words.contains(QStringLiteral("1000")),
+                 qPrintable(words.join(u'|')));
+    }
+
     void theSliderShowsTheGridAtItsStep()
     {
         TrainingSitting sitting;
@@ -170,7 +188,7 @@ private slots:
         QCOMPARE(cellText(changes, 0, 3), QStringLiteral("512"));
         QCOMPARE(
             cellText(changes, 0, 0),
-            QStringLiteral("between steps 100 and 512 L1H2 became a previous-token head (0.05 to 0.90)"));
+            QStringLiteral("between steps 100 and 512 L1H2 became a previous-token head (0.0500 to 0.900)"));
         QTest::mouseClick(changes->viewport(), Qt::LeftButton, {},
                           changes->visualRect(changes->model()->index(0, 0)).center());
         QCOMPARE(sitting.workspace.selection()->head(), (HeadId{1, 2}));
