@@ -280,7 +280,7 @@ QStringList NamesDialog::todo() const
     if (!open.isEmpty())
         lines << tr("Choose a part for %1, or “Not a weight”.").arg(open.join(QStringLiteral(", ")));
     if (const QStringList missing = m_tree->missing(); !missing.isEmpty())
-        lines << tr("Missing: %1. Give these parts to tensors.").arg(missing.join(QStringLiteral(", ")));
+        lines << tr("Missing: %1. Assign tensors to these parts.").arg(missing.join(QStringLiteral(", ")));
     return lines;
 }
 
@@ -305,6 +305,8 @@ void NamesDialog::markRows(const QString& problem)
 void NamesDialog::changeEvent(QEvent* event)
 {
     QDialog::changeEvent(event);
+    if (event->type() == QEvent::StyleChange)
+        m_table->resizeColumnsToContents(); // the window's style pads the titles
     if (event->type() == QEvent::PaletteChange && m_save)
         showState();
 }

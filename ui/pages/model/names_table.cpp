@@ -7,6 +7,7 @@
 #include <QComboBox>
 #include <QHeaderView>
 #include <QJsonArray>
+#include <QLineEdit>
 
 #include <algorithm>
 
@@ -93,6 +94,7 @@ QComboBox* NamesTable::createAxes(const QString& name, const QString& axes)
     box->addItems({QString(), QStringLiteral("transposed"), QStringLiteral("heads, d_model, d_head"),
                    QStringLiteral("heads, d_head, d_model"), QStringLiteral("d_model, heads, d_head"),
                    QStringLiteral("heads*parts*d_head, d_model")});
+    box->lineEdit()->setPlaceholderText(tr("as stored"));
     box->setCurrentText(axes);
     connect(box, &QComboBox::currentTextChanged, this, &NamesTable::changed);
     return box;

@@ -11,6 +11,7 @@
 #include "ui/pages/model/names_tree.h"
 
 #include <QComboBox>
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPainter>
@@ -128,6 +129,15 @@ class NamesDialogTest : public QObject {
     Q_OBJECT
 
 private slots:
+    void titlesOfColumnsAreWhole()
+    {
+        const DescribedToy described;
+        const QHeaderView* header = described.table->horizontalHeader();
+        for (int column = 0; column < header->count(); ++column)
+            QVERIFY2(header->sectionSize(column) >= header->sectionSizeHint(column),
+                     qPrintable(QString::number(column)));
+    }
+
     void assignedPartsAreGreenInTheTree()
     {
         const DescribedToy described;
