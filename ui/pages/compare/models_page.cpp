@@ -35,6 +35,12 @@ namespace headwise::ui {
 namespace {
 
 const std::string modelsPageFolder = "comparison/";
+const std::string bestMatch = modelsPageFolder + "match/best";
+
+bool hasComparison(const ResultSet& results)
+{
+    return results.find(bestMatch) || results.find(modelsPageFolder + "ov/relative_change");
+}
 
 /// Returns the names of the older and the newer model; if they are equal, with their folders.
 std::pair<QString, QString> namesOf(const Workspace& workspace)
@@ -235,12 +241,22 @@ void ModelsPage::connectSignals()
     connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &ModelsPage::drawVisible);
 }
 
+QString ModelsPage::whyNot(const Workspace& workspace)
+{
+    const OpenModel& model = *workspace.model();
+    return model.isOpen() && !model.hasModel() && !hasComparison(*model.results())
+        ? tr("Comparing two models needs the model's files; use File → Locate model…")
+        : QString();
+}
+
 void ModelsPage::recompute()
 {
-    const bool isThere = workspace()->model()->isOpen()
-        && (isMatched() || workspace()->model()->results()->find(modelsPageFolder + "ov/relative_change"));
-    m_choose->setEnabled(workspace()->model()->hasModel());
-    m_chooseFile->setEnabled(workspace()->model()->hasModel());
+    const bool isThere = workspace()->model()->isOpen() && hasComparison(*workspace()->model()->results());
+    const QString never = whyNot(*workspace());
+    for (QPushButton* button : {m_choose, m_chooseFile}) {
+        button->setEnabled(workspace()->model()->hasModel());
+        button->setVisible(never.isEmpty());
+    }
     m_circuits->setVisible(isThere);
     m_circuits->setText(tr("Circuits of %1 in both").arg(text(workspace()->selection()->head())));
     m_scroll->setVisible(isThere);
@@ -249,6 +265,8 @@ void ModelsPage::recompute()
     if (!isThere) {
         m_headModel->clear();
         m_tokenModel->clear();
+        if (!never.isEmpty())
+            return setPlain(m_state, never);
         QString question = tr(
             "What did training change? Choose a newer model of the same architecture, or drop it on the window while holding Alt. A LoRA adapter of this model needs no key. Heads of any other model are matched by the tokens they write.");
         if (workspace()->model()->hasModel())
@@ -276,9 +294,11 @@ void ModelsPage::recompute()
 
 void ModelsPage::arrangeTop()
 {
-    constexpr int narrow = 700; // px, below which the buttons would leave the sentence a few words a line
-    if (!m_scroll->isHidden())
-        m_top->setDirection(width() < narrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    constexpr int sentence = 300; // px, below which the buttons would leave it a few words a line
+    if (m_scroll->isHidden())
+        return;
+    const int buttons = m_top->itemAt(1)->sizeHint().width();
+    m_top->setDirection(width() - buttons < sentence ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
 void ModelsPage::resizeEvent(QResizeEvent* event)
@@ -289,7 +309,7 @@ void ModelsPage::resizeEvent(QResizeEvent* event)
 
 bool ModelsPage::isMatched() const
 {
-    return workspace()->model()->results()->find(modelsPageFolder + "match/best") != nullptr;
+    return workspace()->model()->results()->find(bestMatch) != nullptr;
 }
 
 void ModelsPage::showMatches()

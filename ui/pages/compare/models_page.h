@@ -23,6 +23,9 @@ class ModelsPage : public Page {
 public:
     explicit ModelsPage(Workspace* workspace, QWidget* parent = nullptr);
 
+    /// Explains why this page has nothing to show for the open session; empty if it has, or can have.
+    static QString whyNot(const Workspace& workspace);
+
     QList<FigureSource*> figures() override;
 
 signals:

@@ -282,9 +282,13 @@ const std::vector<Relation>& RelationsPage::shownRelations() const
 QString RelationsPage::whyNot(const Workspace& workspace)
 {
     const OpenModel& model = *workspace.model();
-    return model.isOpen() && !model.tokenizer() && !model.results()->find(relationsPageFolder + "by_head")
-        ? tr("Relations are pairs of words and need a tokenizer; add one to this model.")
-        : QString();
+    if (!model.isOpen() || model.results()->find(relationsPageFolder + "by_head"))
+        return {};
+    if (!model.hasModel())
+        return tr("Relations need the model's files; use File → Locate model…");
+    return model.tokenizer()
+        ? QString()
+        : tr("Relations are pairs of words and need a tokenizer; add one to this model.");
 }
 
 void RelationsPage::recompute()
