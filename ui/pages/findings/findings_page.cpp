@@ -87,7 +87,7 @@ void FindingsPage::createLayout()
         label->setWordWrap(label != m_underWay);
     }
     m_underWay->setMinimumWidth(1); // One line, whatever is computed; the tooltip has the rest.
-    for (QWidget* part : std::initializer_list<QWidget*>{m_underWay, m_left, m_compute})
+    for (QWidget* part : std::initializer_list<QWidget*>{m_left, m_compute})
         keepPlace(part);
     m_compute->setAccessibleName(tr("Compute what the findings lack"));
     m_copy->setToolTip(tr("Copies every sentence with its numbers"));
@@ -110,7 +110,8 @@ void FindingsPage::createLayout()
     top->addWidget(m_copy, 0, Qt::AlignTop);
     auto* bottom = new QHBoxLayout;
     bottom->setSpacing(8);
-    bottom->addWidget(m_underWay, 1); // beside what is left, so that both cost the list one line
+    bottom->addWidget(m_underWay,
+                      1); // beside what is left, so that both cost the list one line; alone, each is wide
     bottom->addWidget(m_left, 1);
     bottom->addWidget(m_compute, 0, Qt::AlignTop);
     bottom->addWidget(m_fill, 0, Qt::AlignTop);
