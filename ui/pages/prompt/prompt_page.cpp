@@ -49,8 +49,8 @@ PromptPage::PromptPage(Workspace* workspace, QWidget* parent)
 void PromptPage::createLayout()
 {
     m_prompt->setAccessibleName(tr("Prompt"));
-    m_prompt->setToolTip(
-        tr("Text, to which the model's special tokens are added, or ids such as #3 #5 #113"));
+    m_prompt->setToolTip(tr(
+        "Text, to which the model's special tokens are added; without a tokenizer, ids such as #3 #5 #113"));
     m_prompt->setFont(tokenFont());
     m_prompt->setTextMargins(4, 0, 4, 0);
     makeSecondary(m_summary);
