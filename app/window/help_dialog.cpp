@@ -150,9 +150,9 @@ QString analysesText()
         "selected token, the reference and the selected head, a direction, a seed. Pictures follow the selected head; clicks in them select heads and tokens. Every score names its null: the value for heads of "
         "random weights. The session keeps the results and shows them without the model.</p>");
     for (const Analysis& analysis : catalogue())
-        lines += QStringLiteral("<p><b>%1</b> (%2)<br>%3<br><i>%4</i></p>")
-                     .arg(text(analysis.title).toHtmlEscaped(), text(analysis.number).toHtmlEscaped(),
-                          text(analysis.formula).toHtmlEscaped(), text(analysis.citation).toHtmlEscaped());
+        lines += QStringLiteral("<p><b>%1</b><br>%2<br><i>%3</i></p>")
+                     .arg(text(analysis.title).toHtmlEscaped(), text(analysis.formula).toHtmlEscaped(),
+                          text(analysis.citation).toHtmlEscaped());
     return lines;
 }
 
