@@ -59,8 +59,11 @@ void Addresses::connectSeries()
         goTo(step);
     });
     connect(TrainingSeries::of(m_workspace), &TrainingSeries::changed, this, [this] {
-        if (TrainingSeries::isOpenIn(*m_workspace))
-            m_pages->showPage(QStringLiteral("training"));
+        if (!TrainingSeries::isOpenIn(*m_workspace))
+            return;
+        m_pages->showPage(QStringLiteral("training"));
+        if (!m_workspace->model()->isSeries())
+            showAwaited(); // Its model stays open.
     });
 }
 
@@ -78,23 +81,30 @@ Result<Done> Addresses::check(const Address& address) const
 
 void Addresses::goTo(const Address& address)
 {
-    const ModelPlace place{text(address.model.string()), text(address.stack.value_or(""))};
-    const bool isShown = m_opening->showsPlace(address.model, place.stack);
-    if (isShown && !m_workspace->opener()->job()->isRunning())
+    const bool isThere = isShown(address);
+    if (isThere && !m_workspace->opener()->coming())
         return show(address);
     m_awaited = address;
-    if (!isShown)
-        m_opening->openPath(placeText(place));
+    if (!isThere)
+        m_opening->openPath(
+            placeText({text(address.model.string()), text(address.stack.value_or(std::string()))}));
+}
+
+bool Addresses::isShown(const Address& address) const
+{
+    return m_opening->showsPlace(address.model, text(address.stack.value_or(std::string())));
 }
 
 bool Addresses::isAwaited() const
 {
-    return m_awaited && m_opening->shows(m_awaited->model);
+    return m_awaited && !m_workspace->opener()->coming() && isShown(*m_awaited);
 }
 
 void Addresses::showAwaited()
 {
-    if (const auto address = std::exchange(m_awaited, {}); address && m_opening->shows(address->model))
+    if (m_workspace->opener()->coming())
+        return; // A model that was opened before is announced while the next one is read.
+    if (const auto address = std::exchange(m_awaited, {}); address && isShown(*address))
         show(*address);
 }
 
@@ -105,7 +115,7 @@ void Addresses::show(const Address& address)
         return showMessage(
             tr("%1 has no head %2: its last is %3.")
                 .arg(text(card.name), text(address.head), text(HeadId{card.nLayers - 1, card.nHeads - 1})));
-    m_workspace->selection()->setHead(address.head);
+    m_workspace->selection()->askForHead(address.head);
     if (address.reference)
         m_workspace->selection()->setReference(*address.reference);
     if (address.direction)

@@ -21,12 +21,14 @@ public:
     Result<Done> check(const Address& address) const;
     void goTo(const Address& address); ///< Opens its model first if another one is open.
     bool isAwaited() const;            ///< Whether showAwaited() has a place to show.
-    void showAwaited();                ///< The place of the model that has just been opened.
-    void copyReference();              ///< To the clipboard: an address for --goto to come back here.
+    /// Shows the place of the model that has just been opened. It waits for a model that is still being opened.
+    void showAwaited();
+    void copyReference(); ///< To the clipboard: an address for --goto to come back here.
 
 private:
     void connectSeries(); ///< Opens a series' steps where it stands.
     void show(const Address& address);
+    bool isShown(const Address& address) const; ///< Its model is open or being opened, in its stack.
     bool chooseToken(const std::string& shown);
     QString rawToken(const std::string& shown) const;
     std::string tokenReference(int token) const; ///< Text that chooseToken() accepts.

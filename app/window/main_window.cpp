@@ -287,7 +287,7 @@ void MainWindow::restoreViewState(const QString& json)
     m_pages->setViewState(pages);
     m_heads->setViewState(pages[QStringLiteral("heads")].toObject());
     if (const auto head = parseHeadId(state[QStringLiteral("head")].toString().toStdString()))
-        m_workspace->selection()->setHead(*head);
+        m_workspace->selection()->askForHead(*head);
     m_workspace->selection()->setToken(state[QStringLiteral("token")].toInt());
     restoreQuestion(*m_workspace, state[QStringLiteral("question")].toObject());
     m_workspace->selection()->setReference(

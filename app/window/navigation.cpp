@@ -34,7 +34,7 @@ Navigation::Navigation(QMainWindow* window, Workspace* workspace, Pages* pages, 
         m_workspace->selection()->setToken(token);
         m_pages->showPage(QStringLiteral("tokens"));
     });
-    connect(bar->search(), &TokenEdit::headChosen, m_workspace->selection(), &Selection::setHead);
+    connect(bar->search(), &TokenEdit::headChosen, m_workspace->selection(), &Selection::askForHead);
     connect(bar->search(), &TokenEdit::notFound, this,
             [this](const QString& message) { showMessage(message); });
 }
@@ -57,7 +57,7 @@ void Navigation::jumpTo(const QString& headName)
         return m_bar->refresh();
     }
     m_jumped = *head != m_workspace->selection()->head();
-    m_workspace->selection()->setHead(*head);
+    m_workspace->selection()->askForHead(*head);
     m_bar->refresh();
     m_pages->currentPage()->setFocus(); // so that the keys belong to the page again
 }

@@ -30,6 +30,18 @@ namespace headwise::app {
 
 using namespace headwise::ui;
 
+namespace {
+
+constexpr const char* stackKey = "stack"; // of ModelSource::overrides
+
+QString stackOf(const ModelSource& source)
+{
+    const auto asked = source.overrides.find(stackKey);
+    return asked == source.overrides.end() ? QString() : text(asked->second);
+}
+
+} // namespace
+
 bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b)
 {
     std::error_code code;
@@ -58,23 +70,22 @@ void Opening::openPath(const QString& path)
 {
     m_saving->whenNotesAreSafe([this, path] {
         const ModelPlace place = placeOf(path);
-        m_path = QFileInfo(place.path).absoluteFilePath().toStdString();
-        m_stack = place.stack;
-        if (isSessionFile(m_path))
-            m_workspace->opener()->openSession(m_path);
-        else if (isSeries(m_path))
-            m_workspace->opener()->openSeries(m_path);
-        else if (isFolderOfCheckpoints(m_path))
-            makeSeries(m_path);
+        const std::filesystem::path file = QFileInfo(place.path).absoluteFilePath().toStdString();
+        if (isSessionFile(file))
+            m_workspace->opener()->openSession(file);
+        else if (isSeries(file))
+            m_workspace->opener()->openSeries(file);
+        else if (isFolderOfCheckpoints(file))
+            makeSeries(file);
         else
-            openModelOf({m_path, {}, {}});
+            openStackOf({file, {}, {}}, place.stack);
     });
 }
 
-void Opening::openModelOf(ModelSource source)
+void Opening::openStackOf(ModelSource source, const QString& stack)
 {
-    if (!m_stack.isEmpty())
-        source.overrides["stack"] = m_stack.toStdString();
+    if (!stack.isEmpty())
+        source.overrides[stackKey] = stack.toStdString();
     m_workspace->opener()->openModel(source);
 }
 
@@ -159,11 +170,7 @@ void Opening::chooseFromCache()
 
 void Opening::openStack(const QString& name)
 {
-    m_saving->whenNotesAreSafe([this, name] {
-        m_path = m_workspace->model()->files().source.path;
-        m_stack = name;
-        openModelOf(m_workspace->model()->files().source);
-    });
+    m_saving->whenNotesAreSafe([this, name] { openStackOf(m_workspace->model()->files().source, name); });
 }
 
 void Opening::reload()
@@ -387,30 +394,37 @@ void Opening::showFailure(const QString& message)
 
 bool Opening::shows(const std::filesystem::path& path) const
 {
-    if (m_workspace->opener()->job()->isRunning())
-        return isSameFile(path, m_path);
+    if (const ModelSource* coming = m_workspace->opener()->coming())
+        return isSameFile(path, coming->path);
     return m_workspace->model()->isOpen()
-        && (isSameFile(path, m_workspace->model()->files().source.path)
-            || isSameFile(path, m_workspace->session()->path()));
+        && (isSameFile(path, m_workspace->model()->files().source.path) || isOpenFile(path));
+}
+
+bool Opening::isOpenFile(const std::filesystem::path& path) const
+{
+    return isSameFile(path, m_workspace->session()->path())
+        || (TrainingSeries::isOpenIn(*m_workspace)
+            && isSameFile(path, TrainingSeries::of(m_workspace)->file()));
 }
 
 bool Opening::showsPlace(const std::filesystem::path& path, const QString& stack) const
 {
     if (!shows(path))
         return false;
-    if (m_workspace->opener()->job()->isRunning())
-        return stack == m_stack;
-    return stack == openPlace(*m_workspace).stack || stack == ui::openStack(*m_workspace);
+    if (const ModelSource* coming = m_workspace->opener()->coming())
+        return stack == stackOf(*coming);
+    return isOpenFile(path) || stack == stackOf(m_workspace->model()->files().source)
+        || stack == ui::openStack(*m_workspace);
 }
 
 bool Opening::isEmpty() const
 {
-    return !m_workspace->model()->isOpen() && !m_workspace->opener()->job()->isRunning();
+    return !m_workspace->model()->isOpen() && !m_workspace->opener()->coming();
 }
 
 QString Opening::takeViewState()
 {
-    return std::exchange(m_viewToRestore, {});
+    return m_workspace->opener()->coming() ? QString() : std::exchange(m_viewToRestore, {});
 }
 
 } // namespace headwise::app

@@ -50,17 +50,19 @@ public:
     void compareWith(const QString& path); ///< A newer model.
 
     bool shows(const std::filesystem::path& path) const; ///< It or a session of it is open or being opened.
-    /// The same, in this stack; empty: the usual one.
+    /// The same, in this stack; empty: the usual one. A session or series has only one.
     bool showsPlace(const std::filesystem::path& path, const QString& stack) const;
-    bool isEmpty() const;    ///< Nothing is open or being opened.
-    QString takeViewState(); ///< The view to restore after a reload; empty: none.
+    bool isEmpty() const; ///< Nothing is open or being opened.
+    /// Returns the view to restore after a reload; empty: none, or the reload is still to come.
+    QString takeViewState();
 
 signals:
     void comparisonChosen();
     void failed(const QString& message); ///< While nothing is open, so that no box is needed.
 
 private:
-    void openModelOf(ModelSource source);                        ///< In the stack that was asked for.
+    void openStackOf(ModelSource source, const QString& stack);  ///< Empty: the usual one.
+    bool isOpenFile(const std::filesystem::path& path) const;    ///< The open session or series.
     bool canCompare();                                           ///< Says so if not.
     void openChosen(const QString& title, const QString& kinds); ///< A file of these kinds.
     void makeSeries(const std::filesystem::path& folder);        ///< Asks where to write it first.
@@ -79,8 +81,6 @@ private:
 
     WindowSettings* m_settings;
     Saving* m_saving;
-    std::filesystem::path m_path; // the newest one asked for
-    QString m_stack;              // and its stack; empty: the usual one
     QString m_viewToRestore;
 };
 

@@ -111,6 +111,7 @@ void Opener::completeConfig()
 
 void Opener::startOpening(const ModelSource& source, bool again)
 {
+    m_newest = source;
     const auto wanted = std::make_shared<Wanted>();
     m_job.start(
         tr("Opening %1").arg(text(source.path.filename().string())),
@@ -179,6 +180,7 @@ void Opener::applyModel(const OpenedModel& opened, const ProcessingWish& wish, E
 
 void Opener::openSession(const std::filesystem::path& file)
 {
+    m_newest = ModelSource{file, {}, {}};
     m_job.start(
         tr("Opening %1").arg(text(file.filename().string())),
         [file](const Task& task) { return openSessionFile(file, task); },
@@ -194,6 +196,7 @@ void Opener::openSession(const std::filesystem::path& file)
 
 void Opener::openSeries(const std::filesystem::path& file)
 {
+    m_newest = ModelSource{file, {}, {}};
     m_job.start(
         tr("Opening %1").arg(text(file.filename().string())),
         [file](const Task& task) { return openSeriesFile(file, task); },
@@ -219,6 +222,7 @@ void Opener::showSeries(const std::shared_ptr<const OpenedSeries>& opened)
 void Opener::recoverSession(const std::filesystem::path& copy, const std::filesystem::path& original,
                             const FileStamp& stamp)
 {
+    m_newest = ModelSource{original, {}, {}};
     m_job.start(
         tr("Opening %1").arg(text(copy.filename().string())),
         [copy](const Task& task) { return openSessionFile(copy, task); },
@@ -266,7 +270,9 @@ void Opener::announceSession()
 void Opener::announceOpened(const std::function<bool()>& isStillOpen, const std::function<void()>& showRest)
 {
     // Each in an event of its own, so that none keeps the window: it is laid out for the first time in between.
+    ++m_unannounced;
     QTimer::singleShot(0, this, [this, isStillOpen, showRest] {
+        --m_unannounced;
         if (!isStillOpen())
             return;
         emit m_workspace->model()->opened();
@@ -296,6 +302,7 @@ void Opener::locateModel(ModelSource source)
         source.namesFile = std::move(known.namesFile);
     source.overrides.merge(std::move(known.overrides)); // The new answers win.
     source.ignored.insert(source.ignored.end(), known.ignored.begin(), known.ignored.end());
+    m_newest.reset();
     const auto wanted = std::make_shared<Wanted>();
     m_job.start(
         tr("Looking for the session's model"),
@@ -327,6 +334,7 @@ void Opener::addTokenizer(const std::filesystem::path& path)
     OpenModel* model = m_workspace->model();
     if (!model->isOpen())
         return;
+    m_newest.reset();
     m_job.start(
         tr("Reading %1").arg(text(path.filename().string())),
         [path](const Task&) -> Result<Read> {
@@ -348,6 +356,11 @@ void Opener::addTokenizer(const std::filesystem::path& path)
         });
 }
 
+const ModelSource* Opener::coming() const
+{
+    return m_newest && (m_job.isRunning() || m_unannounced > 0) ? &*m_newest : nullptr;
+}
+
 void Opener::forgetQuestion()
 {
     m_workspace->runs()->forget();
@@ -359,6 +372,7 @@ void Opener::forgetQuestion()
 
 void Opener::close()
 {
+    m_newest.reset();
     m_job.cancel();
     auto last = m_workspace->model()->clear();
     forgetQuestion();

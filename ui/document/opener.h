@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace headwise::ui {
 
@@ -50,6 +51,9 @@ public:
     /// The keys that may stay unknown in the question configMissing or locatedConfigMissing.
     const QStringList& optionalKeys() const { return m_optionalKeys; }
 
+    /// Returns the model that is being read, or that was read and is not announced by OpenModel::opened() yet; null: none. A
+    /// session or series is a path alone.
+    const ModelSource* coming() const;
     Job* job() { return &m_job; }
 
 signals:
@@ -80,6 +84,8 @@ private:
     Workspace* m_workspace;
     QStringList m_optionalKeys;
     Job m_job;
+    std::optional<ModelSource> m_newest; // asked for; none after a job of another kind
+    int m_unannounced = 0;
 };
 
 } // namespace headwise::ui

@@ -33,6 +33,21 @@ void Selection::setHead(HeadId head)
     emit headChanged(head);
 }
 
+void Selection::askForHead(HeadId head)
+{
+    m_isChosen = m_isChosen || (m_model->isOpen() && hasHead(m_model->card(), head));
+    setHead(head);
+}
+
+void Selection::preselectHead(HeadId head)
+{
+    if (m_isChosen || !m_model->isOpen() || head == m_now.head || !hasHead(m_model->card(), head))
+        return;
+    m_now.head = head;
+    forgetHistory();
+    emit headChanged(head);
+}
+
 void Selection::setToken(int token)
 {
     if (!m_model->isOpen() || token == m_now.token || token < 0 || token >= m_model->card().dVocab)
@@ -81,6 +96,7 @@ void Selection::setHovered(std::optional<HeadId> head)
 
 void Selection::remember(Part part)
 {
+    m_isChosen = true;
     m_forward.clear();
     // One click may select a pair of heads, or a head and a direction. That is one step back.
     const bool isSameGesture = !m_changedNow.empty() && !m_changedNow.contains(part);
@@ -144,6 +160,7 @@ void Selection::start(int token)
 {
     m_now.head = {};
     m_now.token = token;
+    m_isChosen = false;
     m_hovered.reset();
     forgetHistory();
 }

@@ -53,7 +53,9 @@ public:
     /// The head under the mouse in any picture, which the others light up. The history ignores it.
     std::optional<HeadId> hovered() const { return m_hovered; }
 
-    void setHead(HeadId head);                     ///< Ignored if the model has no such head.
+    void setHead(HeadId head); ///< Ignored if the model has no such head.
+    /// The same for a head that a person names, who keeps it even if it was selected before.
+    void askForHead(HeadId head);
     void setToken(int token);                      ///< Ignored outside the vocabulary.
     void setReference(std::optional<HeadId> head); ///< Ignored if the model has no such head.
     /// Ignored if the index is negative. A head with fewer directions shows its last.
@@ -64,12 +66,14 @@ public:
     void goBack(); ///< To the head, token, reference and direction that were selected before.
     void goForward();
     void forgetHistory(); ///< The history begins at the present selection.
+    /// Selects a head that nobody asked for; the history begins there. Ignored once anything of this model was chosen.
+    void preselectHead(HeadId head);
 
     // Changes without a signal, for the moment another model takes the place of this one.
 
     const Place& place() const { return m_now; }
     void setPlace(const Place& place) { m_now = place; }
-    void start(int token); ///< Selects head 0.0 and `token`, with an empty history.
+    void start(int token); ///< Selects head 0.0 and `token`, which nobody chose, with an empty history.
     /// Clears the reference and the direction.
     void clear(int rotaryOffset = 0);
     /// The same selection but for the head. The direction stays the default.
@@ -99,6 +103,7 @@ private:
     std::optional<HeadId> m_hovered;
     std::deque<Place> m_back, m_forward;
     std::set<Part> m_changedNow; // by the present gesture, since a place was last recorded
+    bool m_isChosen = false;     // by a person, since start()
 };
 
 } // namespace headwise::ui

@@ -116,12 +116,22 @@ private slots:
 
     void aHeadThatIsChosenBeforeTheFindingsStays()
     {
-        WindowDriver driver(test::FirstPage::Findings);
-        connect(driver.workspace().model(), &OpenModel::opened, &driver.window, [&driver] {
-            driver.workspace().selection()->setHead({1, 2});
-        });
-        waitForFindings(driver);
-        QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 2}));
+        for (const HeadId head : {HeadId{1, 2}, HeadId{0, 0}}) { // another one, and the one selected anyway
+            WindowDriver driver(test::FirstPage::Findings);
+            auto* grid =
+                driver.window.findChild<QDockWidget*>(QStringLiteral("heads"))->findChild<HeatmapView*>();
+            bool isAsked = false; // by a click on the first numbers
+            connect(driver.workspace().model(), &OpenModel::resultsChanged, &driver.window, [&, head] {
+                if (isAsked || !grid->isVisible() || !grid->matrix())
+                    return;
+                isAsked = true;
+                QTest::mouseClick(grid, Qt::LeftButton, Qt::NoModifier,
+                                  grid->cells().rect(head.layer, head.head).center().toPoint());
+            });
+            waitForFindings(driver);
+            QVERIFY(isAsked);
+            QCOMPARE(driver.workspace().selection()->head(), head);
+        }
     }
 
     void theHeaderSaysWhatCountsInASmallWindow()

@@ -108,6 +108,7 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("cross"), patience);
         driver.window.goTo(*app::parseAddress((path + QStringLiteral("#L0H1")).toStdString()));
         QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("decoder"), patience);
+        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->head(), (HeadId{0, 1}), patience);
     }
 
     void aFileOfExactlyThatNameComesFirst()

@@ -162,7 +162,6 @@ void FindingsPage::setViewState(const QJsonObject& state)
     m_wantedScroll = state[QStringLiteral("scroll")].toInt();
     restoreScroll();
     m_preselects = state[QStringLiteral("preselect")].toBool();
-    m_place = workspace()->selection()->place();
 }
 
 void FindingsPage::restoreScroll()
@@ -318,17 +317,11 @@ void FindingsPage::showWords()
 
 void FindingsPage::preselect()
 {
-    if (!m_preselects)
-        return;
-    Selection* selection = workspace()->selection();
+    m_preselects = m_preselects && isVisible();
     const auto first =
         std::ranges::find_if(m_findings.found, [](const Finding& finding) { return !finding.heads.empty(); });
-    m_preselects = isVisible() && selection->place() == m_place;
-    if (!m_preselects || first == m_findings.found.end())
-        return;
-    selection->setHead(first->heads.front());
-    selection->forgetHistory(); // The user has been nowhere else.
-    m_place = selection->place();
+    if (m_preselects && first != m_findings.found.end())
+        workspace()->selection()->preselectHead(first->heads.front());
 }
 
 void FindingsPage::followRuns()

@@ -27,7 +27,7 @@ public:
     explicit FindingsPage(Workspace* workspace, QWidget* parent = nullptr);
 
     QJsonObject viewState() const override;
-    /// Also reads "preselect": select the head of the first finding until the user moves.
+    /// Also reads "preselect": select the head of the first finding until the user chooses anything.
     void setViewState(const QJsonObject& state) override;
 
 signals:
@@ -75,9 +75,8 @@ private:
     bool m_showsAll = false;
     bool m_isOutdated = false; // results changed while the job ran
     bool m_preselects = false;
-    Selection::Place m_place; // selection while m_preselects
-    int m_wantedScroll = -1;  // from a session, until the rows exist
-    QTimer m_later;           // one look for all changes of an event
+    int m_wantedScroll = -1; // from a session, until the rows exist
+    QTimer m_later;          // one look for all changes of an event
     Job m_job;
 };
 

@@ -136,6 +136,12 @@ void HeadsPage::connectSignals()
         if (row >= 0)
             workspace()->selection()->setHead({row, column});
     });
+    connect(view, &HeatmapView::cellClicked, this, [this](int row, int column) {
+        workspace()->selection()->askForHead({row, column});
+    });
+    connect(m_table, &QAbstractItemView::clicked, this, [this](const QModelIndex& index) {
+        workspace()->selection()->askForHead(m_model->headAt(m_sorted->mapToSource(index).row()));
+    });
     linkHover(view, workspace()->selection());
     connect(view, &HeatmapView::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(view, &HeatmapView::cellHovered, this, [this](int row, int column, float) {

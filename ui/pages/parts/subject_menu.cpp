@@ -127,7 +127,7 @@ void SubjectMenu::addToken(QMenu* menu, int token)
 
 void SubjectMenu::showHead(HeadId head, const QString& page)
 {
-    m_workspace->selection()->setHead(head);
+    m_workspace->selection()->askForHead(head);
     emit pageWanted(page);
 }
 

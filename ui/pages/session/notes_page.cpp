@@ -93,7 +93,8 @@ bool NotesPage::eventFilter(QObject* watched, QEvent* event)
 
 void NotesPage::open(const QListWidgetItem* bookmark)
 {
-    workspace()->selection()->setHead({bookmark->data(layerRole).toInt(), bookmark->data(headRole).toInt()});
+    workspace()->selection()->askForHead(
+        {bookmark->data(layerRole).toInt(), bookmark->data(headRole).toInt()});
 }
 
 void NotesPage::refresh()

@@ -236,6 +236,22 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(moved.rows().size(), 1U, patience);
         QCOMPARE(moved.workspace.selection()->head(), (HeadId{1, 0}));
 
+        // The head that was selected before anybody asked, too.
+        FindingsOfSession asked;
+        asked.page.setViewState(preselect);
+        asked.workspace.selection()->askForHead({0, 0});
+        asked.workspace.model()->setResults(previousTokenScores(0.93F));
+        QTRY_COMPARE_WITH_TIMEOUT(asked.rows().size(), 1U, patience);
+        QCOMPARE(asked.workspace.selection()->head(), (HeadId{0, 0}));
+
+        // An address that is shown before the page hears that it may choose.
+        FindingsOfSession early;
+        early.workspace.selection()->setHead({1, 0});
+        early.page.setViewState(preselect);
+        early.workspace.model()->setResults(previousTokenScores(0.93F));
+        QTRY_COMPARE_WITH_TIMEOUT(early.rows().size(), 1U, patience);
+        QCOMPARE(early.workspace.selection()->head(), (HeadId{1, 0}));
+
         FindingsOfSession left;
         left.page.setViewState(preselect);
         left.page.hide();
