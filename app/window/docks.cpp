@@ -49,8 +49,9 @@ Docks::Docks(QMainWindow* window, Workspace* workspace, HeadsPage* heads, PageTa
     add(new NotesPage(workspace, window), QStringLiteral("notes"), tr("Notes"), Qt::RightDockWidgetArea);
     add(new LogView(window), QStringLiteral("log"), tr("Log"), Qt::BottomDockWidgetArea);
     add(new JobsPage(workspace, window), QStringLiteral("jobs"), tr("Jobs"), Qt::BottomDockWidgetArea);
-    m_notes = m_docks[1];
-    connect(m_notes->toggleViewAction(), &QAction::triggered, this, [this] { m_notesGaveWay = false; });
+    m_yielding = {{m_docks[1], false}, {m_docks[0], true}};
+    for (Yielding& one : m_yielding)
+        connect(one.dock->toggleViewAction(), &QAction::triggered, this, [&one] { one.gaveWay = false; });
     m_pause.setSingleShot(true);
     m_pause.setInterval(0);
     connect(&m_pause, &QTimer::timeout, this, [this] { makeRoom(std::exchange(m_mayHide, false)); });
@@ -90,7 +91,7 @@ void Docks::setShown(bool shown)
         dock->setVisible(shown && dock->objectName() != QLatin1String("log")
                          && dock->objectName() != QLatin1String("jobs"));
     m_areShown = shown;
-    m_notesGaveWay = false;
+    forgetGivenWay();
     if (shown)
         setLayout(m_settings->now().layout);
 }
@@ -106,13 +107,20 @@ bool Docks::eventFilter(QObject* watched, QEvent* event)
 
 QByteArray Docks::layout() const
 {
-    return m_notesGaveWay && !m_notes->isVisible() ? m_fullLayout : m_window->saveState();
+    const auto isAway = [](const Yielding& one) { return one.gaveWay && !one.dock->isVisible(); };
+    return std::ranges::any_of(m_yielding, isAway) ? m_fullLayout : m_window->saveState();
+}
+
+void Docks::forgetGivenWay()
+{
+    for (Yielding& one : m_yielding)
+        one.gaveWay = false;
 }
 
 void Docks::setLayout(const QByteArray& layout)
 {
     if (m_window->restoreState(layout))
-        m_notesGaveWay = false;
+        forgetGivenWay();
     m_mayHide = true;
     m_pause.start();
 }
@@ -134,22 +142,31 @@ int Docks::smallest(Qt::DockWidgetArea area) const
     return width;
 }
 
-void Docks::makeRoom(bool mayHide)
+/// \returns px beside the pages, now taken by docks; negative if the pages lack room
+int Docks::roomBesidePages(int& smallestDocks)
 {
-    const int wanted = m_pages->wantedWidth();
-    if (!m_areShown)
-        return;
-    int room = m_window->centralWidget()->width() - aroundPages - wanted, others = 0;
+    int room = m_window->centralWidget()->width() - aroundPages - m_pages->wantedWidth();
+    smallestDocks = 0;
     for (Side& side : m_sides)
         if (const QDockWidget* dock = beside(side.area)) {
             if (dock->width() != side.given) // the user or a layout has moved it
                 side.liked = side.given = dock->width();
             room += dock->width();
-            others += smallest(side.area);
+            smallestDocks += smallest(side.area);
         }
-    if (mayHide && hideOrShowNotes(room - others)) {
+    return room;
+}
+
+void Docks::makeRoom(bool mayHide)
+{
+    if (!m_areShown)
+        return;
+    int others = 0, room = roomBesidePages(others);
+    if (mayHide && (giveWay(room - others, false) || giveWay(room - others, true))) {
+        m_mayHide = true; // for the next dock, once the window is laid out without this one
+        m_pause.start();
         m_window->layout()->activate();
-        return makeRoom(false);
+        room = roomBesidePages(others);
     }
     for (Side& side : m_sides)
         if (QDockWidget* dock = beside(side.area)) {
@@ -163,22 +180,36 @@ void Docks::makeRoom(bool mayHide)
     m_window->layout()->activate();
 }
 
-/// \param room  px that docks at their smallest leave free; negative if the pages lack room
-/// \returns whether the notes were hidden or shown
-bool Docks::hideOrShowNotes(int room)
+/// \returns px that the pages may lack before such a dock is hidden
+int Docks::tolerated(bool forLeast) const
 {
-    const bool isBeside = m_notes->isVisible() && !m_notes->isFloating()
-        && (beside(Qt::RightDockWidgetArea) == m_notes || beside(Qt::LeftDockWidgetArea) == m_notes);
-    if (m_notesGaveWay && !m_notes->isVisible() && room > widthNeeded(m_notes)) {
-        m_notesGaveWay = false;
-        m_notes->show();
+    return forLeast ? m_pages->wantedWidth() - m_pages->leastWidth() : 0;
+}
+
+/// Hides the next dock for the pages, or shows again the one that was hidden last.
+/// \param room  px that docks at their smallest leave free; negative if the pages lack room
+bool Docks::giveWay(int room, bool hides)
+{
+    if (!hides) {
+        const auto last = std::find_if(m_yielding.rbegin(), m_yielding.rend(), [](const Yielding& one) {
+            return one.gaveWay && !one.dock->isVisible();
+        });
+        if (last == m_yielding.rend() || room + tolerated(last->forLeast) <= widthNeeded(last->dock))
+            return false;
+        last->gaveWay = false;
+        last->dock->show();
         return true;
     }
-    if (room >= 0 || !isBeside || m_notes->isAncestorOf(QApplication::focusWidget()))
+    const auto next = std::ranges::find_if(m_yielding, [this](const Yielding& one) {
+        const bool isBeside =
+            beside(Qt::RightDockWidgetArea) == one.dock || beside(Qt::LeftDockWidgetArea) == one.dock;
+        return isBeside && !one.dock->isAncestorOf(QApplication::focusWidget());
+    });
+    if (next == m_yielding.end() || room + tolerated(next->forLeast) >= 0)
         return false;
-    m_fullLayout = m_window->saveState();
-    m_notesGaveWay = true;
-    m_notes->hide();
+    m_fullLayout = layout();
+    next->gaveWay = true;
+    next->dock->hide();
     return true;
 }
 

@@ -21,7 +21,8 @@ class PageTabs;
 class WindowSettings;
 
 /// The docks around the pages: heads, notes, log and jobs. They are shown while a model is open. Where the window is too narrow
-/// for all, they give way: the docks beside the pages are narrowed first, then the notes are hidden until there is room again.
+/// for all, they give way: the docks beside the pages are narrowed first, then the notes are hidden until there is room again, and
+/// then the heads.
 class Docks : public WindowPart {
     Q_OBJECT
 
@@ -33,7 +34,8 @@ public:
     void hide();
     void rememberLayout(); ///< Takes the present layout of docks and bars for the one reset() returns to.
     void reset();
-    QByteArray layout() const; ///< State of docks and bars, with the notes where the user wants them.
+    QByteArray
+    layout() const; ///< State of docks and bars, with those that gave way where the user wants them.
     void setLayout(const QByteArray& layout);
     void writeNote(); ///< Puts the cursor into the note on the selected head.
 
@@ -46,7 +48,10 @@ protected:
 private:
     void setShown(bool shown);
     void makeRoom(bool mayHide); ///< For the pages, as far as the docks beside them can give way.
-    bool hideOrShowNotes(int room);
+    int roomBesidePages(int& smallestDocks);
+    bool giveWay(int room, bool hides);
+    int tolerated(bool forLeast) const;
+    void forgetGivenWay();                              ///< All stand as the user wants them.
     QDockWidget* beside(Qt::DockWidgetArea area) const; ///< Null if none is shown there.
     int smallest(Qt::DockWidgetArea area) const;        ///< Width that the docks shown there need.
 
@@ -61,12 +66,17 @@ private:
     WindowSettings* m_settings;
     std::vector<QDockWidget*> m_docks;
     std::array<Side, 2> m_sides{{{Qt::LeftDockWidgetArea}, {Qt::RightDockWidgetArea}}}; // the heads' first
-    QDockWidget* m_notes = nullptr;
-    QTimer m_pause; // until the window is laid out
+    /// A dock that may be hidden for the pages.
+    struct Yielding {
+        QDockWidget* dock;
+        bool forLeast; ///< Hidden only where a page is cut off otherwise; else where the pages lack comfort.
+        bool gaveWay = false;
+    };
+    std::vector<Yielding> m_yielding; // the one that is hidden first
+    QTimer m_pause;                   // until the window is laid out
     QByteArray m_firstLayout;
-    QByteArray m_fullLayout; // before the notes were hidden for the pages
+    QByteArray m_fullLayout; // before any was hidden for the pages
     bool m_mayHide = false;
-    bool m_notesGaveWay = false;
     bool m_areShown = false;
     bool m_areEarly = false; // shown for a model that is not announced yet
 };

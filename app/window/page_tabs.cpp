@@ -151,6 +151,18 @@ int PageTabs::wantedWidth() const
         + style()->pixelMetric(QStyle::PM_ScrollBarExtent, nullptr, this);
 }
 
+int PageTabs::leastWidth() const
+{
+    const int bar = style()->pixelMetric(QStyle::PM_ScrollBarExtent, nullptr, this);
+    int widest = 0;
+    for (const Tab& tab : m_tabs)
+        if (tab.page) {
+            const QSize needed = neededBy(*tab.page);
+            widest = std::max(widest, needed.width() + (needed.height() > m_stack->height() ? bar : 0));
+        }
+    return m_sidebar->minimumWidth() + besideSidebar + widest;
+}
+
 void PageTabs::goTo(int step)
 {
     int to = m_sidebar->neighbour(currentIndex(), step);

@@ -52,6 +52,7 @@ public:
     void setReason(int index, const QString& whyNot);
     /// Returns the width in px at which the sidebar and every page made so far fit without scrolling.
     int wantedWidth() const;
+    int leastWidth() const; ///< The same where every page is as narrow as it can be, however uncomfortable.
 
     /// Returns the view state of every page, by name. A page not yet created returns the state it was last given.
     QJsonObject viewState() const;

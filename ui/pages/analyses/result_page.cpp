@@ -58,7 +58,7 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     splitter->setStretchFactor(1, 1);
     splitter->setSizes({260, 800});
     splitter->setChildrenCollapsible(false);
-    right->setMinimumSize(380, 560); // px, for the text above a picture and the picture
+    right->setMinimumSize(360, 560); // px, for the text above a picture and the picture
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->addWidget(splitter);
