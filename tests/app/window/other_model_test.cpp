@@ -1,10 +1,10 @@
 // Another model takes the place of the first one: nothing in the window is still about the first.
 
+#include "tests/support/every_page.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_model.h"
-#include "tests/support/window_driver.h"
-#include "ui/base/job.h"
 #include "ui/charts/pattern_grid.h"
+#include "ui/document/compared_model.h"
 #include "ui/figures/figure_export.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/analyses/result_page.h"
@@ -18,10 +18,10 @@
 #include <QRegularExpression>
 
 #include <algorithm>
-#include <functional>
 
 using namespace headwise;
 using namespace headwise::ui;
+using test::visitAllPages;
 using test::WindowDriver;
 
 namespace {
@@ -100,27 +100,6 @@ QStringList shownOfDemo(const QWidget& window)
     return found;
 }
 
-bool isAtRest()
-{
-    return QTest::qWaitFor([] { return JobBoard::instance().running().isEmpty(); }, patience);
-}
-
-/// Calls `look` on every page and each of its tabs, once what they show is there.
-void visitAllPages(WindowDriver& driver, const std::function<void(const QString&)>& look)
-{
-    for (int page = 0; page < driver.tabs()->count(); ++page) {
-        driver.tabs()->setCurrentIndex(page);
-        QVERIFY(isAtRest());
-        look(driver.tabs()->tabText(page));
-        for (auto* parts : driver.page()->findChildren<QTabWidget*>())
-            for (int part = 0; parts->isVisible() && part < parts->count(); ++part) {
-                parts->setCurrentIndex(part);
-                QVERIFY(isAtRest());
-                look(driver.tabs()->tabText(page) + u' ' + parts->tabText(part));
-            }
-    }
-}
-
 void typeAboutDemo(WindowDriver& driver)
 {
     for (auto* field : driver.window.findChildren<QLineEdit*>())
@@ -152,6 +131,8 @@ private slots:
         driver.openDemo();
         driver.workspace().selection()->setReference(HeadId{0, 4});
         driver.workspace().selection()->setHead({1, 5});
+        driver.workspace().runs()->runAnalysis("relations");
+        ComparedModel::of(&driver.workspace())->compare({HEADWISE_DEMO_MODEL, std::nullopt, {}});
         QStringList pagesOfDemo;
         visitAllPages(driver, [&](const QString& page) {
             if (!shownOfDemo(*driver.page()).isEmpty())
@@ -159,9 +140,9 @@ private slots:
         });
         typeAboutDemo(driver);
         QVERIFY(!shownOfDemo(driver.window).isEmpty()); // the positive control
-        QVERIFY2(pagesOfDemo.contains(QStringLiteral("Composition Wiring"))
-                     && pagesOfDemo.contains(QStringLiteral("Prompt")),
-                 qPrintable(pagesOfDemo.join(QStringLiteral(", "))));
+        for (const char* page : {"Composition Wiring", "Prompt", "Relations", "Two models"})
+            QVERIFY2(pagesOfDemo.contains(QLatin1String(page)),
+                     qPrintable(pagesOfDemo.join(QStringLiteral(", "))));
 
         driver.window.openPath(other);
         const OpenModel* model = driver.workspace().model();
