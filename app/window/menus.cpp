@@ -155,7 +155,8 @@ void MenuBuilder::addFile()
         {"reload", tr("&Reload"), call(opening, &Opening::reload), "F5", "reload"},
         {"close", tr("&Close"), call(opening, &Opening::closeModel), QKeySequence::Close},
         {},
-        {"quit", tr("&Quit"), {}, QKeySequence::Quit, nullptr, always}, // all windows, not only this one
+        // Closes all windows. Qt has a standard key for it on a few desktops alone.
+        {"quit", tr("&Quit"), {}, "Ctrl+Q", nullptr, always},
     };
     actions->add(file, first);
     addRecent(file);
