@@ -26,7 +26,7 @@ struct FormatRow {
     FigureFormat format;
     const char* title;
 };
-constexpr std::array formats{
+constexpr std::array formatRows{
     FormatRow{FigureFormat::Pdf, QT_TRANSLATE_NOOP("FigureForm", "PDF, for papers")},
     FormatRow{FigureFormat::Svg, QT_TRANSLATE_NOOP("FigureForm", "SVG, to edit")},
     FormatRow{FigureFormat::Png, QT_TRANSLATE_NOOP("FigureForm", "PNG, pixels")},
@@ -67,7 +67,7 @@ FigureForm::FigureForm(std::initializer_list<QWidget*> size, QWidget* parent)
     : QWidget(parent)
 {
     m_format = new QComboBox(this);
-    for (const FormatRow& row : formats)
+    for (const FormatRow& row : formatRows)
         m_format->addItem(tr(row.title));
     m_width = numberBox(this, figureSide, {});
     m_height = numberBox(this, figureSide, {});
@@ -174,8 +174,8 @@ void FigureForm::showSettings(const FigureSettings& settings)
              m_format, m_width, m_height, m_dpi, m_font, m_fontSize, m_lineWidth, m_background, m_title,
              m_colorBar, m_axes, m_dataBeside, m_provenanceInData})
         quiet.emplace_back(control);
-    const auto row = std::ranges::find(formats, settings.format, &FormatRow::format);
-    m_format->setCurrentIndex(static_cast<int>(row - formats.begin()));
+    const auto row = std::ranges::find(formatRows, settings.format, &FormatRow::format);
+    m_format->setCurrentIndex(static_cast<int>(row - formatRows.begin()));
     showUnit(settings);
     m_dpi->setValue(settings.dpi);
     const QString family = ui::text(settings.style.fontFamily);
@@ -192,7 +192,7 @@ void FigureForm::showSettings(const FigureSettings& settings)
 
 void FigureForm::readSettings(FigureSettings& settings)
 {
-    settings.format = formats[static_cast<std::size_t>(m_format->currentIndex())].format;
+    settings.format = formatRows[static_cast<std::size_t>(m_format->currentIndex())].format;
     // A length that the box only rounds must not change, in either unit.
     const auto readLength = [unit = unitLength(settings)](const QDoubleSpinBox* box, double& length) {
         if (std::abs(box->value() * unit - length) > 0.51 * std::pow(10, -box->decimals()) * unit)
