@@ -62,6 +62,12 @@ struct ColorScale {
     /// text() leaves them out. Empty: not fitted yet; such a scale is drawn as Linear.
     std::vector<float> rankKnots = {};
 
+    /// Tell whether a value is beyond a limit by more than rounding, as a cosine of 1.0000001 is not.
+    bool isAbove(float value) const { return value > high + roundingShare * (high - low); }
+    bool isBelow(float value) const { return value < low - roundingShare * (high - low); }
+
+    static constexpr float roundingShare = 1e-5F;
+
     bool operator==(const ColorScale&) const = default;
 };
 

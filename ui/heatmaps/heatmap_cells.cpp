@@ -222,8 +222,8 @@ void paintHeatmapMarks(QPainter& painter, const QRectF& cells, const HeatmapScen
     for (int row = part.top(); row <= part.bottom(); ++row) {
         for (int column = part.left(); column <= part.right(); ++column) {
             const float value = values(row - part.top(), column - part.left());
-            const bool isAbove = value > scene.scale.high;
-            if (!std::isfinite(value) || (!isAbove && value >= scene.scale.low))
+            const bool isAbove = scene.scale.isAbove(value);
+            if (!std::isfinite(value) || (!isAbove && !scene.scale.isBelow(value)))
                 continue;
             const QRectF cell = cellRect(cells, scene, row, column);
             const double tip = isAbove ? cell.top() + 1 : cell.bottom() - 1;

@@ -61,13 +61,14 @@ QString beyondNote(const HeatmapContent& content)
         return {};
     if (scene.matrix) {
         const auto values = scene.matrix->array();
-        const auto beyond =
-            static_cast<qint64>((values.isFinite() && (values < scale.low || values > scale.high)).count());
+        const float slack = ColorScale::roundingShare * (scale.high - scale.low);
+        const auto beyond = static_cast<qint64>(
+            (values.isFinite() && (values < scale.low - slack || values > scale.high + slack)).count());
         return beyond == 0 ? QString()
             : beyond == 1  ? HeatmapView::tr("1 value beyond the limits")
                            : HeatmapView::tr("%1 values beyond the limits").arg(ui::count(beyond));
     }
-    const auto isBeyond = [&scale](float value) { return value < scale.low || value > scale.high; };
+    const auto isBeyond = [&scale](float value) { return scale.isBelow(value) || scale.isAbove(value); };
     const auto& sample = content.statistics().sample;
     const auto beyond = std::ranges::count_if(sample, isBeyond);
     const double part = static_cast<double>(beyond) / static_cast<double>(std::max<size_t>(1, sample.size()));
