@@ -48,7 +48,7 @@ void ArrayTableModel::setParts(std::shared_ptr<const ResultSet> results, const s
         return part.shape.size() == 2 && part.shape == part.array->shape
             && headAxes(*part.array, context.card) == HeadAxes::OneHead;
     };
-    if (std::all_of(parts.begin(), parts.end(), isOfHeads))
+    if (std::ranges::all_of(parts, isOfHeads))
         m_headsInLayer = context.card.nHeads;
     for (const ArrayPart& part : parts) {
         const std::size_t rows = m_headsInLayer > 0 ? part.size() : part.shape.empty() ? 1 : part.shape[0];
@@ -109,7 +109,11 @@ void ArrayTableModel::addColumns(const std::vector<ArrayPart>& alike, const Pict
             if (isList)
                 column.title = alone ? name : QStringLiteral("%1 %2").arg(column.title, name);
             column.definition = text(part.array->definition);
-            column.kind = isTokenIds(*part.array) ? Kind::Token : isWhole ? Kind::Whole : Kind::Number;
+            column.kind = isTokenIds(*part.array)       ? Kind::Token
+                : isWhole && part.array->unit == "head" ? Kind::Head
+                : isWhole                               ? Kind::Whole
+                                                        : Kind::Number;
+            column.headsInLayer = std::max(1, context.card.nHeads);
             column.part = part;
             column.place = place;
             column.stride = stride;
@@ -156,8 +160,8 @@ void ArrayTableModel::pairHeads()
         m_columns.erase(m_columns.begin() + static_cast<std::ptrdiff_t>(i--));
     }
     // Rows that show heads need no number beside them.
-    const bool hasHeads = std::any_of(m_columns.begin(), m_columns.end(),
-                                      [](const Column& column) { return column.kind == Kind::Head; });
+    const auto isPair = [](const Column& column) { return column.layers.array != nullptr; };
+    const bool hasHeads = std::ranges::any_of(m_columns, isPair);
     if (hasHeads && m_columns.front().kind == Kind::Name && !m_columns.front().name)
         m_columns.erase(m_columns.begin());
 }
@@ -195,7 +199,7 @@ void ArrayTableModel::measureBars()
 
 bool ArrayTableModel::isOfTokens() const
 {
-    return std::ranges::any_of(m_columns, [](const Column& column) { return column.kind == Kind::Token; });
+    return std::ranges::find(m_columns, Kind::Token, &Column::kind) != m_columns.end();
 }
 
 void ArrayTableModel::measureHeat()
@@ -219,9 +223,12 @@ void ArrayTableModel::measureHeat()
 std::optional<HeadId> ArrayTableModel::headIn(const Column& column, int row) const
 {
     const std::size_t at = static_cast<std::size_t>(row) * column.stride + column.place;
-    if (column.kind != Kind::Head || at >= column.part.size() || at >= column.layers.size())
+    if (column.kind != Kind::Head || at >= column.part.size())
         return std::nullopt;
-    const HeadId head{static_cast<int>(column.layers.at(at)), static_cast<int>(column.part.at(at))};
+    const int number = static_cast<int>(column.part.at(at));
+    const HeadId head = column.layers.array
+        ? HeadId{static_cast<int>(column.layers.at(at)), number}
+        : HeadId{number / column.headsInLayer, number % column.headsInLayer};
     return head.layer >= 0 && head.head >= 0 ? std::optional(head) : std::nullopt;
 }
 
@@ -250,7 +257,7 @@ std::vector<HeadId> ArrayTableModel::headsAt(int row) const
         return {HeadId{row / m_headsInLayer, row % m_headsInLayer}};
     std::vector<HeadId> heads;
     for (const Column& column : m_columns)
-        if (const auto head = headIn(column, row))
+        if (const auto head = column.layers.array ? headIn(column, row) : std::nullopt)
             heads.push_back(*head);
     return heads;
 }
@@ -327,9 +334,7 @@ QVariant ArrayTableModel::bar(const Column& column, int row) const
 
 QVariant ArrayTableModel::heat(const Column& column, int row) const
 {
-    if (column.hottest <= 0)
-        return {};
-    const double number = value(column, row);
+    const double number = column.hottest > 0 ? value(column, row) : std::nan("");
     return std::isfinite(number) ? QVariant(number / column.hottest) : QVariant();
 }
 

@@ -53,11 +53,12 @@ private:
         Form form = Form::Digits;
         int firstRow = 0; // for unnamed rows: ranks begin with 1
         ArrayPart part;
-        std::size_t place = 0;            // index in a row
-        std::size_t stride = 1;           // numbers in a row
-        ArrayPart layers;                 // for a Head, whose part is the head within its layer
-        double longestBar = 0;            // the largest magnitude; 0: no bars
-        double hottest = 0;               // the largest magnitude in its array; 0: no colours
+        std::size_t place = 0;  // index in a row
+        std::size_t stride = 1; // numbers in a row
+        ArrayPart layers;       // for a Head, whose part is the head within its layer
+        int headsInLayer = 1;   // for a Head without layers, whose part counts the heads of all layers
+        double longestBar = 0;  // the largest magnitude; 0: no bars
+        double hottest = 0;     // the largest magnitude in its array; 0: no colours
         std::function<QString(int)> name; // for the rows of a Name
     };
     void addColumns(const std::vector<ArrayPart>& alike, const PictureContext& context, bool alone);

@@ -54,6 +54,26 @@ private slots:
 
     void cleanupTestCase() { m_workspace.reset(); }
 
+    /// Numbers that count the heads of all layers are shown as heads.
+    void numbersOfHeadsAreNames()
+    {
+        auto results = std::make_shared<ResultSet>();
+        ResultArray nearest = arrayOf("analyses/x/nearest", {3}, {"rank"});
+        nearest.unit = "head";
+        nearest.values = std::vector<std::int32_t>{1, 11, -1};
+        results->arrays = {nearest};
+        PictureContext context;
+        context.results = results;
+        context.card.nHeads = 8;
+        ArrayTableModel model;
+        model.setParts(results, {wholeArray(results->arrays[0])}, context);
+        const auto shown = [&model](int row) { return model.index(row, 1).data().toString(); };
+        QCOMPARE(shown(0), QStringLiteral("L0H1"));
+        QCOMPARE(shown(1), QStringLiteral("L1H3"));
+        QCOMPARE(shown(2), QStringLiteral("–"));
+        QVERIFY(model.headsAt(0).empty()); // The row is not of that head.
+    }
+
     void theTableModelIsAModel()
     {
         auto results = std::make_shared<ResultSet>();
