@@ -35,9 +35,10 @@ struct JsonFields<FigurePanel> {
         std::pair("head", &FigurePanel::head), std::pair("reference", &FigurePanel::reference),
         std::pair("title", &FigurePanel::title), std::pair("value_title", &FigurePanel::valueTitle),
         std::pair("x_title", &FigurePanel::xTitle), std::pair("y_title", &FigurePanel::yTitle),
-        std::pair("scale", &FigurePanel::scale), std::pair("heads", &FigurePanel::heads),
-        std::pair("row", &FigurePanel::row), std::pair("column", &FigurePanel::column),
-        std::pair("row_span", &FigurePanel::rowSpan), std::pair("column_span", &FigurePanel::columnSpan));
+        std::pair("scale", &FigurePanel::scale), std::pair("series", &FigurePanel::series),
+        std::pair("heads", &FigurePanel::heads), std::pair("row", &FigurePanel::row),
+        std::pair("column", &FigurePanel::column), std::pair("row_span", &FigurePanel::rowSpan),
+        std::pair("column_span", &FigurePanel::columnSpan));
 };
 
 template <>

@@ -29,6 +29,8 @@ struct FigurePanel {
     std::string valueTitle = {};           ///< Beside the colour bar; empty: the view's own.
     std::string xTitle = {}, yTitle = {};  ///< Axis titles; empty: the view's own.
     std::string scale = {}; ///< Panels of the same name share colours, or the range of y; empty: its own.
+    std::vector<std::string> series =
+        {};                            ///< Names of the series of a chart to draw, in this order; empty: all.
     std::vector<HeadLabel> heads = {}; ///< Heads named in a scatter plot; empty: those that stand out.
     int row = 0, column = 0;           ///< From 1; 0: right of the panel before it. Known after parsing.
     int rowSpan = 1, columnSpan = 1;

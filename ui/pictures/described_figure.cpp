@@ -2,11 +2,14 @@
 
 #include "core/session/picture_numbers.h"
 #include "ui/base/text.h"
+#include "ui/charts/chart_content.h"
 #include "ui/charts/spectrum_chart.h"
 #include "ui/figures/figure_metadata.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/heatmaps/shared_scale.h"
 #include "ui/pictures/shared_ranges.h"
+
+#include <QMap>
 
 #include <algorithm>
 #include <array>
@@ -106,6 +109,22 @@ bool nameHeads(LineChart& chart, const FigurePanel& panel, const ModelCard& card
     return true;
 }
 
+/// Keeps the named series, in that order and with their own colours. \return false if the chart lacks one of them
+bool chooseSeries(LineChart& chart, const FigurePanel& panel)
+{
+    const std::vector<ChartSeries>& all = chart.series();
+    std::vector<ChartSeries> chosen;
+    for (const std::string& name : panel.series) {
+        const auto found = std::ranges::find(all, text(name), &ChartSeries::name);
+        if (found == all.end())
+            return false;
+        chosen.push_back(*found);
+        chosen.back().place = placeOf(all, static_cast<std::size_t>(found - all.begin()));
+    }
+    chart.setSeries(chosen);
+    return true;
+}
+
 } // namespace
 
 DescribedFigure::DescribedFigure() = default;
@@ -176,6 +195,13 @@ Result<Done> DescribedFigure::nameParts(const Drawn& drawn, const FigurePanel& p
     if (!panel.heads.empty() && !(chart && nameHeads(*chart, panel, card)))
         return invalidPanel(drawn.label,
                             "heads names heads, but '" + panel.view + "' has no point for each of them.");
+    if (!panel.series.empty() && !chart)
+        return invalidPanel(drawn.label, "series is given, but '" + panel.view + "' is no chart.");
+    if (!panel.series.empty() && !chooseSeries(*chart, panel))
+        return invalidPanel(
+            drawn.label,
+            "series names one that '" + panel.view + "' does not have; it has '"
+                + chartParts(chart->series()).series.join(QStringLiteral("', '")).toStdString() + "'.");
     if (cells)
         nameCellAxes(*cells, panel);
     if (chart)
@@ -224,13 +250,13 @@ Result<Done> DescribedFigure::compose(const FigureDescription& description)
     };
     std::vector<ComposedFigure::Panel> panels;
     QStringList titles, caption{text(description.caption)};
+    QMap<QString, QStringList> explained; // sentences on colours, bands and brackets: labels of their panels
     for (std::size_t i = 0; i < m_drawn.size(); ++i) {
         const FigurePanel& panel = description.panels[i];
         const QString title = orOwn(panel.title, text(m_drawn[i]->view.picture.title));
         titles << m_drawn[i]->label + u' ' + title;
         if (const QString words = m_drawn[i]->source()->colorWords(); !words.isEmpty())
-            caption << (m_drawn.size() > 1 ? u'(' + m_drawn[i]->label + QStringLiteral(") ") : QString())
-                    + words;
+            explained[words] << m_drawn[i]->label;
         panels.push_back({.source = m_drawn[i]->source(),
                           .label = m_drawn[i]->label,
                           .title = title,
@@ -239,6 +265,10 @@ Result<Done> DescribedFigure::compose(const FigureDescription& description)
                           .rowSpan = panel.rowSpan,
                           .columnSpan = panel.columnSpan});
     }
+    for (auto sentence = explained.cbegin(); sentence != explained.cend(); ++sentence)
+        caption << (m_drawn.size() > 1 ? u'(' + sentence->join(QStringLiteral(", ")) + QStringLiteral(") ")
+                                       : QString())
+                + sentence.key();
     m_page = std::make_unique<ComposedFigure>(std::move(panels),
                                               ComposedFigure::Grid{shares(description.widths, count.second),
                                                                    shares(description.heights, count.first)},

@@ -43,6 +43,7 @@ private slots:
                                  .xTitle = "x",
                                  .yTitle = "y",
                                  .scale = "s",
+                                 .series = {"OV", "QK"},
                                  .heads = {{"1.5", "one"}, {"0.1", ""}},
                                  .row = 2,
                                  .column = 1,

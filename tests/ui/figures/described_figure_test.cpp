@@ -94,6 +94,40 @@ private slots:
         QCOMPARE((*figure)->page().panels()[0].title, QStringLiteral("Own title"));
     }
 
+    /// In the order asked for, with the colours that they have among all.
+    void aPanelDrawsTheSeriesItNames()
+    {
+        Session session = m_session;
+        ResultSet more;
+        more.arrays.push_back(*session.results.find("spectra/qk/singular_values"));
+        more.arrays.back().path = "spectra/ov/singular_values";
+        session.results.merge(std::move(more));
+        FigureDescription description = twoPanels({});
+        description.panels.resize(1);
+        description.panels[0] = {
+            .view = "spectrum", .head = "1.2", .series = {"OV", "QK"}, .row = 1, .column = 1};
+        const auto seriesOf = [](DescribedFigure& figure) {
+            const auto* chart = dynamic_cast<const LineChart*>(figure.page().panels()[0].source);
+            return chart ? chart->series() : std::vector<ChartSeries>();
+        };
+        const auto both = DescribedFigure::make(description, session);
+        QVERIFY(isOk(both));
+        const std::vector<ChartSeries> drawn = seriesOf(**both);
+        QCOMPARE(drawn.size(), std::size_t{2});
+        QVERIFY(drawn[0].name == u"OV" && drawn[0].place == 1);
+        QVERIFY(drawn[1].name == u"QK" && drawn[1].place == 0);
+        description.panels[0].series = {"OV"};
+        const auto one = DescribedFigure::make(description, session);
+        QVERIFY(isOk(one));
+        QCOMPARE(seriesOf(**one).size(), std::size_t{1});
+        description.panels[0].series = {"VO"};
+        QVERIFY(failsWith(DescribedFigure::make(description, session), ErrorCode::InvalidArgument,
+                          "it has 'QK', 'OV'"));
+        description.panels[0] = {.view = "composition-q", .series = {"OV"}, .row = 1, .column = 1};
+        QVERIFY(failsWith(DescribedFigure::make(description, session), ErrorCode::InvalidArgument,
+                          "is no chart"));
+    }
+
     void nothingTouchesTheEdge()
     {
         FigureDescription description = twoPanels({});
