@@ -364,7 +364,7 @@ Result<View> viewOf(const Session& session, std::string_view name, std::optional
 
 Result<View> panelViewOf(const Session& session, std::string_view name, std::optional<HeadId> head)
 {
-    constexpr std::string_view colon = ": ";
+    constexpr std::string_view colon = ": ", selected = ", selected head";
     const std::size_t at = name.find(colon);
     if (at == std::string_view::npos)
         return viewOf(session, name, head);
@@ -389,7 +389,8 @@ Result<View> panelViewOf(const Session& session, std::string_view name, std::opt
     if (const Result<Done> checked = checkHead(session, name, ofHead, head); !checked)
         return checked.error();
     view.picture = *picture;
-    view.picture.title = (head ? headLabel(*head) + " " : "") + picture->title;
+    if (head) // names it instead of calling it selected
+        view.picture.title = headLabel(*head) + " " + picture->title.substr(0, picture->title.find(selected));
     view.name = name;
     view.head = head;
     addProvenance(view, session);

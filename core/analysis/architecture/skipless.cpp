@@ -67,7 +67,7 @@ std::vector<ArraySpec> skiplessArrays()
     const char* small = "where it takes under about half a minute";
     const char* error =
         "max |logits − logits of the unmerged skipless model| / max |these|, both stored and computed in float64, float32, bfloat16 (sums in float32), over seeded random tokens";
-    add({Axis::Layer, Axis::Pair}, "log10_condition", "log10 of the condition number",
+    add({Axis::Layer, Axis::Pair}, "log10_condition", "log₁₀ of the condition number",
         "log10(σ_max / σ_min) of Q, K and V of a layer, their heads side by side, as in the file; NaN where it is not square; null: Gaussian entries (Edelman 1988)",
         small);
     add({Axis::Pair, Axis::Precision}, "error", "Error of the merge", error, small);
@@ -348,7 +348,7 @@ Analysis skiplessAnalysis()
          false,
          "Compared with the unmerged skipless model in the same precision, beside the error of rounding alone."},
         {Picture::Kind::Matrix,
-         "log10 condition number of Q, K and V",
+         "Condition numbers of Q, K and V, log₁₀",
          {at + "log10_condition"},
          false,
          false,

@@ -322,7 +322,7 @@ std::vector<Picture> compositionNullsPictures()
                             .note = {}});
     }
     pictures.push_back({.kind = Kind::Lines,
-                        .title = "Random draws",
+                        .title = "Composition of random heads",
                         .arrays = {compositionNullsFolder + "gaussian_null"},
                         .note = "Composition of Gaussian heads of the same shapes, ascending."});
     return pictures;

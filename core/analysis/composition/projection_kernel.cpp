@@ -339,11 +339,14 @@ std::vector<Picture> projectionKernelPictures()
         const std::string path = projectionKernelFolder + "o_" + projectionKernelModes[mode];
         const std::string title = std::string("O to ") + capitals[mode];
         pictures.push_back({.kind = Kind::HeadPairs,
-                            .title = title,
+                            .title = "Projection kernel, " + title,
                             .arrays = {path},
                             .signedColors = false,
                             .note = "Σ cos² of the principal angles; random subspaces get d_head²/d_model."});
-        pictures.push_back({.kind = Kind::Diagram, .title = title + ", edges", .arrays = {path}, .note = {}});
+        pictures.push_back({.kind = Kind::Diagram,
+                            .title = "Strongest pairs by projection kernel, " + title,
+                            .arrays = {path},
+                            .note = {}});
         pictures.push_back(
             {.kind = Kind::Points,
              .title = title + ", composition and kernel",
@@ -353,7 +356,7 @@ std::vector<Picture> projectionKernelPictures()
                  "One point per pair of heads. The largest 3 % of either score lie beyond the dashed lines."});
     }
     pictures.push_back({.kind = Kind::Diagram,
-                        .title = "Edges of all kinds",
+                        .title = "Strongest pairs by projection kernel of all kinds",
                         .arrays = {projectionKernelFolder + "o_q", projectionKernelFolder + "o_k",
                                    projectionKernelFolder + "o_v"},
                         .note = "One scale: Σ cos² of the principal angles."});

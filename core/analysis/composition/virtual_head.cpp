@@ -262,21 +262,21 @@ std::vector<Picture> virtualHeadPictures()
 {
     using Kind = Picture::Kind;
     return {{.kind = Kind::Lines,
-             .title = "Singular values",
+             .title = "Singular values of the virtual head",
              .arrays = {virtualHeadFolder + "singular_values", virtualHeadFolder + "singular_values_null"},
              .logY = true,
              .note = "Shown beside those of the same two heads with unrelated directions."},
             {.kind = Kind::Table,
-             .title = "Its outputs for tokens",
+             .title = "Outputs of the virtual head for tokens",
              .arrays = {virtualHeadFolder + "source_ids", virtualHeadFolder + "source_norms",
                         virtualHeadFolder + "output_ids", virtualHeadFolder + "output_values"},
              .note = {}},
             {.kind = Kind::Table,
-             .title = "Copying and norm",
+             .title = "Copying and norm of the virtual head",
              .arrays = {virtualHeadFolder + "copying", virtualHeadFolder + "norm_share"},
              .note = {}},
             {.kind = Kind::Points,
-             .title = "Eigenvalues of the full circuit",
+             .title = "Eigenvalues of the virtual head",
              .arrays = {virtualHeadFolder + "full_eigenvalues"},
              .note = {}}};
 }

@@ -105,13 +105,19 @@ std::vector<Picture> normSpreadPictures()
         {Matrix, "σ of sampled positions and tokens", in({"sigma"}), false, false, false,
          "Rows are positions, columns tokens."},
         {Lines,
-         "By position",
+         "Scale σ of the norm by position",
          in({"position_mean", "position_min", "position_max", "position_null"}),
          false,
          false,
          true,
          {}},
-        {Lines, "By token", in({"token_mean", "token_min", "token_max"}), false, false, true, {}},
+        {Lines,
+         "Scale σ of the norm by token",
+         in({"token_mean", "token_min", "token_max"}),
+         false,
+         false,
+         true,
+         {}},
     };
 }
 

@@ -198,7 +198,7 @@ std::vector<Picture> positionalCircuitPictures()
         {Matrix, "Attention of positions", in({"pattern"}), false, false, false, later},
         {Lines, "Scores of three queries", in({"query_scores"}), false, false, true, later},
         {Lines, "Attention of three queries", in({"query_pattern"}), false, false, true, later},
-        {Lines, "Score for any query", in({"key_bias"}), false, false, true, later},
+        {Lines, "Position score for any query", in({"key_bias"}), false, false, true, later},
         {HeadGrid,
          "Size of the scores for random directions",
          in({"score_null_deviation"}),

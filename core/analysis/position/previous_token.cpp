@@ -367,7 +367,7 @@ std::vector<Picture> positionKernelPictures()
          in({"previous_token", "current_token", "second_previous_token", "first_token"}), false, false, false,
          later},
         {HeadPlane,
-         "Against the same on random tokens",
+         "Previous-token scores with and without tokens",
          {"analyses/position_kernel/previous_token", "analyses/pattern_scores/previous"},
          false,
          false,
@@ -386,7 +386,7 @@ std::vector<Picture> previousTokenPictures()
          .signedColors = false,
          .note = "Only layer 0 reads learned positions unchanged; for later layers this is an assumption."},
         {.kind = Kind::HeadPlane,
-         .title = "From the weights and on random tokens",
+         .title = "Previous token from the weights and on random tokens",
          .arrays = {"scores/previous_token", "analyses/pattern_scores/previous"},
          .note =
              "Needs the pattern scores too. Heads above the diagonal owe their score to the outputs of earlier heads."},

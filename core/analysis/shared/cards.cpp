@@ -140,7 +140,7 @@ std::vector<ArraySpec> topListSpecs(const std::string& path, const std::string& 
                                     const std::string& line)
 {
     std::vector<ArraySpec> specs = headListSpecs(path, title, "the largest entries of " + line);
-    specs.push_back({path + "_null", headAxes({Axis::Rank}), "Of Gaussian numbers",
+    specs.push_back({path + "_null", headAxes({Axis::Rank}), "Gaussian numbers",
                      "μ + σ Φ⁻¹(1 − (rank − ½)/n), μ and σ of the n tokens in use of " + line
                          + ": where the largest would lie if its numbers were independent and Gaussian"});
     return specs;

@@ -55,9 +55,9 @@ std::vector<ArraySpec> degeneracyArrays()
             "directions in a block of one over directions above the null space" + where);
         add("_gap", {Axis::Direction}, "Relative gap to the nearest singular value",
             "min((σ_{k−1} − σ_k)/σ_{k−1}, (σ_k − σ_{k+1})/σ_k), the neighbour that exists" + where);
-        add("_error", {Axis::Direction}, "How far rounding may turn a direction (sine)",
+        add("_error", {Axis::Direction}, "Rounding error of a direction (sine)",
             rounding + "σ_k from its neighbours, and from 0 if d_head < d_model");
-        add("_block_error", {Axis::Direction}, "How far rounding may turn a block's span (sine)",
+        add("_block_error", {Axis::Direction}, "Rounding error of a block's span (sine)",
             rounding + "the block's σ from its neighbours, and from 0 if d_head < d_model");
         addBlockSpecs(all, headAxes({Axis::Direction}), path, of, std::string(circuitFormula(kind)));
     }
@@ -280,11 +280,12 @@ std::vector<Picture> degeneracyPictures()
         pictureOf(
             degeneracyFolder, Kind::Lines, "Relative gap of each direction", {"qk_gap", "ov_gap"},
             "Below 0.01 a direction shares a block with its neighbour, and only their span is meaningful."),
-        pictureOf(degeneracyFolder, Kind::Lines, "How far rounding may turn each direction of QK",
+        pictureOf(degeneracyFolder, Kind::Lines, "Rounding error of each direction of QK",
                   {"qk_error", "qk_block_error"}),
-        pictureOf(degeneracyFolder, Kind::Lines, "How far rounding may turn each direction of OV",
+        pictureOf(degeneracyFolder, Kind::Lines, "Rounding error of each direction of OV",
                   {"ov_error", "ov_block_error"}),
-        pictureOf(degeneracyFolder, Kind::Bars, "Blocks", {"qk_block_size", "ov_block_size"}),
+        pictureOf(degeneracyFolder, Kind::Bars, "Sizes of degenerate blocks",
+                  {"qk_block_size", "ov_block_size"}),
         pictureOf(degeneracyFolder, Kind::Table, "What blocks of OV read", {"ov_in_ids", "ov_in_values"},
                   note),
         pictureOf(degeneracyFolder, Kind::Table, "What blocks of OV write", {"ov_out_ids", "ov_out_values"},

@@ -214,7 +214,7 @@ std::vector<Picture> spectraPictures()
          .arrays = ofCircuits("spectra/", residual, "/singular_values"),
          .note = {}},
         {.kind = Kind::Lines,
-         .title = "The same on a log axis",
+         .title = "Singular values of QK and OV on a log axis, selected head",
          .arrays = ofCircuits("spectra/", residual, "/singular_values"),
          .logY = true,
          .note = "Zeros beyond the rank are not shown."},

@@ -35,17 +35,17 @@ std::vector<ArraySpec> spectrumShapesArrays()
     for (const CircuitKind kind : circuitKinds) {
         const std::string name(circuitTitle(kind));
         const std::string where = ", σ = singular values of " + std::string(circuitFormula(kind));
-        all.push_back({shapesPath(kind, "_normalised"), headAxes({Axis::SingularValue}),
-                       "Largest = 1, " + name, "σ_k/σ_1" + where});
+        all.push_back({shapesPath(kind, "_normalised"), headAxes({Axis::SingularValue}), "σ / σ₁ of " + name,
+                       "σ_k/σ_1" + where});
         all.push_back({shapesPath(kind, "_cumulative"), headAxes({Axis::SingularValue}),
                        "Energy up to k, " + name, "(σ_1² + … + σ_k²)/Σσ²" + where});
         all.push_back({shapesPath(kind, "_by_layer"),
                        {Axis::Layer, Axis::SingularValue},
-                       "Mean of a layer's heads, " + name,
+                       "σ / σ₁ of " + name + ", mean of a layer's heads",
                        "mean over a layer's requested heads of σ_k/σ_1" + where});
         all.push_back({.path = shapesPath(kind, "_of_layer"),
                        .axes = headAxes({Axis::Member, Axis::SingularValue}),
-                       .title = "All heads of the layer, " + name,
+                       .title = "σ / σ₁ of " + name + ", all heads of the layer",
                        .definition = "σ_k/σ_1 of every head of the same layer" + where,
                        .condition = "up to ten million numbers"});
     }
@@ -63,7 +63,7 @@ std::vector<ArraySpec> spectrumShapesArrays()
                            .definition = formula + where,
                            .condition = isFull(kind) ? "E and W_U finite and not zero" : ""});
         };
-        add("normalised_null", "Of Gaussian factors, largest = 1", "σ_k/σ_1");
+        add("normalised_null", "σ / σ₁ of Gaussian factors", "σ_k/σ_1");
         add("cumulative_null", "Energy of Gaussian factors", "(σ_1² + … + σ_k²)/Σσ²");
     }
     for (ArraySpec& spec : all)
@@ -241,33 +241,39 @@ std::vector<Picture> spectrumShapesPictures()
     using Kind = Picture::Kind;
     const char* note = "Shown beside heads with Gaussian factors.";
     const char* full = "Shown beside heads with Gaussian factors between this model's E and W_U.";
-    return {pictureOf(spectrumShapesFolder, Kind::Lines, "Largest = 1, QK and OV of the selected head",
-                      {"qk_normalised", "ov_normalised", "normalised_null"}, note),
-            pictureOf(spectrumShapesFolder, Kind::Lines,
-                      "Largest = 1, full QK and full OV of the selected head",
-                      {"full_qk_normalised", "full_qk_normalised_null", "full_ov_normalised",
-                       "full_ov_normalised_null"},
-                      full),
-            pictureOf(spectrumShapesFolder, Kind::Lines,
-                      "Energy up to each singular value, QK and OV of the selected head",
-                      {"qk_cumulative", "ov_cumulative", "cumulative_null"}, note),
-            pictureOf(spectrumShapesFolder, Kind::Lines,
-                      "Energy up to each singular value, full QK and full OV of the selected head",
-                      {"full_qk_cumulative", "full_qk_cumulative_null", "full_ov_cumulative",
-                       "full_ov_cumulative_null"},
-                      full),
-            pictureOf(spectrumShapesFolder, Kind::Lines, "OV of every head of the layer", {"ov_of_layer"}),
-            pictureOf(spectrumShapesFolder, Kind::Lines, "QK of every head of the layer", {"qk_of_layer"}),
-            pictureOf(spectrumShapesFolder, Kind::Lines, "Full OV of every head of the layer",
-                      {"full_ov_of_layer"}),
-            pictureOf(spectrumShapesFolder, Kind::Lines, "Full QK of every head of the layer",
-                      {"full_qk_of_layer"}),
-            pictureOf(spectrumShapesFolder, Kind::Lines, "OV, the mean of each layer", {"ov_by_layer"}),
-            pictureOf(spectrumShapesFolder, Kind::Lines, "QK, the mean of each layer", {"qk_by_layer"}),
-            pictureOf(spectrumShapesFolder, Kind::Matrix, "OV, layers down", {"ov_by_layer"}),
-            pictureOf(spectrumShapesFolder, Kind::Matrix, "QK, layers down", {"qk_by_layer"}),
-            pictureOf(spectrumShapesFolder, Kind::Matrix, "Full OV, layers down", {"full_ov_by_layer"}),
-            pictureOf(spectrumShapesFolder, Kind::Matrix, "Full QK, layers down", {"full_qk_by_layer"})};
+    return {
+        pictureOf(spectrumShapesFolder, Kind::Lines,
+                  "Spectra of QK and OV over the largest value, selected head",
+                  {"qk_normalised", "ov_normalised", "normalised_null"}, note),
+        pictureOf(spectrumShapesFolder, Kind::Lines,
+                  "Spectra of full QK and full OV over the largest value, selected head",
+                  {"full_qk_normalised", "full_qk_normalised_null", "full_ov_normalised",
+                   "full_ov_normalised_null"},
+                  full),
+        pictureOf(spectrumShapesFolder, Kind::Lines,
+                  "Energy up to each singular value, QK and OV, selected head",
+                  {"qk_cumulative", "ov_cumulative", "cumulative_null"}, note),
+        pictureOf(spectrumShapesFolder, Kind::Lines,
+                  "Energy up to each singular value, full QK and full OV, selected head",
+                  {"full_qk_cumulative", "full_qk_cumulative_null", "full_ov_cumulative",
+                   "full_ov_cumulative_null"},
+                  full),
+        pictureOf(spectrumShapesFolder, Kind::Lines, "Spectra of OV, every head of the layer",
+                  {"ov_of_layer"}),
+        pictureOf(spectrumShapesFolder, Kind::Lines, "Spectra of QK, every head of the layer",
+                  {"qk_of_layer"}),
+        pictureOf(spectrumShapesFolder, Kind::Lines, "Spectra of full OV, every head of the layer",
+                  {"full_ov_of_layer"}),
+        pictureOf(spectrumShapesFolder, Kind::Lines, "Spectra of full QK, every head of the layer",
+                  {"full_qk_of_layer"}),
+        pictureOf(spectrumShapesFolder, Kind::Lines, "Spectra of OV, mean of each layer", {"ov_by_layer"}),
+        pictureOf(spectrumShapesFolder, Kind::Lines, "Spectra of QK, mean of each layer", {"qk_by_layer"}),
+        pictureOf(spectrumShapesFolder, Kind::Matrix, "Spectra of OV, layers down", {"ov_by_layer"}),
+        pictureOf(spectrumShapesFolder, Kind::Matrix, "Spectra of QK, layers down", {"qk_by_layer"}),
+        pictureOf(spectrumShapesFolder, Kind::Matrix, "Spectra of full OV, layers down",
+                  {"full_ov_by_layer"}),
+        pictureOf(spectrumShapesFolder, Kind::Matrix, "Spectra of full QK, layers down",
+                  {"full_qk_by_layer"})};
 }
 
 } // namespace

@@ -317,7 +317,7 @@ std::vector<Picture> symmetryPictures()
         pictureOf(symmetryFolder, Kind::HeadGrid, "Symmetry, directionality, positive part",
                   {"symmetry", "direction", "positive"},
                   "For W_Q W_Kᵀ only; with rotary positions, at offset 0."),
-        pictureOf(symmetryFolder, Kind::Lines, "By layer",
+        pictureOf(symmetryFolder, Kind::Lines, "Symmetry and directionality by layer",
                   {"layer_symmetry", "layer_positive", "layer_direction"}),
         pictureOf(symmetryFolder, Kind::Histogram, "Heads by symmetry", {"symmetry"}),
         pictureOf(symmetryFolder, Kind::Histogram, "Heads by directionality", {"direction"}),

@@ -13,6 +13,17 @@ std::string overlapFormula(const std::string& length, const char* which)
         + std::to_string(comparedColumns) + " longest columns of W_V; mean over " + which;
 }
 
+namespace {
+
+/// Returns the matrix whose columns, or those of whose pseudoinverse, the part lists.
+std::string_view matrixOf(const WeightsInVocabularyPart& part)
+{
+    const std::string_view name = part.name;
+    return name.substr(0, name.find("_pinv"));
+}
+
+} // namespace
+
 std::vector<ArraySpec> weightsInVocabularyArrays()
 {
     const std::string folder = weightsInVocabularyFolder;
@@ -25,18 +36,18 @@ std::vector<ArraySpec> weightsInVocabularyArrays()
         spec.range = {0.0, 1.0};
     const auto add = [&](const WeightsInVocabularyPart& part, const std::vector<ArrayAxis>& axes) {
         const std::size_t first = all.size();
-        const std::string name = part.name;
+        const std::string matrix(matrixOf(part)), name = matrix + (part.isInverse ? "⁺" : "");
+        const std::string path = folder + part.name;
         std::vector<ArrayAxis> listAxes = axes;
         listAxes.emplace_back(Axis::Rank);
         addEndSpecs(all,
-                    {folder + name, listAxes, "Tokens of " + name,
+                    {path, listAxes, "Tokens of " + name,
                      std::string(part.formula) + ", the " + std::to_string(listedColumns)
                          + " longest, by falling length"});
         all.push_back(
-            {folder + name + "_null", listAxes,
-             "Tokens of a random direction of the length of " + name + ", score",
+            {path + "_null", listAxes, "Tokens of a random direction of the length of " + name + ", score",
              "mean over 32 random directions as long as the listed column (row) of their largest token scores"});
-        all.push_back({.path = folder + name + "_column",
+        all.push_back({.path = path + "_column",
                        .axes = axes,
                        .title = "Which of " + name,
                        .definition = "index of the listed column (row, of what writes) of " + name,
@@ -65,8 +76,7 @@ std::vector<Picture> weightsInVocabularyPictures()
                        .note = words};
     };
     const auto byRank = [](const WeightsInVocabularyPart& part) {
-        const std::string matrix(
-            std::string_view(part.name).substr(0, std::string_view(part.name).find("_pinv")));
+        const std::string matrix(matrixOf(part));
         const std::string start = weightsInVocabularyFolder + std::string(part.name);
         const std::string what = part.isInverse ? "Token weights of " + matrix : "Tokens of " + matrix;
         return Picture{.kind = Picture::Kind::Lines,

@@ -299,7 +299,7 @@ Analysis copySuppressionAnalysis()
                  .signedColors = false,
                  .note = "0: every predicted token attends most to itself. Random baseline: (V − 1)/2."},
                 {.kind = Kind::HeadPlane,
-                 .title = "Both sides",
+                 .title = "Copy suppression by QK and by OV",
                  .arrays = {"analyses/copy_suppression/qk_mass", "analyses/copy_suppression/ov_score"},
                  .note = "One point per head. Copy suppressors are at the upper right."},
                 {.kind = Kind::Table,

@@ -57,7 +57,7 @@ std::vector<ArraySpec> directPathArrays()
               "deviation over the tokens in use of each row of E W_U");
     all.push_back({.path = directPathAt("row_null_z"),
                    .axes = {Axis::Rank},
-                   .title = "Of Gaussian entries",
+                   .title = "Gaussian entries",
                    .definition = gaussianPlacesFormula,
                    .unit = "deviations"});
     for (ArraySpec& spec : all)

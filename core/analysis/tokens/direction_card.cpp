@@ -163,10 +163,12 @@ Analysis directionCardAnalysis()
                       false,
                       false,
                       "The null is the gain of a random direction."},
-                     table("What the head writes for it", "output",
+                     table("Outputs of the head for the direction", "output",
                            "The last column holds Gaussian numbers."),
-                     table("What it attends to as a query", "key", "Without scale and bias, at offset 0."),
-                     table("What attends to it as a key", "query", "Without scale and bias, at offset 0.")},
+                     table("Keys that the direction attends to as a query", "key",
+                           "Without scale and bias, at offset 0."),
+                     table("Queries that attend to the direction as a key", "query",
+                           "Without scale and bias, at offset 0.")},
         .followsFilter = true};
 }
 

@@ -44,7 +44,7 @@ std::vector<ArraySpec> largestEntriesArrays()
                        .definition = what,
                        .unit = isQk ? "" : "logits"});
         all.push_back(
-            {path + "_null", headAxes({Axis::Rank}), "Of Gaussian entries",
+            {path + "_null", headAxes({Axis::Rank}), "Gaussian entries",
              "μ + σ Φ⁻¹(1 − (rank − ½)/n), rank = 1 …, μ, σ and n of the entries of " + matrix
                  + " between tokens in use: where the largest would lie if they were independent and Gaussian"});
     }

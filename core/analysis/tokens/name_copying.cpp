@@ -302,7 +302,7 @@ Analysis nameCopyingAnalysis()
                  .arrays = {"analyses/name_copying/score", "analyses/name_copying/negative_score"},
                  .note = "One point per head."},
                 {.kind = Kind::Table,
-                 .title = "Rank of each name in the selected head",
+                 .title = "Rank of each name, selected head",
                  .arrays = {"analyses/name_copying/names", "analyses/name_copying/ranks",
                             "analyses/name_copying/negative_ranks"},
                  .note = "0: the name itself is the output promoted (suppressed) most."},

@@ -69,7 +69,7 @@ constexpr std::array<WrittenRelation, 16> writtenRelations{
          "publisher produce producer direct director act actor investigate investigator edit editor visit visitor "
          "invest investor collect collector create creator design designer develop developer farm farmer fight fighter hunt hunter kill killer lose loser make maker paint painter perform performer research "
          "researcher rule ruler sell seller survive survivor use user view viewer vote voter buy buyer"},
-        {"word → the next in its row",
+        {"word → next in its row",
          "Monday Tuesday Tuesday Wednesday Wednesday Thursday Thursday Friday Friday Saturday Saturday Sunday Sunday Monday January February February March March April April May May June June July July August "
          "August September September October October November November December December January one two two three three four four five five six six seven seven eight eight nine nine ten ten eleven eleven twelve "
          "first second second third third fourth fourth fifth fifth sixth sixth seventh seventh eighth eighth ninth spring summer summer autumn autumn winter"},

@@ -179,7 +179,7 @@ Analysis salientTokensAnalysis()
         .pictures =
             {
                 {.kind = Kind::Table,
-                 .title = "Salient tokens of the selected head",
+                 .title = "Salient tokens, selected head",
                  .arrays = {"analyses/salient_tokens/ids", "analyses/salient_tokens/norms",
                             "analyses/salient_tokens/output_ids"},
                  .note =

@@ -199,7 +199,7 @@ std::vector<ArraySpec> tablesSpecs(CircuitKind kind, const std::string& k)
         all.push_back({path + "_deviation", axes, "Deviation of the " + line, "deviation" + over});
         all.push_back({.path = path + "_null_z",
                        .axes = {Axis::Rank},
-                       .title = "Of Gaussian entries, " + line + "s of " + std::string(circuitTitle(kind)),
+                       .title = "Gaussian entries, " + line + "s of " + std::string(circuitTitle(kind)),
                        .definition = gaussianPlacesFormula,
                        .unit = "deviations"});
     }

@@ -64,6 +64,16 @@ class PicturesTest : public QObject {
     Q_OBJECT
 
 private slots:
+    /// A title stands alone in a figure, without the pictures beside it.
+    void titlesStandAlone()
+    {
+        for (const Analysis& analysis : catalogue())
+            for (const Picture& picture : analysis.pictures)
+                for (const char* start :
+                     {"The same", "Its ", "By ", "Against ", "At ", "Both ", "Blocks", "From "})
+                    QVERIFY2(!picture.title.starts_with(start), picture.title.c_str());
+    }
+
     void picturesFindTheirArrays_data()
     {
         QTest::addColumn<QString>("id");

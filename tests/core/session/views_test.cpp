@@ -185,8 +185,8 @@ private slots:
                                     const char* part) {
             return failsWith(panelViewOf(m_session, name, head), code, part);
         };
-        QVERIFY(
-            refused("spectra: The same on a log axis", std::nullopt, ErrorCode::InvalidArgument, "--head"));
+        QVERIFY(refused("spectra: Singular values of QK and OV on a log axis, selected head", std::nullopt,
+                        ErrorCode::InvalidArgument, "--head"));
         QVERIFY(refused("composition: Strongest pairs, Q-composition", HeadId{0, 0},
                         ErrorCode::InvalidArgument, "every head"));
         QVERIFY(refused("composition: Weakest pairs", std::nullopt, ErrorCode::InvalidArgument,
