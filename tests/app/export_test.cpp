@@ -183,6 +183,23 @@ private slots:
         QVERIFY(pdf.startsWith("%PDF-") && pdf.trimmed().endsWith("%%EOF"));
     }
 
+    /// From its PDF; export_again_test takes the other formats.
+    void everyViewIsMadeAgain_data() { allViews(); }
+    void everyViewIsMadeAgain()
+    {
+        if (!HEADWISE_GUI)
+            QSKIP("built without the window");
+        QFETCH(const QString, view);
+        QFETCH(const bool, ofHead);
+        const CommandRun drawn = exported(view, QStringList{"first.svg", "first.pdf"}, headOption(ofHead));
+        QVERIFY2(drawn.exitCode == 0, drawn.err.constData());
+        const CommandRun again =
+            runHeadwise({"export", "--again", path("first.pdf"), "-o", path("again.svg")}, m_folder.path());
+        QVERIFY2(again.exitCode == 0, again.err.constData());
+        QVERIFY(!contents(path("first.svg")).isEmpty());
+        QCOMPARE(contents(path("again.svg")), contents(path("first.svg")));
+    }
+
     void typeOfPicturesIsSixPointsOrMore_data() { allViews(); }
     void typeOfPicturesIsSixPointsOrMore()
     {

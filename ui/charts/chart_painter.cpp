@@ -18,7 +18,7 @@ namespace {
 
 constexpr double chartPainterGap = 4;
 
-constexpr double longestLabel = 90;
+constexpr double longestLabel = 120;
 constexpr int flatLabels = 8; // Up to this many names fit side by side.
 
 struct ChartPainterTick {

@@ -97,7 +97,10 @@ std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<Char
 /// Returns the places of the names of the baselines, in their order; empty: no room.
 std::vector<QRectF> baselineNames(const ChartFrame& frame, const ChartContent& content,
                                   const QPaintDevice* device);
-/// Paints the note in the corner where it covers least and is not over the legend or the words in `taken`.
+/// Returns the places of the names of the baselines and of the points, which a note leaves free.
+std::vector<QRectF> namePlaces(const ChartFrame& frame, const ChartContent& content,
+                               const QPaintDevice* device);
+/// Paints the note where it covers least, a corner if possible, and is not over the legend or the words in `taken`.
 void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
                     const QString& note, const std::vector<QRectF>& taken = {});
 /// Returns every how many names of the x axis have room: 1 if all have.

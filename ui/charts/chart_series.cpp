@@ -163,7 +163,8 @@ QList<qreal> dashesOf(const ChartFrame& frame, const std::vector<ChartSeries>& s
     std::ptrdiff_t lines = 0;
     for (std::size_t i = 0; i < series.size(); ++i)
         lines += isLine(i) ? 1 : 0;
-    if (!frame.isPaper || lines < 2 || !isLine(index))
+    const bool isNamedByOther = series[index].style == SeriesStyle::Dashed && series[index].name.isEmpty();
+    if (!frame.isPaper || lines < 2 || (!isLine(index) && !isNamedByOther))
         return {};
     return patterns[static_cast<std::size_t>(placeOf(series, index)) % patterns.size()];
 }

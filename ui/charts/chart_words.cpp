@@ -205,11 +205,18 @@ void paintChartNote(QPainter& painter, const ChartFrame& frame, const std::vecto
     const QSizeF size(metrics.horizontalAdvance(note), metrics.height());
     const QRectF inside = frame.plot.adjusted(chartWordsGap, chartWordsGap, -chartWordsGap, -chartWordsGap);
     const double right = inside.right() - size.width(), bottom = inside.bottom() - size.height();
+    std::vector<QRectF> places{{{inside.left(), bottom}, size},
+                               {{right, bottom}, size},
+                               {inside.topLeft(), size},
+                               {{right, inside.top()}, size}};
+    constexpr int between = 4; // steps from one corner to the next
+    for (int i = 0; right > inside.left() && bottom > inside.top() && i <= between; ++i)
+        for (int j = 0; j <= between; ++j)
+            places.emplace_back(QPointF(inside.left() + (right - inside.left()) * j / between,
+                                        inside.top() + (bottom - inside.top()) * i / between),
+                                size);
     WordRoom room(frame, series, painter.device(), taken);
-    QRectF box = room.take({{{inside.left(), bottom}, size},
-                            {{right, bottom}, size},
-                            {inside.topLeft(), size},
-                            {{right, inside.top()}, size}});
+    QRectF box = room.take(places);
     if (box.isEmpty())
         box = {{inside.left(), bottom}, size};
     if (room.hiddenBy(box) > 0) { // readable over the points it covers
@@ -242,6 +249,15 @@ std::vector<PlacedName> placedPointNames(const ChartFrame& frame, const std::vec
                 placed.push_back({box, name, leaderTo(box, at)});
         }
     return placed;
+}
+
+std::vector<QRectF> namePlaces(const ChartFrame& frame, const ChartContent& content,
+                               const QPaintDevice* device)
+{
+    std::vector<QRectF> places = baselineNames(frame, content, device);
+    for (const PlacedName& placed : placedPointNames(frame, content.series, places, device))
+        places.push_back(placed.box);
+    return places;
 }
 
 void paintPointNames(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,

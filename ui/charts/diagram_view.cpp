@@ -362,12 +362,14 @@ void DiagramView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
 {
     QRectF area(QPointF(), size);
     area.setTop(paintFigureTitle(painter, *this, size.width(), style));
-    if (style.axes && !m_valueTitle.isEmpty() && !m_edges.empty())
-        area.setBottom(
-            area.bottom()
-            - paintFigureNote(painter,
-                              tr("widest arrow: %1 %2").arg(m_valueTitle, number(m_edges.front().value)),
-                              size, style));
+    if (style.axes && !m_valueTitle.isEmpty() && !m_edges.empty()) {
+        QString note = tr("widest arrow: %1 %2").arg(m_valueTitle, number(m_edges.front().value));
+        const bool hasNegative =
+            std::ranges::any_of(m_edges, [](const DiagramEdge& edge) { return edge.value < 0; });
+        if (hasNegative && m_classes.kinds.size() <= 1) // else dashes are the kinds'
+            note += tr("; dashed: below zero");
+        area.setBottom(area.bottom() - paintFigureNote(painter, note, size, style));
+    }
     paint(painter, area,
           {figureFont(style), lightColors(), style.lineWidth, style.axes, style.edits.selection});
 }

@@ -149,12 +149,13 @@ void LineChart::paintForeground(QPainter& painter) const
     paintChartLegend(painter, now, m_content.series);
     const std::vector<QRectF> baselines = baselineNames(now, m_content, painter.device());
     paintPointNames(painter, now, m_content.series, baselines);
+    const std::vector<QRectF> names = namePlaces(now, m_content, painter.device());
     if (const QPointF lit = m_lit ? positionOf(*m_lit) : QPointF(-1, -1); now.plot.contains(lit)) {
         painter.setPen(QPen(now.colors.accent, 1));
         painter.setBrush(Qt::NoBrush);
         painter.drawEllipse(lit, 8, 8);
     }
-    paintChartNote(painter, now, m_content.series, omittedNote(m_content, m_omitted), baselines);
+    paintChartNote(painter, now, m_content.series, omittedNote(m_content, m_omitted), names);
     const ChartPoint& hovered = m_pointer->hovered();
     if (hovered.series < 0 || !std::isfinite(hovered.point.y()))
         return;
@@ -263,7 +264,7 @@ void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
     const ChartFrame paper = paintChartOnPaper(painter, m_content, m_range, page, style);
     const ChartContent content = contentOnPaper(m_content, style);
     paintChartNote(painter, paper, content.series, omittedNote(m_content, m_omitted),
-                   baselineNames(paper, content, painter.device()));
+                   namePlaces(paper, content, painter.device()));
 }
 
 QStringList LineChart::omissions(const QSizeF& size, const FigureStyle& style) const

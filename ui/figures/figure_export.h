@@ -63,7 +63,7 @@ public:
     const QString& figureTitle() const { return m_title; }
     void setProvenance(const Provenance& provenance) { m_provenance = provenance; }
     const Provenance& provenance() const { return m_provenance; }
-    /// Says what the colours of points mean, which no bar does: a sentence of the caption. Empty: they mean nothing.
+    /// Says what the colours of points, bands and brackets mean, which no bar does: a sentence of the caption.
     void setColorWords(const QString& sentence) { m_colorWords = sentence; }
     const QString& colorWords() const { return m_colorWords; }
 

@@ -71,8 +71,7 @@ private:
     /// A null that is the same for all heads of a layer.
     bool ofLayer(const ArrayPart& part) const
     {
-        return part.shape.size() > 1 && part.axis(0) == Axis::Layer
-            && part.array->path.find("null") != std::string::npos
+        return part.shape.size() > 1 && part.axis(0) == Axis::Layer && isNull(*part.array)
             && part.shape[0] == static_cast<std::size_t>(m_context.card.nLayers);
     }
 
@@ -82,29 +81,43 @@ private:
         if (!all.empty()
             && std::ranges::all_of(all, [](const ArrayPart& part) { return part.shape.empty(); }))
             return addNumbers(all);
-        const auto lines = static_cast<std::size_t>(
-            std::ranges::count_if(all, [&](const ArrayPart& part) { return !isEndOfBand(part, all); }));
-        std::vector<const ResultArray*> named;
+        std::vector<const ResultArray*> named, nulls; // These name the axis only where they are alone.
+        for (const ArrayPart& part : all)
+            if (!isEndOfBand(part, all))
+                (isNull(*part.array) ? nulls : named).push_back(part.array);
+        if (!named.empty() && !hasNumbers(all)) { // A null alone would look like the result.
+            m_contents.message = PictureBody::tr("All values are NaN or infinite.");
+            return;
+        }
         for (const ArrayPart& part : all) {
             if (isEndOfBand(part, all))
                 continue;
-            named.push_back(part.array);
+            const bool isOnly = named.size() == 1 && named.front() == part.array;
             if (part.shape.empty())
                 m_contents.baselines.push_back({metricTitle(*part.array), part.at(0)});
+            else if (isOnly
+                     && part.size() > part.shape.back()) // its rows have names, and the axis has the array's
+                addRows(part, false, bandOf(part, all));
             else
-                addRows(part, lines > 1, bandOf(part, all));
+                addRows(part, named.size() + nulls.size() > 1, bandOf(part, all));
             const double null = part.array->nullMean.value_or(std::nan(""));
             if (std::isfinite(null)
                 && std::ranges::none_of(m_contents.baselines,
                                         [&](const ChartBaseline& line) { return line.y == null; }))
                 m_contents.baselines.push_back(
-                    {lines > 1 ? PictureBody::tr("null of %1").arg(metricTitle(*part.array))
-                               : PictureBody::tr("null"),
+                    {named.size() > 1 ? PictureBody::tr("null of %1").arg(metricTitle(*part.array))
+                                      : PictureBody::tr("null"),
                      null});
         }
-        m_contents.look.yTitle = m_data.picture.overFirst
-            ? PictureBody::tr("σ / σ₁")
-            : commonTitle(named.empty() ? m_data.arrays : named);
+        if (named.empty())
+            named = nulls.empty() ? m_data.arrays : nulls;
+        m_contents.look.yTitle = m_data.picture.overFirst ? PictureBody::tr("σ / σ₁") : commonTitle(named);
+    }
+
+    /// The names of folders, as composition_nulls, do not count.
+    static bool isNull(const ResultArray& array)
+    {
+        return array.path.find("null", array.path.rfind('/') + 1) != std::string::npos;
     }
 
     /// Numbers of the head side by side, each with its name.
@@ -124,7 +137,7 @@ private:
         const bool isBeside = &array != m_data.arrays.front();
         const bool isEnd = array.path.ends_with("_low") || array.path.ends_with("_high")
             || (isBeside && (array.path.ends_with("_at_min_sigma") || array.path.ends_with("_at_max_sigma")));
-        if (isEnd || array.path.find("null") != std::string::npos)
+        if (isEnd || isNull(array))
             return SeriesStyle::Dashed;
         return m_data.picture.kind == Picture::Kind::Bars ? SeriesStyle::Bars : SeriesStyle::Line;
     }
@@ -135,9 +148,13 @@ private:
                                       const char* ending)
     {
         const std::string& path = part.array->path;
+        constexpr std::string_view mean = "mean_"; // "mean_score" has the ends "score_low" and "score_high"
+        const std::size_t name = path.rfind('/') + 1;
+        const std::string stem =
+            path.compare(name, mean.size(), mean) == 0 ? std::string(path).erase(name, mean.size()) : path;
         const auto found = std::ranges::find_if(all, [&](const ArrayPart& other) {
-            const std::string& name = other.array->path;
-            return name == path + ending && other.shape == part.shape;
+            return (other.array->path == path + ending || other.array->path == stem + ending)
+                && other.shape == part.shape;
         });
         return found == all.end() ? nullptr : &*found;
     }
@@ -158,24 +175,36 @@ private:
 
     void addRows(const ArrayPart& part, bool several, const Band& band)
     {
-        const std::size_t length = part.shape.back();
+        // Bars of layers stand side by side, a series for each of their parts.
+        const bool isTurned = m_data.picture.kind == Picture::Kind::Bars && part.shape.size() == 2
+            && part.axis(0) == Axis::Layer;
+        const std::size_t along = isTurned ? 0 : part.shape.size() - 1;
+        const std::size_t length = part.shape[along];
         const std::size_t rows = length == 0 ? 0 : part.size() / length;
-        const std::size_t last = part.shape.size() - 1;
-        const std::vector<double> x = places(part, last);
-        const auto rowNames = part.shape.size() == 2 ? namesAlong(part, 0, m_context) : nullptr;
+        const std::size_t across = isTurned ? 1 : 0;
+        const std::vector<double> x = places(part, along);
+        const auto rowNames = part.shape.size() == 2 ? namesAlong(part, across, m_context) : nullptr;
+        const std::size_t first = m_contents.series.size();
         for (const std::size_t row : shownRows(part, rows)) {
             const int index = static_cast<int>(row);
             QString name = several ? nameOf(*part.array) : QString();
-            if (rows > 1)
+            if (isNull(*part.array) && rows > 1) // alike: one entry in the legend
+                name = row == 0 ? metricTitle(*part.array) : QString();
+            else if (rows > 1)
                 name += (name.isEmpty() ? QString() : QStringLiteral(" "))
                     + (rowNames ? rowNames(index)
-                                : QStringLiteral("%1 %2").arg(text(part.axis(0).name())).arg(index));
+                                : QStringLiteral("%1 %2").arg(text(part.axis(across).name())).arg(index));
             ChartSeries line{name, {}, styleOf(*part.array)};
+            if (isNull(*part.array) && rows > 1)
+                line.place = static_cast<int>(first);
             line.points.reserve(static_cast<qsizetype>(length));
             for (std::size_t i = 0; i < length; ++i)
-                line.points << QPointF(x[i], part.at(row * length + i));
+                line.points << QPointF(x[i], part.at(isTurned ? i * rows + row : row * length + i));
             if (band.first && band.second) {
                 line.hasBand = true;
+                m_contents.caption =
+                    PictureBody::tr("Band: from %1 to %2.")
+                        .arg(metricTitle(*band.first->array), metricTitle(*band.second->array));
                 for (std::size_t i = 0; i < length; ++i)
                     line.errors.push_back(static_cast<float>(
                         (band.second->at(row * length + i) - band.first->at(row * length + i)) / 2));
@@ -188,6 +217,17 @@ private:
             m_contents.caption = PictureBody::tr("%1 of %2 rows, evenly spaced, including the selected one.")
                                      .arg(chartContentsMostLines)
                                      .arg(rows);
+    }
+
+    /// Tells whether a part other than a null has a finite number.
+    static bool hasNumbers(const std::vector<ArrayPart>& all)
+    {
+        return std::ranges::any_of(all, [](const ArrayPart& part) {
+            for (std::size_t i = 0; i < part.size() && !isNull(*part.array); ++i)
+                if (std::isfinite(part.at(i)))
+                    return true;
+            return false;
+        });
     }
 
     static bool isOfSingularValues(const ArrayPart& part)

@@ -121,8 +121,7 @@ private:
         m_contents.series.push_back(std::move(heads));
         addMark(mark);
         if (y.array->nullMean)
-            m_contents.baselines.push_back(
-                {PictureBody::tr("null of %1").arg(metricTitle(*y.array)), *y.array->nullMean});
+            m_contents.baselines.push_back({PictureBody::tr("null"), *y.array->nullMean}); // of the y axis
     }
 
     void addHeadMap()

@@ -12,24 +12,64 @@
 
 namespace headwise::ui {
 
+namespace {
+
+/// Tells whether a title cannot end with the word, nor begin with it.
+bool isLink(const QString& word)
+{
+    static const QStringList links{u"a"_qs,    u"an"_qs,   u"at"_qs, u"by"_qs,  u"for"_qs,
+                                   u"from"_qs, u"full"_qs, u"in"_qs, u"its"_qs, u"of"_qs,
+                                   u"on"_qs,   u"the"_qs,  u"to"_qs, u"with"_qs};
+    return links.contains(word);
+}
+
+QString withoutMark(const QString& word)
+{
+    return word.endsWith(u',') || word.endsWith(u':') ? word.chopped(1) : word;
+}
+
+QString commonBeginning(const QStringList& titles)
+{
+    QStringList words = titles.front().split(u' ');
+    for (const QString& title : titles) {
+        const QStringList others = title.split(u' ');
+        const auto [end, other] = std::ranges::mismatch(words, others, {}, withoutMark, withoutMark);
+        words.erase(end, words.end());
+    }
+    while (!words.isEmpty() && isLink(words.last()))
+        words.removeLast();
+    return withoutMark(words.join(u' '));
+}
+
+/// "Composition by component" of "Q-composition by component" and "K-composition by component".
+QString commonEnding(const QStringList& titles)
+{
+    QString ending = titles.front();
+    for (const QString& title : titles)
+        while (!title.endsWith(ending))
+            ending.remove(0, 1);
+    const auto start = std::ranges::find_if(ending, [](QChar c) { return c == u' ' || c == u'-'; });
+    ending.remove(0, static_cast<qsizetype>(start - ending.begin()) + 1);
+    if (ending.isEmpty() || isLink(ending.section(u' ', 0, 0)))
+        return {};
+    return ending.front().toUpper() + ending.mid(1);
+}
+
+} // namespace
+
 QString commonTitle(const std::vector<const ResultArray*>& arrays)
 {
     if (arrays.empty())
         return {};
     if (arrays.size() == 1)
         return axisTitle(*arrays.front());
-    QStringList words = metricTitle(*arrays.front()).split(u' ');
-    for (const ResultArray* array : arrays) {
-        const QStringList others = metricTitle(*array).split(u' ');
-        const auto [end, other] = std::ranges::mismatch(words, others);
-        words.erase(end, words.end());
-    }
-    while (!words.isEmpty()
-           && QStringList{u"of"_qs, u"in"_qs, u"at"_qs, u"the"_qs, u"by"_qs}.contains(words.last()))
-        words.removeLast();
-    QString title = words.join(u' ');
-    while (title.endsWith(u',') || title.endsWith(u':'))
-        title.chop(1);
+    QStringList names;
+    for (const ResultArray* array : arrays)
+        names << metricTitle(*array);
+    constexpr qsizetype shortest = 1; // a symbol, as σ; a capital stands for a matrix and is no quantity
+    QString title = commonBeginning(names);
+    if (title.isEmpty() || (title.size() == shortest && title.front().isUpper()))
+        title = commonEnding(names);
     const bool isOfOneUnit = std::ranges::all_of(
         arrays, [&](const ResultArray* array) { return array->unit == arrays.front()->unit; });
     const QString unit = isOfOneUnit ? text(arrays.front()->unit) : QString();

@@ -7,8 +7,8 @@
 
 namespace headwise::ui {
 
-/// Words that all titles begin with, with their common unit: "Singular values" of QK and of OV. Without either: both titles, or
-/// "value" of more than two.
+/// Words that all titles begin or else end with, with their common unit: "Singular values" of QK and of OV. Without either:
+/// both titles, or "value" of more than two.
 QString commonTitle(const std::vector<const ResultArray*>& arrays);
 /// "full QK" for "spectra/full_qk/singular_values"; empty for an array of another kind.
 QString circuitTitle(const ResultArray& array);

@@ -76,9 +76,7 @@ public:
         if (m_contents.baselines.size() > mostBaselines)
             m_contents.baselines.clear();
         m_chart->setMessage(m_contents.message);
-        const bool isShaded = std::ranges::any_of(m_contents.series,
-                                                  [](const ChartSeries& one) { return !one.shades.empty(); });
-        m_chart->setColorWords(isShaded ? m_contents.caption : QString());
+        m_chart->setColorWords(m_contents.caption);
         showContents();
         m_chart->setAccessibleName(text(shown.picture.title));
         const bool several = isOfEachHead() && m_heads->currentIndex() > 0;

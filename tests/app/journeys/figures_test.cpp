@@ -229,7 +229,7 @@ private slots:
         journey.waitForRest();
         // The condition number of the inverted matrix, in the table and in the map of layers.
         auto* conditions = wheelTo<HeatmapView>(journey, table->parentWidget(),
-                                                QStringLiteral("log10 of the condition number"));
+                                                QStringLiteral("log₁₀ of the condition number"));
         QVERIFY(conditions);
         const auto source = loaded(folderOf(which));
         const double condition =

@@ -246,8 +246,8 @@ private slots:
         for (const QScrollArea* area : journey.window()->findChildren<QScrollArea*>())
             if (area->isVisible() && area->findChild<QTableView*>())
                 pictures = area->widget();
-        auto* both =
-            wheelTo<LineChart>(journey, pictures, QStringLiteral("From the weights and on random tokens"));
+        auto* both = wheelTo<LineChart>(journey, pictures,
+                                        QStringLiteral("Induction from the weights and on random tokens"));
         QVERIFY(both);
         const HeadId head = *parseHeadId(best.toStdString());
         const double attention =

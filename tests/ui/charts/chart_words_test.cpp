@@ -91,6 +91,15 @@ private slots:
         };
         QCOMPARE(inkIn(note, {0, 200, 160, 100}), 0);
         QVERIFY(inkIn(note, {200, 200, 200, 100}) > 20);
+        ChartSeries edges{QString(), {}, SeriesStyle::Points}; // all corners: the note stands in the middle
+        for (int i = 0; i <= 100; ++i)
+            for (const double at : {0.02, 0.05, 0.95, 0.98})
+                edges.points << QPointF(i / 100.0, at);
+        const auto middle = [&](QPainter& painter) {
+            paintChartNote(painter, frame, {edges}, QStringLiteral("2 left out"));
+        };
+        QVERIFY(inkIn(middle, {0, 30, 400, 240}) > 20);
+        QCOMPARE(inkIn(middle, {0, 270, 400, 30}) + inkIn(middle, {0, 0, 400, 30}), 0);
         const ChartContent content{
             .look = {}, .series = {corner}, .baselines = {{QStringLiteral("null"), 0.03}}};
         const auto baseline = [&](QPainter& painter) { paintChartBaselines(painter, frame, content); };

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 using namespace headwise;
@@ -175,6 +176,53 @@ private slots:
                     .contains(QStringLiteral(", Directionality")));
     }
 
+    /// The words that titles share, and no more: neither "Singular values of full" nor "O to".
+    void anAxisNamesWhatItsSeriesShare()
+    {
+        const auto titleOf = [](std::initializer_list<const char*> titles) {
+            std::vector<ResultArray> arrays(titles.size());
+            std::vector<const ResultArray*> shown;
+            for (std::size_t i = 0; i < titles.size(); ++i) {
+                arrays[i].title = *(titles.begin() + i);
+                shown.push_back(&arrays[i]);
+            }
+            return commonTitle(shown);
+        };
+        QCOMPARE(titleOf({"Singular values of full QK", "Singular values of full OV"}),
+                 QStringLiteral("Singular values"));
+        QCOMPARE(titleOf({"Principal angles, O to Q", "Principal angles of random subspaces"}),
+                 QStringLiteral("Principal angles"));
+        QCOMPARE(titleOf({"O to Q, projection kernel", "O to K, projection kernel"}),
+                 QStringLiteral("Projection kernel"));
+        QCOMPARE(titleOf({"Q-composition", "K-composition", "V-composition"}), QStringLiteral("Composition"));
+        QCOMPARE(titleOf({"Matching", "Copying"}), QStringLiteral("Matching, Copying"));
+    }
+
+    /// The rows of one array and of its null: the axis names the array, and the nulls share an entry of the legend.
+    void rowsHaveShortNamesAndTheirNullsOne()
+    {
+        const LineChart* chart = nullptr;
+        const auto body = curvesOf({1, 2, 3, 4}, chart);
+        QVERIFY(chart);
+        QStringList names;
+        for (const ChartSeries& one : chart->series())
+            names << one.name;
+        QCOMPARE(names,
+                 QStringList({QStringLiteral("component 0"), QStringLiteral("component 1"),
+                              QStringLiteral("By chance"), QString()}));
+        QCOMPARE(chart->look().yTitle, QStringLiteral("Score (logits)"));
+        QCOMPARE(chart->series()[2].place, chart->series()[3].place);
+    }
+
+    /// A null alone would look like the result.
+    void aNullIsNotDrawnAlone()
+    {
+        constexpr float none = std::numeric_limits<float>::quiet_NaN();
+        const LineChart* chart = nullptr;
+        const auto body = curvesOf({none, none, none, none}, chart);
+        QVERIFY(!chart && body->figures().empty());
+    }
+
     /// No bar says what the colours of points mean, so the caption does.
     void aCaptionExplainsTheColoursOfPoints()
     {
@@ -215,6 +263,32 @@ private slots:
     }
 
 private:
+    /// Draws two rows of numbers and their nulls. \param chart the chart; null: there is none
+    std::unique_ptr<PictureBody> curvesOf(std::vector<float> values, const LineChart*& chart) const
+    {
+        const auto results = std::make_shared<ResultSet>();
+        for (const bool isNull : {false, true}) {
+            ResultArray array;
+            array.path = isNull ? "analyses/x/curves_null" : "analyses/x/curves";
+            array.title = isNull ? "By chance" : "Score";
+            array.unit = "logits";
+            array.shape = {2, 2};
+            array.axes = {Axis::Component, Axis::Rank};
+            array.values = isNull ? std::vector<float>(4) : values;
+            results->arrays.push_back(std::move(array));
+        }
+        const Picture picture{.kind = Picture::Kind::Lines,
+                              .title = "Curves",
+                              .arrays = {"analyses/x/curves", "analyses/x/curves_null"},
+                              .note = {}};
+        std::unique_ptr<PictureBody> body(newPictureBody(picture.kind, {}, nullptr));
+        body->setContext({.results = results, .card = m_session.model, .isPaper = true});
+        body->showPicture(pictureData(picture, results));
+        const auto figures = body->figures();
+        chart = figures.empty() ? nullptr : dynamic_cast<const LineChart*>(figures.front().first);
+        return body;
+    }
+
     /// As `headwise export` draws it.
     std::unique_ptr<PictureBody> drawn(const View& view) const
     {

@@ -66,7 +66,7 @@ private slots:
         wide.nHeads = 40;
         Opened opened(writeToyModel(folder.path().toStdString(), wide).folder);
         run(opened, "spectrum_shapes");
-        auto* chart = opened.find<LineChart>(QStringLiteral("OV of every head of the layer"));
+        auto* chart = opened.find<LineChart>(QStringLiteral("Spectra of OV, every head of the layer"));
         for (const int head : {0, 21, 38, 39}) {
             opened.workspace.selection()->setHead({1, head});
             const auto isDrawn = [&] {
@@ -94,7 +94,7 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         run(opened, "spectrum_shapes");
-        auto* map = opened.find<HeatmapView>(QStringLiteral("Mean of a layer's heads, OV"));
+        auto* map = opened.find<HeatmapView>(QStringLiteral("σ / σ₁ of OV, mean of a layer's heads"));
         QTRY_VERIFY(map->matrix());
         const ColorScale& scale = map->colors()->scale();
         QVERIFY(!isSigned(scale.map));
