@@ -214,6 +214,31 @@ private slots:
         QCOMPARE(chart->series()[2].place, chart->series()[3].place);
     }
 
+    /// Twelve layers would stand on one another above each of two parts.
+    void barsOfLayersStandSideBySide()
+    {
+        const auto results = std::make_shared<ResultSet>();
+        ResultArray array;
+        array.path = "analyses/x/layer";
+        array.title = "Share";
+        array.shape = {3, 2};
+        array.axes = {Axis::Layer, Axis::Part};
+        array.values = std::vector<float>{1, 2, 3, 4, 5, 6};
+        results->arrays.push_back(std::move(array));
+        const Picture picture{
+            .kind = Picture::Kind::Bars, .title = "Shares", .arrays = {"analyses/x/layer"}, .note = {}};
+        const std::unique_ptr<PictureBody> body(newPictureBody(picture.kind, {}, nullptr));
+        body->setContext({.results = results, .card = m_session.model, .isPaper = true, .tokenText = {}});
+        body->showPicture(pictureData(picture, results));
+        const auto figures = body->figures();
+        QCOMPARE(figures.size(), std::size_t{1});
+        const auto* chart = dynamic_cast<const LineChart*>(figures.front().first);
+        QVERIFY(chart);
+        QCOMPARE(chart->series().size(), std::size_t{2});
+        QCOMPARE(chart->series()[1].points, QVector<QPointF>({{0, 2}, {1, 4}, {2, 6}}));
+        QCOMPARE(chart->look().xTitle, QStringLiteral("layer"));
+    }
+
     /// A null alone would look like the result.
     void aNullIsNotDrawnAlone()
     {
@@ -282,7 +307,7 @@ private:
                               .arrays = {"analyses/x/curves", "analyses/x/curves_null"},
                               .note = {}};
         std::unique_ptr<PictureBody> body(newPictureBody(picture.kind, {}, nullptr));
-        body->setContext({.results = results, .card = m_session.model, .isPaper = true});
+        body->setContext({.results = results, .card = m_session.model, .isPaper = true, .tokenText = {}});
         body->showPicture(pictureData(picture, results));
         const auto figures = body->figures();
         chart = figures.empty() ? nullptr : dynamic_cast<const LineChart*>(figures.front().first);
