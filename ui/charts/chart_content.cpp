@@ -92,7 +92,9 @@ QString omittedNote(const ChartContent& content, int omitted)
 
 void writeChartRows(const ChartContent& content, const std::function<void(const QStringList&)>& writeRow)
 {
-    const auto hasLabels = [](const ChartSeries& series) { return !series.labels.isEmpty(); };
+    const auto hasLabels = [](const ChartSeries& series) {
+        return series.style == SeriesStyle::Points && !series.labels.isEmpty();
+    };
     QStringList names{std::ranges::any_of(content.series, hasLabels) ? QStringLiteral("name")
                                                                      : QStringLiteral("series"),
                       content.look.xTitle.isEmpty() ? QStringLiteral("x") : content.look.xTitle,

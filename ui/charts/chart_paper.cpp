@@ -15,9 +15,13 @@ namespace headwise::ui {
 
 namespace {
 
-/// Finds the name in the dialog: a curve through the points of the next series belongs to that one.
+/// Finds the name in the dialog: a curve through the points of the next series belongs to that one, a series without a
+/// name to the one whose place it has.
 QString choiceName(const std::vector<ChartSeries>& series, std::size_t index)
 {
+    const int place = placeOf(series, index);
+    if (series[index].name.isEmpty() && place < static_cast<int>(index))
+        return series[static_cast<std::size_t>(place)].name;
     const bool isRepeated = series[index].name.isEmpty() && index + 1 < series.size()
         && series[index + 1].points == series[index].points;
     return series[isRepeated ? index + 1 : index].name;

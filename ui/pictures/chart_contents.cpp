@@ -195,8 +195,11 @@ private:
                     + (rowNames ? rowNames(index)
                                 : QStringLiteral("%1 %2").arg(text(part.axis(across).name())).arg(index));
             ChartSeries line{name, {}, styleOf(*part.array)};
-            if (isNull(*part.array) && rows > 1)
+            if (isNull(*part.array) && rows > 1) {
                 line.place = static_cast<int>(first);
+                const QString own = QStringLiteral("%1 %2").arg(metricTitle(*part.array)).arg(index);
+                line.labels = QStringList(static_cast<qsizetype>(length), own); // for tables
+            }
             line.points.reserve(static_cast<qsizetype>(length));
             for (std::size_t i = 0; i < length; ++i)
                 line.points << QPointF(x[i], part.at(isTurned ? i * rows + row : row * length + i));

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -118,8 +119,13 @@ bool chooseSeries(LineChart& chart, const FigurePanel& panel)
         const auto found = std::ranges::find(all, text(name), &ChartSeries::name);
         if (found == all.end())
             return false;
+        const auto index = static_cast<std::size_t>(found - all.begin());
+        const int place = placeOf(all, index);
         chosen.push_back(*found);
-        chosen.back().place = placeOf(all, static_cast<std::size_t>(found - all.begin()));
+        chosen.back().place = place;
+        std::copy_if(found + 1, all.end(), std::back_inserter(chosen), [place](const ChartSeries& other) {
+            return other.name.isEmpty() && other.place == place; // belongs to it
+        });
     }
     chart.setSeries(chosen);
     return true;

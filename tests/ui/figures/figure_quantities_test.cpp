@@ -4,6 +4,7 @@
 #include "tests/support/program.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
+#include "ui/charts/chart_content.h"
 #include "ui/charts/diagram_view.h"
 #include "ui/charts/pattern_grid.h"
 #include "ui/charts/spectrum_chart.h"
@@ -212,6 +213,14 @@ private slots:
                               QStringLiteral("By chance"), QString()}));
         QCOMPARE(chart->look().yTitle, QStringLiteral("Score (logits)"));
         QCOMPARE(chart->series()[2].place, chart->series()[3].place);
+        QStringList rows; // The numbers keep their names.
+        chart->forEachDataRow([&rows](const QStringList& row) { rows << row.front(); });
+        QCOMPARE(rows.mid(0, 2), QStringList({QStringLiteral("series"), QStringLiteral("component 0")}));
+        QCOMPARE(rows.last(), QStringLiteral("By chance 1"));
+        FigureStyle style; // A hidden series takes those along that share its entry.
+        style.edits.series = {{"By chance", false}};
+        QCOMPARE(contentOnPaper({.look = chart->look(), .series = chart->series()}, style).series.size(),
+                 std::size_t{2});
     }
 
     /// Twelve layers would stand on one another above each of two parts.
