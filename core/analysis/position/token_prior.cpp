@@ -264,8 +264,8 @@ std::vector<Picture> tokenPriorPictures()
     return {
         {Table, "Tokens that any query attends to", in({"ids", "values"}), false, false, true, {}},
         {Table, "Tokens that any query avoids", in({"lowest_ids", "lowest_values"}), false, false, true, {}},
-        {Points, "Against how often the token occurs", in({"sampled_counts", "sampled_values"}), false, false,
-         true, "In the text of the token counts: log₁₀(1 + count)."},
+        {Points, "Token prior against the frequency of tokens", in({"sampled_counts", "sampled_values"}),
+         false, false, true, "In the text of the token counts: log₁₀(1 + count)."},
         {HeadGrid, "Rank correlation with the count", in({"count_correlation"}), false, false, true, {}},
         {Points, "Token prior against the token id", in({"sampled_tokens", "sampled_values"}), true, false,
          true, "The id stands in for unknown counts: in BPE vocabularies it ranks tokens by frequency."},
