@@ -198,7 +198,8 @@ int checkPlan(const std::filesystem::path& folder)
 
 int checkScaling()
 {
-    constexpr double tolerance = 0.15; // of an exponent: caches and small sizes bend the line
+    constexpr double tolerance =
+        0.25; // of an exponent: caches and small sizes bend the line; another loop adds 1
     const ModelSizes usual{.layers = 4, .heads = 4, .dModel = 512, .vocabulary = 1000};
     const std::vector<Growing> all{{"layers", &ModelSizes::layers, {3, 10, 30}, usual},
                                    {"heads", &ModelSizes::heads, {3, 10, 30}, usual},
