@@ -30,18 +30,6 @@ namespace headwise::app {
 
 using namespace headwise::ui;
 
-namespace {
-
-constexpr const char* stackKey = "stack"; // of ModelSource::overrides
-
-QString stackOf(const ModelSource& source)
-{
-    const auto asked = source.overrides.find(stackKey);
-    return asked == source.overrides.end() ? QString() : text(asked->second);
-}
-
-} // namespace
-
 bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b)
 {
     std::error_code code;
@@ -85,7 +73,7 @@ void Opening::openPath(const QString& path)
 void Opening::openStackOf(ModelSource source, const QString& stack)
 {
     if (!stack.isEmpty())
-        source.overrides[stackKey] = stack.toStdString();
+        source.overrides["stack"] = stack.toStdString();
     m_workspace->opener()->openModel(source);
 }
 

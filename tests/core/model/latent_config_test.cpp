@@ -146,7 +146,7 @@ private slots:
     /// Against the sizes of the fixture's tensors: 6 heads of 9, 9 experts behind one dense layer.
     void countsLatentsDenseLayersAndSharedExperts()
     {
-        const auto found = read(test::familyModel("deepseek_v3"));
+        const auto found = m_folder.read(test::familyModel("deepseek_v3"));
         QVERIFY(test::isOk(found));
         const ModelConfig& c = found->config;
         const WeightCount count = countWeights(c);

@@ -10,13 +10,13 @@ namespace {
 
 const QString stackKey = QStringLiteral("?stack=");
 
-QString askedStack(const OpenModel& model)
-{
-    const auto said = model.source().overrides.find("stack");
-    return said == model.source().overrides.end() ? QString() : text(said->second);
-}
-
 } // namespace
+
+QString stackOf(const ModelSource& source)
+{
+    const auto asked = source.overrides.find("stack");
+    return asked == source.overrides.end() ? QString() : text(asked->second);
+}
 
 ModelPlace placeOf(const QString& text)
 {
@@ -35,14 +35,15 @@ ModelPlace openPlace(const Workspace& workspace)
 {
     if (const auto session = workspace.session()->path(); !session.empty())
         return {text(session.string()), {}};
-    return {text(workspace.model()->files().source.path.string()), askedStack(*workspace.model())};
+    return {text(workspace.model()->files().source.path.string()),
+            stackOf(workspace.model()->files().source)};
 }
 
 QString openStack(const Workspace& workspace)
 {
     const auto weights = workspace.model()->weights();
     if (!weights)
-        return askedStack(*workspace.model());
+        return stackOf(workspace.model()->files().source);
     const std::vector<std::string>& stacks = weights->config().stacks;
     return stacks.empty() ? QString() : text(stacks.front());
 }

@@ -2,6 +2,10 @@
 
 #include <QString>
 
+namespace headwise {
+struct ModelSource;
+}
+
 namespace headwise::ui {
 
 class Workspace;
@@ -18,6 +22,9 @@ QString placeText(const ModelPlace& place);
 
 /// Returns the place of the open session, or of the open model with the stack that was asked for.
 ModelPlace openPlace(const Workspace& workspace);
+
+/// Returns the stack that was asked for; empty: the usual one.
+QString stackOf(const ModelSource& source);
 
 /// Returns the open stack of a model with several; empty for all others.
 QString openStack(const Workspace& workspace);
