@@ -55,6 +55,14 @@ QImage rowOf(QMenu& menu, QAction* action)
     return menu.grab(menu.actionGeometry(action)).toImage().convertToFormat(QImage::Format_RGB32);
 }
 
+/// Moves the mouse onto a row. A menu takes no notice of the first movement, since it may open below the pointer.
+void hover(QMenu& menu, QAction* action)
+{
+    const QRect row = menu.actionGeometry(action);
+    for (const QPoint& place : {row.center(), row.center() + QPoint(3, 0)})
+        QTest::mouseMove(&menu, place);
+}
+
 QColor commonestColor(const QImage& image)
 {
     QHash<QRgb, int> counts;
@@ -176,19 +184,35 @@ private slots:
             QWidget window;
             wearTheme(window);
             QMenu menu(&window);
-            QAction* usual = menu.addAction(QStringLiteral("HHHH llll HHHH"));
-            QAction* selected = menu.addAction(QStringLiteral("HHHH llll HHHH"));
+            QAction* first = menu.addAction(QStringLiteral("HHHH llll HHHH"));
+            QAction* second = menu.addAction(QStringLiteral("HHHH llll HHHH"));
             QAction* disabled = menu.addAction(QStringLiteral("HHHH llll HHHH"));
             disabled->setEnabled(false);
             menu.popup(QPoint(20, 20));
             QVERIFY(QTest::qWaitForWindowExposed(&menu));
-            menu.setActiveAction(selected);
-            QCOMPARE(commonestColor(rowOf(menu, usual)), colors.base);
-            QCOMPARE(commonestColor(rowOf(menu, selected)), colors.accent);
-            QCOMPARE(commonestColor(rowOf(menu, disabled)), colors.base);
-            QVERIFY(inkContrast(rowOf(menu, selected)) >= 4);
+            const auto background = [&menu](QAction* row) { return commonestColor(rowOf(menu, row)); };
+            const auto showsOnly = [&](QAction* selected) {
+                for (QAction* row : {first, second, disabled}) {
+                    const bool isSelected = row == selected;
+                    if (background(row) != (isSelected ? colors.accent : colors.base)
+                        || (isSelected && inkContrast(rowOf(menu, row)) < 4))
+                        return false;
+                }
+                return true;
+            };
+            QVERIFY(showsOnly(nullptr));
+            QTest::keyClick(&menu, Qt::Key_Down);
+            QVERIFY(showsOnly(first));
+            QTest::keyClick(&menu, Qt::Key_Down);
+            QVERIFY(showsOnly(second));
+            hover(menu, first);
+            QTRY_VERIFY(showsOnly(first));
+            hover(menu, second);
+            QTRY_VERIFY(showsOnly(second));
+            hover(menu, disabled);
+            QCOMPARE(background(disabled), colors.base);
             QVERIFY(inkContrast(rowOf(menu, disabled)) >= 4);
-            QVERIFY(inkContrast(rowOf(menu, disabled)) < 0.8 * inkContrast(rowOf(menu, usual)));
+            QVERIFY(inkContrast(rowOf(menu, disabled)) < 0.8 * inkContrast(rowOf(menu, first)));
         }
     }
 
