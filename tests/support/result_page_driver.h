@@ -8,9 +8,9 @@
 
 #include <QComboBox>
 #include <QLabel>
+#include <QPushButton>
 #include <QTemporaryDir>
 
-#include <algorithm>
 #include <memory>
 
 namespace headwise::test {
@@ -30,12 +30,29 @@ protected:
         return nullptr;
     }
 
-    bool says(const QString& words) const
+    QLabel* labelThatSays(const QString& words) const ///< Null: none does.
     {
-        const auto labels = m_page->findChildren<QLabel*>();
-        return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) {
-            return label->isVisible() && label->text().contains(words);
-        });
+        for (QLabel* label : m_page->findChildren<QLabel*>())
+            if (label->isVisible() && label->text().contains(words))
+                return label;
+        return nullptr;
+    }
+
+    bool says(const QString& words) const { return labelThatSays(words); }
+
+    /// Whether nothing of the label is cut off, neither by what it is in nor by itself.
+    static bool isInSight(const QLabel* label)
+    {
+        return label->visibleRegion() == QRegion(label->rect())
+            && label->heightForWidth(label->width()) <= label->height();
+    }
+
+    QPushButton* button(const QString& words) const ///< Null: there is none.
+    {
+        for (QPushButton* one : m_page->findChildren<QPushButton*>())
+            if (one->text() == words)
+                return one;
+        return nullptr;
     }
 
     void open(const std::filesystem::path& path)

@@ -229,6 +229,19 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(filtered() && !m_workspace->runs()->isUnderWay("composition"), patience);
         QVERIFY(before > 0 && score() > 0 && score() != before);
     }
+
+    void aTokenThatIsChosenIsAskedAboutAgain()
+    {
+        openDemo();
+        const auto found = std::find_if(catalogue().begin(), catalogue().end(),
+                                        [](const Analysis& analysis) { return analysis.needs.token; });
+        if (found == catalogue().end())
+            return;
+        run(found->id);
+        const int token = m_workspace->selection()->token() + 7;
+        m_workspace->selection()->setToken(token);
+        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputsOf(found->id)->token == token, patience);
+    }
 };
 
 HEADWISE_TEST(ResultInputsTest)

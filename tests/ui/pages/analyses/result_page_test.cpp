@@ -23,7 +23,9 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QScopeGuard>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -381,33 +383,34 @@ private slots:
         };
         QCOMPARE(chosen(), 2);
         const HeadId head = m_workspace->selection()->head();
-        for (QPushButton* button : m_page->findChildren<QPushButton*>())
-            if (button->text() == QLatin1String("Verify on random tokens"))
-                QTest::mouseClick(button, Qt::LeftButton);
+        QPushButton* verify = button(QStringLiteral("Verify on random tokens"));
+        QVERIFY(verify);
+        QTest::mouseClick(verify, Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(array("analyses/pattern_scores/induction"), patience);
         const QString answer =
             QStringLiteral("%1 on random tokens: %2, from the weights: %3")
                 .arg(text(head), number(metricAt(*array("analyses/pattern_scores/induction"), head)),
                      number(metricAt(*array("analyses/induction/as_induction_head"), head)));
-        QTRY_VERIFY(says(answer));
+        const QLabel* label = nullptr;
+        QTRY_VERIFY((label = labelThatSays(answer)) && isInSight(label));
         QCoreApplication::processEvents(); // draws what is in sight
         QCOMPARE(chosen(), 2);
         QCOMPARE(m_workspace->selection()->head(), head);
         const QRect row = table->visualRect(table->model()->index(2, 0));
         QVERIFY(table->viewport()->visibleRegion().contains(row.center()));
-    }
-
-    void aTokenThatIsChosenIsAskedAboutAgain()
-    {
-        openDemo();
-        const auto found = std::find_if(catalogue().begin(), catalogue().end(),
-                                        [](const Analysis& analysis) { return analysis.needs.token; });
-        if (found == catalogue().end())
-            return;
-        run(found->id);
-        const int token = m_workspace->selection()->token() + 7;
-        m_workspace->selection()->setToken(token);
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputsOf(found->id)->token == token, patience);
+        // In a place that is smaller than the page, the answer is in sight wherever its button is.
+        QScrollArea place;
+        place.setWidget(m_page.get());
+        const auto ownsItAgain = qScopeGuard([&place] { place.takeWidget(); });
+        m_page->resize(620, 800);
+        place.resize(640, 300);
+        place.show();
+        for (const int top : {0, verify->mapTo(m_page.get(), QPoint()).y()}) {
+            place.verticalScrollBar()->setValue(top);
+            QTRY_VERIFY(isInSight(label));
+        }
+        place.verticalScrollBar()->setValue(label->mapTo(m_page.get(), QPoint()).y() + 10);
+        QVERIFY(!isInSight(label));
     }
 };
 
