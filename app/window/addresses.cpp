@@ -44,7 +44,9 @@ Addresses::Addresses(QMainWindow* window, Workspace* workspace, Opening* opening
     , m_opening(opening)
     , m_pages(pages)
 {
-    connect(m_workspace->opener(), &Opener::openFailed, this, [this] { m_awaited.reset(); });
+    const auto stopWaiting = [this] { m_awaited.reset(); };
+    connect(m_workspace->opener(), &Opener::openFailed, this, stopWaiting);
+    connect(m_opening, &Opening::begins, this, stopWaiting);
     connectSeries();
 }
 
@@ -84,10 +86,11 @@ void Addresses::goTo(const Address& address)
     const bool isThere = isShown(address);
     if (isThere && !m_workspace->opener()->coming())
         return show(address);
-    m_awaited = address;
-    if (!isThere)
-        m_opening->openPath(
-            placeText({text(address.model.string()), text(address.stack.value_or(std::string()))}));
+    const auto wait = [this, address] { m_awaited = address; };
+    if (isThere)
+        return wait();
+    m_opening->openPathFor(
+        placeText({text(address.model.string()), text(address.stack.value_or(std::string()))}), wait);
 }
 
 bool Addresses::isShown(const Address& address) const

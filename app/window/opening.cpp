@@ -56,7 +56,14 @@ Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* sett
 
 void Opening::openPath(const QString& path)
 {
-    m_saving->whenNotesAreSafe([this, path] {
+    openPathFor(path, [] {});
+}
+
+void Opening::openPathFor(const QString& path, const std::function<void()>& begun)
+{
+    m_saving->whenNotesAreSafe([this, path, begun] {
+        begin();
+        begun();
         const ModelPlace place = placeOf(path);
         const std::filesystem::path file = QFileInfo(place.path).absoluteFilePath().toStdString();
         if (isSessionFile(file))
@@ -68,6 +75,12 @@ void Opening::openPath(const QString& path)
         else
             openStackOf({file, {}, {}}, place.stack);
     });
+}
+
+void Opening::begin()
+{
+    m_viewToRestore.clear(); // of a reload that never ended
+    emit begins();
 }
 
 void Opening::openStackOf(ModelSource source, const QString& stack)
@@ -158,7 +171,10 @@ void Opening::chooseFromCache()
 
 void Opening::openStack(const QString& name)
 {
-    m_saving->whenNotesAreSafe([this, name] { openStackOf(m_workspace->model()->files().source, name); });
+    m_saving->whenNotesAreSafe([this, name] {
+        begin();
+        openStackOf(m_workspace->model()->files().source, name);
+    });
 }
 
 void Opening::reload()
@@ -166,6 +182,7 @@ void Opening::reload()
     if (!m_workspace->model()->isOpen())
         return;
     m_saving->whenNotesAreSafe([this] {
+        begin();
         m_viewToRestore = m_saving->viewState();
         m_workspace->opener()->reload();
     });

@@ -5,6 +5,7 @@
 #include <QStringList>
 
 #include <filesystem>
+#include <functional>
 
 namespace headwise {
 struct ModelSource;
@@ -29,6 +30,8 @@ public:
     /// A model folder or file, a session or a series; its content decides. Offers to compute a folder of checkpoints.
     /// \param path as placeOf() reads it
     void openPath(const QString& path);
+    /// The same. Calls `begun` after begins(), that is never if the user keeps what is open.
+    void openPathFor(const QString& path, const std::function<void()>& begun);
     void openDemo();
     void chooseFolder();
     void chooseFile();
@@ -57,10 +60,12 @@ public:
     QString takeViewState();
 
 signals:
+    void begins(); ///< An opening or a reload; no earlier one has anything left to show.
     void comparisonChosen();
     void failed(const QString& message); ///< While nothing is open, so that no box is needed.
 
 private:
+    void begin();
     void openStackOf(ModelSource source, const QString& stack);  ///< Empty: the usual one.
     bool isOpenFile(const std::filesystem::path& path) const;    ///< The open session or series.
     bool canCompare();                                           ///< Says so if not.

@@ -19,7 +19,7 @@ class AddressesTest : public QObject {
 
 private:
     QTemporaryDir m_folder;
-    QString m_model, m_session;
+    QString m_model, m_other, m_session;
 
     static app::Address address(const QString& words) { return *app::parseAddress(words.toStdString()); }
 
@@ -40,6 +40,16 @@ private:
             Qt::SingleShotConnection);
     }
 
+    /// Presses a button of the next question about what is not saved.
+    static void answer(WindowDriver& driver, QMessageBox::StandardButton button)
+    {
+        QTimer::singleShot(0, &driver.window, [&driver, button] {
+            const auto* question = driver.window.findChild<QMessageBox*>();
+            QVERIFY(question);
+            question->button(button)->click();
+        });
+    }
+
     static HeadId head(WindowDriver& driver) { return driver.workspace().selection()->head(); }
 
     static void waitForRest(WindowDriver& driver)
@@ -58,6 +68,10 @@ private slots:
         test::beginWithOwnSettings(m_folder);
         m_model = QString::fromStdString(
             test::writeFamily(m_folder.filePath(QStringLiteral("t5")).toStdString(), test::familyModel("t5"))
+                .string());
+        m_other = QString::fromStdString(
+            test::writeFamily(m_folder.filePath(QStringLiteral("gpt_neox")).toStdString(),
+                              test::familyModel("gpt_neox"))
                 .string());
         m_session = m_folder.filePath(QStringLiteral("kept.h5"));
         WindowDriver driver;
@@ -98,6 +112,59 @@ private slots:
         QCOMPARE(opened.count(), 1); // It was not read again.
         QCOMPARE(head(driver), (HeadId{0, 0}));
         QCOMPARE(driver.tabs()->currentName(), QStringLiteral("spectrum"));
+    }
+
+    /// The next opening of the same model begins where it always does.
+    void anAddressGoesWithTheOpeningThatIsCancelled()
+    {
+        WindowDriver driver;
+        QSignalSpy opened(driver.workspace().model(), &ui::OpenModel::opened);
+        driver.window.goTo(address(m_model + QStringLiteral("#L1H0/spectrum")));
+        QVERIFY(driver.workspace().opener()->coming());
+        driver.workspace().opener()->job()->cancel(); // as the button in the status bar does
+        driver.window.openPath(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, patience);
+        waitForRest(driver);
+        QCOMPARE(head(driver), (HeadId{0, 0}));
+        QCOMPARE(driver.tabs()->currentName(), QStringLiteral("overview"));
+
+        driver.workspace().notebook()->setNote({0, 0}, QStringLiteral("not saved"));
+        answer(driver, QMessageBox::Cancel);
+        driver.window.goTo(address(m_other + QStringLiteral("#L1H0/spectrum")));
+        QVERIFY(!driver.workspace().opener()->coming());
+        answer(driver, QMessageBox::Discard);
+        driver.window.openPath(m_other);
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 2, patience);
+        waitForRest(driver);
+        QCOMPARE(head(driver), (HeadId{0, 0}));
+        QCOMPARE(driver.tabs()->currentName(), QStringLiteral("overview"));
+
+        // An address whose question is answered is gone to.
+        driver.workspace().notebook()->setNote({0, 0}, QStringLiteral("not saved"));
+        answer(driver, QMessageBox::Discard);
+        driver.window.goTo(address(m_model + QStringLiteral("#L1H0")));
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 3, patience);
+        waitForRest(driver);
+        QCOMPARE(head(driver), (HeadId{1, 0}));
+    }
+
+    /// The view of a reload that is cancelled is not the view of the next model.
+    void theViewGoesWithTheReloadThatIsCancelled()
+    {
+        WindowDriver driver;
+        QSignalSpy opened(driver.workspace().model(), &ui::OpenModel::opened);
+        driver.window.goTo(address(m_model + QStringLiteral("#L1H0/spectrum")));
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, patience);
+        waitForRest(driver);
+        QCOMPARE(driver.tabs()->currentName(), QStringLiteral("spectrum"));
+        driver.trigger(QStringLiteral("Reload"));
+        QVERIFY(driver.workspace().opener()->coming());
+        driver.workspace().opener()->job()->cancel();
+        driver.window.openPath(m_other);
+        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 2, patience);
+        waitForRest(driver);
+        QCOMPARE(head(driver), (HeadId{0, 0}));
+        QCOMPARE(driver.tabs()->currentName(), QStringLiteral("overview"));
     }
 
     /// The session's own head comes first, and its model is looked for afterwards.
