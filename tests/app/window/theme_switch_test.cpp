@@ -1,8 +1,7 @@
 // Another theme while every page is open: no page keeps a colour of the old one.
 
+#include "tests/support/every_page.h"
 #include "tests/support/program.h"
-#include "tests/support/window_driver.h"
-#include "ui/base/job.h"
 
 #include <QAbstractItemView>
 #include <QImage>
@@ -10,16 +9,15 @@
 #include <QRegularExpression>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <set>
+#include <cstddef>
 
 using namespace headwise;
 using namespace headwise::ui;
 using test::WindowDriver;
 
 namespace {
-
-using test::patience;
 
 /// WCAG 2.2, "contrast ratio".
 double readability(const QColor& ink, const QColor& surface)
@@ -35,17 +33,19 @@ double readability(const QColor& ink, const QColor& surface)
     return (high + 0.05) / (low + 0.05);
 }
 
-std::set<QRgb> surfacesOf(const ThemeColors& colors)
+std::array<QRgb, 3> surfacesOf(const ThemeColors& colors)
 {
     return {colors.window.rgb(), colors.base.rgb(), colors.alternate.rgb()};
 }
 
-int pixelsOf(const QImage& image, const std::set<QRgb>& colors)
+std::ptrdiff_t pixelsOf(const QImage& image, const std::array<QRgb, 3>& colors)
 {
-    int count = 0;
-    for (int y = 0; y < image.height(); ++y)
-        for (int x = 0; x < image.width(); ++x)
-            count += colors.contains(image.pixel(x, y)) ? 1 : 0;
+    std::ptrdiff_t count = 0;
+    for (int y = 0; y < image.height(); ++y) {
+        const auto* line = reinterpret_cast<const QRgb*>(image.constScanLine(y));
+        count += std::count_if(line, line + image.width(),
+                               [&](QRgb pixel) { return std::ranges::find(colors, pixel) != colors.end(); });
+    }
     return count;
 }
 
@@ -103,27 +103,21 @@ private slots:
         driver.openDemo();
         driver.workspace().selection()->setReference(HeadId{0, 4});
         driver.workspace().selection()->setHead({1, 5});
-        const auto showAndWait = [&driver](int page) {
-            driver.tabs()->setCurrentIndex(page);
-            QTRY_VERIFY_WITH_TIMEOUT(JobBoard::instance().running().isEmpty(), patience);
-        };
-        for (int page = 0; page < driver.tabs()->count(); ++page)
-            showAndWait(page);
+        test::visitAllPages(driver, [](const QString&) {});
         ThemeColors before = lightColors();
         for (const ThemeMode mode : {ThemeMode::Dark, ThemeMode::Light}) {
             applyTheme(*qApp, mode);
             const ThemeColors& now = themeColors(QApplication::palette());
             QVERIFY(!(now == before));
-            for (int page = 0; page < driver.tabs()->count(); ++page) {
-                showAndWait(page);
-                const QString name = driver.tabs()->tabText(page);
+            QStringList wrong;
+            test::visitAllPages(driver, [&](const QString& name) {
                 const QImage image = driver.page()->grab().toImage().convertToFormat(QImage::Format_RGB32);
-                QVERIFY2(pixelsOf(image, surfacesOf(now)) > 4 * pixelsOf(image, surfacesOf(before)),
-                         qPrintable(name));
-                const QStringList unreadable = unreadableIn(driver.window, now);
-                QVERIFY2(unreadable.isEmpty(),
-                         qPrintable(name + QStringLiteral(": ") + unreadable.join(u'|')));
-            }
+                if (pixelsOf(image, surfacesOf(now)) <= 4 * pixelsOf(image, surfacesOf(before)))
+                    wrong << name + QStringLiteral(" has the old surfaces");
+                for (const QString& words : unreadableIn(driver.window, now))
+                    wrong << name + QStringLiteral(": ") + words;
+            });
+            QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join(u'\n')));
             before = now;
         }
     }
