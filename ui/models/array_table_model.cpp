@@ -276,9 +276,7 @@ QVariant ArrayTableModel::tokenId(const Column& column, int row) const
 {
     if (column.kind != Kind::Token)
         return {};
-    if (!column.part.array)
-        return m_rowTokens(row);
-    const double id = value(column, row);
+    const double id = column.part.array ? value(column, row) : m_rowTokens(row);
     return id >= 0 ? QVariant(static_cast<int>(id)) : QVariant();
 }
 
@@ -367,8 +365,7 @@ QVariant ArrayTableModel::data(const QModelIndex& index, int role) const
     if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid))
         return {};
     const Column& column = m_columns[static_cast<std::size_t>(index.column())];
-    const bool isText =
-        column.kind == Kind::Token || column.kind == Kind::Head || (column.kind == Kind::Name && column.name);
+    const bool isText = column.kind == Kind::Token || column.kind == Kind::Head || column.name;
     switch (role) {
     case Qt::DisplayRole: return display(column, index.row());
     case SortRole: return sortKey(column, index.row());
@@ -377,8 +374,7 @@ QVariant ArrayTableModel::data(const QModelIndex& index, int role) const
     case IsMutedRole: return isOfBlock(column, index.row());
     case Qt::ToolTipRole: return toolTip(column, index.row());
     case Qt::TextAlignmentRole:
-        return QVariant::fromValue(isText ? Qt::AlignLeft | Qt::AlignVCenter
-                                          : Qt::AlignRight | Qt::AlignVCenter);
+        return QVariant::fromValue((isText ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case Qt::FontRole: return column.kind == Kind::Token ? tokenFont() : numberFont();
     case IsTokenRole: return column.kind == Kind::Token;
     case IdRole: return tokenId(column, index.row());
