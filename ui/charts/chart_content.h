@@ -13,8 +13,13 @@ QRectF fullRange(const ChartContent& content);
 QString omittedNote(const ChartContent& content, int omitted);
 /// Returns what an export shows: the chosen series in their order, without the marks of the selection unless asked for.
 ChartContent contentOnPaper(const ChartContent& shown, const FigureStyle& style);
-/// Paints the part `range` of a chart within `page`, in the light theme. \return the axes on the page
-ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& content, const QRectF& range,
+/// A chart as it is drawn on a page: its series with those of the legend alone, and its axes.
+struct PaperChart {
+    ChartContent content;
+    ChartFrame frame;
+};
+/// Paints the part `range` of a chart within `page`, in the light theme.
+PaperChart paintChartOnPaper(QPainter& painter, const ChartContent& content, const QRectF& range,
                              const QRectF& page, const FigureStyle& style);
 /// The place of the plot, without its labels, as paintChartOnPaper() draws it.
 QRectF chartPlotOnPaper(const ChartContent& content, const QRectF& range, const QRectF& page,

@@ -175,7 +175,8 @@ void paintName(QPainter& painter, const ChartFrame& frame, const std::vector<Cha
     const int index = placeOf(series, entry);
     QPointF at = place.at;
     const QFontMetricsF metrics(frame.font, painter.device());
-    const QColor color = seriesColor(index, frame.colors);
+    const QColor color =
+        one.place == ChartSeries::ofBaseline ? frame.colors.muted : seriesColor(index, frame.colors);
     const double middle = at.y() - metrics.ascent() / 2 + metrics.descent() / 4;
     painter.setPen(linePen(
         one, {.color = color, .lineWidth = 1.5 * frame.hairline, .dashes = dashesOf(frame, series, entry)}));
@@ -187,7 +188,7 @@ void paintName(QPainter& painter, const ChartFrame& frame, const std::vector<Cha
         painter.drawRect(QRectF(sample + QPointF(5, -3), QSizeF(7, 6)));
     else
         painter.drawLine(sample, QPointF(at.x() - 5, middle));
-    painter.setPen(nameColor(index, frame.colors));
+    painter.setPen(one.place == ChartSeries::ofBaseline ? color : nameColor(index, frame.colors));
     for (const QString& line : lines) {
         drawMath(painter, at, metrics.elidedText(line, Qt::ElideRight, std::max(0.0, place.end - at.x())));
         at.ry() += metrics.height();

@@ -97,6 +97,9 @@ std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<Char
 /// Returns the places of the names of the baselines, in their order; empty: no room.
 std::vector<QRectF> baselineNames(const ChartFrame& frame, const ChartContent& content,
                                   const QPaintDevice* device);
+/// Moves the names of the baselines to the legend, each with its number, if one would cover marks or another line.
+/// \returns whether it did
+bool moveBaselineNames(const ChartFrame& frame, ChartContent& content, const QPaintDevice* device);
 /// Returns the places of the names of the baselines and of the points, which a note leaves free.
 std::vector<QRectF> namePlaces(const ChartFrame& frame, const ChartContent& content,
                                const QPaintDevice* device);

@@ -88,6 +88,17 @@ ChartFrame paperFrame(const ChartContent& content, const QRectF& range, const QR
     return paper;
 }
 
+PaperChart paperChart(const ChartContent& shown, const QRectF& range, const QRectF& page,
+                      const FigureStyle& style, const QPaintDevice* device)
+{
+    PaperChart chart{contentOnPaper(shown, style),
+                     paperFrame(contentOnPaper(shown, style), range, page, style, device)};
+    if (!moveBaselineNames(chart.frame, chart.content, device))
+        return chart;
+    const ChartFrame frame = paperFrame(chart.content, range, page, style, device);
+    return {std::move(chart.content), frame};
+}
+
 } // namespace
 
 ChartContent contentOnPaper(const ChartContent& shown, const FigureStyle& style)
@@ -97,11 +108,11 @@ ChartContent contentOnPaper(const ChartContent& shown, const FigureStyle& style)
     return content;
 }
 
-ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& shown, const QRectF& range,
+PaperChart paintChartOnPaper(QPainter& painter, const ChartContent& shown, const QRectF& range,
                              const QRectF& page, const FigureStyle& style)
 {
-    const ChartContent content = contentOnPaper(shown, style);
-    const ChartFrame paper = paperFrame(content, range, page, style, painter.device());
+    PaperChart chart = paperChart(shown, range, page, style, painter.device());
+    const auto& [content, paper] = chart;
     painter.setFont(paper.font);
     if (style.axes)
         paintChartAxes(painter, paper);
@@ -121,14 +132,14 @@ ChartFrame paintChartOnPaper(QPainter& painter, const ChartContent& shown, const
     paintChartBaselines(painter, paper, content); // in front of bars, as on the screen
     paintChartLegend(painter, paper, content.series);
     paintPointNames(painter, paper, content.series, baselineNames(paper, content, painter.device()));
-    return paper;
+    return chart;
 }
 
 QRectF chartPlotOnPaper(const ChartContent& shown, const QRectF& range, const QRectF& page,
                         const FigureStyle& style)
 {
     const PaintRecording device(page.size(), std::nullopt);
-    return paperFrame(contentOnPaper(shown, style), range, page, style, &device).plot;
+    return paperChart(shown, range, page, style, &device).frame.plot;
 }
 
 FigureParts chartParts(const std::vector<ChartSeries>& series)
@@ -150,8 +161,7 @@ QStringList chartOmissions(const ChartContent& shown, const QRectF& range, const
                            const FigureStyle& style)
 {
     const PaintRecording device(page.size(), std::nullopt);
-    const ChartContent content = contentOnPaper(shown, style);
-    const ChartFrame paper = paperFrame(content, range, page, style, &device);
+    const auto [content, paper] = paperChart(shown, range, page, style, &device);
     QStringList said;
     if (const int step = style.axes ? nameStep(paper, &device) : 1; step > 1)
         said << LineChart::tr("1 in %1 names on the x axis has room").arg(step);

@@ -158,7 +158,8 @@ QList<qreal> dashesOf(const ChartFrame& frame, const std::vector<ChartSeries>& s
         QList<qreal>{}, {6, 2.5}, {1.5, 1.5}, {6, 1.5, 1.5, 1.5}, {10, 3}, {3, 1.5, 1.5, 1.5, 1.5, 1.5}};
     // A line through markers differs by their shape.
     const auto isLine = [&series](std::size_t i) {
-        return series[i].style < SeriesStyle::Points && !series[i].name.isEmpty();
+        return series[i].style < SeriesStyle::Points && !series[i].name.isEmpty()
+            && series[i].place != ChartSeries::ofBaseline;
     };
     std::ptrdiff_t lines = 0;
     for (std::size_t i = 0; i < series.size(); ++i)

@@ -1,5 +1,6 @@
 // Words inside the plot: notes, names of baselines and of points.
 
+#include "ui/base/text.h"
 #include "ui/charts/chart_painter.h"
 #include "ui/figures/math_text.h"
 
@@ -166,6 +167,24 @@ std::vector<QRectF> baselineNames(const ChartFrame& frame, const ChartContent& c
                                       : room.take(baselineNameBoxes(frame.plot, y, {width, height})));
     }
     return boxes;
+}
+
+bool moveBaselineNames(const ChartFrame& frame, ChartContent& content, const QPaintDevice* device)
+{
+    WordRoom room(frame, content.series, device);
+    room.avoid(placesOfLines(frame, content.baselines));
+    const auto hides = [&room](const QRectF& box) { return room.hiddenBy(box) > 0; };
+    if (std::ranges::none_of(baselineNames(frame, content, device), hides))
+        return false;
+    for (ChartBaseline& baseline : content.baselines) {
+        if (!std::isnan(heightOf(baseline, frame)) && !baseline.name.isEmpty())
+            content.series.push_back({.name = baseline.name + QStringLiteral(": ") + number(baseline.y),
+                                      .points = {},
+                                      .style = SeriesStyle::Dashed,
+                                      .place = ChartSeries::ofBaseline});
+        baseline.name.clear();
+    }
+    return true;
 }
 
 void paintChartBaselines(QPainter& painter, const ChartFrame& frame, const ChartContent& content)

@@ -261,8 +261,7 @@ void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
 {
     const double top = paintFigureTitle(painter, *this, size.width(), style);
     const QRectF page(QPointF(0, top), QPointF(size.width(), size.height()));
-    const ChartFrame paper = paintChartOnPaper(painter, m_content, m_range, page, style);
-    const ChartContent content = contentOnPaper(m_content, style);
+    const auto [content, paper] = paintChartOnPaper(painter, m_content, m_range, page, style);
     paintChartNote(painter, paper, content.series, omittedNote(m_content, m_omitted),
                    namePlaces(paper, content, painter.device()));
 }

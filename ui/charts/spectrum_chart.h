@@ -36,6 +36,7 @@ struct ChartSeries {
     QStringList labels = {};  ///< Names of all points, for tables; empty: they have none.
     bool isSelection = false; ///< Marks what is selected: on the screen, and on paper if that is asked for.
     int place = -1;           ///< Place among the colours and shapes; −1: that in the list.
+    static constexpr int ofBaseline = -2; ///< Place of an entry of the legend that explains a baseline.
 
     bool operator==(const ChartSeries&) const = default;
 };
