@@ -32,6 +32,8 @@ QFont letterFont(const FigureStyle& style)
 /// Width of the letters before the titles, with the space behind them.
 double letterWidth(const QString& letter, const FigureStyle& style, QPaintDevice* device)
 {
+    if (letter.isEmpty())
+        return 0;
     const QFontMetricsF metrics(letterFont(style), device);
     return metrics.horizontalAdvance(letter) + metrics.horizontalAdvance(QStringLiteral("  "));
 }
@@ -83,7 +85,7 @@ ComposedFigure::places(const QSizeF& size, double top, const FigureStyle& style,
         if (!panel.title.isEmpty())
             place.title = wrappedLines(
                 panel.title, font,
-                std::max(1.0, place.head.width() - letterWidth(panel.label, style, device)), device);
+                std::max(1.0, place.head.width() - letterWidth(letterOf(panel), style, device)), device);
         heads[row] = std::max(heads[row], line * static_cast<double>(place.title.size()));
         all.push_back(std::move(place));
     }
@@ -129,9 +131,9 @@ void ComposedFigure::paintHead(QPainter& painter, const Panel& panel, const Plac
     painter.setPen(lightColors().text);
     painter.setFont(letterFont(style));
     double y = place.head.top() + metrics.ascent();
-    painter.drawText(QPointF(place.head.left(), y), panel.label);
+    painter.drawText(QPointF(place.head.left(), y), letterOf(panel));
     painter.setFont(font);
-    const double left = place.head.left() + letterWidth(panel.label, style, painter.device());
+    const double left = place.head.left() + letterWidth(letterOf(panel), style, painter.device());
     for (const QString& words : place.title) {
         drawMath(painter, QPointF(left, y), words);
         y += metrics.height();
@@ -182,12 +184,9 @@ QStringList ComposedFigure::crowded(const QSizeF& size, const FigureStyle& style
 {
     const std::vector<QRectF> all = bodies(size, style);
     QStringList names;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        const double height =
-            std::max(leastPanel.height(), m_panels[i].source->leastHeight(all[i].width(), style));
-        if (all[i].width() < leastPanel.width() || all[i].height() < height)
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].width() < leastPanel.width() || all[i].height() < leastPanel.height())
             names << m_panels[i].label;
-    }
     return names;
 }
 
@@ -199,7 +198,7 @@ QStringList ComposedFigure::omissions(const QSizeF& size, const FigureStyle& sty
     QStringList words;
     for (std::size_t i = 0; i < all.size(); ++i)
         for (const QString& omission : m_panels[i].source->omissions(all[i].size(), inner))
-            words << tr("panel %1: %2").arg(m_panels[i].label, omission);
+            words << (m_panels.size() > 1 ? tr("panel %1: %2").arg(m_panels[i].label, omission) : omission);
     return words;
 }
 

@@ -10,7 +10,7 @@ class QPaintDevice;
 
 namespace headwise::ui {
 
-/// Several figures on one page, in a grid, each with a bold letter and a title above it.
+/// Several figures on one page, in a grid, each with a title, and mostly a bold letter, above it.
 ///
 /// The data of a row's panels begin at the same height, those of a column at the same left edge. Type keeps its size:
 /// panels thin their own labels.
@@ -19,8 +19,9 @@ public:
     /// One figure and its place; rows and columns from 0. The source must outlive the page.
     struct Panel {
         const FigureSource* source = nullptr;
-        QString label; ///< "a"
-        QString title; ///< May be empty.
+        QString label;          ///< "a"
+        bool isLettered = true; ///< The label stands before the title.
+        QString title;          ///< May be empty.
         int row = 0, column = 0, rowSpan = 1, columnSpan = 1;
     };
     /// Shares of the width and of the height; as many as the grid has columns and rows.
@@ -60,6 +61,7 @@ private:
     /// Moves that edge of the panels of each row or column, so that their data begin at the same place.
     void align(std::vector<Place>& places, const FigureStyle& style, int Panel::*track, int Panel::*span,
                const Edge& edge) const;
+    static QString letterOf(const Panel& panel) { return panel.isLettered ? panel.label : QString(); }
     void paintHead(QPainter& painter, const Panel& panel, const Place& place, const FigureStyle& style) const;
 
     std::vector<Panel> m_panels;

@@ -260,11 +260,13 @@ Result<Done> DescribedFigure::compose(const FigureDescription& description)
     for (std::size_t i = 0; i < m_drawn.size(); ++i) {
         const FigurePanel& panel = description.panels[i];
         const QString title = orOwn(panel.title, text(m_drawn[i]->view.picture.title));
-        titles << m_drawn[i]->label + u' ' + title;
+        const bool isLettered = m_drawn.size() > 1 || !panel.label.empty(); // a single picture needs no "a"
+        titles << (isLettered ? m_drawn[i]->label + u' ' + title : title);
         if (const QString words = m_drawn[i]->source()->colorWords(); !words.isEmpty())
             explained[words] << m_drawn[i]->label;
         panels.push_back({.source = m_drawn[i]->source(),
                           .label = m_drawn[i]->label,
+                          .isLettered = isLettered,
                           .title = title,
                           .row = panel.row - 1,
                           .column = panel.column - 1,
