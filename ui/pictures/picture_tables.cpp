@@ -126,11 +126,33 @@ private:
         m_table->viewport()->update();
     }
 
-    /// Whether the columns are a name and a list of tokens, each before its value.
-    static bool isTokenLists(const std::vector<ArrayPart>& parts)
+    /// Returns the words over a name, numbers about it, and lists of tokens, each perhaps before its value; nothing: the columns
+    /// are something else.
+    std::optional<ListTitles> listTitles(const std::vector<ArrayPart>& parts, const Picture& picture) const
     {
-        return parts.size() == 2 && parts[0].shape.size() == 2 && parts[0].shape == parts[1].shape
-            && isTokenIds(*parts[0].array) && !isTokenIds(*parts[1].array);
+        const auto isList = [](const ArrayPart& part) { return part.shape.size() == 2; };
+        const auto first = std::ranges::find_if(parts, isList);
+        const auto facts = first - parts.begin();
+        const std::vector<ArrayPart> lists(first, parts.end());
+        if (lists.empty() || !std::ranges::all_of(parts.begin(), first, [](const ArrayPart& part) {
+                return part.shape.size() == 1;
+            }))
+            return std::nullopt;
+        const bool hasValues = lists.size() > 1;
+        if (hasValues && lists.size() % 2 != 0)
+            return std::nullopt;
+        ListTitles titles{text(parts[0].axis(0).name()), {}, static_cast<int>(facts), hasValues};
+        for (std::size_t i = 0; i < lists.size(); ++i) {
+            const bool isOfIds = isTokenIds(*lists[i].array);
+            if (lists[i].shape != lists[0].shape || isOfIds != (i % 2 == 0))
+                return std::nullopt;
+            if (!hasValues || !isOfIds)
+                titles.entries << axisTitle(*lists[i].array);
+        }
+        if (context().isPaper && parts.size() == 2 && !picture.note.empty())
+            titles.entries = {text(picture.note)};
+        const auto columns = facts + static_cast<std::ptrdiff_t>(lists.size() * lists[0].shape[1]);
+        return m_model->columnCount() - 1 == columns ? std::optional(titles) : std::nullopt;
     }
 
     void showPairs(const PictureData& shown)
@@ -168,13 +190,9 @@ private:
                 m_caption = tr("Layer %1, as the selected head's.").arg(context().head.layer);
         }
         m_model->setParts(shown.results, parts, context());
-        if (!isTokenLists(parts))
-            return m_table->setLists({});
-        const QString rows = text(parts[0].axis(0).name());
-        const QString entries = context().isPaper && !shown.picture.note.empty() ? text(shown.picture.note)
-                                                                                 : axisTitle(*parts[1].array);
-        m_table->setLists(ListTitles{rows, entries});
-        if (context().isPaper)
+        const auto lists = parts.empty() ? std::nullopt : listTitles(parts, shown.picture);
+        m_table->setLists(lists);
+        if (lists && context().isPaper && parts.size() == 2)
             m_table->sortByColumn(firstValue, Qt::DescendingOrder);
     }
 

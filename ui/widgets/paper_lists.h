@@ -6,15 +6,24 @@ class QAbstractItemModel;
 
 namespace headwise::ui {
 
-/// Words over the two parts of a table whose rows are a name and a list of tokens, each with its value.
+/// Words over the parts of a table whose rows are a name, numbers about it, and lists of tokens, each with its value. The first
+/// entries of all lists stand before the second ones.
 struct ListTitles {
-    QString rows, entries;
+    QString rows;
+    QStringList entries;   ///< Over each list.
+    int facts = 0;         ///< Columns between the name and the lists.
+    bool hasValues = true; ///< False: the lists are tokens alone.
 };
 
-/// Paints such a table below its title; each row has as many entries as can be read.
+/// Paints such a table below its title. A row takes as many lines as five entries of each list need; lists that have no room
+/// side by side stand below each other, as many as have room.
 /// \param area the page from the title's lower end to the bottom
 /// \returns what it leaves out, a few words each
 QStringList paintLists(QPainter& painter, const QAbstractItemModel& model, const ListTitles& titles,
                        const QRectF& area, const FigureStyle& style);
+
+/// Returns the height in which such a table of that width can be read: its words, three rows, and the note on those that follow.
+double leastListHeight(const QAbstractItemModel& model, const ListTitles& titles, double width,
+                       const FigureStyle& style, const QPainter& painter);
 
 } // namespace headwise::ui

@@ -4,8 +4,7 @@
 #include "ui/base/theme.h"
 #include "ui/figures/figure_export_title.h"
 #include "ui/models/token_table_model.h"
-#include "ui/widgets/cell_heat.h"
-#include "ui/widgets/number_columns.h"
+#include "ui/widgets/paper_table.h"
 #include "ui/widgets/table_copy.h"
 #include "ui/widgets/token_delegate.h"
 #include "ui/widgets/wrapped_header.h"
@@ -19,9 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
-#include <vector>
 
 namespace headwise::ui {
 
@@ -126,21 +123,12 @@ int TableFigure::dataRowCount() const
     return m_sorted->rowCount();
 }
 
-namespace {
-
-/// Title of a column outside the window, where no space needs to keep it on one line.
-QString titleOf(const QAbstractItemModel& model, int column)
-{
-    return model.headerData(column, Qt::Horizontal).toString().replace(QChar::Nbsp, u' ');
-}
-
-} // namespace
-
 QStringList TableFigure::dataRow(int row) const
 {
     QStringList cells;
     for (int column = 0; column < m_sorted->columnCount(); ++column)
-        cells << (row < 0 ? titleOf(*m_sorted, column) : takenCell(m_sorted->index(row, column), m_sortRole));
+        cells << (row < 0 ? columnTitle(*m_sorted, column)
+                          : takenCell(m_sorted->index(row, column), m_sortRole));
     return cells;
 }
 
@@ -150,185 +138,50 @@ void TableFigure::forEachDataRow(const std::function<void(const QStringList&)>& 
         writeRow(dataRow(row));
 }
 
-namespace {
-
-constexpr int tableFigureMeasuredRows = 200; // Enough to tell how wide a column is.
-constexpr double tableFigureBetween = 8;     // points between columns
-constexpr double narrowest = 18;             // points, for a readable column
-constexpr double tableFigureLine = 1.35;     // height of a line, in heights of the type
-
-} // namespace
-
-struct TableFigure::PaperTable {
-    const QAbstractItemModel& model;
-    QFont text, bold, tokens;
-    std::vector<double> widths = {};           // of all columns
-    std::vector<std::vector<int>> blocks = {}; // columns side by side; a block stands below the one before
-    std::vector<double> tails = {};            // of all columns: width from the decimal point on
-    double page = 0;                           // width
-    int cut = 0;                               // columns that are wider than the page
-
-    QFont fontAt(const QModelIndex& index) const
-    {
-        return index.data(Qt::FontRole).value<QFont>() == tokenFont() ? tokens : text;
-    }
-
-    void measure(double room, QPaintDevice* device)
-    {
-        for (int column = 0; column < model.columnCount(); ++column) {
-            double words = QFontMetricsF(bold, device)
-                               .horizontalAdvance(model.headerData(column, Qt::Horizontal).toString());
-            double integers = 0, tail = 0;
-            for (int row = 0; row < std::min(tableFigureMeasuredRows, model.rowCount()); ++row) {
-                const QModelIndex index = model.index(row, column);
-                const QFontMetricsF ruler(fontAt(index), device);
-                const QString shown = index.data().toString();
-                const qsizetype point = isNumberCell(index) ? decimalPoint(shown) : shown.size();
-                integers = std::max(integers, ruler.horizontalAdvance(shown.first(point)));
-                tail = std::max(tail, ruler.horizontalAdvance(shown.sliced(point)));
-            }
-            words = std::max(words, integers + tail);
-            widths.push_back(std::max(words, narrowest) + tableFigureBetween);
-            tails.push_back(tail);
-        }
-        fit(room);
-    }
-
-    /// Returns the space right of a number in a column of that width, so that the decimal points are aligned.
-    double roomBehind(const QString& shown, int column, double width, const QFontMetricsF& ruler) const
-    {
-        const double own = ruler.horizontalAdvance(shown.sliced(decimalPoint(shown)));
-        return std::clamp(tails[static_cast<std::size_t>(column)] - own, 0.0,
-                          std::max(0.0, width - ruler.horizontalAdvance(shown)));
-    }
-
-    /// Paints the colours behind the numbers of a row, as in the window.
-    void paintHeat(QPainter& painter, int row, const std::vector<int>& columns, const QRectF& line) const
-    {
-        double x = 0;
-        for (const int column : columns) {
-            const double width = widths[static_cast<std::size_t>(column)];
-            const QVariant heat = model.index(row, column).data(TokenTableModel::HeatRole);
-            if (heat.isValid())
-                painter.fillRect(QRectF(x - 1, line.top(), width - tableFigureBetween + 2, line.height()),
-                                 heatColor(heat.toDouble(), lightColors()));
-            x += width;
-        }
-    }
-
-    /// Paints a row on the baseline `y`. \param row −1: the titles
-    void paintRow(QPainter& painter, int row, const std::vector<int>& columns, double y) const
-    {
-        double x = 0;
-        for (const int column : columns) {
-            const QModelIndex index = model.index(std::max(row, 0), column);
-            const double width = widths[static_cast<std::size_t>(column)];
-            const QFont font = row < 0 ? bold : fontAt(index);
-            const QString words = row < 0 ? titleOf(model, column) : index.data().toString();
-            const QFontMetricsF ruler(font, painter.device());
-            const QString shown = ruler.elidedText(words, Qt::ElideRight, width - tableFigureBetween + 0.5);
-            double left = 0;
-            if (isNumberCell(index))
-                left = width - tableFigureBetween - ruler.horizontalAdvance(shown)
-                    - (row < 0 ? 0 : roomBehind(shown, column, width - tableFigureBetween, ruler));
-            painter.setFont(font);
-            const bool isMuted = index.data(TokenTableModel::IsMutedRole).toBool();
-            painter.setPen(isMuted ? lightColors().muted : lightColors().text);
-            painter.drawText(QPointF(x + left, y), shown);
-            x += width;
-        }
-    }
-
-    /// Splits the columns into blocks below each other, so that none is cut or left out. Each begins with the first
-    /// column, which names the rows. The blocks are about equally wide.
-    void fit(double room)
-    {
-        constexpr double step = 0.95;
-        page = room;
-        for (double& width : widths) {
-            cut += width > room ? 1 : 0;
-            width = std::min(width, room);
-        }
-        blocks = split(room);
-        const auto all = static_cast<double>(widths.size());
-        if (blocks.size() == 1) { // The rest of the line is shared.
-            const double used = std::accumulate(widths.begin(), widths.end(), 0.0);
-            for (double& width : widths)
-                width += std::min((room - used) / all, 2 * tableFigureBetween);
-            return;
-        }
-        const double widest = widths.empty() ? room : *std::ranges::max_element(widths);
-        for (double limit = step * room; limit >= widest; limit *= step) {
-            auto narrower = split(limit);
-            if (narrower.size() > blocks.size())
-                break;
-            blocks = std::move(narrower);
-        }
-    }
-
-    /// \param limit of a block's width; a single column may be as wide as the page
-    std::vector<std::vector<int>> split(double limit) const
-    {
-        std::vector<std::vector<int>> parts;
-        double used = limit + 1;
-        for (int column = 0; column < static_cast<int>(widths.size()); ++column) {
-            const double width = widths[static_cast<std::size_t>(column)];
-            if (used + width > limit) {
-                parts.emplace_back();
-                used = 0;
-                if (column > 0 && widths[0] + width <= page) {
-                    parts.back().push_back(0);
-                    used = widths[0];
-                }
-            }
-            parts.back().push_back(column);
-            used += width;
-        }
-        return parts;
-    }
-};
-
 struct TableFigure::PaperBlocks {
     std::size_t shown = 0; ///< Blocks that have room; the others are left out.
     double height = 0;     ///< Height of each, with the gap below.
 };
 
 /// The height in which a block can be read: its titles, three rows, and the note on those that follow.
-double TableFigure::leastBlock(const QFontMetricsF& metrics, const FigureStyle& style) const
+double TableFigure::leastBlock(const PaperTable& table, const QFontMetricsF& metrics,
+                               const FigureStyle& style) const
 {
     constexpr int leastRows = 3;
     const int rows = m_sorted->rowCount();
-    const int lines = (style.axes ? 1 : 0) + std::min(rows, leastRows) + (rows > leastRows ? 1 : 0);
-    return (lines - 1) * tableFigureLine * metrics.height() + metrics.height();
+    const int lines =
+        (style.axes ? table.titleLines : 0) + std::min(rows, leastRows) + (rows > leastRows ? 1 : 0);
+    return (lines - 1) * paperTableLine * metrics.height() + metrics.height();
 }
 
 TableFigure::PaperBlocks TableFigure::blocksIn(double room, const PaperTable& table, QPaintDevice* device,
                                                const FigureStyle& style) const
 {
     const QFontMetricsF metrics(table.text, device);
-    const double line = tableFigureLine * metrics.height();
+    const double line = paperTableLine * metrics.height();
     const auto all = static_cast<double>(table.blocks.size());
-    const double least = leastBlock(metrics, style), gap = line - metrics.height();
+    const double least = leastBlock(table, metrics, style), gap = line - metrics.height();
     const double shown = std::clamp(std::floor((room + gap) / (least + gap)), 1.0, std::max(1.0, all));
     // The blocks share the page, but none gets more than it needs.
-    return {static_cast<std::size_t>(shown), std::min(room / shown, (m_sorted->rowCount() + 2) * line)};
+    return {static_cast<std::size_t>(shown),
+            std::min(room / shown, (m_sorted->rowCount() + 1 + table.titleLines) * line)};
 }
 
 double TableFigure::leastHeight(double width, const FigureStyle& style) const
 {
-    if (m_lists)
-        return 0;
     PaintRecording page({width, 1}, std::nullopt);
     QPainter painter(&page);
+    if (m_lists)
+        return paintFigureTitle(painter, *this, width, style)
+            + leastListHeight(*m_sorted, *m_lists, width, style, painter);
     const PaperTable table = paperTable(width, style, &page);
     const QFontMetricsF metrics(table.text, &page);
-    const double gap = tableFigureLine * metrics.height() - metrics.height();
+    const double gap = paperTableLine * metrics.height() - metrics.height();
     return paintFigureTitle(painter, *this, width, style)
-        + static_cast<double>(table.blocks.size()) * (leastBlock(metrics, style) + gap) - gap;
+        + static_cast<double>(table.blocks.size()) * (leastBlock(table, metrics, style) + gap) - gap;
 }
 
-TableFigure::PaperTable TableFigure::paperTable(double width, const FigureStyle& style,
-                                                QPaintDevice* device) const
+PaperTable TableFigure::paperTable(double width, const FigureStyle& style, QPaintDevice* device) const
 {
     PaperTable table{*m_sorted, figureFont(style), figureFont(style), figureTokenFont(style)};
     table.bold.setWeight(QFont::DemiBold);
@@ -359,11 +212,12 @@ void TableFigure::paintBlock(QPainter& painter, const PaperTable& table, const s
                              const QRectF& area, const FigureStyle& style) const
 {
     const QFontMetricsF metrics(table.text, painter.device());
-    const double line = tableFigureLine * metrics.height();
+    const double line = paperTableLine * metrics.height();
     double y = area.top() + metrics.ascent();
     painter.setPen(lightColors().text);
     if (style.axes) {
-        table.paintRow(painter, -1, columns, y);
+        table.paintTitles(painter, columns, y);
+        y += (table.titleLines - 1) * line;
         painter.setPen(QPen(lightColors().border, 0.5 * style.lineWidth));
         const double rule = y + metrics.descent() + 1;
         painter.drawLine(QPointF(0, rule), QPointF(area.width(), rule));
@@ -395,8 +249,8 @@ QStringList TableFigure::omissions(const QSizeF& size, const FigureStyle& style)
     const QFontMetricsF metrics(table.text, &page);
     const auto [shown, height] = blocksIn(size.height() - top, table, &page, style);
     // As paintBlock has it: the base line of the last row lies above the end of its block.
-    const auto fitting = static_cast<int>((height - metrics.ascent()) / (tableFigureLine * metrics.height()))
-        + (style.axes ? 0 : 1);
+    const auto fitting = static_cast<int>((height - metrics.ascent()) / (paperTableLine * metrics.height()))
+        + 1 - (style.axes ? table.titleLines : 0);
     QStringList said;
     if (shown < table.blocks.size())
         said << tr("the first %1 of %2 columns")

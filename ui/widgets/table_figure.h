@@ -14,6 +14,7 @@ class QSortFilterProxyModel;
 
 namespace headwise::ui {
 
+struct PaperTable;
 class WrappedHeader;
 
 /// A sortable table that can be exported as a figure and as numbers. Ctrl+C copies the selected rows, the export has all.
@@ -54,10 +55,9 @@ private:
     QList<HeadId> headsOf(int row) const;
     void hover(const QModelIndex& cell);
 
-    struct PaperTable;  ///< A sorted table laid out for paper.
-    struct PaperBlocks; ///< Its blocks on a page.
+    struct PaperBlocks; ///< Blocks of a table on a page.
     PaperTable paperTable(double width, const FigureStyle& style, QPaintDevice* device) const;
-    double leastBlock(const QFontMetricsF& metrics, const FigureStyle& style) const;
+    double leastBlock(const PaperTable& table, const QFontMetricsF& metrics, const FigureStyle& style) const;
     PaperBlocks blocksIn(double room, const PaperTable& table, QPaintDevice* device,
                          const FigureStyle& style) const;
     /// Paints the rows of some columns, as many as fit.
