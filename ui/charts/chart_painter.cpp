@@ -81,9 +81,11 @@ bool isUpright(const ChartLook& look)
 }
 
 /// Width that a name along x needs at least.
-double leastNameRoom(const ChartLook& look, const QFontMetricsF& metrics)
+double leastNameRoom(const ChartFrame& frame, const QFontMetricsF& metrics)
 {
-    return isUpright(look) ? metrics.height() : widestName(look, metrics) / 2;
+    if (isUpright(frame.look))
+        return metrics.height();
+    return widestName(frame.look, metrics) / (frame.isPaper ? 1 : 2); // On paper no name is cut.
 }
 
 void paintNames(QPainter& painter, const ChartFrame& frame, const QFontMetricsF& metrics)
@@ -91,7 +93,7 @@ void paintNames(QPainter& painter, const ChartFrame& frame, const QFontMetricsF&
     const QStringList& names = frame.look.xLabels;
     const double cell = frame.plot.width() / frame.range.width();
     const bool upright = isUpright(frame.look);
-    const double room = leastNameRoom(frame.look, metrics);
+    const double room = leastNameRoom(frame, metrics);
     const int step = nameStep(frame, painter.device());
     const double right = frame.plot.right() + chartMargins(frame.look, frame.font, painter.device()).right();
     double taken = -std::numeric_limits<double>::infinity(); // by the name before
@@ -361,7 +363,7 @@ QRectF titlesRoom(const ChartFrame& frame, const QPaintDevice* device)
 int nameStep(const ChartFrame& frame, const QPaintDevice* device)
 {
     const double cell = frame.plot.width() / frame.range.width();
-    const double room = leastNameRoom(frame.look, QFontMetricsF(frame.font, device));
+    const double room = leastNameRoom(frame, QFontMetricsF(frame.font, device));
     return frame.look.xLabels.isEmpty()
         ? 1
         : std::max(1, static_cast<int>(std::ceil(room / std::max(cell, 1e-9))));

@@ -210,14 +210,14 @@ HeatmapRoom heatmapRoom(const HeatmapScene& scene, const QSizeF& size, const Hea
     const int columns = count(scene, Qt::Horizontal);
     if (rows == 0 || columns == 0)
         return {};
-    // Labels take at most a third of a small picture.
-    const double most = std::min(0.33 * std::min(size.width(), size.height()), 160.0);
+    // Names take at most this share of a small picture: enough for <|endoftext|> on a page of 85 × 70 mm.
+    constexpr double share = 0.4, longest = 160;
     const double title = QFontMetricsF(fonts.text, device).height() + heatmapPainterGap;
     HeatmapRoom room;
     room.norms = scene.norms ? std::min(normBars, 0.15 * std::min(size.width(), size.height())) : 0;
     room.rowTitle = scene.rows.title.isEmpty() ? 0 : title;
     room.rowLabels =
-        std::min(most,
+        std::min(std::min(share * size.width(), longest),
                  heatmapPainterWidestLabel(scene.rows, rows, QFontMetricsF(fontOf(scene.rows, fonts), device))
                      + 2 * heatmapPainterGap);
     room.columnTitle = scene.columns.title.isEmpty() ? 0 : title;
@@ -225,8 +225,9 @@ HeatmapRoom heatmapRoom(const HeatmapScene& scene, const QSizeF& size, const Hea
     const double widest = heatmapPainterWidestLabel(scene.columns, columns, names);
     const double cellWidth = (size.width() - room.rowTitle - room.rowLabels - room.norms) / columns;
     room.flatColumnLabels = !scene.columns.label || widest + heatmapPainterGap <= cellWidth;
-    room.columnLabels = room.flatColumnLabels ? names.height() + heatmapPainterGap
-                                              : std::min(most, widest + 2 * heatmapPainterGap);
+    room.columnLabels = room.flatColumnLabels
+        ? names.height() + heatmapPainterGap
+        : std::min(std::min(share * size.height(), longest), widest + 2 * heatmapPainterGap);
     return room;
 }
 

@@ -92,11 +92,11 @@ double longestWord(const QString& words, const QFontMetricsF& ruler)
 
 /// The columns of some of a table's lists, side by side, and where they stand on paper.
 struct ListColumns {
-    int first, count;             ///< Lists.
-    std::vector<double> left;     ///< Of the name, the facts and the lists; then the end of the page.
+    int first, count;         ///< Lists.
+    std::vector<double> left; ///< Edge of the name, of the facts and of the lists, then the end of the page.
     std::vector<QStringList> top; ///< Words over each.
     int onLine = 1;               ///< Entries of a list side by side.
-    int lines = 1;                ///< Of a row.
+    int lines = 1;                ///< Number in a row.
     int entries = 1;              ///< Shown of each list.
     double entryWidth = 0;        ///< With the gap behind it.
     bool isWhole = true;          ///< Every entry has room.

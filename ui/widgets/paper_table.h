@@ -22,11 +22,11 @@ QString columnTitle(const QAbstractItemModel& model, int column);
 struct PaperTable {
     const QAbstractItemModel& model;
     QFont text, bold, tokens;
-    std::vector<double> widths = {};           ///< Of all columns.
+    std::vector<double> widths = {};           ///< Width of each column.
     std::vector<std::vector<int>> blocks = {}; ///< Columns side by side; a block stands below the one before.
-    std::vector<double> tails = {};            ///< Of all columns: width from the decimal point on.
-    std::vector<QStringList> titles = {};      ///< Of all columns: its lines.
-    int titleLines = 1;                        ///< Of the longest title.
+    std::vector<double> tails = {};            ///< Width of each column from the decimal point on.
+    std::vector<QStringList> titles = {};      ///< Lines of each column's title.
+    int titleLines = 1;                        ///< Number in the longest title.
     double page = 0;                           ///< Width.
     int cut = 0;                               ///< Columns that are wider than the page.
 
