@@ -40,7 +40,11 @@ Picture suggestedPicture(const ResultArray& array, std::size_t headDimensions, b
         picture.kind = Picture::Kind::Points;
     else if (rest == 1 && !isWhole)
         picture.kind = Picture::Kind::Lines;
-    else if (rest == 2 && !isWhole && !listsHeads)
+    else if (rest == 2 && !isWhole && array.axes.back() == Axis::Step) { // curves over a training
+        picture.kind = Picture::Kind::Lines;
+        picture.logX = true;
+        picture.logY = !array.range;
+    } else if (rest == 2 && !isWhole && !listsHeads)
         picture.kind = Picture::Kind::Matrix;
     else
         picture.kind = Picture::Kind::Table;

@@ -2,6 +2,7 @@
 
 #include "core/files/hdf5.h"
 #include "core/series/series_record.h"
+#include "core/series/vector_tracks.h"
 #include "core/session/session_reading.h"
 #include "core/session/session_writing.h"
 
@@ -18,6 +19,8 @@ constexpr const char* pathsPath = "members/paths";
 constexpr const char* filesPath = "members/files";
 constexpr const char* previousPath = "members/previous";
 constexpr const char* problemsPath = "members/problems";
+constexpr std::string_view spectraGroup = "spectra";
+constexpr std::string_view scoresGroup = "scores";
 constexpr std::size_t mostSteps = 1'000'000;
 
 /// Shared by the readers of a series.
@@ -146,8 +149,8 @@ Result<Done> readMembers(SeriesReading& reading)
     return readTextsOfEntries(reading, problemsPath, &SeriesEntry::problem);
 }
 
-/// Cuts an array of the file into those of the members.
-Result<Done> readSteppedArray(SeriesReading& reading, const std::string& path, bool isSpectrum)
+/// Cuts an array of the file into those of the members. \param group that it is in
+Result<Done> readSteppedArray(SeriesReading& reading, const std::string& path, std::string_view group)
 {
     Result<ResultArray> stored = readDescribedArray(reading.file, path);
     if (!stored)
@@ -156,8 +159,10 @@ Result<Done> readSteppedArray(SeriesReading& reading, const std::string& path, b
     const ModelCard& model = reading.record.frame.model;
     std::vector<std::size_t> shape{reading.record.entries.size(), static_cast<std::size_t>(model.nLayers),
                                    static_cast<std::size_t>(model.nHeads)};
-    if (isSpectrum)
+    if (group == spectraGroup)
         shape.push_back(static_cast<std::size_t>(model.dHead));
+    if (group == vectorOverlapGroup && !array.shape.empty()) // as many before as now
+        shape.insert(shape.end(), 2, std::min(array.shape.back(), static_cast<std::size_t>(model.dHead)));
     const auto* values = std::get_if<std::vector<float>>(&array.values);
     if (!values || array.shape != shape || array.axes.size() != shape.size())
         return reading.corrupt(path, "has a shape or type that does not fit the steps and the model");
@@ -175,9 +180,9 @@ Result<Done> readSteppedArray(SeriesReading& reading, const std::string& path, b
 
 Result<Done> readArrays(SeriesReading& reading)
 {
-    for (const char* group : {"spectra", "scores"}) {
-        const bool isSpectrum = std::string_view(group) == "spectra";
-        const bool isWanted = !isSpectrum || reading.parts == SeriesParts::All;
+    for (const std::string_view group : {spectraGroup, scoresGroup, vectorOverlapGroup}) {
+        const bool isSpectrum = group == spectraGroup;
+        const bool isWanted = group == scoresGroup || reading.parts == SeriesParts::All;
         if (!isWanted || !reading.file.has(group))
             continue;
         const Result<std::vector<Hdf5Entry>> entries = reading.file.entries(group);
@@ -190,7 +195,7 @@ Result<Done> readArrays(SeriesReading& reading)
                 std::string(group) + "/" + entry.name + (isSpectrum ? "/singular_values" : "");
             if (entry.kind != (isSpectrum ? Hdf5Kind::Group : Hdf5Kind::Numbers) || !reading.file.has(path))
                 continue;
-            if (const auto read = readSteppedArray(reading, path, isSpectrum); !read)
+            if (const auto read = readSteppedArray(reading, path, group); !read)
                 return read;
         }
     }

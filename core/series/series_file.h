@@ -56,6 +56,12 @@ struct HeadSpectra {
     std::vector<float> values; ///< [S, rank], falling; NaN where a member could not be read.
 };
 
+/// Squared cosines between one head's leading singular vectors at each step and at the step before.
+struct VectorOverlaps {
+    std::size_t count = 0;
+    std::vector<float> values; ///< [S, count before, count now]; NaN at the first step and past the rank.
+};
+
 /// Reads a file that `headwise series` wrote (core/session/FORMAT.md, Series), without its spectra.
 /// Errors: NotFound, Io, Corrupt, Cancelled; Unsupported if it is another HDF5 file or of a later version.
 Result<Series> readSeries(const std::filesystem::path& path, const Task& task = {});
@@ -71,6 +77,11 @@ Result<HeadSpectra> readHeadSpectra(const std::filesystem::path& path, std::stri
 Result<std::vector<HeadSpectra>> readLeadingSpectra(const std::filesystem::path& path,
                                                     std::string_view circuit, std::size_t rank,
                                                     std::size_t steps, const Task& task = {});
+
+/// Reads one head's part of /vector_overlaps. \param side as DirectionSide::name
+/// Errors: NotFound if the series has none; those of readHeadSpectra().
+Result<VectorOverlaps> readVectorOverlaps(const std::filesystem::path& path, std::string_view side,
+                                          HeadId head, std::size_t steps, const Task& task = {});
 
 /// Tells whether an HDF5 file says that it is a series; false if it cannot be read.
 bool isSeries(const std::filesystem::path& path);

@@ -8,6 +8,7 @@
 #include "core/series/series_record.h"
 #include "core/series/series_survey.h"
 #include "core/series/subspace_overlap.h"
+#include "core/series/vector_tracks.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -214,7 +215,7 @@ private:
                 && same->files == files && same->problem.empty();
             if (isKnown)
                 same->path = pathOf(members[i]); // the folder may have moved
-            if (isKnown && same->previous == previousOf(i))
+            if (isKnown && same->previous == previousOf(i) && (same->previous.empty() || isFollowed(*same)))
                 continue;
             if (isKnown)
                 m_reused[i] = withoutOverlaps(std::move(same->arrays));
@@ -243,6 +244,12 @@ private:
         if (found == members.end())
             return m_request.isJoined && shard.index == 1;
         return static_cast<int>(found - members.begin()) % shard.count == shard.index - 1;
+    }
+
+    /// Tells whether single vectors are compared too; the first files did not.
+    static bool isFollowed(const SeriesEntry& entry)
+    {
+        return std::ranges::any_of(entry.arrays, isVectorOverlap);
     }
 
     /// Text that tells whether the member before is still the one that the subspaces were compared with.

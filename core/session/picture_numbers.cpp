@@ -40,6 +40,17 @@ std::vector<std::string> counted(std::size_t count)
     return labels;
 }
 
+/// Names of a dimension's entries: the steps of a training, else numbers from 0.
+std::vector<std::string> entryNames(const ResultArray& array, std::size_t dimension)
+{
+    const auto steps = array.attributes.find("steps");
+    const auto* names =
+        steps == array.attributes.end() ? nullptr : std::get_if<std::vector<std::string>>(&steps->second);
+    const bool isOfSteps =
+        names && array.axes[dimension] == Axis::Step && names->size() == array.shape[dimension];
+    return isOfSteps ? *names : counted(array.shape[dimension]);
+}
+
 std::vector<std::string> headLabels(const ModelCard& model)
 {
     std::vector<std::string> labels;
@@ -101,7 +112,7 @@ PictureNumbers arrayNumbers(const Session& session, const ResultArray& array, st
                          {axis(0), counted(part.shape[0]), {"value"}});
     if (part.shape.size() == 2)
         return withTable(part.shape, std::move(part.values),
-                         {axis(0), counted(part.shape[0]), counted(part.shape[1])});
+                         {axis(0), counted(part.shape[0]), entryNames(part, 1)});
     PictureNumbers numbers{part.shape, {}, tableOf(part)};
     numbers.values = std::move(part.values);
     return numbers;

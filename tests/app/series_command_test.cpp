@@ -138,6 +138,18 @@ private slots:
         QVERIFY(!firstRow("last.csv").isEmpty());
         QCOMPARE(firstRow("last.csv"), firstRow("at2000.csv"));
         QVERIFY(firstRow("last.csv") != firstRow("at0.csv"));
+        QVERIFY2(list.out.contains("tracks/ov_in\t"), list.out);
+        const CommandRun tracks = run({"export", file, "--view", "tracks/ov_in", "--head", "1.2", "-o",
+                                       m_temporary.filePath("tracks.csv")});
+        QVERIFY2(tracks.exitCode == 0, tracks.err);
+        const QByteArray rows = firstRow("tracks.csv");
+        QVERIFY2(rows.startsWith("track,0,64,256,512,1000,2000"), rows); // singular vectors, a column a step
+        if (HEADWISE_GUI) {
+            const QString svg = m_temporary.filePath("tracks.svg");
+            QCOMPARE(run({"export", file, "--view", "tracks/ov_in", "--head", "1.2", "-o", svg}).exitCode, 0);
+            const QByteArray drawn = firstRow("tracks.svg");
+            QVERIFY(drawn.contains("<svg") && !drawn.contains(", step 2000")); // it shows all steps
+        }
         const CommandRun none = run(view + QStringList{m_temporary.filePath("x.csv"), "--step", "7"});
         QCOMPARE(none.exitCode, 2);
         QVERIFY2(none.err.contains("no checkpoint of step 7"), none.err);

@@ -2,12 +2,14 @@
 
 #include "core/series/series_file.h"
 #include "core/series/series_steps.h"
+#include "core/series/vector_tracks.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 namespace headwise::app {
@@ -39,6 +41,8 @@ Result<ExportedSession> readExported(const std::string& file, std::optional<int>
         return wrongSeries(
             fmt::format("The series '{}' has no checkpoint of step {}; its steps are {} to {}.", file, *step,
                         steps.front().step, steps.back().step));
+    std::vector<ResultArray> tracks = trackArrays(steps);
+    std::ranges::move(tracks, std::back_inserter(found->session.results.arrays));
     return ExportedSession{std::move(found->session), found->step};
 }
 
@@ -78,7 +82,8 @@ Result<View> exportedView(const ExportedSession& from, const std::string& file, 
     View view = std::move(found).value();
     const std::string fileName = std::filesystem::path(file).filename().string();
     if (from.step) {
-        view.subtitle += fmt::format(", step {}", *from.step);
+        if (!view.name.starts_with(tracksFolder)) // these show all steps
+            view.subtitle += fmt::format(", step {}", *from.step);
         view.provenance.emplace_back(stepKey, std::to_string(*from.step));
     }
     view.provenance.emplace_back(from.step ? seriesKey : "session_file", fileName);
