@@ -97,7 +97,7 @@ ResultArray vectorOverlapArray(const DirectionSide& side, const ModelConfig& con
         .definition = std::string(side.side == VectorSide::First ? "(u_i · u'_j)²" : "(v_i · v'_j)²")
             + ", leading singular vectors of " + std::string(circuitFormula(side.circuit))
             + " at the previous step that could be opened (i) and at this one (j)",
-        .title = "Overlap of singular vectors " + std::string(side.title) + " with the previous step",
+        .title = "Overlap of singular vectors with the previous step, " + std::string(side.title),
         .unit = {},
         .nullMean = std::nullopt,
         .nullDeviation = std::nullopt,

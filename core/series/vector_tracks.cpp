@@ -17,8 +17,8 @@ constexpr float noOverlap = std::numeric_limits<float>::quiet_NaN();
 /// A vector that may continue one of the step before.
 struct TrackMatch {
     std::size_t before = 0, now = 0;
-    double overlap = 0; ///< That of their groups.
-    double own = 0;     ///< That of the two vectors.
+    double overlap = 0; ///< The overlap of their groups.
+    double own = 0;     ///< The overlap of the two vectors.
 };
 
 /// The leading singular values of a step; empty for one that could not be read.
@@ -178,14 +178,14 @@ std::vector<ResultArray> trackArrays(std::span<const SeriesStep> steps)
         if (!heads)
             continue;
         const std::string path = std::string(tracksFolder) + std::string(side.name);
-        const std::string name = "singular vectors " + std::string(side.title);
+        const std::string ofSide = ", " + std::string(side.title);
         ResultArray sigma, overlap;
         sigma.path = path;
-        sigma.title = "Singular values of " + name + ", followed by overlap";
+        sigma.title = "Singular values by vector" + ofSide;
         sigma.definition =
             "σ of each vector at the steps; a vector continues the one of the step before with which it has (u · u')² > 0.5, values within 1 % as a group by their subspace; the longest 16 tracks of two or more steps";
         overlap.path = path + "_overlap";
-        overlap.title = "Overlap of " + name + " with the step before";
+        overlap.title = "Overlap with the step before" + ofSide;
         overlap.definition =
             "(u · u')² of each vector with the one that it continues, of groups within 1 % the mean squared cosine of their subspaces";
         overlap.range = {0, 1};

@@ -49,6 +49,6 @@ std::vector<ResultArray> trackArrays(std::span<const SeriesStep> steps);
 std::string vectorOverlapPath(std::string_view side);
 bool isVectorOverlap(const ResultArray& array);
 inline constexpr std::string_view vectorOverlapGroup = "vector_overlaps";
-inline constexpr std::string_view tracksFolder = "tracks/"; ///< Of trackArrays().
+inline constexpr std::string_view tracksFolder = "tracks/"; ///< Holds the arrays of trackArrays().
 
 } // namespace headwise

@@ -176,7 +176,7 @@ constexpr std::array pageWords{
             "A score or the singular values of every head over the training steps; points mark where heads changed."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "A series of checkpoints: every score over the steps of training, the singular values of every head, and the change points of the heads with their evidence. File → Open series folder… or `headwise series` makes one from a folder of checkpoints."),
+            "A series of checkpoints: every score over the steps of training, the singular values of every head, the singular vectors of a head followed by their overlap, and the change points of the heads with their evidence. File → Open series folder… or `headwise series` makes one from a folder of checkpoints."),
         {"previous_token", "copying", "matching"}},
     PageWords{
         QLatin1StringView("tensors"),

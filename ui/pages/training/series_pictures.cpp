@@ -1,7 +1,9 @@
 #include "ui/pages/training/series_pictures.h"
 
+#include "core/base/log.h"
 #include "ui/base/color_choice.h"
 #include "ui/base/text.h"
+#include "ui/document/training_series.h"
 
 #include <QStringList>
 
@@ -108,6 +110,52 @@ QString nameOfStep(const Series& series, int step)
         .arg(series.steps.size());
 }
 
+void describeSeries(FigureSource* figure, const QString& what, const TrainingSeries& from)
+{
+    const Series& series = from.series();
+    figure->setFigureTitle(QStringLiteral("%1, %2").arg(what, text(series.modelName)));
+    figure->setProvenance({{QStringLiteral("model"), text(series.modelName)},
+                           {QStringLiteral("series"), text(from.file().filename().string())},
+                           {QStringLiteral("software"), QStringLiteral("headwise ") + text(versionText())}});
+}
+
+QString atStep(const Series& series, const SeriesScore& score, int step)
+{
+    return tr("%1 at step %2").arg(axisTitle(score), count(series.steps[static_cast<std::size_t>(step)]));
+}
+
+ChartLook lookOfCurves(const SeriesScore& score, const CurveChoice& choice, bool hasLogSteps)
+{
+    if (choice.circuit.empty())
+        return lookOfSteps(score, hasLogSteps);
+    ChartLook look = lookOfSteps({}, hasLogSteps);
+    look.yTitle = tr("singular values of %1").arg(text(choice.circuit).toUpper());
+    look.yScale = ChartLook::Scale::Log;
+    return look;
+}
+
+CurveChoice curveChoice(const QString& name)
+{
+    const std::string circuit = name.section(u'_', 0, 0).toStdString();
+    return {circuit, name.contains(u'_') ? name.toStdString() : std::string()};
+}
+
+std::vector<ChartSeries> curvesOfTracks(const Series& series, const std::vector<VectorTrack>& tracks,
+                                        bool hasLogSteps)
+{
+    std::vector<ChartSeries> curves;
+    for (const VectorTrack& track : tracks) {
+        ChartSeries curve;
+        for (const TrackPoint& point : track)
+            if (const int step = series.steps[point.step]; !hasLogSteps || step > 0)
+                curve.points << QPointF(step, double{point.sigma});
+        curve.name =
+            tr("σ%1 at step %2").arg(track.back().index + 1).arg(count(series.steps[track.back().step]));
+        curves.push_back(curve);
+    }
+    return curves;
+}
+
 QStringList problemsOf(const Series& series)
 {
     QStringList lines;
@@ -115,6 +163,22 @@ QStringList problemsOf(const Series& series)
         if (!series.problems[step].empty())
             lines << QStringLiteral("%1: %2").arg(text(series.members[step]), text(series.problems[step]));
     return lines;
+}
+
+QString sentencesOf(const Series& series)
+{
+    const QStringList problems = problemsOf(series);
+    QStringList sentences;
+    if (problems.size() == 1)
+        sentences << tr("A checkpoint could not be read. %1").arg(problems.first());
+    else if (!problems.isEmpty())
+        sentences << tr("%1 of %2 checkpoints could not be read. The first: %3")
+                         .arg(problems.size())
+                         .arg(series.steps.size())
+                         .arg(problems.first());
+    if (series.changes.empty())
+        sentences << tr("No head rose clearly above its null or fell back between these steps.");
+    return sentences.join(u' ');
 }
 
 } // namespace headwise::ui

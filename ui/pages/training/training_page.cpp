@@ -7,18 +7,18 @@
 #include "ui/document/head_metrics.h"
 #include "ui/document/training_series.h"
 #include "ui/document/whats_this.h"
-#include "ui/figures/figure_writer.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/parts/head_grid.h"
 #include "ui/pages/parts/linked_hover.h"
+#include "ui/pages/training/head_timeline.h"
 #include "ui/pages/training/series_pictures.h"
+#include "ui/pages/training/training_frames.h"
 #include "ui/pictures/chart_titles.h"
 #include "ui/widgets/table_cells.h"
 #include "ui/widgets/table_figure.h"
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QFileDialog>
 #include <QGridLayout>
 #include <QLabel>
 #include <QPushButton>
@@ -27,7 +27,7 @@
 #include <QStandardItemModel>
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -49,8 +49,9 @@ TrainingPage::TrainingPage(Workspace* workspace, QWidget* parent)
     , m_open(new QPushButton(tr("Open this step"), m_body))
     , m_compare(new QPushButton(tr("Compare with this step"), m_body))
     , m_shown(new QComboBox(m_body))
-    , m_chart(new LineChart(m_body))
-    , m_writer(new FigureWriter(this))
+    , m_head(new HeadTimeline(workspace, m_body))
+    , m_export(new TrainingFrames(
+          m_series, m_grid->view(), [this] { return score(); }, this))
 {
     createControls();
     createLayout();
@@ -76,12 +77,16 @@ void TrainingPage::createControls()
     m_step->setPageStep(1);
     m_multiples->setAccessibleName(tr("Every head over training"));
     m_multiples->setMinimumSize(200, 140);
-    m_chart->setAccessibleName(tr("Selected head over training"));
     m_shown->setAccessibleName(tr("Curves over training"));
-    m_shown->setToolTip(tr("Draws the score over the steps, or the singular values of each head"));
+    m_shown->setToolTip(tr(
+        "Draws the score over the steps, the singular values of each head by index, or the singular vectors of the selected head followed by overlap"));
     m_shown->addItem(tr("Score"), QString());
     m_shown->addItem(tr("QK spectrum"), QStringLiteral("qk"));
     m_shown->addItem(tr("OV spectrum"), QStringLiteral("ov"));
+    m_shown->addItem(tr("QK query vectors"), QStringLiteral("qk_query"));
+    m_shown->addItem(tr("QK key vectors"), QStringLiteral("qk_key"));
+    m_shown->addItem(tr("OV input vectors"), QStringLiteral("ov_in"));
+    m_shown->addItem(tr("OV output vectors"), QStringLiteral("ov_out"));
     m_changes->setSource(m_changeModel, TokenTableModel::SortRole);
     m_changes->setAccessibleName(tr("Changes of heads"));
     m_changes->setSelectionMode(QAbstractItemView::SingleSelection);
@@ -124,7 +129,7 @@ void TrainingPage::createLayout()
     sides->setChildrenCollapsible(false);
     sides->setHandleWidth(16);
     sides->addWidget(stacked(m_multiples, m_changes));
-    sides->addWidget(stacked(atStep, m_chart));
+    sides->addWidget(stacked(atStep, m_head));
     sides->setSizes({560, 360});
     auto* layout = new QVBoxLayout(m_body);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -154,7 +159,7 @@ void TrainingPage::connectSignals()
     });
     connect(m_log, &QCheckBox::toggled, this, &TrainingPage::showScore);
     connect(m_shown, &QComboBox::activated, this, &TrainingPage::showScore);
-    connect(m_frames, &QPushButton::clicked, this, &TrainingPage::chooseFrames);
+    connect(m_frames, &QPushButton::clicked, m_export, &TrainingFrames::askForFile);
     connect(m_step, &QSlider::valueChanged, m_series, &TrainingSeries::setStep);
     const auto member = [this] { return text(m_series->member(m_series->step()).string()); };
     connect(m_open, &QPushButton::clicked, this, [this, member] { emit stepWanted(member()); });
@@ -171,8 +176,7 @@ void TrainingPage::connectSignals()
             refresh();
     });
     connect(m_changes, &TableFigure::rowChosen, this, &TrainingPage::chooseChange);
-    connect(m_writer, &FigureWriter::failed, this, &TrainingPage::framesExported);
-    connect(this, &TrainingPage::framesExported, this, &Page::readOutChanged);
+    connect(m_export, &TrainingFrames::exported, this, &Page::readOutChanged);
 }
 
 void TrainingPage::connectPictures()
@@ -187,11 +191,8 @@ void TrainingPage::connectPictures()
     connect(m_grid, &HeadGrid::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_grid, &HeadGrid::headHovered, this,
             [this](HeadId head) { emit readOutChanged(readOut(head)); });
-    connect(m_chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
-    connect(m_chart, &LineChart::pointHovered, this, [this](const QString&, int, const QPointF& point) {
-        emit readOutChanged(tr("step %1   %2").arg(QString::number(qRound64(point.x())), number(point.y())));
-    });
-    connect(m_chart, &LineChart::pointClicked, this, &TrainingPage::chooseStep);
+    connect(m_head, &HeadTimeline::readOutChanged, this, &Page::readOutChanged);
+    connect(m_head, &HeadTimeline::leadingRead, this, &TrainingPage::showMultiples);
 }
 
 void TrainingPage::recompute()
@@ -215,20 +216,10 @@ void TrainingPage::recompute()
 void TrainingPage::showProblems()
 {
     const Series& series = m_series->series();
-    const QStringList problems = problemsOf(series);
-    QStringList sentences;
-    if (problems.size() == 1)
-        sentences << tr("A checkpoint could not be read. %1").arg(problems.first());
-    else if (!problems.isEmpty())
-        sentences << tr("%1 of %2 checkpoints could not be read. The first: %3")
-                         .arg(problems.size())
-                         .arg(series.steps.size())
-                         .arg(problems.first());
-    if (series.changes.empty())
-        sentences << tr("No head rose clearly above its null or fell back between these steps.");
-    setPlain(m_problems, sentences.join(u' '));
-    m_problems->setVisible(!sentences.isEmpty());
-    m_problems->setToolTip(problems.join(u'\n'));
+    const QString words = sentencesOf(series);
+    setPlain(m_problems, words);
+    m_problems->setVisible(!words.isEmpty());
+    m_problems->setToolTip(problemsOf(series).join(u'\n'));
 }
 
 void TrainingPage::fillScores()
@@ -274,10 +265,65 @@ void TrainingPage::showScore()
     m_grid->view()->colors()->proposeScale(scaleOfSteps(*shown));
     const ResultArray array = scoreAt(series, *shown, m_series->step());
     m_grid->view()->content()->setValueTitle(valueTitle(array));
-    for (QWidget* part : std::initializer_list<QWidget*>{m_score, m_multiples, m_grid->view(), m_chart})
+    for (QWidget* part :
+         std::initializer_list<QWidget*>{m_score, m_multiples, m_grid->view(), m_head->chart()})
         part->setWhatsThis(explanationOf(array));
     showHead();
     showStep();
+}
+
+CurveChoice TrainingPage::choice() const
+{
+    return curveChoice(m_shown->currentData().toString());
+}
+
+void TrainingPage::showMultiples()
+{
+    const Series& series = m_series->series();
+    std::vector<HeadCurves> heads = curvesOfHeads(series, *score());
+    const CurveChoice shown = choice();
+    if (!shown.circuit.empty()) {
+        const std::vector<HeadSpectra> leading = m_head->leading(shown.circuit);
+        for (std::size_t i = 0; i < heads.size(); ++i)
+            heads[i].series = leading.size() == heads.size()
+                ? curvesOfSpectra(series, leading[i], m_log->isChecked())
+                : std::vector<ChartSeries>();
+    }
+    m_multiples->setCurves(lookOfCurves(*score(), shown, m_log->isChecked()), std::move(heads),
+                           series.nHeads);
+}
+
+bool TrainingPage::hasHead() const
+{
+    // A model of other heads has just been opened, and the series closes in a moment.
+    const OpenModel* model = workspace()->model();
+    return model->isOpen() && m_series->opened()->hasHeadsOf(model->card());
+}
+
+void TrainingPage::showHead()
+{
+    m_multiples->setCurrent(workspace()->selection()->head());
+    m_head->stop();
+    if (score() && hasHead())
+        m_head->draw(*score(), choice(), m_log->isChecked());
+}
+
+QList<FigureSource*> TrainingPage::figures()
+{
+    const SeriesScore* shown = score();
+    if (!shown)
+        return {};
+    const Series& series = m_series->series();
+    const ChartLook look = lookOfCurves(*shown, choice(), m_log->isChecked());
+    const QString head = text(workspace()->selection()->head());
+    describeSeries(m_multiples, tr("%1 over training").arg(look.yTitle), *m_series);
+    describeSeries(m_grid->view(), atStep(series, *shown, m_series->step()), *m_series);
+    describeSeries(m_head->chart(), tr("%1 %2 over training").arg(head, look.yTitle), *m_series);
+    describeSeries(m_changes, tr("Changes of heads"), *m_series);
+    QList<FigureSource*> all{m_multiples, m_grid->view(), m_head->chart()};
+    if (!series.changes.empty())
+        all << m_changes;
+    return all;
 }
 
 void TrainingPage::showStep()
@@ -305,7 +351,8 @@ void TrainingPage::showStep()
     if (!shown)
         return;
     m_grid->setValues(std::make_shared<Eigen::MatrixXf>(metricGrid(scoreAt(series, *shown, step))));
-    lightStep();
+    if (hasHead())
+        m_head->lightStep();
 }
 
 void TrainingPage::chooseChange(int row)
@@ -329,30 +376,6 @@ QString TrainingPage::readOut(HeadId head) const
     return QStringLiteral("%1   %2 %3   %4")
         .arg(text(head), valueTitle(array), number(metricAt(array, head)),
              nameOfStep(m_series->series(), m_series->step()));
-}
-
-void TrainingPage::chooseFrames()
-{
-    const QString animated = tr("Animated SVG (*.svg)"), name = m_score->currentData().toString();
-    auto* dialog =
-        new QFileDialog(this, tr("Export frames"), QString(),
-                        tr("PNG pictures (*.png);;SVG pictures (*.svg);;PDF pictures (*.pdf);;") + animated);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    const auto suggest = [dialog, name](const QString& filter) {
-        const QString suffix = filter.section(u'.', -1).chopped(1); // "PNG pictures (*.png)"
-        dialog->setDefaultSuffix(suffix);
-        dialog->selectFile(name + u'.' + suffix);
-    };
-    suggest(dialog->selectedNameFilter());
-    connect(dialog, &QFileDialog::filterSelected, dialog, suggest);
-    connect(dialog, &QFileDialog::fileSelected, this, [this, dialog, animated](const QString& file) {
-        if (dialog->selectedNameFilter() == animated)
-            exportAnimation(file);
-        else
-            exportFrames(file);
-    });
-    dialog->open();
 }
 
 QJsonObject TrainingPage::viewState() const

@@ -8,6 +8,7 @@
 #include "tests/support/toy_model.h"
 #include "ui/charts/small_multiples.h"
 #include "ui/heatmaps/heatmap_view.h"
+#include "ui/pages/training/training_frames.h"
 #include "ui/widgets/table_figure.h"
 
 #include <QCheckBox>
@@ -244,6 +245,50 @@ private slots:
         sitting.workspace.opener()->close(); // while nothing is read
     }
 
+    /// Two values that cross from (2, 1) to (1, 4): by index the larger would be 2, then 4.
+    void singularVectorsAreFollowedWhereTheyCross()
+    {
+        TrainingSitting sitting;
+        SeriesRecord record = recordWithSpectra();
+        const float none = std::numeric_limits<float>::quiet_NaN();
+        for (std::size_t step = 0; step < 2; ++step) {
+            ResultArray overlaps = record.entries[step].arrays[1];
+            overlaps.path = "vector_overlaps/ov_in";
+            overlaps.shape = {1, 2, 2, 2};
+            overlaps.values = step == 0 ? std::vector<float>(8, none)
+                                        : std::vector<float>{0.1F, 0.9F, 0.8F, 0.1F, 0.5F, 0.5F, 0.5F, 0.5F};
+            overlaps.axes = {Axis::Layer, Axis::Head, Axis::OldDirection, Axis::NewDirection};
+            record.entries[step].arrays.push_back(overlaps);
+        }
+        QVERIFY(writeSeriesRecord(sitting.file(), record, Task{}));
+        const auto opened = openSeriesFile(sitting.file(), Task{});
+        QVERIFY(opened);
+        sitting.workspace.opener()->showSeries(*opened);
+        auto* chart = sitting.find<LineChart>("Selected head over training");
+        auto* shown = sitting.find<QComboBox>("Curves over training");
+        const auto choose = [shown](const char* words) {
+            shown->setCurrentText(QLatin1String(words));
+            emit shown->activated(shown->currentIndex());
+        };
+        choose("OV input vectors");
+        QTRY_COMPARE_WITH_TIMEOUT(chart->series().size(), std::size_t{2}, patience);
+        QCOMPARE(chart->series()[0].points, (QVector<QPointF>{{1, 2}, {10, 1}}));
+        QCOMPARE(chart->series()[1].points, (QVector<QPointF>{{1, 1}, {10, 4}}));
+        QCOMPARE(chart->series()[0].name, QStringLiteral("σ2 at step 10"));
+        QVERIFY(sitting.shows(QStringLiteral("Each line follows one singular vector")));
+        QSignalSpy said(&sitting.page, &Page::readOutChanged);
+        emit chart->pointHovered(chart->series()[1].name, 1, chart->series()[1].points[1]);
+        QVERIFY2(said.back()[0].toString().contains(QStringLiteral("overlap with the step before 0.8")),
+                 qPrintable(said.back()[0].toString()));
+        sitting.workspace.selection()->setHead({0, 1}); // none of its vectors lasts
+        QTRY_VERIFY_WITH_TIMEOUT(chart->series().empty(), patience);
+        choose("OV output vectors"); // the file does not have them
+        QTRY_VERIFY_WITH_TIMEOUT(!sitting.shows(QStringLiteral("Each line follows one singular vector")),
+                                 patience);
+        choose("Score");
+        QCOMPARE(chart->series()[0].points.size(), 2);
+    }
+
     void aHeadIsSelectedAndLitInEveryPicture()
     {
         TrainingSitting sitting;
@@ -279,9 +324,10 @@ private slots:
     {
         TrainingSitting sitting;
         sitting.open();
-        QSignalSpy said(&sitting.page, &TrainingPage::framesExported);
+        auto* frames = sitting.page.findChild<TrainingFrames*>();
+        QSignalSpy said(frames, &TrainingFrames::exported);
         const QString name = sitting.folder.filePath(QStringLiteral("grid.svg"));
-        sitting.page.exportAnimation(name);
+        frames->exportAnimation(name);
         QTRY_COMPARE_WITH_TIMEOUT(said.size(), 1, patience);
         QVERIFY2(said[0][0].toString().startsWith(QStringLiteral("Wrote an animation of 5 steps")),
                  qPrintable(said[0][0].toString()));
@@ -316,15 +362,16 @@ private slots:
     {
         TrainingSitting sitting;
         sitting.open();
-        QSignalSpy said(&sitting.page, &TrainingPage::framesExported);
-        sitting.page.exportFrames(sitting.folder.filePath(QStringLiteral("grid.svg")));
+        auto* frames = sitting.page.findChild<TrainingFrames*>();
+        QSignalSpy said(frames, &TrainingFrames::exported);
+        frames->exportFrames(sitting.folder.filePath(QStringLiteral("grid.svg")));
         QTRY_COMPARE_WITH_TIMEOUT(said.size(), 1, patience);
         QVERIFY(said[0][0].toString().startsWith(QStringLiteral("Wrote 6 frames")));
         QCOMPARE(QDir(sitting.folder.path()).entryList(QDir::Files, QDir::Name),
                  (QStringList{QStringLiteral("grid-step0000.svg"), QStringLiteral("grid-step0001.svg"),
                               QStringLiteral("grid-step0010.svg"), QStringLiteral("grid-step0100.svg"),
                               QStringLiteral("grid-step0512.svg"), QStringLiteral("grid-step1000.svg")}));
-        sitting.page.exportFrames(sitting.folder.filePath(QStringLiteral("grid.gif")));
+        frames->exportFrames(sitting.folder.filePath(QStringLiteral("grid.gif")));
         QCOMPARE(said.size(), 2);
         QVERIFY(said[1][0].toString().contains(QStringLiteral("grid.gif")));
     }

@@ -1,38 +1,21 @@
-#include "core/base/log.h"
+#include "ui/pages/training/training_frames.h"
+
 #include "ui/base/text.h"
-#include "ui/charts/small_multiples.h"
 #include "ui/document/head_metrics.h"
 #include "ui/document/training_series.h"
 #include "ui/figures/figure_recording.h"
 #include "ui/figures/figure_writer.h"
-#include "ui/pages/parts/head_grid.h"
+#include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/training/series_pictures.h"
-#include "ui/pages/training/training_page.h"
-#include "ui/widgets/table_figure.h"
 
+#include <QFileDialog>
 #include <QFileInfo>
 
-// Figures of the timeline, and the frames of its grid.
+#include <utility>
 
 namespace headwise::ui {
 
 namespace {
-
-/// Says where the numbers of a series come from; those of the open model are others.
-void describeSeries(FigureSource* figure, const QString& what, const TrainingSeries& from)
-{
-    const Series& series = from.series();
-    figure->setFigureTitle(QStringLiteral("%1, %2").arg(what, text(series.modelName)));
-    figure->setProvenance({{QStringLiteral("model"), text(series.modelName)},
-                           {QStringLiteral("series"), text(from.file().filename().string())},
-                           {QStringLiteral("software"), QStringLiteral("headwise ") + text(versionText())}});
-}
-
-QString atStep(const Series& series, const SeriesScore& score, int step)
-{
-    return TrainingPage::tr("%1 at step %2")
-        .arg(axisTitle(score), count(series.steps[static_cast<std::size_t>(step)]));
-}
 
 /// "grid-step00512.png": as many digits as the last step has, so that the files sort by step.
 QString frameName(const QString& fileName, const Series& series, int step)
@@ -47,26 +30,45 @@ QString frameName(const QString& fileName, const Series& series, int step)
 
 } // namespace
 
-QList<FigureSource*> TrainingPage::figures()
+TrainingFrames::TrainingFrames(TrainingSeries* series, const HeatmapView* grid,
+                               std::function<const SeriesScore*()> shown, QWidget* page)
+    : QObject(page)
+    , m_series(series)
+    , m_grid(grid)
+    , m_shown(std::move(shown))
+    , m_page(page)
+    , m_writer(new FigureWriter(this))
 {
-    const SeriesScore* shown = score();
-    if (!shown)
-        return {};
-    const Series& series = m_series->series();
-    const QString head = text(workspace()->selection()->head());
-    describeSeries(m_multiples, tr("%1 over training").arg(lookOfCurves().yTitle), *m_series);
-    describeSeries(m_grid->view(), atStep(series, *shown, m_series->step()), *m_series);
-    describeSeries(m_chart, tr("%1 %2 over training").arg(head, m_chart->look().yTitle), *m_series);
-    describeSeries(m_changes, tr("Changes of heads"), *m_series);
-    QList<FigureSource*> all{m_multiples, m_grid->view(), m_chart};
-    if (!series.changes.empty())
-        all << m_changes;
-    return all;
+    connect(m_writer, &FigureWriter::failed, this, &TrainingFrames::exported);
 }
 
-void TrainingPage::forEachFrame(const std::function<void(FigureSource& frame, int step)>& write) const
+void TrainingFrames::askForFile()
 {
-    const SeriesScore* shown = score();
+    const QString animated = tr("Animated SVG (*.svg)"), name = m_shown() ? text(m_shown()->name) : QString();
+    auto* dialog =
+        new QFileDialog(m_page, tr("Export frames"), QString(),
+                        tr("PNG pictures (*.png);;SVG pictures (*.svg);;PDF pictures (*.pdf);;") + animated);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    const auto suggest = [dialog, name](const QString& filter) {
+        const QString suffix = filter.section(u'.', -1).chopped(1); // "PNG pictures (*.png)"
+        dialog->setDefaultSuffix(suffix);
+        dialog->selectFile(name + u'.' + suffix);
+    };
+    suggest(dialog->selectedNameFilter());
+    connect(dialog, &QFileDialog::filterSelected, dialog, suggest);
+    connect(dialog, &QFileDialog::fileSelected, this, [this, dialog, animated](const QString& file) {
+        if (dialog->selectedNameFilter() == animated)
+            exportAnimation(file);
+        else
+            exportFrames(file);
+    });
+    dialog->open();
+}
+
+void TrainingFrames::forEachFrame(const std::function<void(FigureSource& frame, int step)>& write) const
+{
+    const SeriesScore* shown = m_shown();
     if (!shown)
         return;
     const Series& series = m_series->series();
@@ -74,8 +76,8 @@ void TrainingPage::forEachFrame(const std::function<void(FigureSource& frame, in
     frame.setCellShape(HeatmapView::CellShape::Square);
     frame.content()->setRowAxis({tr("layer"), {}});
     frame.content()->setColumnAxis({tr("head"), {}});
-    frame.colors()->showScale(m_grid->view()->colorScale());
-    frame.content()->setValueTitle(m_grid->view()->content()->valueTitle());
+    frame.colors()->showScale(m_grid->colorScale());
+    frame.content()->setValueTitle(m_grid->content()->valueTitle());
     for (int step = 0; step < static_cast<int>(series.steps.size()); ++step) {
         frame.setMatrix(std::make_shared<Eigen::MatrixXf>(metricGrid(scoreAt(series, *shown, step))));
         describeSeries(&frame, atStep(series, *shown, step), *m_series);
@@ -83,11 +85,11 @@ void TrainingPage::forEachFrame(const std::function<void(FigureSource& frame, in
     }
 }
 
-void TrainingPage::exportFrames(const QString& fileName)
+void TrainingFrames::exportFrames(const QString& fileName)
 {
     const Result<FigureFormat> format = figureFormatOf(fileName);
     if (!format)
-        return emit framesExported(text(format.error()));
+        return emit exported(text(format.error()));
     FigureSettings settings;
     settings.format = *format;
     forEachFrame([&](FigureSource& frame, int step) {
@@ -96,13 +98,13 @@ void TrainingPage::exportFrames(const QString& fileName)
         m_writer->write(frame, frameName(fileName, series, step), settings, FigureWriter::Naming::AsGiven,
                         [this, step, last](const QString& file) {
                             if (step == last)
-                                emit framesExported(
+                                emit exported(
                                     tr("Wrote %1 frames, the last one to %2").arg(last + 1).arg(file));
                         });
     });
 }
 
-void TrainingPage::exportAnimation(const QString& fileName)
+void TrainingFrames::exportAnimation(const QString& fileName)
 {
     FigureSettings settings;
     settings.format = FigureFormat::Svg;
@@ -114,7 +116,7 @@ void TrainingPage::exportAnimation(const QString& fileName)
                                 tr("step %1").arg(count(series.steps[at])));
     });
     m_writer->writeAnimation(frames, fileName, settings, [this, size = frames.size()](const QString& file) {
-        emit framesExported(tr("Wrote an animation of %1 steps to %2").arg(size).arg(file));
+        emit exported(tr("Wrote an animation of %1 steps to %2").arg(size).arg(file));
     });
 }
 
