@@ -235,7 +235,7 @@ private slots:
             QPainter painter(&image);
             const ChartContent content{.look = {}, .series = series};
             const double onPaper =
-                paintChartOnPaper(painter, content, fullRange(content), image.rect(), {}).ends;
+                paintChartOnPaper(painter, content, fullRange(content), image.rect(), {}).frame.ends;
             return std::pair(chart.frame().ends, onPaper);
         };
         const QString name = QStringLiteral("line");

@@ -178,9 +178,9 @@ private slots:
             {QStringLiteral("column"), [](int i) { return QStringLiteral("name %1").arg(i); }});
         cells.content()->setRowAxis({QStringLiteral("row"), [](int i) { return QString::number(i); }});
         cells.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Identity(3, 3)));
-        const ComposedFigure page({{&chart, QStringLiteral("a"), {}, 0, 0},
-                                   {&cells, QStringLiteral("b"), {}, 0, 1},
-                                   {&cells, QStringLiteral("c"), {}, 1, 0}},
+        const ComposedFigure page({{&chart, QStringLiteral("a"), true, {}, 0, 0},
+                                   {&cells, QStringLiteral("b"), true, {}, 0, 1},
+                                   {&cells, QStringLiteral("c"), true, {}, 1, 0}},
                                   {{1, 1}, {1, 1}}, {});
         const QSizeF size(480, 400);
         const std::vector<QRectF> bodies = page.bodies(size, {});
@@ -195,6 +195,21 @@ private slots:
         // They are not aligned by themselves.
         QVERIFY(std::abs(chart.dataArea({230, 180}, {})->top() - cells.dataArea({230, 180}, {})->top()) > 5);
         QVERIFY(a.width() > 100 && a.height() > 60 && c.width() > 60);
+    }
+
+    void onlyPanelsOfSeveralHaveALetter()
+    {
+        FigureDescription description = twoPanels({});
+        const auto isLettered = [&] {
+            const auto figure = DescribedFigure::make(description, m_session);
+            const auto svg = renderFigure((*figure)->page(), figureSettings(description, FigureFormat::Svg));
+            return svg && svg->bytes.contains(">a<");
+        };
+        QVERIFY(isLettered());
+        description.panels.pop_back();
+        QVERIFY(!isLettered());
+        description.panels.front().label = "a";
+        QVERIFY(isLettered());
     }
 
     void aPageThatIsTooSmallIsRefused()

@@ -223,6 +223,35 @@ private slots:
                  std::size_t{2});
     }
 
+    /// A mean and its deviation below and above it are one line with a band.
+    void aMeanAndItsDeviationAreABand()
+    {
+        const auto results = std::make_shared<ResultSet>();
+        Picture picture{.kind = Picture::Kind::Lines, .title = "Scores", .arrays = {}, .note = {}};
+        const auto add = [&](const char* path, float by) {
+            ResultArray array;
+            array.path = path;
+            array.title = path;
+            array.shape = {3};
+            array.axes = {Axis::Offset};
+            array.values = std::vector<float>{1 + by, 2 + by, 3 + by};
+            picture.arrays.emplace_back(path);
+            results->arrays.push_back(std::move(array));
+        };
+        add("analyses/x/mean_score", 0);
+        add("analyses/x/score_low", -0.5F);
+        add("analyses/x/score_high", 0.5F);
+        const std::unique_ptr<PictureBody> body(newPictureBody(picture.kind, {}, nullptr));
+        body->setContext({.results = results, .card = m_session.model, .isPaper = true, .tokenText = {}});
+        body->showPicture(pictureData(picture, results));
+        const auto figures = body->figures();
+        const auto* chart = figures.empty() ? nullptr : dynamic_cast<const LineChart*>(figures.front().first);
+        QVERIFY(chart);
+        QCOMPARE(chart->series().size(), std::size_t{1});
+        QVERIFY(chart->series()[0].hasBand);
+        QCOMPARE(chart->series()[0].errors, std::vector<float>(3, 0.5F));
+    }
+
     /// Twelve layers would stand on one another above each of two parts.
     void barsOfLayersStandSideBySide()
     {

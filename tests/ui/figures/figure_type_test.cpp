@@ -189,7 +189,8 @@ private slots:
         TableFigure table;
         auto* model = new QStandardItemModel(40, 22, &table);
         for (int column = 0; column < 22; ++column)
-            model->setHeaderData(column, Qt::Horizontal, QStringLiteral("a long title %1").arg(column));
+            model->setHeaderData(column, Qt::Horizontal,
+                                 QStringLiteral("a considerable title %1").arg(column));
         table.setSource(model, Qt::DisplayRole);
         const QStringList said = table.omissions({237, 170}, {});
         QVERIFY2(!said.isEmpty() && said.front().endsWith(QStringLiteral(" of 22 columns")),
@@ -200,29 +201,85 @@ private slots:
         QVERIFY(table.leastHeight(2400, {}) < 100);
     }
 
-    /// A list of tokens has fewer entries rather than cut ones, and says so.
-    void aListOfTokensHasFewerEntriesInsteadOfCutOnes()
+    /// A list of tokens takes more lines rather than cut entries.
+    void aListOfTokensTakesMoreLinesInsteadOfCutEntries()
     {
         TableFigure table;
         auto* model = new QStandardItemModel(&table);
         QList<QStandardItem*> cells{new QStandardItem(QStringLiteral("␣of"))};
-        for (int entry = 0; entry < 3; ++entry)
+        for (int entry = 0; entry < 8; ++entry)
             cells << new QStandardItem(QStringLiteral("␣constitutional%1").arg(entry))
                   << new QStandardItem(QStringLiteral("+12.3"));
         model->appendRow(cells);
         table.setSource(model, Qt::DisplayRole);
-        table.setLists(ListTitles{QStringLiteral("source"), QStringLiteral("outputs")});
+        table.setLists(ListTitles{QStringLiteral("source"), {QStringLiteral("outputs")}});
         const QByteArray svg = svgAt(table, 85, 70);
-        QVERIFY(svg.contains(">␣constitutional0<") && !svg.contains("…") && svg.contains(" of 3)"));
+        QVERIFY(svg.contains(">␣constitutional4<") && !svg.contains("…") && svg.contains(" of 8)"));
         const QStringList said = table.omissions({237, 194}, {});
-        QVERIFY(said.size() == 1 && said.front().contains(QStringLiteral("of 3 entries a row")));
+        QVERIFY(said.size() == 1 && said.front().contains(QStringLiteral("of 8 entries a row")));
+        // Two lists side by side, or below each other where the page is narrow.
+        table.setLists(
+            ListTitles{QStringLiteral("source"), {QStringLiteral("most"), QStringLiteral("least")}});
+        const QByteArray wide = svgAt(table, 170, 70), narrow = svgAt(table, 60, 120);
+        QVERIFY(wide.count(">source<") == 1 && wide.contains(">␣constitutional7<"));
+        QVERIFY(narrow.count(">source<") == 2 && narrow.contains(">␣constitutional7<"));
+        // Numbers of the row stand once, before its list.
+        table.setLists(ListTitles{QStringLiteral("source"), {QStringLiteral("outputs")}, 2});
+        QCOMPARE(svgAt(table, 170, 70).count(">␣constitutional1<"), 1);
+        QVERIFY(table.leastHeight(237, {}) > 40);
         // A title wider than its columns takes two lines.
         table.setLists(ListTitles{QStringLiteral("source"),
-                                  QStringLiteral("the outputs that it raises most, in logits")});
+                                  {QStringLiteral("the outputs that it raises most, in logits")}});
         QVERIFY(!svgAt(table, 85, 70).contains("…"));
         for (int row = 0; row < 100; ++row)
             model->appendRow(new QStandardItem(QStringLiteral("␣of")));
         QVERIFY(table.omissions({237, 194}, {}).last().contains(QStringLiteral("of 101 rows")));
+    }
+
+    /// Titles of columns take several lines before a table is split.
+    void titlesTakeSeveralLinesBeforeATableIsSplit()
+    {
+        TableFigure table;
+        auto* model = new QStandardItemModel(2, 4, &table);
+        for (int column = 0; column < 4; ++column)
+            model->setHeaderData(column, Qt::Horizontal, QStringLiteral("share of the whole of it"));
+        table.setSource(model, Qt::DisplayRole);
+        QCOMPARE(table.omissions({237, 194}, {}), QStringList());
+        QVERIFY(!svgAt(table, 85, 70).contains("…"));
+    }
+
+    /// The names of nulls stand in the legend where the plot has no place that is free of marks.
+    void namesOfNullsCoverNoBars()
+    {
+        LineChart chart;
+        ChartSeries bars{QStringLiteral("norm"), {}, SeriesStyle::Bars};
+        for (int layer = 0; layer < 12; ++layer)
+            bars.points << QPointF(layer, 5);
+        chart.setSeries({bars});
+        chart.setBaselines({{QStringLiteral("null of the norm of QK"), 2}});
+        QVERIFY(svgAt(chart, 85, 70).contains(">null of the norm of QK: 2.00<"));
+        chart.setBaselines({{QStringLiteral("null of the norm of QK"), 6}});
+        QVERIFY(svgAt(chart, 85, 70).contains(">null of the norm of QK<"));
+    }
+
+    /// Names of tokens are whole on a page of a single column; some of them are left out.
+    void namesOfTokensAreWhole()
+    {
+        const auto name = [](int) { return QStringLiteral("<|endoftext|>"); };
+        const auto cells = namedCells(6, name, 0);
+        cells->setFigureTitle(QStringLiteral("Title"));
+        QVERIFY(svgAt(*cells, 85, 70).count(">&lt;|endoftext|") >= 4);
+        LineChart chart;
+        ChartLook look;
+        ChartSeries bars{QString(), {}, SeriesStyle::Bars};
+        for (int i = 0; i < 6; ++i) {
+            look.xLabels << name(i);
+            bars.points << QPointF(i, 1 + i);
+        }
+        chart.setLook(look);
+        chart.setSeries({bars});
+        QVERIFY(svgAt(chart, 85, 70).contains(">&lt;|endoftext|"));
+        QVERIFY(!svgAt(chart, 85, 70).contains("…"));
     }
 
     /// Lines differ without colour: the first is solid, the others have dashes of their own, also in the legend.

@@ -45,6 +45,7 @@ private slots:
         row("σ_i", "σ_[i]");
         row("σ_{k−1}", "σ_[k−1]");
         row("E W_V W_O W_U", "E W_[V] W_[O] W_[U]");
+        row("cosine of W_QK and W_OV", "cosine of W_[QK] and W_[OV]");
         row("‖W_V W_O‖_F", "‖W_[V] W_[O]‖_[F]");
         row("QK: W_Q W_Kᵀ", "QK: W_[Q] W_[K]ᵀ");
         row("1/√d_model", "1/√d_[model]");
