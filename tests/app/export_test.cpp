@@ -331,7 +331,7 @@ private slots:
         QVERIFY2(drawn.err.contains("warning: ") && drawn.err.contains(" rows"), drawn.err); // left out
         const QByteArray svg = contents(path("filtered.svg"));
         QVERIFY(svg.count("--first-id 1000") >= 3); // title, metadata, picture
-        QVERIFY(svg.contains(">source token<") && svg.contains(">outputs it raises most, logit"));
+        QVERIFY(svg.contains(">source<") && svg.contains(">outputs it raises most, logit"));
     }
 
     /// With two layers, only heads of the first write and only heads of the second read. Half of the rows and columns

@@ -48,6 +48,9 @@ int runRecoveryChild(int argc, char** argv)
     if (!QTest::qWaitFor([&] { return window.workspace()->model()->isOpen(); }, patience))
         return 1;
     window.goTo(*app::parseAddress(HEADWISE_DEMO_MODEL "#L1H5/spectrum"));
+    const auto isThere = [&] { return window.workspace()->selection()->head() == HeadId{1, 5}; };
+    if (!QTest::qWaitFor(isThere, patience))
+        return 1;
     QTest::keyClicks(notesOf(window), noteText);
     return QApplication::exec();
 }

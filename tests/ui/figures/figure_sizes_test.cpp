@@ -8,9 +8,11 @@
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/figures/figure_export.h"
+#include "ui/figures/figure_metadata.h"
 #include "ui/pictures/described_figure.h"
 
 #include <QApplication>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include <algorithm>
@@ -132,7 +134,8 @@ private:
     static constexpr HeadId shownHead{1, 5}, otherHead{0, 1};
 
     Session m_session;
-    int m_drawn = 0;
+    QTemporaryDir m_folder;
+    int m_drawn = 0, m_again = 0;
 
     static std::optional<HeadId> headIf(bool ofHead)
     {
@@ -176,6 +179,44 @@ private:
         QVERIFY2(rows > 10, qPrintable(QString::number(rows)));
     }
 
+    /// Returns the page of a description, as SVG, and writes its PDF.
+    QByteArray pageOf(const FigureDescription& description, const QString& pdf)
+    {
+        const auto figure = DescribedFigure::make(description, m_session);
+        if (!figure)
+            return {};
+        (*figure)->addRecipe(description, {});
+        const auto svg = renderFigure((*figure)->page(), figureSettings(description, FigureFormat::Svg));
+        const auto written =
+            exportFigure((*figure)->page(), pdf, figureSettings(description, FigureFormat::Pdf));
+        return svg && written ? svg->bytes : QByteArray();
+    }
+
+    /// The description in the metadata of a view's PDF makes the same figure. Views of several pictures are drawn by their arrays.
+    void checkAgain(const View& view)
+    {
+        FigureDescription first;
+        first.session = "s.h5";
+        first.panels = {{.view = view.name,
+                         .head = view.head ? dottedHead(*view.head) : std::string(),
+                         .row = 1,
+                         .column = 1}};
+        const QString file = m_folder.filePath(QStringLiteral("view.pdf"));
+        const QByteArray drawn = pageOf(first, file);
+        if (drawn.isEmpty())
+            return;
+        const Result<Provenance> lines = figureMetadata(file);
+        QVERIFY(test::isOk(lines));
+        QString json;
+        for (const auto& [key, value] : *lines)
+            if (key == QLatin1StringView(figureDescriptionKey))
+                json = value;
+        const auto again = parseFigureDescription(json.toStdString(), "view.pdf");
+        QVERIFY(test::isOk(again));
+        QCOMPARE(pageOf(*again, file), drawn);
+        ++m_again;
+    }
+
     void checkView()
     {
         QFETCH(const QString, view);
@@ -183,6 +224,8 @@ private:
         QFETCH(const double, width);
         const Result<View> drawn = panelViewOf(m_session, view.toStdString(), headIf(ofHead));
         QVERIFY(test::isOk(drawn));
+        if (width < 100)
+            checkAgain(*drawn);
         const std::unique_ptr<PictureBody> body(newPictureBody(drawn->picture.kind, {}, nullptr));
         PictureContext context = paperContext(m_session, drawn->head);
         context.reference = otherHead;
@@ -201,7 +244,7 @@ private:
 
 private slots:
     void initTestCase() { applyTheme(*qApp, ThemeMode::Light); }
-    void cleanupTestCase() { QVERIFY(m_drawn > 0); }
+    void cleanupTestCase() { QVERIFY(m_drawn > 0 && m_again > m_drawn / 4); }
 
     void typeOfTheFirstShare_data() { addViews(0); }
     void typeOfTheFirstShare() { checkView(); }

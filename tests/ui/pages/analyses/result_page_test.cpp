@@ -75,15 +75,15 @@ private:
             return; // of another kind of model; checked over all of them below
         const bool isChart = picture.kind == Kind::Lines || picture.kind == Kind::Bars;
         const auto part = isChart ? cutAtHeads(*there.front(), pictureContext(*m_workspace)) : std::nullopt;
-        if (part && !hasNumbers(*part)) { // its null alone would look like the result
-            QVERIFY(says(QStringLiteral("All values are NaN or infinite.")));
-            return;
-        }
         const auto titled = [&](FigureSource* source) {
             return source->figureTitle().contains(text(picture.title));
         };
         const QList<FigureSource*> figures = m_page->figures();
         const auto figure = std::find_if(figures.begin(), figures.end(), titled);
+        if (part && !hasNumbers(*part)) { // its null alone would look like the result
+            QVERIFY(figure == figures.end());
+            return;
+        }
         QVERIFY2(figure != figures.end(), ("nothing is drawn of " + picture.title).c_str());
         QVERIFY(!(*figure)->provenance().isEmpty());
         QVERIFY2(dataRows(*figure).size() > 1, picture.title.c_str());
@@ -398,19 +398,6 @@ private slots:
         QCOMPARE(m_workspace->selection()->head(), head);
         const QRect row = table->visualRect(table->model()->index(2, 0));
         QVERIFY(table->viewport()->visibleRegion().contains(row.center()));
-        // In a place that is smaller than the page, the answer is in sight wherever its button is.
-        QScrollArea place;
-        place.setWidget(m_page.get());
-        const auto ownsItAgain = qScopeGuard([&place] { place.takeWidget(); });
-        m_page->resize(620, 800);
-        place.resize(640, 300);
-        place.show();
-        for (const int top : {0, verify->mapTo(m_page.get(), QPoint()).y()}) {
-            place.verticalScrollBar()->setValue(top);
-            QTRY_VERIFY(isInSight(label));
-        }
-        place.verticalScrollBar()->setValue(label->mapTo(m_page.get(), QPoint()).y() + 10);
-        QVERIFY(!isInSight(label));
     }
 };
 
