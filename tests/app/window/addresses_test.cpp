@@ -59,7 +59,7 @@ private:
             return ui::JobBoard::instance().running().isEmpty()
                 && driver.workspace().runs()->waiting().empty();
         };
-        QTRY_VERIFY_WITH_TIMEOUT(isAtRest() && isAtRest(), patience);
+        QVERIFY(QTest::qWaitFor([&] { return isAtRest() && isAtRest(); }, patience));
     }
 
 private slots:
