@@ -256,7 +256,7 @@ private:
                           std::back_inserter(m_contents.brackets));
         if (!m_contents.brackets.empty())
             m_contents.caption = PictureBody::tr(
-                "Brackets group singular values within 1\u00a0% of each other; only their joint subspace is meaningful.");
+                "Brackets group singular values within 1 % of each other; only their joint subspace is meaningful.");
     }
 
     /// An array among others: the circuit it belongs to, because legends are short.

@@ -10,6 +10,7 @@
 #include "ui/charts/spectrum_chart.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/parts/vector_tables.h"
+#include "ui/widgets/paper_table.h"
 #include "ui/widgets/table_figure.h"
 #include "ui/widgets/token_edit.h"
 
@@ -246,7 +247,7 @@ private slots:
         for (const int direction : {first, first + 1})
             QTRY_COMPARE_WITH_TIMEOUT(column(table(opened, 0), 1 + direction, 0), wanted, patience);
         QCOMPARE(cellText(table(opened, 0), 10, 1 + first), QString()); // a length has one end
-        const QString title = table(opened, 0)->model()->headerData(1 + first, Qt::Horizontal).toString();
+        const QString title = columnTitle(*table(opened, 0)->model(), 1 + first);
         QVERIFY2(title.startsWith(QStringLiteral("%1 of %1–%2").arg(first + 1).arg(last + 1)),
                  qPrintable(title));
         QCOMPARE(table(opened, 0)->model()->index(0, 1 + first).data(TokenTableModel::HeatRole).toDouble(),
