@@ -173,7 +173,7 @@ constexpr std::array pageWords{
         QLatin1StringView("training"),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
-            "A score or the singular values of every head over the training steps; points mark where heads changed."),
+            "One score of every head, or singular values, over training; points mark changes of heads."),
         QT_TRANSLATE_NOOP(
             "WhatsThis",
             "A series of checkpoints: every score over the steps of training, the singular values of every head, the singular vectors of a head followed by their overlap, and the change points of the heads with their evidence. File → Open series folder… or `headwise series` makes one from a folder of checkpoints."),
