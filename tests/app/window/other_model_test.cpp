@@ -144,6 +144,7 @@ private slots:
             QVERIFY2(pagesOfDemo.contains(QLatin1String(page)),
                      qPrintable(pagesOfDemo.join(QStringLiteral(", "))));
 
+        test::discardNotes(driver.window); // or it would ask whether to save the relations
         driver.window.openPath(other);
         const OpenModel* model = driver.workspace().model();
         QTRY_VERIFY_WITH_TIMEOUT(model->isOpen() && model->card().nLayers == 1
