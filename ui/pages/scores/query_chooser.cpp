@@ -52,7 +52,8 @@ void QueryChooser::createLayout()
     m_token->setPageStep(100);
     m_tokenEdit->setAccessibleName(tr("Token at the query, text"));
     m_tokenEdit->setFont(tokenFont());
-    m_tokenEdit->setMaximumWidth(160);
+    m_tokenEdit->setFixedWidth(m_tokenEdit->fontMetrics().horizontalAdvance(m_tokenEdit->placeholderText())
+                               + 20);
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
