@@ -126,7 +126,7 @@ void HeadTimeline::showSpectra(const CurveChoice& choice, bool hasLogSteps)
         [opened, choice, head, isKnown](const Task& task) {
             return read(*opened, choice, head, isKnown, task);
         },
-        [this, opened, choice, isKnown, hasLogSteps](Result<Numbers> found) {
+        [this, opened, choice, isKnown, hasLogSteps](const Result<Numbers>& found) {
             if (m_series->opened() != opened)
                 return;
             m_chart->setMessage(found ? QString() : text(found.error()));
@@ -134,7 +134,7 @@ void HeadTimeline::showSpectra(const CurveChoice& choice, bool hasLogSteps)
                 showNumbers(*found, choice, hasLogSteps);
             m_reading->setVisible(!m_tracks.empty());
             if (found && !isKnown) {
-                m_leading = std::move(found)->leading;
+                m_leading = found->leading;
                 m_leadingSeries = opened;
                 m_leadingCircuit = choice.circuit;
                 emit leadingRead();
