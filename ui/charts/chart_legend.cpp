@@ -163,23 +163,25 @@ int legendRowCount(const ChartFrame& frame, const QFontMetricsF& metrics)
 }
 
 struct NamePlace {
-    QPointF at; ///< Start of the name, on its baseline.
-    double end; ///< Right end of the available space.
+    std::size_t entry; ///< The series.
+    QPointF at;        ///< Start of the name, on its baseline.
+    double end;        ///< Right end of the available space.
 };
 
 /// Paints a name in lines, with a sample of its series before the first.
 void paintName(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series,
-               std::size_t entry, const QStringList& lines, const NamePlace& place)
+               const QStringList& lines, const NamePlace& place)
 {
-    const ChartSeries& one = series[entry];
-    const int index = placeOf(series, entry);
+    const ChartSeries& one = series[place.entry];
+    const int index = placeOf(series, place.entry);
     QPointF at = place.at;
     const QFontMetricsF metrics(frame.font, painter.device());
     const QColor color =
         one.place == ChartSeries::ofBaseline ? frame.colors.muted : seriesColor(index, frame.colors);
     const double middle = at.y() - metrics.ascent() / 2 + metrics.descent() / 4;
     painter.setPen(linePen(
-        one, {.color = color, .lineWidth = 1.5 * frame.hairline, .dashes = dashesOf(frame, series, entry)}));
+        one,
+        {.color = color, .lineWidth = 1.5 * frame.hairline, .dashes = dashesOf(frame, series, place.entry)}));
     painter.setBrush(color);
     const QPointF sample(at.x() - sampleLength, middle);
     if (one.style == SeriesStyle::Points)
@@ -214,7 +216,7 @@ void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::ve
         if (!hasEntry(series[i], frame.look))
             continue;
         const double x = room.right() - metrics.horizontalAdvance(series[i].name);
-        paintName(painter, frame, series, i, {series[i].name}, {{x, y}, frame.plot.right()});
+        paintName(painter, frame, series, {series[i].name}, {i, {x, y}, frame.plot.right()});
         y += metrics.height();
     }
 }
@@ -229,8 +231,8 @@ void paintLegendAbove(QPainter& painter, const ChartFrame& frame, const std::vec
     for (std::size_t i = 0; i < rows.places.size(); ++i) {
         const bool isLast = i + 1 == rows.places.size();
         if (hasEntry(series[i], frame.look))
-            paintName(painter, frame, series, i, rows.lines[i],
-                      {first + rows.places[i], frame.plot.right() - (isLast ? restWidth : 0)});
+            paintName(painter, frame, series, rows.lines[i],
+                      {i, first + rows.places[i], frame.plot.right() - (isLast ? restWidth : 0)});
     }
     if (rows.hidden == 0)
         return;

@@ -97,7 +97,8 @@ bool nameHeads(LineChart& chart, const FigurePanel& panel, const ModelCard& card
 {
     std::vector<ChartSeries> series = chart.series();
     const auto cloud = std::ranges::find_if(series, [&card](const ChartSeries& one) {
-        return one.style == SeriesStyle::Points && one.points.size() == card.nLayers * card.nHeads;
+        return one.style == SeriesStyle::Points
+            && one.points.size() == static_cast<qsizetype>(card.nLayers) * card.nHeads;
     });
     if (cloud == series.end())
         return false;

@@ -227,10 +227,11 @@ struct ListBlock {
         const double gap = 2 * table.gap();
         for (int list = 0; list < columns.count; ++list)
             for (int entry = 0; entry < columns.entries; ++entry) {
-                const double left = columns.left[static_cast<std::size_t>(1 + table.titles.facts + list)];
-                const QRectF place(area.left() + left + entry % columns.onLine * columns.entryWidth,
-                                   y + entry / columns.onLine * table.step(), columns.entryWidth - gap,
-                                   table.step());
+                const int column = 1 + table.titles.facts + list;
+                const int line = entry / columns.onLine, along = entry % columns.onLine;
+                const QRectF place(area.left() + columns.left[static_cast<std::size_t>(column)]
+                                       + along * columns.entryWidth,
+                                   y + line * table.step(), columns.entryWidth - gap, table.step());
                 paintEntry(place, row, table.column(columns.first + list, entry));
             }
     }
