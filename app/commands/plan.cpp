@@ -22,7 +22,7 @@ using nlohmann::ordered_json;
 constexpr std::string_view planFooter =
     "A folder with only config.json is enough. Without --analyses: the default analyses of analyze.\n"
     "Seconds follow from the flops of each analysis and the speed of this machine, measured at the start (headwise info\n"
-    "--system). Expect them to be right within 30 % for the default analyses and within a factor of three for others. Memory\nis the working memory and results of the largest analysis, without the weights, which stay in their files. A run that\nneeds more than is free is refused.\n"
+    "--system); expect them to be right within a factor of about three. Memory is the working memory and results of the largest\nanalysis, without the weights, which stay in their files. A run that needs more than is free is refused.\n"
     "\n"
     "Several nodes: headwise analyze --shard i/n on machines like this one, then headwise merge. Analyses split by heads\ntake an n-th each. Every other analysis runs whole on one node, so the longest of them sets the minimum time.\n"
     "Every node opens the model, reads its weights and computes the token side. Merging is not counted.\n"
