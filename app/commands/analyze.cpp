@@ -15,7 +15,6 @@
 #include "core/session/session_merge.h"
 
 #include <spdlog/fmt/fmt.h>
-#include <spdlog/logger.h>
 
 #include <algorithm>
 #include <iostream>
@@ -85,7 +84,7 @@ std::vector<const Analysis*> takenUp(const std::vector<const Analysis*>& chosen,
     if (!names.empty()) {
         const std::string sentence =
             "An interrupted earlier run has computed " + names + "; this run reuses them.";
-        logger().info("{}", sentence);
+        logInfo(sentence);
         printWarnings({sentence});
     }
     return left;

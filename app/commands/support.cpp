@@ -3,6 +3,7 @@
 #include "core/base/log.h"
 #include "core/files/file_write.h"
 #include "core/files/hdf5.h"
+#include "core/files/json.h"
 #include "core/tokenizer/token_text.h"
 
 #include <nlohmann/json.hpp>
@@ -94,7 +95,7 @@ Result<Done> checkSessionPath(const std::filesystem::path& path)
 
 void printJson(const nlohmann::ordered_json& value)
 {
-    std::cout << value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    std::cout << jsonText(value, 2) << '\n';
 }
 
 std::string shellWord(std::string_view text)

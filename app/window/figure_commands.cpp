@@ -33,8 +33,6 @@
 #include <QStatusBar>
 #include <QUrl>
 
-#include <spdlog/logger.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -221,7 +219,7 @@ void FigureCommands::exportAgain()
 
 void FigureCommands::tellOfExport(const QString& file, const std::function<void()>& copy)
 {
-    logger().info("exported {}", file.toStdString());
+    logInfo("exported " + file.toStdString());
     showMessage(tr("Exported %1").arg(file));
     const QFileInfo info(file);
     offer(tr("Exported %1").arg(info.fileName()), info.path(), copy);
@@ -301,7 +299,7 @@ void FigureCommands::startBatch(FigureSource* source, const std::vector<HeadId>&
         showJob(m_batch->job());
         connect(m_batch, &FigureBatch::finished, this,
                 [this](int written, const QString& into, const QStringList& failures) {
-                    logger().info("exported {} figures into {}", written, into.toStdString());
+                    logInfo("exported " + std::to_string(written) + " figures into " + into.toStdString());
                     const QString done = written == 1
                         ? tr("Exported 1 figure into %1").arg(into)
                         : tr("Exported %1 figures into %2").arg(written).arg(into);

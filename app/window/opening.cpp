@@ -22,8 +22,6 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include <spdlog/logger.h>
-
 #include <utility>
 
 namespace headwise::app {
@@ -390,7 +388,7 @@ void Opening::showTensors(const std::filesystem::path& path, QWidget* over)
 
 void Opening::showFailure(const QString& message)
 {
-    logger().warn("{}", message.toStdString());
+    logWarning(message.toStdString());
     if (m_workspace->model()->isOpen())
         showError(tr("Cannot open"), message);
     else

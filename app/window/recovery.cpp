@@ -17,8 +17,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include <spdlog/logger.h>
-
 namespace headwise::app {
 namespace {
 
@@ -149,7 +147,7 @@ void Recovery::saveNow()
                 return;
             }
             m_isChanged = true;
-            logger().warn("recovery copy: {}", result.error().message);
+            logWarning("recovery copy: " + result.error().message);
             emit failed(text(result.error()));
         });
 }

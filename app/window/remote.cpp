@@ -16,7 +16,6 @@
 #include <chrono>
 #include <cstdlib>
 
-#include <spdlog/logger.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -178,7 +177,7 @@ void RemoteServer::listen()
     m_retry.stop();
     QLocalServer::removeServer(m_path); // left by one that was killed
     if (!m_server.listen(m_path))
-        logger().warn("no other headwise can reach this one: {}", m_server.errorString().toStdString());
+        logWarning("no other headwise can reach this one: " + m_server.errorString().toStdString());
 }
 
 void RemoteServer::accept()
@@ -206,7 +205,7 @@ void RemoteServer::read(QLocalSocket* socket)
     const Result<RemoteRequest> request = parseRemoteRequest(line);
     const Result<Answer> done = request ? m_handler(*request) : Result<Answer>(request.error());
     if (!done) {
-        logger().warn("refused a request of another headwise: {}", done.error().message);
+        logWarning("refused a request of another headwise: " + done.error().message);
         answer = {{QStringLiteral("answer"), QStringLiteral("refused")},
                   {QStringLiteral("message"), text(done.error())}};
     } else if (*done == Answer::Declined) {

@@ -8,8 +8,6 @@
 #include <QFileInfo>
 #include <QPushButton>
 
-#include <spdlog/logger.h>
-
 #include <utility>
 
 namespace headwise::app {
@@ -27,7 +25,7 @@ Saving::Saving(QMainWindow* window, Workspace* workspace, WindowSettings* settin
     connect(m_workspace->session(), &SessionFile::merged, this, &Saving::save);
     connect(m_workspace, &Workspace::failed, this, [this](const QString& message) {
         m_next = {};
-        logger().warn("{}", message.toStdString());
+        logWarning(message.toStdString());
         showError(tr("Headwise"), message);
     });
 }
@@ -63,7 +61,7 @@ void Saving::saveAs()
 void Saving::continueAfter(const QString& savedFile)
 {
     m_settings->rememberRecent(savedFile);
-    logger().info("saved {}", savedFile.toStdString());
+    logInfo("saved " + savedFile.toStdString());
     showMessage(tr("Saved %1").arg(savedFile));
     if (const auto next = std::exchange(m_next, {}))
         whenNotesAreSafe(next); // asks again about what changed while this was being saved

@@ -19,8 +19,6 @@
 #include <QSettings>
 #include <QTemporaryDir>
 
-#include <spdlog/logger.h>
-
 #include <cstdlib>
 #include <unistd.h>
 
@@ -97,8 +95,7 @@ void sweepTemporaryFolders()
 /// While Qt starts. What it has to say goes into the log; where it gives up, which would abort, one line says so.
 void logQtStart(QtMsgType type, const QMessageLogContext&, const QString& message)
 {
-    logger().log(type == QtDebugMsg || type == QtInfoMsg ? spdlog::level::debug : spdlog::level::warn,
-                 "Qt: {}", message.toStdString());
+    (type == QtDebugMsg || type == QtInfoMsg ? logDebug : logWarning)("Qt: " + message.toStdString());
     if (type != QtFatalMsg)
         return;
     std::string tried;
@@ -107,7 +104,7 @@ void logQtStart(QtMsgType type, const QMessageLogContext&, const QString& messag
             tried += (tried.empty() ? "" : ", ") + std::string(name) + "="
                 + qEnvironmentVariable(name).toStdString();
     printError("The window cannot open a display with " + tried + "; see headwise --help.");
-    logger().flush();
+    flushLog();
     std::_Exit(exitCode(ErrorCode::Io));
 }
 

@@ -6,6 +6,7 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -71,8 +72,6 @@ std::filesystem::path folderWithoutHome()
     return own;
 }
 
-} // namespace
-
 spdlog::logger& logger()
 {
     static spdlog::logger& silent = []() -> spdlog::logger& {
@@ -82,6 +81,33 @@ spdlog::logger& logger()
         return instance;
     }();
     return silent;
+}
+
+void writeLine(spdlog::level::level_enum level, std::string_view words)
+{
+    logger().log(level, spdlog::string_view_t(words.data(), words.size()));
+}
+
+} // namespace
+
+void logInfo(std::string_view words)
+{
+    writeLine(spdlog::level::info, words);
+}
+
+void logWarning(std::string_view words)
+{
+    writeLine(spdlog::level::warn, words);
+}
+
+void logDebug(std::string_view words)
+{
+    writeLine(spdlog::level::debug, words);
+}
+
+void flushLog()
+{
+    logger().flush();
 }
 
 Result<Done> logToFile(const std::filesystem::path& file)

@@ -4,18 +4,18 @@
 
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <string_view>
-
-namespace spdlog {
-class logger;
-}
 
 namespace headwise {
 
-/// The one logger of the program. Silent until `logToFile` or `logTo` gives it somewhere to write;
-/// log text is not an interface.
-spdlog::logger& logger();
+/// One line into the log, which is silent until `logToFile` or `logTo` gives it somewhere to write; log text is not an interface.
+/// The words come as one string: with the logger's own placeholders every caller would compile the formatting of the library anew.
+void logInfo(std::string_view words);
+void logWarning(std::string_view words);
+void logDebug(std::string_view words);
+
+/// Writes what the log's files still hold back.
+void flushLog();
 
 /// Appends the log to `file` (its folder is created if missing). Three files of 1 MiB are kept.
 /// Errors: Io.

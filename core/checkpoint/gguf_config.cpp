@@ -1,6 +1,7 @@
 #include "core/checkpoint/gguf_config.h"
 
 #include "core/checkpoint/gguf_value.h"
+#include "core/files/json.h"
 
 #include <nlohmann/json.hpp>
 
@@ -331,7 +332,7 @@ void GgufConfigWriter::spellAsTheFamily()
 {
     m_config["model_type"] = m_architecture.type;
     m_config["tie_word_embeddings"] = !hasTensor("output.weight");
-    m_config.update(json::parse(m_architecture.constants, nullptr, false));
+    m_config.update(jsonValue(m_architecture.constants));
     for (const GgufRename& row : m_architecture.config) {
         const auto found = m_config.find(row.from);
         if (found == m_config.end())
@@ -361,7 +362,7 @@ Result<GgufConfig> GgufConfigWriter::write()
     if (const std::string unread = unreadKeys(); !unread.empty())
         config.warning = "In '" + m_file + "', of its metadata, " + unread + " unknown and ignored.";
     spellAsTheFamily();
-    config.text = m_config.dump();
+    config.text = jsonText(m_config);
     return config;
 }
 

@@ -1,5 +1,7 @@
 #include "core/checkpoint/gguf_value.h"
 
+#include "core/files/json.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -29,7 +31,7 @@ std::optional<nlohmann::json> ggufNumber(const GgufValue& value)
 std::string ggufShown(const GgufValue& value)
 {
     if (const auto* text = std::get_if<std::string>(&value))
-        return nlohmann::json(*text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        return jsonText(nlohmann::json(*text));
     const std::optional<nlohmann::json> number = ggufNumber(value);
     return number ? number->dump() : "a list";
 }

@@ -1,5 +1,6 @@
 #include "core/checkpoint/llama2c.h"
 
+#include "core/files/json.h"
 #include "core/files/little_endian.h"
 
 #include <nlohmann/json.hpp>
@@ -125,14 +126,19 @@ Placer placedVersion1(const Sizes& s)
 
 std::string configText(const Sizes& s)
 {
-    return nlohmann::json{{"model_type", "llama"},          {"hidden_size", s.dim},
-                          {"intermediate_size", s.hidden},  {"num_hidden_layers", s.layers},
-                          {"num_attention_heads", s.heads}, {"num_key_value_heads", s.kvHeads},
-                          {"vocab_size", s.vocab},          {"max_position_embeddings", s.context},
-                          {"rms_norm_eps", 1e-5},           {"rope_theta", 10000.0},
-                          {"hidden_act", "silu"},           {"bos_token_id", 1},
-                          {"tie_word_embeddings", s.isTied}}
-        .dump();
+    return jsonText(nlohmann::json{{"model_type", "llama"},
+                                   {"hidden_size", s.dim},
+                                   {"intermediate_size", s.hidden},
+                                   {"num_hidden_layers", s.layers},
+                                   {"num_attention_heads", s.heads},
+                                   {"num_key_value_heads", s.kvHeads},
+                                   {"vocab_size", s.vocab},
+                                   {"max_position_embeddings", s.context},
+                                   {"rms_norm_eps", 1e-5},
+                                   {"rope_theta", 10000.0},
+                                   {"hidden_act", "silu"},
+                                   {"bos_token_id", 1},
+                                   {"tie_word_embeddings", s.isTied}});
 }
 
 } // namespace

@@ -221,7 +221,7 @@ Result<Done> PartJoiner::joinFourBit(const StoredTensor& state, const std::strin
         return Done{};
     const auto bytes = m_bytes(state);
     const char* text = reinterpret_cast<const char*>(bytes.data());
-    const json values = json::parse(text, text + bytes.size(), nullptr, false);
+    const json values = jsonValue({text, bytes.size()});
     const auto [rows, cols] = pairOf(values, "shape", {0, 0});
     const std::int64_t block = positiveOf(values, "blocksize");
     std::int64_t count = 0;
@@ -380,7 +380,7 @@ nlohmann::json quantizationConfig(const std::filesystem::path& folder)
     constexpr std::size_t maxBytes = std::size_t(16) << 20;
     const auto objectIn = [&](const char* name) {
         const Result<std::string> text = readTextFile(folder / name, maxBytes);
-        json parsed = text ? json::parse(*text, nullptr, false) : json();
+        json parsed = text ? jsonValue(*text) : json();
         return parsed.is_object() ? parsed : json::object();
     };
     const json config = objectIn("config.json");

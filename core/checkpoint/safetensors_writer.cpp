@@ -1,6 +1,7 @@
 #include "core/checkpoint/safetensors_writer.h"
 
 #include "core/files/file_write.h"
+#include "core/files/json.h"
 
 #include <nlohmann/json.hpp>
 
@@ -80,7 +81,7 @@ Result<SafetensorsWriter> SafetensorsWriter::create(const std::filesystem::path&
                               {"shape", entry.shape},
                               {"data_offsets", {begins.back(), at}}};
     }
-    std::string text = header.dump();
+    std::string text = jsonText(header);
     text.append((8 - text.size() % 8) % 8, ' '); // so that the numbers are aligned
     std::string prefix;
     for (std::size_t i = 0; i < 8; ++i)

@@ -337,8 +337,8 @@ bool WeightMap::isIntact(int tensor) const
     const MappedFile& file = m_files[m_tensors[tensor].shard];
     if (file.isIntact())
         return true;
-    logger().warn("File '{}' changed or became unreadable while it was open; tensor '{}' reads as NaN.",
-                  file.path().string(), m_tensors[tensor].name);
+    logWarning("File '" + file.path().string() + "' changed or became unreadable while it was open; tensor '"
+               + m_tensors[tensor].name + "' reads as NaN.");
     return false;
 }
 

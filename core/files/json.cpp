@@ -219,6 +219,21 @@ Result<json> parseJson(std::string_view text, std::string_view fileName, const J
     return builder.takeRoot();
 }
 
+json jsonValue(std::string_view text)
+{
+    return json::parse(text, nullptr, false);
+}
+
+std::string jsonText(const json& value, int indent)
+{
+    return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+std::string jsonText(const nlohmann::ordered_json& value, int indent)
+{
+    return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 Result<std::string> readTextFile(const std::filesystem::path& path, std::size_t maxBytes)
 {
     std::error_code error;

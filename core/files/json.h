@@ -28,6 +28,13 @@ struct JsonRules {
 Result<nlohmann::json> parseJson(std::string_view text, std::string_view fileName,
                                  const JsonRules& rules = {});
 
+/// Value of a text that this program wrote, or that was parsed before; is_discarded() if it is no JSON after all.
+nlohmann::json jsonValue(std::string_view text);
+
+/// JSON text of a value: on one line, or, from `indent` 0 on, a line for each member. Bytes that are no UTF-8 become U+FFFD.
+std::string jsonText(const nlohmann::json& value, int indent = -1);
+std::string jsonText(const nlohmann::ordered_json& value, int indent = -1);
+
 /// Reads a whole file.
 ///
 /// Errors: NotFound; Unsupported if it is not a regular file or is longer than `maxBytes`; Io.

@@ -1,5 +1,7 @@
 #include "core/findings/findings_text.h"
 
+#include "core/files/json.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -68,7 +70,7 @@ std::string findingsJson(const Findings& findings)
                         {"text", finding.text},
                         {"view", finding.view}});
     }
-    return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return jsonText(list, 2);
 }
 
 std::string findingsMarkdown(const Findings& findings, std::string_view model)

@@ -14,7 +14,6 @@
 #include "core/model/names/names_library.h"
 
 #include <nlohmann/json.hpp>
-#include <spdlog/logger.h>
 
 #include <algorithm>
 #include <optional>
@@ -109,7 +108,7 @@ Result<Understood> understand(const ModelSource& source)
     const bool isSaid = direction != values.end() && !direction->is_null();
     if (!description.config.unknown.empty())
         values[unknownFieldsKey] = namesOfUnknown(description.config.unknown);
-    Understood understood{*family, std::move(description), values.dump(), config->isInferred};
+    Understood understood{*family, std::move(description), jsonText(values), config->isInferred};
     if (*named)
         addNames(understood, **named);
     // Other families imply the direction; TransformerLens' names and a bare state dict do not.
@@ -222,7 +221,8 @@ Result<std::shared_ptr<const ModelWeights>> loadModel(const ModelSource& source,
         weights->addWarning(std::move(warning));
     if (std::string warning = unknownWarning(weights->config()); !warning.empty())
         weights->addWarning(std::move(warning));
-    logger().info("opened {} ({}, {} layers)", config.name, config.architecture, config.nLayers);
+    logInfo("opened " + config.name + " (" + config.architecture + ", " + std::to_string(config.nLayers)
+            + " layers)");
     return std::shared_ptr<const ModelWeights>(std::move(weights));
 }
 

@@ -1,5 +1,6 @@
 #include "core/model/checkpoint_writer.h"
 
+#include "core/files/json.h"
 #include "core/model/families/unknown_fields.h"
 #include "core/model/merges.h"
 
@@ -252,7 +253,7 @@ MergeSource mergeSource(const ModelWeights& weights)
         const std::filesystem::path path = std::filesystem::absolute(weights.file().path(), code);
         return {(code ? weights.file().path() : path).lexically_normal().string(), weights.file().sha256()};
     }
-    const nlohmann::json config = nlohmann::json::parse(weights.configText(), nullptr, false);
+    const nlohmann::json config = jsonValue(weights.configText());
     const auto text = [&](const char* key) {
         const auto found = config.is_object() ? config.find(key) : config.end();
         return found != config.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -276,7 +277,7 @@ std::string transformerLensConfig(const ModelConfig& config, bool isGrouped, con
     addSkipless(keys, config, source);
     addBookkeeping(keys, config);
     clearUnknown(keys, config);
-    return keys.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    return jsonText(keys, 2) + "\n";
 }
 
 } // namespace headwise

@@ -1,5 +1,7 @@
 #include "core/model/config_reader.h"
 
+#include "core/files/json.h"
+
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -19,7 +21,7 @@ std::string written(const json& value)
     if (value.is_number_float() && !std::isfinite(value.get<double>()))
         return std::isnan(value.get<double>()) ? "NaN" : value.get<double>() > 0 ? "Infinity" : "-Infinity";
     if (!value.is_structured())
-        return value.dump(-1, ' ', false, json::error_handler_t::replace);
+        return jsonText(value);
     std::string text;
     for (const auto& [key, inner] : value.items())
         text +=
@@ -220,7 +222,7 @@ void ConfigReader::onlySupports(std::string_view name, const Names& values)
     if (!value)
         return;
     for (const std::string_view supported : values) {
-        const json expected = json::parse(supported);
+        const json expected = jsonValue(supported);
         const auto flag = flagOf(*value);
         const auto number = numberOf(*value);
         if (*value == expected || (expected.is_boolean() && flag && *flag == expected.get<bool>())

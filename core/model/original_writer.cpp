@@ -4,6 +4,7 @@
 #include "core/checkpoint/packed_weight.h"
 #include "core/checkpoint/safetensors_writer.h"
 #include "core/files/file_write.h"
+#include "core/files/json.h"
 #include "core/model/checkpoint_writer.h"
 
 #include <nlohmann/json.hpp>
@@ -373,11 +374,11 @@ Result<Done> writeOriginalTensors(const ProcessedWeights& weights, const fs::pat
 
 std::string untiedConfig(const ModelWeights& file)
 {
-    nlohmann::json config = nlohmann::json::parse(file.configText(), nullptr, false);
+    nlohmann::json config = jsonValue(file.configText());
     config["tie_word_embeddings"] = false;
     config.erase("quantization_config"); // the numbers are written out
     config["torch_dtype"] = file.config().isFloat64 ? "float64" : "float32";
-    return config.dump(2) + "\n";
+    return jsonText(config, 2) + "\n";
 }
 
 } // namespace

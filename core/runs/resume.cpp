@@ -3,9 +3,9 @@
 #include "core/analysis/inputs/token_counts.h"
 #include "core/analysis/residual_basis.h"
 #include "core/base/log.h"
+#include "core/files/json.h"
 
 #include <nlohmann/json.hpp>
-#include <spdlog/logger.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -94,16 +94,11 @@ Json optionsJson(const AnalysisOptions& options)
             {"inputs", inputsOf(options.inputs)}};
 }
 
-std::string dumped(const Json& json)
-{
-    return json.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
 } // namespace
 
 std::string optionsText(const AnalysisOptions& options)
 {
-    return dumped(optionsJson(options));
+    return jsonText(optionsJson(options));
 }
 
 std::string runQuestion(const ProcessedWeights& weights, const std::string& configFile,
@@ -115,7 +110,7 @@ std::string runQuestion(const ProcessedWeights& weights, const std::string& conf
     question["files"] = filesOf(file.path(), {configFile, namesFile, base});
     if (options.share)
         question["share"] = dotted(*options.share);
-    return dumped(question);
+    return jsonText(question);
 }
 
 Resume::Resume(RunStore& store, std::string question, Duration leastPause)
@@ -131,13 +126,13 @@ std::string Resume::record() const
     Json parts = Json::object();
     for (const auto& [id, part] : m_parts)
         parts[id] = {{"arrays", part.arrays}, {"groups", part.groups}, {"warnings", part.warnings}};
-    return Json{{"question", m_question}, {"analyses", parts}}.dump();
+    return jsonText(Json{{"question", m_question}, {"analyses", parts}});
 }
 
 bool Resume::readRecord(const std::string& record)
 {
     try {
-        const Json read = Json::parse(record);
+        const Json read = jsonValue(record);
         if (read.at("question").get<std::string>() != m_question)
             return false;
         std::map<std::string, Part> parts;
@@ -156,7 +151,7 @@ std::vector<std::string> Resume::takeUp(const Task& task)
     if (!kept)
         return {};
     if (!readRecord(kept->record)) {
-        logger().info("an interrupted earlier run had other inputs and is not resumed");
+        logInfo("an interrupted earlier run had other inputs and is not resumed");
         return {};
     }
     m_taken = std::move(kept->results);
@@ -207,7 +202,7 @@ void Resume::save(ResultSet& all, const Task& task)
     const auto end = std::chrono::steady_clock::now();
     m_nextWriting = end + std::max<Duration>(m_leastPause, leastShareOfWork * (end - begin));
     if (!written)
-        logger().warn("a killed run will have to start over: {}", written.error().message);
+        logWarning("a killed run will have to start over: " + written.error().message);
 }
 
 } // namespace headwise

@@ -5,8 +5,6 @@
 #include "core/tokenizer/model_tokenizer.h"
 #include "core/tokenizer/token_search.h"
 
-#include <spdlog/logger.h>
-
 #include <utility>
 
 namespace headwise {
@@ -64,7 +62,7 @@ SeriesRequest defaultSeriesRequest(SeriesMembers series, std::filesystem::path o
         model.options.inputs.tokenizer = *tokenizer;
         return model;
     };
-    request.say = [](const std::string& sentence) { logger().info("{}", sentence); };
+    request.say = [](const std::string& sentence) { logInfo(sentence); };
     return request;
 }
 

@@ -104,7 +104,7 @@ ordered_json jsonOf(const Value& value)
 std::string quoted(const json& value)
 {
     constexpr std::size_t most = 40;
-    std::string words = value.dump(-1, ' ', false, json::error_handler_t::replace);
+    std::string words = jsonText(value);
     if (value.is_object())
         words = "an object";
     else if (value.is_array())
@@ -245,7 +245,7 @@ std::string text(const FigureDescription& figure, int indent)
     // The version is written even though it has its default, for readers of later versions.
     ordered_json all{{"version", figure.version}};
     all.update(jsonOf(figure));
-    return all.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
+    return jsonText(all, indent);
 }
 
 FigureDescription asPublished(FigureDescription figure)

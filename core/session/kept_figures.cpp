@@ -51,12 +51,12 @@ std::string text(const KeptFigures& figures)
         return {};
     json composed = json::object(), views = json::object();
     for (const auto& [name, figure] : figures.composed)
-        composed[name] = json::parse(text(figure), nullptr, false);
+        composed[name] = jsonValue(text(figure));
     for (const auto& [title, settings] : figures.views)
-        if (json object = json::parse(settings, nullptr, false); object.is_object())
+        if (json object = jsonValue(settings); object.is_object())
             views[title] = std::move(object);
     const json all{{"version", keptVersion}, {"composed", std::move(composed)}, {"views", std::move(views)}};
-    return all.dump(-1, ' ', false, json::error_handler_t::replace);
+    return jsonText(all);
 }
 
 Result<KeptFigures> parseKeptFigures(std::string_view words, std::string_view holder)
@@ -78,7 +78,7 @@ Result<KeptFigures> parseKeptFigures(std::string_view words, std::string_view ho
     if (!views)
         return views.error();
     for (const auto& [name, entry] : composed->items()) {
-        Result<FigureDescription> figure = parseFigureDescription(entry.dump(), name);
+        Result<FigureDescription> figure = parseFigureDescription(jsonText(entry), name);
         if (!figure)
             return damaged(holder, figure.error());
         figures.composed.emplace(name, std::move(figure).value());
@@ -86,7 +86,7 @@ Result<KeptFigures> parseKeptFigures(std::string_view words, std::string_view ho
     for (const auto& [title, settings] : views->items()) {
         if (!settings.is_object())
             return damaged(holder, "the settings of '" + title + "' are not an object");
-        figures.views.emplace(title, settings.dump());
+        figures.views.emplace(title, jsonText(settings));
     }
     return figures;
 }

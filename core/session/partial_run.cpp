@@ -3,8 +3,6 @@
 #include "core/base/log.h"
 #include "core/session/session_file.h"
 
-#include <spdlog/logger.h>
-
 #include <system_error>
 #include <utility>
 
@@ -47,7 +45,7 @@ std::optional<RunStore::Kept> PartialRun::read(const Task& task)
         return std::nullopt;
     Result<Session> left = readSession(m_file, quiet(task));
     if (!left || !haveSameFrame(*left, m_frame)) {
-        logger().info("{} belongs to another run and is not resumed", m_file.string());
+        logInfo(m_file.string() + " belongs to another run and is not resumed");
         return std::nullopt;
     }
     Session session = std::move(left).value();
@@ -62,7 +60,7 @@ Result<Done> PartialRun::write(ResultSet& results, const std::string& record, co
     Result<Done> written = writeSession(m_file, m_frame, quiet(task), SessionParts::WithoutFindings);
     std::swap(m_frame.results, results);
     if (written)
-        logger().info("the results so far are safe in {}", m_file.string());
+        logInfo("the results so far are safe in " + m_file.string());
     return written;
 }
 

@@ -2,8 +2,6 @@
 #include "core/session/session_layout.h"
 #include "core/session/session_reading.h"
 
-#include <spdlog/logger.h>
-
 #include <algorithm>
 
 namespace headwise {
@@ -88,7 +86,7 @@ Result<std::optional<ResultArray>> readArray(const SessionReading& reading, cons
     Result<ResultArray> stored = readDescribedArray(reading.file, path);
     if (!stored && stored.error().code == ErrorCode::Unsupported
         && !namedShape(path, reading.session.model)) {
-        logger().warn("{}", stored.error().message);
+        logWarning(stored.error().message);
         return std::optional<ResultArray>(); // a foreign array
     }
     if (!stored)

@@ -1,5 +1,6 @@
 #include "core/tokenizer/tokenizer_fields.h"
 
+#include "core/files/json.h"
 #include "core/tokenizer/tokenizer_file.h"
 
 #include <nlohmann/json.hpp>
@@ -73,7 +74,7 @@ int TokenizerFields::id(const json& value, std::string_view token)
     if (value.is_number_integer() && value.get<double>() >= 0 && value.get<double>() < double(tokenIdLimit))
         return value.get<int>();
     corrupt("Token '" + std::string(token.substr(0, 80)) + "' has id "
-            + (value.is_number() ? value.dump() : std::string(value.type_name()))
+            + (value.is_number() ? jsonText(value) : std::string(value.type_name()))
             + ", expected an integer from 0 to " + std::to_string(tokenIdLimit - 1) + ".");
     return 0;
 }

@@ -11,8 +11,6 @@
 #include <QSaveFile>
 #include <QStandardPaths>
 
-#include <spdlog/logger.h>
-
 namespace headwise::ui {
 
 namespace {
@@ -33,7 +31,7 @@ std::vector<Relation> savedRelations()
         if (read)
             all.insert(all.end(), read->begin(), read->end());
         else
-            logger().warn("{}", read.error().message);
+            logWarning(read.error().message);
     }
     return all;
 }

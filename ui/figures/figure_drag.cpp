@@ -9,8 +9,6 @@
 #include <QPixmap>
 #include <QUrl>
 
-#include <spdlog/logger.h>
-
 #include <array>
 #include <utility>
 
@@ -96,7 +94,7 @@ QByteArray FigureMime::bytes(FigureFormat format) const
     const Result<RenderedFigure> figure =
         renderFigure(*m_recordings.at(format), draggedAs(m_settings, format));
     if (!figure) {
-        logger().warn("cannot drag the figure: {}", figure.error().message);
+        logWarning("cannot drag the figure: " + figure.error().message);
         return {};
     }
     return m_rendered[format] =

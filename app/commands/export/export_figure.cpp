@@ -13,8 +13,6 @@
 
 #include <QApplication>
 
-#include <spdlog/logger.h>
-
 #include <algorithm>
 
 namespace headwise::app {
@@ -94,7 +92,7 @@ Result<Done> writePanels(const ui::ComposedFigure& page, const FigureDescription
 void logQtMessage(QtMsgType type, const QMessageLogContext&, const QString& message)
 {
     const bool isFault = type == QtWarningMsg || type == QtCriticalMsg || type == QtFatalMsg;
-    logger().log(isFault ? spdlog::level::warn : spdlog::level::debug, "Qt: {}", message.toStdString());
+    (isFault ? logWarning : logDebug)("Qt: " + message.toStdString());
 }
 
 } // namespace

@@ -148,7 +148,7 @@ Result<ConfigText> configOfWeights(const ModelSource& source, const fs::path& fo
 void addNormsOfGguf(const ModelSource& source, json& config)
 {
     const Result<OwnConfig> own = ownConfig(source.path);
-    const json values = own ? json::parse(own->text, nullptr, false) : json();
+    const json values = own ? jsonValue(own->text) : json();
     if (!config.is_object() || !values.is_object() || !values.contains("rmsnorm_uses_offset"))
         return;
     const auto text = config.find("text_config"); // the language model of a multimodal one

@@ -1,6 +1,7 @@
 #include "core/model/families/inferred_config.h"
 
 #include "core/checkpoint/weight_file.h"
+#include "core/files/json.h"
 #include "core/model/adapters/adapter.h"
 #include "core/model/architecture.h"
 #include "core/model/config_reader.h"
@@ -57,7 +58,7 @@ InferredConfig inferNanoGpt(const WeightMap& file, const std::string& prefix)
         {"model_type", "nanogpt"},    {"n_layer", countLayers(file, prefix + "h.", ".attn.c_attn.weight")},
         {"n_embd", fused[1]},         {"n_inner", inside[0]},
         {"vocab_size", embedding[0]}, {"block_size", positions[0]}};
-    return {values.dump(), {"n_head"}};
+    return {jsonText(values), {"n_head"}};
 }
 
 InferredConfig inferGpt2(const WeightMap& file, const std::string& prefix)
@@ -76,7 +77,7 @@ InferredConfig inferGpt2(const WeightMap& file, const std::string& prefix)
                          {"vocab_size", embedding[0]},
                          {"n_positions", positions[0]},
                          {"tie_word_embeddings", !isStored(file, "lm_head.weight")}};
-    return {values.dump(), {"n_head"}, {{ConfigField::Activation, "activation_function"}}};
+    return {jsonText(values), {"n_head"}, {{ConfigField::Activation, "activation_function"}}};
 }
 
 /// Llama's names are also Mistral's, Qwen's, Gemma's and others': which of them it is, no tensor tells for certain.
@@ -96,7 +97,7 @@ InferredConfig inferLlamaNamed(const WeightMap& file)
     std::vector<std::string> unknown{"model_type", "num_attention_heads", "num_key_value_heads"};
     if (queries[0] != queries[1])
         unknown.emplace_back("head_dim"); // d_model / n_heads otherwise
-    return {values.dump(),
+    return {jsonText(values),
             std::move(unknown),
             {{ConfigField::NormEps, "rms_norm_eps"},
              {ConfigField::RotaryBase, "rope_theta"},
@@ -115,7 +116,7 @@ InferredConfig inferMinGpt(const WeightMap& file)
         {"model_type", "mingpt"},     {"n_layer", countLayers(file, "blocks.", ".attn.query.weight")},
         {"n_embd", embedding[1]},     {"n_inner", inside[0]},
         {"vocab_size", embedding[0]}, {"block_size", positions[1]}};
-    return {values.dump(), {"n_head"}};
+    return {jsonText(values), {"n_head"}};
 }
 
 /// ESM as its authors publish it. Every model but the first few of theirs was trained with token dropout.
@@ -139,9 +140,9 @@ InferredConfig inferEsm(const WeightMap& file, const std::string& prefix)
     if (positions.size() == 2)
         values["max_position_embeddings"] = positions[0];
     if (rotated.size() != 1 || rotated[0] < 1 || embedding[1] % (2 * rotated[0]) != 0)
-        return {values.dump(), {"num_attention_heads"}};
+        return {jsonText(values), {"num_attention_heads"}};
     values["num_attention_heads"] = embedding[1] / (2 * rotated[0]); // all of a head rotates, in pairs
-    return {values.dump(), {}};
+    return {jsonText(values), {}};
 }
 
 /// Norms with a bias are LayerNorms, with a weight alone RMSNorms. Empty without either: the model has no norms, or those of
@@ -180,9 +181,9 @@ void addDirection(const WeightMap& file, InferredConfig& inferred)
         inferred.unknown.emplace_back("attention_dir");
     if (direction != StoredDirection::Bidirectional)
         return;
-    json values = json::parse(inferred.text);
+    json values = jsonValue(inferred.text);
     values["attention_dir"] = "bidirectional";
-    inferred.text = values.dump();
+    inferred.text = jsonText(values);
 }
 
 InferredConfig inferTransformerLens(const WeightMap& file)
@@ -227,7 +228,7 @@ InferredConfig inferTransformerLens(const WeightMap& file)
         inferred.open.push_back({ConfigField::Positions, "positional_embedding_type"});
     }
     addWindows(file, values);
-    inferred.text = values.dump();
+    inferred.text = jsonText(values);
     return inferred;
 }
 
@@ -274,9 +275,9 @@ InferredConfig inferConfig(const WeightMap& file)
         return inferred;
     addDirection(file, inferred);
     if (!inferred.open.empty()) {
-        json values = json::parse(inferred.text);
+        json values = jsonValue(inferred.text);
         values[unknownFieldsKey] = namesOfUnknown(inferred.open);
-        inferred.text = values.dump();
+        inferred.text = jsonText(values);
     }
     return inferred;
 }

@@ -1,5 +1,6 @@
 #include "core/model/names/named_model.h"
 
+#include "core/files/json.h"
 #include "core/model/config_reader.h"
 #include "core/model/families/unknown_fields.h"
 
@@ -66,7 +67,7 @@ private:
 NamedDescription::NamedDescription(const NamesMap& map, const WeightMap& file, const json& said)
     : m_map(map)
     , m_file(file)
-    , m_said(json::parse(map.facts))
+    , m_said(jsonValue(map.facts))
 {
     m_said.update(said);
     m_model.map = map.file;
@@ -290,7 +291,7 @@ Result<NamedModel> NamedDescription::describe()
         return complete.error();
     if (const auto taken = takeStack(); !taken)
         return taken.error();
-    json values = json::parse(m_map.assumed);
+    json values = jsonValue(m_map.assumed);
     for (const auto& [key, value] : values.items())
         if (!m_said.contains(key))
             m_model.assumed.push_back(
@@ -309,7 +310,7 @@ Result<NamedModel> NamedDescription::describe()
     if (has(TensorKind::W_U))
         std::erase_if(m_model.assumed,
                       [](const AssumedKey& one) { return one.key == "tie_word_embeddings"; });
-    m_model.config = values.dump();
+    m_model.config = jsonText(values);
     if (!m_model.unknown.empty())
         return std::move(m_model);
     if (const auto checked = m_sizes.check(m_tensors, m_file, m_map.file); !checked)

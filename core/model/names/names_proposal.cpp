@@ -1,5 +1,6 @@
 #include "core/model/names/names_proposal.h"
 
+#include "core/files/json.h"
 #include "core/model/config_reader.h"
 #include "core/model/names/names_map.h"
 
@@ -303,7 +304,7 @@ ordered_json NamesProposer::assumed()
     std::string list;
     for (const auto& [key, value] : assumed.items())
         list += (list.empty() ? "" : ", ") + key + "="
-            + (value.is_string() ? value.get<std::string>() : value.dump());
+            + (value.is_string() ? value.get<std::string>() : jsonText(value));
     m_proposal.questions.push_back("No tensor tells these facts, which are guesses under 'assumed': " + list
                                    + ".");
     return assumed;
@@ -324,7 +325,7 @@ NamesProposal NamesProposer::propose()
     if (!m_ignored.empty())
         map["ignore"] = m_ignored;
     map["assumed"] = assumed();
-    m_proposal.map = map.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    m_proposal.map = jsonText(map, 2) + "\n";
     return std::move(m_proposal);
 }
 
