@@ -1,5 +1,6 @@
 #include "app/window/about_dialog.h"
 
+#include "app/window/build_text.h"
 #include "core/base/log.h"
 #include "core/files/library_versions.h"
 #include "ui/base/icons.h"
@@ -28,7 +29,7 @@ QList<std::pair<QString, QString>> facts()
 {
     QList<std::pair<QString, QString>> lines{
         {QStringLiteral("Headwise"), text(versionText())},
-        {QStringLiteral("Build"), QStringLiteral(HEADWISE_BUILD)},
+        {QStringLiteral("Build"), QString::fromUtf8(buildText())},
         {QStringLiteral("Qt"),
          QStringLiteral("%1, built with %2").arg(QLatin1String(qVersion()), QStringLiteral(QT_VERSION_STR))}};
     for (const auto& [name, version] : libraryVersions())

@@ -10,7 +10,7 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tile = 128;                 // side of a tile of the covariance
+constexpr Eigen::Index tileSide = 128;             // side of a tile of the covariance
 constexpr Eigen::Index rowMomentsBlockCols = 2048; // columns of `right` at a time
 constexpr Eigen::Index rowMomentsBlockRows = 1024; // rows of `left` at a time
 
@@ -36,9 +36,9 @@ Result<ColumnMoments> columnMoments(const Matrix<Scalar>& right, const std::vect
         out.mean += right.col(column).template cast<double>();
     out.mean /= count;
     // Each body computes a strip of the upper triangle, summed over the columns in order.
-    const auto done = parallelFor(parts(inner, tile), task, "covariance of tokens", [&](int strip) {
-        const Eigen::Index first = strip * tile;
-        const Eigen::Index size = std::min(tile, inner - first);
+    const auto done = parallelFor(parts(inner, tileSide), task, "covariance of tokens", [&](int strip) {
+        const Eigen::Index first = strip * tileSide;
+        const Eigen::Index size = std::min(tileSide, inner - first);
         Matrix<double> sum = Matrix<double>::Zero(size, inner - first);
         for (std::size_t begin = 0; begin < columns.size(); begin += rowMomentsBlockCols) {
             if (task.cancelled())

@@ -43,15 +43,15 @@ std::optional<long> idIn(std::string_view query)
 /// Guesses tokens close to one that does not exist.
 std::vector<std::string> neighbours(std::string_view query)
 {
-    constexpr std::string_view mark = "␣";
+    constexpr std::string_view shownSpace = "␣";
     std::string text(query);
     std::vector<std::string> guesses;
-    const auto withAndWithoutSpace = [&guesses, mark](const std::string& word) {
+    const auto withAndWithoutSpace = [&guesses, shownSpace](const std::string& word) {
         guesses.push_back(" " + word);
         if (word.starts_with(' '))
             guesses.push_back(word.substr(1));
-        if (word.starts_with(mark))
-            guesses.push_back(word.substr(mark.size()));
+        if (word.starts_with(shownSpace))
+            guesses.push_back(word.substr(shownSpace.size()));
     };
     withAndWithoutSpace(text);
     std::string lower = text;

@@ -324,8 +324,8 @@ Result<TokenizerFile> readTokenizerFile(const std::filesystem::path& tokenizerJs
         return readVocabularyAndMerges(tokenizerJson);
     // An unreadable tokenizer_config.json is no reason to refuse the tokenizer.
     const Result<json> config = readJson(tokenizerJson.parent_path() / "tokenizer_config.json");
-    static const json none;
-    return TokenizerFileReader(tokenizerJson).read(*root, config ? *config : none);
+    static const json absent;
+    return TokenizerFileReader(tokenizerJson).read(*root, config ? *config : absent);
 }
 
 Result<TokenizerFile> readVocabularyAndMerges(const std::filesystem::path& vocabularyJson)

@@ -13,7 +13,7 @@ using test::Toy;
 
 namespace {
 
-constexpr int d = 7, r = 5;
+constexpr int dModelOfToy = 7, dHeadOfToy = 5;
 const HeadId earlier{0, 1}, later{1, 2};
 
 ProcessingWish with(ProcessingWish wish, std::vector<HeadChange> changes)
@@ -83,7 +83,7 @@ private slots:
         const Toy toy({.float64 = true});
         for (const ProcessingWish& wish : {nothing(), ProcessingWish(), test::refactoring()}) {
             const ProcessedWeights before = processed(toy.model(), wish);
-            for (int k = 0; k < r; ++k) {
+            for (int k = 0; k < dHeadOfToy; ++k) {
                 const ProcessedWeights after =
                     processed(toy.model(), with(wish, {{.head = later, .withoutComponent = k}}));
                 QVERIFY(difference(product(after, later), truncated(product(before, later), k)) < 1e-13);
@@ -99,15 +99,16 @@ private slots:
         const ProcessedWeights changed =
             processed(toy.model(), with(nothing(), {{.head = later, .withoutComponent = 1}}));
         QVERIFY(change(toy.toy.folder, changed) > 1e-3); // another function
-        const Matrix<double> W_V = stored(toy.toy, nameOf("W_V", 1), d, r, later.head);
-        const Matrix<double> W_O = stored(toy.toy, nameOf("W_O", 1), r, d, later.head);
+        const Matrix<double> W_V = stored(toy.toy, nameOf("W_V", 1), dModelOfToy, dHeadOfToy, later.head);
+        const Matrix<double> W_O = stored(toy.toy, nameOf("W_O", 1), dHeadOfToy, dModelOfToy, later.head);
         const auto svd = thinSvd(W_V * W_O);
         QVERIFY(svd);
         const Eigen::VectorXd v = svd->V.col(1);
         Toy other({.float64 = true});
         put(other, nameOf("W_O", 1), later.head, W_O - W_O * v * v.transpose());
         // The output of the value bias is not part of W_V W_O.
-        addToOutputBias(other, stored(toy.toy, nameOf("b_V", 1), 1, r, later.head) * W_O * v * v.transpose());
+        addToOutputBias(
+            other, stored(toy.toy, nameOf("b_V", 1), 1, dHeadOfToy, later.head) * W_O * v * v.transpose());
         other.save();
         QVERIFY(change(other.toy.folder, changed) < 1e-12);
     }
@@ -124,15 +125,16 @@ private slots:
 
         const ProcessedWeights changed =
             processed(toy.model(), with(nothing(), {{.head = later, .earlier = earlier}}));
-        const Matrix<double> chain = stored(toy.toy, nameOf("W_O", 0), r, d, earlier.head)
-            * stored(toy.toy, nameOf("W_V", 1), d, r, later.head)
-            * stored(toy.toy, nameOf("W_O", 1), r, d, later.head);
+        const Matrix<double> chain = stored(toy.toy, nameOf("W_O", 0), dHeadOfToy, dModelOfToy, earlier.head)
+            * stored(toy.toy, nameOf("W_V", 1), dModelOfToy, dHeadOfToy, later.head)
+            * stored(toy.toy, nameOf("W_O", 1), dHeadOfToy, dModelOfToy, later.head);
         Toy other({.float64 = true});
-        put(other, nameOf("W_V", 1), later.head, stored(toy.toy, nameOf("W_V", 0), d, r, earlier.head));
-        put(other, nameOf("b_V", 1), later.head, Matrix<double>::Zero(1, r));
+        put(other, nameOf("W_V", 1), later.head,
+            stored(toy.toy, nameOf("W_V", 0), dModelOfToy, dHeadOfToy, earlier.head));
+        put(other, nameOf("b_V", 1), later.head, Matrix<double>::Zero(1, dHeadOfToy));
         addToOutputBias(other,
-                        stored(toy.toy, nameOf("b_V", 1), 1, r, later.head)
-                            * stored(toy.toy, nameOf("W_O", 1), r, d, later.head));
+                        stored(toy.toy, nameOf("b_V", 1), 1, dHeadOfToy, later.head)
+                            * stored(toy.toy, nameOf("W_O", 1), dHeadOfToy, dModelOfToy, later.head));
         put(other, nameOf("W_O", 1), later.head, chain);
         other.save();
         QVERIFY(change(other.toy.folder, changed) < 1e-12);
@@ -184,7 +186,7 @@ private slots:
     {
         const Toy toy;
         QVERIFY(refusal(toy, {{.head = {2, 0}, .withoutComponent = 0}}).contains("2 layers of 3 heads"));
-        QVERIFY(refusal(toy, {{.head = {1, 0}, .withoutComponent = r}}).contains("5 components"));
+        QVERIFY(refusal(toy, {{.head = {1, 0}, .withoutComponent = dHeadOfToy}}).contains("5 components"));
         QVERIFY(refusal(toy, {{.head = {1, 0}, .withoutComponent = -1}}).contains("5 components"));
         QVERIFY(refusal(toy, {{.head = {0, 0}, .earlier = HeadId{0, 1}}}).contains("earlier layer"));
         QVERIFY(refusal(toy, {{.head = {1, 0}, .earlier = HeadId{0, 3}}}).contains("2 layers of 3 heads"));

@@ -16,7 +16,7 @@ using namespace headwise;
 
 namespace {
 
-const std::vector<int> tokens{3, 1, 4, 1, 5, 0, 2, 6, 5};
+const std::vector<int> promptTokens{3, 1, 4, 1, 5, 0, 2, 6, 5};
 
 QByteArray content(const std::filesystem::path& path)
 {
@@ -31,7 +31,7 @@ QJsonObject configOf(const std::filesystem::path& folder)
 
 Matrix<double> logProbabilities(const std::filesystem::path& folder)
 {
-    return test::logSoftmax(test::matrixOf(test::referenceForward(folder, tokens).logits));
+    return test::logSoftmax(test::matrixOf(test::referenceForward(folder, promptTokens).logits));
 }
 
 } // namespace
@@ -75,10 +75,10 @@ private slots:
             const auto again = test::loaded(folder);
             QVERIFY(again->warnings().empty());
             QCOMPARE(normalizationName(again->config()), normalizationName(weights.config()));
-            const auto run = test::ran<double>(test::raw(again), tokens);
+            const auto run = test::ran<double>(test::raw(again), promptTokens);
             QVERIFY((test::logSoftmax(run.logits) - expected).cwiseAbs().maxCoeff() < tolerance);
             // `verify` measures exactly these numbers.
-            QVERIFY(test::ran<double>(weights.asStored(), tokens).logits.isApprox(run.logits, 1e-14));
+            QVERIFY(test::ran<double>(weights.asStored(), promptTokens).logits.isApprox(run.logits, 1e-14));
         }
     }
 

@@ -16,7 +16,8 @@ using test::failsWith;
 
 namespace {
 
-const std::vector<std::string> raw{"a", "b", " a", "ab", "\"", ","}, shown{"a", "b", "␣a", "ab", "\"", ","};
+const std::vector<std::string> rawTokens{"a", "b", " a", "ab", "\"", ","},
+    shownTokens{"a", "b", "␣a", "ab", "\"", ","};
 
 std::vector<double> perId(const TokenCounts& counts)
 {
@@ -30,7 +31,10 @@ class TokenCountsTest : public QObject {
     Q_OBJECT
 
 private slots:
-    void init() { m_tokenizer = std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary(shown, raw)); }
+    void init()
+    {
+        m_tokenizer = std::make_shared<const Tokenizer>(Tokenizer::fromVocabulary(shownTokens, rawTokens));
+    }
 
     void allFormsSayTheSame_data()
     {

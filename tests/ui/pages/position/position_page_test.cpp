@@ -23,14 +23,14 @@ using namespace headwise::ui;
 
 namespace {
 
-constexpr int places = 331;
+constexpr int seenPlaces = 331;
 
 /// s_ij of every pair by its definition, row = query.
 Matrix<double> scoresOf(const Workspace& workspace, HeadId head)
 {
     const ProcessedWeights& weights = workspace.model()->circuits()->weights(); // norms are folded
     const auto h = weights.head<double>(head);
-    Matrix<double> p = weights.W_pos<double>(0, places);
+    Matrix<double> p = weights.W_pos<double>(0, seenPlaces);
     for (Eigen::Index i = 0; i < p.rows(); ++i) {
         p.row(i).array() -= p.row(i).mean();
         p.row(i) /= std::sqrt(p.row(i).array().square().mean() + weights.ln1<double>(head.layer).eps);
@@ -99,7 +99,7 @@ private slots:
     {
         m_learned = std::filesystem::path(m_folder.path().toStdString()) / "learned";
         ToyOptions toy;
-        toy.nCtx = places;
+        toy.nCtx = seenPlaces;
         writeToyModel(m_learned, toy);
         m_rotary = std::filesystem::path(m_folder.path().toStdString()) / "rotary";
         toy.positional = "rotary", toy.rotaryDim = 4, toy.dHead = 6;
@@ -125,7 +125,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(shows(opened, scores, false), patience);
         auto* shown = opened.find<QComboBox>(QStringLiteral("Values of the map of positions"));
         shown->setCurrentIndex(shown->findText(QStringLiteral("attention (softmax)")));
-        const auto all = [](Eigen::Index) { return Eigen::Index(places); };
+        const auto all = [](Eigen::Index) { return Eigen::Index(seenPlaces); };
         const auto causal = [](Eigen::Index query) { return query + 1; };
         QTRY_VERIFY_WITH_TIMEOUT(shows(opened, softmaxOf(scores, all), false), patience);
         mask(opened)->click();
@@ -141,7 +141,7 @@ private slots:
         opened.workspace.selection()->setHead({1, 0});
         auto* chart = opened.find<LineChart>(QStringLiteral("Mean score by offset"));
         Matrix<double> centred = scoresOf(opened.workspace, {1, 0});
-        for (Eigen::Index i = 0; i < places; ++i)
+        for (Eigen::Index i = 0; i < seenPlaces; ++i)
             centred.row(i).array() -= centred.row(i).head(i + 1).mean();
         const double size = centred.cwiseAbs().maxCoeff();
         QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty()
@@ -149,8 +149,8 @@ private slots:
                                          < 1e-5 * size,
                                  patience);
         const ChartSeries& line = chart->series()[0];
-        QVERIFY(line.hasBand && line.points.size() == places && line.errors.size() == places);
-        for (int offset = 0; offset < places; ++offset) {
+        QVERIFY(line.hasBand && line.points.size() == seenPlaces && line.errors.size() == seenPlaces);
+        for (int offset = 0; offset < seenPlaces; ++offset) {
             const Eigen::ArrayXd diagonal = centred.diagonal(-offset);
             const double deviation = std::sqrt((diagonal - diagonal.mean()).square().mean());
             QCOMPARE(line.points[offset].x(), double(offset));

@@ -1,0 +1,10 @@
+#include "app/window/build_text.h"
+
+namespace headwise::app {
+
+const char* buildText()
+{
+    return HEADWISE_BUILD;
+}
+
+} // namespace headwise::app
