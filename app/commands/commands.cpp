@@ -194,7 +194,7 @@ Result<WindowRequest> requestOf(const WindowOptions& options, const std::string&
     std::error_code code;
     if (!std::filesystem::exists(address->model, code))
         return Error{ErrorCode::NotFound,
-                     "There is no model and no session '" + address->model.string() + "' to go to."};
+                     "There is no model or session '" + address->model.string() + "' to go to."};
     request.address = std::move(address).value();
     return request;
 }

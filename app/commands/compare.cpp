@@ -21,7 +21,7 @@ constexpr std::string_view compareFooter =
     "turned, how much of\n"
     "what the head reads and writes stayed, the singular values of both, the best match of each of B's first ten singular\n"
     "directions among A's (below 0.5: an intruder dimension, Shuttleworth et al., arXiv 2410.21228) and, for equal\n"
-    "vocabularies, the share of top tokens of full OV that left, of the tokens of MODEL_A that the options under Tokens\nleave in. The file is described in "
+    "vocabularies, the share of top tokens of full OV that left, among the tokens of MODEL_A that the options under Tokens\nkeep. The file is described in "
     "core/session/FORMAT.md.\n"
     "With --match the models may differ in size, kind and vocabulary: /comparison/match holds, for every "
     "head of A, the head of\n"

@@ -16,7 +16,7 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view findingsFooter =
-    "Each line is a statement that a rule derives from the analyses. It gives the number, the value for random weights and\nthe deviations above that (z). Thresholds are corrected for the number of heads. A finding is no proof: look at the picture it names.\nFor a MODEL the analyses that the rules read are computed and not kept. A SESSION answers from its results, and stderr\nnames what they cannot answer. A SERIES answers with the steps at which heads changed, in their order. --json gives kind, heads, value, null, z, text and view.\n"
+    "Each line is a statement that a rule derives from the analyses. It gives the number, the value for random weights and\nthe standard deviations above that (z). Thresholds are corrected for the number of heads. A finding is not a proof: look at the picture it names.\nFor a MODEL the analyses that the rules read are computed and not kept. A SESSION answers from its results, and stderr\nnames what they cannot answer. A SERIES answers with the steps at which heads changed, in order. --json gives kind, heads, value, null, z, text and view.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad input, 4 input/output or memory, 130 cancelled.";
 

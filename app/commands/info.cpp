@@ -192,7 +192,7 @@ void printMerges(const std::array<Merge, 3>& merges)
         std::string text = "not possible";
         if (merge.possible)
             text = "saves " + fixed(100 * merge.saving, 1) + " % of the weights, " + fixed(merge.speedup, 2)
-                + "× as fast" + (merge.equivalent ? "" : ", but another function");
+                + "× as fast" + (merge.equivalent ? "" : ", but a different function");
         printInfoRow(pair, text);
         if (!merge.obstacle.empty())
             printInfoRow("", merge.obstacle);
@@ -233,7 +233,7 @@ void printUnstated(const ModelFacts& facts)
     for (const AssumedKey& key : facts.assumed)
         std::cout << "  " << key.key << " = " << key.value << '\n';
     if (!facts.config.unknown.empty())
-        std::cout << "\nUnknown, so that what needs it is refused\n";
+        std::cout << "\nUnknown; whatever needs it is refused\n";
     for (const UnknownField& field : facts.config.unknown)
         std::cout << "  " << field.key << '\n';
 }
@@ -245,7 +245,7 @@ void printCard(const ModelFacts& facts)
     std::cout << "\nParameters\n";
     printCount("total", facts.parameters, "");
     printCount("embedding", count.embedding,
-               facts.config.tiedEmbeddings ? "W_E, which is W_U too" : "W_E and W_U");
+               facts.config.tiedEmbeddings ? "W_E, also used as W_U" : "W_E and W_U");
     printCount("attention Q, P", count.qpPerLayer, "per layer");
     printCount("attention K, V", count.kvPerLayer, "per layer");
     if (const Mixture& mixture = facts.config.mixture; count.mlpPerDenseLayer > 0)

@@ -123,14 +123,14 @@ void addModelFiles(CLI::App& command, ModelArguments& arguments)
 {
     command
         .add_option("--revision", arguments.revision,
-                    "The commit, branch or tag of a model in the Hugging Face cache; main unless given")
+                    "The commit, branch or tag of a model in the Hugging Face cache (default main)")
         ->type_name("REVISION");
     command.add_option("--config", arguments.configFile, "The config file, if it is not beside the weights")
         ->type_name("FILE");
     command
         .add_option(
             "--names", arguments.namesFile,
-            "A map that says which tensor is which matrix, if the model's names are its own; headwise names proposes one")
+            "A map from the file's tensor names to matrices, if Headwise does not know the names; headwise names proposes one")
         ->type_name("MAP.json");
     command
         .add_option(
@@ -140,7 +140,7 @@ void addModelFiles(CLI::App& command, ModelArguments& arguments)
     command
         .add_option(
             "--base", arguments.base,
-            "The model that an adapter changes; unless given, the one that its adapter_config.json names: a path or a model in the Hugging Face cache")
+            "The base model of an adapter, a path or a model in the Hugging Face cache; default: the one named in its adapter_config.json")
         ->type_name("MODEL");
     command
         .add_option("--adapter-scale", arguments.adapterStrength,
@@ -216,9 +216,9 @@ void addHeadChangeArguments(CLI::App& command, const std::shared_ptr<ProcessingA
             ->group("Processing");
     };
     add("virtual-head", "L.H,L.H",
-        "Puts the virtual head W_OV W_OV of an earlier and a later head in the later one's place, as in 0.1,1.5: this changes the model's function; may be repeated");
+        "Replaces a head with the virtual head W_OV W_OV of an earlier head and itself, as in 0.1,1.5: this changes the model's function; may be repeated");
     add("without-component", "L.H:K",
-        "Takes the K-th singular component, from 0, out of a head's W_OV, as in 0.1:3: this changes the model's function; may be repeated");
+        "Removes the K-th singular component, from 0, from a head's W_OV, as in 0.1:3: this changes the model's function; may be repeated");
 }
 
 std::shared_ptr<Precision> addPrecisionOption(CLI::App& command)

@@ -13,8 +13,8 @@ namespace {
 constexpr std::string_view namesFooter =
     "A names map is JSON: rows that say which tensor (\"name\", with {layer} and {head} for their numbers) is which matrix\n"
     "(\"is\", TransformerLens' name, or a list for a fused tensor) on which axes (\"axes\", such as \"d_model, heads*d_head\" or\n"
-    "\"transposed\"; PyTorch's nn.Linear is usual). Mend the rows that say \"?\" or have a \"comment\", then pass the map with\n"
-    "--names, put it beside the weights as headwise-names.json, or let --keep store it for all models of such names and shapes.\n"
+    "\"transposed\"; PyTorch's nn.Linear is usual). Fix the rows that say \"?\" or have a \"comment\", then pass the map with\n"
+    "--names, put it beside the weights as headwise-names.json, or let --keep store it for all models with these names and shapes.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 bad model or map, 4 the file could not be written.";
 
@@ -69,17 +69,17 @@ void addNamesCommand(CLI::App& root, CommandContext& context)
 {
     auto options = std::make_shared<NamesOptions>();
     CLI::App* command = root.add_subcommand(
-        "names", "Proposes a names map for a model whose tensors have names of their own");
+        "names", "Proposes a names map for a model whose tensor names Headwise does not know");
     command->footer(std::string(namesFooter));
     command->add_option("MODEL", options->path, "A folder with weights, or one weights file")
         ->required()
         ->type_name("");
     CLI::Option* output =
-        command->add_option("-o,--output", options->output, "Writes the map there instead of printing it")
+        command->add_option("-o,--output", options->output, "Writes the map to this file instead of printing it")
             ->type_name("MAP.json");
     command
         ->add_option("--keep", options->keep,
-                     "Stores a map that reads this model, so that --names is not needed again")
+                     "Stores a map that reads this model, so that you need not pass --names again")
         ->type_name("MAP.json")
         ->excludes(output);
     command->callback(

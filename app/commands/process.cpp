@@ -41,7 +41,7 @@ Result<std::string> mergeRemark(const ProcessedWeights& merged, const ProcessedW
     const std::string name = "merge-" + std::string(mergeName(*merged.config().merged)) + ": applied";
     const std::vector<int> tokens = seededTokens(config, measuredTokens, 0);
     if (static_cast<double>(tokens.size()) * countFlops(config).perToken > maxMeasuredFlops)
-        return name + "; its errors are not measured for a model this large, `verify` does so";
+        return name + "; its errors are not measured for a model this large; `verify` measures them";
     const auto errors = outputErrors(merged, unmerged, tokens, task);
     if (!errors)
         return errors.error();
@@ -196,7 +196,7 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
     command
         ->add_option(
             "--names", options->named,
-            "Names and layout of the tensors written: transformer-lens, or original for the model's own; or a names map of the model, as in other commands")
+            "Names and layout of the tensors written: transformer-lens, or original for the model's own. Also takes a names map of the model, as other commands do")
         ->allow_extra_args(false)
         ->type_name("transformer-lens|original|MAP.json");
     command->add_flag("--skipless", options->skipless,

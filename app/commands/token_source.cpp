@@ -126,7 +126,7 @@ private:
             return {
                 ErrorCode::NotFound,
                 fmt::format(
-                    "The session '{}' was made with --embedding {}, and the factors that a session can hold are of the raw embedding alone; the model answers: {}",
+                    "The session '{}' was made with --embedding {}, and the factors that a session can hold are of the raw embedding only; the model answers: {}",
                     m_path, m_session->embedding, askingTheModel(query))};
         return {
             ErrorCode::NotFound,

@@ -77,7 +77,7 @@ Result<Done> Addresses::check(const Address& address) const
     if (address.page.empty() || circuitNamed(address.page) || m_pages->indexOfName(text(address.page)) >= 0)
         return Done{};
     return Error{ErrorCode::InvalidArgument,
-                 "There is no page '" + address.page + "'; there are OV, QK, full-OV, full-QK, "
+                 "There is no page '" + address.page + "'; the pages are OV, QK, full-OV, full-QK, "
                      + m_pages->pageNames().join(QStringLiteral(", ")).toStdString() + "."};
 }
 
@@ -164,7 +164,7 @@ bool Addresses::chooseToken(const std::string& shown)
         bool isNumber = false;
         token = text(shown).remove(u'#').toInt(&isNumber);
         if (!isNumber) {
-            showMessage(tr("Without a tokenizer a token is called by its number, as in #17."));
+            showMessage(tr("This model has no tokenizer, so name the token by its id, as in #17."));
             return false;
         }
     }

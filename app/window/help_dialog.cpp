@@ -42,13 +42,13 @@ struct GuidePart {
 QList<GuidePart> guideParts()
 {
     return {
-        {QDialog::tr("First page"),
+        {QDialog::tr("Findings"),
          QDialog::tr(
-             "A model opens on its findings: statements about its heads, strongest first, each with its value, its null and z. Show opens the picture behind a statement, and ? explains its rule. Nothing is listed that random weights would show too."),
+             "A model opens on its findings: statements about its heads, strongest first, each with its value, null and z. Show opens the picture behind a statement, and ? explains its rule. Nothing that random weights would also show is listed."),
          {QStringLiteral("findings")}},
         {QDialog::tr("Heads"),
          QDialog::tr(
-             "The grid at the left holds every head, layer 0 at the top, coloured by the score above it. Click a head to select it; every page follows. Shift+click marks a reference head to compare with. Right-click a head, pair or token anywhere for what you can do with it. Overview shows the head at a glance."),
+             "The grid at the left holds every head, layer 0 at the top, coloured by the score above it. Click a head to select it; every page follows. Shift+click marks a reference head to compare with. Right-click a head, pair or token anywhere to see what you can do with it. Overview shows the head at a glance."),
          {QStringLiteral("overview")}},
         {QDialog::tr("Reads and writes"),
          QDialog::tr(
@@ -56,7 +56,7 @@ QList<GuidePart> guideParts()
          {QStringLiteral("tokens"), QStringLiteral("vectors")}},
         {QDialog::tr("Where it looks"),
          QDialog::tr(
-             "Position shows the offsets that a head prefers whatever the tokens are. Scores splits its scores into terms of tokens and positions. Prompt runs a text and shows the attention of every head on it."),
+             "Position shows the offsets that a head prefers regardless of the tokens. Scores splits its scores into terms of tokens and positions. Prompt runs a text and shows the attention of every head on it."),
          {QStringLiteral("prompt")}},
         {QDialog::tr("Who talks to whom"),
          QDialog::tr(

@@ -29,7 +29,7 @@ MainBar::MainBar(Workspace* workspace, Saving* saving, QWidget* parent)
     setIconSize({16, 16});
     m_headEdit->setFixedWidth(64);
     m_headEdit->setAlignment(Qt::AlignCenter);
-    m_headEdit->setToolTip(tr("Layer.head, as 1.5 or L1H5 (Ctrl+L)"));
+    m_headEdit->setToolTip(tr("Layer.head, as in 1.5 or L1H5 (Ctrl+L)"));
     m_headEdit->setAccessibleName(tr("Head"));
     m_search->setMinimumWidth(260);
     m_search->setMaximumWidth(360);

@@ -128,7 +128,7 @@ void Opening::makeSeries(const std::filesystem::path& folder)
 void Opening::sayHowToGoOn(const QString& partialFile)
 {
     const QString message =
-        tr("The series was stopped. What is done stays in %1. To go on, open the folder again and choose the same file.")
+        tr("The series was stopped. Its results so far are in %1. To resume, open the folder again and choose the same file.")
             .arg(partialFile);
     if (m_workspace->model()->isOpen())
         showMessage(message);
@@ -288,7 +288,7 @@ void Opening::askToComplete(const ModelSource& source, const QStringList& keys)
 {
     auto* dialog = new ConfigDialog(
         source, {}, keys,
-        tr("These values of the model are unknown. Answers that depend on them are left out; all others are there. An empty field stays unknown."),
+        tr("These values of the model are unknown. Results that depend on them are left out. An empty field stays unknown."),
         m_window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &ConfigDialog::tensorsWanted, this,

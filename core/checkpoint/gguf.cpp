@@ -98,7 +98,7 @@ private:
                 "File '" + m_file + "' is a damaged GGUF file: " + what
                     + ". Downloading it again usually helps."};
     }
-    Error brokenOff() const { return damaged("its header breaks off"); }
+    Error brokenOff() const { return damaged("its header is cut off"); }
 
     LittleEndianReader m_in;
     std::size_t m_fileBytes;
@@ -178,7 +178,7 @@ Result<GgufValue> GgufReader::value(std::uint32_t type, const std::string& key)
     }
     const std::optional<GgufValue> found = number(type);
     if (!found)
-        return damaged("the value of '" + key + "' has an unknown type or breaks off");
+        return damaged("the value of '" + key + "' has an unknown type or is cut off");
     return *found;
 }
 
@@ -253,7 +253,7 @@ Result<StoredTensor> GgufReader::readTensor()
         return Error{ErrorCode::Unsupported,
                      "Tensor '" + tensor.name + "' of '" + m_file + "' is stored as " + ggmlName(*type)
                          + "; this version reads F32, F16, BF16, F64, " + blockedDTypeNames()
-                         + ". Take another quantisation of the model."};
+                         + ". Use another quantisation of the model."};
     tensor.dtype = *dtype;
     tensor.begin = *offset;
     if (const Result<Done> size = setSize(tensor); !size)
@@ -288,7 +288,7 @@ Result<GgufHeader> GgufReader::read()
         return Error{
             ErrorCode::Unsupported,
             "File '" + m_file
-                + "' is a GGUF file of version 1, of a later one or big-endian; this version reads 2 and 3, so convert the model again with a current llama.cpp."};
+                + "' is a GGUF file that is big-endian or of a version other than 2 and 3; convert the model again with a current llama.cpp."};
     const auto tensors = m_in.next<std::uint64_t>();
     const auto keys = m_in.next<std::uint64_t>();
     if (!tensors || !keys || *tensors > m_in.remaining() / 24 || *keys > m_in.remaining() / 13)

@@ -158,7 +158,7 @@ Result<Done> GgufConfigWriter::readKeys()
          {"num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "rms_norm_eps"})
         if (!m_config.contains(needed))
             return Error{ErrorCode::Corrupt,
-                         "File '" + m_file + "' says nothing about '" + std::string(needed)
+                         "File '" + m_file + "' has no '" + std::string(needed)
                              + "' in its metadata; convert the model again with a current llama.cpp."};
     return Done{};
 }

@@ -124,7 +124,7 @@ Result<std::string_view> Member::header()
         length = m_in.next<std::uint32_t>();
     const auto text = length && *length <= maxHeaderBytes ? m_in.text(*length) : std::nullopt;
     if (!text)
-        return corrupt("its header breaks off");
+        return corrupt("its header is cut off");
     return *text;
 }
 
@@ -137,7 +137,7 @@ Result<Done> Member::setSize(StoredTensor& tensor, bool isColumnMajor) const
     if (__builtin_mul_overflow(count, std::int64_t{dtypeBits(tensor.dtype) / 8}, &bytes)
         || static_cast<std::uint64_t>(bytes) != m_in.remaining())
         return corrupt("it has " + std::to_string(m_in.remaining()) + " bytes where its shape "
-                       + shapeText(tensor.shape) + " needs another number");
+                       + shapeText(tensor.shape) + " needs a different number");
     tensor.byteCount = static_cast<std::size_t>(bytes);
     if (!isColumnMajor || count == 0)
         return Done{};

@@ -95,8 +95,8 @@ private:
     static Error twice(const StoredTensor& tensor, const std::string& weight)
     {
         return {ErrorCode::Corrupt,
-                "The matrix '" + weight + "' is there twice, as it is and quantised ('" + tensor.name
-                    + "'); it is unclear which one counts."};
+                "The matrix '" + weight + "' is stored twice, plain and quantised ('" + tensor.name
+                    + "'); it is unclear which one to use."};
     }
     void add(const std::string& name, const StoredTensor& numbers, PackedWeight weight);
 

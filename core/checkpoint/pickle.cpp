@@ -62,7 +62,7 @@ private:
     {
         const auto value = m_in.next<T>();
         if (!value)
-            fail("it breaks off");
+            fail("it is cut off");
         return value.value_or(T{});
     }
     void fail(const std::string& what, ErrorCode code = ErrorCode::Corrupt);
@@ -186,7 +186,7 @@ void Machine::pushLong()
     const auto length = operand<std::uint8_t>();
     const auto bytes = m_in.take(length);
     if (!bytes)
-        return fail("it breaks off");
+        return fail("it is cut off");
     if (length > 8)
         return fail("an integer in it has more than 64 bits");
     std::uint64_t value = 0;

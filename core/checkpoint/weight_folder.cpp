@@ -306,7 +306,7 @@ Result<std::vector<std::string>> unlisted(const std::vector<StoredTensor>& tenso
             return Error{ErrorCode::Corrupt,
                          "Tensor '" + tensors[i].name + "' is in two files of '" + folder.string() + "', '"
                              + shardName(tensors[i - 1]) + "' and '" + shardName(tensors[i])
-                             + "'; it is unclear which one counts."};
+                             + "'; it is unclear which one to use."};
         const auto entry = files.shardOf.find(tensors[i].name);
         if (entry == files.shardOf.end())
             extra.push_back(tensors[i].name);

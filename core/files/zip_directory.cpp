@@ -121,12 +121,12 @@ Result<ZipEntry> readEntry(ZipDirectoryBytes file, LittleEndianReader& list, std
 {
     const auto record = list.take(46);
     if (!record || at<std::uint32_t>(*record, 0) != centralMark)
-        return damagedZip(fileName, "the list of its members breaks off");
+        return damagedZip(fileName, "the list of its members is cut off");
     const auto name = list.text(at<std::uint16_t>(*record, 28));
     const auto extra = list.take(at<std::uint16_t>(*record, 30));
     const auto comment = list.take(at<std::uint16_t>(*record, 32));
     if (!name || !extra || !comment)
-        return damagedZip(fileName, "the list of its members breaks off");
+        return damagedZip(fileName, "the list of its members is cut off");
     ZipEntry entry{.name = std::string(*name),
                    .storedSize = at<std::uint32_t>(*record, 20),
                    .size = at<std::uint32_t>(*record, 24)};

@@ -148,7 +148,7 @@ std::vector<Finding> findDominantTokens(const FindingEvidence& evidence)
              .nullMean = mean,
              .z = (static_cast<double>(count) - mean) / std::sqrt(mean * (1 - 1 / tokens)),
              .text = fmt::format(
-                 "The token {} (#{}) moves {} of {} heads more than any other token of its length ({} by chance): perhaps a dead or glitch token.",
+                 "The token {} (#{}) moves {} of {} heads most per unit of embedding norm ({} by chance): perhaps a dead or glitch token.",
                  tokenName(evidence, entry.first), entry.first, count, heads, shortNumber(mean)),
              .view = "analyses/salient_tokens/largest_by_null",
              .strength = share});
@@ -201,7 +201,7 @@ FindingRule dominantTokenRule()
     return {
         "dominant_token",
         "Tokens that dominate heads",
-        "One token has the longest output for its length in at least 4 heads and an eighth of all, which happens in fewer than one of 1000 models with random heads.",
+        "One token has the largest output per unit of embedding norm in at least 4 heads and an eighth of all. That happens in fewer than one of 1000 models with random heads.",
         {"salient_tokens"},
         findDominantTokens};
 }

@@ -33,8 +33,8 @@ bool hasHead(const ModelConfig& config, HeadId head)
 std::string changedHeadsWhyNot(const ModelConfig& config, const HeadChange& change)
 {
     if (!hasHead(config, change.head) || (change.earlier && !hasHead(config, *change.earlier)))
-        return fmt::format("the model has {} layers of {} heads, counted from 0", config.nLayers,
-                           config.nHeads);
+        return fmt::format("the model has {} layer{} of {} heads, counted from 0", config.nLayers,
+                           config.nLayers == 1 ? "" : "s", config.nHeads);
     if (change.earlier && change.earlier->layer >= change.head.layer)
         return "the first head must stand in an earlier layer than the second";
     if (change.withoutComponent

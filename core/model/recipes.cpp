@@ -52,6 +52,18 @@ bool matchesPattern(std::string_view name, std::string_view pattern)
     return pattern.find_first_not_of('*', in) == std::string_view::npos;
 }
 
+namespace {
+
+/// Describes a model in a sentence: "a gpt2 model of 2 layers".
+std::string modelOf(const ModelConfig& config)
+{
+    return (config.architecture.find_first_of("aeio") == 0 ? "an " : "a ") + config.architecture
+        + " model of " + std::to_string(config.nLayers)
+        + (config.nLayers == 1 ? " layer" : " layers");
+}
+
+} // namespace
+
 RecipeBook::RecipeBook(ModelConfig config, std::shared_ptr<const WeightMap> file)
     : m_config(std::move(config))
     , m_file(std::move(file))
@@ -82,7 +94,7 @@ bool RecipeBook::accept(const std::string& name, Shape shape)
     const std::vector<Eigen::Index> expected(shape);
     if (actual != expected) {
         m_misshapen.push_back("'" + name + "' has shape " + shapeText(actual) + ", expected "
-                              + shapeText(expected) + " by the config");
+                              + shapeText(expected) + " according to the config");
         return false;
     }
     return true;
@@ -206,7 +218,8 @@ std::vector<std::string> RecipeBook::unexpected()
     }
     if (!leftOut.empty())
         warn(std::to_string(leftOut.size())
-             + " tensors of the file were left out on request: " + listed(leftOut) + ".");
+             + (leftOut.size() == 1 ? " tensor of the file was" : " tensors of the file were")
+             + " left out on request: " + listed(leftOut) + ".");
     for (const std::string& pattern : idle)
         warn(
             "--ignore '" + pattern
@@ -233,9 +246,8 @@ Error RecipeBook::unexpectedError(const std::vector<std::string>& names) const
     const bool isOne = names.size() == 1;
     return {ErrorCode::Unsupported,
             (isOne ? "Tensor " : "Tensors ") + listed(shown) + " of '" + m_file->path().string() + "' "
-                + (isOne ? "belongs" : "belong") + " to no part of a " + m_config.architecture + " model of "
-                + std::to_string(m_config.nLayers)
-                + " layers as its config describes it; if the function does not need "
+                + (isOne ? "belongs" : "belong") + " to no part of " + modelOf(m_config)
+                + " as its config describes it; if the function does not need "
                 + (isOne ? "it, leave it" : "them, leave them") + " out with --ignore '" + patterns + "'."};
 }
 
@@ -246,8 +258,8 @@ Result<ModelWeights> RecipeBook::finish()
         return Error{ErrorCode::NotFound,
                      several + listed(m_missing) + (m_missing.size() == 1 ? " is" : " are")
                          + " missing from '" + m_file->path().string() + "' ("
-                         + std::to_string(m_missing.size()) + " in all), which a " + m_config.architecture
-                         + " model of " + std::to_string(m_config.nLayers) + " layers needs."};
+                         + std::to_string(m_missing.size()) + " in all), which " + modelOf(m_config)
+                         + " needs."};
     if (!m_misshapen.empty())
         return Error{ErrorCode::Corrupt,
                      "In '" + m_file->path().string() + "', tensor " + listed(m_misshapen, "; ") + "."};

@@ -133,7 +133,7 @@ Result<Done> readMembers(SeriesReading& reading)
     const auto* steps = std::get_if<std::vector<std::int32_t>>(&stored->values);
     if (!steps || stored->shape.size() != 1 || steps->empty() || steps->size() > mostSteps
         || std::adjacent_find(steps->begin(), steps->end(), std::greater_equal<>()) != steps->end())
-        return reading.corrupt(stepsPath, "is not a rising list of whole numbers");
+        return reading.corrupt(stepsPath, "is not an ascending list of whole numbers");
     for (const std::int32_t step : *steps)
         reading.record.entries.push_back(
             {.step = step, .name = {}, .files = {}, .previous = {}, .problem = {}, .arrays = {}});

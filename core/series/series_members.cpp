@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* namesWanted =
-    "names that have a number at their end or behind 'step', such as step1000, checkpoint-500, epoch_3, model_000512.safetensors or step1000-tokens4B";
+    "names that have a number at their end or after 'step', such as step1000, checkpoint-500, epoch_3, model_000512.safetensors or step1000-tokens4B";
 
 bool isWeightsFile(const fs::path& path)
 {

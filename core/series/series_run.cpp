@@ -75,7 +75,7 @@ std::string whyAnother(const SeriesRecord& stored, const SeriesRecord& run,
         return "is about models of another shape";
     if (stored.frame.part != part)
         return stored.frame.part ? "is part " + shardName(stored.frame.part->shard) + " of a sharded run"
-                                 : "is no part of this sharded run";
+                                 : "is not a part of this sharded run";
     if (stored.question != run.question || stored.frame.processing != run.frame.processing)
         return "was computed with other analyses or options";
     return {};
@@ -267,7 +267,7 @@ private:
         all.work *= static_cast<double>(m_waiting.size());
         all.longestWork *= static_cast<double>(m_waiting.size());
         if (const std::string notice = longRunNotice(all, coresOf(task.threads)); !notice.empty())
-            m_request.say(notice + " Ctrl-C stops it, and the same command goes on.");
+            m_request.say(notice + " Ctrl-C stops it, and the same command resumes it.");
     }
 
     /// Computes one member and puts it in its place.

@@ -66,8 +66,8 @@ ModelShape::ModelShape(const ModelCard& card)
 std::string ModelShape::text() const
 {
     return fmt::format(
-        "{}, {} layers of {} heads ({} key/value), d_model {}, d_head {}, d_mlp {}, d_vocab {}", architecture,
-        nLayers, nHeads, nKvHeads, dModel, dHead, dMlp, dVocab);
+        "{}, {} layer{} of {} heads ({} key/value), d_model {}, d_head {}, d_mlp {}, d_vocab {}",
+        architecture, nLayers, nLayers == 1 ? "" : "s", nHeads, nKvHeads, dModel, dHead, dMlp, dVocab);
 }
 
 const SeriesMember* Survey::before(std::size_t member) const

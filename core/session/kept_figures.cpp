@@ -18,7 +18,7 @@ Error damaged(std::string_view holder, const std::string& why)
 {
     return {ErrorCode::Corrupt,
             "The figures that " + std::string(holder) + " keeps cannot be read: " + why
-                + "; the rest of the session is whole."};
+                + "; the rest of the session is intact."};
 }
 
 /// An error of the text, without its full stop.
@@ -103,7 +103,7 @@ Result<FigureDescription> keptFigure(const Session& session, const std::string& 
     for (const auto& [known, figure] : figures->composed)
         names += (names.empty() ? "'" : ", '") + known + "'";
     return Error{ErrorCode::NotFound,
-                 "'" + name + "' is not a file, and '" + file.string() + "' keeps "
+                 "'" + name + "' is not a file, and the session '" + file.string() + "' keeps "
                      + (names.empty() ? "no figures of several panels." : "other figures: " + names + ".")};
 }
 

@@ -189,7 +189,8 @@ Result<Done> checkHead(const Session& session, std::string_view name, bool ofHea
         return invalid("The view '" + std::string(name) + "' shows every head; leave --head out.");
     if (head && (head->layer >= session.model.nLayers || head->head >= session.model.nHeads))
         return invalid("The model has no head " + dottedHead(*head) + "; it has "
-                       + std::to_string(session.model.nLayers) + " layers of "
+                       + std::to_string(session.model.nLayers)
+                       + (session.model.nLayers == 1 ? " layer of " : " layers of ")
                        + std::to_string(session.model.nHeads) + " heads.");
     return Done{};
 }

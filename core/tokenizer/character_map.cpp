@@ -42,12 +42,12 @@ Result<CharacterMap> CharacterMap::create(std::string_view bytes)
     const auto size = in.next<std::uint32_t>();
     const auto units = size ? in.take(*size) : std::nullopt;
     if (!units || *size % 4 != 0 || *size == 0)
-        return Error{ErrorCode::Corrupt, "Its character map breaks off."};
+        return Error{ErrorCode::Corrupt, "Its character map is cut off."};
     map.m_units.resize(*size / 4);
     std::memcpy(map.m_units.data(), units->data(), *size);
     map.m_strings = in.text(in.remaining()).value_or("");
     if (!map.m_strings.ends_with('\0'))
-        return Error{ErrorCode::Corrupt, "The last string of its character map does not end."};
+        return Error{ErrorCode::Corrupt, "The last string of its character map has no end."};
     return map;
 }
 

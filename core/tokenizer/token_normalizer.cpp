@@ -35,7 +35,7 @@ Result<std::string> inNormalForm(const std::string& text, TokenNormalizerKind ki
     const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(mapped, &std::free);
     if (length < 0)
         return Error{length == UTF8PROC_ERROR_NOMEM ? ErrorCode::OutOfMemory : ErrorCode::InvalidArgument,
-                     std::string("The text cannot be normalized: ") + utf8proc_errmsg(length) + "."};
+                     std::string("The text cannot be normalised: ") + utf8proc_errmsg(length) + "."};
     return std::string(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(length));
 }
 
@@ -141,7 +141,7 @@ Error tooLong(std::size_t limit)
 {
     return {ErrorCode::Corrupt,
             "Its normalizer lengthens the text to more than " + std::to_string(limit)
-                + " bytes, which no normalization in use does."};
+                + " bytes, which no known normalisation does."};
 }
 
 Result<std::string> replaced(const std::string& text, const TokenPattern& pattern, const std::string& by,

@@ -77,7 +77,7 @@ Error notATokenizer(const fs::path& path, FileKind kind)
         return {
             ErrorCode::Unsupported,
             file
-                + "no tokenizer that this version reads: tokenizer.json, vocab.json with merges.txt, a SentencePiece or tiktoken tokenizer.model, BERT's vocab.txt, llama2.c's tokenizer.bin or a GGUF file."};
+                + "not a tokenizer that this version reads: tokenizer.json, vocab.json with merges.txt, a SentencePiece or tiktoken tokenizer.model, BERT's vocab.txt, llama2.c's tokenizer.bin or a GGUF file."};
     }
 }
 

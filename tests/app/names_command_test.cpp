@@ -75,7 +75,7 @@ private slots:
         wrong.close();
         const auto refused = run({"names", "m.safetensors", "--keep", "wrong.json"});
         QCOMPARE(refused.exitCode, 3);
-        QVERIFY(refused.err.contains("no tensor for W_E by the names map 'wrong.json'"));
+        QVERIFY(refused.err.contains("no tensor for W_E according to the names map 'wrong.json'"));
         QCOMPARE(run({"names", "m.safetensors", "--keep", "kept.json"}).exitCode, 0);
         QCOMPARE(run({"info", "m.safetensors", "--set", "n_heads=3"}).exitCode, 0);
     }

@@ -235,7 +235,7 @@ private slots:
             });
         };
         QVERIFY(says("Guesses to check: "));
-        QVERIFY(says("att.q [12, 12]: both axes are equally long, so it may be transposed"));
+        QVERIFY(says("att.q [12, 12]: both axes have the same size, so it may be transposed"));
         for (QComboBox* combo : dialog.findChildren<QComboBox*>())
             if (combo->accessibleName().startsWith(QStringLiteral("Axes of")))
                 combo->setCurrentText(QStringLiteral("transposed"));

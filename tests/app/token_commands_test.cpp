@@ -311,7 +311,7 @@ private slots:
         const QStringList question{"--circuit", "full-ov", "--head", "1.5", "-k", "2"};
         const auto refused = run(QStringList{"tokens", session} + question);
         QCOMPARE(refused.exitCode, 3);
-        QVERIFY2(refused.err.contains("raw embedding alone"), refused.err);
+        QVERIFY2(refused.err.contains("raw embedding only"), refused.err);
         QCOMPARE(answerOfNamed(refused),
                  run(QStringList{"tokens", m_demo, "--embedding", "effective"} + question).out);
         const auto column =

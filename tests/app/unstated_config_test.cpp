@@ -69,7 +69,7 @@ private slots:
     {
         const test::CommandRun card = run({"info", m_bare});
         QVERIFY2(card.exitCode == 0, card.err);
-        QVERIFY2(card.out.contains("Unknown, so that what needs it is refused\n  act_fn\n"), card.out);
+        QVERIFY2(card.out.contains("Unknown; whatever needs it is refused\n  act_fn\n"), card.out);
         QVERIFY(card.out.contains("Assumed, because no file states it") && card.out.contains("eps = 1e-05"));
         const QByteArray list = run({"list-analyses", m_bare}).out;
         QVERIFY2(list.contains("not on this model: It needs the activation"), list);

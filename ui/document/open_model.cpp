@@ -207,7 +207,7 @@ QString bannerText(const OpenModel& model)
             "This session was written by a newer Headwise. It is open read-only. Newer content is not shown.");
     if (model.isSeries())
         return OpenModel::tr(
-            "No checkpoint of this series is open, so you see its scores only. “Open this step” on the page Training opens one.");
+            "No checkpoint of this series is open, so you see its scores only. “Open this step” on the Training page opens one.");
     if (model.session() && !model.hasModel())
         return OpenModel::tr(
             "The model's files were not found. You see what the session holds; the rest needs them. <a href=\"locate-model\">Locate model…</a> <a href=\"locate-model-file\">Locate model file…</a>");

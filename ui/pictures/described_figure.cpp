@@ -203,7 +203,7 @@ Result<Done> DescribedFigure::nameParts(const Drawn& drawn, const FigurePanel& p
         return invalidPanel(drawn.label,
                             "heads names heads, but '" + panel.view + "' has no point for each of them.");
     if (!panel.series.empty() && !chart)
-        return invalidPanel(drawn.label, "series is given, but '" + panel.view + "' is no chart.");
+        return invalidPanel(drawn.label, "series is given, but '" + panel.view + "' is not a chart.");
     if (!panel.series.empty() && !chooseSeries(*chart, panel))
         return invalidPanel(
             drawn.label,

@@ -20,7 +20,7 @@ Result<int> endedEarly(const Ranks& ranks)
     return Error{
         ErrorCode::Cancelled,
         fmt::format(
-            "This run of {} processes has ended early: it was stopped, or one of them was. The same command goes on with the parts so far (the output's name with .rank-….partial).",
+            "This run of {} processes ended early: it was stopped, or one of them was. The same command resumes from the parts so far (the output's name with .rank-….partial).",
             ranks.size())};
 }
 
@@ -43,7 +43,7 @@ std::optional<Result<int>> endAfter(const Ranks& ranks, const Result<Done>& step
 /// Ends all processes, because this one cannot go on and the others would compute to their end.
 int endAll(const Ranks& ranks, const Error& error)
 {
-    printError(fmt::format("Process {} of {}: {} The same command goes on with the parts so far.",
+    printError(fmt::format("Process {} of {}: {} The same command resumes from the parts so far.",
                            ranks.rank() + 1, ranks.size(), error.message));
     ranks.abort(exitCode(error.code));
     return exitCode(error.code);

@@ -17,10 +17,10 @@ namespace headwise::app {
 namespace {
 
 constexpr std::string_view seriesFooter =
-    "FOLDER holds the checkpoints of one training run: sub-folders or weights files whose names have a number behind \"step\"\n"
+    "FOLDER holds the checkpoints of one training run: sub-folders or weights files whose names have a number after \"step\"\n"
     "(step1000, step1000-tokens4B, epoch=3-step=1000.ckpt) or at their end (checkpoint-500, epoch_3, model_000512.safetensors).\n"
     "A config or tokenizer in FOLDER itself serves members without one.\n"
-    "A name in the Hugging Face cache takes its revisions with such a branch or tag.\n"
+    "For a model in the Hugging Face cache, its revisions with such a branch or tag are the checkpoints.\n"
     "Without --analyses: spectra with norms and ranks, copying, matching, previous_token, and pattern_scores (induction) up\n"
     "to 2e12 operations a member. SERIES.h5 holds /steps, /scores/NAME [step, layer, head] and the singular values in\n"
     "/spectra; core/session/FORMAT.md describes it. Damaged members and members of another shape are skipped with a warning,\n"
@@ -31,7 +31,7 @@ constexpr std::string_view seriesFooter =
     "built where Open MPI is installed; srun --mpi=pmix too. If one process ends early, all do, and the same command goes on\n"
     "with their parts, SERIES.h5.rank-2-of-8.partial.\n"
     "At the end it lists the changes in the order of steps: where a head's score rose clearly above its null and stayed, or\n"
-    "fell back below half of that after two such steps. Clearly is 0.3 above the null (previous_token: and at least 0.4) and,\n"
+    "fell back below half of that after two such steps. Clearly means 0.3 above the null (previous_token: and at least 0.4) and,\n"
     "where the spread of random heads is known, at least 5 deviations, corrected for the number of heads and steps.\n"
     "\n"
     "Exit codes: 0 good, 2 wrong usage, 3 no checkpoint can be read, 4 input/output or memory, 130 cancelled.";

@@ -200,7 +200,7 @@ Result<int> exportAgain(const ExportOptions& options, const Task& task)
     const std::string path =
         options.session.empty() ? sessionBeside(options.again, recipe->session) : options.session;
     if (recipe->view.empty() && recipe->description.empty())
-        return invalid("'" + options.again + "' does not name its view, so that it cannot be made again.");
+        return invalid("'" + options.again + "' does not name its view, so it cannot be made again.");
     std::error_code ignored;
     if (path.empty() || !std::filesystem::exists(path, ignored))
         return Error{ErrorCode::NotFound,

@@ -26,7 +26,7 @@ Result<ExportedSession> readExported(const std::string& file, std::optional<int>
 {
     if (!isSeries(file)) {
         if (step)
-            return wrongSeries("--step needs a series of checkpoints, and '" + file + "' is none.");
+            return wrongSeries("--step needs a series of checkpoints, but '" + file + "' is not one.");
         Result<Session> session = readSession(file, task);
         if (!session)
             return session.error();
@@ -52,7 +52,7 @@ Result<ExportedSession> readSource(const FigureRecipe& recipe, const std::string
     const bool isOfSeries = recipe.isSteps || !recipe.step.empty();
     if (isOfSeries != isSeries(path))
         return wrongSeries("'" + figure + "' was drawn from a " + (isOfSeries ? "series" : "session")
-                           + ", and '" + path + "' is " + (isOfSeries ? "none." : "a series."));
+                           + ", but '" + path + "' is " + (isOfSeries ? "not one." : "a series."));
     std::optional<int> step;
     if (int number = 0;
         std::from_chars(recipe.step.data(), recipe.step.data() + recipe.step.size(), number).ec
@@ -63,7 +63,7 @@ Result<ExportedSession> readSource(const FigureRecipe& recipe, const std::string
         return from.error();
     const ModelCard& model = from->session.model;
     if (isOfSeries && model.name != recipe.model)
-        return wrongSeries("'" + path + "' is a series of '" + model.name + "', and '" + figure + "' is of '"
+        return wrongSeries("'" + path + "' is a series of '" + model.name + "', but '" + figure + "' is of '"
                            + recipe.model + "'.");
     // A series knows the sum of its last checkpoint alone.
     const bool isKnown = !isOfSeries || (!model.sha256.empty() && !recipe.sha256.empty() && !recipe.isSteps);
@@ -96,10 +96,10 @@ Result<std::vector<std::string>> exportAnimated(const std::string& series, const
 {
     if (!isSeries(series))
         return wrongSeries("--animate needs a series of checkpoints, which headwise series writes; '" + series
-                           + "' is none.");
+                           + "' is not one.");
     for (const FigureFile& file : files)
         if (file.settings.format != FigureFormat::Svg)
-            return wrongSeries("--animate writes .svg, and '" + file.path.string() + "' is another format.");
+            return wrongSeries("--animate writes .svg, but '" + file.path.string() + "' has another format.");
     Result<std::vector<SeriesStep>> read = readSeriesSteps(series, task);
     if (!read)
         return read.error();

@@ -69,7 +69,7 @@ void printSystem(const SystemFacts& facts)
             + (facts.chosenKernels.empty() ? "" : ", from OPENBLAS_CORETYPE=" + facts.chosenKernels));
     printSystemRow("OpenBLAS threads",
                    std::to_string(facts.blasThreads)
-                       + " a product; headwise multiplies on every core at once");
+                       + " per product; headwise multiplies on every core at once");
     printSystemRow("sgemm", fmt::format("{:.0f} GFLOP/s per core, measured", facts.sgemm * 1e-9));
     printSystemRow("analyses",
                    fmt::format("{:.0f} GFLOP/s per core, estimated from it", facts.analyses * 1e-9));

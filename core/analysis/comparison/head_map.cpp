@@ -80,13 +80,13 @@ std::vector<ArraySpec> headMapArrays()
         };
         const char* stepText =
             "layer · n_heads + head of a head, n_layers · n_heads + i for the cluster of step i";
-        whole("leaf_order", headAxes(), "Place among the leaves",
+        whole("leaf_order", headAxes(), "Place in the order of the leaves",
               "place in the order of the clusters of " + of + formula);
         whole("leaves", {Axis::Leaf}, "Heads in the order of the leaves", "layer · n_heads + head");
         all.push_back({at + "ordered_similarity", leaves, "Similarity in the order of the leaves", formula,
                        "", std::pair(-1.0, 1.0)});
-        whole("step_first", {Axis::Step}, "One cluster", stepText);
-        whole("step_second", {Axis::Step}, "The other", stepText);
+        whole("step_first", {Axis::Step}, "First cluster joined", stepText);
+        whole("step_second", {Axis::Step}, "Second cluster joined", stepText);
         all.push_back({at + "step_height", {Axis::Step}, "Height of the clusters", linkage.height + formula});
         whole("cluster", headAxes(), std::string("Cluster, ") + linkage.name + " linkage",
               "which of √(heads/2), at least 2, clusters of " + of + "numbered by their first heads, "

@@ -61,7 +61,7 @@ std::vector<ArraySpec> similarityArrays()
                            + ", falling",
                        .unit = "head",
                        .type = NumberType::Whole});
-        all.push_back({nearest + "_cosine", headAxes({Axis::Rank}), "Their cosines",
+        all.push_back({nearest + "_cosine", headAxes({Axis::Rank}), "Cosines of the nearest heads",
                        "cosine_" + kind + " of those heads", "", std::pair(-1.0, 1.0)});
         pairs(
             "spectrum_distance_" + kind, "Distance of the spectra of " + formula,

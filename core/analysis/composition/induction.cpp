@@ -71,7 +71,7 @@ private:
                 + std::string(guess),
             upToOne);
         add("matching", pairAxes(), "K-composed matching", matchingFormula, plusMinusOne);
-        add("same_token", pairAxes(), "Likeness to the same token",
+        add("same_token", pairAxes(), "Same-token score",
             "tr M |tr M| / (n ‖M‖²_F), M = E W_QK (W_OV)ᵀ Eᵀ as in matching, n = min(d_head, d_model, d_vocab): 1 if M is a multiple of a projection of rank n, at most 1/n if M has one direction",
             plusMinusOne);
         add("k_composition", pairAxes(), "K-composition", "‖W_OV¹ W_QK²ᵀ‖_F / (‖W_OV¹‖_F ‖W_QK²‖_F)",
@@ -133,7 +133,7 @@ private:
         m_all.back().definition += std::string("; ") + guess;
         addCandidate("k_composition", "K-composition", upToOne);
         addCandidate("matching", "Matching", plusMinusOne);
-        addCandidate("same_token", "Likeness to the same token", plusMinusOne);
+        addCandidate("same_token", "Same-token score", plusMinusOne);
         addCandidate("copying", "Copying", plusMinusOne);
         addCandidate("role_percentile", "Percentile of re-paired roles", {});
         addCandidate("combined", "Product of the four", {});
@@ -346,7 +346,7 @@ Analysis inductionAnalysis()
         .number = "D7",
         .title = "Induction circuits",
         .formula =
-            "previous_token¹, K-composition, likeness of E W_QK² W_OV¹ᵀ Eᵀ to the same token and copying², multiplied",
+            "product of previous_token¹, K-composition, same_token of E W_QK² W_OV¹ᵀ Eᵀ, and copying²",
         .citation = "Elhage et al. 2021, \"Induction Heads\"; Olsson et al. 2022, arXiv 2209.11895",
         .needsTokens = true,
         .whyNot = inductionNeedsTwoLayers,

@@ -41,7 +41,7 @@ std::vector<ArraySpec> salientTokensArrays()
          .type = NumberType::Whole},
         {.path = salientTokensAt("output_values"),
          .axes = outputs,
-         .title = "Their logits",
+         .title = "Logits of the promoted outputs",
          .definition = "largest entries of row t of E W_V W_O W_U",
          .unit = "logits"},
         {salientTokensAt("null_norm"), headAxes(), "Gain on a random direction",

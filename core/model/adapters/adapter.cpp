@@ -51,8 +51,8 @@ Result<fs::path> baseOf(const ModelSource& source, const AdapterConfig& config, 
     const std::string start = "'" + folder.string() + "' is a LoRA adapter, ";
     return Error{ErrorCode::NotFound,
                  config.base.empty()
-                     ? start + "and it does not say which model it changes; " + nameTheBase + "."
-                     : start + "and its base " + shownValue(nlohmann::json(config.base))
+                     ? start + "but it does not say which model it changes; " + nameTheBase + "."
+                     : start + "but its base " + shownValue(nlohmann::json(config.base))
                          + " is neither a path nor in the Hugging Face cache; " + nameTheBase + "."};
 }
 
@@ -91,8 +91,8 @@ Result<AdaptedSource> takeAdapterApart(const ModelSource& source)
     if (!isAdapter(source.path)) {
         if ((!source.base.empty() || source.adapterStrength != 1) && fs::exists(source.path, code))
             return Error{ErrorCode::InvalidArgument,
-                         "--base and --adapter-scale are for adapters, and '" + source.path.string()
-                             + "' is none; leave them out."};
+                         "--base and --adapter-scale are for adapters, but '" + source.path.string()
+                             + "' is not one; leave them out."};
         return AdaptedSource{source};
     }
     if (!(source.adapterStrength >= 0 && source.adapterStrength <= 1))

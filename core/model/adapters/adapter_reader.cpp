@@ -124,11 +124,11 @@ private:
             if (!key.part)
                 return refused(
                     i,
-                    "is no lora_A, lora_B or lora_magnitude_vector of a linear layer; adapters that change an embedding, a bias or a whole module are not read",
+                    "is not a lora_A, lora_B or lora_magnitude_vector of a linear layer; adapters that change an embedding, a bias or a whole module are not read",
                     ErrorCode::Unsupported);
             if (adapter.value_or(key.adapter) != key.adapter)
                 return refused(i,
-                               "belongs to the adapter '" + key.adapter + "', and others to '" + *adapter
+                               "belongs to the adapter '" + key.adapter + "', but others to '" + *adapter
                                    + "'; save each adapter into a folder of its own",
                                ErrorCode::Unsupported);
             adapter = key.adapter;

@@ -16,7 +16,7 @@ bool contains(const Names& names, std::string_view name)
 std::string_view whyNotRead(const nlohmann::json& config)
 {
     if (const auto width = config.find("kv_lora_rank"); width != config.end() && !width->is_null())
-        return "its keys and values come from a latent (kv_lora_rank), which this version reads in deepseek_v2 and deepseek_v3 alone";
+        return "its keys and values come from a latent (kv_lora_rank), which this version reads only in deepseek_v2 and deepseek_v3";
     return {};
 }
 

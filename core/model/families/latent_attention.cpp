@@ -170,7 +170,7 @@ void ignoreFurtherTokens(RecipeBook& book, const std::string& prefix)
     if (!found.empty())
         book.warn(
             "Layer " + found
-            + " of the file stands behind the model's last one and predicts a further token (multi-token prediction); it is ignored.");
+            + " of the file follows the model's last one and predicts a further token (multi-token prediction); it is ignored.");
 }
 
 void addLatentAttention(RecipeBook& book, const std::string& block, int layer)

@@ -227,7 +227,7 @@ constexpr std::array<std::string_view, 8> builtInTexts{
    "axes": "parts*heads*d_head"},
   {"name": "transformer.h.{layer}.attn.attn.weight",
    "is": ["blocks.{layer}.attn.W_Q", "blocks.{layer}.attn.W_K", "blocks.{layer}.attn.W_V"],
-   "axes": "heads*parts*d_head, d_model", "comment": "before 0.5.4, a group of heads after the other"},
+   "axes": "heads*parts*d_head, d_model", "comment": "before 0.5.4, one group of heads after the other"},
   {"name": "transformer.h.{layer}.attn.attn.bias",
    "is": ["blocks.{layer}.attn.b_Q", "blocks.{layer}.attn.b_K", "blocks.{layer}.attn.b_V"],
    "axes": "heads*parts*d_head"},
@@ -269,7 +269,7 @@ constexpr std::array<std::string_view, 8> builtInTexts{
  "ignore": ["*._extra_state"],
  "facts": {"normalization_type": "LN", "attention_dir": "causal"},
  "assumed": {"eps": 1e-5, "act_fn": "gelu_new", "tie_word_embeddings": true},
- "notes": ["The tensors are named as in Megatron-LM's GPT; checkpoints before its version 2 order the queries, keys and values differently, which no tensor tells."]})json",
+ "notes": ["The tensors are named as in Megatron-LM's GPT; checkpoints before its version 2 order the queries, keys and values differently, which the tensors do not show."]})json",
     // Source: Megatron-Core's GPTModel with Transformer Engine's layers, whose norms belong to the matrices behind them.
     R"json({"headwise_names": 1, "name": "megatron-core", "prefixes": ["", "model."], "tensors": [
   {"name": "embedding.word_embeddings.weight", "is": "embed.W_E"},

@@ -50,8 +50,15 @@ private:
     Error missing(const std::string& what) const
     {
         return {ErrorCode::NotFound,
-                "'" + m_file.path().string() + "' has no " + what + " by the names map '" + m_map.file
-                    + "'; mend the map or take another one."};
+                "'" + m_file.path().string() + "' has no " + what + " according to the names map '" + m_map.file
+                    + "'; fix the map or use another one."};
+    }
+    Error strangeLayers(const std::string& why) const
+    {
+        return {ErrorCode::NotFound,
+                "'" + m_file.path().string() + "' has " + std::to_string(m_layers)
+                    + (m_layers == 1 ? " layer" : " layers") + " according to the names map '" + m_map.file
+                    + "', " + why + "; fix the map or use another one."};
     }
 
     const NamesMap& m_map;
@@ -157,7 +164,7 @@ Result<Done> NamedDescription::takeStack()
     if (*asked != *read && !asked->is_null())
         return Error{
             ErrorCode::Unsupported,
-            "'" + m_file.path().string() + "' has no stack " + shownValue(*asked) + " by the names map '"
+            "'" + m_file.path().string() + "' has no stack " + shownValue(*asked) + " according to the names map '"
                 + m_map.file
                 + "'; an encoder-decoder has decoder, encoder and cross, each with a map of its own."};
     m_said.erase("stack");
@@ -250,7 +257,7 @@ Result<Done> NamedDescription::addParts()
             if (!isFirst)
                 return Error{ErrorCode::Corrupt,
                              "Tensor '" + nameOf(one.tensor) + "' is the second for " + std::string(role.name)
-                                 + " by the names map '" + m_map.file + "'."};
+                                 + " according to the names map '" + m_map.file + "'."};
         }
     return Done{};
 }
@@ -284,9 +291,9 @@ Result<NamedModel> NamedDescription::describe()
             m_sizes.set(role->heads, std::max<std::int64_t>(m_sizes.of(role->heads), one.numbers.head + 1));
     }
     if (m_layers > mostLayers)
-        return missing("believable number of layers, " + std::to_string(m_layers));
+        return strangeLayers("more than the " + std::to_string(mostLayers) + " that Headwise accepts");
     if (m_said.contains("n_layers") && m_said["n_layers"] != m_layers)
-        return missing(shownValue(m_said["n_layers"]) + " layers but " + std::to_string(m_layers));
+        return strangeLayers("but n_layers is " + shownValue(m_said["n_layers"]));
     if (const auto complete = checkCounts(); !complete)
         return complete.error();
     if (const auto taken = takeStack(); !taken)

@@ -76,18 +76,18 @@ Result<Done> checkNeeds(const NamedModel& model, const ModelConfig& config, cons
         if (needOf(part.kind, config) == Need::No)
             return Error{ErrorCode::Corrupt,
                          "Tensor '" + file.tensors()[static_cast<std::size_t>(part.tensor)].name + "' is "
-                             + std::string(tensorKindName(part.kind)) + " by the names map '" + model.map
+                             + std::string(tensorKindName(part.kind)) + " according to the names map '" + model.map
                              + "', but a model with normalization_type "
                              + std::string(normalizationName(config)) + " and "
                              + std::string(positionalName(config.positional))
-                             + " positions has none; mend the facts of the map, or --set them."};
+                             + " positions has none; fix the facts of the map, or --set them."};
     }
     for (const NamedRole& role : namedRoles())
         if (needOf(role.kind, config) == Need::Must && !kinds.contains(role.kind))
             return Error{ErrorCode::NotFound,
                          "'" + file.path().string() + "' has no tensor for " + std::string(role.name)
-                             + " by the names map '" + model.map
-                             + "'; mend its rows, or its facts if the model has none."};
+                             + " according to the names map '" + model.map
+                             + "'; fix its rows, or its facts if the model has none."};
     return Done{};
 }
 

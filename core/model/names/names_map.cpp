@@ -161,7 +161,7 @@ Result<NamesConfigFile> MapReader::configFile(const json& top) const
         if (std::find(factKeys.begin(), factKeys.end(), key) == factKeys.end() || !value.is_string())
             return fault("'config'",
                          "has the unknown config key " + inQuotes(key)
-                             + ", or its name in the file is no text");
+                             + ", or its name in the file is not a text");
         read.keys[key] = value.get<std::string>();
     }
     const auto none = texts(*found, "none");

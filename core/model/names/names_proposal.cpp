@@ -196,19 +196,19 @@ GuessedAxes guessAxes(const NameGroup& g, const NamedRole& role, bool isFused, s
         return shape[2] == dModel && shape[1] != dModel
             ? GuessedAxes{"heads, d_head, d_model", ""}
             : GuessedAxes{role.kind == TensorKind::W_O ? "heads, d_head, d_model" : "heads, d_model, d_head",
-                          shape[1] == shape[2] ? "d_model and d_head are equally long" : ""};
+                          shape[1] == shape[2] ? "d_model and d_head are equal" : ""};
     }
     if (shape.size() == 2 && !isMatrix && role.heads != SizeKind::One && !g.hasHead)
         return {"heads, d_head", ""};
     const std::size_t rank = isMatrix ? 2 : 1;
     if (shape.size() != rank)
         return {"", "it has " + std::to_string(shape.size()) + " axes, expected " + std::to_string(rank)};
-    std::string doubt = isFused ? "the order may be heads*parts*d_head, a head after the other" : "";
+    std::string doubt = isFused ? "the order may be heads*parts*d_head, one head after the other" : "";
     if (!isMatrix)
         return {"", doubt};
     const std::size_t usual = std::string(role.usual).starts_with("d_model") ? 0 : 1;
     if (shape[0] == shape[1])
-        return {"", "both axes are equally long, so it may be transposed"};
+        return {"", "both axes have the same size, so it may be transposed"};
     return {shape[usual] == dModel ? "" : "transposed", doubt};
 }
 
@@ -305,7 +305,7 @@ ordered_json NamesProposer::assumed()
     for (const auto& [key, value] : assumed.items())
         list += (list.empty() ? "" : ", ") + key + "="
             + (value.is_string() ? value.get<std::string>() : jsonText(value));
-    m_proposal.questions.push_back("No tensor tells these facts, which are guesses under 'assumed': " + list
+    m_proposal.questions.push_back("The tensors do not show these facts, which are guesses under 'assumed': " + list
                                    + ".");
     return assumed;
 }

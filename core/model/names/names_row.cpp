@@ -87,7 +87,7 @@ Result<Done> NamesRowReader::checkPattern(const NamesRow& row) const
         const bool isFollowed =
             end + 1 < name.size() && (name[end + 1] == '{' || (name[end + 1] >= '0' && name[end + 1] <= '9'));
         if (!used.insert(isLayer ? "layer" : word).second || isFollowed)
-            return fault("may have {layer} and {head} once each, with no digit behind them");
+            return fault("may have {layer} and {head} once each, with no digit after them");
     }
     const bool isOfLayers = row.roles[0]->name.starts_with("blocks.");
     if (name.empty() || used.contains("layer") != isOfLayers)
@@ -127,7 +127,7 @@ Result<Done> NamesRowReader::readAxes(const std::string& text, NamesRow& row) co
             const std::optional<SizeKind> size = sizeOfWord(word, *row.roles[0]);
             if (!size)
                 return fault("has the axis " + inQuotes(word) + ", which " + inQuotes(row.roles[0]->name)
-                             + " has not; usual are " + inQuotes(row.roles[0]->usual));
+                             + " does not have; the usual axes are " + inQuotes(row.roles[0]->usual));
             if (isUsual && hasHead && word == "heads")
                 continue;
             factors.push_back(*size);
@@ -165,7 +165,7 @@ Result<Done> NamesRowReader::checkAxes(const NamesRow& row) const
         if (kind != SizeKind::One && count(kind) != 1)
             return fault(axes + ", expected " + std::string(sizeName(kind)) + " once in them");
     if (count(SizeKind::Parts) != (row.roles.size() > 1 ? 1 : 0))
-        return fault(axes + ", expected 'parts' once if it has several roles and else not at all");
+        return fault(axes + ", expected 'parts' once if it has several roles, and otherwise not at all");
     if (role.heads == SizeKind::One)
         return Done{};
     const bool hasHead = row.name.find("{head}") != std::string::npos;
@@ -203,7 +203,7 @@ Result<NamesRow> NamesRowReader::read(const json& value)
         return read.error();
     if (const auto skip = value.find("skip"); skip != value.end()) {
         if (!skip->is_number_unsigned() || *skip > 1'000'000u || row.roles[0]->kind != TensorKind::W_pos)
-            return fault("may have 'skip', a number of rows, for 'pos_embed.W_pos' alone");
+            return fault("may have 'skip', a number of rows, only for 'pos_embed.W_pos'");
         row.skip = skip->get<int>();
     }
     return row;

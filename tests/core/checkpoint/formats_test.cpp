@@ -151,9 +151,9 @@ private slots:
         row("split GGUF", test::GgufWriter().add("split.count", 3U).bytes(),
             "one of the 3 parts of a split GGUF model", "llama-gguf-split");
         row("other quantisation", test::GgufWriter().addTensor("blk.0.w", 16, 256).bytes(),
-            "stored as IQ2_XXS", "Take another quantisation");
+            "stored as IQ2_XXS", "Use another quantisation");
         row("unknown quantisation", test::GgufWriter().addTensor("blk.0.w", 99, 256).bytes(),
-            "stored as ggml's type 99", "Take another quantisation");
+            "stored as ggml's type 99", "Use another quantisation");
     }
 
     void refusesByContentAndSaysWhatToDo()

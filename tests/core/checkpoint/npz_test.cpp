@@ -103,7 +103,7 @@ private slots:
         row("empty", "", corrupt, "does not begin");
         row("no version", "\x93NUMPY", corrupt, "not between 1 and 3");
         row("version 9", npy(described("<f4", "(6,)"), six, 9), corrupt, "not between 1 and 3");
-        row("header cut", npy(described("<f4", "(6,)"), six).substr(0, 40), corrupt, "breaks off");
+        row("header cut", npy(described("<f4", "(6,)"), six).substr(0, 40), corrupt, "cut off");
         row("short", npy(described("<f4", "(7,)"), six), corrupt, "has 24 bytes");
         row("long", npy(described("<f4", "(5,)"), six), corrupt, "has 24 bytes");
         row("overflow", npy(described("<f4", "(4294967296, 4294967296, 4)"), six), corrupt,

@@ -404,7 +404,7 @@ private slots:
         }
         bad = whole;
         bad.emplace("a", packedTensor(DType::F32, {1}, std::vector<float>(1)));
-        QVERIFY(test::failsWith(tried(bad, settings), ErrorCode::Corrupt, "'a' is there twice"));
+        QVERIFY(test::failsWith(tried(bad, settings), ErrorCode::Corrupt, "'a' is stored twice"));
         bad = {{"a_blocks", bytes({3})}}; // of another format: nothing says that it is this one
         QVERIFY(test::isOk(tried(bad, "{}")));
     }
@@ -424,7 +424,7 @@ private slots:
             test::failsWith(tried(matrix.awq(), R"({"version": "gemv"})"), ErrorCode::Unsupported, "'gemv'"));
         bad = matrix.awq();
         bad.emplace("a.weight", packedTensor(DType::F32, {1}, std::vector<float>(1)));
-        QVERIFY(test::failsWith(tried(bad, "{}"), ErrorCode::Corrupt, "'a.weight' is there twice"));
+        QVERIFY(test::failsWith(tried(bad, "{}"), ErrorCode::Corrupt, "'a.weight' is stored twice"));
         bad = matrix.awq();
         bad.erase("a.qzeros"); // then it is refused as before
         QVERIFY(test::failsWith(tried(bad, "{}"), ErrorCode::Unsupported, "GPTQ or AWQ"));

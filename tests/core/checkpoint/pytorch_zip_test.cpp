@@ -199,7 +199,7 @@ private slots:
         row("protocol 0", "(dp0\n.", refused, "instruction 0x64");
         row("protocol 9", "\x80\x09N.", corrupt, "its protocol 9");
         for (const std::size_t cut : {0u, 1u, 3u, 20u, 60u, 100u})
-            row(("cut " + std::to_string(cut)).c_str(), good.substr(0, cut), corrupt, "breaks off");
+            row(("cut " + std::to_string(cut)).c_str(), good.substr(0, cut), corrupt, "cut off");
         row("empty stack", pickle("R"), corrupt, "takes a value where there is none");
         row("below a mark", pickle("N(R"), corrupt, "takes a value where there is none");
         row("no mark", pickle("Nt"), corrupt, "a mark is missing");

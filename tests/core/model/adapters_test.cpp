@@ -303,7 +303,7 @@ private slots:
         row("no B", "", "noB", bad, "lacks its lora_B");
         row("embedding", "", "embedding", no, "lora_embedding_A' in");
         row("bias", "", "bias", no, "lora_B.bias' in");
-        row("two adapters", "", "two", no, "', and others to 'other'; save each adapter into");
+        row("two adapters", "", "two", no, "', but others to 'other'; save each adapter into");
         row("other base", "", "shape", bad,
             "change a matrix of shape [24, 8], but 'model.layers.1.self_attn.q_proj.weight'");
         row("other base found", "", "shape", bad, "has shape [24, 7]; the adapter is made for \"org/toy\"");

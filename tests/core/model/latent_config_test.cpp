@@ -203,7 +203,7 @@ private slots:
         test::FamilyModel model = test::familyModel("deepseek_v3");
         const auto weights = m_folder.open(model);
         QVERIFY(test::isOk(weights));
-        QVERIFY((*weights)->warnings().front().starts_with("Layer 3 of the file stands behind"));
+        QVERIFY((*weights)->warnings().front().starts_with("Layer 3 of the file follows"));
         const LoadReport report = loadReport(**weights);
         QCOMPARE(report.ignored.size(), std::size_t(1));
         QCOMPARE(report.ignored.front().why, std::string("layers that predict further tokens"));

@@ -91,7 +91,7 @@ private slots:
         QVERIFY(read->notes == session.notes && read->results == session.results);
         const Result<KeptFigures> figures = parseKeptFigures(read->figures, "this session");
         QVERIFY(failsWith(figures, ErrorCode::Corrupt, part.constData()));
-        QVERIFY(figures.error().message.ends_with("the rest of the session is whole."));
+        QVERIFY(figures.error().message.ends_with("the rest of the session is intact."));
     }
 
     void tooManyAreRefused()

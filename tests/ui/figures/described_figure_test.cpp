@@ -125,7 +125,7 @@ private slots:
                           "it has 'QK', 'OV'"));
         description.panels[0] = {.view = "composition-q", .series = {"OV"}, .row = 1, .column = 1};
         QVERIFY(failsWith(DescribedFigure::make(description, session), ErrorCode::InvalidArgument,
-                          "is no chart"));
+                          "is not a chart"));
     }
 
     void nothingTouchesTheEdge()

@@ -125,7 +125,7 @@ void AnalysisForm::createRows()
     m_rows->addRow(tr("Direction"), m_direction);
     m_rows->addRow(tr("Previous-token heads"), m_previousToken);
     m_texts = new TextInputs(m_workspace, m_rows, this);
-    m_rows->addRow(tr("Lengths"), m_metric);
+    m_rows->addRow(tr("Metric"), m_metric);
     m_rows->addRow(tr("Seed"), m_seed);
     m_problem->hide();
     // Not one of the rows: Qt 6.4 writes past its rows if a wrapped one was there before and others were removed.
@@ -145,10 +145,10 @@ void AnalysisForm::createWords()
     m_keyToken->setToolTip(
         tr("A token, or #id: the score of the selected token's query with its key, by offset"));
     m_cycle->setMaximumWidth(240);
-    m_cycle->setPlaceholderText(tr("all ids; or as 0-112"));
+    m_cycle->setPlaceholderText(tr("all ids; e.g. 0-112"));
     m_cycle->setAccessibleName(tr("Cycle of ids"));
     m_cycle->setToolTip(tr("Token ids in cycle order: a range, or a list of ids and ranges"));
-    m_previousToken->setPlaceholderText(tr("none marked; as 0.1, 4.11"));
+    m_previousToken->setPlaceholderText(tr("none; e.g. 0.1, 4.11"));
     m_previousToken->setMaximumWidth(240);
     m_previousToken->setAccessibleName(tr("Heads known to attend to the previous token"));
     m_previousToken->setToolTip(tr(
@@ -180,10 +180,10 @@ void AnalysisForm::createPositions()
 
 void AnalysisForm::createMetric()
 {
-    m_metric->addItem(tr("As the weights are"), static_cast<int>(ResidualMetric::Identity));
+    m_metric->addItem(tr("Identity"), static_cast<int>(ResidualMetric::Identity));
     m_metric->addItem(tr("Embedding covariance"), static_cast<int>(ResidualMetric::Embedding));
     m_metric->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
-    m_metric->setAccessibleName(tr("Lengths in the residual stream"));
+    m_metric->setAccessibleName(tr("Metric of the residual stream"));
     m_metric->setToolTip(tr("How norms in the residual stream are measured"));
     m_metric->setWhatsThis(tr(
         "A norm treats all residual directions as equally important. The embedding covariance weights each direction by how much token embeddings vary along it. "

@@ -11,7 +11,9 @@ namespace {
 
 QString countsOf(const ModelConfig& config)
 {
-    return tr("%1 layers of %2 heads").arg(config.nLayers).arg(config.nHeads);
+    return (config.nLayers == 1 ? tr("%1 layer of %2 heads") : tr("%1 layers of %2 heads"))
+        .arg(config.nLayers)
+        .arg(config.nHeads);
 }
 
 } // namespace

@@ -227,7 +227,7 @@ QString CompositionPage::readOut(HeadId from, HeadId to) const
         return {};
     const double score = pairAt(*all, from, to);
     if (!std::isfinite(score))
-        return tr("%1 → %2   not earlier").arg(text(from), text(to));
+        return tr("%1 → %2   not in an earlier layer").arg(text(from), text(to));
     QString words = QStringLiteral("%1 → %2   %3").arg(text(from), text(to), number(score));
     if (all->nullMean)
         words += tr(", baseline %1, above it %2").arg(number(*all->nullMean), number(score - *all->nullMean));

@@ -76,12 +76,12 @@ void PairPanel::showPair(ReadBy by, const QString& letter)
     const HeadId later = workspace()->selection()->head();
     if (!workspace()->model()->circuits() || !reference || reference->layer >= later.layer) {
         m_job.cancel();
-        return say(tr("Click a pair in the map: its principal angles and rank-1 parts."));
+        return say(tr("Click a pair in the map to see its principal angles and rank-1 parts."));
     }
     const bool isByEmbedding = isMeasuredByEmbedding();
     QString pair = tr("%1 → %2, %3-composition").arg(text(*reference), text(later), letter);
     if (isByEmbedding)
-        pair += tr(", lengths by the embedding");
+        pair += tr(", norms by the embedding covariance");
     m_job.start(
         pair,
         aboutModel(

@@ -89,7 +89,7 @@ void FindingsPage::createLayout()
     m_underWay->setMinimumWidth(1); // One line, whatever is computed; the tooltip has the rest.
     for (QWidget* part : std::initializer_list<QWidget*>{m_left, m_compute})
         keepPlace(part);
-    m_compute->setAccessibleName(tr("Compute what the findings lack"));
+    m_compute->setAccessibleName(tr("Compute the missing analyses"));
     m_copy->setToolTip(tr("Copies every sentence with its numbers"));
     auto* rows = new QWidget;
     m_list->setContentsMargins(0, 0, 0, 0);

@@ -75,7 +75,7 @@ void MatrixChoices::fillChoices()
     m_order->addItem(tr("by cluster"), static_cast<int>(Order::ByCluster));
     m_order->setAccessibleName(tr("Order of rows and columns"));
     m_order->setToolTip(tr(
-        "By index: in text order; all tokens by id, which is by frequency in most vocabularies. By norm: largest rows and columns first. By singular vector: along the u and v selected on Vectors (initially the first), so that rows and columns that do the same are neighbours. By count: by frequency in your own text; give its counts to an analysis such as Token prior. By cluster: rows and columns with similar directions together."));
+        "By index: in text order, or by id for all tokens (by frequency in most vocabularies). By norm: largest rows and columns first. By singular vector: along the u and v selected on Vectors (initially the first), so that similar rows and columns are neighbours. By count: by frequency in your own text; give its counts to an analysis such as Token prior. By cluster: rows and columns with similar directions together."));
     m_biases->setToolTip(tr("x W + b in place of x W on both sides: the form with d_model + 1 rows"));
     m_scale->setToolTip(tr("Scores times the attention's scale, 1/√d_head unless the family says otherwise"));
 }

@@ -110,10 +110,10 @@ NamesDialog::NamesDialog(const ModelSource& source, std::shared_ptr<const Weight
 
 QHBoxLayout* NamesDialog::createFacts()
 {
-    m_facts->setAccessibleName(tr("Facts that no tensor tells"));
+    m_facts->setAccessibleName(tr("Facts that the tensors do not show"));
     m_facts->setPlaceholderText(tr("Assumed: %1. Type KEY=VALUE to change them.")
                                     .arg(factsText(m_proposal[QLatin1String("assumed")].toObject())));
-    m_facts->setToolTip(tr("Config keys that no tensor tells, such as n_heads=12, act_fn=gelu_new."));
+    m_facts->setToolTip(tr("Config keys that the tensors do not show, such as n_heads=12, act_fn=gelu_new."));
     connect(m_facts, &QLineEdit::textChanged, this, &NamesDialog::showState);
     auto* label = new QLabel(tr("&Facts"), this);
     label->setBuddy(m_facts);
@@ -259,7 +259,7 @@ void NamesDialog::showState()
             unknown << text(key);
         const QString untold = unknown.isEmpty()
             ? QString()
-            : tr("No tensor tells %1; add it to the facts, or the next dialog asks for it.")
+            : tr("The tensors do not show %1; add it to the facts, or the next dialog asks for it.")
                   .arg(unknown.join(QStringLiteral(", ")));
         lines << tr("Every tensor has its part.") + (untold.isEmpty() ? untold : u' ' + untold);
         if (const QString guesses = doubts(); !guesses.isEmpty())

@@ -102,7 +102,7 @@ QWidget* TokenFilterButton::makeForm()
         connect(choice, &QComboBox::activated, this, &TokenFilterButton::apply);
     for (QCheckBox* box : {m_noSpecials, m_trained})
         connect(box, &QCheckBox::clicked, this, &TokenFilterButton::apply);
-    auto* none = new QPushButton(tr("Look at all tokens"), form);
+    auto* none = new QPushButton(tr("Use all tokens"), form);
     connect(none, &QPushButton::clicked, this, [this] { setFilter({}); });
     auto* layout = new QFormLayout(form);
     layout->setContentsMargins(12, 12, 12, 12);

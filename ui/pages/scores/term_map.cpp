@@ -65,7 +65,7 @@ TermMap::TermMap(Workspace* workspace, QWidget* parent)
 
 void TermMap::createLayout()
 {
-    m_words->setPlaceholderText(tr("Words, else random"));
+    m_words->setPlaceholderText(tr("Words; empty: random"));
     m_words->setAccessibleName(tr("Words of the map"));
     m_words->setFont(tokenFont());
     m_words->setTextMargins(4, 0, 4, 0);

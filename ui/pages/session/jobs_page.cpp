@@ -105,7 +105,7 @@ void JobsPage::showWaiting()
     }
     for (const Analysis* analysis : workspace()->runs()->waiting()) {
         auto* row = new QWidget(this);
-        auto* words = new QLabel(tr("waits: %1").arg(text(analysis->title)), row);
+        auto* words = new QLabel(tr("waiting: %1").arg(text(analysis->title)), row);
         auto* remove = new QToolButton(row);
         remove->setIcon(icon("cancel"));
         remove->setAutoRaise(true);

@@ -70,7 +70,7 @@ void TrainingPage::createControls()
 {
     m_score->setAccessibleName(tr("Score over training"));
     m_log->setChecked(true);
-    m_log->setToolTip(tr("Logarithmic steps. Step 0 has no place on them"));
+    m_log->setToolTip(tr("Logarithmic axis of steps, which leaves out step 0"));
     m_frames->setToolTip(tr("Writes the grid of heads at every step: one file a step, or an animated SVG"));
     m_step->setAccessibleName(tr("Training step"));
     m_step->setToolTip(tr("The step of the grid of heads; the arrow keys go to the next checkpoint"));
@@ -340,7 +340,7 @@ void TrainingPage::showStep()
     m_open->setEnabled(canOpen);
     m_compare->setEnabled(canOpen && workspace()->model()->hasModel());
     const QString lost = !isGood ? text(series.problems[static_cast<std::size_t>(step)])
-                                 : tr("%1 was not found where it was nor beside %2")
+                                 : tr("%1 was found neither where it was nor beside %2")
                                        .arg(text(series.members[static_cast<std::size_t>(step)]),
                                             text(m_series->file().filename().string()));
     m_open->setToolTip(canOpen ? tr("Opens %1 as the model; the series stays open").arg(member) : lost);

@@ -150,7 +150,7 @@ private slots:
         QVERIFY(!composition()->attributes.contains("metric"));
         const auto as = composition()->values;
         form.setNeeds(*findAnalysis("composition"));
-        auto* lengths = opened.find<QComboBox>(QStringLiteral("Lengths in the residual stream"));
+        auto* lengths = opened.find<QComboBox>(QStringLiteral("Metric of the residual stream"));
         QVERIFY(lengths->isVisible());
         QVERIFY(lengths->whatsThis().contains(QStringLiteral("covariance")));
         QTest::keyClick(lengths, Qt::Key_Down);

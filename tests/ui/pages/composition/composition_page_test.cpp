@@ -60,7 +60,7 @@ private slots:
         opened.workspace.selection()->setHead({1, 5});
         const auto said = [&] {
             for (const QLabel* label : opened.page.findChildren<QLabel*>())
-                if (label->text().contains(QStringLiteral("lengths by the embedding"))
+                if (label->text().contains(QStringLiteral("norms by the embedding covariance"))
                     && label->text().contains(QStringLiteral("score %1,").arg(number(score))))
                     return true;
             return false;

@@ -190,7 +190,7 @@ private slots:
         described.runPrompt("3 5 8");
         QTRY_VERIFY_WITH_TIMEOUT(described.says("Most likely next: #"), test::patience);
         QVERIFY(!described.says(expected)); // by the assumed ReLU
-        described.line("Facts that no tensor tells")->setText(QStringLiteral("act_fn=gelu_new"));
+        described.line("Facts that the tensors do not show")->setText(QStringLiteral("act_fn=gelu_new"));
         QVERIFY(!described.says("Most likely next")); // of another description
         described.runPrompt("3 5 8");
         QTRY_VERIFY_WITH_TIMEOUT(described.says("Most likely next: #"), test::patience);
@@ -213,12 +213,12 @@ private slots:
         QVERIFY(described.says("Choose a part for blocks.{layer}.attn.W_V, or “Not a weight”."));
         described.table->answer(values, QStringLiteral("blocks.{layer}.attn.W_V"),
                                 QStringLiteral("heads, d_model, d_head"));
-        described.line("Facts that no tensor tells")
+        described.line("Facts that the tensors do not show")
             ->setText(QStringLiteral("positional_embedding_type=none"));
         described.runPrompt("3 5");
-        QTRY_VERIFY_WITH_TIMEOUT(described.says("is W_pos by the names map 'this description', but"),
+        QTRY_VERIFY_WITH_TIMEOUT(described.says("is W_pos according to the names map 'this description', but"),
                                  test::patience);
-        described.line("Facts that no tensor tells")->setText(QStringLiteral("hidden_size=7"));
+        described.line("Facts that the tensors do not show")->setText(QStringLiteral("hidden_size=7"));
         QVERIFY(described.says("unknown config key 'hidden_size'"));
     }
 
@@ -246,7 +246,7 @@ private slots:
     {
         const DescribedToy described;
         described.dialog->show();
-        described.line("Facts that no tensor tells")->setText(QStringLiteral("act_fn=gelu_new"));
+        described.line("Facts that the tensors do not show")->setText(QStringLiteral("act_fn=gelu_new"));
         described.runPrompt("3 5 8");
         QTRY_VERIFY_WITH_TIMEOUT(described.says("Most likely next"), test::patience);
         const QString before = described.answer();
