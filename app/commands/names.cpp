@@ -75,7 +75,8 @@ void addNamesCommand(CLI::App& root, CommandContext& context)
         ->required()
         ->type_name("");
     CLI::Option* output =
-        command->add_option("-o,--output", options->output, "Writes the map to this file instead of printing it")
+        command
+            ->add_option("-o,--output", options->output, "Writes the map to this file instead of printing it")
             ->type_name("MAP.json");
     command
         ->add_option("--keep", options->keep,

@@ -90,9 +90,9 @@ Result<GgufHeader> readGgufHeaders(std::span<const MappedFile> files)
                     + " parts of a split GGUF model, and its name does not say which; name the parts as llama.cpp's 'llama-gguf-split' does, 'NAME-00001-of-0000N.gguf'."};
         if (count > 1 && (parts != count || number != static_cast<std::int64_t>(part)))
             return strangePart(files[part],
-                               "is part " + std::to_string(part + 1) + " of "
-                                   + std::to_string(count) + " by its name, but part "
-                                   + std::to_string(number + 1) + " of " + std::to_string(parts) + " by its header");
+                               "is part " + std::to_string(part + 1) + " of " + std::to_string(count)
+                                   + " by its name, but part " + std::to_string(number + 1) + " of "
+                                   + std::to_string(parts) + " by its header");
         for (StoredTensor& tensor : header.tensors) {
             tensor.shard = static_cast<int>(part);
             if (!names.insert(tensor.name).second)

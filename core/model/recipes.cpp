@@ -58,8 +58,7 @@ namespace {
 std::string modelOf(const ModelConfig& config)
 {
     return (config.architecture.find_first_of("aeio") == 0 ? "an " : "a ") + config.architecture
-        + " model of " + std::to_string(config.nLayers)
-        + (config.nLayers == 1 ? " layer" : " layers");
+        + " model of " + std::to_string(config.nLayers) + (config.nLayers == 1 ? " layer" : " layers");
 }
 
 } // namespace

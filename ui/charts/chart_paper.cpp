@@ -168,7 +168,8 @@ QStringList chartOmissions(const ChartContent& shown, const QRectF& range, const
     if (style.axes && !areTitlesWhole(paper, &device))
         said << LineChart::tr("an axis title is shortened");
     if (const int hidden = namesWithoutRoom(paper, content.series, &device); hidden > 0)
-        said << LineChart::tr("%1 names in the legend have too little room").arg(hidden);
+        said << (hidden == 1 ? LineChart::tr("a name in the legend has too little room")
+                             : LineChart::tr("%1 names in the legend have too little room").arg(hidden));
     std::size_t names = 0;
     for (const ChartSeries& one : content.series)
         names += one.pointNames.size();

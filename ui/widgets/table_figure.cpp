@@ -259,7 +259,8 @@ QStringList TableFigure::omissions(const QSizeF& size, const FigureStyle& style)
     if (shown > 1)
         said << tr("columns in %1 blocks").arg(shown);
     if (table.cut > 0)
-        said << tr("%1 columns are wider than the page and cut").arg(table.cut);
+        said << (table.cut == 1 ? tr("a column is wider than the page and cut")
+                                : tr("%1 columns are wider than the page and cut").arg(table.cut));
     if (fitting < m_sorted->rowCount())
         said << tr("the first %1 of %2 rows")
                     .arg(ui::count(std::max(0, fitting - 1)), ui::count(m_sorted->rowCount()));

@@ -11,7 +11,8 @@ DrawingProgram::~DrawingProgram() = default;
 Result<FigureRecipe> figureRecipe(const std::string& file)
 {
     return Error{ErrorCode::InvalidArgument,
-                 "This headwise cannot read figures such as '" + file + "' because it was built without the window."};
+                 "This headwise cannot read figures such as '" + file
+                     + "' because it was built without the window."};
 }
 
 Result<std::vector<std::string>> exportFigures(const Session& /*session*/, const View& /*view*/,

@@ -341,21 +341,20 @@ std::vector<Picture> inductionPictures()
 
 Analysis inductionAnalysis()
 {
-    return {
-        .id = "induction",
-        .number = "D7",
-        .title = "Induction circuits",
-        .formula =
-            "product of previous_token¹, K-composition, same_token of E W_QK² W_OV¹ᵀ Eᵀ, and copying²",
-        .citation = "Elhage et al. 2021, \"Induction Heads\"; Olsson et al. 2022, arXiv 2209.11895",
-        .needsTokens = true,
-        .whyNot = inductionNeedsTwoLayers,
-        .cost = inductionCost,
-        .run = runInduction,
-        .arrays = inductionArrays(),
-        .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
-                             ConfigField::Context}},
-        .pictures = inductionPictures()};
+    return {.id = "induction",
+            .number = "D7",
+            .title = "Induction circuits",
+            .formula =
+                "product of previous_token¹, K-composition, same_token of E W_QK² W_OV¹ᵀ Eᵀ, and copying²",
+            .citation = "Elhage et al. 2021, \"Induction Heads\"; Olsson et al. 2022, arXiv 2209.11895",
+            .needsTokens = true,
+            .whyNot = inductionNeedsTwoLayers,
+            .cost = inductionCost,
+            .run = runInduction,
+            .arrays = inductionArrays(),
+            .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
+                                 ConfigField::Context}},
+            .pictures = inductionPictures()};
 }
 
 } // namespace headwise

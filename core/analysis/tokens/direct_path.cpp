@@ -65,13 +65,13 @@ std::vector<ArraySpec> directPathArrays()
     addLogits("b_U", {Axis::OutputToken}, "Unembedding bias", "b_U, added to every row of E W_U");
     addEnd("b_U_", Axis::RankInBias, "Tokens the bias favours most", "Bias of the most favoured tokens",
            "largest entries of b_U, falling");
-    addEnd("b_U_lowest_", Axis::LowestRankInBias, "Tokens the bias favours least", "Bias of the least favoured tokens",
-           "smallest entries of b_U, rising");
+    addEnd("b_U_lowest_", Axis::LowestRankInBias, "Tokens the bias favours least",
+           "Bias of the least favoured tokens", "smallest entries of b_U, rising");
     const std::size_t first = all.size();
     addEnd("token_", Axis::RankInRow, "Most likely tokens after token t", "Logits of the most likely tokens",
            "largest entries of row t of E W_U + b_U, falling");
-    addEnd("token_lowest_", Axis::LowestRankInRow, "Least likely tokens after token t", "Logits of the least likely tokens",
-           "smallest entries of row t of E W_U + b_U, rising");
+    addEnd("token_lowest_", Axis::LowestRankInRow, "Least likely tokens after token t",
+           "Logits of the least likely tokens", "smallest entries of row t of E W_U + b_U, rising");
     for (std::size_t i = first; i < all.size(); ++i)
         all[i].condition = "with --token";
     return all;

@@ -50,8 +50,8 @@ private:
     Error missing(const std::string& what) const
     {
         return {ErrorCode::NotFound,
-                "'" + m_file.path().string() + "' has no " + what + " according to the names map '" + m_map.file
-                    + "'; fix the map or use another one."};
+                "'" + m_file.path().string() + "' has no " + what + " according to the names map '"
+                    + m_map.file + "'; fix the map or use another one."};
     }
     Error strangeLayers(const std::string& why) const
     {
@@ -164,8 +164,8 @@ Result<Done> NamedDescription::takeStack()
     if (*asked != *read && !asked->is_null())
         return Error{
             ErrorCode::Unsupported,
-            "'" + m_file.path().string() + "' has no stack " + shownValue(*asked) + " according to the names map '"
-                + m_map.file
+            "'" + m_file.path().string() + "' has no stack " + shownValue(*asked)
+                + " according to the names map '" + m_map.file
                 + "'; an encoder-decoder has decoder, encoder and cross, each with a map of its own."};
     m_said.erase("stack");
     return Done{};

@@ -22,8 +22,8 @@ std::int64_t withoutSkipped(const NamesRow& row, std::size_t axis, std::int64_t 
 std::string roleSentence(const NamedTensor& one, const WeightMap& file, const std::string& map)
 {
     return "Tensor '" + file.tensors()[static_cast<std::size_t>(one.tensor)].name + "' of '"
-        + file.path().string() + "' is " + std::string(one.row->roles[0]->name) + " according to the names map '" + map
-        + "', so ";
+        + file.path().string() + "' is " + std::string(one.row->roles[0]->name)
+        + " according to the names map '" + map + "', so ";
 }
 
 } // namespace

@@ -76,8 +76,8 @@ Result<Done> checkNeeds(const NamedModel& model, const ModelConfig& config, cons
         if (needOf(part.kind, config) == Need::No)
             return Error{ErrorCode::Corrupt,
                          "Tensor '" + file.tensors()[static_cast<std::size_t>(part.tensor)].name + "' is "
-                             + std::string(tensorKindName(part.kind)) + " according to the names map '" + model.map
-                             + "', but a model with normalization_type "
+                             + std::string(tensorKindName(part.kind)) + " according to the names map '"
+                             + model.map + "', but a model with normalization_type "
                              + std::string(normalizationName(config)) + " and "
                              + std::string(positionalName(config.positional))
                              + " positions has none; fix the facts of the map, or --set them."};

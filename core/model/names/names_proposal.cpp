@@ -305,8 +305,8 @@ ordered_json NamesProposer::assumed()
     for (const auto& [key, value] : assumed.items())
         list += (list.empty() ? "" : ", ") + key + "="
             + (value.is_string() ? value.get<std::string>() : jsonText(value));
-    m_proposal.questions.push_back("The tensors do not show these facts, which are guesses under 'assumed': " + list
-                                   + ".");
+    m_proposal.questions.push_back(
+        "The tensors do not show these facts, which are guesses under 'assumed': " + list + ".");
     return assumed;
 }
 

@@ -209,7 +209,7 @@ private slots:
         auto* keys = journey.named<QTableView>(QStringLiteral("Keys at the offset"));
         for (int i = 0; i < 3; ++i)
             QTest::keyClick(slider, Qt::Key_Right);
-        const QString heading = QStringLiteral("Δ = 3 positions before it");
+        const QString heading = QStringLiteral("the offset Δ = 3");
         journey.waitFor([&] { return journey.shows(heading) && keys->model()->rowCount() > 0; }, heading);
         const QString query = journey.labelWith(heading)
                                   .section(QStringLiteral("query "), 1)

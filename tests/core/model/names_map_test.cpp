@@ -163,8 +163,8 @@ private slots:
         QVERIFY(test::failsWith(opened("", R"(, "axes": "heads, d_head, d_model")"), ErrorCode::Corrupt,
                                 "it has [3, 5, 7]"));
         QVERIFY(test::failsWith(opened("", stack, {{"n_heads", "2"}}), ErrorCode::Corrupt, "[2, "));
-        QVERIFY(
-            test::failsWith(opened("", stack, {{"n_layers", "5"}}), ErrorCode::NotFound, "has 2 layers according to the names map"));
+        QVERIFY(test::failsWith(opened("", stack, {{"n_layers", "5"}}), ErrorCode::NotFound,
+                                "has 2 layers according to the names map"));
         QVERIFY(test::failsWith(opened("", stack, {{"normalization_type", "LN"}}), ErrorCode::NotFound,
                                 "no tensor for blocks.{layer}.ln1.w"));
         QVERIFY(test::failsWith(opened("", stack, {{"positional_embedding_type", "none"}}),

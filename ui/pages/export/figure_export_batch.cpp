@@ -104,7 +104,8 @@ void FigureBatch::start(const Order& order)
     std::vector<std::shared_future<Sheet>> coming;
     for (std::promise<Sheet>& sheet : m_sheets)
         coming.push_back(sheet.get_future().share());
-    const QString title = tr("Export of %n figure(s)", nullptr, static_cast<int>(order.heads.size()));
+    const QString title = order.heads.size() == 1 ? tr("Export of 1 figure")
+                                                  : tr("Export of %1 figures").arg(order.heads.size());
     const QString estimate =
         estimateText(timeOfOne(order.settings) * static_cast<qint64>(order.heads.size()));
     m_job.start(

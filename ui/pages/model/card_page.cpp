@@ -38,7 +38,9 @@ QString storedText(const WeightMap& file)
     std::sort(formats.begin(), formats.end());
     QStringList words;
     for (const auto& [tensors, name] : formats)
-        words << CardPage::tr("%1 · %2 tensors").arg(text(name)).arg(-tensors);
+        words << (tensors == -1 ? CardPage::tr("%1 · %2 tensor") : CardPage::tr("%1 · %2 tensors"))
+                     .arg(text(name))
+                     .arg(-tensors);
     return words.join(QStringLiteral(", "));
 }
 
@@ -213,10 +215,11 @@ void CardPage::showReport()
     addRow(m_report, tr("Memory plan"),
            memoryText(m_weights->config(), workspace()->runs()->analysisOptions()));
     for (const IgnoredTensors& group : report.ignored)
-        addRow(m_report, tr("Ignored"),
-               tr("%1 tensors, %2 bytes: %3; %4")
-                   .arg(group.names.size())
-                   .arg(count(group.bytes), text(group.why), text(group.names.front())));
+        addRow(
+            m_report, tr("Ignored"),
+            (group.names.size() == 1 ? tr("%1 tensor, %2 bytes: %3; %4") : tr("%1 tensors, %2 bytes: %3; %4"))
+                .arg(group.names.size())
+                .arg(count(group.bytes), text(group.why), text(group.names.front())));
     addRow(m_report, tr("Embeddings"), text(report.embeddings));
     QStringList assumed;
     for (const AssumedKey& key : m_weights->assumed())

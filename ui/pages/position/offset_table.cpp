@@ -68,7 +68,7 @@ OffsetTable::OffsetTable(Workspace* workspace, QWidget* parent)
 
 QString OffsetTable::heading() const
 {
-    return tr("Keys that the query %1 attends to, Δ = %2 positions before it")
+    return tr("Keys that the query %1 attends to at the offset Δ = %2")
         .arg(workspace()->model()->tokenText(workspace()->selection()->token()))
         .arg(workspace()->selection()->rotaryOffset());
 }

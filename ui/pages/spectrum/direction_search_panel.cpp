@@ -114,7 +114,8 @@ void DirectionSearchPanel::search(int token)
 void DirectionSearchPanel::show(const std::vector<DirectionHit>& hits, int token)
 {
     m_hits = hits;
-    QString words = tr("%1 is among the %2 strongest tokens of %3 directions")
+    QString words = (hits.size() == 1 ? tr("%1 is among the %2 strongest tokens of %3 direction")
+                                      : tr("%1 is among the %2 strongest tokens of %3 directions"))
                         .arg(workspace()->model()->tokenText(token))
                         .arg(searchTop)
                         .arg(hits.size());

@@ -159,7 +159,9 @@ void HeadTimeline::showNumbers(const Numbers& numbers, const CurveChoice& choice
         tr("Each line follows one singular vector, whatever its place. It ends where the overlap (u · u′)² with the next step is at most %1; values within 1\u00a0% are followed as a group.")
             .arg(leastTrackOverlap));
     const auto left = numbers.tracks.size() - m_tracks.size();
-    m_reading->setToolTip(left > 0 ? tr("%1 short tracks are not drawn.").arg(left) : QString());
+    m_reading->setToolTip(left == 0       ? QString()
+                              : left == 1 ? tr("1 short track is not drawn.")
+                                          : tr("%1 short tracks are not drawn.").arg(left));
 }
 
 void HeadTimeline::readOut(const QPointF& point)

@@ -216,8 +216,8 @@ private slots:
         described.line("Facts that the tensors do not show")
             ->setText(QStringLiteral("positional_embedding_type=none"));
         described.runPrompt("3 5");
-        QTRY_VERIFY_WITH_TIMEOUT(described.says("is W_pos according to the names map 'this description', but"),
-                                 test::patience);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            described.says("is W_pos according to the names map 'this description', but"), test::patience);
         described.line("Facts that the tensors do not show")->setText(QStringLiteral("hidden_size=7"));
         QVERIFY(described.says("unknown config key 'hidden_size'"));
     }

@@ -57,8 +57,7 @@ private:
         QCOMPARE(opened.find<QSlider>(QStringLiteral("Offset of the key"))->value(), offset);
         QCOMPARE(opened.find<QSpinBox>(QStringLiteral("Offset of the key as a number"))->value(), offset);
         QCOMPARE(kernel(opened)->findChild<ChartCursor*>()->place(), std::optional<double>(offset));
-        QTRY_VERIFY_WITH_TIMEOUT(says(opened, QStringLiteral("Δ = %1 positions before it").arg(offset)),
-                                 patience);
+        QTRY_VERIFY_WITH_TIMEOUT(says(opened, QStringLiteral("at the offset Δ = %1").arg(offset)), patience);
     }
 
 private slots:
