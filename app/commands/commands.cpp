@@ -186,8 +186,7 @@ Result<WindowRequest> requestOf(const WindowOptions& options, const std::string&
         return request;
     if (!options.paths.empty())
         return Error{ErrorCode::InvalidArgument,
-                     "--goto names its model itself, so '" + options.paths.front()
-                         + "' is one model too many."};
+                     "--goto already names a model; leave out '" + options.paths.front() + "'."};
     Result<Address> address = parseAddress(*options.address);
     if (!address)
         return address.error();
@@ -240,7 +239,7 @@ int runCommandLine(int argc, char** argv)
     addCommands(root, context);
     root.require_subcommand(1);
     if (argc > 1 && argv[1][0] != '-' && !isCommand(root, argv[1])) {
-        printError("There is no command and no file '" + std::string(argv[1]) + "'; see headwise --help.");
+        printError("'" + std::string(argv[1]) + "' is neither a command nor a file; see headwise --help.");
         return exitCode(ErrorCode::InvalidArgument);
     }
     try {

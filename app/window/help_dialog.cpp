@@ -108,7 +108,7 @@ QString keysText()
     return QDialog::tr(
         "<h3>Keys</h3><table cellspacing='6'><tr><td>Ctrl+O, Ctrl+Shift+O</td><td>open a model folder; a file or session</td></tr>"
         "<tr><td>Ctrl+S, Ctrl+Shift+S</td><td>save the session; under another name</td></tr><tr><td>Ctrl+W, Ctrl+Q</td><td>close the model; quit</td></tr>"
-        "<tr><td>F5</td><td>read the model or session from disk again, keeping the view</td></tr><tr><td>Ctrl+E</td><td>export a picture and its numbers</td></tr><tr><td>right click, Menu key</td><td>a menu for a head, pair, token or picture, with export</td></tr><tr><td>Ctrl+Shift+E</td><td>export the present picture again: the same settings, its own name or the next free one, no "
+        "<tr><td>F5</td><td>read the model or session from disk again, keeping the view</td></tr><tr><td>Ctrl+E</td><td>export a picture and its numbers</td></tr><tr><td>right click, Menu key</td><td>a menu for a head, pair, token or picture, with export</td></tr><tr><td>Ctrl+Shift+E</td><td>export the current picture again: the same settings, its own name or the next free one, no "
         "dialog</td></tr><tr><td>Ctrl+C</td><td>copy the selected rows of a table, the current cell of a matrix, or a chart or diagram with its numbers</td></tr>"
         "<tr><td>Ctrl and drag a picture or table</td><td>take it into another program: an image, a drawing, its numbers, or files of them</td></tr>"
         "<tr><td>Ctrl+K</td><td>find any command, head or token by a few letters</td></tr><tr><td>Ctrl+L, Ctrl+F</td><td>go to a head; find a token (on Vectors: in all directions)</td></tr>"

@@ -287,7 +287,7 @@ Result<fs::path> modelPath(const fs::path& path, const std::string& revision)
     if (isThere || !parseCachedModel(text, request)) {
         if (!revision.empty())
             return Error{ErrorCode::InvalidArgument,
-                         "--revision chooses among the revisions of a model in the Hugging Face cache, and '"
+                         "--revision chooses among the revisions of a model in the Hugging Face cache, but '"
                              + text + "' is a path."};
         return path;
     }

@@ -288,7 +288,7 @@ Result<Done> PartJoiner::joinGptq(const StoredTensor& words, const std::string& 
             if (group < 0 || group >= weight.scales.shape[0])
                 return Error{ErrorCode::Corrupt,
                              "Tensor '" + groups->name + "' names group " + std::to_string(group)
-                                 + ", and there are " + std::to_string(weight.scales.shape[0])
+                                 + ", but there are " + std::to_string(weight.scales.shape[0])
                                  + "; download the files again."};
         }
         m_used.insert(groups->name);
@@ -304,7 +304,7 @@ Result<Done> PartJoiner::joinAwq(const StoredTensor& words, const std::string& s
     if (!version.empty() && version != "gemm" && version != "GEMM")
         return Error{ErrorCode::Unsupported,
                      "The matrix '" + name + "' is packed for AWQ's '" + version
-                         + "', and this version reads 'gemm'; open the model it was made from."};
+                         + "', but this version reads 'gemm';  open the model it was made from."};
     weight.format = DType::AWQ;
     weight.cols = words.shape[0];
     const std::int64_t groups = weight.scales.shape[0];

@@ -87,7 +87,7 @@ Result<GgufHeader> readGgufHeaders(std::span<const MappedFile> files)
             return Error{
                 ErrorCode::Unsupported,
                 "File '" + name + "' is one of the " + std::to_string(parts)
-                    + " parts of a split GGUF model, and its name does not say which; name the parts as llama.cpp's 'llama-gguf-split' does, 'NAME-00001-of-0000N.gguf'."};
+                    + " parts of a split GGUF model, but its name does not say which; name the parts as llama.cpp's 'llama-gguf-split' does, 'NAME-00001-of-0000N.gguf'."};
         if (count > 1 && (parts != count || number != static_cast<std::int64_t>(part)))
             return strangePart(files[part],
                                "is part " + std::to_string(part + 1) + " of " + std::to_string(count)

@@ -157,7 +157,7 @@ Result<Done> addGrams(TokenSide& side, const TokenMatrices<Scalar>& from, const 
 std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding)
 {
     if (embedding == Embedding::Mlp0 && config.attentionOnly)
-        return "The embedding 'mlp0' needs an MLP in layer 0, and this model has none; use raw, effective or unembed.";
+        return "The embedding 'mlp0' needs an MLP in layer 0, but this model has none; use raw, effective or unembed.";
     if ((embedding == Embedding::Mlp0 || embedding == Embedding::Effective) && config.needsEncoder)
         return whyNoForward(config);
     // Both pass the tokens through MLP 0 and its norm.

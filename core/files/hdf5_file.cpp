@@ -236,7 +236,7 @@ Result<Done> File::numbers(std::string_view name, const Hdf5Block* block,
     const auto part = blockWithin(dataset.shape, block);
     if (!part)
         return fails(ErrorCode::Corrupt, name,
-                     "has the shape " + printed(dataset.shape) + ", and the part asked for lies outside");
+                     "has the shape " + printed(dataset.shape) + ", and the requested part lies outside");
     const Handle memory = memoryTypeOf(type);
     const std::size_t count = *product(part->extent); // at most that of the whole array
     header({std::size_t(type) - 1, part->extent, count, count * H5Tget_size(memory.get())});

@@ -12,10 +12,10 @@
 namespace headwise {
 namespace {
 
-/// Least attention that counts as a habit, and by how much it exceeds even attention.
+/// Least attention that counts as a habit, and by how much it exceeds uniform attention.
 constexpr double leastMass = 0.4, leastMassBeyondNull = 0.3;
 constexpr double leastFirst = 0.5;
-/// Nearby keys: this many, at least this many times their even share.
+/// Nearby keys: this many, at least this many times their uniform share.
 constexpr std::size_t nearbyKeys = 8, fewestOffsets = 64;
 constexpr double leastNearby = 0.5, leastTimesEven = 4;
 /// How many times nearer than the slope alone a head attends, and by how many tokens.
@@ -300,7 +300,7 @@ FindingRule offsetRule()
         "offset",
         "Heads of another fixed offset",
         "At least 0.4 of the attention that positions alone give goes to the current token or to the one two "
-        "places back, 0.3 and 5 deviations of random heads or more above even attention, with a 1 % false-alarm rate over all heads.",
+        "places back, 0.3 and 5 deviations of random heads or more above uniform attention, with a 1 % false-alarm rate over all heads.",
         {"previous_token", "position_kernel"},
         findOffset};
 }
@@ -321,7 +321,7 @@ FindingRule nearbyRule()
         "nearby",
         "Heads that attend nearby",
         "Rotary positions and the mean token alone put at least half of the attention on the last 8 of 64 or "
-        "more tokens, 4 times the even share or more, and less than half on one offset.",
+        "more tokens, 4 times the uniform share or more, and less than half on one offset.",
         {"rotary"},
         findNearby,
         "rotary"};

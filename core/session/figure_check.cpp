@@ -41,7 +41,8 @@ private:
     void checkFields()
     {
         if (m_figure.version != 1)
-            refuse("version", "is " + std::to_string(m_figure.version) + ", this Headwise reads version 1");
+            refuse("version",
+                   "is " + std::to_string(m_figure.version) + ", but this Headwise reads version 1");
         checkPage(m_figure.page);
         checkFormats();
         if (m_figure.panels.empty() || m_figure.panels.size() > mostPanels)

@@ -235,7 +235,7 @@ Result<FigureDescription> readFigureDescription(const std::filesystem::path& fil
     const std::filesystem::path session = sessionPath(figure, file);
     if (!std::filesystem::exists(session, ignored))
         return Error{ErrorCode::NotFound,
-                     "'" + file.string() + "': session is '" + figure.session + "', and there is no '"
+                     "'" + file.string() + "': session is '" + figure.session + "', but there is no '"
                          + session.string() + "'; headwise analyze MODEL -o SESSION.h5 makes a session."};
     return figure;
 }

@@ -7,7 +7,7 @@
         print(session.table("full_ov", layer, head, " king")[:3])
         session.show(layer, head, "OV", row=" king")
 
-The layout of the file is in FORMAT.md; every array is at hand as session["scores/copying"]. A token is given as its id
+The layout of the file is in FORMAT.md; every array is available as session["scores/copying"]. A token is given as its id
 (500 or "#500"), as shown ("␣king") or as its raw text (" king").
 """
 import numbers
@@ -33,7 +33,7 @@ class Session:
     def __init__(self, path):
         """Opens a session file.
 
-        Raises FileNotFoundError if there is no such file, SessionError if it is no session of Headwise.
+        Raises FileNotFoundError if there is no such file, SessionError if it is not a Headwise session.
         """
         self.path = str(path)
         if not os.path.exists(self.path):
@@ -41,10 +41,10 @@ class Session:
         try:
             self._file = h5py.File(self.path, "r")
         except OSError:
-            raise SessionError(f"{self.path} is no session of Headwise: it is no HDF5 file that can be read.") from None
+            raise SessionError(f"{self.path} is not a Headwise session: it is not a readable HDF5 file.") from None
         if self._file.attrs.get("format") != "headwise-session":
             self._file.close()
-            raise SessionError(f"{self.path} is no session of Headwise: its attribute 'format' is not 'headwise-session'.")
+            raise SessionError(f"{self.path} is not a Headwise session: its attribute 'format' is not 'headwise-session'.")
         self._raw = None  # raw text of every token to its id
 
     def __enter__(self):
@@ -163,7 +163,7 @@ class Session:
         group = self._file[f"tables/{circuit}"]
         names = [name if isinstance(name, str) else name.decode() for name in group.attrs["heads"]]
         if f"{layer}.{head}" not in names:
-            raise SessionError(f"{self.path} has no table of head {layer}.{head}; it has those of {', '.join(names)}.")
+            raise SessionError(f"{self.path} has no table of head {layer}.{head}; its heads are {', '.join(names)}.")
         at, row = names.index(f"{layer}.{head}"), self.token(token)
         return [(int(i), float(v)) for i, v in zip(group["ids"][at, row], group["values"][at, row])]
 
@@ -193,7 +193,7 @@ class Session:
             raise SessionError(f"The program '{program}' cannot be started; give its path as program=\"…/headwise\".") from None
         if done.returncode != 0:
             reason = " ".join(done.stderr.decode("utf-8", "replace").split())
-            raise SessionError(f"{program} does not show {address}: {reason or f'it ended with {done.returncode}.'}")
+            raise SessionError(f"{program} cannot show {address}: {reason or f'it exited with status {done.returncode}.'}")
 
     # --- for the functions above ---
 

@@ -285,7 +285,7 @@ def check_module(path, demo):
         module.Session(other)
         failures.append("the module opens what is no session")
     except ValueError as error:
-        check("no session" in str(error), "the module does not say what is wrong")
+        check("not a Headwise session" in str(error), "the module does not say what is wrong")
 
 
 def refuses(what, question, *words):
@@ -331,7 +331,7 @@ def check_tokens_of_module(path):
     refuses("a file that is none", lambda: module.Session("/no/session.h5"), "/no/session.h5")
     text_file = path.with_name("text.h5")
     text_file.write_text("no HDF5")
-    refuses("a text file", lambda: module.Session(text_file), "no session")
+    refuses("a text file", lambda: module.Session(text_file), "not a Headwise session")
     for thing in [module, module.Session] + [value for name, value in vars(module.Session).items() if not name.startswith("_")]:
         check((thing.__doc__ or "").strip(), f"{thing} of the module has no docstring")
 

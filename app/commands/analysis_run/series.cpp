@@ -100,7 +100,7 @@ Result<SeriesRequest> requestOf(const SeriesOptions& options)
     SeriesRequest request;
     if (!options.files.revision.empty())
         return Error{ErrorCode::InvalidArgument,
-                     "--revision names one checkpoint, and a series takes all; leave it out."};
+                     "--revision names one checkpoint, but a series takes all of them; leave it out."};
     if (options.shard) {
         const auto shard = parseShard(*options.shard);
         if (!shard)

@@ -277,7 +277,7 @@ Result<ResultSet> runCompositionNulls(const AnalysisContext& context, const Task
 
 std::string nullsNeedTwoLayers(const ModelConfig& config, const AnalysisOptions&)
 {
-    return config.nLayers > 1 ? "" : "Composition needs two layers, and this model has one.";
+    return config.nLayers > 1 ? "" : "Composition needs two layers; this model has one.";
 }
 
 AnalysisCost compositionNullsCost(const ModelConfig& config, const AnalysisOptions& options)

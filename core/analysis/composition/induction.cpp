@@ -273,7 +273,7 @@ Result<ResultSet> runInduction(const AnalysisContext& context, const Task& task)
 std::string inductionNeedsTwoLayers(const ModelConfig& config, const AnalysisOptions&)
 {
     return config.nLayers > 1 ? whyNoCausalMask(config)
-                              : "An induction circuit needs two layers, and this model has one.";
+                              : "An induction circuit needs two layers; this model has one.";
 }
 
 AnalysisCost inductionCost(const ModelConfig& config, const AnalysisOptions& options)

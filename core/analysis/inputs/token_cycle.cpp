@@ -99,10 +99,10 @@ std::string whyNoTokenCycle(const ModelConfig& config, const AnalysisOptions& op
             config.dVocab);
     const std::vector<int> ids = tokenCycleOf(config, options);
     if (ids.size() < shortestCycle || ids.size() > longestCycle)
-        return fmt::format("A cycle needs {} to {} ids, and this one has {}.", shortestCycle, longestCycle,
+        return fmt::format("A cycle needs {} to {} ids, but this one has {}.", shortestCycle, longestCycle,
                            ids.size());
     if (const int last = *std::ranges::max_element(ids); last >= config.dVocab)
-        return fmt::format("The cycle has id {}, and the vocabulary ends at {}.", last, config.dVocab - 1);
+        return fmt::format("The cycle has id {}, but the vocabulary ends at {}.", last, config.dVocab - 1);
     return {};
 }
 

@@ -49,7 +49,7 @@ std::vector<ArraySpec> positionGeometryArrays()
     all.push_back({at + "explained", component, "Share of the variance",
                    "σ_k²/Σσ² of W_pos less its mean row", "", share});
     all.push_back({at + "explained_null", component, "Share of the variance, shuffled",
-                   "the same where each dimension's entries change places at random", "", share});
+                   "the same where each dimension's entries are permuted at random", "", share});
     all.push_back(
         {at + "frequencies", waves, "Frequencies of the components",
          "(|X_f|² + |X_{n−f}|²) / Σ_{f ≥ 1} |X_f|², f = n/2 once: the share of f = 1, 2, … turns per context of n positions; X_f = Σ_t x_t exp(−2πi f t/n), x = U_k σ_k",
@@ -238,7 +238,7 @@ std::vector<Picture> positionGeometryPictures()
         {Lines, "Variance of each row", in({"row_variance"}), false, true, true,
          "The first and last rows often stand out."},
         {Lines, "Scores of the last positions", in({"tail_scores"}), false, false, true,
-         "Positions that training rarely saw."},
+         "Training rarely saw these positions."},
     };
 }
 

@@ -51,7 +51,7 @@ std::vector<ArraySpec> positionalCircuitArrays()
         {at + "scores", square, "Scores of positions", formula + ", " + first},
         {at + "pattern", square, "Attention of positions",
          "softmax over all j ≤ i of s_ij, " + first + "; " + formula, "", share},
-        {at + "pattern_null", grid, "Even attention", "1/(i + 1) for j ≤ i, without a window", "", share},
+        {at + "pattern_null", grid, "Uniform attention", "1/(i + 1) for j ≤ i, without a window", "", share},
         {at + "query_scores", lines, "Scores of three queries", formula},
         {at + "query_pattern", lines, "Attention of three queries", "softmax over j ≤ i of s_ij; " + formula,
          "", share},

@@ -234,7 +234,7 @@ std::vector<ArraySpec> positionKernelArrays()
     all.push_back(
         {.path = at + "mass_null",
          .axes = {Axis::Layer, Axis::Mass},
-         .title = "Masses of even attention",
+         .title = "Masses of uniform attention",
          .definition =
              "current, previous, second previous and first token where every key seen gets the same",
          .condition = "layers with different windows"});

@@ -251,7 +251,7 @@ std::string whyNotSixTerms(const ModelConfig& config, const AnalysisOptions& opt
     if (std::string reason = whyNotTokenPlusPosition(config); !reason.empty())
         return reason;
     if (config.norm != NormKind::LayerNorm || !config.hasPreNorms)
-        return "The six terms need a LayerNorm before the attention of layer 0, and this model has none.";
+        return "The six terms need a LayerNorm before the attention of layer 0; this model has none.";
     if (config.attentionSoftCap > 0)
         return "This model soft-caps its scores, so they are not a sum of terms.";
     if (config.qkNorm != NormKind::None || config.qkvLimit > 0)

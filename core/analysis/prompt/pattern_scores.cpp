@@ -94,7 +94,7 @@ std::vector<ArraySpec> patternScoresArrays()
     });
     all.push_back({patternScoresFolder + "null_scores",
                    {Axis::Layer, Axis::Measure},
-                   "Scores of even attention",
+                   "Scores of uniform attention",
                    "the scores of a head that attends equally to every key it sees"});
     all.push_back({.path = patternScoresFolder + "slope_distance",
                    .axes = headAxes(),

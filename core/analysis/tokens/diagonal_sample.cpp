@@ -44,7 +44,7 @@ std::string whyNoDiagonal(const ModelConfig& config, const AnalysisOptions& opti
 {
     if (config.dVocab == config.dVocabOut || options.embedding == Embedding::Unembed)
         return {};
-    return "A token's own output needs one vocabulary on both sides, and this model embeds "
+    return "A token's own output needs one vocabulary on both sides, but this model embeds "
         + std::to_string(config.dVocab) + " tokens and predicts " + std::to_string(config.dVocabOut) + ".";
 }
 

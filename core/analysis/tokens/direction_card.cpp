@@ -122,7 +122,7 @@ std::string whyNoDirection(const ModelConfig& config, const AnalysisOptions& opt
         return {}; // The row's `needs` already report the missing input.
     if (x.size() != static_cast<std::size_t>(config.dModel))
         return "The direction has " + std::to_string(x.size())
-            + " numbers, and the residual stream of this model " + std::to_string(config.dModel) + ".";
+            + " numbers, but the residual stream of this model " + std::to_string(config.dModel) + ".";
     const bool isFinite = std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
     return isFinite ? "" : "The direction holds NaN or infinity.";
 }

@@ -255,7 +255,7 @@ Result<ResultSet> runNameCopying(const AnalysisContext& context, const Task& tas
 std::string whyNoNames(const ModelConfig& config, const AnalysisOptions&)
 {
     if (config.attentionOnly)
-        return "Name copying reads names after the first MLP, and this model has none.";
+        return "Name copying reads names after the first MLP; this model has none.";
     if (config.hasHeadTransform)
         return "Name copying reads outputs through the final norm, but this model has another layer before it.";
     return {};

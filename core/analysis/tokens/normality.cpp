@@ -121,7 +121,7 @@ Analysis normalityAnalysis()
         "1: normal, fully described by the eigenvalues. Below 0.1 they describe little of the map, and copying and matching are weak evidence.";
     return {.id = "normality",
             .number = "B1",
-            .title = "How much the eigenvalues tell",
+            .title = "Normality of the circuits",
             .formula = "Σ|λ|² / ‖W‖_F² of W_Q W_Kᵀ, W_V W_O, E W_Q W_Kᵀ Eᵀ, E W_V W_O W_U",
             .citation = "Elhage et al. 2021, \"Summarizing OV/QK matrices\"; Henrici 1962, Numer. Math. 4",
             .needsTokens = true,

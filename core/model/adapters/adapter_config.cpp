@@ -133,7 +133,7 @@ Result<AdapterConfig> readAdapterConfig(std::string_view text, std::string_view 
         return Error{ErrorCode::Unsupported,
                      "In " + quoted + ", 'peft_type' is "
                          + (type == config.end() ? "missing" : shownValue(*type))
-                         + ", and this version reads LoRA adapters (\"LORA\": LoRA, rsLoRA, DoRA)."};
+                         + ", but this version reads only LoRA adapters (\"LORA\": LoRA, rsLoRA, DoRA)."};
     ConfigReader reader(config, file);
     AdapterConfig adapter;
     reader.ignore(withoutEffect);

@@ -95,7 +95,7 @@ Result<Done> checkWeightFile(const fs::path& path)
             return readable.error();
         return Error{ErrorCode::Unsupported,
                      "'" + path.string()
-                         + "' is an HDF5 file, as sessions are, and this needs a model with its weights."};
+                         + "' is an HDF5 file, such as a session, but this needs a model with its weights."};
     }
     if (auto other = notWeights(kind, path.string()))
         return *std::move(other);

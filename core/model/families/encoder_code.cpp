@@ -60,7 +60,7 @@ void leavePaddingRows(FamilyReading& reading)
     int& context = reading.config.nCtx;
     if (context <= paddingRows)
         reading.reader.contradiction("'max_position_embeddings' is " + std::to_string(context)
-                                     + ", and the first 2 of its rows belong to no position");
+                                     + ", but the first 2 of its rows belong to no position");
     context = std::max(1, context - paddingRows);
 }
 

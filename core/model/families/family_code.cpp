@@ -139,7 +139,7 @@ std::vector<bool> readRotatedLayers(FamilyReading& reading)
         rotates.push_back(entry == 1 || entry == true);
     if (static_cast<int>(rotates.size()) != reading.config.nLayers)
         reader.contradiction("'no_rope_layers' lists " + std::to_string(rotates.size())
-                             + " layers, and there are " + std::to_string(reading.config.nLayers));
+                             + " layers, but there are " + std::to_string(reading.config.nLayers));
     rotates.resize(believed);
     return rotates;
 }

@@ -60,7 +60,7 @@ std::vector<std::string> layerKinds(FamilyReading& reading)
     if (kinds.size() != layers)
         reader.contradiction("'attention_types' lists "
                              + std::string(kinds.size() > layers ? "more" : std::to_string(kinds.size()))
-                             + " layers, and there are " + std::to_string(reading.config.nLayers));
+                             + " layers, but there are " + std::to_string(reading.config.nLayers));
     return kinds;
 }
 

@@ -129,7 +129,7 @@ Result<Done> MapReader::checkHead(const json& top) const
     if (version > newestVersion)
         return Error{ErrorCode::Unsupported,
                      "Names map '" + m_file + "' has version " + shownValue(version)
-                         + ", and this Headwise reads version 1; update Headwise."};
+                         + ", but this Headwise reads version 1; update Headwise."};
     for (const char* key : {"name", "comment"})
         if (top.contains(key) && (!top[key].is_string() || top[key] == ""))
             return fault(inQuotes(key), "must be a text");

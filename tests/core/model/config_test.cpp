@@ -413,9 +413,9 @@ private slots:
         QTest::newRow("no list") << "\"global\""
                                  << "'attention_types' is not a list";
         QTest::newRow("too many") << R"([[["global","local"],9000000000]])"
-                                  << "more layers, and there are 4";
+                                  << "more layers, but there are 4";
         QTest::newRow("too few") << R"([[["global","local"],1]])"
-                                 << "2 layers, and there are 4";
+                                 << "2 layers, but there are 4";
     }
     void countsTheLayersOfAListThatRepeats()
     {

@@ -118,7 +118,7 @@ QString EigenvaluePanel::normalityText(const std::vector<std::complex<double>>& 
             ? tr(
                 ". Far from normal: the eigenvalues describe little of this circuit, so the score is weak evidence.")
             : tr(
-                ". Far from normal: the eigenvalues describe little of this circuit, so the score is weak evidence. The analysis “How much the eigenvalues tell” gives the random baseline.");
+                ". Far from normal: the eigenvalues describe little of this circuit, so the score is weak evidence. The analysis “Normality of the circuits” gives the random baseline.");
     return words;
 }
 
