@@ -22,8 +22,8 @@ struct PackedWeight {
     DType format = DType::F8_SCALED; ///< isPacked() is true.
     std::int64_t rows = 0, cols = 0;
     PackedPart numbers = {}, scales = {}, zeros = {};
-    PackedPart groups = {}; ///< [cols] the group of each input, GPTQ alone.
-    PackedPart table = {};  ///< [16] the values of a 4-bit number, bitsandbytes alone.
+    PackedPart groups = {}; ///< [cols] the group of each input, GPTQ only.
+    PackedPart table = {};  ///< [16] the values of a 4-bit number, bitsandbytes only.
     /// Scales of the scales, and [256] the values of a byte, where bitsandbytes quantised the scales too.
     PackedPart outerScales = {}, outerTable = {};
     int bits = 4;

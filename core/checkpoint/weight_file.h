@@ -36,7 +36,7 @@ Result<MappedFile> openWeightFile(const std::filesystem::path& path);
 /// Reads the headers of a checkpoint's files, without touching any weight. The first bytes decide the format, not the names.
 /// The parts of a split GGUF model are read as one model; its config and warnings are those of the first file.
 ///
-/// \returns one entry a file, in their order
+/// \returns one entry per file, in order
 /// Errors: Corrupt; Unsupported with what to do (a format we do not read).
 Result<std::vector<WeightFile>> readWeightFiles(std::span<const MappedFile> files,
                                                 ForeignFiles foreign = ForeignFiles::Refused);

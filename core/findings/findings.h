@@ -50,7 +50,8 @@ bool isAbout(const FindingRule& rule, const ModelCard& model);
 /// All rules, in the order of the catalogue.
 std::span<const FindingRule> findingRules();
 
-/// Findings of the results at hand.
+/// Findings of the current results.
+
 struct Findings {
     std::vector<Finding> found;                ///< The strongest first.
     std::vector<const FindingRule*> missing;   ///< Rules that some analysis has not answered yet.

@@ -16,7 +16,7 @@ namespace headwise {
 /// has none, so that its strict loading finds them; `mlp.b_gate` and `mlp.b_up` only where they are not zero. Norms that still
 /// have parameters are written all, folded ones as identity; if none has, none. Grouped keys and values have an underscore.
 /// Everything is written beside `folder` and renamed: it appears complete or not at all.
-/// Errors: Unsupported if TransformerLens' keys cannot say what the model is (whyNotTransformerLens); InvalidArgument if `folder` is not empty, no folder, or the model's own; Io; Cancelled.
+/// Errors: Unsupported if TransformerLens' keys cannot say what the model is (whyNotTransformerLens); InvalidArgument if `folder` is not empty, not a folder, or the model's own; Io; Cancelled.
 Result<Done> writeTransformerLensFolder(const ProcessedWeights& weights, const OriginalFiles& original,
                                         const std::filesystem::path& folder, ExistingFolder existing,
                                         const Task& task);

@@ -113,7 +113,7 @@ inline constexpr double mostWeights = 0x1p50;
 /// Errors: Corrupt, naming the sizes.
 Result<Done> checkSizes(const ModelConfig& config, std::string_view file);
 
-/// 4 · d_model, the width of an MLP that no key says; d_model itself if that is past all belief.
+/// 4 · d_model, the width of an MLP that no key gives; d_model itself if that is implausibly large.
 int standardMlpWidth(int dModel);
 
 } // namespace headwise

@@ -10,7 +10,7 @@
 namespace headwise {
 
 /// A sentence that names the first tensor of the model with NaN or infinity in it and says how many more have such
-/// numbers; nothing if all are finite. Masks and other buffers, which may be infinite, are no weights.
+/// numbers; nothing if all are finite. Masks and other buffers, which may be infinite, do not count as weights.
 ///
 /// Errors: Cancelled.
 /// Cost: reads every weight, so it is for commands that read them anyway.

@@ -80,7 +80,7 @@ struct ProcessingPlan {
 
 /// Decides which steps keep this model's function; reads no more than norms and biases.
 /// Errors: InvalidArgument if a required step cannot be done, naming the step and the reason, or a head cannot be changed as
-/// asked (no such head or component, two changes of one, an earlier head that is none).
+/// asked (no such head or component, two changes of one, an earlier head that is not earlier).
 Result<ProcessingPlan> planProcessing(const ModelWeights& weights, const ProcessingWish& wish);
 
 /// A normalisation as it stands after processing.
@@ -149,8 +149,8 @@ struct ProcessingState; // processing_state.h
 /// Canonical weights after processing. Another type than ModelWeights, so that raw weights cannot be analysed by
 /// mistake; a plan without steps gives the raw ones.
 ///
-/// Holds only vectors (γ, β, means, bias sums); each read applies them, in double whatever the Scalar. Refactored heads
-/// alone are kept as matrices, in double: their decomposition can fail, a read cannot. A cheap handle; may be read from
+/// Holds only vectors (γ, β, means, bias sums); each read applies them, in double whatever the Scalar. Only refactored
+/// heads are kept as matrices, in double: their decomposition can fail, a read cannot. A cheap handle; may be read from
 /// any thread.
 class ProcessedWeights {
 public:

@@ -52,7 +52,7 @@ public:
 
     /// Whether the tensor is there in this shape; if not, that is a fault. Only then may slices of it be added.
     bool require(const std::string& name, Shape shape);
-    /// The same, but an absent tensor is no fault.
+    /// The same, but an absent tensor is not a fault.
     bool accept(const std::string& name, Shape shape);
     void add(TensorKind kind, int layer, int head, const std::string& name, const Slice& slice);
 
@@ -76,7 +76,7 @@ public:
     void leaveOut(std::vector<std::string> patterns) { m_patterns = std::move(patterns); }
 
     /// W_U from `output` [V, d] if it is stored, else from `embedding` if the config says they are tied; the
-    /// embedding from `output` if it alone is stored. With dEmbed that is their width.
+    /// embedding from `output` if only that is stored. With dEmbed that is their width.
     void addTiedEmbeddings(const std::string& embedding, const std::string& output);
 
     /// W_pos [n_ctx, d_model] from a table that begins with `skipped` rows of something else; a longer one is cut to the

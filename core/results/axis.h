@@ -122,7 +122,7 @@ public:
 
 private:
     Axis m_axis;
-    std::string m_foreignName; // of Axis::Foreign alone
+    std::string m_foreignName; // only for Axis::Foreign
 };
 
 std::vector<ArrayAxis> axesNamed(const std::vector<std::string>& names);

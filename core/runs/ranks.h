@@ -25,8 +25,8 @@ struct Launch {
 /// Returns the value of an environment variable; null if it is not set.
 using Variables = std::function<const char*(const char* name)>;
 
-/// Tells whether mpirun, mpiexec or srun started this process together with others. A batch script of Slurm is alone, however many
-/// tasks its job has.
+/// Tells whether mpirun, mpiexec or srun started this process together with others. A Slurm batch script counts as alone, however
+/// many tasks its job has.
 std::optional<Launch> launchOf(const Variables& variables);
 
 /// Result of a step that all processes of a run took.

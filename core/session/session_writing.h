@@ -1,6 +1,6 @@
 #pragma once
 
-// Private to the writers of sessions and of files made like them: their common parts.
+// Common parts of the writers of sessions and similar files. Private to them.
 
 #include "core/files/hdf5.h"
 #include "core/session/session.h"

@@ -18,7 +18,7 @@ Result<int> tokenNamed(std::string_view text, const Tokenizer* tokenizer);
 /// Returns the ids of a prompt: the text as the tokenizer encodes it. Without a tokenizer (null), the ids that the prompt
 /// lists, separated by spaces or commas, each with or without #: "3 5 112", "#3, #5".
 /// \param dVocab   the number of ids of the model
-/// Errors: those of Tokenizer::encode; without a tokenizer, InvalidArgument naming the word that is no id below dVocab.
+/// Errors: those of Tokenizer::encode; without a tokenizer, InvalidArgument naming the word that is not an id below dVocab.
 Result<std::vector<int>> promptTokens(std::string_view prompt, const Tokenizer* tokenizer, int dVocab);
 
 /// True for each id below `count` without a token.
@@ -30,7 +30,7 @@ std::vector<bool> unusedIds(const Tokenizer& tokenizer, int count);
 /// Cost: one pass over the vocabulary.
 std::vector<int> searchTokens(const Tokenizer& tokenizer, std::string_view query, int limit);
 
-/// Returns the tokens that a text is made of if it is no single token: " Parisian" → ␣Paris, ian. A ␣ counts as a space.
+/// Returns the tokens that a text is made of if it is not a single token: " Parisian" → ␣Paris, ian. A ␣ counts as a space.
 /// Empty for a single token, a text that the tokenizer cannot encode, and one of more than 200 bytes.
 std::vector<int> piecesOf(const Tokenizer& tokenizer, std::string_view query);
 

@@ -14,7 +14,7 @@
 
 namespace headwise::ui {
 
-/// The array cut at the selected head or its layer, or at the pair of the reference and the selected head. None where it
+/// The array cut at the selected head or its layer, or at the pair of the reference and the selected head. Empty if it
 /// says nothing about them: every number of a list is NaN, every token −1.
 std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const PictureContext& context);
 /// Parts that stand side by side, in this order: beside lists of a layer, its numbers of every layer are cut there too.
@@ -36,13 +36,13 @@ std::function<int(int)> tokensAlong(const ArrayPart& part, std::size_t dimension
 /// "null 0.0361 ± 0.002 from 16 draws" of those arrays that have one, with their titles where there are several.
 QString nullText(const std::vector<const ResultArray*>& arrays);
 
-/// Whether an array is one of those that `analysis` makes.
+/// Returns whether `analysis` makes an array.
 bool belongsTo(const ResultArray& array, const Analysis& analysis);
-/// Whether the results of `analysis` are there.
+/// Returns whether the results contain those of `analysis`.
 bool isComputed(const Analysis& analysis, const ResultSet& results);
-/// Whether the arrays are there without which `picture` is empty.
+/// Returns whether the results contain the arrays that `picture` needs.
 bool canBeDrawn(const Picture& picture, const ResultSet& results);
-/// Whether the computation left out everything that `picture` could show of the selected head.
+/// Returns whether the computation left out everything that `picture` could show of the selected head.
 bool isOfMissingHead(const Picture& picture, const PictureContext& context);
 /// Pictures on the page of an analysis: its own, or those that its arrays' axes suggest.
 std::vector<Picture> picturesOf(const Analysis& analysis, const ResultSet& results, const ModelCard& card);

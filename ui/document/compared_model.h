@@ -19,10 +19,10 @@ Part* partOf(Workspace* workspace);
 /// Name of the newer model that results compare with; empty if they compare none.
 QString comparedWith(const ResultSet& results);
 
-/// The newer model that the open one is compared with, open as well, so that pages can show both.
+/// The newer model that the open one is compared with. It is open too, so that pages can show both.
 ///
-/// It belongs to the workspace and is found through it. A comparison brings it along. After a session was opened it is read from
-/// where the results say that it was. It follows the workspace's processing and embedding and is forgotten with the open model.
+/// It belongs to the workspace and is found through it. A comparison opens it; after a session was opened it is read from the
+/// place that the results name. It follows the workspace's processing and embedding and is forgotten with the open model.
 class ComparedModel : public QObject {
     Q_OBJECT
 
@@ -41,9 +41,9 @@ public:
     /// Compares the open model with a newer one and adds the changes as results under "comparison/". An adapter without a base
     /// of its own changes the open model.
     void compare(const ModelSource& newer);
-    /// The strength of an adapter, 0 to 1; nothing if the newer model is none.
+    /// The strength of an adapter, 0 to 1; empty if the newer model is not an adapter.
     std::optional<double> adapterStrength() const;
-    void setAdapterStrength(double strength); ///< Compares again; a newer wish replaces an unfinished one.
+    void setAdapterStrength(double strength); ///< Compares again; a newer request replaces an unfinished one.
     Job* comparisonJob() { return &m_comparison; }
 
     QString name() const;                                ///< Empty: there is none.
@@ -71,8 +71,8 @@ private:
     void addChanges(const ResultSet& found);
     /// Takes over what a comparison has opened with the workspace's processing.
     void keep(const OpenedModel& model, const ProcessingWish& wish);
-    void follow();     ///< The workspace has other circuits, or another model.
-    void startAgain(); ///< Drops everything made of the weights, to be made anew.
+    void follow();     ///< Follows a change of the workspace's circuits or model.
+    void startAgain(); ///< Drops everything computed from the weights and recomputes it.
     void forget();
     std::optional<ModelSource> source() const;
     ModelSource onOpenBase(const ModelSource& newer) const;
@@ -80,10 +80,10 @@ private:
     Workspace* m_workspace;
     std::weak_ptr<const ModelWeights> m_open; // the workspace's
     bool m_isOpen = false;
-    std::shared_ptr<const Ready> m_known; // without circuits: its files are open, nothing is made of them yet
+    std::shared_ptr<const Ready> m_known; // without circuits: its files are open, nothing is computed yet
     QString m_problem;
     bool m_isReference = false;
-    Parts m_parts = Parts::Circuits; // that the running job was asked for
+    Parts m_parts = Parts::Circuits; // requested of the running job
     Job m_job, m_comparison;
 };
 

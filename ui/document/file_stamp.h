@@ -6,7 +6,7 @@
 
 namespace headwise::ui {
 
-/// State of a file at one moment. Whoever writes it afterwards, in place or by renaming, changes it.
+/// State of a file at one moment. Any later write, in place or by renaming, changes it.
 struct FileStamp {
     qint64 size = -1; ///< Bytes; -1: there is no such file.
     quint64 inode = 0;

@@ -12,8 +12,8 @@ class Workspace;
 template <typename Part>
 Part* partOf(Workspace* workspace);
 
-/// Attention that another program computed and somebody imported for a prompt: what the session keeps of it, so that a figure
-/// made of it stays what it was. It belongs to the workspace and is found through it; another model or session brings its own.
+/// Attention imported from another program for a prompt. The session keeps it, so that figures made from it stay the same. It
+/// belongs to the workspace and is found through it; another model or session brings its own.
 class ImportedAttention : public QObject {
     Q_OBJECT
 
@@ -29,7 +29,7 @@ public:
     static void putInto(ResultSet& results, const Array& array); ///< In place of what they have of it.
 
 signals:
-    void kept(); ///< Attention was kept that no session has yet.
+    void kept(); ///< New attention was kept; no session has it yet.
 
 private:
     friend ImportedAttention* partOf<ImportedAttention>(Workspace* workspace);

@@ -21,16 +21,16 @@
 
 namespace headwise::ui {
 
-/// The steps of a change of the open model, for the parts of the workspace: each hears of it before the pages do.
+/// The steps of a change of the open model, for the parts of the workspace, which are told before the pages.
 class ModelSteps : public QObject {
     Q_OBJECT
 
 signals:
-    void computingStopped();  ///< Answers about the weights or the embedding in use come too late.
+    void computingStopped();  ///< Running answers about the weights or the embedding are now outdated.
     void circuitsReplaced();  ///< Before OpenModel::circuitsChanged().
     void tokenizerReplaced(); ///< After OpenModel::circuitsChanged().
     void resultsDropped();    ///< Before the empty results.
-    void computingStarts();   ///< Before the results that a session has for the present inputs.
+    void computingStarts();   ///< Before the results that a session has for the current inputs.
     void computingStarted();  ///< The default analyses can begin.
 };
 
@@ -46,7 +46,7 @@ public:
 
     bool isOpen() const { return m_card.has_value(); }
     bool hasModel() const { return m_circuits != nullptr; }
-    /// True if a series of checkpoints is open and none of them: there are heads with scores, and no weights or tokens.
+    /// True if a series is open but none of its checkpoints: there are heads with scores, but no weights or tokens.
     bool isSeries() const { return m_isSeries; }
     const ModelCard& card() const { return *m_card; }    ///< Only while something is open.
     const OpenedModel& files() const { return m_files; } ///< A session without them: the tokenizer alone.
@@ -83,14 +83,14 @@ public:
     /// Drops everything. Returns the owner of the memory, which takes a while to free.
     std::shared_ptr<const void> clear();
     void announceCircuits();
-    /// Starts the token side and the default analyses. A session's results for the present inputs are taken first.
+    /// Starts the token side and the default analyses. A session's results for the current inputs are taken first.
     void compute();
     void copyFrom(const OpenModel& other);
 
 signals:
     void opened(); ///< Another model or session; everything else may have changed.
     void closed(); ///< Nothing is open any more.
-    /// Another model takes this one's place, or none. Comes before the other signals: what was typed about the last one goes.
+    /// Another model takes this one's place, or none. Comes before the other signals; text typed about the last one is cleared.
     void replaced();
     void circuitsChanged(); ///< Other weights or another processing.
     void tokensChanged();   ///< The token side is there, or gone.

@@ -22,7 +22,7 @@ class Workspace;
 template <typename Part>
 Part* partOf(Workspace* workspace);
 
-/// A series as it comes from its file. Controls in its words are made visible.
+/// A series as it comes from its file. Control characters in its text are made visible.
 struct OpenedSeries {
     Series series;
     std::filesystem::path file;
@@ -59,8 +59,8 @@ public:
     void setStep(int step);             ///< Ignored outside the series.
     std::shared_ptr<const OpenedSeries> opened() const { return m_opened; }
 
-    /// Computes a series in the background, as `headwise series` does, and writes it to `file`. If it is stopped, what is done stays
-    /// beside the file, and the same call goes on.
+    /// Computes a series in the background, as `headwise series` does, and writes it to `file`. If it is stopped, its results so far
+    /// stay beside the file, and the same call resumes it.
     void make(const SeriesMembers& members, const std::filesystem::path& file);
     Job* job() { return &m_job; } ///< The computation that make() started.
 

@@ -51,7 +51,7 @@ private:
     mutable std::map<FigureFormat, QByteArray> m_rendered;
 };
 
-/// Drags a figure, as a FigureMime, until the mouse is released. The pointer takes a small picture of it along.
+/// Drags a figure, as a FigureMime, until the mouse is released. A small picture of it follows the pointer.
 /// \param from  where the drag begins
 void dragFigure(const FigureSource& source, const FigureSettings& settings, const QString& name,
                 const std::shared_ptr<DragFolder>& folder, QObject* from);

@@ -19,7 +19,7 @@ using DataRows = std::function<void(const std::function<void(const QStringList&)
 class DetachableRows {
 public:
     virtual ~DetachableRows() = default;
-    virtual DataRows detachedRows() const = 0; ///< Returns a writer of the present numbers, for any thread.
+    virtual DataRows detachedRows() const = 0; ///< Returns a writer of the current numbers, for any thread.
 };
 
 /// A figure whose numbers can only be read on the window's thread, a few at a time.

@@ -36,7 +36,7 @@ public:
     /// Proposes the page's scale for the next numbers. Affects only what the user has not chosen, and nothing while the
     /// scale is shared.
     void proposeScale(const ColorScale& scale);
-    void showScale(const ColorScale& scale);           ///< Unchanged, for this heatmap alone.
+    void showScale(const ColorScale& scale);           ///< Unchanged, for this heatmap only.
     ColorScale scaleOn(const QPalette& palette) const; ///< The scale with the map of the palette's theme.
     const ScaleChoice& choice() const { return m_choice; }
     void setChoice(const ScaleChoice& choice);

@@ -10,10 +10,10 @@
 namespace headwise {
 
 /// Describes the newer of two compared models, as attributes of /comparison (FORMAT.md).
-/// \param source  from which it was opened
+/// \param source  where it was opened from
 std::map<std::string, AttributeValue> attributesOfNewer(const ModelWeights& newer, const ModelSource& source);
 
-/// Where the newer model of a comparison is; nothing if the results compare none.
+/// Returns where the newer model of a comparison was opened from; empty if the results compare no models.
 std::optional<ModelSource> sourceOfNewer(const ResultSet& results);
 
 } // namespace headwise

@@ -5,7 +5,7 @@
 
 namespace headwise {
 
-// Composition, matching and likeness to the same token of an earlier and a later head, for Scalar = float or double.
+// Composition, matching and same-token score of an earlier and a later head, for Scalar = float or double.
 // The numbers of a pair stay the same when a weight is multiplied by a positive number.
 // Every weight is therefore divided by its Frobenius norm, so no product overflows in float32 at any model scale.
 

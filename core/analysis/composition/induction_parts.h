@@ -15,7 +15,8 @@ struct InductionParts {
     RealNumbers composition; ///< Per pair, K-composition.
     /// Per pair, Re Σλ/Σ|λ| over the eigenvalues of E W_QK (W_OV)ᵀ Eᵀ, W_QK of the later, W_OV of the earlier head.
     RealNumbers matching;
-    RealNumbers sameToken; ///< Per pair, the likeness of that circuit to a projection (PairNumbers).
+    RealNumbers sameToken; ///< Per pair, how close that circuit is to a projection (PairNumbers).
+
     std::vector<std::string> warnings = {};
 };
 

@@ -13,7 +13,7 @@ struct InductionRanking {
         pairs; ///< Pairs with both pair numbers known, by falling `combined`.
 
     /// Product of the four numbers, each 0 at what random weights have or less and 1 at most: previous-token score and
-    /// K-composition beyond their baselines' means, likeness to the same token, copying.
+    /// K-composition beyond their baselines' means, same-token score, copying.
     /// A number that no head of the model has is left out. A head marked as a previous-token head counts as 1.
     RealNumbers combined;
 

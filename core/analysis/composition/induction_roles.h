@@ -14,9 +14,9 @@ public:
 
     double product(HeadId earlier, HeadId later) const;
 
-    /// Returns the largest product of all pairs for each of `draws` random re-pairings of the roles. Within every layer one
-    /// permutation of its heads says whose previous-token score, one whose copying score, and two whose writing and reading
-    /// make the likeness to the same token. K-composition stays with its pair.
+    /// Returns the largest product of all pairs for each of `draws` random re-pairings of the roles. Four permutations
+    /// of the heads within each layer reassign the previous-token score, the copying score and both ends of the same-token
+    /// score. K-composition stays with its pair.
     /// Errors: Cancelled.
     Result<Sample> maximaOfRePaired(int draws, const Task& task) const;
 

@@ -17,19 +17,19 @@ struct ThinPairs {
     std::function<bool(int, int)> isAsked;
 };
 
-/// The way to the norms of products: the products themselves, or inner products of Gram matrices.
+/// Route to the norms of products: the products themselves, or inner products of Gram matrices.
 enum class NormRoute { Products, Grams };
 
-/// Returns the operations of Gram matrices: d² r a matrix and d² a pair.
+/// Returns the operations of the Gram route: d² r per matrix and d² per pair.
 double gramOperations(double pairs, double matrices, double r, double d);
 
-/// Bytes that route takes beside the factors: the sums of all threads and their tiles.
+/// Returns the bytes that the Gram route takes besides the factors: the sums of all threads and their tiles.
 double gramBytes(double left, double right, double d);
 
-/// Computes ‖L_i R_jᵀ‖_F of the asked pairs, [left, right]; NaN elsewhere and where a matrix is not finite.
+/// Computes ‖L_i R_jᵀ‖_F of the requested pairs, [left, right]; NaN elsewhere and where a matrix is not finite.
 ///
-/// By Gram matrices, float32 alone: ‖L Rᵀ‖²_F = ⟨LᵀL, RᵀR⟩, summed over tiles of one half of the symmetric [d, d] matrices: d²
-/// operations a pair instead of 2 r² d. Rounding leaves an error relative to ‖LᵀL‖ ‖RᵀR‖, so a pair whose square is below 1e-3 of
+/// With Gram matrices (float32 only): ‖L Rᵀ‖²_F = ⟨LᵀL, RᵀR⟩, summed over tiles of one half of the symmetric [d, d] matrices: d²
+/// operations per pair instead of 2 r² d. Rounding leaves an error relative to ‖LᵀL‖ ‖RᵀR‖, so a pair whose square is below 1e-3 of
 /// that is multiplied. The sums have the same order for any number of threads.
 /// Errors: Cancelled.
 template <typename Scalar>

@@ -18,7 +18,7 @@ bool namesNoToken(std::string_view text);
 ///   neuron:L.N:out     row N of W_out of layer L, the output of the neuron; neuron:L.N:in its column of W_in, the input
 ///   singular:L.H:ov:out:K   the K-th right singular vector of W_V W_O, from 1; in: the left one; qk:in and qk:out those of
 ///                      W_Q W_Kᵀ, queries and keys. The largest entry by magnitude is positive, or negative after a minus sign.
-/// \param tokenizer null: tokens are named by #ID alone
+/// \param tokenizer null: tokens are named only by #ID
 /// Errors: InvalidArgument (text of another form; no such head, layer, neuron or vector; a file of another length than d);
 /// NotFound (a token, a file); those of readNpyVector; Corrupt if a weight is not finite.
 Result<std::vector<double>> readDirection(const std::string& text, const Circuits& circuits,

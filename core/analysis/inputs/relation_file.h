@@ -15,8 +15,8 @@ namespace headwise {
 /// CSV: two columns, source and target. A first line "source,target" is a header; empty lines are ignored.
 /// JSON: an array of pairs [["France", "Paris"], …]; an object {"name": …, "pairs": [[…], …]}; or an array of such objects.
 /// A relation without a name gets the name of the file, without its extension.
-/// Errors: NotFound, Io; Unsupported beyond 16 MiB; Corrupt naming the file and the line or the pair (another number of
-/// columns, an empty word, one longer than 200 bytes, no pairs, a name twice, no UTF-8).
+/// Errors: NotFound, Io; Unsupported beyond 16 MiB; Corrupt naming the file and the line or the pair (a wrong number
+/// of columns, an empty word, one longer than 200 bytes, no pairs, a name given twice, text that is not UTF-8).
 Result<std::vector<Relation>> readRelations(const std::filesystem::path& path);
 
 /// Reads relations from text. \param file the name to use in messages

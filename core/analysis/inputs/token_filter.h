@@ -22,7 +22,7 @@ struct TokenFilter {
     /// No untrained tokens: ‖e − ē‖ is more than 4 robust deviations below the median, ē the mean row of W_E.
     /// Such embeddings stay near their initial values and crowd every table of extremes ("glitch tokens").
     bool trainedOnly = false;
-    bool noSpecials = false; ///< No tokens that stand for no text.
+    bool noSpecials = false; ///< Removes tokens that represent no text.
     enum class LeadingSpace { Either, With, Without };
     LeadingSpace leadingSpace = LeadingSpace::Either;
     int firstId = 0, lastId = std::numeric_limits<int>::max(); ///< Both included.
@@ -46,7 +46,7 @@ struct TokenFilter {
 std::string filterName(const TokenFilter& filter);
 
 /// Returns whether an array depends on the token filter.
-/// True for tables, for analyses with `Analysis::followsFilter`, and for lengths in the metric of the embedding's covariance.
+/// True for tables, for analyses with `Analysis::followsFilter`, and for norms in the metric of the embedding covariance.
 /// Also true for an analysis that is not in the catalogue.
 bool followsFilter(const ResultArray& array);
 /// Writes the filter to such arrays as the attribute "token_filter".
@@ -59,7 +59,7 @@ bool passes(const TokenFilter& filter, const std::string& bytes);
 
 /// Returns true for each untrained row of W_E, [d_vocab].
 /// The robust deviation is 1.4826 · the median of |‖e − ē‖ − median|. Ids in `unused` are skipped and never marked.
-/// Errors: Cancelled. Source: Land & Bartolo 2024, arXiv 2405.05417 (rows near the untrained ones' common place).
+/// Errors: Cancelled. Source: Land & Bartolo 2024, arXiv 2405.05417 (rows close to the point that untrained ones share).
 Result<std::vector<bool>> hardlyTrained(const ProcessedWeights& weights, const std::vector<bool>& unused,
                                         const Task& task);
 

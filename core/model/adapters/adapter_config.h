@@ -22,7 +22,7 @@ struct AdapterConfig {
     std::string revision;                 ///< The revision of the base in the Hugging Face cache.
     std::vector<std::string> warnings;
 
-    /// The rank that the config says for a module ("model.layers.0.self_attn.q_proj").
+    /// The rank that the config gives for a module ("model.layers.0.self_attn.q_proj").
     int rankOf(std::string_view module) const;
     /// alpha / rank or alpha / √rank.
     double scaleOf(std::string_view module) const;

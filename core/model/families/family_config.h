@@ -15,7 +15,7 @@ void readDirection(ModelConfig& config, ConfigReader& reader);
 /// [n_layers]: `window` where a layer slides, else 0; empty if none does.
 std::vector<int> windowsOf(const std::vector<bool>& slides, int window);
 
-/// Reads a number that multiplies something; 1 where it is no such number, which is a fault of the config.
+/// Reads a number that multiplies something; 1 if it is not such a number, which is a fault of the config.
 double factorOf(ConfigReader& reader, std::string_view key, double standard);
 
 // The functions of FamilyCode, for rules that the table cannot say.
@@ -48,7 +48,7 @@ std::string gpt2Obstacle(const RecipeBook& book, const std::string& prefix);
 std::string phiObstacle(const RecipeBook& book, const std::string& prefix);
 void addOptProjections(RecipeBook& book, const std::string& prefix);
 void addMinGptPositions(RecipeBook& book, const std::string& prefix);
-/// Leaves out the layers behind the last one, which predict further tokens; each has an `eh_proj`.
+/// Leaves out the layers after the last one, which predict further tokens; each has an `eh_proj`.
 void ignoreFurtherTokens(RecipeBook& book, const std::string& prefix);
 void addMixtralExperts(RecipeBook& book, const std::string& block, int layer);
 void addQwenExperts(RecipeBook& book, const std::string& block, int layer);

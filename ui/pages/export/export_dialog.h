@@ -20,8 +20,9 @@ class FigurePreview;
 class FigureWriter;
 class PresetMenu;
 
-/// Chooses how a view becomes a figure, with a preview at true size, then writes or copies it. Ctrl+Z takes back any change
+/// Chooses how a view becomes a figure, with a preview at true size, then writes or copies it. Ctrl+Z undoes any change
 /// of its settings.
+
 class ExportDialog : public QDialog {
     Q_OBJECT
 

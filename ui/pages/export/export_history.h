@@ -9,7 +9,7 @@
 
 namespace headwise::ui {
 
-/// Everything in the export dialog that undo brings back.
+/// State of the export dialog that undo restores.
 struct ExportState {
     FigureSettings settings;
     QString preset;
@@ -18,17 +18,18 @@ struct ExportState {
     bool operator==(const ExportState&) const = default;
 };
 
-/// Undo in the export dialog: one history of all its settings, also of the words in its fields.
+/// Undo in the export dialog: one history of all its settings, including the text in its fields.
+
 class ExportHistory : public QObject {
 public:
-    /// Begins with the present state of the dialog, whose controls exist.
+    /// Starts with the current state of the dialog. Its controls must exist.
     /// \param state  returns what the dialog shows
     /// \param show  shows another state
     ExportHistory(QWidget* dialog, std::function<ExportState()> state,
                   std::function<void(const ExportState&)> show);
 
     void noteChange(); ///< Adds the change since the last call.
-    /// Runs a change that is not to be taken back.
+    /// Runs a change that undo must not reverse.
     void pass(const std::function<void()>& change);
 
     bool eventFilter(QObject* watched, QEvent* event) override;
