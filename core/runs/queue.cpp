@@ -320,7 +320,7 @@ Result<ResultSet> runAnalyses(const Circuits& circuits, std::span<const Analysis
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::OutOfMemory,
-            "There is not enough memory for these analyses; use fewer at once, fewer heads, or a smaller -k."};
+            "There is not enough memory for these analyses; run fewer at once, fewer heads, or shorter tables."};
     }
 }
 

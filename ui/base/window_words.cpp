@@ -27,6 +27,22 @@ constexpr std::array wordRules{
     WordRule{"state (it|them) with --set \\S+\\.", "state \\1 with File → Complete config…"},
     WordRule{"give (it|them) with --set KEY=VALUE", "add \\1 there"},
     WordRule{"name the base with --base MODEL", "open its base first, or choose it with “Open base…”"},
+    WordRule{"headwise list-models lists those", "File → Open from cache… lists those"},
+    WordRule{"choose one with --revision REVISION\\.", "choose one with File → Open from cache…"},
+    WordRule{"--set stack=(.+) opens another one of this model",
+             "File → Stack opens another one of this model (\\1)"},
+    WordRule{"headwise analyze MODEL -o SESSION\\.h5 --analyses (\\S+)(?: --heads \\S+)? makes (?:it|them)",
+             "run \\1 on the Analyses page"},
+    WordRule{"headwise analyze MODEL -o SESSION\\.h5 makes a session", "File → Save session as… makes one"},
+    WordRule{"headwise list-analyses (?:names|lists) them", "the Analyses page lists them"},
+    WordRule{"headwise export --list names (?:them|the views)",
+             "“Copy provenance” in the export dialog names the view of a picture"},
+    WordRule{"name it with --head LAYER\\.HEAD", "give its panel a “head”"},
+    WordRule{"leave --head out", "leave “head” out"},
+    WordRule{"name another output file, or pass --replace to start it over", "choose another file"},
+    WordRule{" To overwrite it, pass --replace\\.", " Choose another file."},
+    WordRule{"fix the facts of the map, or --set them", "fix the facts"},
+    WordRule{"--no-scale-embedding", "no-scale-embedding"},
     WordRule{"'--set'", "the typed keys"},
     WordRule{"--set ([a-z_]+=[^\\s,;.]+)", "\\1 in config.json"},
     WordRule{"--set(?= changes)", "a config.json beside it"},
@@ -42,7 +58,7 @@ constexpr std::array wordRules{
     WordRule{" --precision f64 holds larger ones\\.", ""},
     WordRule{"--cycle FIRST-LAST names others", "the field “Cycle of ids” names others"},
     WordRule{"\\(--cycle FIRST-LAST\\)", "in the field “Cycle of ids”"},
-    WordRule{" \\(--[a-z-]+(?: or --[a-z-]+)*\\)", ""},
+    WordRule{" \\(--[a-z-]+(?: or --[a-z-]+)*(?: [0-9]+)?\\)", ""},
 };
 
 /// Returns the field or button for an option that is named alone.
@@ -86,8 +102,8 @@ QString withoutLoneOptions(QString sentence)
 
 QString windowWords(const QString& sentence)
 {
-    // Most sentences name no option.
-    if (!sentence.contains(QLatin1String("--")) && !sentence.contains(QLatin1String("headwise top")))
+    // Most sentences name no option and no command.
+    if (!sentence.contains(QLatin1String("--")) && !sentence.contains(QLatin1String("headwise ")))
         return sentence;
     static const std::vector<QRegularExpression> patterns = [] {
         std::vector<QRegularExpression> made;

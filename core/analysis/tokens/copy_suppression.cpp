@@ -24,7 +24,7 @@ constexpr std::size_t setCount = 16;
 constexpr std::size_t tokensListed = 20; // tokens of each head's table
 constexpr int nullHeads = 64;
 constexpr const char* embeddingNote =
-    "E is the embedding in use, raw unless chosen otherwise; McDougall et al. 2023 take the effective one (--embedding effective)";
+    "E is the embedding in use, raw unless chosen otherwise; McDougall et al. 2023 take the effective one";
 
 std::string copySuppressionAt(const std::string& name)
 {

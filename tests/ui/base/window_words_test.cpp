@@ -43,6 +43,33 @@ private slots:
         add("unknown tensors",
             "If the function does not need them, leave them out with --ignore 'h.0.*,h.1.*'.",
             "If the function does not need them, open the file again and press “Leave out” to leave them out.");
+        add("a cached model",
+            "'a' does not exist, and the cache holds no model of this name; headwise list-models lists those that it holds.",
+            "'a' does not exist, and the cache holds no model of this name; File → Open from cache… lists those that it holds.");
+        add("a revision", "There are several revisions; choose one with --revision REVISION.",
+            "There are several revisions; choose one with File → Open from cache….");
+        add("a stack",
+            "The decoder stack is open; --set stack=encoder or cross opens another one of this model.",
+            "The decoder stack is open; File → Stack opens another one of this model (encoder or cross).");
+        add("missing results",
+            "The session has no 'composition/q'; headwise analyze MODEL -o SESSION.h5 --analyses composition makes it.",
+            "The session has no 'composition/q'; run composition on the Analyses page.");
+        add("missing tables",
+            "The tables leave out head 1.5; headwise analyze MODEL -o SESSION.h5 --analyses tables --heads 1.5 makes them.",
+            "The tables leave out head 1.5; run tables on the Analyses page.");
+        add("a missing session", "There is no 'b.h5'; headwise analyze MODEL -o SESSION.h5 makes a session.",
+            "There is no 'b.h5'; File → Save session as… makes one.");
+        add("an analysis", "There is no analysis 'a'; headwise list-analyses names them.",
+            "There is no analysis 'a'; the Analyses page lists them.");
+        add("a view", "There is no view 'a'; headwise export --list names them.",
+            "There is no view 'a'; “Copy provenance” in the export dialog names the view of a picture.");
+        add("a head of a view", "The view 'a' shows one head; name it with --head LAYER.HEAD.",
+            "The view 'a' shows one head; give its panel a “head”.");
+        add("another series",
+            "The series 'a' is about models of another shape; name another output file, or pass --replace to start it over.",
+            "The series 'a' is about models of another shape; choose another file.");
+        add("threads", "raise the limit (ulimit -v) or use fewer threads (--threads 1).",
+            "raise the limit (ulimit -v) or use fewer threads.");
         add("in brackets", "It needs a prompt (--prompt or --tokens).", "It needs a prompt.");
         add("heads",
             "choose fewer (Heads in the window, --heads on the command line) or a source token (--token).",

@@ -65,7 +65,7 @@ inline const std::vector<Definition> tokenDefinitions{
          });
      }},
     {"analyses/copy_suppression/ov_score",
-     "share of tokens t with #{j : M[t,j] < M[t,t]} < 10, M = E W_V W_O W_U, over all tokens up to 2048, else 2048 drawn without replacement from the seed; E is the embedding in use, raw unless chosen otherwise; McDougall et al. 2023 take the effective one (--embedding effective)",
+     "share of tokens t with #{j : M[t,j] < M[t,t]} < 10, M = E W_V W_O W_U, over all tokens up to 2048, else 2048 drawn without replacement from the seed; E is the embedding in use, raw unless chosen otherwise; McDougall et al. 2023 take the effective one",
      [](const Defined& m) {
          return m.perHead([&](HeadId h) {
              double count = 0;
