@@ -51,7 +51,6 @@ bool isAbout(const FindingRule& rule, const ModelCard& model);
 std::span<const FindingRule> findingRules();
 
 /// Findings of the current results.
-
 struct Findings {
     std::vector<Finding> found;                ///< The strongest first.
     std::vector<const FindingRule*> missing;   ///< Rules that some analysis has not answered yet.

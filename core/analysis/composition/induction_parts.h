@@ -16,7 +16,6 @@ struct InductionParts {
     /// Per pair, Re Σλ/Σ|λ| over the eigenvalues of E W_QK (W_OV)ᵀ Eᵀ, W_QK of the later, W_OV of the earlier head.
     RealNumbers matching;
     RealNumbers sameToken; ///< Per pair, how close that circuit is to a projection (PairNumbers).
-
     std::vector<std::string> warnings = {};
 };
 

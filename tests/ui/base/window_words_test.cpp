@@ -47,7 +47,7 @@ private slots:
             "'a' does not exist, and the cache holds no model of this name; headwise list-models lists those that it holds.",
             "'a' does not exist, and the cache holds no model of this name; File → Open from cache… lists those that it holds.");
         add("a revision", "There are several revisions; choose one with --revision REVISION.",
-            "There are several revisions; choose one with File → Open from cache….");
+            "There are several revisions; choose one with File → Open from cache…");
         add("a stack",
             "The decoder stack is open; --set stack=encoder or cross opens another one of this model.",
             "The decoder stack is open; File → Stack opens another one of this model (encoder or cross).");

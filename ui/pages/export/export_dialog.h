@@ -22,7 +22,6 @@ class PresetMenu;
 
 /// Chooses how a view becomes a figure, with a preview at true size, then writes or copies it. Ctrl+Z undoes any change
 /// of its settings.
-
 class ExportDialog : public QDialog {
     Q_OBJECT
 

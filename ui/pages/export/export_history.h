@@ -19,7 +19,6 @@ struct ExportState {
 };
 
 /// Undo in the export dialog: one history of all its settings, including the text in its fields.
-
 class ExportHistory : public QObject {
 public:
     /// Starts with the current state of the dialog. Its controls must exist.
