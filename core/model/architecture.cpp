@@ -65,8 +65,8 @@ Result<ConfigText> configOfNamed(const ModelSource& source, const NamedModel& mo
         flags += (flags.empty() ? "" : ",") + key + "=…";
     if (!flags.empty())
         return Error{ErrorCode::NotFound,
-                     "'" + source.path.string() + "' is read by the names map '" + model.map
-                         + "', and neither the map nor the tensors tell everything; say it with --set "
+                     "'" + source.path.string() + "' is read with the names map '" + model.map
+                         + "', but neither the map nor the tensors give everything; say it with --set "
                          + flags + "."};
     Result<json> values = parseJson(model.config, model.map);
     if (!values)

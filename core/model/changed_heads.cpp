@@ -36,7 +36,7 @@ std::string changedHeadsWhyNot(const ModelConfig& config, const HeadChange& chan
         return fmt::format("the model has {} layer{} of {} heads, counted from 0", config.nLayers,
                            config.nLayers == 1 ? "" : "s", config.nHeads);
     if (change.earlier && change.earlier->layer >= change.head.layer)
-        return "the first head must stand in an earlier layer than the second";
+        return "the first head must be in an earlier layer than the second";
     if (change.withoutComponent
         && (*change.withoutComponent < 0
             || *change.withoutComponent >= std::min(config.dHead, config.dModel)))

@@ -164,19 +164,19 @@ QStringList chartOmissions(const ChartContent& shown, const QRectF& range, const
     const auto [content, paper] = paperChart(shown, range, page, style, &device);
     QStringList said;
     if (const int step = style.axes ? nameStep(paper, &device) : 1; step > 1)
-        said << LineChart::tr("1 in %1 names on the x axis has room").arg(step);
+        said << LineChart::tr("only 1 in %1 names on the x axis fits").arg(step);
     if (style.axes && !areTitlesWhole(paper, &device))
         said << LineChart::tr("an axis title is shortened");
     if (const int hidden = namesWithoutRoom(paper, content.series, &device); hidden > 0)
-        said << (hidden == 1 ? LineChart::tr("a name in the legend has too little room")
-                             : LineChart::tr("%1 names in the legend have too little room").arg(hidden));
+        said << (hidden == 1 ? LineChart::tr("a name in the legend does not fit")
+                             : LineChart::tr("%1 names in the legend do not fit").arg(hidden));
     std::size_t names = 0;
     for (const ChartSeries& one : content.series)
         names += one.pointNames.size();
     const auto placed =
         placedPointNames(paper, content.series, baselineNames(paper, content, &device), &device).size();
     if (placed < names)
-        said << LineChart::tr("%1 of %2 point labels have room").arg(placed).arg(names);
+        said << LineChart::tr("only %1 of %2 point labels fit").arg(placed).arg(names);
     return said;
 }
 

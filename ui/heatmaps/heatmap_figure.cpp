@@ -66,10 +66,10 @@ QString omissionOf(NamesOnPaper names)
 {
     switch (names) {
     case NamesOnPaper::All: return {};
-    case NamesOnPaper::EverySecond: return HeatmapView::tr("only every second name has room");
-    case NamesOnPaper::EveryFifth: return HeatmapView::tr("only every fifth name has room");
+    case NamesOnPaper::EverySecond: return HeatmapView::tr("only every second name fits");
+    case NamesOnPaper::EveryFifth: return HeatmapView::tr("only every fifth name fits");
     case NamesOnPaper::Groups: return HeatmapView::tr("groups are named instead of single rows and columns");
-    case NamesOnPaper::Indices: return HeatmapView::tr("names have no room; indices replace them");
+    case NamesOnPaper::Indices: return HeatmapView::tr("names do not fit; indices replace them");
     }
     return {};
 }

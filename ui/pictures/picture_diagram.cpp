@@ -52,7 +52,7 @@ public:
             {tr("Edges by sign"), tr("Edges by class of the writer"), tr("Edges by class of the reader")});
         m_colors->setAccessibleName(tr("Colour of edges"));
         m_colors->setToolTip(tr(
-            "Class thresholds: 0.3 of the attention on random tokens (previous token; induction and duplicate token less a control), or 0.5 of copying of either sign"));
+            "Class thresholds: 0.3 of the attention on random tokens (previous token; induction and duplicate token minus a control), or a copying score beyond ±0.5"));
         makeSecondary(m_howMany);
         auto* least = new QHBoxLayout;
         least->setSpacing(8);

@@ -79,7 +79,7 @@ Error notInferred(const ModelSource& source, const std::vector<std::string>& key
     }
     return {ErrorCode::NotFound,
             "'" + source.path.string() + "' has no config beside it; " + recognisedNames(weights)
-                + " and do not tell " + list + "; say it with --set " + flags + answers
+                + " but do not show " + list + "; say it with --set " + flags + answers
                 + ", or name a config with --config FILE."};
 }
 

@@ -101,7 +101,7 @@ void readMpt(FamilyReading& reading)
     else
         reader.contradiction("'expansion_ratio' makes MLPs of " + std::to_string(width) + " neurons");
     if ((c.nHeads & (c.nHeads - 1)) != 0)
-        reader.refuse("n_heads", "MPT orders the slopes of other numbers than powers of two in its own way");
+        reader.refuse("n_heads", "MPT orders the slopes differently if their number is not a power of two");
     reader.onlySupports("norm_type", {"\"low_precision_layernorm\"", "\"layernorm\""});
     reader.onlySupports("attn_config.attn_type", {"\"multihead_attention\""});
     for (const std::string_view off : {"prefix_lm", "qk_ln", "qk_gn", "attn_uses_sequence_id", "rope"})

@@ -162,7 +162,7 @@ QString AnalysisHead::metricText() const
         }
     }
     return m_analysis->followsMetric && isComputed(*m_analysis, results)
-        ? tr("Norms are those of the weights.")
+        ? tr("Norms use the identity metric.")
         : QString();
 }
 

@@ -124,7 +124,7 @@ void DirectionSearchPanel::show(const std::vector<DirectionHit>& hits, int token
     m_state->setText(words);
     m_table->setVisible(!hits.empty());
     m_model->clear();
-    m_model->setHorizontalHeaderLabels({tr("Head"), tr("Side"), tr("k"), tr("Place"), tr("Score"), tr("σ")});
+    m_model->setHorizontalHeaderLabels({tr("Head"), tr("Side"), tr("k"), tr("Rank"), tr("Score"), tr("σ")});
     for (const DirectionHit& hit : hits)
         m_model->appendRow(rowOf(hit));
     fitColumns(m_table);
