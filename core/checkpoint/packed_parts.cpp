@@ -304,7 +304,7 @@ Result<Done> PartJoiner::joinAwq(const StoredTensor& words, const std::string& s
     if (!version.empty() && version != "gemm" && version != "GEMM")
         return Error{ErrorCode::Unsupported,
                      "The matrix '" + name + "' is packed for AWQ's '" + version
-                         + "', but this version reads 'gemm';  open the model it was made from."};
+                         + "', but this version reads 'gemm'; open the model it was made from."};
     weight.format = DType::AWQ;
     weight.cols = words.shape[0];
     const std::int64_t groups = weight.scales.shape[0];
