@@ -188,10 +188,8 @@ Result<Done> checkHead(const Session& session, std::string_view name, bool ofHea
     if (!ofHead && head)
         return invalid("The view '" + std::string(name) + "' shows every head; leave --head out.");
     if (head && (head->layer >= session.model.nLayers || head->head >= session.model.nHeads))
-        return invalid("The model has no head " + dottedHead(*head) + "; it has "
-                       + std::to_string(session.model.nLayers)
-                       + (session.model.nLayers == 1 ? " layer of " : " layers of ")
-                       + std::to_string(session.model.nHeads) + " heads.");
+        return invalid("The model has no head " + dottedHead(*head) + "; its heads are 0.0 to "
+                       + dottedHead({session.model.nLayers - 1, session.model.nHeads - 1}) + ".");
     return Done{};
 }
 
