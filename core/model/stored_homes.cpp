@@ -64,23 +64,23 @@ StoredHomes storedHomes(const ModelWeights& weights, bool foldValueBiases)
 {
     const ModelConfig& c = weights.config();
     const OriginalNorms norms = readNorms(weights);
-    const auto hasBias = [](const Norm<double>& norm) { return (norm.b.array() != 0).any(); };
+    const auto shifts = [](const Norm<double>& norm) { return (norm.b.array() != 0).any(); };
     StoredHomes homes{valueObstacle(weights), homesRefactorObstacle(weights), {}};
     const bool valuesMove = foldValueBiases && !homes.noValueBiases;
     for (int layer = 0; layer < c.nLayers; ++layer) {
         const auto l = static_cast<std::size_t>(layer);
         const bool shared = sharesNorm(weights, layer);
         const bool mlp = mlpTakes(weights, layer);
-        if (hasBias(norms.ln1[l]) && !(attentionTakes(weights, layer, valuesMove) && (mlp || !shared)))
+        if (shifts(norms.ln1[l]) && !(attentionTakes(weights, layer, valuesMove) && (mlp || !shared)))
             homes.homeless.push_back({ln1_w, layer});
-        if (!shared && hasBias(norms.ln2[l]) && !mlp)
+        if (!shared && shifts(norms.ln2[l]) && !mlp)
             homes.homeless.push_back({ln2_w, layer});
-        if (hasBias(norms.mlpLn[l]) && !weights.has(b_out, layer))
+        if (shifts(norms.mlpLn[l]) && !weights.has(b_out, layer))
             homes.homeless.push_back({mlp_ln_w, layer});
     }
     // No matrix on d_model could take the norm with a projection before W_U, or if the model divides W_U by lengths.
     const bool takesNone = weights.has(W_Uproj) || weights.form(W_U).hasUnitColumns;
-    if ((hasBias(norms.lnFinal) && !weights.has(b_U)) || (takesNone && c.finalNorm != NormKind::None))
+    if ((shifts(norms.lnFinal) && !weights.has(b_U)) || (takesNone && c.finalNorm != NormKind::None))
         homes.homeless.push_back({ln_final_w, 0});
     return homes;
 }

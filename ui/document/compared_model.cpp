@@ -18,7 +18,7 @@ namespace {
 using Ready = ComparedModel::Ready;
 
 /// Inputs of the job that prepares the newer model.
-struct Question {
+struct Comparison {
     std::shared_ptr<const Ready> known; // null: nothing is open yet
     ModelSource source;                 // of which to open it then
     ProcessingWish wish;
@@ -27,7 +27,7 @@ struct Question {
     int dVocab = 0; // of the older model
 };
 
-Result<OpenedModel> modelFor(const Question& question, const Task& task)
+Result<OpenedModel> modelFor(const Comparison& question, const Task& task)
 {
     if (!question.known)
         return readModel(question.source, question.wish, task);
@@ -41,7 +41,7 @@ Result<OpenedModel> modelFor(const Question& question, const Task& task)
     return model;
 }
 
-Result<std::shared_ptr<const Ready>> prepared(const Question& question, const Task& task)
+Result<std::shared_ptr<const Ready>> prepared(const Comparison& question, const Task& task)
 {
     auto model = modelFor(question, task);
     if (!model)
@@ -239,7 +239,7 @@ void ComparedModel::prepare(Parts parts)
     if (isAsked || !from || !m_problem.isEmpty() || !m_workspace->model()->hasModel())
         return;
     m_parts = parts;
-    Question question{m_known,
+    Comparison question{m_known,
                       *from,
                       m_workspace->model()->processingWish(),
                       std::nullopt,
