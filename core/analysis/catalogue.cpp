@@ -15,18 +15,6 @@ constexpr std::array catalogueRows{
 #undef HEADWISE_ANALYSIS
 };
 
-/// Analyses of one matrix at a time, which may lead from one residual stream to another.
-constexpr std::string_view acrossStreams[]{"spectra",      "norms",           "ranks",  "spectrum_shapes",
-                                           "conditioning", "singular_tokens", "tables", "largest_entries"};
-
-/// Analyses of whole matrices, whose token side is the class token alone where a model reads images.
-constexpr std::string_view ofClassToken[]{"spectra", "spectrum_shapes", "degeneracy", "similarity"};
-
-bool isOneOf(std::span<const std::string_view> ids, std::string_view id)
-{
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-
 } // namespace
 
 std::span<const Analysis> catalogue()
@@ -57,14 +45,14 @@ std::string whyNotOf(const Analysis& analysis, const ModelConfig& config, const 
     };
     // The activation matters to a forward pass alone.
     const bool runs = needs.prompt || dependsOn(ConfigField::Activation);
-    const bool readsTokens = analysis.needsTokens && !isOneOf(ofClassToken, analysis.id);
+    const bool readsTokens = analysis.needsTokens && !analysis.takesClassToken;
     if (readsTokens || runs || needs.token || needs.tokenizer)
         if (std::string none = whyNoVocabulary(config); !none.empty())
             return none;
     if (runs)
         if (std::string none = whyNoForward(config); !none.empty())
             return none;
-    if (config.crossAttention && !isOneOf(acrossStreams, analysis.id))
+    if (config.crossAttention && !analysis.crossesStreams)
         return "It compares what heads read with what they write, and cross-attention reads keys and values in the encoder and writes to the decoder.";
     std::string unknown = whyUnknown(config, needs.config);
     return unknown.empty() ? analysis.whyNot(config, options) : unknown;

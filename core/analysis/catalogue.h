@@ -56,6 +56,14 @@ struct InputNeeds {
     std::vector<ConfigField> config = {};
 };
 
+/// Inputs that an analysis uses where they are given, and that its form asks for. Without one it gives fewer arrays or takes
+/// a built-in one.
+struct OptionalInputs {
+    bool prompt = false, positions = false, token = false, keyToken = false, cycle = false,
+         previousTokenHeads = false, names = false, relations = false, tokenCounts = false,
+         bigramCounts = false;
+};
+
 struct AnalysisOptions {
     std::vector<HeadId> heads; ///< Empty: all. Others stay NaN in per-head arrays and are absent from tables.
     bool oneEndIsEnough = false; ///< Include head pairs in which only one head is in `heads`. Default: false.
@@ -95,7 +103,7 @@ struct Analysis {
     std::string_view formula;  ///< One line
     std::string_view citation; ///< Paper, section
     bool needsTokens = false;  ///< Whether context.tokens must be there.
-    bool isDefault = false;    ///< Part of `analyze` without --analyses (tables: within their budget).
+    bool isDefault = false;    ///< Part of `analyze` without --analyses (within defaultBudget).
     /// Returns a sentence on why it does not apply to this model; empty if it applies.
     std::string (*whyNot)(const ModelConfig& config, const AnalysisOptions& options);
     AnalysisCost (*cost)(const ModelConfig& config, const AnalysisOptions& options);
@@ -107,6 +115,19 @@ struct Analysis {
     bool followsFilter = false;         ///< AnalysisOptions::unusedTokens changes its numbers.
     bool isSplit =
         false; ///< Follows AnalysisOptions::share: the heads of all shards give what one process does.
+    OptionalInputs uses = {};
+    bool crossesStreams = false;  ///< Its matrices may lead from one residual stream to another.
+    bool takesClassToken = false; ///< Has an answer where the only token is an image model's class token.
+    bool isAboutModel = false;    ///< A question about the model, whatever its number says.
+    /// Heads · d_vocab² · d_head up to which isDefault holds; 0: always. The window computes rows of such an analysis as it
+    /// shows them.
+    double defaultBudget = 0;
+    std::string_view everyToken =
+        {}; ///< Array that covers every token, if it could be computed; empty: none.
+    std::string_view verifiedBy = {}; ///< Analysis that checks this one on random tokens; empty: none.
+
+    bool usesPrompt() const { return needs.prompt || uses.prompt; }
+    bool usesToken() const { return needs.token || uses.token; }
 };
 
 /// All analyses, in the order in which they are listed and run.

@@ -12,8 +12,6 @@ namespace headwise {
 
 namespace {
 
-constexpr double tablesBudget = 2e11; // heads · d_vocab² · d_head (CONTRACTS.md §13)
-
 std::string wrongRequest(const ModelConfig& config, const AnalysisOptions& options)
 {
     std::vector<HeadId> named = options.heads;
@@ -52,10 +50,10 @@ std::string whyLeftOut(const Analysis& analysis, const ModelConfig& config, cons
 std::vector<const Analysis*> defaultAnalyses(const ModelConfig& config, const AnalysisOptions& options)
 {
     const double heads = static_cast<double>(selectedHeads(config, options).size());
-    const double tables = heads * config.dVocab * config.dVocab * config.dHead;
+    const double products = heads * config.dVocab * config.dVocab * config.dHead;
     std::vector<const Analysis*> chosen;
     for (const Analysis& analysis : catalogue()) {
-        if (analysis.isDefault && (analysis.id != "tables" || tables <= tablesBudget))
+        if (analysis.isDefault && (analysis.defaultBudget == 0 || products <= analysis.defaultBudget))
             chosen.push_back(&analysis);
     }
     return chosen;

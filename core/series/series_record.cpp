@@ -74,7 +74,12 @@ void takeLargestNull(ResultArray& array, const std::string& path, const ResultSe
 
 bool isKeptInSeries(const ArraySpec& spec)
 {
-    return spec.type == NumberType::Real && (isPerHead(spec.axes) || isSpectrum(spec.path, spec.axes));
+    return spec.type == NumberType::Real && (isPerHead(spec.axes) || isSpectrum(spec));
+}
+
+bool isSpectrum(const ArraySpec& spec)
+{
+    return isSpectrum(spec.path, spec.axes);
 }
 
 std::vector<ResultArray> seriesArrays(const ResultSet& results)

@@ -39,6 +39,8 @@ struct SeriesRecord {
 std::vector<ResultArray> seriesArrays(const ResultSet& results);
 /// Tells whether a series keeps the array that such a contract promises.
 bool isKeptInSeries(const ArraySpec& spec);
+/// Tells whether such a contract promises singular values, whose subspaces a series compares between members.
+bool isSpectrum(const ArraySpec& spec);
 
 /// Returns the arrays of all members with the axis of steps in front, NaN where a member has none. Their definition and null are
 /// those of the last member that has the array.

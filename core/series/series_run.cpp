@@ -255,8 +255,10 @@ private:
     /// Text that tells whether the member before is still the one that the subspaces were compared with.
     std::string previousOf(std::size_t index) const
     {
-        const bool isCompared = std::ranges::any_of(
-            m_analyses, [](const Analysis* analysis) { return analysis->id == "spectra"; });
+        const bool isCompared = std::ranges::any_of(m_analyses, [](const Analysis* analysis) {
+            return std::ranges::any_of(analysis->arrays,
+                                       [](const ArraySpec& spec) { return isSpectrum(spec); });
+        });
         const SeriesMember* previous = isCompared ? m_survey.before(index) : nullptr;
         return previous ? previous->name + ": " + filesOfMember(*previous) : std::string();
     }

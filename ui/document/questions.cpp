@@ -47,7 +47,7 @@ QString questionTitle(Question question)
 
 Question questionOf(const Analysis& analysis)
 {
-    if (analysis.id == "folding") // numbered among the circuits, but about the processing of the weights
+    if (analysis.isAboutModel)
         return Question::TheModel;
     const char letter = orderOf(analysis).first;
     const auto row = std::ranges::find_if(questionRows, [letter](const QuestionRow& candidate) {

@@ -83,8 +83,7 @@ void Runs::queueDefaults()
 {
     const ModelConfig& config = m_workspace->model()->circuits()->config();
     for (const Analysis* analysis : defaultAnalyses(config, analysisOptions()))
-        if (analysis->id != "tables" // The window asks for rows when it shows them.
-            && !isComputed(*analysis, *m_workspace->model()->results())
+        if (analysis->defaultBudget == 0 && !isComputed(*analysis, *m_workspace->model()->results())
             && whyLeftOut(*analysis, config, analysisOptions(*analysis)).empty())
             m_queue.append(*analysis, flopsOf(*analysis));
     runNext();

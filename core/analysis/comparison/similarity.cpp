@@ -365,7 +365,8 @@ Analysis similarityAnalysis()
             .arrays = similarityArrays(),
             .pictures = similarityPictures(),
             .followsMetric = true,
-            .followsFilter = true};
+            .followsFilter = true,
+            .takesClassToken = true};
 }
 
 } // namespace headwise

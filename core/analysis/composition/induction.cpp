@@ -354,7 +354,9 @@ Analysis inductionAnalysis()
             .arrays = inductionArrays(),
             .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
                                  ConfigField::Context}},
-            .pictures = inductionPictures()};
+            .pictures = inductionPictures(),
+            .uses = {.previousTokenHeads = true},
+            .verifiedBy = "pattern_scores"};
 }
 
 } // namespace headwise

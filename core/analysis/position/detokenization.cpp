@@ -311,7 +311,8 @@ Analysis detokenizationAnalysis()
             .arrays = detokenizationArrays(),
             .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = detokenizationPictures(),
-            .followsFilter = true};
+            .followsFilter = true,
+            .uses = {.token = true, .bigramCounts = true}};
 }
 
 } // namespace headwise

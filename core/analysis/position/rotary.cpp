@@ -371,7 +371,8 @@ Analysis rotaryAnalysis()
             .needs = {.config = {ConfigField::Positions, ConfigField::RotaryBase, ConfigField::NormEps,
                                  ConfigField::Context}},
             .pictures = rotaryPictures(),
-            .followsFilter = true};
+            .followsFilter = true,
+            .uses = {.token = true, .keyToken = true}};
 }
 
 } // namespace headwise

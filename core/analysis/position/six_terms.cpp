@@ -337,7 +337,8 @@ Analysis sixTermsAnalysis()
             .arrays = sixTermsArrays(),
             .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = sixTermsPictures(),
-            .followsFilter = true};
+            .followsFilter = true,
+            .uses = {.prompt = true}};
 }
 
 } // namespace headwise

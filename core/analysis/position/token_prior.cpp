@@ -289,7 +289,8 @@ Analysis tokenPriorAnalysis()
             .arrays = tokenPriorArrays(),
             .needs = {.config = {ConfigField::Positions, ConfigField::NormEps}},
             .pictures = tokenPriorPictures(),
-            .followsFilter = true};
+            .followsFilter = true,
+            .uses = {.tokenCounts = true}};
 }
 
 } // namespace headwise

@@ -273,7 +273,8 @@ Analysis scoreSourcesAnalysis()
         .run = runScoreSources,
         .arrays = scoreSourcesArrays(),
         .needs = {.prompt = true, .config = forwardFields()},
-        .pictures = scoreSourcesPictures()};
+        .pictures = scoreSourcesPictures(),
+        .uses = {.positions = true}};
 }
 
 } // namespace headwise

@@ -283,7 +283,8 @@ Analysis conditioningAnalysis()
         .cost = conditioningCost,
         .run = runConditioning,
         .arrays = conditioningArrays(),
-        .pictures = conditioningPictures()};
+        .pictures = conditioningPictures(),
+        .crossesStreams = true};
 }
 
 } // namespace headwise

@@ -314,7 +314,8 @@ Analysis degeneracyAnalysis()
         .run = runDegeneracy,
         .arrays = degeneracyArrays(),
         .pictures = degeneracyPictures(),
-        .followsFilter = true};
+        .followsFilter = true,
+        .takesClassToken = true};
 }
 
 } // namespace headwise

@@ -283,7 +283,8 @@ Analysis normsAnalysis()
         .run = runNorms,
         .arrays = normsArrays(),
         .pictures = normsPictures(),
-        .followsMetric = true};
+        .followsMetric = true,
+        .crossesStreams = true};
 }
 
 } // namespace headwise

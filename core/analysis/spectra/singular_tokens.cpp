@@ -248,7 +248,8 @@ Analysis singularTokensAnalysis()
             .arrays = singularTokensArrays(),
             .pictures = singularTokensPictures(),
             .followsFilter = true,
-            .isSplit = true};
+            .isSplit = true,
+            .crossesStreams = true};
 }
 
 } // namespace headwise

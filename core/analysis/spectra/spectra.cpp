@@ -277,7 +277,9 @@ Analysis spectraAnalysis()
         .arrays = spectraArrays(),
         .pictures = spectraPictures(),
         .followsMetric = true,
-        .isSplit = true};
+        .isSplit = true,
+        .crossesStreams = true,
+        .takesClassToken = true};
 }
 
 Analysis ranksAnalysis()
@@ -293,7 +295,8 @@ Analysis ranksAnalysis()
             .arrays = ranksArrays(),
             .pictures = ranksPictures(),
             .followsMetric = true,
-            .isSplit = true};
+            .isSplit = true,
+            .crossesStreams = true};
 }
 
 } // namespace headwise

@@ -291,7 +291,9 @@ Analysis spectrumShapesAnalysis()
             .cost = spectrumShapesCost,
             .run = runSpectrumShapes,
             .arrays = spectrumShapesArrays(),
-            .pictures = spectrumShapesPictures()};
+            .pictures = spectrumShapesPictures(),
+            .crossesStreams = true,
+            .takesClassToken = true};
 }
 
 } // namespace headwise

@@ -308,7 +308,8 @@ Analysis copySuppressionAnalysis()
                             "analyses/copy_suppression/low_ranks", "analyses/copy_suppression/key_ranks"},
                  .note = "From a sample of at most 2048 tokens, drawn by their counts if known."},
             },
-        .followsFilter = true};
+        .followsFilter = true,
+        .uses = {.tokenCounts = true}};
 }
 
 } // namespace headwise

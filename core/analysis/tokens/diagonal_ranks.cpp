@@ -301,7 +301,8 @@ Analysis diagonalRanksAnalysis()
                  .arrays = {"analyses/diagonal_ranks/qk_top10", "analyses/diagonal_ranks/ov_top10"},
                  .note = "One point per head."},
             },
-        .followsFilter = true};
+        .followsFilter = true,
+        .uses = {.tokenCounts = true}};
 }
 
 } // namespace headwise

@@ -260,7 +260,9 @@ Analysis directPathAnalysis()
             .run = runDirectPath,
             .arrays = directPathArrays(),
             .pictures = directPathPictures(),
-            .followsFilter = true};
+            .followsFilter = true,
+            .uses = {.token = true},
+            .everyToken = "analyses/direct_path/ids"};
 }
 
 } // namespace headwise

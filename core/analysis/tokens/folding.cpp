@@ -372,21 +372,22 @@ Analysis foldingAnalysis()
         .run = runFolding,
         .arrays = foldingArrays(),
         .needs = {.config = {ConfigField::NormEps}},
-        .pictures = {
-            {Picture::Kind::Table,
-             "Norms and the matrices they were folded into",
-             {foldingAt("difference"), foldingAt("stored_difference_null"), foldingAt("size")},
-             false,
-             false,
-             false,
-             "Folding keeps the function. The differences are float64 rounding; the stored weights add rounding to float32."},
-            {Picture::Kind::Table,
-             "Centring",
-             {foldingAt("mean"), foldingAt("mean_raw")},
-             false,
-             false,
-             false,
-             "0 where a matrix is centred."}}};
+        .pictures =
+            {{Picture::Kind::Table,
+              "Norms and the matrices they were folded into",
+              {foldingAt("difference"), foldingAt("stored_difference_null"), foldingAt("size")},
+              false,
+              false,
+              false,
+              "Folding keeps the function. The differences are float64 rounding; the stored weights add rounding to float32."},
+             {Picture::Kind::Table,
+              "Centring",
+              {foldingAt("mean"), foldingAt("mean_raw")},
+              false,
+              false,
+              false,
+              "0 where a matrix is centred."}},
+        .isAboutModel = true};
 }
 
 } // namespace headwise

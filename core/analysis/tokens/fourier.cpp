@@ -377,7 +377,8 @@ Analysis fourierAnalysis()
         .cost = fourierCost,
         .run = runFourier,
         .arrays = fourierArrays(),
-        .pictures = fourierPictures()};
+        .pictures = fourierPictures(),
+        .uses = {.cycle = true}};
 }
 
 } // namespace headwise

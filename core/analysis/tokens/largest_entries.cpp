@@ -156,7 +156,8 @@ Analysis largestEntriesAnalysis()
                           false,
                           true,
                           ""}},
-            .followsFilter = true};
+            .followsFilter = true,
+            .crossesStreams = true};
 }
 
 } // namespace headwise

@@ -307,7 +307,8 @@ Analysis nameCopyingAnalysis()
                             "analyses/name_copying/negative_ranks"},
                  .note = "0: the name itself is the output promoted (suppressed) most."},
             },
-        .followsFilter = true};
+        .followsFilter = true,
+        .uses = {.names = true}};
 }
 
 } // namespace headwise

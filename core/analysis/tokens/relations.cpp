@@ -409,7 +409,8 @@ Analysis relationsAnalysis()
                  .note =
                      "Relations with fewer than 30 pairs of single tokens are not valid: too few to tell."},
             },
-        .followsFilter = true};
+        .followsFilter = true,
+        .uses = {.relations = true}};
 }
 
 } // namespace headwise

@@ -387,7 +387,8 @@ Analysis skipTrigramsAnalysis()
               false,
               false,
               {}}},
-        .followsFilter = true};
+        .followsFilter = true,
+        .uses = {.bigramCounts = true}};
 }
 
 } // namespace headwise

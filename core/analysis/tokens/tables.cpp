@@ -350,7 +350,9 @@ Analysis tablesAnalysis()
         .arrays = tablesArrays(),
         .pictures = tablesPictures(),
         .followsFilter = true,
-        .isSplit = true};
+        .isSplit = true,
+        .crossesStreams = true,
+        .defaultBudget = 2e11};
 }
 
 } // namespace headwise

@@ -243,7 +243,8 @@ Analysis tokenCardAnalysis()
               false,
               true,
               ""}},
-        .followsFilter = true};
+        .followsFilter = true,
+        .uses = {.relations = true}};
 }
 
 } // namespace headwise

@@ -201,21 +201,21 @@ void AnalysisForm::showHeads()
 
 void AnalysisForm::setNeeds(const Analysis& analysis)
 {
-    m_needs = askedInputs(analysis);
+    m_analysis = &analysis;
     m_heads->setAnalysis(analysis);
     showHeads();
     const auto show = [this](QWidget* field, bool on) {
         field->setVisible(on);
         m_rows->labelForField(field)->setVisible(on);
     };
-    show(m_prompt, m_needs.prompt);
-    show(m_positions, asksForPositions(analysis));
-    show(m_token, m_needs.token);
-    show(m_keyToken, analysis.id == std::string_view("rotary"));
-    show(m_cycle, analysis.id == std::string_view("fourier"));
-    show(m_pair, m_needs.pair);
-    show(m_direction, m_needs.direction);
-    show(m_previousToken, analysis.id == std::string_view("induction"));
+    show(m_prompt, analysis.usesPrompt());
+    show(m_positions, analysis.uses.positions);
+    show(m_token, analysis.usesToken());
+    show(m_keyToken, analysis.uses.keyToken);
+    show(m_cycle, analysis.uses.cycle);
+    show(m_pair, analysis.needs.pair);
+    show(m_direction, analysis.needs.direction);
+    show(m_previousToken, analysis.uses.previousTokenHeads);
     show(m_metric, analysis.followsMetric);
     m_texts->setNeeds(analysis);
     layout()->activate(); // otherwise hidden fields count until it is shown, and the window grows
@@ -342,10 +342,10 @@ bool AnalysisForm::apply()
     QString problem;
     AnalysisInputs inputs;
     inputs.prompt = readPrompt(problem);
-    if (!m_needs.prompt)
+    if (!m_analysis->usesPrompt())
         problem.clear();
     QString ofDirection;
-    if (m_needs.direction) {
+    if (m_analysis->needs.direction) {
         inputs.direction = m_direction->read(ofDirection);
         inputs.directionName = m_direction->name().toStdString();
     }

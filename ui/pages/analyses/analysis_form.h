@@ -76,7 +76,7 @@ private:
     QSpinBox* m_seed;
     QLabel* m_problem;
     QString m_suggestedPrompt;
-    InputNeeds m_needs;
+    const Analysis* m_analysis = &catalogue().front();
 };
 
 } // namespace headwise::ui

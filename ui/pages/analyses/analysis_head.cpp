@@ -48,7 +48,7 @@ AnalysisHead::AnalysisHead(Workspace* workspace, QWidget* parent)
     createLayout();
     connect(m_run, &QPushButton::clicked, this, &AnalysisHead::runWanted);
     connect(m_verify, &QPushButton::clicked, this,
-            [this] { this->workspace()->runs()->runAnalysis("pattern_scores"); });
+            [this] { this->workspace()->runs()->runAnalysis(m_analysis->verifiedBy); });
 }
 
 void AnalysisHead::createLayout()
@@ -100,8 +100,8 @@ bool AnalysisHead::isStale() const
         return false;
     if (asked->heads != workspace()->runs()->analysisOptions(*m_analysis).heads)
         return true;
-    const bool hasAllTokens = workspace()->model()->results()->find("analyses/direct_path/ids")
-        && m_analysis->id == "direct_path"; // another is another row of what is there
+    const std::string_view everyToken = m_analysis->everyToken; // another is another row of what is there
+    const bool hasAllTokens = !everyToken.empty() && workspace()->model()->results()->find(everyToken);
     return areAboutOthers(*m_analysis, asked->inputs, workspace()->runs()->inputs(), hasAllTokens);
 }
 
@@ -168,7 +168,7 @@ QString AnalysisHead::metricText() const
 
 void AnalysisHead::showVerified()
 {
-    m_verify->setVisible(m_analysis->id == "induction" && isComputedNow()
+    m_verify->setVisible(!m_analysis->verifiedBy.empty() && isComputedNow()
                          && workspace()->model()->hasModel());
     m_verify->setToolTip(
         tr("Runs the model on repeated random tokens and compares its attention with the weights"));

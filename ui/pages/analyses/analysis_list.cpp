@@ -85,45 +85,22 @@ QString explainedNumber(const Analysis& analysis)
                                    : AnalysisList::tr("%1 in the catalogue").arg(text(analysis.number));
 }
 
-InputNeeds askedInputs(const Analysis& analysis)
-{
-    InputNeeds asked = analysis.needs;
-    asked.prompt |= analysis.id == "six_terms";     // otherwise a sample of tokens is used
-    asked.token |= analysis.id == "detokenization"; // the suffix; without it there are curves but no table
-    asked.token |= analysis.id == "rotary";         // otherwise only the mean token is used
-    asked.token |= analysis.id == "direct_path";    // large models show only its row
-    return asked;
-}
-
-bool asksForPositions(const Analysis& analysis)
-{
-    return analysis.id == "score_sources";
-}
-
-TextNeeds askedTexts(const Analysis& analysis)
-{
-    const std::string_view id = analysis.id;
-    return {.tokenCounts = id == "token_prior" || id == "diagonal_ranks" || id == "copy_suppression",
-            .bigramCounts = id == "detokenization" || id == "skip_trigrams",
-            .names = id == "name_copying",
-            .relations = id == "relations"};
-}
-
 bool areAboutOthers(const Analysis& analysis, const AnalysisInputs& with, const AnalysisInputs& now,
                     bool hasAllTokens)
 {
-    const InputNeeds needs = askedInputs(analysis);
-    const TextNeeds texts = askedTexts(analysis);
-    return (needs.prompt && with.prompt != now.prompt)
-        || (asksForPositions(analysis)
+    const InputNeeds& needs = analysis.needs;
+    const OptionalInputs& uses = analysis.uses;
+    return (analysis.usesPrompt() && with.prompt != now.prompt)
+        || (uses.positions
             && (with.queryPosition != now.queryPosition || with.keyPosition != now.keyPosition))
-        || (needs.token && !hasAllTokens && (with.token != now.token || with.keyToken != now.keyToken))
-        || (analysis.id == "fourier" && with.cycle != now.cycle) || (needs.pair && with.pair != now.pair)
+        || (analysis.usesToken() && !hasAllTokens
+            && (with.token != now.token || with.keyToken != now.keyToken))
+        || (uses.cycle && with.cycle != now.cycle) || (needs.pair && with.pair != now.pair)
         || (needs.direction && with.direction != now.direction)
-        || with.previousTokenHeads != now.previousTokenHeads || with.relations != now.relations
-        || (texts.names && with.names != now.names)
-        || (texts.tokenCounts && with.tokenCounts != now.tokenCounts)
-        || (texts.bigramCounts && with.bigramCounts != now.bigramCounts) || with.seed != now.seed
+        || (uses.previousTokenHeads && with.previousTokenHeads != now.previousTokenHeads)
+        || (uses.relations && with.relations != now.relations) || (uses.names && with.names != now.names)
+        || (uses.tokenCounts && with.tokenCounts != now.tokenCounts)
+        || (uses.bigramCounts && with.bigramCounts != now.bigramCounts) || with.seed != now.seed
         || (analysis.followsMetric && with.metric != now.metric);
 }
 

@@ -38,16 +38,6 @@ private:
 /// Returns "D7 in the catalogue"; empty for an analysis without a number.
 QString explainedNumber(const Analysis& analysis);
 
-/// Inputs that the form shows: those an analysis requires, and optional ones.
-InputNeeds askedInputs(const Analysis& analysis);
-
-/// Optional files of an analysis: token counts, bigram counts, names, relations.
-struct TextNeeds {
-    bool tokenCounts = false, bigramCounts = false, names = false, relations = false;
-};
-TextNeeds askedTexts(const Analysis& analysis);
-/// Tells whether the analysis is about a query and a key position of the prompt.
-bool asksForPositions(const Analysis& analysis);
 /// Tells whether the inputs it was computed `with` differ from `now` in something it uses.
 /// \param hasAllTokens the results cover all tokens, so that another token needs no new run
 bool areAboutOthers(const Analysis& analysis, const AnalysisInputs& with, const AnalysisInputs& now,

@@ -164,7 +164,7 @@ void ResultPage::recompute()
     showNumbers();
     QTimer::singleShot(0, this, &ResultPage::drawVisible); // once they have their places
     // An analysis of one token follows the selected token if it is quick enough not to be noticed.
-    if (!askedInputs(*m_analysis).token || !workspace()->model()->hasModel()
+    if (!m_analysis->usesToken() || !workspace()->model()->hasModel()
         || !isComputed(*m_analysis, *workspace()->model()->results())
         || m_analysis
                 ->cost(workspace()->model()->circuits()->config(),
@@ -350,7 +350,7 @@ QList<FigureSource*> ResultPage::figures()
                  tr("%1, %2").arg(text(m_analysis->title), text(workspace()->model()->card().name)));
         all << m_numbers->table();
     }
-    if (!m_paperFigure && m_analysis->id == "six_terms")
+    if (!m_paperFigure)
         m_paperFigure = positionFigure(m_cards, this);
     if (FigureSource* figure = m_paperFigure) {
         describe(figure,

@@ -3,7 +3,6 @@
 #include "core/analysis/inputs/relation_file.h"
 #include "core/analysis/inputs/token_counts.h"
 #include "ui/base/text.h"
-#include "ui/pages/analyses/analysis_list.h"
 
 #include <QDragEnterEvent>
 #include <QDropEvent>
@@ -142,8 +141,8 @@ TextInputs::TextInputs(Workspace* workspace, QFormLayout* rows, QWidget* parent)
 
 void TextInputs::setNeeds(const Analysis& analysis)
 {
-    const TextNeeds needs = askedTexts(analysis);
-    const std::array shown{needs.tokenCounts, needs.bigramCounts, needs.names, needs.relations};
+    const OptionalInputs& uses = analysis.uses;
+    const std::array shown{uses.tokenCounts, uses.bigramCounts, uses.names, uses.relations};
     for (const Kind kind : allTextInputs) {
         m_files[kind]->setVisible(shown[kind]);
         m_rows->labelForField(m_files[kind])->setVisible(shown[kind]);

@@ -162,6 +162,19 @@ private slots:
         QVERIFY(!lengths->isVisible());
         QCOMPARE(workspace.runs()->inputs().metric, ResidualMetric::Embedding);
     }
+
+    /// Results stay current when an input changes that their analysis does not use.
+    void onlyUsedInputsMakeResultsStale()
+    {
+        AnalysisInputs relations, marked;
+        relations.relations.resize(1);
+        marked.previousTokenHeads = {{0, 0}};
+        for (const Analysis& analysis : catalogue()) {
+            const bool isAboutWords = analysis.id == "relations" || analysis.id == "token_card";
+            QCOMPARE(areAboutOthers(analysis, {}, relations, false), isAboutWords);
+            QCOMPARE(areAboutOthers(analysis, {}, marked, false), analysis.id == "induction");
+        }
+    }
 };
 
 HEADWISE_TEST(AnalysisFormTest)
