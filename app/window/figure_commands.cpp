@@ -373,7 +373,7 @@ void FigureCommands::addExports(QMenu* menu, FigureSource* source)
 void FigureCommands::useInPrompt(const QString& token)
 {
     const QString name = QStringLiteral("prompt");
-    const Page* page = m_pages->page(m_pages->indexOfName(name));
+    Page* page = m_pages->page(m_pages->indexOfName(name));
     QString prompt = page->viewState()[name].toString();
     if (!m_workspace->model()->tokenizer() && !prompt.isEmpty())
         prompt += u' '; // between ids

@@ -8,6 +8,7 @@
 #include <QJsonArray>
 
 #include <array>
+#include <memory>
 #include <utility>
 
 namespace headwise::ui {
@@ -82,42 +83,64 @@ QJsonArray text(const ScaleChoice& choice)
     return names;
 }
 
-} // namespace
-
-QJsonObject HeatmapPanel::viewState() const
+ScaleChoice choiceOf(const QJsonArray& names)
 {
-    const HeatmapState& state = m_view->state();
-    return {{QStringLiteral("scale"), ui::text(headwise::text(m_view->colorScale()))},
-            {QStringLiteral("chosen"), text(m_view->colors()->choice())},
-            {QStringLiteral("zoomX"), state.zoomX},
-            {QStringLiteral("zoomY"), state.zoomY},
-            {QStringLiteral("centerX"), state.centerX},
-            {QStringLiteral("centerY"), state.centerY},
-            {QStringLiteral("mean"), m_view->scene().aggregate == Aggregate::Mean},
-            {QStringLiteral("norms"), m_view->content()->hasNormBars()}};
+    ScaleChoice choice;
+    for (const auto& [name, chosen] : choiceNames)
+        choice.*chosen = names.contains(QString(name));
+    return choice;
 }
 
-void HeatmapPanel::setViewState(const QJsonObject& state)
+/// A number of the visible part and its name in a session.
+struct SeenField {
+    const char* name;
+    double HeatmapState::*number;
+};
+constexpr std::array seenFields{
+    SeenField{"zoomX", &HeatmapState::zoomX}, SeenField{"zoomY", &HeatmapState::zoomY},
+    SeenField{"centerX", &HeatmapState::centerX}, SeenField{"centerY", &HeatmapState::centerY}};
+
+} // namespace
+
+ViewFields HeatmapPanel::viewFields()
 {
-    const auto scale = parseColorScale(state[QStringLiteral("scale")].toString().toStdString());
-    if (scale) {
-        ScaleChoice choice;
-        const QJsonArray names = state[QStringLiteral("chosen")].toArray();
-        for (const auto& [name, chosen] : choiceNames)
-            choice.*chosen = names.contains(QString(name));
-        m_view->colors()->setScale(*scale);
-        m_view->colors()->setChoice(choice);
-    }
-    HeatmapState viewed = m_view->state();
-    viewed.zoomX = state[QStringLiteral("zoomX")].toDouble(1);
-    viewed.zoomY = state[QStringLiteral("zoomY")].toDouble(1);
-    viewed.centerX = state[QStringLiteral("centerX")].toDouble(0.5);
-    viewed.centerY = state[QStringLiteral("centerY")].toDouble(0.5);
-    m_view->zoom()->setState(viewed);
-    m_view->zoom()->forgetSize();
-    m_view->content()->setAggregate(state[QStringLiteral("mean")].toBool() ? Aggregate::Mean
-                                                                           : Aggregate::Strongest);
-    m_view->content()->setNormBars(state[QStringLiteral("norms")].toBool());
+    const auto hasScale = std::make_shared<bool>(false);
+    ViewFields fields;
+    fields
+        .add(
+            "scale", [this] { return ui::text(headwise::text(m_view->colorScale())); },
+            [this, hasScale](const QJsonValue& words) {
+                const auto scale = parseColorScale(words.toString().toStdString());
+                *hasScale = scale.has_value();
+                if (scale)
+                    m_view->colors()->setScale(*scale);
+            })
+        .add(
+            "chosen", [this] { return text(m_view->colors()->choice()); },
+            [this, hasScale](const QJsonValue& chosen) {
+                if (*hasScale)
+                    m_view->colors()->setChoice(choiceOf(chosen.toArray()));
+            });
+    const auto seen = std::make_shared<HeatmapState>(m_view->state());
+    for (const SeenField& field : seenFields)
+        fields.add(
+            field.name, [seen, field] { return (*seen).*field.number; },
+            [seen, field](const QJsonValue& value) {
+                (*seen).*field.number = value.toDouble(HeatmapState().*field.number);
+            });
+    return fields
+        .then([this, seen] {
+            m_view->zoom()->setState(*seen);
+            m_view->zoom()->forgetSize();
+        })
+        .add(
+            "mean", [this] { return m_view->scene().aggregate == Aggregate::Mean; },
+            [this](const QJsonValue& mean) {
+                m_view->content()->setAggregate(mean.toBool() ? Aggregate::Mean : Aggregate::Strongest);
+            })
+        .add(
+            "norms", [this] { return m_view->content()->hasNormBars(); },
+            [this](const QJsonValue& norms) { m_view->content()->setNormBars(norms.toBool()); });
 }
 
 } // namespace headwise::ui

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "ui/heatmaps/heatmap_view.h"
+#include "ui/widgets/view_fields.h"
 
-#include <QJsonObject>
 #include <QWidget>
 
 namespace headwise::ui {
@@ -19,8 +19,7 @@ public:
 
     HeatmapView* view() const { return m_view; }
 
-    QJsonObject viewState() const; ///< Zoom, colours, and which of them the user chose.
-    void setViewState(const QJsonObject& state);
+    ViewFields viewFields(); ///< Zoom, colours, and which of them the user chose.
 
 protected:
     bool event(QEvent* event) override;

@@ -3,8 +3,8 @@
 #include "core/results/picture.h"
 #include "ui/document/array_part.h"
 #include "ui/figures/figure_export.h"
+#include "ui/widgets/view_fields.h"
 
-#include <QJsonObject>
 #include <QWidget>
 
 #include <map>
@@ -56,8 +56,7 @@ public:
     virtual QString caption() const { return {}; } ///< Further facts, such as how many entries are left out.
 
     /// Zoom and colours, for a session.
-    virtual QJsonObject viewState() const { return {}; }
-    virtual void setViewState(const QJsonObject& /*state*/) { }
+    virtual ViewFields viewFields() { return {}; }
 
 signals:
     void readOutChanged(const QString& text);

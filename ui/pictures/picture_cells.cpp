@@ -163,8 +163,7 @@ public:
         static_cast<QVBoxLayout*>(layout())->setStretchFactor(m_panel, 1);
     }
 
-    QJsonObject viewState() const override { return m_panel->viewState(); }
-    void setViewState(const QJsonObject& state) override { m_panel->setViewState(state); }
+    ViewFields viewFields() override { return m_panel->viewFields(); }
 
     std::vector<std::pair<QWidget*, QString>> figures() override
     {

@@ -312,23 +312,30 @@ void ResultPage::showNumbers()
     m_numbers->show(others, *workspace());
 }
 
-QJsonObject ResultPage::viewState() const
+ViewFields ResultPage::viewFields()
 {
-    return {{QStringLiteral("analysis"), text(m_analysis->id)},
-            {QStringLiteral("scroll"), m_scroll->verticalScrollBar()->value()},
-            {QStringLiteral("prompt"), m_form->prompt()},
-            {QStringLiteral("seed"), m_form->seed()}};
-}
-
-void ResultPage::setViewState(const QJsonObject& state)
-{
-    if (state.isEmpty())
-        return;
-    if (state.contains(QStringLiteral("prompt")))
-        m_form->setPrompt(state[QStringLiteral("prompt")].toString());
-    m_form->setSeed(state[QStringLiteral("seed")].toInt());
-    showAnalysis(state[QStringLiteral("analysis")].toString().toStdString());
-    m_wantedScroll = state[QStringLiteral("scroll")].toInt(-1);
+    return ViewFields()
+        .add(
+            "prompt", [this] { return m_form->prompt(); },
+            [this](const QJsonValue& prompt) {
+                if (prompt.isString())
+                    m_form->setPrompt(prompt.toString());
+            })
+        .add(
+            "seed", [this] { return m_form->seed(); },
+            [this](const QJsonValue& seed) {
+                if (seed.isDouble())
+                    m_form->setSeed(seed.toInt());
+            })
+        .add(
+            "analysis", [this] { return text(m_analysis->id); },
+            [this](const QJsonValue& analysis) {
+                if (analysis.isString())
+                    showAnalysis(analysis.toString().toStdString());
+            })
+        .add(
+            "scroll", [this] { return m_scroll->verticalScrollBar()->value(); },
+            [this](const QJsonValue& scroll) { m_wantedScroll = scroll.toInt(-1); });
 }
 
 QList<FigureSource*> ResultPage::figures()

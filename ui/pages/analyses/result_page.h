@@ -33,8 +33,7 @@ public:
     /// Computes it with what the fields say; nothing where it cannot be.
     void run(Runs::Asker asker = Runs::Asker::User);
 
-    QJsonObject viewState() const override;
-    void setViewState(const QJsonObject& state) override;
+    ViewFields viewFields() override;
     QList<FigureSource*> figures() override;
 
 signals:

@@ -26,6 +26,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace headwise::ui {
@@ -382,25 +383,24 @@ void ComparePage::hideEvent(QHideEvent* event)
     m_pictures->setFlashing(false);
 }
 
-QJsonObject ComparePage::viewState() const
+ViewFields ComparePage::viewFields()
 {
-    return {{QStringLiteral("circuit"), m_circuit->currentIndex()},
-            {QStringLiteral("text"), m_text->text()},
-            {QStringLiteral("way"), m_way->currentIndex()},
-            {QStringLiteral("newer"), m_newer->isReference()},
-            {QStringLiteral("heatmap"), m_pictures->viewState()}};
-}
-
-void ComparePage::setViewState(const QJsonObject& state)
-{
-    m_text->setText(state[QStringLiteral("text")].toString());
-    m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
-    const int wasDifference = state[QStringLiteral("difference")].toBool() ? 2 : 0; // from older sessions
-    m_way->setCurrentIndex(
-        std::clamp(state[QStringLiteral("way")].toInt(wasDifference), 0, m_way->count() - 1));
-    m_newer->setReference(state[QStringLiteral("newer")].toBool());
-    m_pictures->setViewState(state[QStringLiteral("heatmap")].toObject());
-    refresh();
+    const auto usual = std::make_shared<int>(0);
+    return ViewFields()
+        .add("text", m_text)
+        .add("circuit", m_circuit)
+        .add("difference", nullptr, // from older sessions
+             [usual](const QJsonValue& wasDifference) { *usual = wasDifference.toBool() ? 2 : 0; })
+        .add(
+            "way", [this] { return m_way->currentIndex(); },
+            [this, usual](const QJsonValue& way) {
+                m_way->setCurrentIndex(std::clamp(way.toInt(*usual), 0, m_way->count() - 1));
+            })
+        .add(
+            "newer", [this] { return m_newer->isReference(); },
+            [this](const QJsonValue& newer) { m_newer->setReference(newer.toBool()); })
+        .addPart("heatmap", m_pictures)
+        .then([this] { refresh(); });
 }
 
 QList<FigureSource*> ComparePage::figures()

@@ -295,24 +295,21 @@ std::vector<std::pair<HeatmapView*, QString>> ComparePictures::shown() const
     return {{m_first->view(), m_firstTitle->text()}, {m_second->view(), m_secondTitle->text()}};
 }
 
-QJsonObject ComparePictures::viewState() const
+ViewFields ComparePictures::viewFields()
 {
-    QJsonObject state = m_first->viewState();
-    state[QStringLiteral("fit")] = ui::text(headwise::text(m_scale));
-    state[QStringLiteral("difference")] = m_between->viewState();
-    state[QStringLiteral("ratio")] = m_ratio->viewState();
-    state[QStringLiteral("divider")] = m_dividedAt;
-    return state;
-}
-
-void ComparePictures::setViewState(const QJsonObject& state)
-{
-    if (const auto scale = parseColorScale(state[QStringLiteral("fit")].toString().toStdString()))
-        m_scale = *scale;
-    m_dividedAt = std::clamp(state[QStringLiteral("divider")].toDouble(0.5), 0.0, 1.0);
-    m_ratio->setViewState(state[QStringLiteral("ratio")].toObject());
-    m_between->setViewState(state[QStringLiteral("difference")].toObject());
-    m_first->setViewState(state);
+    return ViewFields()
+        .add(
+            "fit", [this] { return ui::text(headwise::text(m_scale)); },
+            [this](const QJsonValue& fit) {
+                if (const auto scale = parseColorScale(fit.toString().toStdString()))
+                    m_scale = *scale;
+            })
+        .add(
+            "divider", [this] { return m_dividedAt; },
+            [this](const QJsonValue& divider) { m_dividedAt = std::clamp(divider.toDouble(0.5), 0.0, 1.0); })
+        .addPart("ratio", m_ratio)
+        .addPart("difference", m_between)
+        .append(m_first->viewFields());
 }
 
 } // namespace headwise::ui

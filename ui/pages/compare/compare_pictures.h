@@ -1,8 +1,8 @@
 #pragma once
 
 #include "ui/heatmaps/heatmap_view.h"
+#include "ui/widgets/view_fields.h"
 
-#include <QJsonObject>
 #include <QWidget>
 
 #include <QTimer>
@@ -45,8 +45,7 @@ public:
     /// The pictures on screen with their titles.
     std::vector<std::pair<HeatmapView*, QString>> shown() const;
 
-    QJsonObject viewState() const;
-    void setViewState(const QJsonObject& state);
+    ViewFields viewFields();
 
 signals:
     void cellHovered(int row, int column);

@@ -329,22 +329,16 @@ void CompositionPage::markHead()
         m_map->markHead();
 }
 
-QJsonObject CompositionPage::viewState() const
+ViewFields CompositionPage::viewFields()
 {
-    return {{QStringLiteral("kind"), m_kind->currentData().toString()},
-            {QStringLiteral("subtract"), m_subtract->isChecked()},
-            {QStringLiteral("percentile"), m_percentile->value()},
-            {QStringLiteral("tab"), m_tabs->currentIndex()},
-            {QStringLiteral("heatmap"), m_map->viewState()}};
-}
-
-void CompositionPage::setViewState(const QJsonObject& state)
-{
-    m_kind->setCurrentIndex(std::max(0, m_kind->findData(state[QStringLiteral("kind")].toString())));
-    m_subtract->setChecked(state[QStringLiteral("subtract")].toBool(true));
-    m_percentile->setValue(state[QStringLiteral("percentile")].toInt());
-    m_tabs->setCurrentIndex(state[QStringLiteral("tab")].toInt());
-    m_map->setViewState(state[QStringLiteral("heatmap")].toObject());
+    return ViewFields()
+        .addData("kind", m_kind)
+        .add("subtract", m_subtract, true)
+        .add(
+            "percentile", [this] { return m_percentile->value(); },
+            [this](const QJsonValue& percentile) { m_percentile->setValue(percentile.toInt()); })
+        .add("tab", m_tabs)
+        .addPart("heatmap", m_map);
 }
 
 QList<FigureSource*> CompositionPage::figures()

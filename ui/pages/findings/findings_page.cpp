@@ -151,17 +151,18 @@ void FindingsPage::connectSignals()
     connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &FindingsPage::restoreScroll);
 }
 
-QJsonObject FindingsPage::viewState() const
+ViewFields FindingsPage::viewFields()
 {
-    const int scroll = m_wantedScroll >= 0 ? m_wantedScroll : m_scroll->verticalScrollBar()->value();
-    return {{QStringLiteral("scroll"), scroll}};
-}
-
-void FindingsPage::setViewState(const QJsonObject& state)
-{
-    m_wantedScroll = state[QStringLiteral("scroll")].toInt();
-    restoreScroll();
-    m_preselects = state[QStringLiteral("preselect")].toBool();
+    return ViewFields()
+        .add(
+            "scroll",
+            [this] { return m_wantedScroll >= 0 ? m_wantedScroll : m_scroll->verticalScrollBar()->value(); },
+            [this](const QJsonValue& scroll) {
+                m_wantedScroll = scroll.toInt();
+                restoreScroll();
+            })
+        .add("preselect", nullptr,
+             [this](const QJsonValue& preselect) { m_preselects = preselect.toBool(); });
 }
 
 void FindingsPage::restoreScroll()

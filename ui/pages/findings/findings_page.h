@@ -26,9 +26,8 @@ class FindingsPage : public Page {
 public:
     explicit FindingsPage(Workspace* workspace, QWidget* parent = nullptr);
 
-    QJsonObject viewState() const override;
     /// Also reads "preselect": select the head of the first finding until the user chooses anything.
-    void setViewState(const QJsonObject& state) override;
+    ViewFields viewFields() override;
 
 signals:
     void pageRequested(const QString& name);

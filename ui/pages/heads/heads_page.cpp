@@ -360,16 +360,14 @@ void HeadsPage::markHead()
     m_table->viewport()->update();
 }
 
-QJsonObject HeadsPage::viewState() const
+ViewFields HeadsPage::viewFields()
 {
-    return {{QStringLiteral("metric"), m_wanted}, {QStringLiteral("heatmap"), m_panel->viewState()}};
-}
-
-void HeadsPage::setViewState(const QJsonObject& state)
-{
-    m_wanted = state[QStringLiteral("metric")].toString(m_wanted);
-    m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
-    refreshMetrics();
+    return ViewFields()
+        .add(
+            "metric", [this] { return m_wanted; },
+            [this](const QJsonValue& metric) { m_wanted = metric.toString(m_wanted); })
+        .addPart("heatmap", m_panel)
+        .then([this] { refreshMetrics(); });
 }
 
 QList<FigureSource*> HeadsPage::figures()

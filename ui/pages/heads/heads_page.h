@@ -22,8 +22,7 @@ class HeadsPage : public Page {
 public:
     explicit HeadsPage(Workspace* workspace, QWidget* parent = nullptr);
 
-    QJsonObject viewState() const override;
-    void setViewState(const QJsonObject& state) override;
+    ViewFields viewFields() override;
     QList<FigureSource*> figures() override;
 
     QSize sizeHint() const override { return {300, 640}; }

@@ -182,18 +182,9 @@ void HeatmapPage::describeAxes()
     view->content()->setColumnAxis({columns, [this](int index) { return entryName(m_columns, index); }});
 }
 
-QJsonObject HeatmapPage::viewState() const
+ViewFields HeatmapPage::viewFields()
 {
-    QJsonObject state = m_choices->viewState();
-    state[QStringLiteral("heatmap")] = m_panel->viewState();
-    return state;
-}
-
-void HeatmapPage::setViewState(const QJsonObject& state)
-{
-    m_choices->setViewState(state);
-    m_panel->setViewState(state[QStringLiteral("heatmap")].toObject());
-    refresh();
+    return m_choices->viewFields().addPart("heatmap", m_panel).then([this] { refresh(); });
 }
 
 QList<FigureSource*> HeatmapPage::figures()

@@ -305,28 +305,20 @@ void MatrixChoices::updateEnabled()
         ->setEnabled(isTokenCircuit() && m_workspace->runs()->inputs().tokenCounts);
 }
 
-QJsonObject MatrixChoices::viewState() const
+ViewFields MatrixChoices::viewFields()
 {
-    return {{QStringLiteral("circuit"), m_circuit->currentIndex()},
-            {QStringLiteral("text"), m_text->text()},
-            {QStringLiteral("which"), m_which->currentIndex()},
-            {QStringLiteral("rows"), m_form->currentIndex()},
-            {QStringLiteral("order"), m_order->currentIndex()},
-            {QStringLiteral("biases"), m_biases->isChecked()},
-            {QStringLiteral("scale"), m_scale->isChecked()}};
-}
-
-void MatrixChoices::setViewState(const QJsonObject& state)
-{
-    m_text->setText(state[QStringLiteral("text")].toString());
-    m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
-    m_which->setCurrentIndex(state[QStringLiteral("which")].toInt());
-    m_form->setCurrentIndex(state[QStringLiteral("rows")].toInt());
-    m_order->setCurrentIndex(state[QStringLiteral("order")].toInt());
-    m_biases->setChecked(state[QStringLiteral("biases")].toBool());
-    m_scale->setChecked(state[QStringLiteral("scale")].toBool());
-    m_turnedOn.clear(); // restored as saved, whoever turned it on
-    chooseTokens();
+    return ViewFields()
+        .add("text", m_text)
+        .add("circuit", m_circuit)
+        .add("which", m_which)
+        .add("rows", m_form)
+        .add("order", m_order)
+        .add("biases", m_biases)
+        .add("scale", m_scale)
+        .then([this] {
+            m_turnedOn.clear(); // restored as saved, whoever turned it on
+            chooseTokens();
+        });
 }
 
 } // namespace headwise::ui

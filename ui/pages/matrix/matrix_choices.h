@@ -1,8 +1,8 @@
 #pragma once
 
 #include "ui/pages/matrix/heatmap_circuit.h"
+#include "ui/widgets/view_fields.h"
 
-#include <QJsonObject>
 #include <QWidget>
 
 #include <set>
@@ -33,8 +33,7 @@ public:
     QString formText() const;  ///< " · z-scores of rows"; empty for raw rows.
 
     void updateEnabled(); ///< Enables the choices that the circuit has.
-    QJsonObject viewState() const;
-    void setViewState(const QJsonObject& state);
+    ViewFields viewFields();
 
 signals:
     void changed(); ///< Another picture: by the user, the model or the selection.

@@ -215,25 +215,25 @@ void FoldingPage::showAnswer(const Answer& answer)
     m_note->setText(words.join(u' '));
 }
 
-QJsonObject FoldingPage::viewState() const
+ViewFields FoldingPage::viewFields()
 {
-    QJsonArray ticked;
-    for (const QCheckBox* step : m_steps)
-        ticked << step->isChecked();
-    QJsonObject state{{QStringLiteral("circuit"), m_circuit->currentIndex()}};
-    if (m_wasTicked)
-        state[QStringLiteral("steps")] = ticked;
-    return state;
-}
-
-void FoldingPage::setViewState(const QJsonObject& state)
-{
-    m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt() == 1 ? 1 : 0);
-    const QJsonArray ticked = state[QStringLiteral("steps")].toArray();
-    m_wasTicked = ticked.size() == static_cast<qsizetype>(m_steps.size());
-    if (m_wasTicked)
-        tick({ticked[0].toBool(), ticked[1].toBool(), ticked[2].toBool(), ticked[3].toBool()});
-    refresh();
+    const auto writeSteps = [this]() -> QJsonValue {
+        if (!m_wasTicked)
+            return QJsonValue::Undefined;
+        QJsonArray ticked;
+        for (const QCheckBox* step : m_steps)
+            ticked << step->isChecked();
+        return ticked;
+    };
+    const auto readSteps = [this](const QJsonValue& steps) {
+        const QJsonArray ticked = steps.toArray();
+        m_wasTicked = ticked.size() == static_cast<qsizetype>(m_steps.size());
+        if (m_wasTicked)
+            tick({ticked[0].toBool(), ticked[1].toBool(), ticked[2].toBool(), ticked[3].toBool()});
+    };
+    return ViewFields().add("circuit", m_circuit).add("steps", writeSteps, readSteps).then([this] {
+        refresh();
+    });
 }
 
 QList<FigureSource*> FoldingPage::figures()

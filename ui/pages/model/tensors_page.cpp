@@ -287,20 +287,18 @@ void TensorsPage::saveAsNpy(const QString& fileName)
         m_detail->saveAsNpy(fileName);
 }
 
-QJsonObject TensorsPage::viewState() const
+ViewFields TensorsPage::viewFields()
 {
-    return {{QStringLiteral("tensor"), m_wanted},
-            {QStringLiteral("search"), m_search->text()},
-            {QStringLiteral("heatmap"), m_detail->panel()->viewState()}};
-}
-
-void TensorsPage::setViewState(const QJsonObject& state)
-{
-    m_search->setText(state[QStringLiteral("search")].toString());
-    m_detail->panel()->setViewState(state[QStringLiteral("heatmap")].toObject());
-    m_wanted = state[QStringLiteral("tensor")].toString();
-    if (m_file && !m_wanted.isEmpty())
-        select(m_wanted);
+    return ViewFields()
+        .add("search", m_search)
+        .addPart("heatmap", m_detail->panel())
+        .add(
+            "tensor", [this] { return m_wanted; },
+            [this](const QJsonValue& tensor) {
+                m_wanted = tensor.toString();
+                if (m_file && !m_wanted.isEmpty())
+                    select(m_wanted);
+            });
 }
 
 Provenance TensorsPage::storedProvenance() const

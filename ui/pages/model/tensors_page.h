@@ -40,8 +40,7 @@ public:
     /// Writes the selected tensor as a NumPy file and shows the outcome on the page.
     void saveAsNpy(const QString& fileName);
 
-    QJsonObject viewState() const override;
-    void setViewState(const QJsonObject& state) override;
+    ViewFields viewFields() override;
     QList<FigureSource*> figures() override;
 
 private:

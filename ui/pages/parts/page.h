@@ -2,8 +2,8 @@
 
 #include "ui/document/workspace.h"
 #include "ui/figures/figure_export.h"
+#include "ui/widgets/view_fields.h"
 
-#include <QJsonObject>
 #include <QWidget>
 
 namespace headwise::ui {
@@ -19,8 +19,9 @@ public:
     explicit Page(Workspace* workspace, QWidget* parent = nullptr);
 
     /// State of this page's view for a session.
-    virtual QJsonObject viewState() const { return {}; }
-    virtual void setViewState(const QJsonObject& /*state*/) { }
+    QJsonObject viewState() { return viewFields().state(); }
+    void setViewState(const QJsonObject& state) { viewFields().restore(state); }
+    virtual ViewFields viewFields() { return {}; }
 
     /// The pictures of this page that can be exported now, with titles; the most important first.
     virtual QList<FigureSource*> figures() { return {}; }

@@ -30,8 +30,7 @@ public:
     PictureBody* body() const { return m_body; }
     QString caption() const { return m_body->caption(); }
 
-    QJsonObject viewState() const override { return m_body->viewState(); }
-    void setViewState(const QJsonObject& state) override { m_body->setViewState(state); }
+    ViewFields viewFields() override { return m_body->viewFields(); }
     QList<FigureSource*> figures() override;
 
 private:

@@ -308,18 +308,9 @@ QString PositionPage::words(const Answer& answer) const
     return all;
 }
 
-QJsonObject PositionPage::viewState() const
+ViewFields PositionPage::viewFields()
 {
-    return {{QStringLiteral("heatmap"), m_map->viewState()},
-            {QStringLiteral("shown"), m_shown->currentIndex()},
-            {QStringLiteral("mask"), m_mask->isChecked()}};
-}
-
-void PositionPage::setViewState(const QJsonObject& state)
-{
-    m_shown->setCurrentIndex(state[QStringLiteral("shown")].toInt() == 1 ? 1 : 0);
-    m_mask->setChecked(state[QStringLiteral("mask")].toBool(true));
-    m_map->setViewState(state[QStringLiteral("heatmap")].toObject());
+    return ViewFields().add("shown", m_shown).add("mask", m_mask, true).addPart("heatmap", m_map);
 }
 
 QList<FigureSource*> PositionPage::figures()

@@ -163,14 +163,9 @@ void HeadPattern::setAnswer(std::shared_ptr<const PromptAnswer> answer, int skip
     m_text->setScale(view()->colorScale());
 }
 
-QJsonObject HeadPattern::viewState() const
+ViewFields HeadPattern::viewFields()
 {
-    return m_panel->viewState();
-}
-
-void HeadPattern::setViewState(const QJsonObject& state)
-{
-    m_panel->setViewState(state);
+    return m_panel->viewFields();
 }
 
 QList<FigureSource*> HeadPattern::figures()

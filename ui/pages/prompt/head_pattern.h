@@ -28,8 +28,7 @@ public:
     /// Fits the scale to the numbers; else it is 0 … 1, for plain attention.
     void fitColors(bool toNumbers);
 
-    QJsonObject viewState() const override;
-    void setViewState(const QJsonObject& state) override;
+    ViewFields viewFields() override;
     QList<FigureSource*> figures() override; ///< The matrix and the text.
 
 signals:

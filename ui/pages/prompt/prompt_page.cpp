@@ -322,22 +322,19 @@ void PromptPage::showPattern()
                            .arg(workspace()->model()->tokenText(m_answer->likeliestNext)));
 }
 
-QJsonObject PromptPage::viewState() const
+ViewFields PromptPage::viewFields()
 {
-    return {{QStringLiteral("prompt"), m_prompt->text()},
-            {QStringLiteral("without_first"), m_hidesFirst->isChecked()},
-            {QStringLiteral("by_values"), m_weighs->isChecked()},
-            {QStringLiteral("heatmap"), m_pattern->viewState()}};
-}
-
-void PromptPage::setViewState(const QJsonObject& state)
-{
-    m_prompt->setText(state[QStringLiteral("prompt")].toString());
-    m_hidesFirst->setChecked(state[QStringLiteral("without_first")].toBool());
-    const QSignalBlocker quiet(m_weighs);
-    m_weighs->setChecked(state[QStringLiteral("by_values")].toBool());
-    m_pattern->setViewState(state[QStringLiteral("heatmap")].toObject());
-    run();
+    return ViewFields()
+        .add("prompt", m_prompt)
+        .add("without_first", m_hidesFirst)
+        .add(
+            "by_values", [this] { return m_weighs->isChecked(); },
+            [this](const QJsonValue& weighs) {
+                const QSignalBlocker quiet(m_weighs);
+                m_weighs->setChecked(weighs.toBool());
+            })
+        .addPart("heatmap", m_pattern)
+        .then([this] { run(); });
 }
 
 QList<FigureSource*> PromptPage::figures()

@@ -29,8 +29,7 @@ public:
     static QString whyNot(const Workspace& workspace);
     static std::vector<ConfigField> neededFields(); ///< The fields of the config that it depends on.
 
-    QJsonObject viewState() const override;
-    void setViewState(const QJsonObject& state) override;
+    ViewFields viewFields() override;
     QList<FigureSource*> figures() override;
 
     /// Shows attention that another program computed for the tokens of the prompt. A file with one layer applies to the

@@ -374,16 +374,13 @@ void RelationsPage::showPairs(HeadId head)
     m_pairs->show(asked);
 }
 
-QJsonObject RelationsPage::viewState() const
+ViewFields RelationsPage::viewFields()
 {
-    return {{QStringLiteral("tab"), m_tabs->currentIndex()},
-            {QStringLiteral("ofSelected"), m_pairs->head() == workspace()->selection()->head()}};
-}
-
-void RelationsPage::setViewState(const QJsonObject& state)
-{
-    m_tabs->setCurrentIndex(state[QStringLiteral("tab")].toInt());
-    m_beginsWithSelected = state[QStringLiteral("ofSelected")].toBool();
+    return ViewFields()
+        .add("tab", m_tabs)
+        .add(
+            "ofSelected", [this] { return m_pairs->head() == workspace()->selection()->head(); },
+            [this](const QJsonValue& ofSelected) { m_beginsWithSelected = ofSelected.toBool(); });
 }
 
 QList<FigureSource*> RelationsPage::figures()

@@ -27,8 +27,7 @@ public:
     static QString whyNot(const Workspace& workspace);
     static constexpr bool needsTokenizer = true;
 
-    QJsonObject viewState() const override;
-    void setViewState(const QJsonObject& state) override;
+    ViewFields viewFields() override;
     QList<FigureSource*> figures() override;
 
 private:

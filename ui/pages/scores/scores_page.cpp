@@ -345,17 +345,14 @@ void ScoresPage::showTerms()
                          .arg(token, number(with.sigma), over));
 }
 
-QJsonObject ScoresPage::viewState() const
+ViewFields ScoresPage::viewFields()
 {
-    return {{QStringLiteral("position"), m_wantedQuery >= 0 ? m_wantedQuery : m_query->position()},
-            {QStringLiteral("map"), m_map->viewState()}};
-}
-
-void ScoresPage::setViewState(const QJsonObject& state)
-{
-    m_wantedQuery = state[QStringLiteral("position")].toInt(-1);
-    m_map->setViewState(state[QStringLiteral("map")].toObject());
-    refresh();
+    return ViewFields()
+        .add(
+            "position", [this] { return m_wantedQuery >= 0 ? m_wantedQuery : m_query->position(); },
+            [this](const QJsonValue& position) { m_wantedQuery = position.toInt(-1); })
+        .addPart("map", m_map)
+        .then([this] { refresh(); });
 }
 
 QList<FigureSource*> ScoresPage::figures()

@@ -159,19 +159,11 @@ void TermMap::showTerm()
     m_note->setVisible(!m_answer->warning.isEmpty());
 }
 
-QJsonObject TermMap::viewState() const
+ViewFields TermMap::viewFields()
 {
-    return {{QStringLiteral("words"), m_words->text()},
-            {QStringLiteral("term"), m_term->currentIndex()},
-            {QStringLiteral("heatmap"), m_picture->viewState()}};
-}
-
-void TermMap::setViewState(const QJsonObject& state)
-{
-    m_words->setText(state[QStringLiteral("words")].toString());
-    m_term->setCurrentIndex(std::clamp(state[QStringLiteral("term")].toInt(), 0, m_term->count() - 1));
-    m_picture->setViewState(state[QStringLiteral("heatmap")].toObject());
-    refresh();
+    return ViewFields().add("words", m_words).add("term", m_term).addPart("heatmap", m_picture).then([this] {
+        refresh();
+    });
 }
 
 QList<FigureSource*> TermMap::figures()

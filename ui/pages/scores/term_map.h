@@ -18,8 +18,7 @@ class TermMap : public Page {
 public:
     explicit TermMap(Workspace* workspace, QWidget* parent = nullptr);
 
-    QJsonObject viewState() const override;
-    void setViewState(const QJsonObject& state) override;
+    ViewFields viewFields() override;
     QList<FigureSource*> figures() override;
 
 private:

@@ -95,26 +95,14 @@ void SpectrumPage::applyChoice()
     m_eigenvalues->setKind(static_cast<CircuitKind>(m_eigenKind->currentData().toInt()));
 }
 
-QJsonObject SpectrumPage::viewState() const
+ViewFields SpectrumPage::viewFields()
 {
-    return {{QStringLiteral("circuits"), m_circuits->currentIndex()},
-            {QStringLiteral("log"), m_log->isChecked()},
-            {QStringLiteral("normalized"), m_normalized->isChecked()},
-            {QStringLiteral("eigenvalues"), m_eigenKind->currentIndex()},
-            {QStringLiteral("plane"), m_plane->currentIndex()}};
-}
-
-void SpectrumPage::setViewState(const QJsonObject& state)
-{
-    const auto index = [](const QComboBox* box, const QJsonValue& value) {
-        const int wanted = value.toInt();
-        return wanted >= 0 && wanted < box->count() ? wanted : 0;
-    };
-    m_circuits->setCurrentIndex(index(m_circuits, state[QStringLiteral("circuits")]));
-    m_log->setChecked(state[QStringLiteral("log")].toBool());
-    m_normalized->setChecked(state[QStringLiteral("normalized")].toBool());
-    m_eigenKind->setCurrentIndex(index(m_eigenKind, state[QStringLiteral("eigenvalues")]));
-    m_plane->setCurrentIndex(index(m_plane, state[QStringLiteral("plane")]));
+    return ViewFields()
+        .add("circuits", m_circuits)
+        .add("log", m_log)
+        .add("normalized", m_normalized)
+        .add("eigenvalues", m_eigenKind)
+        .add("plane", m_plane);
 }
 
 QList<FigureSource*> SpectrumPage::figures()

@@ -17,8 +17,7 @@ class SpectrumPage : public Page {
 public:
     explicit SpectrumPage(Workspace* workspace, QWidget* parent = nullptr);
 
-    QJsonObject viewState() const override;
-    void setViewState(const QJsonObject& state) override;
+    ViewFields viewFields() override;
     QList<FigureSource*> figures() override;
 
 private:

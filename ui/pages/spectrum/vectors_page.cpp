@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 
 namespace headwise::ui {
@@ -362,24 +363,25 @@ void VectorsPage::keyPressEvent(QKeyEvent* event)
         Page::keyPressEvent(event);
 }
 
-QJsonObject VectorsPage::viewState() const
+ViewFields VectorsPage::viewFields()
 {
-    const SingularChoice& chosen = workspace()->selection()->direction();
-    return {{QStringLiteral("circuit"), text(circuitName(chosen.circuit))},
-            {QStringLiteral("direction"), chosen.index},
-            {QStringLiteral("sign"), chosen.sign},
-            {QStringLiteral("scores"), m_scores->isChecked()},
-            {QStringLiteral("each"), m_each->isChecked()}};
-}
-
-void VectorsPage::setViewState(const QJsonObject& state)
-{
-    m_scores->setChecked(state[QStringLiteral("scores")].toBool());
-    m_each->setChecked(state[QStringLiteral("each")].toBool());
-    const bool isQk = state[QStringLiteral("circuit")].toString() == text(circuitName(CircuitKind::Qk));
-    workspace()->selection()->setDirection({isQk ? CircuitKind::Qk : CircuitKind::Ov,
-                                            state[QStringLiteral("direction")].toInt(),
-                                            state[QStringLiteral("sign")].toInt(1) < 0 ? -1 : 1});
+    const auto chosen = std::make_shared<SingularChoice>(workspace()->selection()->direction());
+    return ViewFields()
+        .add("scores", m_scores)
+        .add("each", m_each)
+        .add(
+            "circuit", [chosen] { return text(circuitName(chosen->circuit)); },
+            [chosen](const QJsonValue& circuit) {
+                const bool isQk = circuit.toString() == text(circuitName(CircuitKind::Qk));
+                chosen->circuit = isQk ? CircuitKind::Qk : CircuitKind::Ov;
+            })
+        .add(
+            "direction", [chosen] { return chosen->index; },
+            [chosen](const QJsonValue& direction) { chosen->index = direction.toInt(); })
+        .add(
+            "sign", [chosen] { return chosen->sign; },
+            [chosen](const QJsonValue& sign) { chosen->sign = sign.toInt(1) < 0 ? -1 : 1; })
+        .then([this, chosen] { workspace()->selection()->setDirection(*chosen); });
 }
 
 QList<FigureSource*> VectorsPage::figures()

@@ -30,8 +30,7 @@ public:
     /// Explains why this page has nothing to show for the open model or session; empty if it has.
     static QString whyNot(const Workspace& workspace);
 
-    QJsonObject viewState() const override;
-    void setViewState(const QJsonObject& state) override;
+    ViewFields viewFields() override;
     QList<FigureSource*> figures() override;
 
 signals:

@@ -196,22 +196,14 @@ void TokensPage::applyChoice()
     m_panel->setSide(static_cast<TableSide>(m_side->currentData().toInt()));
 }
 
-QJsonObject TokensPage::viewState() const
+ViewFields TokensPage::viewFields()
 {
-    return {{QStringLiteral("circuit"), m_circuit->currentIndex()},
-            {QStringLiteral("side"), m_side->currentIndex()},
-            {QStringLiteral("biases"), m_biases->isChecked()},
-            {QStringLiteral("scale"), m_scale->isChecked()},
-            {QStringLiteral("ids"), m_ids->isChecked()}};
-}
-
-void TokensPage::setViewState(const QJsonObject& state)
-{
-    m_circuit->setCurrentIndex(state[QStringLiteral("circuit")].toInt());
-    m_side->setCurrentIndex(state[QStringLiteral("side")].toInt());
-    m_biases->setChecked(state[QStringLiteral("biases")].toBool());
-    m_scale->setChecked(state[QStringLiteral("scale")].toBool());
-    m_ids->setChecked(state[QStringLiteral("ids")].toBool());
+    return ViewFields()
+        .add("circuit", m_circuit)
+        .add("side", m_side)
+        .add("biases", m_biases)
+        .add("scale", m_scale)
+        .add("ids", m_ids);
 }
 
 QList<FigureSource*> TokensPage::figures()

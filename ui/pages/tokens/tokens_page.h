@@ -26,8 +26,7 @@ class TokensPage : public Page {
 public:
     explicit TokensPage(Workspace* workspace, QWidget* parent = nullptr);
 
-    QJsonObject viewState() const override;
-    void setViewState(const QJsonObject& state) override;
+    ViewFields viewFields() override;
     QList<FigureSource*> figures() override;
 
 protected:

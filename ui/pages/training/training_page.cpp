@@ -378,19 +378,15 @@ QString TrainingPage::readOut(HeadId head) const
              nameOfStep(m_series->series(), m_series->step()));
 }
 
-QJsonObject TrainingPage::viewState() const
+ViewFields TrainingPage::viewFields()
 {
-    return {{QStringLiteral("score"), m_wanted},
-            {QStringLiteral("log"), m_log->isChecked()},
-            {QStringLiteral("curve"), m_shown->currentData().toString()}};
-}
-
-void TrainingPage::setViewState(const QJsonObject& state)
-{
-    m_wanted = state[QStringLiteral("score")].toString(m_wanted);
-    m_log->setChecked(state[QStringLiteral("log")].toBool(true));
-    m_shown->setCurrentIndex(std::max(0, m_shown->findData(state[QStringLiteral("curve")].toString())));
-    refresh();
+    return ViewFields()
+        .add(
+            "score", [this] { return m_wanted; },
+            [this](const QJsonValue& score) { m_wanted = score.toString(m_wanted); })
+        .add("log", m_log, true)
+        .addData("curve", m_shown)
+        .then([this] { refresh(); });
 }
 
 } // namespace headwise::ui

@@ -31,8 +31,7 @@ public:
     /// Explains why this page has nothing to show; empty if a series is open.
     static QString whyNot(const Workspace& workspace);
 
-    QJsonObject viewState() const override;
-    void setViewState(const QJsonObject& state) override;
+    ViewFields viewFields() override;
     QList<FigureSource*> figures() override;
 
 signals:
