@@ -95,7 +95,7 @@ void Addresses::goTo(const Address& address)
 
 bool Addresses::isShown(const Address& address) const
 {
-    return m_opening->showsPlace(address.model, text(address.stack.value_or(std::string())));
+    return ui::isShown(*m_workspace, address.model, text(address.stack.value_or(std::string())));
 }
 
 bool Addresses::isAwaited() const

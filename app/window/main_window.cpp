@@ -23,7 +23,6 @@
 #include "ui/document/workspace_state.h"
 #include "ui/pages/heads/head_header.h"
 #include "ui/pages/heads/heads_page.h"
-#include "ui/pages/model/model_place.h"
 #include "ui/pages/model/start_page.h"
 #include "ui/widgets/job_bar.h"
 #include "ui/widgets/notice_bar.h"

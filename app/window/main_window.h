@@ -4,6 +4,7 @@
 #include "app/window/opening.h"
 #include "app/window/pages.h"
 #include "app/window/saving.h"
+#include "ui/pages/model/model_place.h"
 
 #include <QMainWindow>
 
@@ -45,7 +46,7 @@ public:
     void openDemo() { m_opening->openDemo(); }
     void saveTo(const QString& file) { m_saving->saveTo(file); }
     /// Whether it or a session of it is open or being opened.
-    bool shows(const std::filesystem::path& path) const { return m_opening->shows(path); }
+    bool shows(const std::filesystem::path& path) const { return ui::isShown(*m_workspace, path); }
     bool isEmpty() const { return m_opening->isEmpty(); } ///< Nothing is open or being opened.
     /// "overview", "tokens", …; ignores unknown names.
     void showPage(const QString& name) { m_pages->showPage(name); }

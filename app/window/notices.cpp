@@ -7,6 +7,7 @@
 #include "app/window/window_settings.h"
 #include "core/files/file_write.h"
 #include "ui/base/text.h"
+#include "ui/pages/model/model_place.h"
 #include "ui/widgets/notice_bar.h"
 
 #include <QFileInfo>

@@ -20,19 +20,12 @@
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QPushButton>
-#include <QVBoxLayout>
 
 #include <utility>
 
 namespace headwise::app {
 
 using namespace headwise::ui;
-
-bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b)
-{
-    std::error_code code;
-    return !a.empty() && !b.empty() && (a == b || std::filesystem::equivalent(a, b, code));
-}
 
 Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* settings, Saving* saving)
     : WindowPart(window, workspace)
@@ -259,40 +252,38 @@ void Opening::addTokenizer()
         m_workspace->opener()->addTokenizer(std::filesystem::path(file.toStdString()));
 }
 
-void Opening::askForConfig(const ModelSource& source, const QStringList& keys, const QString& message)
+ConfigDialog* Opening::ask(const ModelSource& source, const QStringList& keys, const QStringList& optional,
+                           const QString& message)
 {
-    auto* dialog = new ConfigDialog(source, keys, m_workspace->opener()->optionalKeys(), message, m_window);
+    auto* dialog = new ConfigDialog(source, keys, optional, message, m_window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &ConfigDialog::tensorsWanted, this,
-            [this, dialog] { showTensors(dialog->source().path, dialog); });
+            [this, dialog] { TensorsPage::showFileOver(m_workspace, dialog->source().path, dialog); });
     connect(dialog, &ConfigDialog::describeWanted, this, [this, dialog] { describe(dialog); });
+    dialog->open();
+    return dialog;
+}
+
+void Opening::askForConfig(const ModelSource& source, const QStringList& keys, const QString& message)
+{
+    ConfigDialog* dialog = ask(source, keys, m_workspace->opener()->optionalKeys(), message);
     connect(dialog, &QDialog::accepted, this,
             [this, dialog] { m_workspace->opener()->openModel(dialog->source()); });
     connect(dialog, &QDialog::rejected, this, [this, message] { showFailure(message); });
-    dialog->open();
 }
 
 void Opening::askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message)
 {
-    auto* dialog = new ConfigDialog(source, keys, m_workspace->opener()->optionalKeys(), message, m_window);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &ConfigDialog::tensorsWanted, this,
-            [this, dialog] { showTensors(dialog->source().path, dialog); });
-    connect(dialog, &ConfigDialog::describeWanted, this, [this, dialog] { describe(dialog); });
+    ConfigDialog* dialog = ask(source, keys, m_workspace->opener()->optionalKeys(), message);
     connect(dialog, &QDialog::accepted, this,
             [this, dialog] { m_workspace->opener()->locateModel(dialog->source()); });
-    dialog->open();
 }
 
 void Opening::askToComplete(const ModelSource& source, const QStringList& keys)
 {
-    auto* dialog = new ConfigDialog(
+    ConfigDialog* dialog = ask(
         source, {}, keys,
-        tr("These values of the model are unknown. Results that depend on them are left out. An empty field stays unknown."),
-        m_window);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &ConfigDialog::tensorsWanted, this,
-            [this, dialog] { showTensors(dialog->source().path, dialog); });
+        tr("These values of the model are unknown. Results that depend on them are left out. An empty field stays unknown."));
     connect(dialog, &QDialog::accepted, this, [this, dialog] {
         const ModelSource complete = dialog->source();
         if (!m_workspace->session()->path().empty())
@@ -302,7 +293,6 @@ void Opening::askToComplete(const ModelSource& source, const QStringList& keys)
             m_workspace->opener()->reopen(complete);
         });
     });
-    dialog->open();
 }
 
 void Opening::completeConfig()
@@ -346,7 +336,7 @@ void Opening::askToLeaveOut(const ModelSource& source, const QStringList& tensor
     QPushButton* look = box->addButton(tr("Show tensors…"), QMessageBox::ActionRole);
     QObject::disconnect(look, nullptr, box, nullptr); // looking answers nothing
     connect(look, &QAbstractButton::clicked, this,
-            [this, box, path = source.path] { showTensors(path, box); });
+            [this, box, path = source.path] { TensorsPage::showFileOver(m_workspace, path, box); });
     connect(box, &QMessageBox::buttonClicked, this, [=, this](const QAbstractButton* pressed) {
         if (pressed != leave)
             return showFailure(message);
@@ -371,21 +361,6 @@ void Opening::describe(ConfigDialog* question)
     dialog->open();
 }
 
-void Opening::showTensors(const std::filesystem::path& path, QWidget* over)
-{
-    auto* dialog = new QDialog(over); // A window of the question's own is not blocked by it.
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setWindowTitle(tr("Tensors of %1").arg(text(path.filename().string())));
-    dialog->setWindowModality(Qt::NonModal);
-    dialog->resize(960, 720);
-    auto* layout = new QVBoxLayout(dialog);
-    layout->setContentsMargins(0, 0, 0, 0);
-    auto* page = new TensorsPage(m_workspace, dialog);
-    layout->addWidget(page);
-    page->showLoneFile(path);
-    dialog->show();
-}
-
 void Opening::showFailure(const QString& message)
 {
     logWarning(message.toStdString());
@@ -393,31 +368,6 @@ void Opening::showFailure(const QString& message)
         showError(tr("Cannot open"), message);
     else
         emit failed(message);
-}
-
-bool Opening::shows(const std::filesystem::path& path) const
-{
-    if (const ModelSource* coming = m_workspace->opener()->coming())
-        return isSameFile(path, coming->path);
-    return m_workspace->model()->isOpen()
-        && (isSameFile(path, m_workspace->model()->files().source.path) || isOpenFile(path));
-}
-
-bool Opening::isOpenFile(const std::filesystem::path& path) const
-{
-    return isSameFile(path, m_workspace->session()->path())
-        || (TrainingSeries::isOpenIn(*m_workspace)
-            && isSameFile(path, TrainingSeries::of(m_workspace)->file()));
-}
-
-bool Opening::showsPlace(const std::filesystem::path& path, const QString& stack) const
-{
-    if (!shows(path))
-        return false;
-    if (const ModelSource* coming = m_workspace->opener()->coming())
-        return stack == stackOf(*coming);
-    return isOpenFile(path) || stack == stackOf(m_workspace->model()->files().source)
-        || stack == ui::openStack(*m_workspace);
 }
 
 bool Opening::isEmpty() const

@@ -52,9 +52,6 @@ public:
     void chooseComparisonFile();
     void compareWith(const QString& path); ///< A newer model.
 
-    bool shows(const std::filesystem::path& path) const; ///< It or a session of it is open or being opened.
-    /// The same, in this stack; empty: the usual one. A session or series has only one.
-    bool showsPlace(const std::filesystem::path& path, const QString& stack) const;
     bool isEmpty() const; ///< Nothing is open or being opened.
     /// Returns the view to restore after a reload; empty: none, or the reload is still to come.
     QString takeViewState();
@@ -67,29 +64,26 @@ signals:
 private:
     void begin();
     void openStackOf(ModelSource source, const QString& stack);  ///< Empty: the usual one.
-    bool isOpenFile(const std::filesystem::path& path) const;    ///< The open session or series.
     bool canCompare();                                           ///< Says so if not.
     void openChosen(const QString& title, const QString& kinds); ///< A file of these kinds.
     void makeSeries(const std::filesystem::path& folder);        ///< Asks where to write it first.
     void sayHowToGoOn(const QString& partialFile);               ///< With a series that was stopped.
     QString askForFolder(const QString& title);
     QString askForModelFile(const QString& title);
+    /// Shows a dialog that asks for the keys. The caller connects its end.
+    ui::ConfigDialog* ask(const ModelSource& source, const QStringList& keys, const QStringList& optional,
+                          const QString& message);
     void askForConfig(const ModelSource& source, const QStringList& keys, const QString& message);
     void askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message);
     void askToComplete(const ModelSource& source, const QStringList& keys);
     void askForBase(const ModelSource& source, const QString& message);
     void askToLeaveOut(const ModelSource& source, const QStringList& tensors, const QString& message);
-    /// Shows the tensors of a file that is not open. \param over dialog that asks about it
-    void describe(ui::ConfigDialog* question);
-    void showTensors(const std::filesystem::path& path, QWidget* over);
+    void describe(ui::ConfigDialog* question); ///< Lets the user say which tensor is which.
     void showFailure(const QString& message);
 
     WindowSettings* m_settings;
     Saving* m_saving;
     QString m_viewToRestore;
 };
-
-/// Whether both paths name the same existing file; false for empty ones.
-bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b);
 
 } // namespace headwise::app

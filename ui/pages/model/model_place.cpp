@@ -1,6 +1,7 @@
 #include "ui/pages/model/model_place.h"
 
 #include "ui/base/text.h"
+#include "ui/document/training_series.h"
 #include "ui/document/workspace.h"
 
 #include <QFileInfo>
@@ -9,6 +10,13 @@ namespace headwise::ui {
 namespace {
 
 const QString stackKey = QStringLiteral("?stack=");
+
+/// Tells whether a path is that of the open session or series.
+bool isOpenFile(Workspace& workspace, const std::filesystem::path& path)
+{
+    return isSameFile(path, workspace.session()->path())
+        || (TrainingSeries::isOpenIn(workspace) && isSameFile(path, TrainingSeries::of(&workspace)->file()));
+}
 
 } // namespace
 
@@ -46,6 +54,30 @@ QString openStack(const Workspace& workspace)
         return stackOf(workspace.model()->files().source);
     const std::vector<std::string>& stacks = weights->config().stacks;
     return stacks.empty() ? QString() : text(stacks.front());
+}
+
+bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b)
+{
+    std::error_code code;
+    return !a.empty() && !b.empty() && (a == b || std::filesystem::equivalent(a, b, code));
+}
+
+bool isShown(Workspace& workspace, const std::filesystem::path& path)
+{
+    if (const ModelSource* coming = workspace.opener()->coming())
+        return isSameFile(path, coming->path);
+    return workspace.model()->isOpen()
+        && (isSameFile(path, workspace.model()->files().source.path) || isOpenFile(workspace, path));
+}
+
+bool isShown(Workspace& workspace, const std::filesystem::path& path, const QString& stack)
+{
+    if (!isShown(workspace, path))
+        return false;
+    if (const ModelSource* coming = workspace.opener()->coming())
+        return stack == stackOf(*coming);
+    return isOpenFile(workspace, path) || stack == stackOf(workspace.model()->files().source)
+        || stack == openStack(workspace);
 }
 
 } // namespace headwise::ui

@@ -2,6 +2,8 @@
 
 #include <QString>
 
+#include <filesystem>
+
 namespace headwise {
 struct ModelSource;
 }
@@ -28,5 +30,12 @@ QString stackOf(const ModelSource& source);
 
 /// Returns the open stack of a model with several; empty for all others.
 QString openStack(const Workspace& workspace);
+
+/// Tells whether both paths name the same existing file; false for empty ones.
+bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b);
+/// Tells whether a file, or a session of it, is open or being opened.
+bool isShown(Workspace& workspace, const std::filesystem::path& path);
+/// The same, in this stack; empty: the usual one. A session or series has only one.
+bool isShown(Workspace& workspace, const std::filesystem::path& path, const QString& stack);
 
 } // namespace headwise::ui

@@ -9,6 +9,7 @@
 #include "ui/widgets/job_bar.h"
 #include "ui/widgets/table_figure.h"
 
+#include <QDialog>
 #include <QFontMetrics>
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -141,6 +142,21 @@ void TensorsPage::recompute()
         return m_detail->clear(whyNot(*workspace()));
     }
     showFile({weights, &weights->file()});
+}
+
+void TensorsPage::showFileOver(Workspace* workspace, const std::filesystem::path& path, QWidget* over)
+{
+    auto* dialog = new QDialog(over); // A window of the question's own is not blocked by it.
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setWindowTitle(tr("Tensors of %1").arg(text(path.filename().string())));
+    dialog->setWindowModality(Qt::NonModal);
+    dialog->resize(960, 720);
+    auto* layout = new QVBoxLayout(dialog);
+    layout->setContentsMargins(0, 0, 0, 0);
+    auto* page = new TensorsPage(workspace, dialog);
+    layout->addWidget(page);
+    page->showLoneFile(path);
+    dialog->show();
 }
 
 void TensorsPage::showLoneFile(const std::filesystem::path& path)
@@ -279,12 +295,6 @@ void TensorsPage::showTensor()
     if (m_model->isKnown(tensor))
         known = m_model->statistics(tensor);
     m_detail->showTensor(m_file, tensor, m_model->useText(tensor), known);
-}
-
-void TensorsPage::saveAsNpy(const QString& fileName)
-{
-    if (m_file && currentTensor() >= 0)
-        m_detail->saveAsNpy(fileName);
 }
 
 ViewFields TensorsPage::viewFields()

@@ -36,9 +36,8 @@ public:
 
     /// Shows a file of which no model is open, whatever the workspace has open.
     void showLoneFile(const std::filesystem::path& path);
-
-    /// Writes the selected tensor as a NumPy file and shows the outcome on the page.
-    void saveAsNpy(const QString& fileName);
+    /// The same in a window over a dialog that asks about the file.
+    static void showFileOver(Workspace* workspace, const std::filesystem::path& path, QWidget* over);
 
     ViewFields viewFields() override;
     QList<FigureSource*> figures() override;

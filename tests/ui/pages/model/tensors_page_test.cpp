@@ -6,6 +6,7 @@
 #include "ui/charts/spectrum_chart.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/models/tensor_table_model.h"
+#include "ui/pages/model/tensor_detail.h"
 
 #include <QFile>
 #include <QLabel>
@@ -170,7 +171,7 @@ private slots:
     {
         find(QStringLiteral("transformer.wpe.weight"));
         const QString file = m_temporary.filePath(QStringLiteral("wpe.npy"));
-        m_page->saveAsNpy(file);
+        m_page->findChild<TensorDetail*>()->saveAsNpy(file);
         QTRY_VERIFY_WITH_TIMEOUT(showsText(QStringLiteral("Saved ")), patience);
         QFile saved(file);
         QVERIFY(saved.open(QIODevice::ReadOnly));
@@ -181,7 +182,7 @@ private slots:
         const std::vector<double>& expected = m_toy.tensors.at("transformer.wpe.weight").values;
         QVERIFY(std::equal(numbers.begin(), numbers.end(), expected.begin(), expected.end(),
                            [](float a, double b) { return double{a} == b; }));
-        m_page->saveAsNpy(m_temporary.filePath(QStringLiteral("absent/wpe.npy")));
+        m_page->findChild<TensorDetail*>()->saveAsNpy(m_temporary.filePath(QStringLiteral("absent/wpe.npy")));
         QTRY_VERIFY_WITH_TIMEOUT(showsText(QStringLiteral("absent/wpe.npy")), patience);
     }
 
