@@ -67,17 +67,6 @@ std::string whyNotPair(const ModelConfig& config, const AnalysisOptions& options
     return {};
 }
 
-std::vector<double> percentiles(const std::vector<double>& values)
-{
-    const std::vector<double> ascending = sorted(values);
-    std::vector<double> shares(values.size(), notComputed);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        if (!std::isnan(values[i]))
-            shares[i] = middleRank(ascending, values[i]) / static_cast<double>(ascending.size());
-    }
-    return shares;
-}
-
 Sample::Sample(std::vector<double> values)
     : m_values(sorted(std::move(values)))
 {

@@ -20,10 +20,6 @@ std::vector<HeadId> headsOfPairs(const ModelConfig& config, const AnalysisOption
 /// Returns why options.inputs.pair is not an earlier and a later head of this model. Empty if it is, or if it is unset.
 std::string whyNotPair(const ModelConfig& config, const AnalysisOptions& options);
 
-/// Returns the percentile of each value: (number of smaller values + half the number of equal values) / number of values.
-/// NaN values are not counted and stay NaN.
-std::vector<double> percentiles(const std::vector<double>& values);
-
 /// A sample of random baseline values that gives the percentile of a value.
 class Sample {
 public:
@@ -36,7 +32,7 @@ public:
     double deviation() const; ///< With n − 1; NaN for fewer than two values.
     /// Returns (number of smaller values + half the number of equal values + ½) / (size + 1). Never 0 or 1; NaN for NaN.
     double percentile(double value) const;
-    double share(double value) const; ///< As `percentiles`: (smaller + half the equal) / size; NaN for NaN.
+    double share(double value) const; ///< (smaller + half the equal) / size; NaN for NaN.
 
 private:
     std::vector<double> m_values; // ascending

@@ -172,13 +172,4 @@ Result<OutputErrors> outputErrors(const ProcessedWeights& merged, const Processe
     return outputErrors(*found, *expected);
 }
 
-Result<OutputErrors> roundingErrors(const ProcessedWeights& weights, std::span<const int> tokens,
-                                    const Task& task)
-{
-    const auto found = roundedLogits(weights, tokens, task);
-    if (!found)
-        return found.error();
-    return roundingErrors(*found);
-}
-
 } // namespace headwise

@@ -66,8 +66,4 @@ OutputErrors roundingErrors(const RoundedLogits& logits);
 Result<OutputErrors> outputErrors(const ProcessedWeights& merged, const ProcessedWeights& unmerged,
                                   std::span<const int> tokens, const Task& task);
 
-/// Computes the error of rounding alone for `weights`: float32 and bfloat16 against float64.
-Result<OutputErrors> roundingErrors(const ProcessedWeights& weights, std::span<const int> tokens,
-                                    const Task& task);
-
 } // namespace headwise

@@ -231,11 +231,6 @@ ColorScale fitted(ColorScale scale, const ValueStatistics& values)
     return scale;
 }
 
-ColorScale fitted(ColorMap map, const Eigen::MatrixXf& matrix, ColorFit fit)
-{
-    return fitted(ColorScale{.map = map, .fit = fit}, matrix);
-}
-
 float position(float value, const ColorScale& scale)
 {
     if (!std::isfinite(value))

@@ -95,7 +95,6 @@ ValueStatistics statisticsOf(const Eigen::MatrixXf& matrix);
 /// An empty, constant or entirely non-finite matrix gives a valid scale of width > 0.
 ColorScale fitted(ColorScale scale, const Eigen::MatrixXf& matrix);
 ColorScale fitted(ColorScale scale, const ValueStatistics& values);
-ColorScale fitted(ColorMap map, const Eigen::MatrixXf& matrix, ColorFit fit = ColorFit::Full);
 
 /// Where `value` lies between the limits, 0 … 1, clamped. NaN for a value that is not finite.
 float position(float value, const ColorScale& scale);

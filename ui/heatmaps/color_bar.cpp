@@ -7,7 +7,6 @@
 #include "ui/heatmaps/limits_dialog.h"
 
 #include <QContextMenuEvent>
-#include <QFontMetricsF>
 #include <QKeyEvent>
 #include <QMenu>
 #include <QMouseEvent>
@@ -46,13 +45,6 @@ void ColorBar::setScale(const ColorScale& scale)
         return;
     m_scale = scale;
     setAccessibleDescription(tr("%1 to %2").arg(number(double{scale.low}), number(double{scale.high})));
-    updateGeometry();
-    update();
-}
-
-void ColorBar::setTitle(const QString& title)
-{
-    m_title = title;
     updateGeometry();
     update();
 }
@@ -149,9 +141,8 @@ ColorScale ColorBar::shownScale() const
 QSize ColorBar::sizeHint() const
 {
     const double extent = colorBarExtent(m_scale, m_orientation, secondaryFont(), this);
-    const double title = m_title.isEmpty() ? 0 : QFontMetricsF(secondaryFont(), this).height() + 4;
     return m_orientation == Qt::Vertical ? QSize(static_cast<int>(std::ceil(extent)) + 4, 160)
-                                         : QSize(160, static_cast<int>(std::ceil(extent + title)) + 2);
+                                         : QSize(160, static_cast<int>(std::ceil(extent)) + 2);
 }
 
 void ColorBar::setAlongCells(bool on)
@@ -179,10 +170,9 @@ QRectF ColorBar::extent() const
 
 QRectF ColorBar::bar() const
 {
-    const double title = m_title.isEmpty() ? 0 : QFontMetricsF(secondaryFont(), this).height() + 4;
     if (m_orientation == Qt::Vertical)
-        return extent().adjusted(2, endRoom + title, -1, -endRoom);
-    return extent().adjusted(endRoom, title + 1, -endRoom, 0);
+        return extent().adjusted(2, endRoom, -1, -endRoom);
+    return extent().adjusted(endRoom, 1, -endRoom, 0);
 }
 
 void ColorBar::setAtEnd(bool on)
@@ -213,12 +203,6 @@ void ColorBar::paintEvent(QPaintEvent* /*event*/)
         painter.setPen(QPen(colors.accent, 1));
         painter.drawRect(body.adjusted(-1, -1, 1, 1));
     }
-    painter.setFont(secondaryFont());
-    painter.setPen(colors.muted);
-    const QString lock = m_scale.fit == ColorFit::Fixed ? tr("%1 (locked)").arg(m_title) : m_title;
-    if (!m_title.isEmpty())
-        painter.drawText(QRectF(area.left(), 0, width() - area.left(), area.top()),
-                         Qt::AlignLeft | Qt::AlignTop, lock);
 }
 
 double ColorBar::fractionAt(const QPointF& position) const

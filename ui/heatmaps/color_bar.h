@@ -22,7 +22,6 @@ public:
 
     void setScale(const ColorScale& scale);
     const ColorScale& scale() const { return m_scale; }
-    void setTitle(const QString& title); ///< Name of the quantity: "OV logit".
 
     /// Keeps this bar and `view` at the same scale from now on.
     void follow(HeatmapView* view);
@@ -72,7 +71,6 @@ private:
     Qt::Orientation m_orientation;
     HeatmapView* m_view = nullptr;
     ColorScale m_scale;
-    QString m_title;
     bool m_isAlongCells = false;
     std::optional<End> m_dragged;
     bool m_isAtEnd = false; // the mouse is where a drag would begin

@@ -106,12 +106,6 @@ Result<HeadPair> compareHeads(const HeadOfModel& first, const HeadOfModel& secon
     return pair;
 }
 
-Result<HeadPair> compareHeads(const Circuits& circuits, CircuitKind kind, HeadId first, HeadId second,
-                              const Task& task)
-{
-    return compareHeads({circuits, first}, {circuits, second}, kind, task);
-}
-
 Result<std::vector<NearHead>> nearestHeads(const Circuits& circuits, CircuitKind kind, HeadId head, int count,
                                            const Task& task)
 {

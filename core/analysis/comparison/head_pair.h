@@ -36,10 +36,6 @@ struct HeadOfModel {
 Result<HeadPair> compareHeads(const HeadOfModel& first, const HeadOfModel& second, CircuitKind kind,
                               const Task& task);
 
-/// Compares two heads of one model.
-Result<HeadPair> compareHeads(const Circuits& circuits, CircuitKind kind, HeadId first, HeadId second,
-                              const Task& task);
-
 /// Another head and the similarity of its circuit.
 struct NearHead {
     HeadId head;

@@ -198,7 +198,7 @@ private slots:
         for (const QString& each : svg.texts)
             if (each.contains(u'.') && !each.contains(u' '))
                 last = std::max(last, numberAfter(each, {}));
-        const double end = double{fitted(ColorMap::Signed, ov, ColorFit::Robust).high};
+        const double end = double{fitted({.map = ColorMap::Signed, .fit = ColorFit::Robust}, ov).high};
         QVERIFY2(last > 0.4 * end && last <= end, qPrintable(svg.texts.join(u'|')));
         journey.waitForRest();
     }

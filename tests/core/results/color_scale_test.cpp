@@ -127,21 +127,21 @@ private slots:
 
     void aFullFitOfASignedMapIsSymmetricAndIgnoresWhatIsNotFinite()
     {
-        const ColorScale scale = fitted(ColorMap::Signed, row({-3, notANumber, 1, infinity}));
+        const ColorScale scale = fitted({.map = ColorMap::Signed}, row({-3, notANumber, 1, infinity}));
         QCOMPARE(scale.low, -3.0F);
         QCOMPARE(scale.high, 3.0F);
     }
 
     void aFullFitOfAnUnsignedMapStartsAtZero()
     {
-        const ColorScale scale = fitted(ColorMap::Viridis, row({2, 5}));
+        const ColorScale scale = fitted({.map = ColorMap::Viridis}, row({2, 5}));
         QCOMPARE(scale.low, 0.0F);
         QCOMPARE(scale.high, 5.0F);
     }
 
     void theDataRangeIsTheDataRange()
     {
-        const ColorScale scale = fitted(ColorMap::Signed, row({2, 5}), ColorFit::DataRange);
+        const ColorScale scale = fitted({.map = ColorMap::Signed, .fit = ColorFit::DataRange}, row({2, 5}));
         QCOMPARE(scale.low, 2.0F);
         QCOMPARE(scale.high, 5.0F);
     }
@@ -151,8 +151,9 @@ private slots:
         Eigen::MatrixXf m = Eigen::MatrixXf::Constant(1, 100, 1);
         m(0, 7) = -50;
         const float expected = 3 * std::sqrt((99 + 2500) / 100.0F);
-        QCOMPARE(fitted(ColorMap::Signed, m, ColorFit::Robust).high, expected);
-        QCOMPARE(fitted(ColorMap::Signed, row({1, -1, 1}), ColorFit::Robust).high, 1.0F); // Nothing to trim.
+        QCOMPARE(fitted({.map = ColorMap::Signed, .fit = ColorFit::Robust}, m).high, expected);
+        QCOMPARE(fitted({.map = ColorMap::Signed, .fit = ColorFit::Robust}, row({1, -1, 1})).high,
+                 1.0F); // Nothing to trim.
     }
 
     void aFixedFitKeepsTheLimits()
@@ -173,7 +174,7 @@ private slots:
         for (const Eigen::MatrixXf& m : matrices)
             for (const ColorMap map : allColorMaps)
                 for (const ColorFit fit : {ColorFit::Full, ColorFit::Robust, ColorFit::DataRange}) {
-                    const ColorScale scale = fitted(map, m, fit);
+                    const ColorScale scale = fitted({.map = map, .fit = fit}, m);
                     QVERIFY(scale.low < scale.high);
                 }
     }
@@ -198,7 +199,7 @@ private slots:
     {
         const Eigen::MatrixXf m =
             Eigen::MatrixXf::Random(37, 71); // Larger than a block, in no multiple of it.
-        const ColorScale scale = fitted(ColorMap::Signed, m);
+        const ColorScale scale = fitted({.map = ColorMap::Signed}, m);
         const std::vector<Rgb> pixels = toPixels(m, scale);
         QCOMPARE(pixels.size(), std::size_t{37 * 71});
         for (Eigen::Index r = 0; r < m.rows(); ++r)

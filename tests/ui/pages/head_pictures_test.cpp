@@ -254,7 +254,7 @@ private slots:
         SmallMultiples tiles;
         Eigen::MatrixXf cells(2, 2);
         cells << -1, 0.5F, 0.25F, 1;
-        const ColorScale scale = fitted(ColorMap::Signed, cells);
+        const ColorScale scale = fitted({.map = ColorMap::Signed}, cells);
         tiles.setCells(scale, {QStringLiteral("query"), QStringLiteral("key")}, {{{0, 3}, cells}}, 1);
         tiles.setCurrent({1, 0});
         tiles.setPalette(paletteOf(lightColors()));

@@ -27,7 +27,7 @@ private slots:
         const Circuits circuits = model.circuits();
         const HeadId a{0, 2}, b{1, 1};
         for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
-            const auto pair = compareHeads(circuits, kind, a, b, Task{});
+            const auto pair = compareHeads({circuits, a}, {circuits, b}, kind, Task{});
             QVERIFY(pair);
             const auto dense = [&](HeadId head) {
                 return circuits.circuit<double>(kind, head, nullptr).dense();
@@ -52,11 +52,11 @@ private slots:
     {
         const PlantedModel model(plantedOptions());
         const Circuits circuits = model.circuits();
-        const auto pair = compareHeads(circuits, CircuitKind::Ov, {1, 0}, {1, 0}, Task{});
+        const auto pair = compareHeads({circuits, {1, 0}}, {circuits, {1, 0}}, CircuitKind::Ov, Task{});
         QVERIFY(pair);
         QVERIFY(std::abs(pair->cosine - 1) < 1e-12 && pair->spectrumDistance == 0);
         QVERIFY(std::abs(pair->leftKernel - 5) < 1e-9);
-        QVERIFY(!compareHeads(circuits, CircuitKind::Ov, {1, 0}, {7, 0}, Task{}));
+        QVERIFY(!compareHeads({circuits, {1, 0}}, {circuits, {7, 0}}, CircuitKind::Ov, Task{}));
     }
 
     void anglesAreThoseOfDenseMatricesAndAddUpToTheKernels()
@@ -66,7 +66,7 @@ private slots:
         const PlantedModel model(options);
         const Circuits circuits = model.circuits();
         const HeadId a{0, 2}, b{1, 1};
-        const auto pair = compareHeads(circuits, CircuitKind::Ov, a, b, Task{});
+        const auto pair = compareHeads({circuits, a}, {circuits, b}, CircuitKind::Ov, Task{});
         QVERIFY(pair);
         const Matrix<double> A = circuits.ov(a).dense(), B = circuits.ov(b).dense();
         const auto check = [](const PrincipalAngles& found, double kernel, const Matrix<double>& first,
@@ -192,7 +192,8 @@ private slots:
                 if (layer != 0 || head != 1)
                     all.push_back(
                         {{layer, head},
-                         compareHeads(circuits, CircuitKind::Qk, {0, 1}, {layer, head}, Task{})->cosine});
+                         compareHeads({circuits, {0, 1}}, {circuits, {layer, head}}, CircuitKind::Qk, Task{})
+                             ->cosine});
         std::sort(all.begin(), all.end(),
                   [](const NearHead& a, const NearHead& b) { return a.cosine > b.cosine; });
         QCOMPARE(found->size(), 4U);

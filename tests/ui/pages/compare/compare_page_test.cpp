@@ -249,8 +249,8 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         select(opened);
         opened.find<QComboBox>(QStringLiteral("Circuit to compare"))->setCurrentIndex(1); // QK
-        const auto pair =
-            compareHeads(*opened.workspace.model()->circuits(), CircuitKind::Qk, head, reference, Task{});
+        const Circuits& circuits = *opened.workspace.model()->circuits();
+        const auto pair = compareHeads({circuits, head}, {circuits, reference}, CircuitKind::Qk, Task{});
         QVERIFY(pair);
         QTRY_VERIFY(shows(selected(opened), whole(opened, CircuitKind::Qk, head)));
         QString words;
