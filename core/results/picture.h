@@ -30,7 +30,7 @@ struct Picture {
     std::vector<std::string> arrays; ///< Paths; missing arrays are skipped.
     bool logX = false, logY = false; ///< Log axes of Lines, Bars, Points, HeadPlane.
     bool signedColors = true;        ///< Zero-centred colours; false: from the smallest value up.
-    std::string note;                ///< A sentence that helps to read it; may be empty.
+    std::string note = {};           ///< A sentence that helps to read it; may be empty.
     bool overFirst = false; ///< Lines: each divided by its first value, so that their shapes compare.
     bool polar = false;     ///< Points of complex numbers: by angle and logarithm of the modulus.
 

@@ -325,35 +325,31 @@ Analysis skiplessAnalysis()
         forwardFields(); // for the errors of merged models, on as many tokens as the context has
     row.needs.config.push_back(ConfigField::Context);
     row.pictures = {
-        {Picture::Kind::Table,
-         "Savings from removing a pair",
-         {at + "possible", at + "equivalent", at + "weights_total", at + "weights_removed", at + "saving",
-          at + "speedup", at + "error"},
-         false,
-         false,
-         false,
-         "Exact only for models without skip connections and normalisation. The numbers describe this model's counterpart without them, which computes another function. For parallel blocks the pair is only counted; one of Q, K, V or P can go exactly. Training such models (the paper's figure 4) is out of scope."},
-        {Picture::Kind::Table,
-         "Exact savings from one matrix of parallel blocks",
-         {at + "single_removed", at + "single_saving", at + "single_speedup", at + "single_error"},
-         false,
-         false,
-         false,
-         "In parallel blocks, and in models without MLPs, only one of Q, K or V can go without changing the counterpart's function."},
-        {Picture::Kind::Bars,
-         "Error of each merge on random tokens",
-         {at + "error", at + "error_null"},
-         false,
-         true,
-         false,
-         "Compared with the unmerged skipless model in the same precision, beside the error of rounding alone."},
-        {Picture::Kind::Matrix,
-         "Condition numbers of Q, K and V, log₁₀",
-         {at + "log10_condition"},
-         false,
-         false,
-         false,
-         "At 7 and above the inverse is too inaccurate, and the pair cannot be merged."}};
+        {.kind = Picture::Kind::Table,
+         .title = "Savings from removing a pair",
+         .arrays = {at + "possible", at + "equivalent", at + "weights_total", at + "weights_removed",
+                    at + "saving", at + "speedup", at + "error"},
+         .signedColors = false,
+         .note =
+             "Exact only for models without skip connections and normalisation. The numbers describe this model's counterpart without them, which computes another function. For parallel blocks the pair is only counted; one of Q, K, V or P can go exactly. Training such models (the paper's figure 4) is out of scope."},
+        {.kind = Picture::Kind::Table,
+         .title = "Exact savings from one matrix of parallel blocks",
+         .arrays = {at + "single_removed", at + "single_saving", at + "single_speedup", at + "single_error"},
+         .signedColors = false,
+         .note =
+             "In parallel blocks, and in models without MLPs, only one of Q, K or V can go without changing the counterpart's function."},
+        {.kind = Picture::Kind::Bars,
+         .title = "Error of each merge on random tokens",
+         .arrays = {at + "error", at + "error_null"},
+         .logY = true,
+         .signedColors = false,
+         .note =
+             "Compared with the unmerged skipless model in the same precision, beside the error of rounding alone."},
+        {.kind = Picture::Kind::Matrix,
+         .title = "Condition numbers of Q, K and V, log₁₀",
+         .arrays = {at + "log10_condition"},
+         .signedColors = false,
+         .note = "At 7 and above the inverse is too inaccurate, and the pair cannot be merged."}};
     return row;
 }
 

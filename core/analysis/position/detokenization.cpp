@@ -279,20 +279,19 @@ std::vector<Picture> detokenizationPictures()
     using enum Picture::Kind;
     const auto in = [](std::initializer_list<const char*> names) { return pathsOf("detokenization", names); };
     return {
-        {Table, "Prefixes the suffix looks for",
-         in({"prefix_ids", "prefix_values", "prefix_counts", "merged_ids"}), false, false, true,
-         "The last column is the token that prefix and suffix form."},
-        {Table,
-         "Prefixes it avoids",
-         in({"lowest_prefix_ids", "lowest_prefix_values", "lowest_prefix_counts"}),
-         false,
-         false,
-         true,
-         {}},
-        {Lines, "ROC curve, mean over suffixes", in({"roc", "roc_null"}), false, false, true,
-         "Correct prefixes are followed by the suffix in the text of the bigram counts, weighted by count. Without counts, they form a token of the vocabulary with the suffix."},
-        {HeadGrid, "Mean AUROC", in({"mean_auroc"}), false, false, false, {}},
-        {Bars, "AUROC by suffix", in({"auroc"}), false, false, true, {}},
+        {.kind = Table,
+         .title = "Prefixes the suffix looks for",
+         .arrays = in({"prefix_ids", "prefix_values", "prefix_counts", "merged_ids"}),
+         .note = "The last column is the token that prefix and suffix form."},
+        {Table, "Prefixes it avoids",
+         in({"lowest_prefix_ids", "lowest_prefix_values", "lowest_prefix_counts"})},
+        {.kind = Lines,
+         .title = "ROC curve, mean over suffixes",
+         .arrays = in({"roc", "roc_null"}),
+         .note =
+             "Correct prefixes are followed by the suffix in the text of the bigram counts, weighted by count. Without counts, they form a token of the vocabulary with the suffix."},
+        {.kind = HeadGrid, .title = "Mean AUROC", .arrays = in({"mean_auroc"}), .signedColors = false},
+        {Bars, "AUROC by suffix", in({"auroc"})},
     };
 }
 

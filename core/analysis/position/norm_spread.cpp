@@ -102,22 +102,14 @@ std::vector<Picture> normSpreadPictures()
     using enum Picture::Kind;
     const auto in = [](std::initializer_list<const char*> names) { return pathsOf("norm_spread", names); };
     return {
-        {Matrix, "σ of sampled positions and tokens", in({"sigma"}), false, false, false,
-         "Rows are positions, columns tokens."},
-        {Lines,
-         "Scale σ of the norm by position",
-         in({"position_mean", "position_min", "position_max", "position_null"}),
-         false,
-         false,
-         true,
-         {}},
-        {Lines,
-         "Scale σ of the norm by token",
-         in({"token_mean", "token_min", "token_max"}),
-         false,
-         false,
-         true,
-         {}},
+        {.kind = Matrix,
+         .title = "σ of sampled positions and tokens",
+         .arrays = in({"sigma"}),
+         .signedColors = false,
+         .note = "Rows are positions, columns tokens."},
+        {Lines, "Scale σ of the norm by position",
+         in({"position_mean", "position_min", "position_max", "position_null"})},
+        {Lines, "Scale σ of the norm by token", in({"token_mean", "token_min", "token_max"})},
     };
 }
 

@@ -194,19 +194,23 @@ std::vector<Picture> positionalCircuitPictures()
     };
     const std::string later = "Only layer 0 reads positions unchanged; for later layers this is a guess.";
     return {
-        {Matrix, "Scores of positions", in({"scores"}), false, false, true, later},
-        {Matrix, "Attention of positions", in({"pattern"}), false, false, false, later},
-        {Lines, "Scores of three queries", in({"query_scores"}), false, false, true, later},
-        {Lines, "Attention of three queries", in({"query_pattern"}), false, false, true, later},
-        {Lines, "Position score for any query", in({"key_bias"}), false, false, true, later},
-        {HeadGrid,
-         "Size of the scores for random directions",
-         in({"score_null_deviation"}),
-         false,
-         false,
-         false,
-         {}},
-        {Matrix, "Even attention", in({"pattern_null"}), false, false, false, {}},
+        {.kind = Matrix, .title = "Scores of positions", .arrays = in({"scores"}), .note = later},
+        {.kind = Matrix,
+         .title = "Attention of positions",
+         .arrays = in({"pattern"}),
+         .signedColors = false,
+         .note = later},
+        {.kind = Lines, .title = "Scores of three queries", .arrays = in({"query_scores"}), .note = later},
+        {.kind = Lines,
+         .title = "Attention of three queries",
+         .arrays = in({"query_pattern"}),
+         .note = later},
+        {.kind = Lines, .title = "Position score for any query", .arrays = in({"key_bias"}), .note = later},
+        {.kind = HeadGrid,
+         .title = "Size of the scores for random directions",
+         .arrays = in({"score_null_deviation"}),
+         .signedColors = false},
+        {.kind = Matrix, .title = "Even attention", .arrays = in({"pattern_null"}), .signedColors = false},
     };
 }
 

@@ -360,19 +360,22 @@ std::vector<Picture> positionKernelPictures()
     const std::string later =
         "Only layer 0 reads position vectors unchanged; for later layers this is a guess.";
     return {
-        {Lines, "Mean score by offset", in({"mean_score", "score_low", "score_high"}), false, false, true,
-         later},
-        {Lines, "Mean centred score by offset", in({"centred_mean_score"}), false, false, true, later},
-        {HeadGrid, "Attention by position alone",
-         in({"previous_token", "current_token", "second_previous_token", "first_token"}), false, false, false,
-         later},
+        {.kind = Lines,
+         .title = "Mean score by offset",
+         .arrays = in({"mean_score", "score_low", "score_high"}),
+         .note = later},
+        {.kind = Lines,
+         .title = "Mean centred score by offset",
+         .arrays = in({"centred_mean_score"}),
+         .note = later},
+        {.kind = HeadGrid,
+         .title = "Attention by position alone",
+         .arrays = in({"previous_token", "current_token", "second_previous_token", "first_token"}),
+         .signedColors = false,
+         .note = later},
         {HeadPlane,
          "Previous-token scores with and without tokens",
-         {"analyses/position_kernel/previous_token", "analyses/pattern_scores/previous"},
-         false,
-         false,
-         true,
-         {}},
+         {"analyses/position_kernel/previous_token", "analyses/pattern_scores/previous"}},
     };
 }
 

@@ -262,15 +262,23 @@ std::vector<Picture> tokenPriorPictures()
     using enum Picture::Kind;
     const auto in = [](std::initializer_list<const char*> names) { return pathsOf("token_prior", names); };
     return {
-        {Table, "Tokens that any query attends to", in({"ids", "values"}), false, false, true, {}},
-        {Table, "Tokens that any query avoids", in({"lowest_ids", "lowest_values"}), false, false, true, {}},
-        {Points, "Token prior against the frequency of tokens", in({"sampled_counts", "sampled_values"}),
-         false, false, true, "In the text of the token counts: log₁₀(1 + count)."},
-        {HeadGrid, "Rank correlation with the count", in({"count_correlation"}), false, false, true, {}},
-        {Points, "Token prior against the token id", in({"sampled_tokens", "sampled_values"}), true, false,
-         true, "The id stands in for unknown counts: in BPE vocabularies it ranks tokens by frequency."},
-        {HeadGrid, "Rank correlation with the token id", in({"rank_correlation"}), false, false, true, {}},
-        {HeadGrid, "Token prior of a random direction", in({"null_deviation"}), false, false, false, {}},
+        {Table, "Tokens that any query attends to", in({"ids", "values"})},
+        {Table, "Tokens that any query avoids", in({"lowest_ids", "lowest_values"})},
+        {.kind = Points,
+         .title = "Token prior against the frequency of tokens",
+         .arrays = in({"sampled_counts", "sampled_values"}),
+         .note = "In the text of the token counts: log₁₀(1 + count)."},
+        {HeadGrid, "Rank correlation with the count", in({"count_correlation"})},
+        {.kind = Points,
+         .title = "Token prior against the token id",
+         .arrays = in({"sampled_tokens", "sampled_values"}),
+         .logX = true,
+         .note = "The id stands in for unknown counts: in BPE vocabularies it ranks tokens by frequency."},
+        {HeadGrid, "Rank correlation with the token id", in({"rank_correlation"})},
+        {.kind = HeadGrid,
+         .title = "Token prior of a random direction",
+         .arrays = in({"null_deviation"}),
+         .signedColors = false},
     };
 }
 

@@ -227,34 +227,22 @@ AnalysisCost scoreSourcesCost(const ModelConfig& config, const AnalysisOptions& 
 std::vector<Picture> scoreSourcesPictures()
 {
     return {
-        {Picture::Kind::Matrix,
-         "Score by sources of query and key",
-         {scoreSourcesFolder + "components"},
-         false,
-         false,
-         true,
-         "By default, the last query with the key it attends to most. The cells add up to the score."},
+        {.kind = Picture::Kind::Matrix,
+         .title = "Score by sources of query and key",
+         .arrays = {scoreSourcesFolder + "components"},
+         .note =
+             "By default, the last query with the key it attends to most. The cells add up to the score."},
         {Picture::Kind::Bars,
          "Sources of the query and of the key",
-         {scoreSourcesFolder + "query_component", scoreSourcesFolder + "key_component"},
-         false,
-         false,
-         true,
-         {}},
-        {Picture::Kind::Bars,
-         "Score along the singular directions of W_QK",
-         {scoreSourcesFolder + "directions"},
-         false,
-         false,
-         true,
-         "Without biases. Not available for rotary positions or for models that normalise queries and keys."},
+         {scoreSourcesFolder + "query_component", scoreSourcesFolder + "key_component"}},
+        {.kind = Picture::Kind::Bars,
+         .title = "Score along the singular directions of W_QK",
+         .arrays = {scoreSourcesFolder + "directions"},
+         .note =
+             "Without biases. Not available for rotary positions or for models that normalise queries and keys."},
         {Picture::Kind::HeadGrid,
          "Score of the key, and of all keys",
-         {scoreSourcesFolder + "score", scoreSourcesFolder + "null_score_mean"},
-         false,
-         false,
-         true,
-         {}}};
+         {scoreSourcesFolder + "score", scoreSourcesFolder + "null_score_mean"}}};
 }
 
 } // namespace

@@ -134,14 +134,11 @@ Analysis directionCardAnalysis()
     InputNeeds needs;
     needs.direction = true;
     const auto table = [](const char* title, const std::string& name, const char* note) {
-        return Picture{Picture::Kind::Table,
-                       title,
-                       {directionCardAt(name + "_ids"), directionCardAt(name + "_values"),
-                        directionCardAt(name + "_null")},
-                       false,
-                       false,
-                       true,
-                       note};
+        return Picture{.kind = Picture::Kind::Table,
+                       .title = title,
+                       .arrays = {directionCardAt(name + "_ids"), directionCardAt(name + "_values"),
+                                  directionCardAt(name + "_null")},
+                       .note = note};
     };
     return {
         .id = "direction_card",
@@ -156,13 +153,11 @@ Analysis directionCardAnalysis()
         .run = runDirectionCard,
         .arrays = directionCardArrays(),
         .needs = needs,
-        .pictures = {{Picture::Kind::HeadGrid,
-                      "Gain of OV",
-                      {directionCardAt("gain"), directionCardAt("gain_null")},
-                      false,
-                      false,
-                      false,
-                      "The null is the gain of a random direction."},
+        .pictures = {{.kind = Picture::Kind::HeadGrid,
+                      .title = "Gain of OV",
+                      .arrays = {directionCardAt("gain"), directionCardAt("gain_null")},
+                      .signedColors = false,
+                      .note = "The null is the gain of a random direction."},
                      table("Outputs of the head for the direction", "output",
                            "The last column holds Gaussian numbers."),
                      table("Keys that the direction attends to as a query", "key",

@@ -373,20 +373,17 @@ Analysis foldingAnalysis()
         .arrays = foldingArrays(),
         .needs = {.config = {ConfigField::NormEps}},
         .pictures =
-            {{Picture::Kind::Table,
-              "Norms and the matrices they were folded into",
-              {foldingAt("difference"), foldingAt("stored_difference_null"), foldingAt("size")},
-              false,
-              false,
-              false,
-              "Folding keeps the function. The differences are float64 rounding; the stored weights add rounding to float32."},
-             {Picture::Kind::Table,
-              "Centring",
-              {foldingAt("mean"), foldingAt("mean_raw")},
-              false,
-              false,
-              false,
-              "0 where a matrix is centred."}},
+            {{.kind = Picture::Kind::Table,
+              .title = "Norms and the matrices they were folded into",
+              .arrays = {foldingAt("difference"), foldingAt("stored_difference_null"), foldingAt("size")},
+              .signedColors = false,
+              .note =
+                  "Folding keeps the function. The differences are float64 rounding; the stored weights add rounding to float32."},
+             {.kind = Picture::Kind::Table,
+              .title = "Centring",
+              .arrays = {foldingAt("mean"), foldingAt("mean_raw")},
+              .signedColors = false,
+              .note = "0 where a matrix is centred."}},
         .isAboutModel = true};
 }
 
