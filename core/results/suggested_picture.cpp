@@ -51,4 +51,16 @@ Picture suggestedPicture(const ResultArray& array, std::size_t headDimensions, b
     return picture;
 }
 
+bool canBeDrawn(const Picture& picture, const ResultSet& results)
+{
+    std::vector<const ResultArray*> there;
+    for (const std::string& path : picture.arrays)
+        if (const ResultArray* array = results.find(path))
+            there.push_back(array);
+    const bool isComplex = there.size() == 1 && there[0]->values.index() >= 3;
+    const bool needsTwo =
+        picture.kind == Picture::Kind::HeadPlane || (picture.kind == Picture::Kind::Points && !isComplex);
+    return there.size() >= (needsTwo ? 2U : 1U);
+}
+
 } // namespace headwise

@@ -10,4 +10,7 @@ namespace headwise {
 /// \param listsHeads     whether the first of them counts heads in a list
 Picture suggestedPicture(const ResultArray& array, std::size_t headDimensions, bool listsHeads = false);
 
+/// Whether the arrays are there without which `picture` is empty.
+bool canBeDrawn(const Picture& picture, const ResultSet& results);
+
 } // namespace headwise

@@ -5,6 +5,7 @@
 #include "core/results/array_cut.h"
 #include "core/results/suggested_picture.h"
 #include "core/session/picture_numbers.h"
+#include "core/session/view_names.h"
 
 #include <algorithm>
 #include <array>
@@ -13,100 +14,6 @@ namespace headwise {
 namespace {
 
 using Kind = Picture::Kind;
-
-constexpr std::array<std::string_view, 4> circuitNames = {"qk", "ov", "full_qk", "full_ov"};
-
-/// A picture every session can have.
-struct NamedPicture {
-    ViewDescription description;
-    Picture picture;           ///< Its title follows the head's name; empty: the title of its array does.
-    std::string_view analysis; ///< Makes its arrays.
-};
-
-std::vector<std::string> ofCircuits(std::string_view prefix, std::string_view suffix)
-{
-    std::vector<std::string> paths;
-    paths.reserve(circuitNames.size());
-    for (const std::string_view circuit : circuitNames)
-        paths.push_back(std::string(prefix).append(circuit).append(suffix));
-    return paths;
-}
-
-/// Colours of a picture of all heads.
-enum class Colors { Signed, Unsigned };
-
-NamedPicture ofAllHeads(ViewDescription description, Kind kind, std::string_view analysis, Colors colors)
-{
-    std::string path = description.needs.substr(1);
-    return {std::move(description),
-            {.kind = kind,
-             .title = {},
-             .arrays = {std::move(path)},
-             .signedColors = colors == Colors::Signed,
-             .note = {}},
-            analysis};
-}
-
-/// \param entries words over its lists
-NamedPicture tokensOf(const char* name, const char* title, const std::string& group, const char* shown,
-                      const char* entries)
-{
-    return {
-        {name, title, "/" + group, true},
-        {.kind = Kind::Table, .title = shown, .arrays = {group + "/ids", group + "/values"}, .note = entries},
-        "tables"};
-}
-
-std::vector<NamedPicture> makeNamedPictures()
-{
-    std::vector<NamedPicture> all = {
-        ofAllHeads({"copying", "Copying score of every head", "/scores/copying", false}, Kind::HeadGrid,
-                   "copying", Colors::Signed),
-        ofAllHeads({"matching", "Matching score of every head", "/scores/matching", false}, Kind::HeadGrid,
-                   "matching", Colors::Signed),
-        ofAllHeads({"previous_token", "Previous-token score of every head", "/scores/previous_token", false},
-                   Kind::HeadGrid, "previous_token", Colors::Unsigned)};
-    using Names = std::array<const char*, 3>; // of the view, its title, and what stands in the path
-    for (const auto& [name, title, circuit] :
-         {Names{"norm-qk", "Norm of QK of every head", "qk"},
-          Names{"norm-ov", "Norm of OV of every head", "ov"},
-          Names{"norm-full-qk", "Norm of full QK of every head", "full_qk"},
-          Names{"norm-full-ov", "Norm of full OV of every head", "full_ov"}})
-        all.push_back(ofAllHeads({name, title, std::string("/spectra/") + circuit + "/frobenius_norm", false},
-                                 Kind::HeadGrid, "spectra", Colors::Unsigned));
-    for (const auto& [name, title, mode] :
-         {Names{"composition-q", "Q-composition of every pair of heads", "q"},
-          Names{"composition-k", "K-composition of every pair of heads", "k"},
-          Names{"composition-v", "V-composition of every pair of heads", "v"}})
-        all.push_back(ofAllHeads({name, title, std::string("/composition/") + mode, false}, Kind::HeadPairs,
-                                 "composition", Colors::Unsigned));
-    all.push_back({{"spectrum", "Singular values of a head's circuits", "/spectra", true},
-                   {.kind = Kind::Lines,
-                    .title = "singular values",
-                    .arrays = ofCircuits("spectra/", "/singular_values"),
-                    .logY = true, // circuits of one head differ by orders of magnitude
-                    .note = {}},
-                   "spectra"});
-    all.push_back(
-        {{"eigenvalues", "Eigenvalues of a head's circuits", "/eigenvalues", true},
-         {.kind = Kind::Points, .title = "eigenvalues", .arrays = ofCircuits("eigenvalues/", ""), .note = {}},
-         "eigenvalues"});
-    all.push_back(
-        {{"position", "Mean score of a head by offset", "/analyses/position_kernel/mean_score", true},
-         {.kind = Kind::Lines, .title = {}, .arrays = {"analyses/position_kernel/mean_score"}, .note = {}},
-         "position_kernel"});
-    all.push_back(tokensOf("tokens-qk", "Keys that query tokens attend to", "tables/full_qk",
-                           "full QK tokens", "keys it attends to most, score"));
-    all.push_back(tokensOf("tokens-ov", "Outputs that source tokens promote", "tables/full_ov",
-                           "full OV tokens", "outputs it raises most, logit"));
-    return all;
-}
-
-const std::vector<NamedPicture>& namedPictures()
-{
-    static const std::vector<NamedPicture> table = makeNamedPictures();
-    return table;
-}
 
 std::string underscored(std::string_view name)
 {
@@ -262,25 +169,6 @@ Result<View> namedView(const Session& session, const NamedPicture& named, std::o
     return arrayView(*array, session.model, &named, head);
 }
 
-/// Finds "ANALYSIS: PICTURE" in the catalogue.
-Result<Picture> cataloguePicture(std::string_view analysisName, std::string_view title)
-{
-    const Analysis* analysis = findAnalysis(analysisName);
-    if (!analysis)
-        return Error{ErrorCode::InvalidArgument,
-                     "There is no analysis '" + std::string(analysisName)
-                         + "'; headwise list-analyses names them."};
-    std::string titles;
-    for (const Picture& picture : analysis->pictures) {
-        if (picture.title == title)
-            return picture;
-        titles += (titles.empty() ? "'" : ", '") + picture.title + "'";
-    }
-    return Error{ErrorCode::InvalidArgument,
-                 "The analysis '" + std::string(analysisName) + "' has no picture '" + std::string(title)
-                     + "'; it has " + (titles.empty() ? "none" : titles) + "."};
-}
-
 /// Whether a picture shows one head of this array rather than all.
 bool isCutAtHead(const Picture& picture, const ResultArray& array, const ModelCard& model)
 {
@@ -290,6 +178,53 @@ bool isCutAtHead(const Picture& picture, const ResultArray& array, const ModelCa
     const HeadAxes axes = headAxes(array, model);
     const bool hasRest = array.shape.size() > headDimensions(axes);
     return axes == HeadAxes::Layer || axes == HeadAxes::ListedHeads || (axes != HeadAxes::None && hasRest);
+}
+
+/// Returns the arrays of a picture that the session has.
+std::vector<const ResultArray*> arraysOf(const Picture& picture, const Session& session)
+{
+    std::vector<const ResultArray*> there;
+    for (const std::string& path : picture.arrays)
+        if (const ResultArray* array = session.results.find(path))
+            there.push_back(array);
+    return there;
+}
+
+bool showsOneHead(const Picture& picture, const Session& session)
+{
+    return std::ranges::any_of(arraysOf(picture, session), [&](const ResultArray* array) {
+        return isCutAtHead(picture, *array, session.model);
+    });
+}
+
+Result<View> pageView(const Session& session, std::string_view name, std::optional<HeadId> head)
+{
+    constexpr std::string_view selected = ", selected head";
+    const std::string_view page = name.substr(0, name.find(pageColon));
+    const Result<Picture> picture = pagePicture(page, name.substr(page.size() + pageColon.size()));
+    if (!picture)
+        return picture.error();
+    const std::vector<const ResultArray*> arrays = arraysOf(*picture, session);
+    if (arrays.empty())
+        return Error{ErrorCode::NotFound,
+                     findAnalysis(page) ? "The session has no results of '" + std::string(page)
+                             + "'; headwise analyze MODEL -o SESSION.h5 --analyses " + std::string(page)
+                             + " makes them."
+                                        : "The session compares no two models; headwise compare does."};
+    if (const Result<Done> checked = checkHead(session, name, showsOneHead(*picture, session), head);
+        !checked)
+        return checked.error();
+    View view;
+    describe(view, *arrays.front());
+    view.dimensions = 2;
+    view.picture = *picture;
+    if (head) // names it instead of calling it selected
+        view.picture.title = headLabel(*head) + " " + picture->title.substr(0, picture->title.find(selected));
+    view.name = name;
+    view.head = head;
+    view.isOfPage = true;
+    addProvenance(view, session);
+    return view;
 }
 
 } // namespace
@@ -316,22 +251,21 @@ std::vector<ViewDescription> viewsOf(const Session& session)
     for (const ResultArray& array : session.results.arrays)
         list.push_back({array.path, array.title.empty() ? array.definition : array.title, "/" + array.path,
                         isPerHead(session.model, array)});
+    // A grid of several arrays is a figure for each of them.
+    for (const PagePictures& page : pagesOfPictures())
+        for (const Picture& picture : page.pictures)
+            if (picture.kind != Kind::HeadGrid && shortNameOf(picture).empty()
+                && canBeDrawn(picture, session.results))
+                list.push_back({pageName(page.name, picture), picture.title,
+                                "/" + arraysOf(picture, session).front()->path,
+                                showsOneHead(picture, session)});
     return list;
-}
-
-std::string viewNameOf(const Picture& picture)
-{
-    for (const NamedPicture& named : namedPictures())
-        if (named.picture.kind == picture.kind && named.picture.arrays == picture.arrays)
-            return named.description.name;
-    constexpr std::array ofOneArray{Kind::HeadGrid, Kind::Lines, Kind::Points, Kind::Matrix, Kind::Table};
-    const bool isDrawnAlone = picture.arrays.size() == 1
-        && std::find(ofOneArray.begin(), ofOneArray.end(), picture.kind) != ofOneArray.end();
-    return isDrawnAlone ? picture.arrays.front() : std::string();
 }
 
 Result<View> viewOf(const Session& session, std::string_view name, std::optional<HeadId> head)
 {
+    if (name.find(pageColon) != std::string_view::npos && !session.results.find(name))
+        return pageView(session, name, head);
     const bool isPath = name.find('/') != std::string_view::npos;
     const std::string plain =
         isPath ? std::string(name.substr(name.starts_with('/') ? 1 : 0)) : underscored(name);
@@ -356,41 +290,6 @@ Result<View> viewOf(const Session& session, std::string_view name, std::optional
         return found;
     View view = std::move(found).value();
     view.name = isNamed ? named->description.name : plain;
-    view.head = head;
-    addProvenance(view, session);
-    return view;
-}
-
-Result<View> panelViewOf(const Session& session, std::string_view name, std::optional<HeadId> head)
-{
-    constexpr std::string_view colon = ": ", selected = ", selected head";
-    const std::size_t at = name.find(colon);
-    if (at == std::string_view::npos)
-        return viewOf(session, name, head);
-    const std::string_view analysis = name.substr(0, at);
-    const Result<Picture> picture = cataloguePicture(analysis, name.substr(at + colon.size()));
-    if (!picture)
-        return picture.error();
-    View view;
-    bool ofHead = false;
-    for (const std::string& path : picture->arrays)
-        if (const ResultArray* array = session.results.find(path)) {
-            if (view.dimensions == 0)
-                describe(view, *array);
-            view.dimensions = 2;
-            ofHead = ofHead || isCutAtHead(*picture, *array, session.model);
-        }
-    if (view.dimensions == 0)
-        return Error{ErrorCode::NotFound,
-                     "The session has no results of '" + std::string(analysis)
-                         + "'; headwise analyze MODEL -o SESSION.h5 --analyses " + std::string(analysis)
-                         + " makes them."};
-    if (const Result<Done> checked = checkHead(session, name, ofHead, head); !checked)
-        return checked.error();
-    view.picture = *picture;
-    if (head) // names it instead of calling it selected
-        view.picture.title = headLabel(*head) + " " + picture->title.substr(0, picture->title.find(selected));
-    view.name = name;
     view.head = head;
     addProvenance(view, session);
     return view;

@@ -25,6 +25,7 @@ struct View {
     std::string definition;
     /// Keys and values needed to make it again, in the order in which they are written: model, processing, embedding, …
     std::vector<std::pair<std::string, std::string>> provenance;
+    bool isOfPage = false; ///< "ANALYSIS: PICTURE": its numbers are the table behind its figure.
 };
 
 struct ViewDescription {
@@ -37,20 +38,14 @@ struct ViewDescription {
 /// The views every session can have.
 std::vector<ViewDescription> views();
 
-/// The general views, and one per array of this session, named by its path; only those with data.
+/// The general views, one per array of this session, named by its path, and the pictures of several arrays on the pages of
+/// analyses; only those with data.
 std::vector<ViewDescription> viewsOf(const Session& session);
 
-/// The name under which `export --view` draws these arrays as `picture` does: a named view, or the path of a single array.
-/// Empty where there is none.
-std::string viewNameOf(const Picture& picture);
-
-/// \param name a view's name, or the path of an array; "-" and "_" are the same
-/// Errors: InvalidArgument (no such view; a head where none or one is needed or outside the model); NotFound if the session
-/// lacks what it needs, naming the command that makes it.
+/// \param name a view's name, the path of an array, or a picture of a page: "composition: Strongest pairs, K-composition";
+/// in a view's name "-" and "_" are the same
+/// Errors: InvalidArgument (no such view, analysis or picture; a head where none or one is needed or outside the model);
+/// NotFound if the session lacks what it needs, naming the command that makes it.
 Result<View> viewOf(const Session& session, std::string_view name, std::optional<HeadId> head);
-
-/// The same for the panels of a figure, which also take a picture from an analysis's page: "composition: Strongest pairs, K".
-/// Errors: those of viewOf(); InvalidArgument for another analysis or picture, naming those there are.
-Result<View> panelViewOf(const Session& session, std::string_view name, std::optional<HeadId> head);
 
 } // namespace headwise

@@ -251,6 +251,19 @@ private slots:
         QVERIFY(QFile::exists(path("away.csv")));
     }
 
+    /// A picture of an analysis's page is exported under the name that the window gives it.
+    void aPictureOfAPageIsExported()
+    {
+        const QString name = QStringLiteral("composition: Strongest pairs, Q-composition");
+        const CommandRun run = exported(name, QStringList{"pairs.svg", "pairs.csv"});
+        QVERIFY2(run.exitCode == 0, run.err.constData());
+        QVERIFY(contents(path("pairs.svg")).contains("L1H2"));
+        QVERIFY(contents(path("pairs.csv")).count('\n') > 1);
+        const CommandRun own = runHeadwise({"export", path("s.h5"), "--list"}, m_folder.path());
+        QVERIFY(own.out.contains(name.toUtf8() + "\tStrongest pairs, Q-composition\t/composition/q\n"));
+        QCOMPARE(exported("alchemy: Gold", "x.csv").exitCode, 2);
+    }
+
     void theViewsAreListedWithWhatTheyNeed()
     {
         const CommandRun all = runHeadwise({"export", "--list"}, m_folder.path());

@@ -3,7 +3,7 @@
 #include "core/analysis/catalogue.h"
 #include "core/base/matrix.h"
 #include "core/results/array_cut.h"
-#include "core/results/picture.h"
+#include "core/results/suggested_picture.h"
 #include "ui/document/picture_context.h"
 
 #include <QString>
@@ -40,8 +40,6 @@ QString nullText(const std::vector<const ResultArray*>& arrays);
 bool belongsTo(const ResultArray& array, const Analysis& analysis);
 /// Returns whether the results contain those of `analysis`.
 bool isComputed(const Analysis& analysis, const ResultSet& results);
-/// Returns whether the results contain the arrays that `picture` needs.
-bool canBeDrawn(const Picture& picture, const ResultSet& results);
 /// Returns whether the computation left out everything that `picture` could show of the selected head.
 bool isOfMissingHead(const Picture& picture, const PictureContext& context);
 /// Pictures on the page of an analysis: its own, or those that its arrays' axes suggest.

@@ -155,7 +155,7 @@ Result<std::unique_ptr<DescribedFigure>> DescribedFigure::make(const FigureDescr
 
 Result<Done> DescribedFigure::draw(const FigurePanel& panel, const QString& label, const Session& session)
 {
-    const Result<View> view = panelViewOf(session, panel.view, parseHeadId(panel.head));
+    const Result<View> view = viewOf(session, panel.view, parseHeadId(panel.head));
     if (!view)
         return inPanel(label, view.error().code, view.error().message);
     if (const Result<Done> checked = checkHeads(label, panel, session.model); !checked)

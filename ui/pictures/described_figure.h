@@ -19,7 +19,7 @@ PictureContext paperContext(const Session& session, std::optional<HeadId> head);
 /// The figure that a description asks for, drawn from a session by the bodies of the window's pictures.
 class DescribedFigure {
 public:
-    /// Errors: those of panelViewOf(); NotFound for a view without numbers at its head; InvalidArgument for a title, a shared
+    /// Errors: those of viewOf(); NotFound for a view without numbers at its head; InvalidArgument for a title, a shared
     /// scale or named heads that a view cannot have, and for a page that is too small, naming the panel.
     static Result<std::unique_ptr<DescribedFigure>> make(const FigureDescription& description,
                                                          const Session& session);

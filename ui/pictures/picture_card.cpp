@@ -1,6 +1,6 @@
 #include "ui/pictures/picture_card.h"
 
-#include "core/session/views.h"
+#include "core/session/view_names.h"
 
 #include "ui/base/plain_text.h"
 #include "ui/base/text.h"

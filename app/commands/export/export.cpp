@@ -69,6 +69,9 @@ Result<int> listViews(const ExportOptions& options, const Task& task)
     } else {
         list.push_back(
             {"PATH", "Any other array of the session; export --list SESSION lists them", "/PATH", false});
+        list.push_back({"ANALYSIS: PICTURE",
+                        "A picture of several arrays on the page of an analysis, in quotes", "its arrays",
+                        false});
     }
     if (options.json) {
         auto json = nlohmann::ordered_json::array();
@@ -145,7 +148,7 @@ Result<Done> writeView(const Session& session, const View& view, const std::vect
     for (const FigureFile& file : files) {
         if (const Result<Done> writable = canReplaceFile(file.path); !writable)
             return writable;
-        (isData(file.settings.format) ? data : figures).push_back(file);
+        (isData(file.settings.format) && !view.isOfPage ? data : figures).push_back(file);
     }
     if (!figures.empty()) {
         const Result<std::vector<std::string>> omissions = exportFigures(session, view, figures);

@@ -54,6 +54,10 @@ Result<DrawnView> drawn(const Session& session, const View& view)
     made.body->setContext(context);
     made.body->showPicture(ui::pictureData(view.picture, context.results));
     const auto figures = made.body->figures();
+    if (view.isOfPage && figures.size() > 1)
+        return Error{ErrorCode::InvalidArgument,
+                     "'" + view.name + "' is " + std::to_string(figures.size())
+                         + " pictures; export each by its array, as /" + view.picture.arrays.front() + "."};
     made.picture = figures.empty() ? nullptr : figures.front().first;
     ui::FigureSource* figure = made.figure();
     if (!figure)

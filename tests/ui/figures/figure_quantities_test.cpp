@@ -290,7 +290,7 @@ private slots:
     void aCaptionExplainsTheColoursOfPoints()
     {
         const auto captionOf = [this](const char* name) {
-            const Result<View> view = panelViewOf(m_session, name, std::nullopt);
+            const Result<View> view = viewOf(m_session, name, std::nullopt);
             const std::unique_ptr<PictureBody> body = view ? drawn(*view) : nullptr;
             const auto* chart = body && !body->figures().empty()
                 ? dynamic_cast<const LineChart*>(body->figures().front().first)

@@ -165,10 +165,12 @@ private:
             makeSession(circuits.weights(), "raw", &*tokenizer, test::analysed(circuits, analyses, options));
         for (const ViewDescription& view : viewsOf(m_session))
             names.push_back(view.name);
+        std::ranges::sort(names);
+        names.erase(std::unique(names.begin(), names.end()), names.end());
         int rows = 0;
         for (const std::string& name : names)
             for (const bool ofHead : {false, true}) {
-                const Result<View> view = panelViewOf(m_session, name, headIf(ofHead));
+                const Result<View> view = viewOf(m_session, name, headIf(ofHead));
                 if (!view || view->dimensions < 1 || view->dimensions > 2)
                     continue;
                 ++rows;
@@ -222,7 +224,7 @@ private:
         QFETCH(const QString, view);
         QFETCH(const bool, ofHead);
         QFETCH(const double, width);
-        const Result<View> drawn = panelViewOf(m_session, view.toStdString(), headIf(ofHead));
+        const Result<View> drawn = viewOf(m_session, view.toStdString(), headIf(ofHead));
         QVERIFY(test::isOk(drawn));
         if (width < 100)
             checkAgain(*drawn);

@@ -1,5 +1,6 @@
 #include "ui/pages/compare/models_page.h"
 
+#include "core/analysis/comparison/comparison_pictures.h"
 #include "core/analysis/comparison/model_comparison.h"
 #include "ui/base/plain_text.h"
 #include "ui/base/text.h"
@@ -61,86 +62,6 @@ std::pair<QString, QString> namesOf(const Workspace& workspace)
     return path ? std::pair(ModelsPage::tr("%1 in %2").arg(older, said(a)),
                             ModelsPage::tr("%1 in %2").arg(newer, said(b)))
                 : std::pair(older, newer);
-}
-
-std::vector<Picture> matchPictures()
-{
-    return {{.kind = Picture::Kind::Matrix,
-             .title = "Outputs shared with each head of the other model",
-             .arrays = {modelsPageFolder + "match/jaccard"},
-             .signedColors = false,
-             .note = "Mean Jaccard index of the largest full-OV outputs, over tokens in both vocabularies."},
-            {.kind = Picture::Kind::Matrix,
-             .title = "CKA with each head of the other model",
-             .arrays = {modelsPageFolder + "match/cka"},
-             .signedColors = false,
-             .note = "Similarity of the two heads' outputs over the same tokens, in any basis."},
-            {.kind = Picture::Kind::HeadGrid,
-             .title = "Best match of every head in the other model",
-             .arrays = {modelsPageFolder + "match/best"},
-             .signedColors = false,
-             .note = {}}};
-}
-
-std::vector<Picture> changePictures()
-{
-    using Kind = Picture::Kind;
-    const auto paths = [](std::initializer_list<const char*> names) {
-        std::vector<std::string> all;
-        for (const char* name : names)
-            all.push_back(modelsPageFolder + name);
-        return all;
-    };
-    const auto matrix = [&](const char* title, const char* name) {
-        return Picture{
-            .kind = Kind::Matrix,
-            .title = title,
-            .arrays = paths({name}),
-            .signedColors = false,
-            .note =
-                "|cosine| of each new direction with every old one (of their spans if degenerate). A row with no cell of 0.5 or more is an intruder."};
-    };
-    return {
-        {.kind = Kind::HeadGrid,
-         .title = "Relative change of W_OV and W_QK",
-         .arrays = paths({"ov/relative_change", "qk/relative_change"}),
-         .signedColors = false,
-         .note = {}},
-        {.kind = Kind::HeadGrid,
-         .title = "Intruders: new directions unlike all old ones",
-         .arrays =
-             paths({"ov/left_intruders", "ov/right_intruders", "qk/left_intruders", "qk/right_intruders"}),
-         .signedColors = false,
-         .note =
-             "Among the first ten directions of the newer model, by Shuttleworth et al., arXiv 2410.21228."},
-        matrix("Intruder dimensions of OV: what is read", "ov/left_cosines"),
-        matrix("Intruder dimensions of OV: what is written", "ov/right_cosines"),
-        matrix("Intruder dimensions of QK: queries", "qk/left_cosines"),
-        matrix("Intruder dimensions of QK: keys", "qk/right_cosines"),
-        {.kind = Kind::Lines,
-         .title = "Best match of each new direction among the old ones",
-         .arrays = paths(
-             {"ov/left_max_cosine", "ov/right_max_cosine", "qk/left_max_cosine", "qk/right_max_cosine"}),
-         .note = "Below 0.5 a direction is an intruder."},
-        {.kind = Kind::HeadGrid,
-         .title = "Subspaces kept by queries, keys, values and output",
-         .arrays = paths(
-             {"projection_kernel/q", "projection_kernel/k", "projection_kernel/v", "projection_kernel/o"}),
-         .signedColors = false,
-         .note = "Projection kernel between old and new, divided by the rank: 1 means the subspace stayed."},
-        {.kind = Kind::Lines,
-         .title = "Singular values of OV, older and newer",
-         .arrays = paths({"ov/singular_values_a", "ov/singular_values_b"}),
-         .note = {}},
-        {.kind = Kind::Lines,
-         .title = "Singular values of QK, older and newer",
-         .arrays = paths({"qk/singular_values_a", "qk/singular_values_b"}),
-         .note = {}},
-        {.kind = Kind::HeadGrid,
-         .title = "Top full-OV tokens that left, and cosines",
-         .arrays = paths({"full_ov/table_change", "ov/cosine", "qk/cosine"}),
-         .note = {}},
-    };
 }
 
 /// Lists the tokens of one list that the other lacks.
@@ -466,9 +387,11 @@ QList<FigureSource*> ModelsPage::figures()
     const QString of =
         tr("%1 and %2")
             .arg(text(workspace()->model()->card().name), comparedWith(*workspace()->model()->results()));
-    const auto add = [&](FigureSource* figure, const QString& what, std::optional<HeadId> head = {}) {
+    const auto add = [&](FigureSource* figure, const QString& what, std::optional<HeadId> head = {},
+                         const QString& name = {}) {
         describe(figure, QStringLiteral("%1, %2").arg(what, of));
         setSubject(figure, head);
+        setView(figure, name);
         all << figure;
     };
     add(m_heads, isMatched() ? tr("Best match of every head") : tr("Change of every head"));
@@ -477,7 +400,7 @@ QList<FigureSource*> ModelsPage::figures()
             workspace()->selection()->head());
     for (PictureCard* card : m_cards)
         for (const auto& [view, what] : card->figures())
-            add(dynamic_cast<FigureSource*>(view), what, card->headOf(view));
+            add(dynamic_cast<FigureSource*>(view), what, card->headOf(view), card->viewNameOf(view));
     return all;
 }
 

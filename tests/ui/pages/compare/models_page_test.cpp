@@ -107,6 +107,14 @@ private slots:
         QCOMPARE((*kept->matrix())(1, 2), static_cast<float>(metricAt(*values, {1, 2})));
         QVERIFY(metricAt(*values, {1, 2}) > 0.999); // twice as large, in the same subspace
         QVERIFY(dataRows(opened.page.figures().first()).size() == 7);
+        QStringList names; // under which `headwise export` draws the same
+        for (const FigureSource* figure : opened.page.figures())
+            for (const auto& [key, value] : figure->provenance())
+                if (key == QLatin1String("view"))
+                    names << value;
+        QVERIFY(names.contains(QStringLiteral("comparison/ov/left_cosines")));
+        QVERIFY(names.contains(
+            QStringLiteral("comparison: Best match of each new direction among the old ones")));
     }
 
     void headsOfAModelOfAnotherSizeAreMatched()
