@@ -7,9 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <iomanip>
 #include <iostream>
 #include <sstream>

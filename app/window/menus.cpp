@@ -25,7 +25,6 @@
 
 #include <QActionGroup>
 #include <QCoreApplication>
-#include <QFileDialog>
 #include <QLabel>
 #include <QMainWindow>
 #include <QMenu>
@@ -33,8 +32,6 @@
 #include <QWhatsThis>
 
 #include <map>
-#include <type_traits>
-#include <utility>
 
 namespace headwise::app {
 

@@ -13,7 +13,6 @@
 #include <QSaveFile>
 #include <QUuid>
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 

@@ -21,7 +21,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <memory>
 #include <system_error>
 #include <tuple>
 

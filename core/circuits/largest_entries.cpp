@@ -11,7 +11,6 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
-#include <numeric>
 #include <tuple>
 
 namespace headwise {

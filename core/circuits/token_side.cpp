@@ -9,7 +9,6 @@
 #include <new>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace headwise {
 

@@ -3,7 +3,6 @@
 #include "core/model/config_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <utility>
 

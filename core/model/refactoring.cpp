@@ -4,8 +4,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace headwise {

@@ -1,7 +1,5 @@
 #include "core/model/processing_state.h"
 
-#include <algorithm>
-
 namespace headwise {
 
 namespace {

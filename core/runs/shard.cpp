@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
 #include <iterator>
 
 namespace headwise {

@@ -3,7 +3,6 @@
 #include "core/series/vector_tracks.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace headwise {
 namespace {

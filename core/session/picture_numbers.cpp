@@ -4,11 +4,7 @@
 #include "core/results/table_file.h"
 #include "core/tokenizer/token_text.h"
 
-#include <algorithm>
 #include <array>
-#include <functional>
-#include <numeric>
-#include <type_traits>
 
 namespace headwise {
 namespace {

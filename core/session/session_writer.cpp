@@ -5,7 +5,6 @@
 #include "core/session/session_layout.h"
 #include "core/session/session_writing.h"
 
-#include <algorithm>
 #include <ctime>
 #include <map>
 #include <numeric>

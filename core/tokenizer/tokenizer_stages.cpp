@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <optional>
 #include <string_view>
 #include <utility>
 

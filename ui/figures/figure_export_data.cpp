@@ -9,8 +9,6 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 
-#include <algorithm>
-
 // The numbers of a figure in table formats, with their provenance.
 
 namespace headwise::ui {

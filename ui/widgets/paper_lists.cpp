@@ -13,7 +13,6 @@
 #include <QPainter>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <cmath>
-#include <limits>
 
 namespace headwise {
 

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 

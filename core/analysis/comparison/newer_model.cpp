@@ -4,7 +4,6 @@
 #include "core/model/model_card.h"
 
 #include <system_error>
-#include <utility>
 
 namespace headwise {
 namespace {

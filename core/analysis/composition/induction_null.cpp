@@ -8,7 +8,6 @@
 #include "core/circuits/spectrum.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <random>

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/fmt/fmt.h>
 
-#include <algorithm>
 #include <set>
 #include <utility>
 

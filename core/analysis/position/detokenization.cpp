@@ -9,7 +9,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <algorithm>
 #include <optional>
 
 namespace headwise {

@@ -3,8 +3,6 @@
 #include "core/analysis/shared/norm_divisors.h"
 #include "core/analysis/shared/positions_shown.h"
 
-#include <algorithm>
-
 namespace headwise {
 
 namespace {

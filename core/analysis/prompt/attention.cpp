@@ -11,7 +11,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <cmath>
-#include <limits>
 #include <span>
 #include <utility>
 

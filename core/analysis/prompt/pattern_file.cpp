@@ -7,7 +7,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 
-#include <cmath>
 #include <limits>
 #include <type_traits>
 #include <utility>

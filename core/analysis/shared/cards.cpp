@@ -6,7 +6,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cmath>
 #include <mutex>
 
 namespace headwise {

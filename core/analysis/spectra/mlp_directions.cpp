@@ -8,7 +8,6 @@
 #include "core/results/picture_of.h"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 namespace headwise {

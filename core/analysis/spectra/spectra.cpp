@@ -3,7 +3,6 @@
 #include "core/analysis/shared/random_heads.h"
 #include "core/circuits/spectrum.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace headwise {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <sstream>
-#include <string_view>
 
 namespace headwise {
 

@@ -9,7 +9,6 @@
 #include "core/model/families/config_text.h"
 #include "core/model/families/inferred_config.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 

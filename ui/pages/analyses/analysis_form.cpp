@@ -21,7 +21,6 @@
 #include <QSpinBox>
 #include <QVBoxLayout>
 
-#include <algorithm>
 #include <limits>
 
 namespace headwise::ui {

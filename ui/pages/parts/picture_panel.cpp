@@ -7,8 +7,6 @@
 
 #include <QVBoxLayout>
 
-#include <algorithm>
-
 namespace headwise::ui {
 
 PicturePanel::PicturePanel(Workspace* workspace, Picture::Kind kind, const QString& name, QWidget* parent)
