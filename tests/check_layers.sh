@@ -52,6 +52,11 @@ apart() {
 apart core/analysis 'inputs|shared'
 apart ui/pages parts
 
+refuse "code asks an analysis by its id; its row in the catalogue has such knowledge" '(\.|->)id *(==|!=) *"' core ui app
+refuse "an axis is compared by its name" '[aA]x[ei]s[A-Za-z]*(\[[^]]*\])?(\.name\(\))? *(==|!=) *"' core ui app
+refuse "code asks for a model family; core/model/families has its table" \
+    '(architecture|family|model_?[tT]ype)[A-Za-z]*(\(\))? *(==|!=) *"' core ui app ':!core/model/families'
+
 # No folder holds more than 30 units; a header with its source is one.
 while read -r count folder; do
     [ "$count" -le 30 ] || { printf '%s holds %s units, more than 30\n' "$folder" "$count"; failed=1; }

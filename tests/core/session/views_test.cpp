@@ -125,6 +125,22 @@ private slots:
                  std::string());
     }
 
+    /// A name leads to one picture, on whatever page.
+    void everyPictureOfAPageHasAName()
+    {
+        for (const PagePictures& page : pagesOfPictures())
+            for (const Picture& picture : page.pictures) {
+                const std::string name = viewNameOf(picture);
+                QVERIFY2(!name.empty(), picture.title.c_str());
+                if (name.find(pageColon) == std::string::npos)
+                    continue;
+                const std::string other = name.substr(0, name.find(pageColon));
+                const auto found = pagePicture(other, name.substr(other.size() + pageColon.size()));
+                QVERIFY2(isOk(found) && found->kind == picture.kind && found->arrays == picture.arrays,
+                         name.c_str());
+            }
+    }
+
     void everyViewThatIsListedCanBeHad()
     {
         const std::vector<ViewDescription> list = viewsOf(m_session);
