@@ -286,7 +286,7 @@ def write_figures(case, program, out, wanted):
     figures = {}
     for name in ("session", "compared"):
         views = [(view, of_head) for view, of_head in views_of(out / f"{name}.h5", program)
-                 if wanted == "all" or (wanted == "named" and "/" not in view)]  # fmt: skip
+                 if wanted == "all" or (wanted == "named" and not {"/", ":"} & set(view))]  # fmt: skip
         (out / "figures" / name).mkdir(parents=True)
         for view, of_head in views:
             file = out / "figures" / name / (view.replace("/", "__") + ".svg")
@@ -452,7 +452,7 @@ def parse():
     parser.add_argument("--headwise", default=os.environ.get("HEADWISE"), help="the program; default: $HEADWISE")
     parser.add_argument("--threads", type=int, default=2, help="threads of the program (2)")
     parser.add_argument("--figures", choices=["all", "named", "none"], default="all",
-                        help="every view, those without a slash in their name, or none")  # fmt: skip
+                        help="every view, the general ones that need no array or page, or none")  # fmt: skip
     parser.add_argument("--with", dest="with_folder", type=pathlib.Path, metavar="OTHER",
                         help="of compare: a folder written earlier, in place of a new run into FOLDER-now")  # fmt: skip
     parser.add_argument("--figures-may-differ", metavar="FILE",
