@@ -183,6 +183,9 @@ std::optional<HeadId> PictureCard::headOf(const QWidget* figure) const
 
 QString PictureCard::viewNameOf(const QWidget* figure) const
 {
+    const auto isChosen = [](const QComboBox* box) { return box->currentIndex() > 0 && !box->isHidden(); };
+    if (std::ranges::any_of(m_body->findChildren<QComboBox*>(), isChosen))
+        return {}; // the user made it another picture
     Picture shown = m_picture;
     if (shown.kind == PictureCardKind::HeadGrid) { // a figure for each array
         const auto figures = m_body->figures();
