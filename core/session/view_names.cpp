@@ -29,13 +29,10 @@ enum class Colors { Signed, Unsigned };
 NamedPicture ofAllHeads(ViewDescription description, Kind kind, std::string_view analysis, Colors colors)
 {
     std::string path = description.needs.substr(1);
-    return {std::move(description),
-            {.kind = kind,
-             .title = {},
-             .arrays = {std::move(path)},
-             .signedColors = colors == Colors::Signed,
-             .note = {}},
-            analysis};
+    return {
+        std::move(description),
+        {.kind = kind, .title = {}, .arrays = {std::move(path)}, .signedColors = colors == Colors::Signed},
+        analysis};
 }
 
 /// \param entries words over its lists
@@ -75,16 +72,14 @@ std::vector<NamedPicture> makeNamedPictures()
                    {.kind = Kind::Lines,
                     .title = "singular values",
                     .arrays = ofCircuits("spectra/", "/singular_values"),
-                    .logY = true, // circuits of one head differ by orders of magnitude
-                    .note = {}},
+                    .logY = true}, // circuits of one head differ by orders of magnitude
                    "spectra"});
-    all.push_back(
-        {{"eigenvalues", "Eigenvalues of a head's circuits", "/eigenvalues", true},
-         {.kind = Kind::Points, .title = "eigenvalues", .arrays = ofCircuits("eigenvalues/", ""), .note = {}},
-         "eigenvalues"});
+    all.push_back({{"eigenvalues", "Eigenvalues of a head's circuits", "/eigenvalues", true},
+                   {.kind = Kind::Points, .title = "eigenvalues", .arrays = ofCircuits("eigenvalues/", "")},
+                   "eigenvalues"});
     all.push_back(
         {{"position", "Mean score of a head by offset", "/analyses/position_kernel/mean_score", true},
-         {.kind = Kind::Lines, .title = {}, .arrays = {"analyses/position_kernel/mean_score"}, .note = {}},
+         {.kind = Kind::Lines, .title = {}, .arrays = {"analyses/position_kernel/mean_score"}},
          "position_kernel"});
     all.push_back(tokensOf("tokens-qk", "Keys that query tokens attend to", "tables/full_qk",
                            "full QK tokens", "keys it attends to most, score"));

@@ -327,16 +327,14 @@ std::vector<Picture> similarityPictures()
         return Picture{.kind = Kind::HeadPairs,
                        .title = title,
                        .arrays = {similarityFolder + name},
-                       .signedColors = isSigned,
-                       .note = {}};
+                       .signedColors = isSigned};
     };
     return {pairs("Cosine of W_OV", "cosine_ov", true),
             pairs("Cosine of W_QK", "cosine_qk", true),
             {.kind = Kind::Table,
              .title = "Nearest heads",
              .arrays = {similarityFolder + "nearest_ov", similarityFolder + "nearest_ov_cosine",
-                        similarityFolder + "nearest_qk", similarityFolder + "nearest_qk_cosine"},
-             .note = {}},
+                        similarityFolder + "nearest_qk", similarityFolder + "nearest_qk_cosine"}},
             pairs("CKA of outputs", "cka_ov", false),
             pairs("Shared top outputs", "token_jaccard", false),
             pairs("Subspaces of queries", "kernel_q", false),

@@ -143,13 +143,11 @@ std::vector<Picture> componentCompositionPictures()
             {.kind = Kind::Bars,
              .title = "Share of every singular component",
              .arrays = {componentCompositionFolder + "q_share", componentCompositionFolder + "k_share",
-                        componentCompositionFolder + "v_share", componentCompositionFolder + "share_null"},
-             .note = {}},
+                        componentCompositionFolder + "v_share", componentCompositionFolder + "share_null"}},
             {.kind = Kind::Lines,
              .title = "Singular values of the earlier head",
              .arrays = {componentCompositionFolder + "singular_values"},
-             .logY = true,
-             .note = {}}};
+             .logY = true}};
 }
 
 } // namespace

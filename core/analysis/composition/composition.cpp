@@ -362,14 +362,12 @@ std::vector<Picture> compositionPictures()
         pictures.push_back({.kind = Kind::Diagram,
                             .title = std::string("Strongest pairs, ") + modeTitles[mode],
                             .arrays = {compositionPath(mode)},
-                            .signedColors = false,
-                            .note = {}});
+                            .signedColors = false});
     }
     pictures.push_back({.kind = Kind::Diagram,
                         .title = "Strongest pairs of all kinds",
                         .arrays = {"composition/q", "composition/k", "composition/v"},
-                        .signedColors = false,
-                        .note = {}});
+                        .signedColors = false});
     return pictures;
 }
 

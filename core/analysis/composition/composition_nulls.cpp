@@ -312,13 +312,11 @@ std::vector<Picture> compositionNullsPictures()
                             .title = title + " beyond chance",
                             .arrays = {path + "_excess"},
                             .note = "The score minus that of Gaussian heads of the same shapes."});
-        pictures.push_back(
-            {.kind = Kind::Diagram, .title = title + ", largest z", .arrays = {path + "_z"}, .note = {}});
+        pictures.push_back({.kind = Kind::Diagram, .title = title + ", largest z", .arrays = {path + "_z"}});
         pictures.push_back({.kind = Kind::Matrix,
                             .title = title + ", median of two layers",
                             .arrays = {path + "_layer_median"},
-                            .signedColors = false,
-                            .note = {}});
+                            .signedColors = false});
     }
     pictures.push_back({.kind = Kind::Lines,
                         .title = "Composition of random heads",

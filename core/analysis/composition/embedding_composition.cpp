@@ -140,18 +140,15 @@ std::vector<Picture> embeddingCompositionPictures()
              .note = "Unrelated circuits get 1/√d_model."},
             {.kind = Kind::HeadGrid,
              .title = "z-scores of heads that read and write tokens",
-             .arrays = all("_z"),
-             .note = {}},
+             .arrays = all("_z")},
             {.kind = Kind::HeadPlane,
              .title = "Reading and writing tokens",
              .arrays = {embeddingCompositionFolder + sideTexts[ReadsValue].name,
-                        embeddingCompositionFolder + sideTexts[Writes].name},
-             .note = {}},
+                        embeddingCompositionFolder + sideTexts[Writes].name}},
             {.kind = Kind::HeadPlane,
              .title = "Queries and keys of tokens",
              .arrays = {embeddingCompositionFolder + sideTexts[ReadsQuery].name,
-                        embeddingCompositionFolder + sideTexts[ReadsKey].name},
-             .note = {}}};
+                        embeddingCompositionFolder + sideTexts[ReadsKey].name}}};
 }
 
 } // namespace

@@ -344,8 +344,7 @@ std::vector<Picture> projectionKernelPictures()
                             .note = "Σ cos² of the principal angles; random subspaces get d_head²/d_model."});
         pictures.push_back({.kind = Kind::Diagram,
                             .title = "Strongest pairs by projection kernel, " + title,
-                            .arrays = {path},
-                            .note = {}});
+                            .arrays = {path}});
         pictures.push_back(
             {.kind = Kind::Points,
              .title = title + ", composition and kernel",

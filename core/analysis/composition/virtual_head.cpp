@@ -269,16 +269,13 @@ std::vector<Picture> virtualHeadPictures()
             {.kind = Kind::Table,
              .title = "Outputs of the virtual head for tokens",
              .arrays = {virtualHeadFolder + "source_ids", virtualHeadFolder + "source_norms",
-                        virtualHeadFolder + "output_ids", virtualHeadFolder + "output_values"},
-             .note = {}},
+                        virtualHeadFolder + "output_ids", virtualHeadFolder + "output_values"}},
             {.kind = Kind::Table,
              .title = "Copying and norm of the virtual head",
-             .arrays = {virtualHeadFolder + "copying", virtualHeadFolder + "norm_share"},
-             .note = {}},
+             .arrays = {virtualHeadFolder + "copying", virtualHeadFolder + "norm_share"}},
             {.kind = Kind::Points,
              .title = "Eigenvalues of the virtual head",
-             .arrays = {virtualHeadFolder + "full_eigenvalues"},
-             .note = {}}};
+             .arrays = {virtualHeadFolder + "full_eigenvalues"}}};
 }
 
 } // namespace

@@ -188,8 +188,7 @@ std::vector<Picture> previousTokenPictures()
              "Needs the pattern scores too. Heads above the diagonal owe their score to the outputs of earlier heads."},
         {.kind = Kind::Histogram,
          .title = "Heads by attention to the previous token",
-         .arrays = {"scores/previous_token"},
-         .note = {}}};
+         .arrays = {"scores/previous_token"}}};
 }
 
 } // namespace

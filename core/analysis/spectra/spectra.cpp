@@ -210,8 +210,7 @@ std::vector<Picture> spectraPictures()
     return {
         {.kind = Kind::Lines,
          .title = "Singular values of QK and OV, selected head",
-         .arrays = ofCircuits("spectra/", residual, "/singular_values"),
-         .note = {}},
+         .arrays = ofCircuits("spectra/", residual, "/singular_values")},
         {.kind = Kind::Lines,
          .title = "Singular values of QK and OV on a log axis, selected head",
          .arrays = ofCircuits("spectra/", residual, "/singular_values"),
@@ -231,8 +230,7 @@ std::vector<Picture> spectraPictures()
         grid("Participation ratios", all("participation_ratio"), ""),
         {.kind = Kind::Histogram,
          .title = "Heads by effective rank",
-         .arrays = ofCircuits("spectra/", residual, "/effective_rank"),
-         .note = {}},
+         .arrays = ofCircuits("spectra/", residual, "/effective_rank")},
         {.kind = Kind::HeadPlane,
          .title = "Effective ranks of QK and OV",
          .arrays = ofCircuits("spectra/", residual, "/effective_rank"),
@@ -254,7 +252,7 @@ std::vector<Picture> ranksPictures()
              .arrays = ofCircuits("analyses/ranks/", residual, "_numerical_rank"),
              .signedColors = false,
              .note = "Below d_head the head does not use all of its dimensions."},
-            {.kind = Kind::Histogram, .title = "Heads by components", .arrays = k90, .note = {}}};
+            {.kind = Kind::Histogram, .title = "Heads by components", .arrays = k90}};
 }
 
 } // namespace

@@ -81,8 +81,7 @@ std::vector<Picture> weightsInVocabularyPictures()
         const std::string what = part.isInverse ? "Token weights of " + matrix : "Tokens of " + matrix;
         return Picture{.kind = Picture::Kind::Lines,
                        .title = what + " by rank, and of random directions of the same norm",
-                       .arrays = {start + "_values", start + "_null"},
-                       .note = {}};
+                       .arrays = {start + "_values", start + "_null"}};
     };
     std::vector<Picture> pictures{
         table("What columns of W_V read", "W_V", note),

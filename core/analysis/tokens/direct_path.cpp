@@ -238,7 +238,7 @@ std::vector<Picture> directPathPictures()
          .arrays = {"analyses/direct_path/b_U_ids", "analyses/direct_path/b_U_values",
                     "analyses/direct_path/b_U_lowest_ids", "analyses/direct_path/b_U_lowest_values"},
          .note = "The model's own frequencies, independent of the input. Zeros if it has no bias."},
-        {.kind = Kind::Lines, .title = "b_U by token", .arrays = {"analyses/direct_path/b_U"}, .note = {}},
+        {.kind = Kind::Lines, .title = "b_U by token", .arrays = {"analyses/direct_path/b_U"}},
         {.kind = Kind::Lines,
          .title = "Next tokens, Gaussian null",
          .arrays = {"analyses/direct_path/row_null_z"},

@@ -194,10 +194,7 @@ std::vector<Picture> copyingPictures()
          .title = "Copying by the weights alone and with the tokens",
          .arrays = {"scores/copying_weights", "scores/copying"},
          .note = "One point per head. Far from the diagonal, the embeddings decide what the head copies."},
-        {.kind = Picture::Kind::Histogram,
-         .title = "Heads by copying",
-         .arrays = {"scores/copying"},
-         .note = {}}};
+        {.kind = Picture::Kind::Histogram, .title = "Heads by copying", .arrays = {"scores/copying"}}};
 }
 
 std::vector<Picture> matchingPictures()
@@ -214,8 +211,7 @@ std::vector<Picture> matchingPictures()
          .note = positivityNote},
         {.kind = Picture::Kind::Histogram,
          .title = "Heads by matching and copying",
-         .arrays = {"scores/matching", "scores/copying"},
-         .note = {}}};
+         .arrays = {"scores/matching", "scores/copying"}}};
 }
 
 } // namespace

@@ -141,7 +141,7 @@ private slots:
         const ResultArray* energy = results.find("analyses/rotary/energy");
         const ResultArray* ofHeads = results.find("analyses/rotary/energy_of_heads");
         QVERIFY(energy && ofHeads);
-        const Picture picture{.kind = Picture::Kind::Matrix, .title = {}, .arrays = {}, .note = {}};
+        const Picture picture{.kind = Picture::Kind::Matrix, .title = {}, .arrays = {}};
         QVERIFY(!fits(picture, *energy, circuits.config()));
         QVERIFY(fits(picture, *ofHeads, circuits.config()));
     }

@@ -121,7 +121,7 @@ private slots:
                          || viewOf(m_session, name, head)->picture.arrays == view->picture.arrays,
                      described.name.c_str());
         }
-        QCOMPARE(viewNameOf({.kind = Picture::Kind::HeadGrid, .title = {}, .arrays = {"a", "b"}, .note = {}}),
+        QCOMPARE(viewNameOf({.kind = Picture::Kind::HeadGrid, .title = {}, .arrays = {"a", "b"}}),
                  std::string());
     }
 

@@ -227,7 +227,7 @@ private slots:
     void aMeanAndItsDeviationAreABand()
     {
         const auto results = std::make_shared<ResultSet>();
-        Picture picture{.kind = Picture::Kind::Lines, .title = "Scores", .arrays = {}, .note = {}};
+        Picture picture{.kind = Picture::Kind::Lines, .title = "Scores", .arrays = {}};
         const auto add = [&](const char* path, float by) {
             ResultArray array;
             array.path = path;
@@ -263,8 +263,7 @@ private slots:
         array.axes = {Axis::Layer, Axis::Part};
         array.values = std::vector<float>{1, 2, 3, 4, 5, 6};
         results->arrays.push_back(std::move(array));
-        const Picture picture{
-            .kind = Picture::Kind::Bars, .title = "Shares", .arrays = {"analyses/x/layer"}, .note = {}};
+        const Picture picture{.kind = Picture::Kind::Bars, .title = "Shares", .arrays = {"analyses/x/layer"}};
         const std::unique_ptr<PictureBody> body(newPictureBody(picture.kind, {}, nullptr));
         body->setContext({.results = results, .card = m_session.model, .isPaper = true, .tokenText = {}});
         body->showPicture(pictureData(picture, results));
@@ -342,8 +341,7 @@ private:
         }
         const Picture picture{.kind = Picture::Kind::Lines,
                               .title = "Curves",
-                              .arrays = {"analyses/x/curves", "analyses/x/curves_null"},
-                              .note = {}};
+                              .arrays = {"analyses/x/curves", "analyses/x/curves_null"}};
         std::unique_ptr<PictureBody> body(newPictureBody(picture.kind, {}, nullptr));
         body->setContext({.results = results, .card = m_session.model, .isPaper = true, .tokenText = {}});
         body->showPicture(pictureData(picture, results));

@@ -282,8 +282,7 @@ void CompositionPage::showMap(const ResultArray& all)
     const Picture picture{.kind = Picture::Kind::HeadPairs,
                           .title = kindTitle().toStdString(),
                           .arrays = {all.path},
-                          .signedColors = m_subtract->isChecked(),
-                          .note = {}};
+                          .signedColors = m_subtract->isChecked()};
     m_map->showPicture(picture,
                        {.arrays = {shownScores(all, baseline, m_percentile->value())},
                         .groupAttributes = {},

@@ -91,8 +91,7 @@ void AllHeadsPage::showPlane(const std::vector<const ResultArray*>& scores)
     if (!m_plane && scores.size() > 1) {
         Picture picture{.kind = Picture::Kind::HeadPlane,
                         .title = tr("Two scores of every head").toStdString(),
-                        .arrays = {scores[0]->path, scores[1]->path},
-                        .note = {}};
+                        .arrays = {scores[0]->path, scores[1]->path}};
         m_planeScroll = new QScrollArea(this);
         m_plane = new PictureCard(workspace(), picture, m_planeScroll);
         m_plane->fillPlace();

@@ -138,7 +138,6 @@ void EigenvaluePanel::recompute()
     m_picture->showPicture({.kind = Picture::Kind::Points,
                             .title = tr("Eigenvalues of %1").arg(text(circuitTitle(m_kind))).toStdString(),
                             .arrays = {path},
-                            .note = {},
                             .polar = m_isPolar});
     const QString normality = normalityText(values);
     m_score->setText(scoreText(values) + (normality.isEmpty() ? QString() : u'\n' + normality));

@@ -59,8 +59,7 @@ Picture kernelPicture()
     return {.kind = Picture::Kind::Lines,
             .title = KernelPanel::tr("Mean score by offset").toStdString(),
             .arrays = {learnedKernel, learnedKernel + "_low", learnedKernel + "_high", distanceKernel,
-                       rotaryKernel},
-            .note = {}};
+                       rotaryKernel}};
 }
 
 ResultSet kernelResults(const ModelConfig& config, const std::vector<double>& scores,

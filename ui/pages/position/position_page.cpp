@@ -258,8 +258,7 @@ void PositionPage::showMap(const Answer& answer)
     const Picture picture{.kind = Picture::Kind::Matrix,
                           .title = array.title,
                           .arrays = {array.path},
-                          .signedColors = !answer.isAttention,
-                          .note = {}};
+                          .signedColors = !answer.isAttention};
     m_map->showPicture(picture, {.arrays = {std::move(array)}, .groupAttributes = {}, .warnings = {}});
 }
 
@@ -275,8 +274,7 @@ void PositionPage::showEnergies(const Answer& answer)
     }
     m_energies->showPicture({.kind = Picture::Kind::Bars,
                              .title = tr("Energy by frequency").toStdString(),
-                             .arrays = {energy, unaligned},
-                             .note = {}},
+                             .arrays = {energy, unaligned}},
                             std::move(results));
 }
 

@@ -145,8 +145,7 @@ void RotaryTerms::showScores()
 {
     const QString token = workspace()->model()->tokenText(m_answer->token);
     const std::array titles{tr("Score, mean token"), tr("Score, query %1").arg(token)};
-    Picture picture{
-        .kind = Picture::Kind::Lines, .title = tr("Score by offset").toStdString(), .arrays = {}, .note = {}};
+    Picture picture{.kind = Picture::Kind::Lines, .title = tr("Score by offset").toStdString(), .arrays = {}};
     ResultSet results;
     for (std::size_t i = 0; i < 2; ++i) {
         ResultArray array = shownArray(rotaryScorePaths[i], Axis::Offset, m_answer->scores[i]);
@@ -171,8 +170,7 @@ void RotaryTerms::showTerms()
         names.insert(names.begin(), tr("content").toStdString());
     Picture picture{.kind = Picture::Kind::Bars,
                     .title = tr("Score by frequency at Δ = %1").arg(offset).toStdString(),
-                    .arrays = {},
-                    .note = {}};
+                    .arrays = {}};
     ResultSet results;
     QStringList words{tr("%1 at Δ = %2.").arg(text(m_answer->head)).arg(offset)};
     for (std::size_t i = 0; i < 2; ++i) {

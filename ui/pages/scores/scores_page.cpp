@@ -50,7 +50,7 @@ ResultArray byKey(const char* name, const RowVector<double>& values, const QStri
 
 void showLines(PicturePanel* panel, const QString& title, std::vector<ResultArray> arrays)
 {
-    Picture picture{.kind = Picture::Kind::Lines, .title = title.toStdString(), .arrays = {}, .note = {}};
+    Picture picture{.kind = Picture::Kind::Lines, .title = title.toStdString(), .arrays = {}};
     for (const ResultArray& array : arrays)
         picture.arrays.push_back(array.path);
     panel->showPicture(picture, {.arrays = std::move(arrays), .groupAttributes = {}, .warnings = {}});

@@ -149,10 +149,8 @@ void TermMap::showTerm()
     ResultArray ids =
         shownArray("analyses/six_terms/tokens", Axis::Query, std::vector<double>(m_answer->tokens.size()));
     ids.values = std::vector<std::int32_t>(m_answer->tokens.begin(), m_answer->tokens.end());
-    const Picture picture{.kind = Picture::Kind::Matrix,
-                          .title = m_term->currentText().toStdString(),
-                          .arrays = {array.path},
-                          .note = {}};
+    const Picture picture{
+        .kind = Picture::Kind::Matrix, .title = m_term->currentText().toStdString(), .arrays = {array.path}};
     m_picture->showPicture(
         picture, {.arrays = {std::move(array), std::move(ids)}, .groupAttributes = {}, .warnings = {}});
     m_note->setText(m_answer->warning);
