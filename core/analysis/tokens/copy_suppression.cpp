@@ -284,7 +284,6 @@ Analysis copySuppressionAnalysis()
         .cost = copySuppressionCost,
         .run = runCopySuppression,
         .arrays = copySuppressionArrays(),
-        .needs = {},
         .pictures =
             {
                 {.kind = Kind::HeadGrid,

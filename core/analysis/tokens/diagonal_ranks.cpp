@@ -258,7 +258,6 @@ Analysis diagonalRanksAnalysis()
         .cost = diagonalRanksCost,
         .run = runDiagonalRanks,
         .arrays = diagonalRanksArrays(),
-        .needs = {},
         .pictures =
             {
                 {.kind = Kind::HeadGrid,

@@ -175,7 +175,6 @@ Analysis salientTokensAnalysis()
         .cost = salientTokensCost,
         .run = runSalientTokens,
         .arrays = salientTokensArrays(),
-        .needs = {},
         .pictures =
             {
                 {.kind = Kind::Table,
