@@ -1,4 +1,5 @@
 #include "core/analysis/analyses.h"
+#include "core/analysis/architecture/best_neurons.h"
 #include "core/analysis/architecture/neuron_tokens.h"
 #include "core/analysis/selected_heads.h"
 #include "core/circuits/subspace.h"
@@ -14,7 +15,6 @@ namespace headwise {
 
 namespace {
 
-constexpr std::size_t listed = listedNeurons;
 constexpr double mostMapped = 1e7; // numbers of one map of heads and neurons
 constexpr const char* neuronsFolder = "analyses/neurons/";
 
@@ -99,50 +99,11 @@ std::vector<ArraySpec> neuronsArrays()
     return lists;
 }
 
-struct Neuron {
-    double value;
-    int layer, index;
-};
-
 /// Returns whether the map shows every head with every neuron of the adjacent MLP.
 bool isMapped(const ModelConfig& c)
 {
     return static_cast<double>(c.nLayers) * c.nHeads * c.dMlp <= mostMapped;
 }
-
-/// The best so far, ties to the earlier layer and the lower index.
-class Best {
-public:
-    void offer(const Eigen::VectorXd& values, int layer)
-    {
-        for (Eigen::Index i = 0; i < values.size(); ++i) {
-            if (std::isfinite(values(i)) && values(i) > m_threshold)
-                m_neurons.push_back({values(i), layer, static_cast<int>(i)});
-            if (m_neurons.size() >= 4 * listed)
-                shrink();
-        }
-    }
-    const std::vector<Neuron>& sorted()
-    {
-        shrink();
-        return m_neurons;
-    }
-
-private:
-    void shrink()
-    {
-        // Neurons arrive in order, so a stable sort breaks ties correctly.
-        std::stable_sort(m_neurons.begin(), m_neurons.end(),
-                         [](const Neuron& a, const Neuron& b) { return a.value > b.value; });
-        if (m_neurons.size() >= listed) {
-            m_neurons.resize(listed, Neuron{});
-            m_threshold = m_neurons.back().value;
-        }
-    }
-
-    std::vector<Neuron> m_neurons;
-    double m_threshold = -1;
-};
 
 /// Returns the share of each unit row in the span of `basis`, [n]. \param rows [n, d] \param basis [d, r]
 template <typename Scalar>
@@ -195,7 +156,7 @@ private:
         bool isAsked = false;
         std::array<Matrix<Scalar>, 4> bases; // of W_Q, W_K, W_V, W_O, while its layer is read; empty: none
         std::array<Eigen::Index, 4> ranks{}; // of the same
-        std::array<Best, ways.size()> best;
+        std::array<BestNeurons, ways.size()> best;
     };
 
     std::size_t index(HeadId head) const
@@ -316,11 +277,11 @@ private:
 
     void putLists(Results& results, std::size_t way)
     {
-        RealNumbers values = RealNumbers::perHead(m_config, listed);
+        RealNumbers values = RealNumbers::perHead(m_config, listedNeurons);
         WholeNumbers layers(values.shape()), indices(values.shape());
         for (std::size_t head = 0; head < m_heads.size(); ++head) {
             std::size_t at = 0;
-            for (const Neuron& neuron : m_heads[head].best[way].sorted()) {
+            for (const RankedNeuron& neuron : m_heads[head].best[way].sorted()) {
                 layers.list(head)[at] = neuron.layer;
                 indices.list(head)[at] = neuron.index;
                 values.list(head)[at++] = neuron.value;
@@ -336,7 +297,7 @@ private:
     {
         NeuronLists lists(m_heads.size());
         for (std::size_t head = 0; head < m_heads.size(); ++head) {
-            for (const Neuron& neuron : m_heads[head].best[way].sorted())
+            for (const RankedNeuron& neuron : m_heads[head].best[way].sorted())
                 lists[head].push_back({neuron.layer, neuron.index});
         }
         return lists;
@@ -365,7 +326,7 @@ AnalysisCost neuronsCost(const ModelConfig& config, const AnalysisOptions& optio
     const double each = static_cast<double>(wayCount(config));
     const double perHead = 2 * d * r * config.dMlp * (3 * (layers - 1) / 2 + (each - 3) * (layers + 1) / 2);
     // Each head lists other neurons than the next: what there can be at most.
-    const double lists = each * static_cast<double>(listed);
+    const double lists = each * static_cast<double>(listedNeurons);
     const AnalysisCost tokens =
         neuronTokensCost(config, options, std::min(heads * lists, layers * config.dMlp));
     const double length = std::min(options.tableSize, std::max(config.dVocab, config.dVocabOut));
