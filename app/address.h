@@ -20,17 +20,17 @@ struct Address {
     std::filesystem::path model; ///< Path of a model or session, as in `headwise MODEL`.
     HeadId head;
     std::string page; ///< Empty: the current page.
-    std::optional<std::string> row, column;
-    std::optional<HeadId> reference;
-    std::optional<std::string> analysis;
+    std::optional<std::string> row = {}, column = {};
+    std::optional<HeadId> reference = {};
+    std::optional<std::string> analysis = {};
     struct Direction {
         bool isQk = false;
         int number = 1; ///< counted from 1
 
         bool operator==(const Direction&) const = default;
     };
-    std::optional<Direction> direction;
-    std::optional<std::string> stack; ///< Absent: the stack that opens by itself.
+    std::optional<Direction> direction = {};
+    std::optional<std::string> stack = {}; ///< Absent: the stack that opens by itself.
 
     bool operator==(const Address&) const = default;
 };

@@ -196,13 +196,7 @@ void Addresses::copyReference()
     const ModelPlace place = openPlace(*m_workspace);
     Address address{.model = place.path.toStdString(),
                     .head = m_workspace->selection()->head(),
-                    .page = name.toStdString(),
-                    .row = std::nullopt,
-                    .column = std::nullopt,
-                    .reference = std::nullopt,
-                    .analysis = std::nullopt,
-                    .direction = std::nullopt,
-                    .stack = std::nullopt};
+                    .page = name.toStdString()};
     if (!place.stack.isEmpty())
         address.stack = place.stack.toStdString();
     if (name == QLatin1String("compare"))

@@ -25,17 +25,17 @@ struct ResultArray {
                                 std::vector<std::complex<float>>, std::vector<std::complex<double>>>;
 
     std::string path;
-    std::vector<std::size_t> shape;      // row-major
-    Values values;                       // product of shape
-    std::vector<ArrayAxis> axes;         // one per dimension
-    std::string definition;              // the formula, one line, plain text
-    std::string title;                   // for people: "Copying"
-    std::string unit;                    // "", "logits", "nats"
-    std::optional<double> nullMean;      // average of heads of random weights …
-    std::optional<double> nullDeviation; // … and its standard deviation, where known
-    std::optional<std::pair<double, double>>
-        range; // the values' bounds where they have some: copying [−1, 1]
-    std::map<std::string, AttributeValue> attributes;
+    std::vector<std::size_t> shape;           // row-major
+    Values values;                            // product of shape
+    std::vector<ArrayAxis> axes;              // one per dimension
+    std::string definition;                   // the formula, one line, plain text
+    std::string title;                        // for people: "Copying"
+    std::string unit = {};                    // "", "logits", "nats"
+    std::optional<double> nullMean = {};      // average of heads of random weights …
+    std::optional<double> nullDeviation = {}; // … and its standard deviation, where known
+    /// The values' bounds where they have some: copying [−1, 1].
+    std::optional<std::pair<double, double>> range = {};
+    std::map<std::string, AttributeValue> attributes = {};
 
     bool operator==(const ResultArray&) const = default;
 };
@@ -44,9 +44,9 @@ struct ResultArray {
 /// read only this.
 struct ResultSet {
     std::vector<ResultArray> arrays;
-    std::map<std::string, std::map<std::string, AttributeValue>>
-        groupAttributes; ///< "tables/full_ov" → {heads: …}
-    std::vector<std::string> warnings;
+    std::map<std::string, std::map<std::string, AttributeValue>> groupAttributes =
+        {}; ///< "tables/full_ov" → {heads: …}
+    std::vector<std::string> warnings = {};
 
     const ResultArray* find(std::string_view path) const;
     /// Adds the arrays of `other`, replacing those of the same path.

@@ -79,11 +79,7 @@ ResultArray overlapArray(CircuitKind kind, const ModelConfig& config, std::vecto
             + " at the previous step that could be opened, U' and V' at this one, k = effective rank of the former, rounded",
         .title = isQk ? "QK subspace overlap with the previous step"
                       : "OV subspace overlap with the previous step",
-        .unit = {},
-        .nullMean = std::nullopt,
-        .nullDeviation = std::nullopt,
-        .range = std::pair{0.0, 1.0},
-        .attributes = {}};
+        .range = std::pair{0.0, 1.0}};
 }
 
 ResultArray vectorOverlapArray(const DirectionSide& side, const ModelConfig& config, std::size_t n,
@@ -98,11 +94,7 @@ ResultArray vectorOverlapArray(const DirectionSide& side, const ModelConfig& con
             + ", leading singular vectors of " + std::string(circuitFormula(side.circuit))
             + " at the previous step that could be opened (i) and at this one (j)",
         .title = "Overlap of singular vectors with the previous step, " + std::string(side.title),
-        .unit = {},
-        .nullMean = std::nullopt,
-        .nullDeviation = std::nullopt,
-        .range = std::pair{0.0, 1.0},
-        .attributes = {}};
+        .range = std::pair{0.0, 1.0}};
 }
 
 /// Squared cosines of one side of all heads, [heads, n, n].

@@ -283,10 +283,7 @@ void CompositionPage::showMap(const ResultArray& all)
                           .title = kindTitle().toStdString(),
                           .arrays = {all.path},
                           .signedColors = m_subtract->isChecked()};
-    m_map->showPicture(picture,
-                       {.arrays = {shownScores(all, baseline, m_percentile->value())},
-                        .groupAttributes = {},
-                        .warnings = {}});
+    m_map->showPicture(picture, {.arrays = {shownScores(all, baseline, m_percentile->value())}});
     showPair();
 }
 
