@@ -257,8 +257,8 @@ private slots:
         const QString name = QStringLiteral("composition: Strongest pairs, Q-composition");
         const CommandRun run = exported(name, QStringList{"pairs.svg", "pairs.csv"});
         QVERIFY2(run.exitCode == 0, run.err.constData());
-        QVERIFY(contents(path("pairs.svg")).contains("L1H2"));
-        QVERIFY(contents(path("pairs.csv")).count('\n') > 1);
+        QVERIFY(contents(path("pairs.svg")).contains(">layer 1<"));
+        QVERIFY(contents(path("pairs.csv")).contains("L0H2,L1H2,1"));
         const CommandRun own = runHeadwise({"export", path("s.h5"), "--list"}, m_folder.path());
         QVERIFY(own.out.contains(name.toUtf8() + "\tStrongest pairs, Q-composition\t/composition/q\n"));
         QCOMPARE(exported("alchemy: Gold", "x.csv").exitCode, 2);
