@@ -34,9 +34,41 @@ const HeatmapRoom& HeatmapLayout::room() const
     return *m_room;
 }
 
+void HeatmapLayout::forgetRoom()
+{
+    m_room.reset();
+    m_noteHeight.reset();
+}
+
+double HeatmapLayout::noteHeight() const
+{
+    if (!m_noteHeight)
+        m_noteHeight = m_measureNote ? m_measureNote() : 0;
+    return *m_noteHeight;
+}
+
+bool HeatmapLayout::growNote()
+{
+    if (!m_noteHeight) // Nobody has asked for the cells yet.
+        return false;
+    const double before = *m_noteHeight;
+    m_noteHeight = std::max(before, m_measureNote());
+    return *m_noteHeight > before;
+}
+
+QMarginsF HeatmapLayout::marginsWith(double noteHeight) const
+{
+    return room().margins() + QMarginsF(0, 0, 0, noteHeight);
+}
+
 QRectF HeatmapLayout::area() const
 {
-    const QRectF area = QRectF(m_widget->rect()).marginsRemoved(room().margins());
+    return areaAbove(noteHeight());
+}
+
+QRectF HeatmapLayout::areaAbove(double noteHeight) const
+{
+    const QRectF area = QRectF(m_widget->rect()).marginsRemoved(marginsWith(noteHeight));
     if (m_shape == HeatmapCellShape::Stretched || m_scene.isEmpty())
         return {area.topLeft().toPoint(), area.size().toSize()};
     const QSizeF cells(static_cast<double>(m_scene.columnCount()), static_cast<double>(m_scene.rowCount()));
@@ -52,7 +84,7 @@ QSize HeatmapLayout::usableSize() const
 {
     if (m_shape == HeatmapCellShape::Stretched || m_scene.isEmpty())
         return {QWIDGETSIZE_MAX, QWIDGETSIZE_MAX};
-    const QMarginsF around = room().margins();
+    const QMarginsF around = marginsWith(noteHeight());
     const QSizeF margins(around.left() + around.right(), around.top() + around.bottom());
     const QSizeF inside = QSizeF(m_widget->size()) - margins;
     const double ratio = static_cast<double>(m_scene.columnCount()) / static_cast<double>(m_scene.rowCount());

@@ -5,23 +5,21 @@
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/heatmaps/shared_scale.h"
 
-#include <QMouseEvent>
 #include <QPainter>
 #include <QWidget>
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace headwise::ui {
 
 namespace {
 
-constexpr double inNote = 6; // px, padding of the chip
+constexpr double aboveNote = 2;   // px
+constexpr double leastWidth = 60; // px; a narrower place has no note
 
-QString aggregateNote(const HeatmapContent& content, const QSize& pixels)
+QString aggregateNote(const HeatmapContent& content, const HeatmapScene& scene, const QSize& pixels)
 {
-    const HeatmapScene& scene = content.scene();
     if (scene.isEmpty() || pixels.isEmpty())
         return {};
     const QString kind =
@@ -85,87 +83,94 @@ HeatmapNote::HeatmapNote(const HeatmapContent* content, const HeatmapColors* col
 {
 }
 
-QString HeatmapNote::text() const
+QString HeatmapNote::numbersText(const HeatmapScene& scene, const QSize& pixels) const
 {
-    QStringList parts{textFor(m_cells.pixels())};
-    const SharedScale* shared = m_colors->sharedScale();
-    if (shared && shared->count() > 1)
-        parts << HeatmapView::tr("scale shared by %1").arg(shared->count());
-    if (m_colors->isLocked() && m_colors->choice().fit && !m_content->scene().isEmpty())
-        parts << HeatmapView::tr("limits locked");
-    parts.removeAll(QString());
-    return parts.join(QStringLiteral(" · "));
-}
-
-QString HeatmapNote::textFor(const QSize& pixels) const
-{
-    QStringList parts{aggregateNote(*m_content, pixels), beyondNote(*m_content)};
+    QStringList parts{aggregateNote(*m_content, scene, pixels), beyondNote(*m_content)};
     const qint64 notFinite = m_content->notFiniteCount();
-    if (notFinite > 0 && !m_content->scene().nanIsAbsent)
+    if (notFinite > 0 && !scene.nanIsAbsent)
         parts << (notFinite == 1 ? HeatmapView::tr("1 value is not finite")
                                  : HeatmapView::tr("%1 values are not finite").arg(ui::count(notFinite)));
     parts.removeAll(QString());
     return parts.join(QStringLiteral(" · "));
 }
 
-QRectF HeatmapNote::area() const
+QString HeatmapNote::textFor(const QSize& pixels) const
 {
-    constexpr double beside = 6, least = 60; // px: margin of the chip; width of cells that have room for it
-    const QRectF cells = m_cells.area();
-    const QString corner = text();
-    if (corner.isEmpty() || cells.width() < least)
+    return numbersText(m_content->scene(), pixels);
+}
+
+QString HeatmapNote::screenText(const HeatmapScene& scene, const QSize& pixels) const
+{
+    QStringList parts{numbersText(scene, pixels)};
+    const SharedScale* shared = m_colors->sharedScale();
+    if (shared && shared->count() > 1)
+        parts << HeatmapView::tr("scale shared by %1").arg(shared->count());
+    if (m_colors->isLocked() && m_colors->choice().fit && !scene.isEmpty())
+        parts << HeatmapView::tr("limits locked");
+    parts.removeAll(QString());
+    return parts.join(QStringLiteral(" · "));
+}
+
+QString HeatmapNote::text() const
+{
+    return screenText(m_content->scene(), m_cells.pixels());
+}
+
+QStringList HeatmapNote::linesBelow(const QRectF& cells, const QString& words) const
+{
+    const QWidget* widget = m_cells.widget();
+    const double width = widget->rect().right() - cells.left();
+    if (words.isEmpty() || width < leastWidth)
+        return {};
+    return wrappedLines(words, m_cells.fonts().text, width, widget);
+}
+
+double HeatmapNote::wantedHeight() const
+{
+    // All cells have the longest note: zooming in does not move them.
+    HeatmapScene whole = m_content->scene();
+    if (whole.isEmpty())
+        return 0;
+    whole.visible =
+        QRectF(0, 0, static_cast<double>(whole.columnCount()), static_cast<double>(whole.rowCount()));
+    const double line = m_cells.metrics().height();
+    double height = 0;
+    for (int attempt = 0; attempt < 3; ++attempt) { // Smaller cells can make the note longer.
+        const QRectF cells = m_cells.areaAbove(height);
+        const QSize pixels = (cells.size() * m_cells.widget()->devicePixelRatioF()).toSize();
+        const auto lines = static_cast<double>(linesBelow(cells, screenText(whole, pixels)).size());
+        const double needed = lines > 0 ? aboveNote + lines * line : 0;
+        if (needed <= height)
+            break;
+        height = needed;
+    }
+    return height;
+}
+
+QRectF HeatmapNote::areaOf(const QStringList& lines) const
+{
+    if (lines.isEmpty())
         return {};
     const QFontMetricsF metrics = m_cells.metrics();
-    const auto sizeWithin = [&](double width) {
-        double widest = 0;
-        const QStringList lines = linesWithin(width);
-        for (const QString& line : lines)
-            widest = std::max(widest, metrics.horizontalAdvance(line));
-        return QSizeF(widest + 2 * inNote, metrics.height() * static_cast<double>(lines.size()) + 2);
-    };
-    const QRectF place = m_cells.widget()->rect();
-    const QPointF below(cells.left(), cells.bottom() + m_cells.room().margins().bottom() + 2);
-    const QSizeF under = sizeWithin(place.right() - below.x());
-    if (below.y() + under.height() <= place.bottom())
-        return {below, under};
-    const QSizeF over = sizeWithin(cells.width() - 2 * beside);
-    return {{cells.left() + beside, cells.bottom() - over.height() - beside}, over};
+    double widest = 0;
+    for (const QString& line : lines)
+        widest = std::max(widest, metrics.horizontalAdvance(line));
+    const QRectF cells = m_cells.area();
+    return {cells.left(), cells.bottom() + m_cells.room().margins().bottom() + aboveNote, widest,
+            metrics.height() * static_cast<double>(lines.size())};
 }
 
-QStringList HeatmapNote::linesWithin(double width) const
+QRectF HeatmapNote::area() const
 {
-    return wrappedLines(text(), m_cells.fonts().text, width - 2 * inNote, m_cells.widget());
+    return areaOf(linesBelow(m_cells.area(), text()));
 }
 
-// Disappears when the mouse is over it, so that the cells can be seen.
 void HeatmapNote::paint(QPainter& painter, const ThemeColors& colors) const
 {
-    const QRectF chip = area();
-    if (chip.isEmpty() || m_looksUnder)
-        return;
+    const QStringList lines = linesBelow(m_cells.area(), text());
     painter.setFont(m_cells.fonts().text);
-    QColor ground = colors.base;
-    ground.setAlphaF(0.88F);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(ground);
-    painter.drawRoundedRect(chip, 4, 4);
     painter.setPen(colors.muted);
-    painter.drawText(chip, Qt::AlignCenter, linesWithin(chip.width() + 0.5).join(u'\n'));
-}
-
-bool HeatmapNote::lookUnder(const QEvent& event)
-{
-    // The note's upper limit, since counting out-of-range values takes too long for every move.
-    constexpr double mostLines = 5;
-    bool looks = false;
-    if (event.type() == QEvent::MouseMove) {
-        const QPointF at = static_cast<const QMouseEvent&>(event).position();
-        const QRectF cells = m_cells.area();
-        looks = cells.contains(at) && at.y() > cells.bottom() - mostLines * m_cells.metrics().height()
-            && area().contains(at);
-    }
-    return std::exchange(m_looksUnder, looks) != looks;
+    painter.drawText(areaOf(lines), Qt::AlignLeft | Qt::TextDontClip, lines.join(u'\n'));
 }
 
 } // namespace headwise::ui

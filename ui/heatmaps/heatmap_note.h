@@ -3,30 +3,29 @@
 #include "ui/heatmaps/heatmap_colors.h"
 #include "ui/heatmaps/heatmap_layout.h"
 
-class QEvent;
-
 namespace headwise::ui {
 
-/// The note in the corner of a heatmap: aggregate, values out of range, values not finite, shared or locked scale.
+/// The note below a heatmap: aggregate, values out of range, values not finite, shared or locked scale. It has a strip of
+/// its own and never covers cells.
 class HeatmapNote {
 public:
     HeatmapNote(const HeatmapContent* content, const HeatmapColors* colors, const HeatmapLayout& cells);
 
     QString text() const;                       ///< For the screen.
     QString textFor(const QSize& pixels) const; ///< For a picture with this many device pixels.
-    QRectF
-    area() const; ///< Area of the chip: below the cells, without room there in their corner; empty: none.
-    void paint(QPainter& painter, const ThemeColors& colors) const; ///< Nothing while the mouse is over it.
-    /// Handles the mouse moving or leaving. \return whether the note must be painted again
-    bool lookUnder(const QEvent& event);
+    QRectF area() const;                        ///< Below the cells; empty: no note, or no room for one.
+    double wantedHeight() const; ///< Height of the strip that the note needs, whatever the zoom; 0: none.
+    void paint(QPainter& painter, const ThemeColors& colors) const;
 
 private:
-    QStringList linesWithin(double width) const; ///< The words in a chip of that width.
+    QString numbersText(const HeatmapScene& scene, const QSize& pixels) const;
+    QString screenText(const HeatmapScene& scene, const QSize& pixels) const;
+    QStringList linesBelow(const QRectF& cells, const QString& words) const;
+    QRectF areaOf(const QStringList& lines) const;
 
     const HeatmapContent* m_content;
     const HeatmapColors* m_colors;
     const HeatmapLayout& m_cells;
-    bool m_looksUnder = false; // the mouse is at the note's place
 };
 
 } // namespace headwise::ui

@@ -19,6 +19,7 @@ HeatmapView::HeatmapView(QWidget* parent)
     , m_pointer(this)
     , m_screen(this)
 {
+    m_cells.setNoteHeight([this] { return m_note.wantedHeight(); });
     installHeatmapAccessibility();
     followShownVision(this);
     setMouseTracking(true);
@@ -27,10 +28,10 @@ HeatmapView::HeatmapView(QWidget* parent)
     connect(m_content, &HeatmapContent::numbersChanged, this, &HeatmapView::takeNumbers);
     connect(m_content, &HeatmapContent::axesChanged, this, &HeatmapView::remeasure);
     connect(m_content, &HeatmapContent::looksChanged, this, &HeatmapView::updateVisible);
-    connect(m_content, &HeatmapContent::tilesArrived, this, [this] { m_screen.forgetImage(); });
+    connect(m_content, &HeatmapContent::tilesArrived, this, &HeatmapView::fitNote);
     connect(m_content, &HeatmapContent::levelOutdated, this, &HeatmapView::fitToLevel);
-    connect(m_colors, &HeatmapColors::scaleChanged, this, [this] { m_screen.forgetImage(); });
-    connect(m_colors, &HeatmapColors::choiceChanged, this, qOverload<>(&QWidget::update));
+    connect(m_colors, &HeatmapColors::scaleChanged, this, &HeatmapView::fitNote);
+    connect(m_colors, &HeatmapColors::choiceChanged, this, &HeatmapView::fitNote);
     connect(m_zoom, &HeatmapZoom::stateChanged, this, [this] {
         m_screen.forgetImage();
         fitToLevel();
@@ -74,6 +75,14 @@ void HeatmapView::fitToLevel()
 {
     if (scene().tiles && !scene().visible.isEmpty() && m_content->showLevel(m_cells.pixels()))
         m_colors->setScale(colorScale());
+    fitNote();
+}
+
+void HeatmapView::fitNote()
+{
+    if (m_cells.growNote())
+        updateGeometry();
+    m_screen.forgetImage();
 }
 
 void HeatmapView::setCellShape(CellShape shape)
@@ -111,8 +120,6 @@ void HeatmapView::changeEvent(QEvent* event)
 
 bool HeatmapView::event(QEvent* event)
 {
-    if ((event->type() == QEvent::MouseMove || event->type() == QEvent::Leave) && m_note.lookUnder(*event))
-        update();
     return m_pointer.handle(event) || QWidget::event(event);
 }
 

@@ -36,7 +36,7 @@ public:
     HeatmapColors* colors() const { return m_colors; }     ///< The colour scale.
     const HeatmapLayout& cells() const { return m_cells; } ///< Where the cells are.
     HeatmapPointer& pointer() { return m_pointer; }        ///< Mouse and keyboard.
-    const HeatmapNote& note() const { return m_note; }     ///< The note in the corner.
+    const HeatmapNote& note() const { return m_note; }     ///< The note below the cells.
     HeatmapScreen& onScreen() { return m_screen; }         ///< Marks, messages and dimming, not on paper.
     const HeatmapScene& scene() const { return m_content->scene(); }
 
@@ -44,6 +44,7 @@ public:
     void setMatrix(Matrix matrix) { m_content->setMatrix(std::move(matrix)); }
     const Matrix& matrix() const { return scene().matrix; }
     bool isEmpty() const { return scene().isEmpty(); }
+    void fitNote(); ///< Gives the note more room if its words have become longer.
     void setCellShape(CellShape shape);
     const ColorScale& colorScale() const { return m_colors->scale(); }
     const HeatmapState& state() const { return m_zoom->state(); }

@@ -51,7 +51,7 @@ void SharedScale::setScale(const ColorScale& scale)
     for (HeatmapView* view : views)
         if (contains(view)) {
             view->colors()->showScale(fit);
-            view->update(); // Its corner shows how many views share the scale.
+            view->fitNote(); // It says how many views share the scale.
         }
 }
 

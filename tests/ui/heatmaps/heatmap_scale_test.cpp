@@ -87,22 +87,55 @@ private slots:
         QCOMPARE(view.note().text(), QStringLiteral("1 value beyond the limits"));
     }
 
-    /// The note stands below the cells where there is room, and is whole everywhere.
-    void theNoteIsNeverCut()
+    /// The note has a strip of its own: it covers no cell, and nothing of it is cut, whatever the size.
+    void theNoteCoversNoCell_data()
+    {
+        QTest::addColumn<QSize>("size");
+        QTest::addColumn<QSize>("cells");
+        QTest::addColumn<HeatmapView::CellShape>("shape");
+        using enum HeatmapCellShape;
+        QTest::newRow("stretched") << QSize(360, 300) << QSize(3, 2) << Stretched;
+        QTest::newRow("narrower than the words") << QSize(150, 300) << QSize(3, 2) << Stretched;
+        QTest::newRow("flat") << QSize(230, 140) << QSize(32, 1024) << Stretched;
+        QTest::newRow("square with room below") << QSize(360, 300) << QSize(3, 2) << Square;
+        QTest::newRow("square without") << QSize(560, 300) << QSize(256, 256) << Square;
+        QTest::newRow("least") << QSize(120, 120) << QSize(400, 400) << Square;
+    }
+    void theNoteCoversNoCell()
+    {
+        QFETCH(QSize, size);
+        QFETCH(QSize, cells);
+        QFETCH(HeatmapView::CellShape, shape);
+        HeatmapView view;
+        const auto matrix = zeroMatrix(cells.height(), cells.width());
+        (*matrix)(0, 1) = 5;
+        showScaled(view, matrix);
+        view.setCellShape(shape);
+        view.resize(size);
+        QVERIFY(view.note().text().contains(QStringLiteral("1 value beyond the limits")));
+        const QRectF place = view.cells().area();
+        QVERIFY(view.note().area().top() > place.bottom());
+        QVERIFY(QRectF(view.rect()).contains(view.note().area()));
+        QVERIFY(place.height() > 10);
+        view.zoom()->zoomAt({0.5, 0.5}, 4, 4); // Its words are others now, but the cells stay in place.
+        QCOMPARE(view.cells().area(), place);
+        QVERIFY(view.note().area().top() > place.bottom());
+    }
+
+    /// A note that appears or grows takes its room from the cells.
+    void aNoteThatAppearsMovesTheCells()
     {
         HeatmapView view;
         const auto matrix = zeroMatrix(2, 3);
         (*matrix)(0, 1) = 5;
-        showScaled(view, matrix); // cells down to the bottom
-        const double oneLine = view.note().area().height();
-        QVERIFY(view.cells().area().contains(view.note().area()));
-        view.resize(150, 300); // narrower than the words
-        QVERIFY(view.note().area().height() > oneLine + 8);
-        QVERIFY(view.cells().area().contains(view.note().area()));
-        view.resize(360, 300);
-        view.setCellShape(HeatmapView::CellShape::Square);
-        QCOMPARE(view.note().area().height(), oneLine);
-        QVERIFY(view.note().area().top() >= view.cells().area().bottom());
+        showScaled(view, matrix);
+        view.colors()->setScale({.fit = ColorFit::Full});
+        view.setMatrix(matrix);
+        QVERIFY(view.note().area().isEmpty());
+        const double bottom = view.cells().area().bottom();
+        view.colors()->setScale(fixedScale);
+        QVERIFY(view.cells().area().bottom() < bottom - 8);
+        QVERIFY(view.note().area().top() > view.cells().area().bottom());
         QVERIFY(QRectF(view.rect()).contains(view.note().area()));
     }
 
