@@ -78,8 +78,8 @@ void Notices::keepRecovery(const std::filesystem::path& folder, Saving* saving,
         const QString time = lost.time.date() == QDate::currentDate()
             ? QLocale().toString(lost.time.time(), QStringLiteral("HH:mm"))
             : QLocale().toString(lost.time, QStringLiteral("d MMM yyyy, HH:mm"));
-        const auto recover = [saving, recovery, lost] {
-            saving->whenNotesAreSafe([recovery, lost] { recovery->recover(lost); });
+        const auto recover = [this, recovery, lost] {
+            m_opening->begin([recovery, lost] { recovery->recover(lost); });
         };
         m_bar->post(
             {QStringLiteral("lost-") + lost.id,

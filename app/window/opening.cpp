@@ -52,8 +52,7 @@ void Opening::openPath(const QString& path)
 
 void Opening::openPathFor(const QString& path, const std::function<void()>& begun)
 {
-    m_saving->whenNotesAreSafe([this, path, begun] {
-        begin();
+    begin([this, path, begun] {
         begun();
         const ModelPlace place = placeOf(path);
         const std::filesystem::path file = QFileInfo(place.path).absoluteFilePath().toStdString();
@@ -68,10 +67,13 @@ void Opening::openPathFor(const QString& path, const std::function<void()>& begu
     });
 }
 
-void Opening::begin()
+void Opening::begin(const std::function<void()>& open)
 {
-    m_viewToRestore.clear(); // of a reload that never ended
-    emit begins();
+    m_saving->whenNotesAreSafe([this, open] {
+        m_viewToRestore.clear(); // of a reload that never ended
+        emit begins();
+        open();
+    });
 }
 
 void Opening::openStackOf(ModelSource source, const QString& stack)
@@ -162,18 +164,14 @@ void Opening::chooseFromCache()
 
 void Opening::openStack(const QString& name)
 {
-    m_saving->whenNotesAreSafe([this, name] {
-        begin();
-        openStackOf(m_workspace->model()->files().source, name);
-    });
+    begin([this, name] { openStackOf(m_workspace->model()->files().source, name); });
 }
 
 void Opening::reload()
 {
     if (!m_workspace->model()->isOpen())
         return;
-    m_saving->whenNotesAreSafe([this] {
-        begin();
+    begin([this] {
         m_viewToRestore = m_saving->viewState();
         m_workspace->opener()->reload();
     });

@@ -32,6 +32,8 @@ public:
     void openPath(const QString& path);
     /// The same. Calls `begun` after begins(), that is never if the user keeps what is open.
     void openPathFor(const QString& path, const std::function<void()>& begun);
+    /// Asks about unsaved notes and drops what earlier openings still had to show; then calls `open`.
+    void begin(const std::function<void()>& open);
     void openDemo();
     void chooseFolder();
     void chooseFile();
@@ -62,7 +64,6 @@ signals:
     void failed(const QString& message); ///< While nothing is open, so that no box is needed.
 
 private:
-    void begin();
     void openStackOf(ModelSource source, const QString& stack);  ///< Empty: the usual one.
     bool canCompare();                                           ///< Says so if not.
     void openChosen(const QString& title, const QString& kinds); ///< A file of these kinds.

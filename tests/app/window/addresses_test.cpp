@@ -5,7 +5,10 @@
 #include "tests/support/window_driver.h"
 #include "ui/document/training_series.h"
 #include "ui/pages/model/model_place.h"
+#include "ui/widgets/notice_bar.h"
 
+#include <QDir>
+#include <QPushButton>
 #include <QSignalSpy>
 
 using namespace headwise;
@@ -146,6 +149,29 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 3, patience);
         waitForRest(driver);
         QCOMPARE(head(driver), (HeadId{1, 0}));
+    }
+
+    /// A recovered session of the same model shows its own head, not that of the opening it replaces.
+    void anAddressGoesWithTheOpeningThatARecoveryReplaces()
+    {
+        const QString copies = m_folder.filePath(QStringLiteral("recovery"));
+        QVERIFY(QDir().mkpath(copies));
+        QVERIFY(QFile::copy(m_session, copies + QStringLiteral("/lost.h5")));
+        QFile description(copies + QStringLiteral("/lost.json"));
+        QVERIFY(description.open(QIODevice::WriteOnly) && description.write("{}") > 0);
+        description.close();
+        WindowDriver driver;
+        driver.window.keepRecovery(copies.toStdString());
+        const auto buttons = driver.window.findChild<ui::NoticeBar*>()->findChildren<QPushButton*>();
+        QVERIFY(!buttons.isEmpty());
+        driver.window.goTo(address(m_model + QStringLiteral("#L0H1/spectrum")));
+        QVERIFY(driver.workspace().opener()->coming());
+        buttons.first()->click();
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+        waitForRest(driver);
+        QCOMPARE(head(driver), (HeadId{1, 0}));
+        QVERIFY(driver.tabs()->currentName() != QLatin1String("spectrum"));
+        test::discardNotes(driver.window);
     }
 
     /// The view of a reload that is cancelled is not the view of the next model.
