@@ -78,6 +78,10 @@ FigureCommands::FigureCommands(QMainWindow* window, Workspace* workspace, Window
     connect(&m_noticeEnd, &QTimer::timeout, this,
             [this] { m_notices->withdraw(QStringLiteral("exported")); });
     connect(pages, &Pages::figureMenuRequested, this, &FigureCommands::showMenu);
+    connect(pages, &Pages::fillWanted, this, [this](FillButton::Lack lack) {
+        if (lack == FillButton::Lack::Reference)
+            m_subjects->compareWithNearest(m_workspace->selection()->head());
+    });
     connect(m_subjects, &SubjectMenu::pageWanted, pages, &Pages::showPage);
     connect(m_subjects, &SubjectMenu::promptWanted, this, &FigureCommands::useInPrompt);
     connect(m_subjects, &SubjectMenu::problemFound, this, &FigureCommands::showMessage);

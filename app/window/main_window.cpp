@@ -215,8 +215,7 @@ void MainWindow::connectParts()
     connect(m_start, &StartPage::openDemoRequested, m_tour, &Tour::offer);
     connect(m_start, &StartPage::openDemoRequested, m_opening, &Opening::openDemo);
     connect(m_start, &StartPage::openRecentRequested, m_opening, &Opening::openPath);
-    connect(m_pages, &Pages::locateWanted, m_opening, &Opening::locateModel);
-    connect(m_pages, &Pages::tokenizerWanted, m_opening, &Opening::addTokenizer);
+    connect(m_pages, &Pages::fillWanted, m_opening, &Opening::fill);
     connect(m_pages, &Pages::modelWanted, m_opening, &Opening::chooseComparison);
     connect(m_pages, &Pages::modelFileWanted, m_opening, &Opening::chooseComparisonFile);
     connect(m_heads, &HeadsPage::problemFound, m_opening,

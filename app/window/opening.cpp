@@ -229,6 +229,18 @@ void Opening::compareWith(const QString& path)
     ComparedModel::of(m_workspace)->compare({path.toStdString(), std::nullopt, {}});
 }
 
+void Opening::fill(FillButton::Lack lack)
+{
+    switch (lack) {
+    case FillButton::Lack::Model: return locateModel();
+    case FillButton::Lack::Tokenizer: return addTokenizer();
+    case FillButton::Lack::Series: return chooseSeries();
+    case FillButton::Lack::SeriesFolder: return chooseSeriesFolder();
+    case FillButton::Lack::Reference: // FigureCommands finds a head.
+    case FillButton::Lack::Nothing: return;
+    }
+}
+
 void Opening::locateModel()
 {
     if (const QString folder = askForFolder(tr("Where is this session's model?")); !folder.isEmpty())

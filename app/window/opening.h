@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/window/window_part.h"
+#include "ui/pages/parts/fill_button.h"
 
 #include <QStringList>
 
@@ -45,6 +46,7 @@ public:
     void reload();
     void closeModel();
 
+    void fill(ui::FillButton::Lack lack); ///< Chooses the files that are lacking.
     void locateModel();
     void locateModelFile();
     void addTokenizer();

@@ -227,10 +227,8 @@ void Pages::grey()
 void Pages::prepare(Page* page)
 {
     connect(page, &Page::readOutChanged, this, &Pages::readOutChanged);
-    for (auto* button : page->findChildren<FillButton*>()) {
-        connect(button, &FillButton::locateWanted, this, &Pages::locateWanted);
-        connect(button, &FillButton::tokenizerWanted, this, &Pages::tokenizerWanted);
-    }
+    for (auto* button : page->findChildren<FillButton*>())
+        connect(button, &FillButton::wanted, this, &Pages::fillWanted);
     for (QWidget* view : page->findChildren<QWidget*>())
         if (dynamic_cast<FigureSource*>(view))
             prepareView(view);

@@ -4,6 +4,7 @@
 
 #include "core/model/config.h"
 #include "core/session/screen.h"
+#include "ui/pages/parts/fill_button.h"
 
 #include <QTimer>
 
@@ -50,8 +51,7 @@ signals:
     void modelFileWanted();                 ///< …or its only file.
     void stepWanted(const QString& path);   ///< The user wants to open a checkpoint of the series…
     void stepCompared(const QString& path); ///< …or to compare the model with it.
-    void locateWanted();                    ///< The user wants to find the files that the session lacks…
-    void tokenizerWanted();                 ///< …or to add the tokenizer that the model lacks.
+    void fillWanted(headwise::ui::FillButton::Lack lack); ///< The user wants what an empty page lacks.
 
 protected:
     /// Keeps a right click on a table from selecting its row.

@@ -10,6 +10,7 @@
 #include "ui/pages/compare/compared_tokens.h"
 #include "ui/pages/compare/head_pair_charts.h"
 #include "ui/pages/compare/token_choice.h"
+#include "ui/pages/parts/empty_place.h"
 #include "ui/pages/parts/spectrum_panel.h"
 #include "ui/pages/parts/token_filter_button.h"
 #include "ui/widgets/job_bar.h"
@@ -49,7 +50,7 @@ ComparePage::ComparePage(Workspace* workspace, QWidget* parent)
     , m_text(new QLineEdit(this))
     , m_way(new QComboBox(this))
     , m_numbers(new QLabel(this))
-    , m_message(new QLabel(this))
+    , m_empty(new EmptyPlace(this))
     , m_body(new QWidget(this))
     , m_pictures(new ComparePictures(this))
     , m_bottom(new QSplitter(m_body))
@@ -90,9 +91,6 @@ void ComparePage::createLayout()
 {
     m_numbers->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_numbers->setWordWrap(true);
-    m_message->setAlignment(Qt::AlignCenter);
-    m_message->setWordWrap(true);
-    makeSecondary(m_message);
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_circuit);
@@ -122,7 +120,7 @@ void ComparePage::createLayout()
     layout->setContentsMargins(12, 12, 12, 12);
     layout->setSpacing(8);
     layout->addLayout(controls);
-    layout->addWidget(m_message, 1);
+    layout->addWidget(m_empty, 1);
     layout->addWidget(m_body, 1);
     m_body->hide();
 }
@@ -192,8 +190,11 @@ void ComparePage::clear(const QString& message)
     m_pictures->clear();
     m_tokenTables->clear();
     m_body->hide();
-    m_message->setText(message);
-    m_message->show();
+    const OpenModel& model = *workspace()->model();
+    const bool lacksReference = model.hasModel() && !isOfNewer() && !workspace()->selection()->reference()
+        && model.card().nLayers * model.card().nHeads > 1;
+    m_empty->explain(message, {lacksReference ? FillButton::Lack::Reference : FillButton::Lack::Nothing});
+    m_empty->show();
 }
 
 bool ComparePage::isOfNewer() const
@@ -322,7 +323,7 @@ void ComparePage::showAnswer(const CompareAnswer& answer, const CompareSides& si
             tr("The models' residual streams have different sizes, so the two heads have no cosine and no angles."));
         m_charts->clear();
     }
-    m_message->hide();
+    m_empty->hide();
     m_body->show();
 }
 

@@ -13,6 +13,7 @@ namespace headwise::ui {
 class ComparedModel;
 class ComparePictures;
 class ComparedTokens;
+class EmptyPlace;
 class HeadPairCharts;
 
 /// The selected head beside the reference: another head, or the same one in a newer model. Shows one circuit as two
@@ -68,7 +69,7 @@ private:
     QLineEdit* m_text;
     QComboBox* m_way;
     QLabel* m_numbers;
-    QLabel* m_message;
+    EmptyPlace* m_empty;
     QWidget* m_body;
     ComparePictures* m_pictures;
     QSplitter* m_bottom; ///< The token tables and the charts: beside each other, or in a narrow page below.

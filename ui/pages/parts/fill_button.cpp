@@ -3,32 +3,59 @@
 #include "ui/base/icons.h"
 #include "ui/document/workspace.h"
 
+#include <array>
+
 namespace headwise::ui {
+
+namespace {
+
+struct FillOffer {
+    FillButton::Lack lack;
+    const char* icon;
+    const char* words;
+    const char* toolTip;
+};
+
+constexpr std::array fillOffers{
+    FillOffer{FillButton::Lack::Model, "link", QT_TRANSLATE_NOOP("headwise::ui::FillButton", "Locate model…"),
+              QT_TRANSLATE_NOOP("headwise::ui::FillButton",
+                                "Finds the files of the model that this session was made from")},
+    FillOffer{
+        FillButton::Lack::Tokenizer, "open", QT_TRANSLATE_NOOP("headwise::ui::FillButton", "Add tokenizer…"),
+        QT_TRANSLATE_NOOP("headwise::ui::FillButton", "Chooses the file that turns token ids into words")},
+    FillOffer{FillButton::Lack::Reference, "swap",
+              QT_TRANSLATE_NOOP("headwise::ui::FillButton", "Compare with nearest head"),
+              QT_TRANSLATE_NOOP("headwise::ui::FillButton",
+                                "Sets the head whose W_V W_O has the largest cosine as the reference")},
+    FillOffer{FillButton::Lack::Series, "open", QT_TRANSLATE_NOOP("headwise::ui::FillButton", "Open series…"),
+              QT_TRANSLATE_NOOP("headwise::ui::FillButton", "Chooses a file that headwise series wrote")},
+    FillOffer{FillButton::Lack::SeriesFolder, "folder",
+              QT_TRANSLATE_NOOP("headwise::ui::FillButton", "Open series folder…"),
+              QT_TRANSLATE_NOOP("headwise::ui::FillButton",
+                                "Chooses a folder of checkpoints and computes a series from it")},
+};
+
+} // namespace
 
 FillButton::FillButton(QWidget* parent)
     : QPushButton(parent)
 {
     hide();
     connect(this, &QPushButton::clicked, this, [this] {
-        if (m_lack == Lack::Model)
-            emit locateWanted();
-        else if (m_lack == Lack::Tokenizer)
-            emit tokenizerWanted();
+        if (m_lack != Lack::Nothing)
+            emit wanted(m_lack);
     });
 }
 
 void FillButton::offer(Lack lack)
 {
     m_lack = lack;
-    if (lack == Lack::Model) {
-        setIcon(ui::icon("link"));
-        setText(tr("Locate model…"));
-        setToolTip(tr("Finds the files of the model that this session was made from"));
-    } else if (lack == Lack::Tokenizer) {
-        setIcon(ui::icon("open"));
-        setText(tr("Add tokenizer…"));
-        setToolTip(tr("Chooses the file that turns token ids into words"));
-    }
+    for (const FillOffer& offered : fillOffers)
+        if (offered.lack == lack) {
+            setIcon(ui::icon(offered.icon));
+            setText(tr(offered.words));
+            setToolTip(tr(offered.toolTip));
+        }
     setVisible(lack != Lack::Nothing);
 }
 

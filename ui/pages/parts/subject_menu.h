@@ -20,6 +20,8 @@ public:
     explicit SubjectMenu(Workspace* workspace, QObject* parent = nullptr);
 
     void addTo(QMenu* menu, const Subject& subject);
+    /// Makes the head most like `head` the reference and shows both.
+    void compareWithNearest(HeadId head);
 
 signals:
     void pageWanted(const QString& name);
@@ -35,7 +37,6 @@ private:
     void addToken(QMenu* menu, int token);
     void showHead(HeadId head, const QString& page);
     void showPair(HeadId reference, HeadId head, const QString& page);
-    void compareWithNearest(HeadId head);
     bool exists(HeadId head) const;
 
     Workspace* m_workspace;

@@ -8,6 +8,7 @@
 #include "ui/document/training_series.h"
 #include "ui/document/whats_this.h"
 #include "ui/models/token_table_model.h"
+#include "ui/pages/parts/empty_place.h"
 #include "ui/pages/parts/head_grid.h"
 #include "ui/pages/parts/linked_hover.h"
 #include "ui/pages/training/head_timeline.h"
@@ -34,7 +35,7 @@ namespace headwise::ui {
 TrainingPage::TrainingPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_series(TrainingSeries::of(workspace))
-    , m_message(new QLabel(this))
+    , m_empty(new EmptyPlace(this))
     , m_body(new QWidget(this))
     , m_score(new QComboBox(m_body))
     , m_log(new QCheckBox(tr("Log steps"), m_body))
@@ -91,10 +92,7 @@ void TrainingPage::createControls()
     m_changes->setAccessibleName(tr("Changes of heads"));
     m_changes->setSelectionMode(QAbstractItemView::SingleSelection);
     m_problems->setWordWrap(true);
-    m_message->setAlignment(Qt::AlignCenter);
-    m_message->setWordWrap(true);
-    for (QLabel* label : {m_problems, m_message})
-        makeSecondary(label);
+    makeSecondary(m_problems);
 }
 
 void TrainingPage::createLayout()
@@ -140,7 +138,7 @@ void TrainingPage::createLayout()
     // A grid, so that the window adds no button for the model's files: only a series can fill this page.
     auto* outer = new QGridLayout(this);
     outer->setContentsMargins(12, 12, 12, 12);
-    outer->addWidget(m_message, 0, 0);
+    outer->addWidget(m_empty, 0, 0);
     outer->addWidget(m_body, 0, 0);
 }
 
@@ -198,8 +196,8 @@ void TrainingPage::connectPictures()
 void TrainingPage::recompute()
 {
     const bool isOpen = m_series->isOpen();
-    setPlain(m_message, whyNot(*workspace()));
-    m_message->setVisible(!isOpen);
+    m_empty->explain(whyNot(*workspace()), {FillButton::Lack::Series, FillButton::Lack::SeriesFolder});
+    m_empty->setVisible(!isOpen);
     m_body->setVisible(isOpen);
     if (!isOpen)
         return;

@@ -12,6 +12,7 @@ class QStandardItemModel;
 
 namespace headwise::ui {
 
+class EmptyPlace;
 class HeadGrid;
 class HeadTimeline;
 class SmallMultiples;
@@ -58,7 +59,7 @@ private:
     QString readOut(HeadId head) const;
 
     TrainingSeries* m_series; // owned by the workspace
-    QLabel* m_message;
+    EmptyPlace* m_empty;
     QWidget* m_body;
     QComboBox* m_score;
     QCheckBox* m_log;
