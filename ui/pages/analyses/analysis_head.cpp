@@ -9,11 +9,12 @@
 #include "ui/pages/analyses/verified_text.h"
 #include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/token_filter_button.h"
-#include "ui/widgets/job_bar.h"
 
 #include <QGridLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QToolButton>
+#include <QWhatsThis>
 
 #include <algorithm>
 #include <cmath>
@@ -36,16 +37,18 @@ AnalysisHead::AnalysisHead(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_analysis(&catalogue().front())
     , m_title(new QLabel(this))
-    , m_formula(new QLabel(this))
-    , m_citation(new QLabel(this))
-    , m_cost(new QLabel(this))
-    , m_state(new QLabel(this))
+    , m_details(new QWidget(this))
+    , m_cost(new QLabel(m_details))
+    , m_state(new QLabel(m_details))
     , m_run(new QPushButton(tr("Run"), this))
     , m_verify(new QPushButton(tr("Verify on random tokens"), this))
     , m_verified(new QLabel(this))
     , m_fill(new FillButton(this))
+    , m_explain(new QToolButton(this))
 {
     createLayout();
+    createDetails();
+    connect(m_explain, &QToolButton::clicked, this, &AnalysisHead::explain);
     connect(m_run, &QPushButton::clicked, this, &AnalysisHead::runWanted);
     connect(m_verify, &QPushButton::clicked, this,
             [this] { this->workspace()->runs()->runAnalysis(m_analysis->verifiedBy); });
@@ -54,14 +57,14 @@ AnalysisHead::AnalysisHead(Workspace* workspace, QWidget* parent)
 void AnalysisHead::createLayout()
 {
     makeHeading(m_title);
-    for (QLabel* label : {m_title, m_formula, m_citation, m_cost, m_state, m_verified}) {
+    makeSecondary(m_verified);
+    for (QLabel* label : {m_title, m_verified}) {
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     }
-    for (QLabel* label : {m_citation, m_cost, m_state, m_verified})
-        makeSecondary(label);
-    keepPlace(m_state);
     m_run->setAccessibleName(tr("Run this analysis"));
+    m_explain->setText(QStringLiteral("?"));
+    m_explain->setToolTip(tr("Explain this analysis: formula and source"));
     auto* layout = new QGridLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setHorizontalSpacing(16);
@@ -69,23 +72,44 @@ void AnalysisHead::createLayout()
     layout->addWidget(m_title, 0, 0);
     auto* buttons = new QHBoxLayout;
     buttons->setSpacing(8);
-    buttons->addWidget(m_fill);
-    buttons->addWidget(m_run);
+    for (QWidget* button : std::initializer_list<QWidget*>{m_fill, m_run, m_explain})
+        buttons->addWidget(button);
     layout->addLayout(buttons, 0, 1, Qt::AlignRight | Qt::AlignTop);
     auto* verify = new QHBoxLayout; // a line of its own: the answer is as long as the title
     verify->setSpacing(16);
     verify->addWidget(m_verify);
     verify->addWidget(m_verified, 1);
     layout->addLayout(verify, 1, 0, 1, 2);
-    layout->addWidget(m_formula, 2, 0, 1, 2);
-    layout->addWidget(m_citation, 3, 0, 1, 2);
-    layout->addWidget(m_cost, 4, 0, 1, 2);
-    layout->addWidget(m_state, 5, 0);
-    layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this), 5, 1,
-                      Qt::AlignRight | Qt::AlignTop);
-    layout->addWidget(new JobBar(workspace()->runs()->job(), this), 6, 0, 1,
-                      2); // beside a text it would move it
     layout->setColumnStretch(0, 1);
+}
+
+void AnalysisHead::createDetails()
+{
+    for (QLabel* label : {m_cost, m_state}) {
+        label->setWordWrap(true);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        makeSecondary(label);
+    }
+    keepPlace(m_state);
+    auto* layout = new QGridLayout(m_details);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setHorizontalSpacing(16);
+    layout->setVerticalSpacing(4);
+    layout->addWidget(m_cost, 0, 0, 1, 2);
+    layout->addWidget(m_state, 1, 0);
+    layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, m_details), 1, 1,
+                      Qt::AlignRight | Qt::AlignTop);
+    layout->setColumnStretch(0, 1);
+}
+
+void AnalysisHead::explain()
+{
+    QString words = QStringLiteral("<p><b>%1</b></p>").arg(text(m_analysis->title).toHtmlEscaped());
+    for (const QString& line :
+         {text(m_analysis->formula), text(m_analysis->citation), explainedNumber(*m_analysis)})
+        if (!line.isEmpty())
+            words += QStringLiteral("<p>%1</p>").arg(line.toHtmlEscaped());
+    QWhatsThis::showText(m_explain->mapToGlobal(QPoint(0, m_explain->height())), words, m_explain);
 }
 
 bool AnalysisHead::isComputedNow() const
@@ -182,8 +206,7 @@ void AnalysisHead::show(const Analysis& analysis, bool lacksHead)
     m_analysis = &analysis;
     m_title->setText(text(analysis.title));
     m_title->setToolTip(explainedNumber(analysis));
-    m_formula->setText(text(analysis.formula));
-    m_citation->setText(text(analysis.citation));
+    m_explain->setAccessibleName(tr("Explain: %1").arg(text(analysis.title)));
     m_cost->setText(costText());
     m_cost->setVisible(!m_cost->text().isEmpty());
     const QString why = whyNotNow(analysis, *workspace());

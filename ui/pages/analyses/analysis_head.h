@@ -4,12 +4,14 @@
 
 class QLabel;
 class QPushButton;
+class QToolButton;
 
 namespace headwise::ui {
 
 class FillButton;
 
-/// The head of an analysis: its title, formula, citation and cost, whether its results are current, and its Run button.
+/// The head of an analysis: its title, its Run button, and the answer of its verification. Formula and source stand
+/// behind a button.
 class AnalysisHead : public Page {
     Q_OBJECT
 
@@ -18,6 +20,8 @@ public:
 
     /// \param lacksHead true if the results do not cover the selected head
     void show(const Analysis& analysis, bool lacksHead);
+    /// The cost, and whether the results are current. The head does not place it: it may scroll with the pictures.
+    QWidget* details() { return m_details; }
     QString emptyText() const { return m_emptyText; } ///< Why the analysis shown has no pictures.
 
 signals:
@@ -25,6 +29,8 @@ signals:
 
 private:
     void createLayout();
+    void createDetails();
+    void explain();
     bool isComputedNow() const;
     bool isStale() const;             ///< True if the results have other inputs than the form.
     bool isOtherwiseFiltered() const; ///< True if the results have another token filter than the current one.
@@ -36,14 +42,14 @@ private:
 
     const Analysis* m_analysis;
     QLabel* m_title;
-    QLabel* m_formula;
-    QLabel* m_citation;
+    QWidget* m_details;
     QLabel* m_cost;
     QLabel* m_state;
     QPushButton* m_run;
     QPushButton* m_verify;
     QLabel* m_verified; // the answer, beside its button
     FillButton* m_fill;
+    QToolButton* m_explain;
     QString m_emptyText;
 };
 

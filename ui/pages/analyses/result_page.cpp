@@ -36,8 +36,8 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_analysis(&catalogue().front())
     , m_list(new AnalysisList(workspace, this))
-    , m_form(new AnalysisForm(workspace, this))
     , m_head(new AnalysisHead(workspace, this))
+    , m_form(new AnalysisForm(workspace, this))
     , m_scroll(new QScrollArea(this))
     , m_pictures(new QWidget(m_scroll))
     , m_grid(new QGridLayout(m_pictures))
@@ -48,8 +48,7 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     auto* column = new QVBoxLayout(right);
     column->setContentsMargins(8, 0, 0, 0);
     column->setSpacing(8);
-    column->addWidget(m_head);
-    column->addWidget(m_form);
+    column->addWidget(m_head); // in sight whatever is scrolled to
     createPictures();
     column->addWidget(m_scroll, 1);
     auto* splitter = new QSplitter(this);
@@ -58,7 +57,7 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     splitter->setStretchFactor(1, 1);
     splitter->setSizes({260, 800});
     splitter->setChildrenCollapsible(false);
-    right->setMinimumSize(360, 560); // px, for the text above a picture and the picture
+    right->setMinimumSize(360, 240); // px; everything but the head scrolls
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
     layout->addWidget(splitter);
@@ -69,13 +68,20 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
 
 void ResultPage::createPictures()
 {
-    m_grid->setContentsMargins(0, 0, 8, 0);
+    m_grid->setContentsMargins(0, 0, 0, 0);
     m_grid->setHorizontalSpacing(24);
     m_grid->setVerticalSpacing(8);
     m_empty->setWordWrap(true);
     m_empty->setAlignment(Qt::AlignCenter);
     makeSecondary(m_empty);
-    m_scroll->setWidget(m_pictures);
+    auto* content = new QWidget(m_scroll);
+    auto* column = new QVBoxLayout(content);
+    column->setContentsMargins(0, 0, 8, 0);
+    column->setSpacing(8);
+    column->addWidget(m_head->details());
+    column->addWidget(m_form);
+    column->addWidget(m_pictures, 1);
+    m_scroll->setWidget(content);
     m_scroll->setWidgetResizable(true);
     m_scroll->setFrameShape(QFrame::NoFrame);
 }
@@ -269,7 +275,7 @@ void ResultPage::drawVisible()
 {
     if (!isVisible())
         return;
-    const QRect seen(-m_pictures->pos(), m_scroll->viewport()->size());
+    const QRect seen(m_pictures->mapFrom(m_scroll->viewport(), QPoint()), m_scroll->viewport()->size());
     if (drawCardsIn(seen, shownCards())) // They have their final height now, and others may be visible.
         QTimer::singleShot(0, this, &ResultPage::drawVisible);
     if (m_wantedScroll >= 0 && !m_cards.empty())

@@ -57,8 +57,8 @@ private:
 
     const Analysis* m_analysis;
     AnalysisList* m_list;
-    AnalysisForm* m_form;
     AnalysisHead* m_head;
+    AnalysisForm* m_form;
     QScrollArea* m_scroll;
     QWidget* m_pictures;
     QGridLayout* m_grid;

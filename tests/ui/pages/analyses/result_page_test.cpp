@@ -31,6 +31,7 @@
 #include <QTest>
 #include <QToolButton>
 #include <QTreeWidget>
+#include <QWhatsThis>
 
 using namespace headwise;
 using namespace headwise::ui;
@@ -398,6 +399,63 @@ private slots:
         QCOMPARE(m_workspace->selection()->head(), head);
         const QRect row = table->visualRect(table->model()->index(2, 0));
         QVERIFY(table->viewport()->visibleRegion().contains(row.center()));
+    }
+
+    /// In a small window, too, wherever the user has scrolled to.
+    void theVerificationIsAnsweredInSightInASmallWindow_data()
+    {
+        QTest::addColumn<QSize>("place");
+        QTest::newRow("smallest") << QSize(640, 300);
+        QTest::newRow("window of 900 x 520") << QSize(620, 340);
+        QTest::newRow("window of 1,024 x 640") << QSize(590, 460);
+    }
+    void theVerificationIsAnsweredInSightInASmallWindow()
+    {
+        QFETCH(QSize, place);
+        openDemo();
+        run("induction");
+        QScrollArea area; // as the window's places of pages
+        area.setFrameShape(QFrame::NoFrame);
+        area.setWidgetResizable(true);
+        area.setWidget(m_page.get());
+        const auto keepPage = qScopeGuard([&area] { area.takeWidget(); });
+        area.resize(place);
+        area.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&area));
+        const auto scrollDown = [&area] {
+            for (const QScrollArea* one : area.findChildren<QScrollArea*>() << &area)
+                one->verticalScrollBar()->setValue(one->verticalScrollBar()->maximum());
+        };
+        scrollDown();
+        QCoreApplication::processEvents(); // draws what is in sight
+        scrollDown();
+        QPushButton* verify = button(QStringLiteral("Verify on random tokens"));
+        QVERIFY(verify && verify->visibleRegion() == QRegion(verify->rect()));
+        QTest::mouseClick(verify, Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(array("analyses/pattern_scores/induction"), patience);
+        const QLabel* label = nullptr;
+        QTRY_VERIFY((label = labelThatSays(QStringLiteral("on random tokens: "))) && isInSight(label));
+    }
+
+    /// Formula and source stand behind the button of the analysis.
+    void theFormulaStandsBehindAButton()
+    {
+        openDemo();
+        m_page->showAnalysis("copying");
+        const Analysis& analysis = m_page->analysis();
+        QVERIFY(!says(text(analysis.formula)) && !says(text(analysis.citation)));
+        auto* explain = field<QToolButton>(QStringLiteral("Explain: %1").arg(text(analysis.title)));
+        QVERIFY(explain && explain->isVisible());
+        explain->click();
+        const auto isExplained = [] {
+            for (const QWidget* top : QApplication::topLevelWidgets())
+                if (top->isVisible() && top->inherits("QWhatsThat"))
+                    return true;
+            return false;
+        };
+        QTRY_VERIFY(isExplained());
+        QWhatsThis::hideText();
+        QTRY_VERIFY(!isExplained());
     }
 };
 
