@@ -19,6 +19,8 @@ constexpr int pageRole = Qt::UserRole;                     // index of the page;
 constexpr int mostAboveHeading = 8, leastAboveHeading = 5; // px
 constexpr int besideText = 18; // px: the accent, the padding and the margins of the text
 
+const QString headingEnd = QStringLiteral(" ›"); // It can be clicked.
+
 bool isHeading(const QModelIndex& index)
 {
     return !index.data(pageRole).isValid();
@@ -51,6 +53,7 @@ protected:
         QStyledItemDelegate::initStyleOption(option, index);
         if (!isHeading(index))
             return;
+        option->text += headingEnd;
         option->font = headingFontOf(option->font);
         option->fontMetrics = QFontMetrics(option->font);
         option->displayAlignment = Qt::AlignLeft | Qt::AlignBottom;
@@ -66,6 +69,7 @@ PageSidebar::PageSidebar(QWidget* parent)
     setObjectName(QStringLiteral("sidebar")); // for the style sheet
     setAccessibleName(tr("Pages"));
     setHeaderHidden(true);
+    setMouseTracking(true); // for the cursor over headings
     setRootIsDecorated(false);
     setIndentation(0);
     setItemsExpandable(false);
@@ -90,6 +94,7 @@ void PageSidebar::add(const QString& title, const QString& heading)
     if (!group) {
         group = new QTreeWidgetItem(this, {heading});
         group->setFlags(Qt::ItemIsEnabled);
+        group->setToolTip(0, tr("All analyses of this question, as panels"));
         group->setExpanded(true);
     }
     auto* item = new QTreeWidgetItem(group, {title});
@@ -184,6 +189,15 @@ void PageSidebar::mousePressEvent(QMouseEvent* event)
     const QTreeWidgetItem* item = itemAt(event->position().toPoint());
     if (item && (item->flags() & Qt::ItemIsSelectable))
         QTreeWidget::mousePressEvent(event);
+    else if (item && isHeading(indexFromItem(item)) && event->button() == Qt::LeftButton)
+        emit headingChosen(item->text(0));
+}
+
+void PageSidebar::mouseMoveEvent(QMouseEvent* event)
+{
+    const QTreeWidgetItem* item = itemAt(event->position().toPoint());
+    const bool isLink = item && isHeading(indexFromItem(item));
+    viewport()->setCursor(isLink ? Qt::PointingHandCursor : Qt::ArrowCursor);
 }
 
 void PageSidebar::resizeEvent(QResizeEvent* event)
@@ -208,7 +222,7 @@ void PageSidebar::fitWidth()
     for (const QTreeWidgetItem* item : m_pages) {
         widest = std::max(widest, body.horizontalAdvance(item->text(0)));
         if (item->parent())
-            widest = std::max(widest, heading.horizontalAdvance(item->parent()->text(0)));
+            widest = std::max(widest, heading.horizontalAdvance(item->parent()->text(0) + headingEnd));
     }
     setFixedWidth(widest + besideText + verticalScrollBar()->sizeHint().width());
 }

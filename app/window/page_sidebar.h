@@ -29,11 +29,12 @@ public:
 
 signals:
     void chosen(int page);
+    void headingChosen(const QString& heading);
 
 protected:
     void keyPressEvent(QKeyEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
-    void mouseMoveEvent(QMouseEvent* /*event*/) override { } // a drag chooses nothing
+    void mouseMoveEvent(QMouseEvent* event) override; ///< A drag chooses nothing.
     void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
 

@@ -78,6 +78,7 @@ PageTabs::PageTabs(QWidget* parent)
     layout->addLayout(m_column, 1);
     setFocusProxy(m_sidebar);
     connect(m_sidebar, &PageSidebar::chosen, this, &PageTabs::setCurrentIndex);
+    connect(m_sidebar, &PageSidebar::headingChosen, this, &PageTabs::headingChosen);
     connect(m_stack, &QStackedWidget::currentChanged, this, [this](int index) {
         m_sidebar->setCurrent(index);
         m_sentence->showPage(pageName(index));

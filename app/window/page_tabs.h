@@ -62,6 +62,7 @@ public:
 signals:
     void pageMade(ui::Page* page);
     void currentChanged(int index);
+    void headingChosen(const QString& heading); ///< Clicked in the sidebar.
     void wantedWidthChanged(); ///< Perhaps: a page was made or laid out anew.
 
 protected:

@@ -157,6 +157,7 @@ Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)
     , m_saved(new SavedScreen(workspace, this))
 {
     connect(this, &PageTabs::pageMade, this, &Pages::prepare);
+    connect(this, &PageTabs::headingChosen, this, &Pages::showQuestion);
     for (const Row& row : rows()) {
         const QString name = QLatin1String(row.name);
         add(name, row.title, questionTitle(row.question), [this, name, make = row.make] {
@@ -296,6 +297,11 @@ void Pages::runAnalysis(std::string_view id)
     ResultPage* results = showResults();
     results->showAnalysis(id);
     results->run();
+}
+
+void Pages::showQuestion(const QString& title)
+{
+    showResults()->showQuestion(title);
 }
 
 void Pages::showAnalysis(const QString& id)

@@ -7,6 +7,7 @@
 #include "tests/support/program.h"
 #include "ui/base/job.h"
 #include "ui/document/whats_this.h"
+#include "ui/pages/analyses/question_panels.h"
 #include "ui/pages/matrix/heatmap_page.h"
 #include "ui/pages/model/card_page.h"
 #include "ui/pages/parts/fill_button.h"
@@ -148,8 +149,6 @@ private slots:
         auto* tabs = window.findChild<PageTabs*>();
         clickItem(sidebar, "Scores");
         QCOMPARE(tabs->currentName(), QStringLiteral("scores"));
-        clickItem(sidebar, "Where it looks"); // a heading opens nothing
-        QCOMPARE(tabs->currentName(), QStringLiteral("scores"));
         QCOMPARE(sidebar->currentItem()->text(0), QStringLiteral("Scores"));
         QTest::keyClick(sidebar, Qt::Key_Down);
         QCOMPARE(tabs->currentName(), QStringLiteral("prompt"));
@@ -168,6 +167,28 @@ private slots:
         QCOMPARE(tabs->currentName(), QStringLiteral("scores"));
         QTest::keyClick(tabs->currentPage(), Qt::Key_PageDown, Qt::ControlModifier);
         QCOMPARE(tabs->currentName(), QStringLiteral("prompt"));
+    }
+
+    void aHeadingOpensTheAnalysesOfItsQuestion()
+    {
+        MainWindow window;
+        window.show();
+        window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
+        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
+        auto* sidebar = window.findChild<PageSidebar*>();
+        clickItem(sidebar, "Where it looks");
+        QCOMPARE(sidebar->currentItem()->text(0), QStringLiteral("Analyses"));
+        const auto* panels = window.findChild<QuestionPanels*>();
+        QVERIFY(panels && panels->isVisible());
+        QCOMPARE(panels->question(), QStringLiteral("Where it looks"));
+        int commands = 0;
+        for (QAction* action : window.findChildren<QAction*>())
+            if (action->objectName().startsWith(QLatin1String("panels-"))) {
+                ++commands;
+                action->trigger();
+            }
+        QCOMPARE(commands, 5);
+        QCOMPARE(panels->question(), QStringLiteral("The model"));
     }
 
     void theViewMenuHasThePagesUnderTheirQuestions()

@@ -176,6 +176,8 @@ AnalysisList::AnalysisList(Workspace* workspace, QWidget* parent)
     connect(m_tree, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
         if (const Analysis* analysis = analysisOf(item))
             emit chosen(analysis);
+        else if (item)
+            emit questionChosen(item->text(0));
     });
 }
 
@@ -183,7 +185,8 @@ void AnalysisList::fill()
 {
     for (const auto& [title, rows] : analysesByQuestion()) {
         auto* group = new QTreeWidgetItem(m_tree, {title});
-        group->setFlags(Qt::ItemIsEnabled);
+        group->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
+        group->setToolTip(0, tr("All analyses of this question, as panels"));
         group->setFirstColumnSpanned(true);
         QFont bold = group->font(0);
         bold.setWeight(QFont::DemiBold);
@@ -237,6 +240,16 @@ void AnalysisList::select(const Analysis& analysis)
             if (item->isHidden())
                 m_search->clear(); // selected from elsewhere: it must be in the list
             m_tree->setCurrentItem(item);
+        }
+}
+
+void AnalysisList::selectQuestion(const QString& title)
+{
+    const QSignalBlocker quiet(m_tree);
+    for (int i = 0; i < m_tree->topLevelItemCount(); ++i)
+        if (QTreeWidgetItem* group = m_tree->topLevelItem(i); group->text(0) == title) {
+            m_search->clear();
+            m_tree->setCurrentItem(group);
         }
 }
 

@@ -18,10 +18,12 @@ public:
     explicit AnalysisList(Workspace* workspace, QWidget* parent = nullptr);
 
     void select(const Analysis& analysis); ///< Emits no signal.
+    void selectQuestion(const QString& title);
     void updateMarks();
 
 signals:
     void chosen(const headwise::Analysis* analysis);
+    void questionChosen(const QString& title); ///< All analyses of it.
 
 protected:
     void changeEvent(QEvent* event) override;

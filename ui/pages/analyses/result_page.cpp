@@ -7,6 +7,7 @@
 #include "ui/pages/analyses/analysis_head.h"
 #include "ui/pages/analyses/analysis_list.h"
 #include "ui/pages/analyses/numbers_table.h"
+#include "ui/pages/analyses/question_panels.h"
 #include "ui/pages/parts/figure_row.h"
 #include "ui/pages/parts/figure_subject.h"
 #include "ui/pictures/picture_card.h"
@@ -17,6 +18,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSplitter>
+#include <QStackedWidget>
 #include <QTimer>
 
 #include <algorithm>
@@ -38,6 +40,8 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     , m_list(new AnalysisList(workspace, this))
     , m_head(new AnalysisHead(workspace, this))
     , m_form(new AnalysisForm(workspace, this))
+    , m_right(new QStackedWidget(this))
+    , m_panels(new QuestionPanels(workspace, this))
     , m_scroll(new QScrollArea(this))
     , m_pictures(new QWidget(m_scroll))
     , m_grid(new QGridLayout(m_pictures))
@@ -53,7 +57,9 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     column->addWidget(m_scroll, 1);
     auto* splitter = new QSplitter(this);
     splitter->addWidget(m_list);
-    splitter->addWidget(right);
+    m_right->addWidget(right);
+    m_right->addWidget(m_panels);
+    splitter->addWidget(m_right);
     splitter->setStretchFactor(1, 1);
     splitter->setSizes({260, 800});
     splitter->setChildrenCollapsible(false);
@@ -89,6 +95,10 @@ void ResultPage::createPictures()
 void ResultPage::connectSignals()
 {
     connect(m_list, &AnalysisList::chosen, this, &ResultPage::choose);
+    connect(m_list, &AnalysisList::questionChosen, this, &ResultPage::showQuestion);
+    connect(m_panels, &QuestionPanels::analysisChosen, this, &ResultPage::choose);
+    connect(m_panels, &QuestionPanels::viewMade, this, &ResultPage::viewMade);
+    connect(m_panels, &Page::readOutChanged, this, &Page::readOutChanged);
     connect(m_head, &AnalysisHead::runWanted, this, [this] { run(); });
     connect(m_form, &AnalysisForm::directionRead, this, [this] {
         if (std::exchange(m_runsWhenRead, false))
@@ -123,10 +133,11 @@ void ResultPage::connectSignals()
 
 void ResultPage::choose(const Analysis* analysis)
 {
+    m_list->select(*analysis);
+    m_right->setCurrentIndex(0);
     if (analysis == m_analysis)
         return;
     m_analysis = analysis;
-    m_list->select(*analysis);
     m_form->setNeeds(*analysis);
     m_scroll->verticalScrollBar()->setValue(0);
     refresh();
@@ -136,6 +147,18 @@ void ResultPage::showAnalysis(std::string_view id)
 {
     if (const Analysis* analysis = findAnalysis(id))
         choose(analysis);
+}
+
+void ResultPage::showQuestion(const QString& title)
+{
+    m_panels->showQuestion(title);
+    m_list->selectQuestion(title);
+    m_right->setCurrentWidget(m_panels);
+}
+
+bool ResultPage::showsQuestion() const
+{
+    return m_right->currentWidget() == m_panels;
 }
 
 void ResultPage::lookAtDirection(const QString& name)
@@ -341,7 +364,13 @@ ViewFields ResultPage::viewFields()
             })
         .add(
             "scroll", [this] { return m_scroll->verticalScrollBar()->value(); },
-            [this](const QJsonValue& scroll) { m_wantedScroll = scroll.toInt(-1); });
+            [this](const QJsonValue& scroll) { m_wantedScroll = scroll.toInt(-1); })
+        .add(
+            "question", [this] { return showsQuestion() ? m_panels->question() : QString(); },
+            [this](const QJsonValue& question) {
+                if (!question.toString().isEmpty())
+                    showQuestion(question.toString());
+            });
 }
 
 QList<FigureSource*> ResultPage::figures()
@@ -349,6 +378,8 @@ QList<FigureSource*> ResultPage::figures()
     QList<FigureSource*> all;
     if (!workspace()->model()->isOpen())
         return all;
+    if (showsQuestion())
+        return m_panels->figures();
     for (PictureCard* card : shownCards()) {
         for (const auto& [view, what] : card->figures()) {
             auto* source = dynamic_cast<FigureSource*>(view);

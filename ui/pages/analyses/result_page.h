@@ -5,6 +5,7 @@
 class QGridLayout;
 class QLabel;
 class QScrollArea;
+class QStackedWidget;
 
 namespace headwise::ui {
 
@@ -14,6 +15,7 @@ class AnalysisList;
 class FigureRow;
 class NumbersTable;
 class PictureCard;
+class QuestionPanels;
 
 /// Shows any analysis of the catalogue: its description, cost, inputs and pictures.
 ///
@@ -25,6 +27,7 @@ public:
     explicit ResultPage(Workspace* workspace, QWidget* parent = nullptr);
 
     void showAnalysis(std::string_view id);
+    void showQuestion(const QString& title); ///< All analyses of a question, as panels.
     /// Shows the direction card for a name that readDirection() reads.
     void lookAtDirection(const QString& name);
     void lookAtScore(const QString& prompt, int query,
@@ -47,6 +50,7 @@ private:
     void createPictures();
     void connectSignals();
     void choose(const Analysis* analysis);
+    bool showsQuestion() const;
     void showHead();  ///< Shows the analysis, and whether it can run.
     void makeCards(); ///< Makes the cards of the analysis' pictures unless they are already there.
     std::vector<PictureCard*> shownCards() const; ///< All but those that show nothing for the selected head.
@@ -59,6 +63,8 @@ private:
     AnalysisList* m_list;
     AnalysisHead* m_head;
     AnalysisForm* m_form;
+    QStackedWidget* m_right; // one analysis, or the panels of a question
+    QuestionPanels* m_panels;
     QScrollArea* m_scroll;
     QWidget* m_pictures;
     QGridLayout* m_grid;

@@ -15,6 +15,7 @@
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/analyses/analysis_form.h"
 #include "ui/pages/analyses/analysis_list.h"
+#include "ui/pages/analyses/question_panels.h"
 #include "ui/pages/analyses/text_inputs.h"
 #include "ui/widgets/table_figure.h"
 
@@ -435,6 +436,40 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(array("analyses/pattern_scores/induction"), patience);
         const QLabel* label = nullptr;
         QTRY_VERIFY((label = labelThatSays(QStringLiteral("on random tokens: "))) && isInSight(label));
+    }
+
+    /// Every analysis is a panel of its question: its first picture, or the button that computes it.
+    void everyAnalysisIsAPanelOfItsQuestion()
+    {
+        openDemo();
+        run("similarity"); // "Compare" has one analysis with results and one without
+        const auto* panels = m_page->findChild<QuestionPanels*>();
+        std::size_t titles = 0;
+        for (const auto& [question, analyses] : analysesByQuestion()) {
+            m_page->showQuestion(question);
+            QCOMPARE(panels->question(), question);
+            QVERIFY(panels->isVisible());
+            for (const Analysis* analysis : analyses)
+                for (const QToolButton* title : panels->findChildren<QToolButton*>())
+                    titles += title->text() == text(analysis->title) ? 1 : 0;
+        }
+        QCOMPARE(titles, catalogue().size());
+        m_page->showQuestion(QStringLiteral("Compare"));
+        QCOMPARE(m_page->viewState()[QStringLiteral("question")].toString(), QStringLiteral("Compare"));
+        QVERIFY(!m_page->figures().isEmpty());
+        QPushButton* compute = nullptr;
+        for (auto* one : panels->findChildren<QPushButton*>())
+            if (one->isVisible() && one->accessibleName().contains(text(findAnalysis("head_map")->title)))
+                compute = one;
+        QVERIFY(compute);
+        const qsizetype before = m_page->figures().size();
+        compute->click();
+        QTRY_VERIFY_WITH_TIMEOUT(m_page->figures().size() > before, patience);
+        for (auto* title : panels->findChildren<QToolButton*>())
+            if (title->text() == text(findAnalysis("head_map")->title))
+                title->click();
+        QVERIFY(!panels->isVisible());
+        QCOMPARE(m_page->analysis().id, std::string_view("head_map"));
     }
 
     /// Formula and source stand behind the button of the analysis.
