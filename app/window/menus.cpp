@@ -369,10 +369,11 @@ void MenuBuilder::addAnalyses()
         QMenu* group = analyses->addMenu(title);
         group->setToolTipsVisible(true);
         const std::string panels = "panels-" + std::to_string(analyses->actions().size());
-        actions->add(group, {{.id = panels.c_str(),
-                              .text = tr("&All panels"),
-                              .run = call(pages, &Pages::showQuestion, title)},
-                             {}});
+        actions->add(group,
+                     {{.id = panels.c_str(),
+                       .text = tr("&All panels"),
+                       .run = call(pages, &Pages::showQuestion, title)},
+                      {}});
         for (const Analysis* analysis : rows)
             actions->addRow(
                 group,

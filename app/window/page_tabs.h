@@ -63,7 +63,7 @@ signals:
     void pageMade(ui::Page* page);
     void currentChanged(int index);
     void headingChosen(const QString& heading); ///< Clicked in the sidebar.
-    void wantedWidthChanged(); ///< Perhaps: a page was made or laid out anew.
+    void wantedWidthChanged();                  ///< Perhaps: a page was made or laid out anew.
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;

@@ -32,8 +32,8 @@ public:
     void showPage(const QString& name); ///< "overview", "tokens", …; ignores unknown names.
     /// Shows a page with some of its view state changed.
     void showOn(const QString& name, const QJsonObject& choice);
-    void runAnalysis(std::string_view id); ///< On its page, with the inputs of that page.
-    void showAnalysis(const QString& id);  ///< The same, but runs it only where it has no results yet.
+    void runAnalysis(std::string_view id);   ///< On its page, with the inputs of that page.
+    void showAnalysis(const QString& id);    ///< The same, but runs it only where it has no results yet.
     void showQuestion(const QString& title); ///< All analyses of a question, as panels.
 
     /// The pictures of the current page and of the head grid; none while nothing is open.

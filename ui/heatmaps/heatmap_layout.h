@@ -38,7 +38,8 @@ public:
     const QWidget* widget() const { return m_widget; }
     /// Measures the note again. It only grows, so that the cells stay in place. \return whether the cells have moved
     bool growNote();
-    void forgetRoom(); ///< Its inputs have changed.
+    void forgetRoom();                          ///< Its inputs have changed.
+    void forgetNote() { m_noteHeight.reset(); } ///< The same for the note alone.
 
 private:
     QMarginsF marginsWith(double noteHeight) const;

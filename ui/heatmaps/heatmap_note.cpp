@@ -15,8 +15,9 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr double aboveNote = 2;   // px
-constexpr double leastWidth = 60; // px; a narrower place has no note
+constexpr double aboveNote = 2;    // px
+constexpr double leastWidth = 60;  // px; a narrower place has no note
+constexpr qsizetype mostLines = 2; // a tooltip has the words that need more
 
 QString aggregateNote(const HeatmapContent& content, const HeatmapScene& scene, const QSize& pixels)
 {
@@ -116,13 +117,22 @@ QString HeatmapNote::text() const
     return screenText(m_content->scene(), m_cells.pixels());
 }
 
-QStringList HeatmapNote::linesBelow(const QRectF& cells, const QString& words) const
+HeatmapNote::Words HeatmapNote::wordsBelow(const QRectF& cells, const QString& words) const
 {
     const QWidget* widget = m_cells.widget();
-    const double width = widget->rect().right() - cells.left();
-    if (words.isEmpty() || width < leastWidth)
+    const double right = widget->rect().right();
+    if (words.isEmpty() || right < leastWidth)
         return {};
-    return wrappedLines(words, m_cells.fonts().text, width, widget);
+    const QFontMetricsF metrics = m_cells.metrics();
+    // Below the cells if it has room there on one line; else below the labels of the rows, too.
+    const double left = metrics.horizontalAdvance(words) <= right - cells.left() ? cells.left() : 0;
+    QStringList lines = wrappedLines(words, m_cells.fonts().text, right - left, widget);
+    if (lines.size() > mostLines) {
+        const QString rest = lines.mid(mostLines - 1).join(u' ');
+        lines.resize(mostLines);
+        lines.last() = metrics.elidedText(rest, Qt::ElideRight, right - left);
+    }
+    return {left, lines};
 }
 
 double HeatmapNote::wantedHeight() const
@@ -138,7 +148,7 @@ double HeatmapNote::wantedHeight() const
     for (int attempt = 0; attempt < 3; ++attempt) { // Smaller cells can make the note longer.
         const QRectF cells = m_cells.areaAbove(height);
         const QSize pixels = (cells.size() * m_cells.widget()->devicePixelRatioF()).toSize();
-        const auto lines = static_cast<double>(linesBelow(cells, screenText(whole, pixels)).size());
+        const auto lines = static_cast<double>(wordsBelow(cells, screenText(whole, pixels)).lines.size());
         const double needed = lines > 0 ? aboveNote + lines * line : 0;
         if (needed <= height)
             break;
@@ -147,30 +157,29 @@ double HeatmapNote::wantedHeight() const
     return height;
 }
 
-QRectF HeatmapNote::areaOf(const QStringList& lines) const
+QRectF HeatmapNote::areaOf(const Words& words) const
 {
-    if (lines.isEmpty())
+    if (words.lines.isEmpty())
         return {};
     const QFontMetricsF metrics = m_cells.metrics();
     double widest = 0;
-    for (const QString& line : lines)
+    for (const QString& line : words.lines)
         widest = std::max(widest, metrics.horizontalAdvance(line));
-    const QRectF cells = m_cells.area();
-    return {cells.left(), cells.bottom() + m_cells.room().margins().bottom() + aboveNote, widest,
-            metrics.height() * static_cast<double>(lines.size())};
+    return {words.left, m_cells.area().bottom() + m_cells.room().margins().bottom() + aboveNote, widest,
+            metrics.height() * static_cast<double>(words.lines.size())};
 }
 
 QRectF HeatmapNote::area() const
 {
-    return areaOf(linesBelow(m_cells.area(), text()));
+    return areaOf(wordsBelow(m_cells.area(), text()));
 }
 
 void HeatmapNote::paint(QPainter& painter, const ThemeColors& colors) const
 {
-    const QStringList lines = linesBelow(m_cells.area(), text());
+    const Words words = wordsBelow(m_cells.area(), text());
     painter.setFont(m_cells.fonts().text);
     painter.setPen(colors.muted);
-    painter.drawText(areaOf(lines), Qt::AlignLeft | Qt::TextDontClip, lines.join(u'\n'));
+    painter.drawText(areaOf(words), Qt::AlignLeft | Qt::TextDontClip, words.lines.join(u'\n'));
 }
 
 } // namespace headwise::ui

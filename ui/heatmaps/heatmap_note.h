@@ -20,8 +20,13 @@ public:
 private:
     QString numbersText(const HeatmapScene& scene, const QSize& pixels) const;
     QString screenText(const HeatmapScene& scene, const QSize& pixels) const;
-    QStringList linesBelow(const QRectF& cells, const QString& words) const;
-    QRectF areaOf(const QStringList& lines) const;
+    /// The words as they are painted: where they begin, and their lines; no lines: no note, or no room for one.
+    struct Words {
+        double left = 0;
+        QStringList lines;
+    };
+    Words wordsBelow(const QRectF& cells, const QString& words) const;
+    QRectF areaOf(const Words& words) const;
 
     const HeatmapContent* m_content;
     const HeatmapColors* m_colors;

@@ -7,6 +7,8 @@
 
 #include <QEvent>
 
+#include <algorithm>
+
 namespace headwise::ui {
 
 HeatmapView::HeatmapView(QWidget* parent)
@@ -19,7 +21,10 @@ HeatmapView::HeatmapView(QWidget* parent)
     , m_pointer(this)
     , m_screen(this)
 {
-    m_cells.setNoteHeight([this] { return m_note.wantedHeight(); });
+    m_cells.setNoteHeight([this] {
+        const double own = m_note.wantedHeight();
+        return m_beside ? std::max(own, m_beside->m_note.wantedHeight()) : own;
+    });
     installHeatmapAccessibility();
     followShownVision(this);
     setMouseTracking(true);
@@ -48,7 +53,7 @@ HeatmapView::~HeatmapView()
 void HeatmapView::takeNumbers()
 {
     m_screen.setPending(false);
-    m_cells.forgetRoom();
+    forgetCells();
     updateGeometry(); // usableSize() depends on it
     m_colors->setScale(colorScale());
     if (state().row >= scene().rowCount() || state().column >= scene().columnCount())
@@ -59,7 +64,7 @@ void HeatmapView::takeNumbers()
 
 void HeatmapView::remeasure()
 {
-    m_cells.forgetRoom();
+    forgetCells();
     updateGeometry();
     updateVisible();
 }
@@ -80,9 +85,28 @@ void HeatmapView::fitToLevel()
 
 void HeatmapView::fitNote()
 {
-    if (m_cells.growNote())
-        updateGeometry();
+    for (HeatmapView* view : {this, m_beside.data()})
+        if (view && view->m_cells.growNote()) {
+            view->m_screen.forgetImage();
+            view->updateGeometry();
+        }
     m_screen.forgetImage();
+}
+
+void HeatmapView::alignWith(HeatmapView* other)
+{
+    m_beside = other;
+    other->m_beside = this;
+    forgetCells();
+}
+
+void HeatmapView::forgetCells()
+{
+    m_cells.forgetRoom();
+    if (m_beside) {
+        m_beside->m_cells.forgetNote();
+        m_beside->m_screen.forgetImage();
+    }
 }
 
 void HeatmapView::setCellShape(CellShape shape)
@@ -107,7 +131,7 @@ void HeatmapView::paintEvent(QPaintEvent* /*event*/)
 void HeatmapView::resizeEvent(QResizeEvent* /*event*/)
 {
     m_screen.forgetImage();
-    m_cells.forgetRoom();
+    forgetCells();
     fitToLevel();
 }
 

@@ -9,6 +9,7 @@
 #include "ui/heatmaps/heatmap_screen.h"
 #include "ui/heatmaps/heatmap_zoom.h"
 
+#include <QPointer>
 #include <QWidget>
 
 #include <memory>
@@ -45,6 +46,8 @@ public:
     const Matrix& matrix() const { return scene().matrix; }
     bool isEmpty() const { return scene().isEmpty(); }
     void fitNote(); ///< Gives the note more room if its words have become longer.
+    /// Gives both notes the same room, so that cells that are compared have the same size.
+    void alignWith(HeatmapView* other);
     void setCellShape(CellShape shape);
     const ColorScale& colorScale() const { return m_colors->scale(); }
     const HeatmapState& state() const { return m_zoom->state(); }
@@ -79,6 +82,7 @@ private:
     void takeNumbers();   ///< Shows another matrix or circuit.
     void remeasure();     ///< The space of the labels has changed.
     void updateVisible(); ///< Fits the visible part to the matrix and paints again.
+    void forgetCells();   ///< Their places depend on something that has changed.
     void fitToLevel();    ///< For tiles: refits the limits to the level shown, whose numbers differ.
 
     HeatmapContent* m_content;
@@ -88,6 +92,7 @@ private:
     HeatmapNote m_note;
     HeatmapPointer m_pointer;
     HeatmapScreen m_screen;
+    QPointer<HeatmapView> m_beside; // null: compared with none
 };
 
 } // namespace headwise::ui

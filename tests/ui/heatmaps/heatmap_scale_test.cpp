@@ -122,6 +122,22 @@ private slots:
         QVERIFY(view.note().area().top() > place.bottom());
     }
 
+    /// Two views that are compared have cells of the same size, whichever of them has a note.
+    void notesOfComparedViewsHaveTheSameRoom()
+    {
+        HeatmapView first, second;
+        first.alignWith(&second);
+        showScaled(first, zeroMatrix(2, 3));
+        const auto matrix = zeroMatrix(2, 3);
+        (*matrix)(0, 1) = 5;
+        showScaled(second, matrix);
+        QVERIFY(first.note().text().isEmpty() && !second.note().text().isEmpty());
+        QCOMPARE(first.cells().area(), second.cells().area());
+        QVERIFY(second.note().area().top() > second.cells().area().bottom());
+        second.setMatrix(zeroMatrix(2, 3));
+        QCOMPARE(first.cells().area(), second.cells().area());
+    }
+
     /// A note that appears or grows takes its room from the cells.
     void aNoteThatAppearsMovesTheCells()
     {

@@ -144,7 +144,8 @@ void QuestionPanels::recompute()
 {
     m_fill->offer(FillButton::lackOf(*workspace()));
     for (Panel& panel : m_panels) {
-        panel.compute->setVisible(workspace()->model()->hasModel()); // else one button offers the files for all
+        panel.compute->setVisible(
+            workspace()->model()->hasModel()); // else one button offers the files for all
         panel.reason->setText(reasonOf(*panel.analysis));
         showPicture(panel, pictureOf(*panel.analysis));
     }

@@ -63,6 +63,7 @@ ComparePictures::ComparePictures(QWidget* parent)
     m_scale.fit = ColorFit::Robust;
     m_between->view()->colors()->proposeScale(m_scale);
     m_ratio->view()->content()->setNanIsAbsent(true);
+    m_first->view()->alignWith(m_second->view());
     for (HeatmapPanel* panel : panels())
         connectPanel(panel);
     for (HeatmapPanel* panel : alike())

@@ -53,7 +53,7 @@ void QueryChooser::createLayout()
     m_tokenEdit->setAccessibleName(tr("Token at the query, text"));
     m_tokenEdit->setFont(tokenFont());
     m_tokenEdit->setFixedWidth(m_tokenEdit->fontMetrics().horizontalAdvance(m_tokenEdit->placeholderText())
-                               + 20);
+                               + 32); // px: the frame and the margins of the text
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
