@@ -113,7 +113,6 @@ void RelationsPage::createLayout()
 {
     m_state->setWordWrap(true);
     makeSecondary(m_state);
-    keepPlace(m_state);
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(m_hits, tr("Hits"));
     m_tabs->addTab(m_suppression, tr("Suppression"));
@@ -132,17 +131,20 @@ void RelationsPage::createLayout()
     columns->setChildrenCollapsible(false);
     columns->setHandleWidth(16);
     columns->addWidget(createLists());
-    columns->addWidget(m_answer);
+    auto* answer = new QWidget(columns);
+    auto* above = textAndJob(m_state, workspace()->runs()->job());
+    above->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this));
+    auto* column = new QVBoxLayout(answer);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(8);
+    column->addLayout(above);
+    column->addWidget(m_answer, 1);
+    columns->addWidget(answer);
     columns->setSizes({210, 600});
     columns->setStretchFactor(1, 1);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(12, 12, 12, 12);
-    layout->setSpacing(8);
-    layout->addWidget(m_state);
-    layout->addWidget(new TokenFilterButton(workspace(), TokenFilterButton::Role::Notice, this), 0,
-                      Qt::AlignLeft);
-    layout->addWidget(new JobBar(workspace()->runs()->job(), this));
-    layout->addWidget(columns, 1);
+    layout->addWidget(columns);
 }
 
 void RelationsPage::connectSignals()
