@@ -84,6 +84,7 @@ QHeaderView { background: @base; border: none; }
 QHeaderView::section { background: @base; color: @muted; border: none; border-bottom: 1px solid @border; padding: 4px 8px; }
 QTableView, QListView, QTreeView, QPlainTextEdit { border: 1px solid @border; border-radius: 4px; background: @base; gridline-color: transparent; }
 QTableView::item { padding: 2px 8px; }
+QListWidget::item { padding: 3px 8px; }
 QTreeView#sidebar, QTreeView#sidebar:focus { background: @window; border: none; outline: none; }
 QTreeView#sidebar::item { padding: 0 4px; border: none; border-left: 3px solid transparent; }
 QTreeView#sidebar::item:selected { color: @text; background: @alternate; border-left: 3px solid @accent; }
