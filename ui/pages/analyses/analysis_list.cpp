@@ -146,7 +146,12 @@ AnalysisList::AnalysisList(Workspace* workspace, QWidget* parent)
     connect(m_tree->header(), &QHeaderView::sectionResized, this, [this](int column) {
         if (column == 0)
             QMetaObject::invokeMethod(
-                m_tree, [this] { m_tree->doItemsLayout(); }, Qt::QueuedConnection);
+                m_tree,
+                [this] {
+                    m_tree->doItemsLayout();
+                    m_tree->scrollToItem(m_tree->currentItem()); // selected before the rows had their heights
+                },
+                Qt::QueuedConnection);
     });
     m_tree->header()->setStretchLastSection(false);
     m_tree->header()->setSectionResizeMode(0, QHeaderView::Stretch);

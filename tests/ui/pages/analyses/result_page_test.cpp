@@ -281,6 +281,19 @@ private slots:
         QCOMPARE(m_page->analysis().id, std::string_view("copying"));
     }
 
+    /// An analysis that is selected before the list is shown is in sight afterwards.
+    void theSelectedAnalysisIsInSight()
+    {
+        openDemo();
+        auto* tree = field<QTreeWidget>(QStringLiteral("Analyses"));
+        m_page->hide();
+        m_page->showAnalysis("induction");
+        m_page->resize(742, 560);
+        m_page->show();
+        QTRY_VERIFY(tree->viewport()->rect().contains(tree->visualItemRect(tree->currentItem())));
+        QCOMPARE(m_page->analysis().id, std::string_view("induction"));
+    }
+
     void everyAnalysisStandsUnderOneQuestion()
     {
         std::size_t listed = 0;
