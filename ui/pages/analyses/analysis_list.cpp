@@ -181,9 +181,13 @@ AnalysisList::AnalysisList(Workspace* workspace, QWidget* parent)
     connect(m_tree, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
         if (const Analysis* analysis = analysisOf(item))
             emit chosen(analysis);
-        else if (item)
-            emit questionChosen(item->text(0));
     });
+    // A group also becomes the current row when the focus comes or goes, which chooses nothing.
+    for (const auto signal : {&QTreeWidget::itemClicked, &QTreeWidget::itemActivated})
+        connect(m_tree, signal, this, [this](const QTreeWidgetItem* item) {
+            if (!analysisOf(item))
+                emit questionChosen(item->text(0));
+        });
 }
 
 void AnalysisList::fill()

@@ -57,8 +57,9 @@ ResultPage::ResultPage(Workspace* workspace, QWidget* parent)
     column->addWidget(m_scroll, 1);
     auto* splitter = new QSplitter(this);
     splitter->addWidget(m_list);
-    m_right->addWidget(right);
     m_right->addWidget(m_panels);
+    m_right->addWidget(right); // shown first
+    m_right->setCurrentWidget(right);
     splitter->addWidget(m_right);
     splitter->setStretchFactor(1, 1);
     splitter->setSizes({260, 800});
@@ -134,7 +135,7 @@ void ResultPage::connectSignals()
 void ResultPage::choose(const Analysis* analysis)
 {
     m_list->select(*analysis);
-    m_right->setCurrentIndex(0);
+    m_right->setCurrentIndex(1);
     if (analysis == m_analysis)
         return;
     m_analysis = analysis;
