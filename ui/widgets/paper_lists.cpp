@@ -2,14 +2,14 @@
 
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
-#include "ui/figures/figure_export_title.h"
+#include "ui/figures/math_text.h"
 #include "ui/models/token_table_model.h"
 #include "ui/widgets/cell_heat.h"
+#include "ui/widgets/list_blocks.h"
 #include "ui/widgets/number_columns.h"
 #include "ui/widgets/table_figure.h"
 
 #include <QAbstractItemModel>
-#include <QFontMetricsF>
 #include <QPainter>
 
 #include <algorithm>
@@ -20,269 +20,178 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr int wantedListEntries = 5; // of each list; more only fill the last line
-constexpr int mostListTitleLines = 4;
+constexpr int wantedListEntries = 5; // of each list where not all rows have room with every entry
 constexpr int leastListRows = 3;
 
-/// A table of lists and its type.
-struct ListTable {
-    const QAbstractItemModel& model;
-    const ListTitles& titles;
-    QFont words, tokens;
-    QFontMetricsF ruler, tokenRuler;
-    int measured; ///< Rows that tell how wide a column is.
-
-    ListTable(const QAbstractItemModel& rows, const ListTitles& above, const FigureStyle& style,
-              const QPainter& painter, double height)
-        : model(rows)
-        , titles(above)
-        , words(figureFont(style))
-        , tokens(figureTokenFont(style))
-        , ruler(words, painter.device())
-        , tokenRuler(tokens, painter.device())
-        , measured(std::min(model.rowCount(), static_cast<int>(height / step())))
-    {
-    }
-
-    int lists() const { return static_cast<int>(titles.entries.size()); }
-    int numbers() const { return titles.hasValues ? 2 : 1; } ///< Columns of an entry.
-    int entries() const { return (model.columnCount() - 1 - titles.facts) / (numbers() * lists()); }
-    int column(int list, int entry) const { return 1 + titles.facts + numbers() * (lists() * entry + list); }
-    double step() const { return 1.2 * std::max(ruler.height(), tokenRuler.height()); }
-    double gap() const { return tokenRuler.horizontalAdvance(u' '); }
-    QString textAt(int row, int column) const { return model.index(row, column).data().toString(); }
-    bool isToken(int row, int column) const
-    {
-        return column == 0 || model.index(row, column).data(TokenTableModel::IsTokenRole).toBool();
-    }
-
-    /// Returns the width of the widest cell of a name or a fact.
-    double widest(int column) const
-    {
-        double width = 0;
-        for (int row = 0; row < measured; ++row)
-            width = std::max(
-                width, (isToken(row, column) ? tokenRuler : ruler).horizontalAdvance(textAt(row, column)));
-        return width;
-    }
-
-    double widestEntry(int list) const
-    {
-        double width = 0;
-        for (int row = 0; row < measured; ++row)
-            for (int entry = 0; entry < std::min(2 * wantedListEntries, entries()); ++entry) {
-                const int at = column(list, entry);
-                const double value =
-                    titles.hasValues ? gap() + ruler.horizontalAdvance(textAt(row, at + 1)) + 1 : 0;
-                width = std::max(width, tokenRuler.horizontalAdvance(textAt(row, at)) + value);
-            }
-        return width;
-    }
-};
-
-/// Returns the width of the longest word.
-double longestWord(const QString& words, const QFontMetricsF& ruler)
+int fewEntries(const ListTable& table)
 {
-    double width = 0;
-    for (const QString& word : words.split(u' '))
-        width = std::max(width, ruler.horizontalAdvance(word) + 1);
-    return width;
-}
-
-/// The columns of some of a table's lists, side by side, and where they stand on paper.
-struct ListColumns {
-    int first, count;         ///< Lists.
-    std::vector<double> left; ///< Edge of the name, of the facts and of the lists, then the end of the page.
-    std::vector<QStringList> top; ///< Words over each.
-    int onLine = 1;               ///< Entries of a list side by side.
-    int lines = 1;                ///< Number in a row.
-    int entries = 1;              ///< Shown of each list.
-    double entryWidth = 0;        ///< With the gap behind it.
-    bool isWhole = true;          ///< Every entry has room.
-
-    ListColumns(const ListTable& table, std::pair<int, int> lists, double room, const QPaintDevice* device)
-        : first(lists.first)
-        , count(lists.second)
-    {
-        const double gap = 2 * table.gap();
-        std::vector<QString> words{table.titles.rows};
-        for (int fact = 1; fact <= table.titles.facts; ++fact)
-            words.push_back(table.model.headerData(fact, Qt::Horizontal).toString());
-        double x = 0;
-        for (std::size_t i = 0; i < words.size(); ++i) {
-            left.push_back(x);
-            double width = std::max(table.widest(static_cast<int>(i)), longestWord(words[i], table.ruler));
-            while (wrappedLines(words[i], table.words, width + 1, device).size() > mostListTitleLines)
-                width *= 1.1;
-            x += width + gap;
-        }
-        double widest = 0;
-        for (int list = first; list < first + count; ++list)
-            widest = std::max(widest, table.widestEntry(list));
-        const double share = (room - x) / count;
-        for (int list = 0; list <= count; ++list)
-            left.push_back(x + list * share);
-        onLine = std::clamp(static_cast<int>(share / (widest + gap)), 1, table.entries());
-        entryWidth = share / onLine;
-        isWhole = widest + gap <= entryWidth;
-        lines = (std::min(wantedListEntries, table.entries()) + onLine - 1) / onLine;
-        entries = std::min(table.entries(), lines * onLine);
-        for (int list = first; list < first + count; ++list) {
-            const QString& name = table.titles.entries[list];
-            words.push_back(
-                entries == table.entries()
-                    ? name
-                    : TableFigure::tr("%1 (%2 of %3)").arg(name).arg(entries).arg(table.entries()));
-        }
-        for (std::size_t i = 0; i < words.size(); ++i)
-            top.push_back(wrappedLines(words[i], table.words, left[i + 1] - left[i] - gap + 1, device));
-    }
-
-    int topLines() const
-    {
-        qsizetype most = 0;
-        for (const QStringList& words : top)
-            most = std::max(most, words.size());
-        return static_cast<int>(most);
-    }
-    double rowHeight(double step) const { return (lines > 1 ? lines + 0.3 : 1) * step; }
-};
-
-/// Chooses the lists that stand side by side: all of them, or each below the one before.
-std::vector<ListColumns> listBlocks(const ListTable& table, double room, const QPaintDevice* device)
-{
-    std::vector<ListColumns> blocks{ListColumns(table, {0, table.lists()}, room, device)};
-    if (blocks.front().isWhole || table.lists() == 1)
-        return blocks;
-    blocks.clear();
-    for (int list = 0; list < table.lists(); ++list)
-        blocks.emplace_back(table, std::pair(list, 1), room, device);
-    return blocks;
+    return std::min(wantedListEntries, table.entries());
 }
 
 /// One block on its way down the page.
-struct ListBlock {
+struct BlockPainter {
     QPainter& painter;
-    const ListTable& table;
-    const ListColumns& columns;
+    const ListBlock& block;
     QRectF area;
 
-    void write(const QFont& font, const QColor& color, const QRectF& cell, const QString& text,
+    const ListTable& table() const { return block.table; }
+
+    void write(const QFont& font, const QRectF& cell, const QString& text,
                Qt::Alignment side = Qt::AlignLeft) const
     {
         painter.setFont(font);
-        painter.setPen(color);
-        painter.drawText(
-            cell, static_cast<int>(side | Qt::AlignVCenter),
-            QFontMetricsF(font, painter.device()).elidedText(text, Qt::ElideRight, cell.width() + 0.5));
+        painter.drawText(cell, static_cast<int>(side | Qt::AlignVCenter), text);
     }
 
-    /// Returns the place of a name, fact or list on a line, without the gap behind it.
+    /// Returns the place of a name, fact or list on a line.
     QRectF cell(std::size_t column, double y) const
     {
-        const double gap = 2 * table.gap();
-        return {area.left() + columns.left[column], y, columns.left[column + 1] - columns.left[column] - gap,
-                table.step()};
+        return {area.left() + block.left[column], y, block.widths[column], table().step()};
     }
 
+    bool isNumber(int row, std::size_t column) const
+    {
+        return column > 0 && column < block.names()
+            && isNumberCell(table().model.index(row, static_cast<int>(column)));
+    }
+
+    /// Paints the words over the columns; their last lines stand side by side.
     void paintTop() const
     {
-        for (std::size_t i = 0; i < columns.top.size(); ++i)
-            for (qsizetype line = 0; line < columns.top[i].size(); ++line) {
-                const bool isNumber = i > 0 && static_cast<int>(i) <= table.titles.facts
-                    && isNumberCell(table.model.index(0, static_cast<int>(i)));
-                write(table.words, lightColors().muted,
-                      cell(i, area.top() + static_cast<double>(line) * table.step()), columns.top[i][line],
-                      isNumber ? Qt::AlignRight : Qt::AlignLeft);
+        const auto [named, listed] = block.topLines();
+        const bool isBelow = block.place == ListBlock::Place::Below;
+        const double last = std::max(named, listed);
+        painter.setFont(table().words);
+        painter.setPen(lightColors().muted);
+        for (std::size_t i = 0; i < block.top.size(); ++i) {
+            const QStringList& words = block.top[i];
+            const double end = !isBelow ? last : i < block.names() ? named : named + listed;
+            for (qsizetype line = 0; line < words.size(); ++line) {
+                const QRectF place =
+                    cell(i, area.top() + (end - static_cast<double>(words.size() - line)) * table().step());
+                const double left = isNumber(0, i)
+                    ? place.right() - mathWidth(words[line], table().words, painter.device())
+                    : place.left();
+                const double baseline =
+                    place.center().y() + (table().ruler.ascent() - table().ruler.descent()) / 2;
+                drawMath(painter, QPointF(left, baseline), words[line]);
             }
+        }
     }
 
-    void paintEntry(const QRectF& place, int row, int column) const
+    void paintEntry(const ListLines::Spot& spot, int row, int list, double y) const
     {
-        QRectF cell = place;
-        if (table.titles.hasValues) {
-            const QModelIndex number = table.model.index(row, column + 1);
-            const QString value = number.data().toString();
-            const double width = table.ruler.horizontalAdvance(value) + 1;
-            if (const QVariant heat = number.data(TokenTableModel::HeatRole); heat.isValid())
-                painter.fillRect(cell.adjusted(cell.width() - width - 2, 1, 2, -1),
+        const int column = table().column(list, spot.entry);
+        const double stop = block.lines.stopWidth(table());
+        const std::size_t place = block.names() + static_cast<std::size_t>(list - block.first);
+        QRectF cell(area.left() + block.left[place] + spot.stop * stop, y + spot.line * table().step(),
+                    spot.span * stop - table().gap(), table().step());
+        const double value = table().valueWidth(row, column);
+        if (table().titles.hasValues) {
+            QRectF number = cell.translated(0, (spot.lines - 1) * table().step());
+            number.setLeft(number.right() - value + table().gap() / 2);
+            const QModelIndex index = table().model.index(row, column + 1);
+            if (const QVariant heat = index.data(TokenTableModel::HeatRole); heat.isValid())
+                painter.fillRect(number.adjusted(-heatReach, 1, heatReach, -1),
                                  heatColor(heat.toDouble(), lightColors()));
-            write(table.words, lightColors().text, cell, value, Qt::AlignRight);
-            cell.setRight(cell.right() - width);
+            painter.setPen(lightColors().text);
+            write(table().words, number, index.data().toString(), Qt::AlignRight);
         }
-        const bool isMuted = table.model.index(row, column).data(TokenTableModel::IsMutedRole).toBool();
-        write(table.tokens, isMuted ? lightColors().muted : lightColors().text, cell,
-              table.textAt(row, column));
+        const bool isMuted = table().model.index(row, column).data(TokenTableModel::IsMutedRole).toBool();
+        painter.setPen(isMuted ? lightColors().muted : lightColors().text);
+        const QStringList lines = spot.lines > 1 ? table().linesOf(row, column, cell.width() - value)
+                                                 : QStringList{table().textAt(row, column)};
+        for (const QString& line : lines) {
+            write(table().tokens, cell, line);
+            cell.translate(0, table().step());
+        }
     }
 
     void paintRow(int row, double y) const
     {
-        for (int column = 0; column <= table.titles.facts; ++column) {
-            const bool isNumber = column > 0 && isNumberCell(table.model.index(row, column));
-            write(table.isToken(row, column) ? table.tokens : table.words, lightColors().text,
-                  cell(static_cast<std::size_t>(column), y), table.textAt(row, column),
-                  isNumber ? Qt::AlignRight : Qt::AlignLeft);
+        qsizetype named = 1;
+        painter.setPen(lightColors().text);
+        for (std::size_t i = 0; i < block.names(); ++i) {
+            const QStringList lines = table().linesOf(row, static_cast<int>(i), block.widths[i]);
+            named = std::max(named, lines.size());
+            for (qsizetype line = 0; line < lines.size(); ++line)
+                write(table().isToken(row, static_cast<int>(i)) ? table().tokens : table().words,
+                      cell(i, y + static_cast<double>(line) * table().step()), lines[line],
+                      isNumber(row, i) ? Qt::AlignRight : Qt::AlignLeft);
         }
-        const double gap = 2 * table.gap();
-        for (int list = 0; list < columns.count; ++list)
-            for (int entry = 0; entry < columns.entries; ++entry) {
-                const int column = 1 + table.titles.facts + list;
-                const int line = entry / columns.onLine, along = entry % columns.onLine;
-                const QRectF place(area.left() + columns.left[static_cast<std::size_t>(column)]
-                                       + along * columns.entryWidth,
-                                   y + line * table.step(), columns.entryWidth - gap, table.step());
-                paintEntry(place, row, table.column(columns.first + list, entry));
-            }
+        if (block.place == ListBlock::Place::Below)
+            y += static_cast<double>(named) * table().step();
+        for (int list = block.first; list < block.first + block.count; ++list)
+            for (const ListLines::Spot& spot : block.lines.spots(table(), row, list, block.entries))
+                paintEntry(spot, row, list, y);
     }
 
     /// \returns the number of rows that had room
-    int paint(bool hasTop) const
+    int paint(const FigureStyle& style) const
     {
-        const double height = columns.rowHeight(table.step());
-        double y = area.top();
-        if (hasTop) {
+        double y = area.top() + block.topHeight(style);
+        if (style.axes)
             paintTop();
-            y += columns.topLines() * table.step();
-        }
-        const int rows = table.model.rowCount();
-        for (int row = 0; row < rows; ++row, y += height) {
-            const double needed = columns.lines * table.step() + (row + 1 < rows ? table.step() : 0);
-            if (row > 0 && y + needed > area.bottom()) {
-                write(table.words, lightColors().muted, {area.left(), y, area.width(), table.step()},
+        const int rows = table().model.rowCount();
+        for (int row = 0; row < rows; ++row) {
+            const double needed = block.rowLines(row) + (row + 1 < rows ? 1 : 0); // lines, with the note
+            if (row > 0 && y + needed * table().step() > area.bottom()) {
+                painter.setPen(lightColors().muted);
+                write(table().words, {area.left(), y, area.width(), table().step()},
                       TableFigure::tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
                 return row;
             }
             paintRow(row, y);
+            y += block.rowHeight(row);
         }
         return rows;
     }
 };
+
+/// Tells whether all rows have room, with the entries of the blocks.
+bool isAllShown(const std::vector<ListBlock>& blocks, double height, const FigureStyle& style)
+{
+    return std::ranges::all_of(blocks, [&](const ListBlock& block) {
+        return block.table.measured == block.table.model.rowCount()
+            && block.topHeight(style) + block.rowsHeight(block.table.measured) <= height;
+    });
+}
+
+/// Returns the height of each of the blocks that share a page, without the gap below.
+double blockHeight(const std::vector<ListBlock>& blocks, double page)
+{
+    return page / static_cast<double>(blocks.size())
+        - (blocks.size() > 1 ? blocks.front().table.step() / 2 : 0);
+}
 
 } // namespace
 
 QStringList paintLists(QPainter& painter, const QAbstractItemModel& model, const ListTitles& titles,
                        const QRectF& area, const FigureStyle& style)
 {
-    const ListTable table(model, titles, style, painter, area.height());
-    std::vector<ListColumns> blocks = listBlocks(table, area.width(), painter.device());
+    const ListTable table(model, titles, style, painter.device(), area.height());
+    std::vector<ListBlock> blocks = listBlocks(table, area.width(), table.entries());
+    if (!isAllShown(blocks, blockHeight(blocks, area.height()), style))
+        blocks = listBlocks(table, area.width(), fewEntries(table));
     QStringList omitted;
-    const double least = (blocks.front().topLines() + blocks.front().lines + 1.5) * table.step();
+    const double least = blocks.front().topHeight(style)
+        + (table.measured > 0 ? blocks.front().rowHeight(0) : 0) + 1.5 * table.step();
     const auto fitting = static_cast<std::size_t>(std::max(1.0, area.height() / least));
     if (blocks.size() > fitting) {
         omitted << TableFigure::tr("the first %1 of %2 lists").arg(fitting).arg(blocks.size());
-        blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(fitting), blocks.end());
+        while (blocks.size() > fitting)
+            blocks.pop_back();
     }
-    const double height = area.height() / static_cast<double>(blocks.size());
-    if (blocks.front().entries < table.entries())
-        omitted << TableFigure::tr("%1 of %2 entries a row").arg(blocks.front().entries).arg(table.entries());
-    if (!std::ranges::all_of(blocks, &ListColumns::isWhole))
-        omitted << TableFigure::tr("the ends of some tokens");
+    const auto few = std::ranges::min_element(blocks, {}, &ListBlock::entries);
+    if (few->entries < table.entries())
+        omitted << TableFigure::tr("%1 of %2 entries a row").arg(few->entries).arg(table.entries());
+    const double height = blockHeight(blocks, area.height());
     int shown = model.rowCount();
-    double y = area.top();
-    for (const ListColumns& columns : blocks) {
-        const QRectF place(area.left(), y, area.width(), height - (blocks.size() > 1 ? table.step() / 2 : 0));
-        shown = std::min(shown, ListBlock{painter, table, columns, place}.paint(style.axes));
-        y += height;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const double y =
+            area.top() + static_cast<double>(i) * area.height() / static_cast<double>(blocks.size());
+        const QRectF place(area.left(), y, area.width(), height);
+        shown = std::min(shown, BlockPainter{painter, blocks[i], place}.paint(style));
     }
     if (shown < model.rowCount())
         omitted
@@ -291,14 +200,13 @@ QStringList paintLists(QPainter& painter, const QAbstractItemModel& model, const
 }
 
 double leastListHeight(const QAbstractItemModel& model, const ListTitles& titles, double width,
-                       const FigureStyle& style, const QPainter& painter)
+                       const FigureStyle& style, const QPaintDevice* device)
 {
     constexpr double page = 700; // points
-    const ListTable table(model, titles, style, painter, page);
+    const ListTable table(model, titles, style, device, page);
     double height = 0;
-    for (const ListColumns& columns : listBlocks(table, width, painter.device()))
-        height += (style.axes ? columns.topLines() * table.step() : 0)
-            + std::min(leastListRows, model.rowCount()) * columns.rowHeight(table.step())
+    for (const ListBlock& block : listBlocks(table, width, fewEntries(table)))
+        height += block.topHeight(style) + block.rowsHeight(std::min(leastListRows, table.measured))
             + 1.5 * table.step();
     return height;
 }

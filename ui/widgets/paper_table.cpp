@@ -2,12 +2,14 @@
 
 #include "ui/base/theme.h"
 #include "ui/figures/figure_export_title.h"
+#include "ui/figures/math_text.h"
 #include "ui/models/token_table_model.h"
 #include "ui/widgets/cell_heat.h"
 #include "ui/widgets/number_columns.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
+#include <QSet>
 
 #include <algorithm>
 #include <numeric>
@@ -55,9 +57,40 @@ void PaperTable::measure(double room, QPaintDevice* device)
                          + paperTableBetween);
         all += widths.back();
     }
-    if (all > room)
+    if (all > room) {
+        names = areRowsApart(1) || !areRowsApart(2) ? 1 : 2;
+        narrow(contents, room);
         wrapTitles(contents, device);
+    }
     fit(room);
+}
+
+/// Tells whether the texts of the first columns differ from row to row.
+bool PaperTable::areRowsApart(int columns) const
+{
+    QSet<QString> seen;
+    const int rows = std::min(paperTableMeasuredRows, model.rowCount());
+    for (int row = 0; row < rows; ++row) {
+        QStringList words;
+        for (int column = 0; column < std::min(columns, model.columnCount()); ++column)
+            words << model.index(row, column).data().toString();
+        seen.insert(words.join(QChar::Null));
+    }
+    return seen.size() == rows;
+}
+
+/// Leaves every column room beside the first, which names the rows and has at most half of the page.
+void PaperTable::narrow(std::vector<double>& contents, double room)
+{
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+        double most = room - paperTableBetween;
+        if (contents.size() > 1)
+            most -= i == 0 ? room / 2 : contents[0] + paperTableBetween;
+        if (contents[i] <= std::max(most, narrowest))
+            continue;
+        contents[i] = std::max(most, narrowest);
+        narrowed.push_back(static_cast<int>(i));
+    }
 }
 
 void PaperTable::wrapTitles(const std::vector<double>& contents, QPaintDevice* device)
@@ -99,6 +132,24 @@ void PaperTable::paintHeat(QPainter& painter, int row, const std::vector<int>& c
     }
 }
 
+QStringList PaperTable::linesOf(const QModelIndex& index, const QPaintDevice* device) const
+{
+    const QString shown = index.data().toString();
+    const QFont font = fontAt(index);
+    const double width = widths[static_cast<std::size_t>(index.column())] - paperTableBetween;
+    const bool isBroken = std::ranges::find(narrowed, index.column()) != narrowed.end()
+        && QFontMetricsF(font, device).horizontalAdvance(shown) > width + 0.5;
+    return isBroken ? wrappedLines(shown, font, width, device) : QStringList{shown};
+}
+
+int PaperTable::rowLines(int row, const QPaintDevice* device) const
+{
+    qsizetype most = 1;
+    for (const int column : narrowed)
+        most = std::max(most, linesOf(model.index(row, column), device).size());
+    return static_cast<int>(most);
+}
+
 void PaperTable::paintRow(QPainter& painter, int row, const std::vector<int>& columns, double y) const
 {
     double x = 0;
@@ -107,53 +158,55 @@ void PaperTable::paintRow(QPainter& painter, int row, const std::vector<int>& co
         const double width = widths[static_cast<std::size_t>(column)];
         const QFont font = fontAt(index);
         const QFontMetricsF ruler(font, painter.device());
-        const QString shown =
-            ruler.elidedText(index.data().toString(), Qt::ElideRight, width - paperTableBetween + 0.5);
-        double left = 0;
-        if (isNumberCell(index))
-            left = width - paperTableBetween - ruler.horizontalAdvance(shown)
-                - roomBehind(shown, column, width - paperTableBetween, ruler);
         painter.setFont(font);
         const bool isMuted = index.data(TokenTableModel::IsMutedRole).toBool();
         painter.setPen(isMuted ? lightColors().muted : lightColors().text);
-        painter.drawText(QPointF(x + left, y), shown);
+        const bool isToken = font == tokens;
+        double baseline = y;
+        for (const QString& shown : linesOf(index, painter.device())) {
+            double left = 0;
+            if (isNumberCell(index))
+                left = width - paperTableBetween - ruler.horizontalAdvance(shown)
+                    - roomBehind(shown, column, width - paperTableBetween, ruler);
+            if (isToken)
+                painter.drawText(QPointF(x + left, baseline), shown);
+            else
+                drawMath(painter, QPointF(x + left, baseline), shown);
+            baseline += paperTableLine * QFontMetricsF(text, painter.device()).height();
+        }
         x += width;
     }
 }
 
 void PaperTable::paintTitles(QPainter& painter, const std::vector<int>& columns, double y) const
 {
-    const QFontMetricsF ruler(bold, painter.device());
+    const double step = paperTableLine * QFontMetricsF(bold, painter.device()).height();
     painter.setFont(bold);
     painter.setPen(lightColors().text);
     double x = 0;
     for (const int column : columns) {
         const double width = widths[static_cast<std::size_t>(column)];
         const QStringList& lines = titles[static_cast<std::size_t>(column)];
-        double baseline =
-            y + (titleLines - static_cast<double>(lines.size())) * paperTableLine * ruler.height();
+        double baseline = y + (titleLines - static_cast<double>(lines.size())) * step;
         for (const QString& line : lines) {
-            const QString shown = ruler.elidedText(line, Qt::ElideRight, width - paperTableBetween + 0.5);
             const double left = isNumberCell(model.index(0, column))
-                ? width - paperTableBetween - ruler.horizontalAdvance(shown)
+                ? width - paperTableBetween - mathWidth(line, bold, painter.device())
                 : 0;
-            painter.drawText(QPointF(x + left, baseline), shown);
-            baseline += paperTableLine * ruler.height();
+            drawMath(painter, QPointF(x + left, baseline), line);
+            baseline += step;
         }
         x += width;
     }
 }
 
-/// Splits the columns into blocks below each other, so that none is cut or left out. Each begins with the first
-/// column, which names the rows. The blocks are about equally wide.
+/// Splits the columns into blocks below each other, so that none is cut or left out. Each begins with the columns that name
+/// the rows. The blocks are about equally wide.
 void PaperTable::fit(double room)
 {
     constexpr double step = 0.95;
     page = room;
-    for (double& width : widths) {
-        cut += width > room ? 1 : 0;
+    for (double& width : widths)
         width = std::min(width, room);
-    }
     blocks = split(room);
     const auto all = static_cast<double>(widths.size());
     if (blocks.size() == 1) { // The rest of the line is shared.
@@ -181,9 +234,10 @@ std::vector<std::vector<int>> PaperTable::split(double limit) const
         if (used + width > limit) {
             parts.emplace_back();
             used = 0;
-            if (column > 0 && widths[0] + width <= page) {
-                parts.back().push_back(0);
-                used = widths[0];
+            const double named = std::accumulate(widths.begin(), widths.begin() + names, 0.0);
+            for (int name = 0; column >= names && named + width <= page && name < names; ++name) {
+                parts.back().push_back(name);
+                used += widths[static_cast<std::size_t>(name)];
             }
         }
         parts.back().push_back(column);

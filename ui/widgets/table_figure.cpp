@@ -138,33 +138,32 @@ void TableFigure::forEachDataRow(const std::function<void(const QStringList&)>& 
         writeRow(dataRow(row));
 }
 
-struct TableFigure::PaperBlocks {
-    std::size_t shown = 0; ///< Blocks that have room; the others are left out.
-    double height = 0;     ///< Height of each, with the gap below.
-};
-
 /// The height in which a block can be read: its titles, three rows, and the note on those that follow.
-double TableFigure::leastBlock(const PaperTable& table, const QFontMetricsF& metrics,
+double TableFigure::leastBlock(const PaperTable& table, const QPaintDevice* device,
                                const FigureStyle& style) const
 {
     constexpr int leastRows = 3;
+    const QFontMetricsF metrics(table.text, device);
     const int rows = m_sorted->rowCount();
-    const int lines =
-        (style.axes ? table.titleLines : 0) + std::min(rows, leastRows) + (rows > leastRows ? 1 : 0);
+    int lines = (style.axes ? table.titleLines : 0) + (rows > leastRows ? 1 : 0);
+    for (int row = 0; row < std::min(rows, leastRows); ++row)
+        lines += table.rowLines(row, device);
     return (lines - 1) * paperTableLine * metrics.height() + metrics.height();
 }
 
-TableFigure::PaperBlocks TableFigure::blocksIn(double room, const PaperTable& table, QPaintDevice* device,
-                                               const FigureStyle& style) const
+std::pair<std::size_t, double> TableFigure::blocksIn(double room, const PaperTable& table,
+                                                     QPaintDevice* device, const FigureStyle& style) const
 {
     const QFontMetricsF metrics(table.text, device);
     const double line = paperTableLine * metrics.height();
     const auto all = static_cast<double>(table.blocks.size());
-    const double least = leastBlock(table, metrics, style), gap = line - metrics.height();
+    const double least = leastBlock(table, device, style), gap = line - metrics.height();
     const double shown = std::clamp(std::floor((room + gap) / (least + gap)), 1.0, std::max(1.0, all));
     // The blocks share the page, but none gets more than it needs.
-    return {static_cast<std::size_t>(shown),
-            std::min(room / shown, (m_sorted->rowCount() + 1 + table.titleLines) * line)};
+    double needed = (1 + table.titleLines) * line;
+    for (int row = 0; row < m_sorted->rowCount() && needed < room / shown; ++row)
+        needed += table.rowLines(row, device) * line;
+    return {static_cast<std::size_t>(shown), std::min(room / shown, needed)};
 }
 
 double TableFigure::leastHeight(double width, const FigureStyle& style) const
@@ -173,12 +172,11 @@ double TableFigure::leastHeight(double width, const FigureStyle& style) const
     QPainter painter(&page);
     if (m_lists)
         return paintFigureTitle(painter, *this, width, style)
-            + leastListHeight(*m_sorted, *m_lists, width, style, painter);
+            + leastListHeight(*m_sorted, *m_lists, width, style, &page);
     const PaperTable table = paperTable(width, style, &page);
-    const QFontMetricsF metrics(table.text, &page);
-    const double gap = paperTableLine * metrics.height() - metrics.height();
+    const double gap = (paperTableLine - 1) * QFontMetricsF(table.text, &page).height();
     return paintFigureTitle(painter, *this, width, style)
-        + static_cast<double>(table.blocks.size()) * (leastBlock(table, metrics, style) + gap) - gap;
+        + static_cast<double>(table.blocks.size()) * (leastBlock(table, &page, style) + gap) - gap;
 }
 
 PaperTable TableFigure::paperTable(double width, const FigureStyle& style, QPaintDevice* device) const
@@ -199,17 +197,36 @@ QStringList TableFigure::paintTitledLists(QPainter& painter, const QSizeF& size,
 void TableFigure::paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
 {
     if (m_lists)
-        return void(paintTitledLists(painter, size, style));
+        paintTitledLists(painter, size, style);
+    else
+        paintTable(painter, size, style);
+}
+
+QStringList TableFigure::paintTable(QPainter& painter, const QSizeF& size, const FigureStyle& style) const
+{
     const PaperTable table = paperTable(size.width(), style, painter.device());
     const double top = paintFigureTitle(painter, *this, size.width(), style);
     const auto [shown, height] = blocksIn(size.height() - top, table, painter.device(), style);
+    const int all = m_sorted->rowCount();
     double y = top;
+    int rows = all;
     for (std::size_t i = 0; i < std::min(shown, table.blocks.size()); ++i, y += height)
-        paintBlock(painter, table, table.blocks[i], QRectF(0, y, size.width(), height), style);
+        rows = std::min(
+            rows, paintBlock(painter, table, table.blocks[i], QRectF(0, y, size.width(), height), style));
+    QStringList said;
+    if (shown < table.blocks.size())
+        said << tr("the first %1 of %2 columns")
+                    .arg(table.blocks[shown - 1].back() + 1)
+                    .arg(table.widths.size());
+    if (shown > 1)
+        said << tr("columns in %1 blocks").arg(shown);
+    if (rows < all)
+        said << tr("the first %1 of %2 rows").arg(ui::count(rows), ui::count(all));
+    return said;
 }
 
-void TableFigure::paintBlock(QPainter& painter, const PaperTable& table, const std::vector<int>& columns,
-                             const QRectF& area, const FigureStyle& style) const
+int TableFigure::paintBlock(QPainter& painter, const PaperTable& table, const std::vector<int>& columns,
+                            const QRectF& area, const FigureStyle& style) const
 {
     const QFontMetricsF metrics(table.text, painter.device());
     const double line = paperTableLine * metrics.height();
@@ -224,47 +241,27 @@ void TableFigure::paintBlock(QPainter& painter, const PaperTable& table, const s
         y += line;
     }
     const int rows = m_sorted->rowCount();
-    for (int row = 0; row < rows; ++row, y += line) {
-        const bool isLast = y + line > area.bottom() && row + 1 < rows;
-        painter.setPen(isLast ? lightColors().muted : lightColors().text);
-        if (isLast) {
+    for (int row = 0; row < rows; ++row) {
+        const double height = table.rowLines(row, painter.device()) * line;
+        if (y + height - (row + 1 < rows ? 0 : line) > area.bottom()) { // the note needs a line
             painter.setFont(table.text);
-            return painter.drawText(QPointF(0, y),
-                                    tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
+            painter.setPen(lightColors().muted);
+            painter.drawText(QPointF(0, y), tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
+            return row;
         }
         table.paintHeat(painter, row, columns,
                         QRectF(0, y - metrics.ascent(), area.width(), metrics.height()));
         table.paintRow(painter, row, columns, y);
+        y += height;
     }
+    return rows;
 }
 
 QStringList TableFigure::omissions(const QSizeF& size, const FigureStyle& style) const
 {
     PaintRecording page(size, std::nullopt);
     QPainter painter(&page);
-    if (m_lists)
-        return paintTitledLists(painter, size, style);
-    const PaperTable table = paperTable(size.width(), style, &page);
-    const double top = paintFigureTitle(painter, *this, size.width(), style);
-    const QFontMetricsF metrics(table.text, &page);
-    const auto [shown, height] = blocksIn(size.height() - top, table, &page, style);
-    // As paintBlock has it: the base line of the last row lies above the end of its block.
-    const auto fitting = static_cast<int>((height - metrics.ascent()) / (paperTableLine * metrics.height()))
-        + 1 - (style.axes ? table.titleLines : 0);
-    QStringList said;
-    if (shown < table.blocks.size())
-        said << tr("the first %1 of %2 columns")
-                    .arg(table.blocks[shown - 1].back() + 1)
-                    .arg(table.widths.size());
-    if (shown > 1)
-        said << tr("columns in %1 blocks").arg(shown);
-    if (table.cut > 0)
-        said << (table.cut == 1 ? tr("a column is wider than the page and cut")
-                                : tr("%1 columns are wider than the page and cut").arg(table.cut));
-    if (fitting < m_sorted->rowCount())
-        said << tr("the first %1 of %2 rows")
-                    .arg(ui::count(std::max(0, fitting - 1)), ui::count(m_sorted->rowCount()));
-    return said;
+    return m_lists ? paintTitledLists(painter, size, style) : paintTable(painter, size, style);
 }
 
 } // namespace headwise::ui

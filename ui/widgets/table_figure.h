@@ -7,9 +7,9 @@
 #include <QTableView>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
-class QFontMetricsF;
 class QSortFilterProxyModel;
 
 namespace headwise::ui {
@@ -55,14 +55,16 @@ private:
     QList<HeadId> headsOf(int row) const;
     void hover(const QModelIndex& cell);
 
-    struct PaperBlocks; ///< Blocks of a table on a page.
     PaperTable paperTable(double width, const FigureStyle& style, QPaintDevice* device) const;
-    double leastBlock(const PaperTable& table, const QFontMetricsF& metrics, const FigureStyle& style) const;
-    PaperBlocks blocksIn(double room, const PaperTable& table, QPaintDevice* device,
-                         const FigureStyle& style) const;
-    /// Paints the rows of some columns, as many as fit.
-    void paintBlock(QPainter& painter, const PaperTable& table, const std::vector<int>& columns,
-                    const QRectF& area, const FigureStyle& style) const;
+    double leastBlock(const PaperTable& table, const QPaintDevice* device, const FigureStyle& style) const;
+    /// Returns how many blocks of a table have room, and the height of each.
+    std::pair<std::size_t, double> blocksIn(double room, const PaperTable& table, QPaintDevice* device,
+                                            const FigureStyle& style) const;
+    /// Paints the rows of some columns, as many as fit. \returns their number
+    int paintBlock(QPainter& painter, const PaperTable& table, const std::vector<int>& columns,
+                   const QRectF& area, const FigureStyle& style) const;
+    /// \returns the omissions
+    QStringList paintTable(QPainter& painter, const QSizeF& size, const FigureStyle& style) const;
     /// \returns the omissions
     QStringList paintTitledLists(QPainter& painter, const QSizeF& size, const FigureStyle& style) const;
 

@@ -10,6 +10,7 @@
 #include "ui/figures/figure_export.h"
 #include "ui/figures/figure_metadata.h"
 #include "ui/pictures/described_figure.h"
+#include "ui/widgets/table_figure.h"
 
 #include <QApplication>
 #include <QTemporaryDir>
@@ -105,6 +106,14 @@ QString faultOfType(const PdfPage& page)
     return shrunkWithoutNeed(page);
 }
 
+/// The first text that ends with an ellipsis; empty: none.
+QString cutText(const PdfPage& page)
+{
+    const auto isCut = [](const PdfText& text) { return text.text.size() > 1 && text.text.endsWith(u'…'); };
+    const auto cut = std::ranges::find_if(page.texts, isCut);
+    return cut == page.texts.end() ? QString() : QStringLiteral("'%1' is cut").arg(cut->text);
+}
+
 QString faultOfPdf(const FigureSource& figure, double width)
 {
     constexpr double perMillimetre = 72 / 25.4;
@@ -119,12 +128,15 @@ QString faultOfPdf(const FigureSource& figure, double width)
         return QStringLiteral("the page has %1 × %2 pt").arg(page.size.width()).arg(page.size.height());
     if (!page.unread.isEmpty())
         return QStringLiteral("its text is set by ") + text(page.unread.toStdString());
+    const bool isTable = dynamic_cast<const TableFigure*>(&figure) != nullptr;
+    if (const QString cut = isTable ? cutText(page) : QString(); !cut.isEmpty())
+        return cut;
     return faultOfType(page);
 }
 
 } // namespace
 
-/// Sizes and places of the type of every view that the demo has, read back from its PDFs. Each function takes the analyses of a
+/// Sizes and places of the type of every view that the demo has, and uncut tables, read back from its PDFs. Each function takes the analyses of a
 /// share of the catalogue, so that parts of the test run side by side.
 class FigureSizesTest : public QObject {
     Q_OBJECT

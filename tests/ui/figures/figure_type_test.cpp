@@ -7,13 +7,11 @@
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/export/export_dialog.h"
 #include "ui/pages/parts/figure_row.h"
-#include "ui/widgets/table_figure.h"
 
 #include <QApplication>
 #include <QLabel>
 #include <QPainter>
 #include <QRegularExpression>
-#include <QStandardItemModel>
 #include <QTest>
 #include <QXmlStreamReader>
 
@@ -156,96 +154,6 @@ private slots:
         for (int layer = 0; layer < 12; ++layer)
             QVERIFY(svg.contains(QStringLiteral(">L%1<").arg(layer).toUtf8()));
         QVERIFY(!svg.contains(">L0H0<"));
-    }
-
-    /// Columns that do not fit stand below the others; each block names its rows.
-    void aTableDropsNoColumnAndCutsNoToken()
-    {
-        TableFigure table;
-        auto* model = new QStandardItemModel(&table);
-        QList<QStandardItem*> cells{new QStandardItem(QStringLiteral("rowname"))};
-        QStringList titles{QStringLiteral("token")};
-        for (int column = 1; column < 12; ++column) {
-            titles << QStringLiteral("title%1").arg(column);
-            cells << new QStandardItem(QStringLiteral("principality%1").arg(column));
-        }
-        model->setHorizontalHeaderLabels(titles);
-        model->appendRow(cells);
-        table.setSource(model, Qt::DisplayRole);
-        const QByteArray svg = svgAt(table, 85, 150);
-        for (int column = 1; column < 12; ++column)
-            QVERIFY2(svg.contains(QStringLiteral(">principality%1<").arg(column).toUtf8()),
-                     qPrintable(QString::number(column)));
-        QVERIFY(svg.count(">rowname<") > 1 && !svg.contains("…"));
-        const QStringList said = table.omissions({237, 420}, {});
-        QVERIFY(said.size() == 1 && said.front().contains(QStringLiteral("blocks")));
-        QVERIFY(table.omissions({2000, 420}, {}).isEmpty());
-    }
-
-    /// A table with too many columns for the page says so and asks for a higher page instead of printing them over each
-    /// other. The blocks are about equally wide.
-    void aTableWithoutRoomSaysSoAndAsksForAHigherPage()
-    {
-        TableFigure table;
-        auto* model = new QStandardItemModel(40, 22, &table);
-        for (int column = 0; column < 22; ++column)
-            model->setHeaderData(column, Qt::Horizontal,
-                                 QStringLiteral("a considerable title %1").arg(column));
-        table.setSource(model, Qt::DisplayRole);
-        const QStringList said = table.omissions({237, 170}, {});
-        QVERIFY2(!said.isEmpty() && said.front().endsWith(QStringLiteral(" of 22 columns")),
-                 qPrintable(said.join(u'|')));
-        QVERIFY(!said.last().startsWith(QStringLiteral("the first 0 ")));
-        QVERIFY(table.leastHeight(237, {}) > 400);
-        QVERIFY(table.omissions({237, table.leastHeight(237, {})}, {}).front().startsWith(u"columns in "));
-        QVERIFY(table.leastHeight(2400, {}) < 100);
-    }
-
-    /// A list of tokens takes more lines rather than cut entries.
-    void aListOfTokensTakesMoreLinesInsteadOfCutEntries()
-    {
-        TableFigure table;
-        auto* model = new QStandardItemModel(&table);
-        QList<QStandardItem*> cells{new QStandardItem(QStringLiteral("␣of"))};
-        for (int entry = 0; entry < 8; ++entry)
-            cells << new QStandardItem(QStringLiteral("␣constitutional%1").arg(entry))
-                  << new QStandardItem(QStringLiteral("+12.3"));
-        model->appendRow(cells);
-        table.setSource(model, Qt::DisplayRole);
-        table.setLists(ListTitles{QStringLiteral("source"), {QStringLiteral("outputs")}});
-        const QByteArray svg = svgAt(table, 85, 70);
-        QVERIFY(svg.contains(">␣constitutional4<") && !svg.contains("…") && svg.contains(" of 8)"));
-        const QStringList said = table.omissions({237, 194}, {});
-        QVERIFY(said.size() == 1 && said.front().contains(QStringLiteral("of 8 entries a row")));
-        // Two lists side by side, or below each other where the page is narrow.
-        table.setLists(
-            ListTitles{QStringLiteral("source"), {QStringLiteral("most"), QStringLiteral("least")}});
-        const QByteArray wide = svgAt(table, 170, 70), narrow = svgAt(table, 60, 120);
-        QVERIFY(wide.count(">source<") == 1 && wide.contains(">␣constitutional7<"));
-        QVERIFY(narrow.count(">source<") == 2 && narrow.contains(">␣constitutional7<"));
-        // Numbers of the row stand once, before its list.
-        table.setLists(ListTitles{QStringLiteral("source"), {QStringLiteral("outputs")}, 2});
-        QCOMPARE(svgAt(table, 170, 70).count(">␣constitutional1<"), 1);
-        QVERIFY(table.leastHeight(237, {}) > 40);
-        // A title wider than its columns takes two lines.
-        table.setLists(ListTitles{QStringLiteral("source"),
-                                  {QStringLiteral("the outputs that it raises most, in logits")}});
-        QVERIFY(!svgAt(table, 85, 70).contains("…"));
-        for (int row = 0; row < 100; ++row)
-            model->appendRow(new QStandardItem(QStringLiteral("␣of")));
-        QVERIFY(table.omissions({237, 194}, {}).last().contains(QStringLiteral("of 101 rows")));
-    }
-
-    /// Titles of columns take several lines before a table is split.
-    void titlesTakeSeveralLinesBeforeATableIsSplit()
-    {
-        TableFigure table;
-        auto* model = new QStandardItemModel(2, 4, &table);
-        for (int column = 0; column < 4; ++column)
-            model->setHeaderData(column, Qt::Horizontal, QStringLiteral("share of the whole of it"));
-        table.setSource(model, Qt::DisplayRole);
-        QCOMPARE(table.omissions({237, 194}, {}), QStringList());
-        QVERIFY(!svgAt(table, 85, 70).contains("…"));
     }
 
     /// The names of nulls stand in the legend where the plot has no place that is free of marks.
