@@ -164,7 +164,7 @@ void ComposedFigure::paintFigure(QPainter& painter, const QSizeF& size, const Fi
     const QStringList lines = wrappedLines(m_caption, font, size.width(), painter.device());
     double y = size.height() - metrics.descent() - metrics.height() * static_cast<double>(lines.size() - 1);
     for (const QString& words : lines) {
-        painter.drawText(QPointF(0, y), words);
+        drawMath(painter, QPointF(0, y), words);
         y += metrics.height();
     }
 }

@@ -68,6 +68,16 @@ Script scriptAt(const QString& text, qsizetype mark)
     return isKnown && !goesOn && !isFile ? Script{word, end} : Script{};
 }
 
+/// Reads the 10 of a log10 that begins at a place in the text; empty if there is none.
+Script logarithmAt(const QString& text, qsizetype at)
+{
+    constexpr QStringView word = u"log10";
+    const qsizetype end = at + word.size();
+    const bool isWord = QStringView(text).mid(at).startsWith(word) && (at == 0 || !isWordPart(text[at - 1]))
+        && (end == text.size() || !isWordPart(text[end]));
+    return isWord ? Script{text.mid(at + 3, 2), end} : Script{};
+}
+
 /// Font and height of a run's baseline, relative to the whole text's.
 struct RunLook {
     QFont font;
@@ -96,15 +106,17 @@ std::vector<MathRun> mathRuns(const QString& text)
     QString plain;
     for (qsizetype i = 0; i < text.size();) {
         const bool isMark = text[i] == u'^' || text[i] == u'_';
-        const Script script = isMark ? scriptAt(text, i) : Script{};
+        const Script script = isMark ? scriptAt(text, i) : logarithmAt(text, i);
         if (script.end == 0) {
             plain += text[i++];
             continue;
         }
+        if (!isMark)
+            plain += QStringView(text).mid(i, 3); // log
         if (!plain.isEmpty())
             runs.push_back({plain, 0});
         plain.clear();
-        runs.push_back({script.text, text[i] == u'^' ? 1 : -1});
+        runs.push_back({script.text, text[i] == u'^' ? 1 : -1}); // the 10 of a logarithm is lowered
         i = script.end;
     }
     if (!plain.isEmpty())

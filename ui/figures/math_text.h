@@ -19,7 +19,7 @@ struct MathRun {
     bool operator==(const MathRun&) const = default;
 };
 
-/// Splits a text into its scripts: T^{pp}, T^pp, σ_i, W_V W_O and d_model have one; file names and words such as
+/// Splits a text into its scripts: T^{pp}, T^pp, σ_i, W_V W_O, d_model and log10 have one; file names and words such as
 /// attn_out have none. Without a script it is one run.
 std::vector<MathRun> mathRuns(const QString& text);
 /// Width of the text with its scripts, in the units of `device`.
