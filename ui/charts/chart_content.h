@@ -17,6 +17,7 @@ ChartContent contentOnPaper(const ChartContent& shown, const FigureStyle& style)
 struct PaperChart {
     ChartContent content;
     ChartFrame frame;
+    double barShare = 1; ///< Part of the usual width that bars have side by side.
 };
 /// Paints the part `range` of a chart within `page`, in the light theme.
 PaperChart paintChartOnPaper(QPainter& painter, const ChartContent& content, const QRectF& range,

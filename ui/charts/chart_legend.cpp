@@ -29,7 +29,11 @@ LegendRoom legendRoom(const ChartFrame& frame, const QSizeF& size, const std::ve
     const QRectF inside =
         frame.plot.adjusted(chartLegendGap, chartLegendGap, -chartLegendGap, -chartLegendGap);
     const double right = inside.right() - size.width(), bottom = inside.bottom() - size.height();
-    const std::vector<QPointF> places = drawnPlaces(frame, series);
+    std::vector<QPointF> places = drawnPlaces(frame, series);
+    for (const double level : frame.levels) {
+        const std::vector<QPointF> line = placesAlong(frame, level);
+        places.insert(places.end(), line.begin(), line.end());
+    }
     LegendRoom best;
     for (const QPointF& corner : {QPointF(right, inside.top()), inside.topLeft(), QPointF(right, bottom),
                                   QPointF(inside.left(), bottom)}) {

@@ -273,7 +273,9 @@ void makeRoomForLabels(ChartFrame& frame, const QPaintDevice* device)
     double widest = 0;
     for (const ChartPainterTick& tick : ticksUp(frame, metrics))
         widest = std::max(widest, metrics.horizontalAdvance(tick.text));
-    frame.labels = std::clamp(widest - labelsWidth(metrics), 0.0, std::max(0.0, most * frame.plot.width()));
+    frame.labels = std::min(widest - labelsWidth(metrics), std::max(0.0, most * frame.plot.width()));
+    if (!frame.isPaper)
+        frame.labels = std::max(frame.labels, 0.0);
     frame.plot.adjust(frame.labels, 0, 0, 0);
 }
 

@@ -21,10 +21,12 @@ struct ChartFrame {
     const ThemeColors& colors;
     double hairline = 1; ///< Width of grid and axes, device units.
     double legend = 0;   ///< Height of the names above the plot, device units; 0: they are inside it.
-    double ends = 0;   ///< Width of the names at the ends of lines, device units; 0: they are in the legend.
-    double labels = 0; ///< Width of the labels left of the plot beyond that in chartMargins(), device units.
+    double ends = 0; ///< Width of the names at the ends of lines, device units; 0: they are in the legend.
+    /// Width of the labels left of the plot beyond that in chartMargins(), device units; below 0: they need less.
+    double labels = 0;
     /// Lines differ by their dashes too, and a name may stand farther from its point, with a leader.
     bool isPaper = false;
+    std::vector<double> levels = {}; ///< y of baselines, which the legend and the names of points avoid.
 
     QPointF map(const QPointF& point) const;
     QPointF unmap(const QPointF& position) const;
@@ -33,7 +35,7 @@ struct ChartFrame {
 /// Space for titles and labels around the plot.
 QMarginsF chartMargins(const ChartLook& look, const QFont& font, const QPaintDevice* device);
 
-/// Makes the plot narrower where the labels of its y axis are wider than usual.
+/// Makes the plot narrower where the labels of its y axis are wider than usual, on paper also wider where they are narrower.
 void makeRoomForLabels(ChartFrame& frame, const QPaintDevice* device);
 
 /// Returns the range of `frame`, in the complex plane widened so that both axes have equal units.
@@ -65,6 +67,7 @@ struct SeriesLook {
     bool isHairline =
         false; ///< Draws lines one pixel wide, a hundred times faster in Qt: for long ones on screen.
     QList<qreal> dashes = {}; ///< Dashes of a line, in its widths; empty: those of its style.
+    double barShare = 1;      ///< Part of the usual width of a bar, for bars side by side.
 };
 /// Returns the dashes that tell a line from the others without colour; empty: those of its style. A single line has its
 /// style's.
@@ -94,6 +97,8 @@ QRectF legendInside(const ChartFrame& frame, const std::vector<ChartSeries>& ser
                     const QPaintDevice* device);
 /// Returns points along the drawn series, close enough together to tell what a text would cover.
 std::vector<QPointF> drawnPlaces(const ChartFrame& frame, const std::vector<ChartSeries>& series);
+/// Returns places along a horizontal line of the plot, which would strike words through; none if it is not in the plot.
+std::vector<QPointF> placesAlong(const ChartFrame& frame, double level);
 /// Returns the places of the names of the baselines, in their order; empty: no room.
 std::vector<QRectF> baselineNames(const ChartFrame& frame, const ChartContent& content,
                                   const QPaintDevice* device);

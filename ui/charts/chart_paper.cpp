@@ -81,6 +81,8 @@ ChartFrame paperFrame(const ChartContent& content, const QRectF& range, const QR
                      .colors = lightColors(),
                      .hairline = 0.5 * style.lineWidth,
                      .isPaper = true};
+    for (const ChartBaseline& baseline : content.baselines)
+        paper.levels.push_back(baseline.y);
     makeRoomForNames(paper, content, device);
     paper.range = equalUnits(paper);
     if (style.axes)
@@ -88,15 +90,40 @@ ChartFrame paperFrame(const ChartContent& content, const QRectF& range, const QR
     return paper;
 }
 
+/// Moves the bars of several series side by side, unless they would be too thin.
+/// \returns the part of the usual width that each then has
+double standSideBySide(ChartContent& content, const ChartFrame& frame)
+{
+    constexpr double thinnest = 1.5; // points
+    double group = 0.8 * frame.range.width();
+    std::vector<ChartSeries*> bars;
+    for (ChartSeries& series : content.series)
+        if (series.style == SeriesStyle::Bars) {
+            bars.push_back(&series);
+            group = std::min(group, barWidth(series, content.look));
+        }
+    const auto count = static_cast<double>(bars.size());
+    const double width = group / frame.range.width() * frame.plot.width();
+    if (bars.size() < 2 || content.look.xScale == ChartLook::Scale::Log || width < count * thinnest)
+        return 1;
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+        const double shift = ((static_cast<double>(i) + 0.5) / count - 0.5) * group;
+        for (QPointF& point : bars[i]->points)
+            point.rx() += shift;
+    }
+    return 1 / count;
+}
+
 PaperChart paperChart(const ChartContent& shown, const QRectF& range, const QRectF& page,
                       const FigureStyle& style, const QPaintDevice* device)
 {
-    PaperChart chart{contentOnPaper(shown, style),
-                     paperFrame(contentOnPaper(shown, style), range, page, style, device)};
+    ChartContent content = contentOnPaper(shown, style);
+    const double share = standSideBySide(content, paperFrame(content, range, page, style, device));
+    PaperChart chart{content, paperFrame(content, range, page, style, device), share};
     if (!moveBaselineNames(chart.frame, chart.content, device))
         return chart;
     const ChartFrame frame = paperFrame(chart.content, range, page, style, device);
-    return {std::move(chart.content), frame};
+    return {std::move(chart.content), frame, share};
 }
 
 } // namespace
@@ -112,7 +139,8 @@ PaperChart paintChartOnPaper(QPainter& painter, const ChartContent& shown, const
                              const QRectF& page, const FigureStyle& style)
 {
     PaperChart chart = paperChart(shown, range, page, style, painter.device());
-    const auto& [content, paper] = chart;
+    const ChartContent& content = chart.content;
+    const ChartFrame& paper = chart.frame;
     painter.setFont(paper.font);
     if (style.axes)
         paintChartAxes(painter, paper);
@@ -121,13 +149,15 @@ PaperChart paintChartOnPaper(QPainter& painter, const ChartContent& shown, const
     for (std::size_t i = 0; i < content.series.size(); ++i) {
         const ChartSeries& series = content.series[i];
         const int place = placeOf(content.series, i);
-        // Later bars are in front, so that they are narrower.
-        const int shape = series.style == SeriesStyle::Bars ? static_cast<int>(i) : place;
+        // Bars behind each other become narrower.
+        const int nested = chart.barShare < 1 ? 0 : static_cast<int>(i);
+        const int shape = series.style == SeriesStyle::Bars ? nested : place;
         paintChartSeries(painter, paper, series,
                          {.color = seriesColor(place, paper.colors),
                           .shape = shape,
                           .lineWidth = style.lineWidth,
-                          .dashes = dashesOf(paper, content.series, i)});
+                          .dashes = dashesOf(paper, content.series, i),
+                          .barShare = chart.barShare});
     }
     paintChartBaselines(painter, paper, content); // in front of bars, as on the screen
     paintChartLegend(painter, paper, content.series);
@@ -161,7 +191,9 @@ QStringList chartOmissions(const ChartContent& shown, const QRectF& range, const
                            const FigureStyle& style)
 {
     const PaintRecording device(page.size(), std::nullopt);
-    const auto [content, paper] = paperChart(shown, range, page, style, &device);
+    const PaperChart chart = paperChart(shown, range, page, style, &device);
+    const ChartContent& content = chart.content;
+    const ChartFrame& paper = chart.frame;
     QStringList said;
     if (const int step = style.axes ? nameStep(paper, &device) : 1; step > 1)
         said << LineChart::tr("only 1 in %1 names on the x axis fits").arg(step);

@@ -42,12 +42,13 @@ bool clip(QPointF& from, QPointF& to, const QRectF& area)
     return true;
 }
 
-/// Paints bars from zero. Those of later series are narrower and in front.
+/// Paints bars from zero. Those of a higher shape are narrower and in front.
 void paintBars(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, const SeriesLook& look)
 {
     const double part = std::min(barWidth(series, frame.look), 0.8 * frame.range.width());
-    const double width =
-        std::clamp(part / frame.range.width() * frame.plot.width(), 1.0, 48.0) / (1 + 0.6 * look.shape);
+    const double width = look.barShare
+        * std::clamp(part / frame.range.width() * frame.plot.width(), 1.0, 48.0 / look.barShare)
+        / (1 + 0.6 * look.shape);
     const double zero = frame.look.yScale == ChartLook::Scale::Log ? frame.range.top() : 0;
     const double foot = std::clamp(frame.map({0, zero}).y(), frame.plot.top(), frame.plot.bottom());
     QColor fill = look.color;

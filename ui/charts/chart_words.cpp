@@ -27,18 +27,23 @@ public:
              std::vector<QRectF> taken = {})
         : m_places(drawnPlaces(frame, series))
         , m_taken(std::move(taken))
+        , m_reach(frame.isPaper ? markerReach : 0)
     {
         m_taken.push_back(legendInside(frame, series, device));
     }
 
-    /// Adds places that words cover only where there are no better ones.
+    /// Adds places of lines that words cover only where there are no better ones.
     void avoid(const std::vector<QPointF>& places)
     {
-        m_places.insert(m_places.end(), places.begin(), places.end());
+        m_lines.insert(m_lines.end(), places.begin(), places.end());
     }
     std::ptrdiff_t hiddenBy(const QRectF& box) const
     {
-        return std::ranges::count_if(m_places, [&box](const QPointF& place) { return box.contains(place); });
+        const auto within = [](const QRectF& area) {
+            return [area](const QPointF& place) { return area.contains(place); };
+        };
+        return std::ranges::count_if(m_places, within(box.adjusted(-m_reach, -m_reach, m_reach, m_reach)))
+            + std::ranges::count_if(m_lines, within(box));
     }
     bool isFree(const QRectF& box) const
     {
@@ -68,8 +73,10 @@ public:
     }
 
 private:
-    std::vector<QPointF> m_places;
+    static constexpr double markerReach = 2; // points, from its middle
+    std::vector<QPointF> m_places, m_lines;
     std::vector<QRectF> m_taken;
+    double m_reach;
 };
 
 void paintIn(QPainter& painter, const QRectF& box, const QString& words)
@@ -114,22 +121,21 @@ QLineF leaderTo(const QRectF& box, const QPointF& at)
     return {line.p2(), line.p1()};
 }
 
-/// The height of the line in the plot; NaN if it is not in it.
-double heightOf(const ChartBaseline& baseline, const ChartFrame& frame)
+/// The height of a line in the plot; NaN if it is not in it.
+double heightOf(double level, const ChartFrame& frame)
 {
-    const double y = frame.map(shownPoint({1, baseline.y}, frame.look)).y();
+    const double y = frame.map(shownPoint({1, level}, frame.look)).y();
     return frame.plot.top() <= y && y <= frame.plot.bottom() ? y : std::nan("");
 }
 
 /// Places along all the baselines, which would strike a name through.
 std::vector<QPointF> placesOfLines(const ChartFrame& frame, const std::vector<ChartBaseline>& baselines)
 {
-    constexpr double step = 8; // px
     std::vector<QPointF> places;
-    for (const ChartBaseline& baseline : baselines)
-        if (const double y = heightOf(baseline, frame); !std::isnan(y))
-            for (double x = frame.plot.left(); x < frame.plot.right(); x += step)
-                places.emplace_back(x, y);
+    for (const ChartBaseline& baseline : baselines) {
+        const std::vector<QPointF> line = placesAlong(frame, baseline.y);
+        places.insert(places.end(), line.begin(), line.end());
+    }
     return places;
 }
 
@@ -152,6 +158,16 @@ std::vector<QRectF> baselineNameBoxes(const QRectF& plot, double y, const QSizeF
 
 } // namespace
 
+std::vector<QPointF> placesAlong(const ChartFrame& frame, double level)
+{
+    constexpr double step = 8; // px
+    std::vector<QPointF> places;
+    if (const double y = heightOf(level, frame); !std::isnan(y))
+        for (double x = frame.plot.left(); x < frame.plot.right(); x += step)
+            places.emplace_back(x, y);
+    return places;
+}
+
 std::vector<QRectF> baselineNames(const ChartFrame& frame, const ChartContent& content,
                                   const QPaintDevice* device)
 {
@@ -160,7 +176,7 @@ std::vector<QRectF> baselineNames(const ChartFrame& frame, const ChartContent& c
     room.avoid(placesOfLines(frame, content.baselines));
     std::vector<QRectF> boxes;
     for (const ChartBaseline& baseline : content.baselines) {
-        const double y = heightOf(baseline, frame);
+        const double y = heightOf(baseline.y, frame);
         const double width = std::min(mathWidth(baseline.name, frame.font, device),
                                       std::max(0.0, frame.plot.width() - 2 * chartWordsGap));
         boxes.push_back(std::isnan(y) ? QRectF()
@@ -177,7 +193,7 @@ bool moveBaselineNames(const ChartFrame& frame, ChartContent& content, const QPa
     if (std::ranges::none_of(baselineNames(frame, content, device), hides))
         return false;
     for (ChartBaseline& baseline : content.baselines) {
-        if (!std::isnan(heightOf(baseline, frame)) && !baseline.name.isEmpty())
+        if (!std::isnan(heightOf(baseline.y, frame)) && !baseline.name.isEmpty())
             content.series.push_back({.name = baseline.name + QStringLiteral(": ") + number(baseline.y),
                                       .points = {},
                                       .style = SeriesStyle::Dashed,
@@ -195,7 +211,7 @@ void paintChartBaselines(QPainter& painter, const ChartFrame& frame, const Chart
     painter.setFont(frame.font);
     painter.setPen(QPen(frame.colors.muted, frame.hairline, Qt::DashLine));
     for (const ChartBaseline& baseline : content.baselines)
-        if (const double y = heightOf(baseline, frame); !std::isnan(y))
+        if (const double y = heightOf(baseline.y, frame); !std::isnan(y))
             painter.drawLine(QPointF(frame.plot.left(), y), QPointF(frame.plot.right(), y));
     const QFontMetricsF metrics(frame.font, painter.device());
     const std::vector<QRectF> boxes = baselineNames(frame, content, painter.device());
@@ -256,6 +272,8 @@ std::vector<PlacedName> placedPointNames(const ChartFrame& frame, const std::vec
         return placed;
     const QFontMetricsF metrics(frame.font, device);
     WordRoom room(frame, series, device, taken);
+    for (const double level : frame.levels)
+        room.avoid(placesAlong(frame, level));
     for (const ChartSeries& one : series)
         for (const auto& [index, name] : one.pointNames) {
             const QPointF at = frame.map(shownPoint(one.points.value(index), frame.look));

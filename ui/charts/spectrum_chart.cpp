@@ -261,9 +261,9 @@ void LineChart::paintFigure(QPainter& painter, const QSizeF& size, const FigureS
 {
     const double top = paintFigureTitle(painter, *this, size.width(), style);
     const QRectF page(QPointF(0, top), QPointF(size.width(), size.height()));
-    const auto [content, paper] = paintChartOnPaper(painter, m_content, m_range, page, style);
-    paintChartNote(painter, paper, content.series, omittedNote(m_content, m_omitted),
-                   namePlaces(paper, content, painter.device()));
+    const PaperChart chart = paintChartOnPaper(painter, m_content, m_range, page, style);
+    paintChartNote(painter, chart.frame, chart.content.series, omittedNote(m_content, m_omitted),
+                   namePlaces(chart.frame, chart.content, painter.device()));
 }
 
 QStringList LineChart::omissions(const QSizeF& size, const FigureStyle& style) const

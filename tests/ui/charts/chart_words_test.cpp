@@ -277,6 +277,93 @@ private slots:
             QCOMPARE(names, 3);
         }
     }
+
+    /// Bars of two series are both seen; only where they would be too thin do they stand in front of each other.
+    void barsOnPaperStandSideBySide()
+    {
+        const auto showsSecondAlone = [](int bars) {
+            ChartContent content{.look = {},
+                                 .series = {{QStringLiteral("one"), {}, SeriesStyle::Bars},
+                                            {QStringLiteral("two"), {}, SeriesStyle::Bars}}};
+            for (ChartSeries& series : content.series)
+                for (int i = 0; i < bars; ++i)
+                    series.points << QPointF(i, 1);
+            QImage image(400, 300, QImage::Format_RGB32);
+            image.fill(Qt::white);
+            QPainter painter(&image);
+            paintChartOnPaper(painter, content, fullRange(content), image.rect(), {});
+            painter.end();
+            const QColor ink = seriesColor(1, lightColors());
+            const auto overWhite = [](int channel) { return 0.85 * channel + 0.15 * 255; };
+            for (int x = 0; x < image.width(); ++x) {
+                const QColor seen = image.pixelColor(x, image.height() / 2);
+                if (std::abs(seen.red() - overWhite(ink.red())) < 3
+                    && std::abs(seen.green() - overWhite(ink.green())) < 3
+                    && std::abs(seen.blue() - overWhite(ink.blue())) < 3)
+                    return true;
+            }
+            return false;
+        };
+        QVERIFY(showsSecondAlone(6));
+        QVERIFY(!showsSecondAlone(200));
+    }
+
+    /// The line of a null strikes no name through, and a name does not touch a marker.
+    void wordsOnPaperAvoidLinesAndMarkers()
+    {
+        ChartSeries limit{QStringLiteral("largest 3 %"), {{0.9, 0}, {0.9, 1}}};
+        ChartSeries heads{QString(), {{0.5, 0.5}}, SeriesStyle::Points};
+        heads.pointNames = {{0, QStringLiteral("L0H7")}};
+        ChartContent content{.look = {},
+                             .series = {limit, heads},
+                             .baselines = {{QStringLiteral("null"), 0.5}, {QStringLiteral("most"), 0.95}}};
+        test::TextCollector page({400, 300});
+        QPainter painter(&page);
+        const ChartFrame frame =
+            paintChartOnPaper(painter, content, {0, 0, 1, 1}, {0, 0, 400, 300}, {}).frame;
+        painter.end();
+        int found = 0;
+        for (const test::PaintedText& text : page.texts())
+            if (text.words == QStringLiteral("L0H7") || text.words == limit.name)
+                for (const ChartBaseline& line : content.baselines) {
+                    const double y = frame.map({0, line.y}).y();
+                    QVERIFY2(text.ink.bottom() < y || text.ink.top() > y, qPrintable(text.words));
+                    ++found;
+                }
+        QCOMPARE(found, 4);
+
+        content.baselines.erase(content.baselines.begin());
+        const auto nameAmong = [&](const QVector<QPointF>& points) {
+            content.series = {{QString(), points, SeriesStyle::Points}};
+            return baselineNames(frame, content, &page).front();
+        };
+        const QPointF inFirst = frame.unmap(nameAmong({{0.5, 0.1}}).center());
+        const QRectF second = nameAmong({inFirst});
+        const QPointF beside = frame.unmap({second.left() - 1, second.center().y()});
+        const QRectF third = nameAmong({inFirst, beside});
+        QVERIFY(!third.adjusted(-2, -2, 2, 2).contains(frame.map(beside)));
+        QVERIFY(!third.contains(frame.map(inFirst)));
+    }
+
+    /// The title of the y axis stands beside its labels, however short they are.
+    void theTitleStandsBesideTheLabels()
+    {
+        const ChartContent content{.look = {.xTitle = QStringLiteral("x"), .yTitle = QStringLiteral("Score")},
+                                   .series = {{QString(), {{0, 0}, {9, 9}}}}};
+        test::TextCollector page({400, 300});
+        QPainter painter(&page);
+        paintChartOnPaper(painter, content, {0, 0, 9, 9}, {0, 0, 400, 300}, {});
+        painter.end();
+        double title = 0, labels = 400;
+        for (const test::PaintedText& text : page.texts()) {
+            if (text.words == QStringLiteral("Score"))
+                title = text.ink.right();
+            else if (text.words != QStringLiteral("x"))
+                labels = std::min(labels, text.ink.left());
+        }
+        QVERIFY2(title > 0 && labels > title && labels - title < 16,
+                 qPrintable(QStringLiteral("%1 %2").arg(title).arg(labels)));
+    }
 };
 
 HEADWISE_TEST(ChartWordsTest)
