@@ -105,6 +105,13 @@ std::vector<std::optional<ArrayPart>> cutSideBySide(const std::vector<const Resu
     return parts;
 }
 
+double measuredAt(const ArrayPart& part, std::size_t index)
+{
+    const double number = part.at(index);
+    const bool isCount = std::holds_alternative<std::vector<std::int32_t>>(part.array->values);
+    return isCount && number < 0 ? std::nan("") : number;
+}
+
 Eigen::MatrixXf matrixOf(const ArrayPart& part)
 {
     const auto columns = static_cast<Eigen::Index>(part.shape.empty() ? 1 : part.shape.back());

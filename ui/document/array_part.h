@@ -21,6 +21,8 @@ std::optional<ArrayPart> cutAtHeads(const ResultArray& array, const PictureConte
 std::vector<std::optional<ArrayPart>> cutSideBySide(const std::vector<const ResultArray*>& arrays,
                                                     const PictureContext& context);
 
+/// A number of a part; NaN for a count of −1, which was not computed.
+double measuredAt(const ArrayPart& part, std::size_t index);
 /// [rows, columns] of a part of two dimensions; one dimension is one row.
 Eigen::MatrixXf matrixOf(const ArrayPart& part);
 

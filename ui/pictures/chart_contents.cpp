@@ -202,7 +202,7 @@ private:
             }
             line.points.reserve(static_cast<qsizetype>(length));
             for (std::size_t i = 0; i < length; ++i)
-                if (const double y = part.at(isTurned ? i * rows + row : row * length + i);
+                if (const double y = measuredAt(part, isTurned ? i * rows + row : row * length + i);
                     std::isfinite(y) || part.axis(along) != Axis::Step) // a row need not have every step
                     line.points << QPointF(x[i], y);
             if (band.first && band.second) {

@@ -87,7 +87,10 @@ std::vector<ArraySpec> headMapArrays()
                        "", std::pair(-1.0, 1.0)});
         whole("step_first", {Axis::Step}, "First cluster joined", stepText);
         whole("step_second", {Axis::Step}, "Second cluster joined", stepText);
-        all.push_back({at + "step_height", {Axis::Step}, "Height of the clusters", linkage.height + formula});
+        all.push_back({at + "step_height",
+                       {Axis::Step},
+                       std::string("Height of the clusters, ") + linkage.name + " linkage",
+                       linkage.height + formula});
         whole("cluster", headAxes(), std::string("Cluster, ") + linkage.name + " linkage",
               "which of √(heads/2), at least 2, clusters of " + of + "numbered by their first heads, "
                   + formula);

@@ -49,7 +49,7 @@ std::vector<ArraySpec> weightsInVocabularyArrays()
              "mean over 32 random directions as long as the listed column (row) of their largest token scores"});
         all.push_back({.path = path + "_column",
                        .axes = axes,
-                       .title = "Which of " + name,
+                       .title = "Index in " + name,
                        .definition = "index of the listed column (row, of what writes) of " + name,
                        .type = NumberType::Whole});
         for (ArraySpec& spec : std::span(all).subspan(first))

@@ -276,6 +276,30 @@ private slots:
         QCOMPARE(chart->look().xTitle, QStringLiteral("layer"));
     }
 
+    /// A count of −1 was not computed.
+    void countsThatWereNotComputedAreNoBars()
+    {
+        const auto results = std::make_shared<ResultSet>();
+        ResultArray array;
+        array.path = "analyses/x/hits";
+        array.title = "Hits";
+        array.shape = {3};
+        array.axes = {Axis::Relation};
+        array.values = std::vector<std::int32_t>{4, -1, 0};
+        results->arrays.push_back(std::move(array));
+        const Picture picture{
+            .kind = Picture::Kind::Bars, .title = "Hits", .arrays = {"analyses/x/hits"}, .note = {}};
+        const std::unique_ptr<PictureBody> body(newPictureBody(picture.kind, {}, nullptr));
+        body->setContext({.results = results, .card = m_session.model, .isPaper = true, .tokenText = {}});
+        body->showPicture(pictureData(picture, results));
+        const auto figures = body->figures();
+        QCOMPARE(figures.size(), std::size_t{1});
+        const auto* chart = dynamic_cast<const LineChart*>(figures.front().first);
+        QVERIFY(chart);
+        const QVector<QPointF>& bars = chart->series().front().points;
+        QVERIFY(bars.size() == 3 && bars[0].y() == 4 && std::isnan(bars[1].y()) && bars[2].y() == 0);
+    }
+
     /// A null alone would look like the result.
     void aNullIsNotDrawnAlone()
     {
