@@ -1,6 +1,6 @@
 #include "app/window/about_dialog.h"
 
-#include "app/window/build_text.h"
+#include "app/build_text.h"
 #include "core/base/log.h"
 #include "core/files/library_versions.h"
 #include "ui/base/icons.h"

@@ -240,11 +240,11 @@ void ComparedModel::prepare(Parts parts)
         return;
     m_parts = parts;
     Comparison question{m_known,
-                      *from,
-                      m_workspace->model()->processingWish(),
-                      std::nullopt,
-                      m_workspace->model()->tokenizer(),
-                      m_workspace->model()->card().dVocab};
+                        *from,
+                        m_workspace->model()->processingWish(),
+                        std::nullopt,
+                        m_workspace->model()->tokenizer(),
+                        m_workspace->model()->card().dVocab};
     if (parts == Parts::TokensToo)
         question.embedding = m_workspace->model()->embedding();
     m_job.start(

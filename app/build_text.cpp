@@ -1,4 +1,4 @@
-#include "app/window/build_text.h"
+#include "app/build_text.h"
 
 namespace headwise::app {
 
