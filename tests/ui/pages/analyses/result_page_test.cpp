@@ -437,7 +437,9 @@ private slots:
         area.show();
         QVERIFY(QTest::qWaitForWindowExposed(&area));
         const auto scrollDown = [&area] {
-            for (const QScrollArea* one : area.findChildren<QScrollArea*>() << &area)
+            QList<QScrollArea*> all = area.findChildren<QScrollArea*>();
+            all << &area;
+            for (const QScrollArea* one : std::as_const(all))
                 one->verticalScrollBar()->setValue(one->verticalScrollBar()->maximum());
         };
         scrollDown();
@@ -471,10 +473,13 @@ private slots:
         QCOMPARE(m_page->viewState()[QStringLiteral("question")].toString(), QStringLiteral("Compare"));
         QVERIFY(!m_page->figures().isEmpty());
         QPushButton* compute = nullptr;
-        for (auto* one : panels->findChildren<QPushButton*>())
-            if (one->isVisible() && one->accessibleName().contains(text(findAnalysis("head_map")->title)))
-                compute = one;
-        QVERIFY(compute);
+        const auto isOffered = [&] {
+            for (auto* one : panels->findChildren<QPushButton*>())
+                if (one->isVisible() && one->accessibleName().contains(text(findAnalysis("head_map")->title)))
+                    compute = one;
+            return compute != nullptr;
+        };
+        QTRY_VERIFY(isOffered());
         const qsizetype before = m_page->figures().size();
         compute->click();
         QTRY_VERIFY_WITH_TIMEOUT(m_page->figures().size() > before, patience);
