@@ -88,12 +88,11 @@ QuestionPanels::Panel QuestionPanels::panelOf(const Analysis& analysis)
     title->setAutoRaise(true);
     title->setCursor(Qt::PointingHandCursor);
     connect(title, &QToolButton::clicked, this, [this, of = &analysis] { emit analysisChosen(of); });
-    auto* row = new QHBoxLayout(panel.top);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(8);
-    row->addWidget(title);
-    row->addStretch();
-    row->addWidget(panel.compute);
+    auto* rows = new QVBoxLayout(panel.top); // beside a long title the button would widen the page
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setSpacing(4);
+    rows->addWidget(title, 0, Qt::AlignLeft);
+    rows->addWidget(panel.compute, 0, Qt::AlignLeft);
     auto* place = new QHBoxLayout(panel.compute);
     place->setContentsMargins(0, 0, 0, 0);
     place->addWidget(new ComputeButton(workspace(), analysis.id, panel.compute));

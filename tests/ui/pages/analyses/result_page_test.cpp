@@ -420,7 +420,6 @@ private slots:
     {
         QTest::addColumn<QSize>("place");
         QTest::newRow("smallest") << QSize(640, 300);
-        QTest::newRow("window of 900 x 520") << QSize(620, 340);
         QTest::newRow("window of 1,024 x 640") << QSize(590, 460);
     }
     void theVerificationIsAnsweredInSightInASmallWindow()
