@@ -93,8 +93,11 @@ ComposedFigure::places(const QSizeF& size, double top, const FigureStyle& style,
         all[i].body = all[i].head;
         all[i].body.setTop(all[i].head.top() + heads[static_cast<std::size_t>(m_panels[i].row)] + belowHead);
     }
-    align(all, style, &Panel::column, &Panel::columnSpan, {&QRectF::left, &QRectF::setLeft, &QRectF::width});
-    align(all, style, &Panel::row, &Panel::rowSpan, {&QRectF::top, &QRectF::setTop, &QRectF::height});
+    for (int pass = 0; pass < 2; ++pass) { // A chart of another size may have other labels.
+        align(all, style, &Panel::column, &Panel::columnSpan,
+              {&QRectF::left, &QRectF::setLeft, &QRectF::width});
+        align(all, style, &Panel::row, &Panel::rowSpan, {&QRectF::top, &QRectF::setTop, &QRectF::height});
+    }
     return all;
 }
 
@@ -103,21 +106,22 @@ void ComposedFigure::align(std::vector<Place>& places, const FigureStyle& style,
 {
     constexpr double most = 0.4; // of a panel; one that would lose more stays as it is
     std::map<std::pair<int, int>, double> furthest;
-    std::vector<std::optional<double>> insets;
+    std::vector<std::optional<double>> begins; // of the data
     FigureStyle inner = style;
     inner.title = false;
     for (std::size_t i = 0; i < places.size(); ++i) {
         const QRectF& body = places[i].body;
         const auto area = body.isValid() ? m_panels[i].source->dataArea(body.size(), inner) : std::nullopt;
-        insets.push_back(area ? std::optional((*area.*edge.position)()) : std::nullopt);
+        const double inset = area ? (*area.*edge.position)() : 0;
+        begins.push_back(area ? std::optional((body.*edge.position)() + inset) : std::nullopt);
         double& far = furthest[{m_panels[i].*track, m_panels[i].*span}];
-        if (area && *insets.back() < most * (body.*edge.length)())
-            far = std::max(far, *insets.back());
+        if (area && inset < most * (body.*edge.length)())
+            far = std::max(far, *begins.back());
     }
     for (std::size_t i = 0; i < places.size(); ++i) {
         QRectF& body = places[i].body;
         const double wanted = furthest[{m_panels[i].*track, m_panels[i].*span}];
-        const double moved = wanted - insets[i].value_or(wanted);
+        const double moved = wanted - begins[i].value_or(wanted);
         if (moved > 0 && moved < most * (body.*edge.length)())
             (body.*edge.setPosition)((body.*edge.position)() + moved);
     }
