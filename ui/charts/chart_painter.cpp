@@ -199,13 +199,15 @@ void paintLabelsBelow(QPainter& painter, const ChartFrame& frame, const QFontMet
 {
     const double room = 2.5 * metrics.horizontalAdvance(QStringLiteral("0.00"));
     const double right = frame.plot.right() + chartMargins(frame.look, frame.font, painter.device()).right();
+    const double edge =
+        frame.plot.left() - chartMargins(frame.look, frame.font, painter.device()).left() - frame.labels;
     double taken = -std::numeric_limits<double>::infinity();
     for (const ChartPainterTick& tick :
          linearOrCounts(chartPainterTicksOf(frame.look.xScale, frame.range.left(), frame.range.right(),
                                             frame.plot.width(), room),
                         frame.look.xScale, frame.look.wholeX)) {
         const double width = metrics.horizontalAdvance(tick.text);
-        const double left = std::min(frame.map({tick.at, 0}).x() - width / 2, right - width);
+        const double left = std::max(edge, std::min(frame.map({tick.at, 0}).x() - width / 2, right - width));
         if (left < taken)
             continue;
         taken = left + width + chartPainterGap;
@@ -274,7 +276,8 @@ void makeRoomForLabels(ChartFrame& frame, const QPaintDevice* device)
     for (const ChartPainterTick& tick : ticksUp(frame, metrics))
         widest = std::max(widest, metrics.horizontalAdvance(tick.text));
     frame.labels = std::min(widest - labelsWidth(metrics), std::max(0.0, most * frame.plot.width()));
-    if (!frame.isPaper)
+    const bool areNamesFlat = !frame.look.xLabels.isEmpty() && !isUpright(frame.look);
+    if (!frame.isPaper || areNamesFlat) // the first name needs the room too
         frame.labels = std::max(frame.labels, 0.0);
     frame.plot.adjust(frame.labels, 0, 0, 0);
 }

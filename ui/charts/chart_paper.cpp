@@ -94,7 +94,7 @@ ChartFrame paperFrame(const ChartContent& content, const QRectF& range, const QR
 /// \returns the part of the usual width that each then has
 double standSideBySide(ChartContent& content, const ChartFrame& frame)
 {
-    constexpr double thinnest = 1.5; // points
+    constexpr double thinnest = 1.5, widest = 32; // points
     double group = 0.8 * frame.range.width();
     std::vector<ChartSeries*> bars;
     for (ChartSeries& series : content.series)
@@ -106,12 +106,14 @@ double standSideBySide(ChartContent& content, const ChartFrame& frame)
     const double width = group / frame.range.width() * frame.plot.width();
     if (bars.size() < 2 || content.look.xScale == ChartLook::Scale::Log || width < count * thinnest)
         return 1;
+    const double share = std::min(1.0, widest * count / width);
+    group *= share;
     for (std::size_t i = 0; i < bars.size(); ++i) {
         const double shift = ((static_cast<double>(i) + 0.5) / count - 0.5) * group;
         for (QPointF& point : bars[i]->points)
             point.rx() += shift;
     }
-    return 1 / count;
+    return share / count;
 }
 
 PaperChart paperChart(const ChartContent& shown, const QRectF& range, const QRectF& page,

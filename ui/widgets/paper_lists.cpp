@@ -134,8 +134,9 @@ struct BlockPainter {
             paintTop();
         const int rows = table().model.rowCount();
         for (int row = 0; row < rows; ++row) {
-            const double needed = block.rowLines(row) + (row + 1 < rows ? 1 : 0); // lines, with the note
-            if (row > 0 && y + needed * table().step() > area.bottom()) {
+            const double needed = row + 1 < rows ? block.rowHeight(row) + table().step() // with the note
+                                                 : block.rowLines(row) * table().step();
+            if (row > 0 && y + needed > area.bottom()) {
                 painter.setPen(lightColors().muted);
                 write(table().words, {area.left(), y, area.width(), table().step()},
                       TableFigure::tr("… %1 of %2 rows").arg(ui::count(row), ui::count(rows)));
