@@ -39,7 +39,8 @@ struct ListTable {
 
     QString textAt(int row, int column) const { return model.index(row, column).data().toString(); }
     bool isToken(int row, int column) const;
-    double valueWidth(int row, int token) const; ///< Of the number behind a token, with the space before it.
+    double valueWidth(int row,
+                      int token) const; ///< Width of the number behind a token, with the space before it.
     double entryWidth(int row, int list, int entry) const;
     double widest(int column) const; ///< Width of the widest cell of a name or a fact.
     /// Breaks the text of a cell that is wider than its place.
@@ -49,14 +50,14 @@ struct ListTable {
 /// The lines of a list's entries. Entries begin at stops; a wide one takes several of them, and one that is wider than the
 /// list takes several lines.
 struct ListLines {
-    double width = 0; ///< Of the list.
+    double width = 0; ///< Width of the list.
     int stops = 1;    ///< On each line.
 
     /// The place of an entry.
     struct Spot {
         int entry = 0, line = 0, stop = 0;
         int span = 1;  ///< Stops.
-        int lines = 1; ///< Of the token.
+        int lines = 1; ///< Lines of the token.
     };
 
     double stopWidth(const ListTable& table) const { return (width + table.gap()) / stops; }
