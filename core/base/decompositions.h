@@ -21,15 +21,23 @@ struct ThinSvd {
     Matrix<double> V;  ///< [cols, k], orthonormal columns; V itself, not its transpose
 };
 
-/// m = Q R. (dgeqrf)
+/// Returns mᵀ m, half the cost of a product. (dsyrk)
+Matrix<double> columnGram(const Matrix<double>& m);
+
+/// m = Q R. By Cholesky decompositions if the matrix is tall and its columns, apart from their lengths, are well conditioned;
+/// else by reflections. (dpotrf, dgeqrf)
 Result<ThinQr> thinQr(Matrix<double> m);
 
-/// Returns only R of `thinQr`, at half the cost. A norm or a singular value of a product needs nothing else of an outer
+/// Returns only R of `thinQr`, which is cheaper. A norm or a singular value of a product needs nothing else of an outer
 /// factor.
 Result<Matrix<double>> triangularFactor(Matrix<double> m);
 
 /// m = U diag(S) Vᵀ. The signs of the pairs are LAPACK's. (dgesdd)
 Result<ThinSvd> thinSvd(Matrix<double> m);
+
+/// left · rightᵀ = U diag(S) Vᵀ, k = the smallest size of the factors, from the QR of both factors.
+/// Source: Golub & Van Loan, Matrix Computations, 4th ed., §5.2 and §8.6.
+Result<ThinSvd> svdOfProduct(Matrix<double> left, Matrix<double> right);
 
 /// Returns only S of `thinSvd`.
 Result<Eigen::VectorXd> singularValues(Matrix<double> m);

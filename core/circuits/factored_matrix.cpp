@@ -8,6 +8,7 @@
 #include <cassert>
 #include <cmath>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace headwise {
@@ -27,9 +28,11 @@ Error doNotMultiply(const A& left, const B& right)
 void fixSigns(Matrix<double>& U, Matrix<double>& V)
 {
     for (Eigen::Index i = 0; i < U.cols(); ++i) {
-        Eigen::Index largest = 0;
-        U.col(i).cwiseAbs().maxCoeff(&largest);
-        if (U(largest, i) < 0) {
+        const double most = U.col(i).maxCoeff(), least = U.col(i).minCoeff();
+        Eigen::Index first = 0; // the largest, where two of both signs are equally large
+        if (most == -least)
+            U.col(i).cwiseAbs().maxCoeff(&first);
+        if (most < -least || (most == -least && U(first, i) < 0)) {
             U.col(i) = -U.col(i);
             V.col(i) = -V.col(i);
         }
@@ -157,20 +160,16 @@ double FactoredMatrix<Scalar>::frobeniusNorm() const
 template <typename Scalar>
 Result<Svd<Scalar>> FactoredMatrix<Scalar>::svd() const
 {
-    const Result<ThinQr> left = thinQr(m_left.template cast<double>()); // M = Ql Rl · right
-    if (!left)
-        return left.error();
-    const Result<ThinQr> right = thinQr(m_right.transpose().template cast<double>()); // = Ql Rl · Rrᵀ Qrᵀ
-    if (!right)
-        return right.error();
-    const Result<ThinSvd> middle = thinSvd(left->R * right->R.transpose());
-    if (!middle)
-        return middle.error();
-    Matrix<double> U = left->Q * middle->U;
-    Matrix<double> V = right->Q * middle->V;
-    fixSigns(U, V);
-    return Svd<Scalar>{U.template cast<Scalar>(), middle->S.template cast<Scalar>(),
-                       V.template cast<Scalar>()};
+    auto thin = svdOfProduct(m_left.template cast<double>(), m_right.transpose().template cast<double>());
+    if (!thin)
+        return thin.error();
+    ThinSvd svd = *std::move(thin);
+    fixSigns(svd.U, svd.V);
+    if constexpr (std::is_same_v<Scalar, double>)
+        return Svd<double>{std::move(svd.U), std::move(svd.S), std::move(svd.V)};
+    else
+        return Svd<Scalar>{svd.U.template cast<Scalar>(), svd.S.template cast<Scalar>(),
+                           svd.V.template cast<Scalar>()};
 }
 
 template <typename Scalar>

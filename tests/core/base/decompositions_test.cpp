@@ -4,6 +4,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -41,6 +42,34 @@ void addShapes()
     }
 }
 
+/// Tall matrices at the limits of QR by Cholesky decompositions: lengths, dependence, and squares beyond the range of double.
+Matrix<double> extreme(const QString& kind)
+{
+    Matrix<double> m = gaussian(200, 8, 12);
+    if (kind == "lengths") {
+        for (int i = 0; i < 8; ++i)
+            m.col(i) *= std::pow(10.0, 30 * (i % 3) - 60);
+    } else if (kind == "close") { // condition about 10⁵
+        m.col(5) = m.col(2) + 1e-5 * m.col(5);
+    } else if (kind == "closer") { // about 10⁹
+        m.col(5) = m.col(2) + 1e-9 * m.col(5);
+    } else if (kind == "many close") { // each column but 10⁻³ from the one before it
+        for (int i = 1; i < 8; ++i)
+            m.col(i) = m.col(i - 1) + 1e-3 * m.col(i);
+    } else if (kind == "equal") {
+        m.col(5) = m.col(2);
+    } else if (kind == "zero column") {
+        m.col(5).setZero();
+    } else if (kind == "huge") {
+        m *= 1e200;
+    } else if (kind == "tiny") {
+        m *= 1e-200;
+    } else if (kind == "denormal") {
+        m *= 1e-310;
+    }
+    return m;
+}
+
 } // namespace
 
 class DecompositionsTest : public QObject {
@@ -61,6 +90,59 @@ private slots:
         QVERIFY(test::isClose((qr->Q.transpose() * qr->Q).eval(), Matrix<double>::Identity(k, k), 1e-13));
         QVERIFY(qr->R.isUpperTriangular(0));
         QVERIFY(*triangularFactor(m) == qr->R);
+    }
+
+    void qrHoldsAtTheLimitsOfCholesky_data()
+    {
+        QTest::addColumn<QString>("kind");
+        for (const char* kind : {"plain", "lengths", "close", "closer", "many close", "equal", "zero column",
+                                 "huge", "tiny", "denormal"})
+            QTest::newRow(kind) << kind;
+    }
+    void qrHoldsAtTheLimitsOfCholesky()
+    {
+        QFETCH(QString, kind);
+        const Matrix<double> m = extreme(kind);
+        const auto qr = thinQr(m);
+        QVERIFY(test::isOk(qr));
+        const Matrix<double> identity = Matrix<double>::Identity(8, 8);
+        QVERIFY(test::isClose((qr->Q.transpose() * qr->Q).eval(), identity, 1e-14));
+        QVERIFY(qr->R.isUpperTriangular(0));
+        QVERIFY(*triangularFactor(m) == qr->R);
+        const Matrix<double> back = qr->Q * qr->R;
+        for (int i = 0; i < 8;
+             ++i) { // column by column, so that a short one counts as much; a denormal has few digits
+            const double size = m.col(i).cwiseAbs().maxCoeff();
+            QVERIFY((back.col(i) - m.col(i)).cwiseAbs().maxCoeff() <= 1e-14 * size + 1e-322);
+        }
+    }
+
+    void svdOfAProductIsThatOfTheDenseMatrix_data() { qrHoldsAtTheLimitsOfCholesky_data(); }
+    void svdOfAProductIsThatOfTheDenseMatrix()
+    {
+        QFETCH(QString, kind);
+        const Matrix<double> left = extreme(kind), right = gaussian(150, 8, 13),
+                             dense = left * right.transpose();
+        const auto svd = svdOfProduct(left, right), other = svdOfProduct(right, left);
+        QVERIFY(test::isOk(svd) && test::isOk(other));
+        const auto expected = singularValues(dense);
+        QVERIFY(test::isOk(expected));
+        const double most = (*expected)[0];
+        const Matrix<double> identity = Matrix<double>::Identity(8, 8);
+        QVERIFY(((svd->S - expected->head(8)) / most).cwiseAbs().maxCoeff() < 1e-13);
+        QVERIFY(((other->S - expected->head(8)) / most).cwiseAbs().maxCoeff() < 1e-13);
+        QVERIFY(test::isClose((svd->U.transpose() * svd->U).eval(), identity, 1e-13));
+        QVERIFY(test::isClose((svd->V.transpose() * svd->V).eval(), identity, 1e-13));
+        const Matrix<double> back = svd->U * svd->S.asDiagonal() * svd->V.transpose();
+        QVERIFY(((back - dense) / most).cwiseAbs().maxCoeff() < 1e-13);
+    }
+
+    void aGramOfColumnsIsTheProduct()
+    {
+        const Matrix<double> m = gaussian(31, 5, 14);
+        QVERIFY(test::isClose(columnGram(m), (m.transpose() * m).eval(), 1e-14));
+        QVERIFY(columnGram(Matrix<double>(0, 3)) == Matrix<double>::Zero(3, 3));
+        QCOMPARE(columnGram(Matrix<double>(3, 0)).size(), Eigen::Index(0));
     }
 
     void svdGivesBackTheMatrixWhateverItsRank_data() { addShapes(); }
@@ -128,6 +210,12 @@ private slots:
         m(4, 1) = bad;
         QVERIFY(test::failsWith(thinQr(m), ErrorCode::Corrupt, "[5, 5]"));
         QVERIFY(test::failsWith(triangularFactor(m), ErrorCode::Corrupt, "[5, 5]"));
+        Matrix<double> tall = gaussian(20, 5, 6);
+        tall(17, 1) = bad;
+        QVERIFY(test::failsWith(thinQr(tall), ErrorCode::Corrupt, "[20, 5]"));
+        QVERIFY(test::failsWith(triangularFactor(tall), ErrorCode::Corrupt, "[20, 5]"));
+        QVERIFY(test::failsWith(svdOfProduct(tall, gaussian(9, 5, 7)), ErrorCode::Corrupt, "[20, 5]"));
+        QVERIFY(test::failsWith(svdOfProduct(gaussian(9, 5, 7), tall), ErrorCode::Corrupt, "[20, 5]"));
         QVERIFY(test::failsWith(thinSvd(m), ErrorCode::Corrupt, "NaN or infinity"));
         QVERIFY(test::failsWith(singularValues(m), ErrorCode::Corrupt, "NaN or infinity"));
         QVERIFY(test::failsWith(symmetricEigenvalues(m), ErrorCode::Corrupt, "NaN or infinity"));
