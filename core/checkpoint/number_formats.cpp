@@ -83,8 +83,9 @@ void copyTiles(const StoredRectangle& stored, Scalar* out, const Decode& decode)
             const std::ptrdiff_t cols = std::min(tileCols, stored.cols - c0);
             for (std::ptrdiff_t r = 0; r < rows; ++r) {
                 const std::byte* from = at(r0 + r, c0);
-                if (stored.colStride == 1) // a case of its own, so that the compiler uses vector instructions
-                    for (std::ptrdiff_t c = 0; c < cols; ++c)
+                if (stored.colStride == 1
+                    && cols == tileCols) // known length, so that the compiler uses vector instructions
+                    for (std::ptrdiff_t c = 0; c < tileCols; ++c)
                         tile[r][c] = static_cast<Scalar>(decode(from + c * size));
                 else
                     for (std::ptrdiff_t c = 0; c < cols; ++c)

@@ -115,7 +115,7 @@ template <typename Scalar>
 FactoredMatrix<Scalar> Circuits::fullQk(HeadId head, const TokenSide& tokens) const
 {
     assert(contains(head));
-    const HeadWeights<Scalar> weights = m_weights->head<Scalar>(head);
+    const HeadWeights<Scalar> weights = m_weights->head<Scalar>(head, HeadParts::QueriesAndKeys);
     return factored<Scalar>(embedded(tokens, head.layer, weights.W_Q),
                             embedded(tokens, head.layer, weights.W_K).transpose());
 }
@@ -124,7 +124,7 @@ template <typename Scalar>
 FactoredMatrix<Scalar> Circuits::fullOv(HeadId head, const TokenSide& tokens) const
 {
     assert(contains(head));
-    const HeadWeights<Scalar> weights = m_weights->head<Scalar>(head);
+    const HeadWeights<Scalar> weights = m_weights->head<Scalar>(head, HeadParts::ValuesAndOutput);
     return factored<Scalar>(embedded(tokens, head.layer, weights.W_V), unembedded(weights.W_O, tokens));
 }
 
@@ -136,8 +136,10 @@ FactoredMatrix<Scalar> Circuits::circuit(CircuitKind kind, HeadId head, const To
         return fullQk<Scalar>(head, *tokens);
     if (kind == CircuitKind::FullOv)
         return fullOv<Scalar>(head, *tokens);
-    HeadWeights<Scalar> weights = m_weights->head<Scalar>(head);
-    if (kind == CircuitKind::Qk)
+    const bool isQk = kind == CircuitKind::Qk;
+    HeadWeights<Scalar> weights =
+        m_weights->head<Scalar>(head, isQk ? HeadParts::QueriesAndKeys : HeadParts::ValuesAndOutput);
+    if (isQk)
         return factored<Scalar>(std::move(weights.W_Q), weights.W_K.transpose());
     return factored<Scalar>(std::move(weights.W_V), std::move(weights.W_O));
 }

@@ -47,15 +47,18 @@ ProcessedWeights ProcessedWeights::inBasis(std::shared_ptr<const ResidualBasis> 
 }
 
 template <typename Scalar>
-HeadWeights<Scalar> ProcessedWeights::head(HeadId id) const
+HeadWeights<Scalar> ProcessedWeights::head(HeadId id, HeadParts parts) const
 {
     const ProcessingState& s = *m_state;
     assert(id.layer < s.config.nLayers && id.head < s.config.nHeads);
-    HeadWeights<double> head = s.processedHead(id);
-    for (Matrix<double>* reading : {&head.W_Q, &head.W_K, &head.W_V})
-        s.read(*reading);
-    s.write(head.W_O);
-    return s.finishHead<Scalar>(head);
+    HeadWeights<double> head = s.processedHead(id, parts);
+    for (Matrix<double>* reading : {&head.W_Q, &head.W_K, &head.W_V}) {
+        if (reading->size() > 0)
+            s.read(*reading);
+    }
+    if (head.W_O.size() > 0)
+        s.write(head.W_O);
+    return s.finishHead<Scalar>(std::move(head));
 }
 
 template <typename Scalar>
@@ -262,7 +265,7 @@ std::optional<TiedEnds> ProcessedWeights::tiedEnds() const
 }
 
 #define HEADWISE_INSTANTIATE(Scalar)                                                                         \
-    template HeadWeights<Scalar> ProcessedWeights::head(HeadId) const;                                       \
+    template HeadWeights<Scalar> ProcessedWeights::head(HeadId, HeadParts) const;                            \
     template RowVector<Scalar> ProcessedWeights::b_O(int) const;                                             \
     template MlpWeights<Scalar> ProcessedWeights::mlp(int) const;                                            \
     template LatentMaps<Scalar> ProcessedWeights::latents(int) const;                                        \

@@ -70,10 +70,13 @@ void foldNorm(const FoldableNorm& norm, const Processing& processing, ReadingMat
     const bool keepsBias = norm.b.size() > 0 && !processing.foldBiases;
     if (foldsBias(norm, processing))
         reading.b += norm.b * reading.W;
-    if (norm.w.size() > 0)
-        reading.W.array().colwise() *= norm.w.transpose().array();
-    if (norm.kind == NormKind::LayerNorm && processing.centerWeights && !keepsBias)
-        reading.W.rowwise() -= reading.W.colwise().mean().eval();
+    const bool isCentred = norm.kind == NormKind::LayerNorm && processing.centerWeights && !keepsBias;
+    for (auto column : reading.W.colwise()) { // one at a time, so that it stays in the cache
+        if (norm.w.size() > 0)
+            column.array() *= norm.w.transpose().array();
+        if (isCentred)
+            column.array() -= column.mean();
+    }
 }
 
 Norm<double> remainingNorm(const FoldableNorm& norm, const Processing& processing)

@@ -101,6 +101,9 @@ struct HeadWeights {
     Norm<Scalar> qNorm = {}, kNorm = {}; // over r, or with the mean over all heads (qkNormOverAllHeads)
 };
 
+/// The matrices of a head to read; with `All` every field is there.
+enum class HeadParts { All, QueriesAndKeys, ValuesAndOutput };
+
 template <typename Scalar>
 struct MlpWeights {
     Matrix<Scalar> W_in, W_gate;          // [attentionWidth, f]; W_gate empty unless gated
@@ -160,7 +163,7 @@ public:
     const ModelWeights& original() const;
 
     template <typename Scalar>
-    HeadWeights<Scalar> head(HeadId id) const;
+    HeadWeights<Scalar> head(HeadId id, HeadParts parts = HeadParts::All) const;
     template <typename Scalar>
     RowVector<Scalar> b_O(int layer) const; ///< [attentionWidth], zeros if absent
     /// Returns the logit beside the head's scores; nothing if there is none.

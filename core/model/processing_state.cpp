@@ -3,6 +3,7 @@
 #include "core/model/families/layer_parts.h"
 
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 namespace headwise {
@@ -23,37 +24,51 @@ Norm<Scalar> ProcessingState::finishKeptNorm(Norm<double> norm) const
     return {norm.kind, norm.eps, norm.w.template cast<Scalar>(), norm.b.template cast<Scalar>()};
 }
 
-HeadWeights<double> ProcessingState::foldedHead(HeadId id) const
+HeadWeights<double> ProcessingState::foldedHead(HeadId id, HeadParts parts) const
 {
     using enum TensorKind;
     const int kv = id.head / (weights->config().nHeads / weights->config().nKvHeads);
-    ReadingMatrix q = readReading(*weights, W_Q, TensorKind::b_Q, id.layer, id.head);
-    ReadingMatrix k = readReading(*weights, W_K, b_K, id.layer, kv);
-    ReadingMatrix v = readReading(*weights, W_V, b_V, id.layer, kv);
-    for (ReadingMatrix* reading : {&q, &k, &v})
-        foldNorm(norms.ln1[static_cast<std::size_t>(id.layer)], applied(), *reading);
-    HeadWeights<double> head{std::move(q.W),
-                             std::move(k.W),
-                             std::move(v.W),
-                             std::move(q.b),
-                             std::move(k.b),
-                             std::move(v.b),
-                             readMatrix(*weights, W_O, id.layer, id.head),
-                             {},
-                             {}};
+    const auto folded = [&](TensorKind W, TensorKind b, int head) {
+        ReadingMatrix reading = readReading(*weights, W, b, id.layer, head);
+        foldNorm(norms.ln1[static_cast<std::size_t>(id.layer)], applied(), reading);
+        return reading;
+    };
+    ReadingMatrix q, k, v;
+    HeadWeights<double> head;
+    if (parts != HeadParts::ValuesAndOutput) {
+        q = folded(W_Q, TensorKind::b_Q, id.head);
+        k = folded(W_K, b_K, kv);
+    }
+    if (parts != HeadParts::QueriesAndKeys) {
+        v = folded(W_V, b_V, kv);
+        head.W_O = readMatrix(*weights, W_O, id.layer, id.head);
+        if (applied().centerWritingWeights)
+            centerRows(head.W_O);
+    }
+    head.W_Q = std::move(q.W);
+    head.W_K = std::move(k.W);
+    head.W_V = std::move(v.W);
+    head.b_Q = std::move(q.b);
+    head.b_K = std::move(k.b);
+    head.b_V = std::move(v.b);
     const NormKind kind = config.qkNorm;
     head.qNorm = readNorm(*weights, kind, {q_norm_w, std::nullopt, id.layer, id.head});
     head.kNorm = readNorm(*weights, kind, {k_norm_w, std::nullopt, id.layer, kv});
     if (applied().foldValueBiases)
         head.b_V.setZero();
-    if (applied().centerWritingWeights)
-        centerRows(head.W_O);
     return head;
 }
 
 template <typename Scalar>
-HeadWeights<Scalar> ProcessingState::finishHead(const HeadWeights<double>& h) const
+HeadWeights<Scalar> ProcessingState::finishHead(HeadWeights<double> h) const
 {
+    if constexpr (std::is_same_v<Scalar, double>) {
+        if (rounding == Rounding::None) { // The numbers stay as they are.
+            h.qNorm = finishKeptNorm<double>(std::move(h.qNorm));
+            h.kNorm = finishKeptNorm<double>(std::move(h.kNorm));
+            return h;
+        }
+    }
     return {finish<Scalar>(h.W_Q), finish<Scalar>(h.W_K),           finish<Scalar>(h.W_V),
             finish<Scalar>(h.b_Q), finish<Scalar>(h.b_K),           finish<Scalar>(h.b_V),
             finish<Scalar>(h.W_O), finishKeptNorm<Scalar>(h.qNorm), finishKeptNorm<Scalar>(h.kNorm)};
@@ -65,14 +80,14 @@ void ProcessingState::read(Matrix<double>& W) const
         W = (basis->inverse * W).eval();
 }
 
-HeadWeights<double> ProcessingState::processedHead(HeadId id) const
+HeadWeights<double> ProcessingState::processedHead(HeadId id, HeadParts parts) const
 {
     if (merging)
         return mergedHead(*this, id);
     if (const auto found = changed.find(id); found != changed.end())
         return found->second;
     const auto index = static_cast<std::size_t>(id.layer) * config.nHeads + id.head;
-    return refactored ? (*refactored)[index] : foldedHead(id);
+    return refactored ? (*refactored)[index] : foldedHead(id, parts);
 }
 
 template <typename Scalar>
@@ -165,7 +180,7 @@ Eigen::Index ProcessingState::panelSize() const
 #define HEADWISE_INSTANTIATE(Scalar)                                                                         \
     template Norm<Scalar> ProcessingState::finishNorm(const FoldableNorm&) const;                            \
     template Norm<Scalar> ProcessingState::finishKeptNorm(Norm<double>) const;                               \
-    template HeadWeights<Scalar> ProcessingState::finishHead(const HeadWeights<double>&) const;              \
+    template HeadWeights<Scalar> ProcessingState::finishHead(HeadWeights<double>) const;                     \
     template MlpWeights<Scalar> ProcessingState::foldedMlp(int, int) const;
 
 HEADWISE_INSTANTIATE(float)

@@ -128,7 +128,7 @@ struct ProcessingState {
     template <typename Scalar>
     Norm<Scalar> finishKeptNorm(Norm<double> norm) const; ///< For a norm that is never folded.
     template <typename Scalar>
-    HeadWeights<Scalar> finishHead(const HeadWeights<double>& head) const;
+    HeadWeights<Scalar> finishHead(HeadWeights<double> head) const;
     bool keepsEmbedding() const; ///< W_E is what the file has.
     /// Tokens of W_E and W_U to read at a time. In double they fit into the second-level cache (1 MB at d_model 2048), unless a
     /// matrix is read again for every product with them.
@@ -139,9 +139,10 @@ struct ProcessingState {
     template <typename Scalar>
     MlpWeights<Scalar> foldedMlp(int layer, int expert) const; ///< \param expert 0 without a mixture
 
-    HeadWeights<double> foldedHead(HeadId id) const;
-    HeadWeights<double> processedHead(HeadId id) const; ///< In the model's own basis.
-    void read(Matrix<double>& W) const;                 ///< T⁻¹ W where there is another basis.
+    HeadWeights<double> foldedHead(HeadId id, HeadParts parts) const;
+    HeadWeights<double> processedHead(HeadId id,
+                                      HeadParts parts = HeadParts::All) const; ///< In the model's own basis.
+    void read(Matrix<double>& W) const; ///< T⁻¹ W where there is another basis.
     template <typename Rows>
     void write(Rows& rows) const ///< rows T where there is another basis.
     {

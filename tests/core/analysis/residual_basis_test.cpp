@@ -144,6 +144,24 @@ private slots:
         }
     }
 
+    void halvesOfAHeadAreThoseOfTheWhole()
+    {
+        for (const auto& [name, options] : test::toyClasses()) {
+            const Circuits circuits = test::toyCircuits(options);
+            for (const ProcessedWeights& weights :
+                 {circuits.weights(), circuits.weights().inBasis(basisOf(circuits)),
+                  circuits.weights().rounded(Rounding::BFloat16)}) {
+                const auto whole = weights.head<double>({0, 1}),
+                           qk = weights.head<double>({0, 1}, HeadParts::QueriesAndKeys),
+                           ov = weights.head<double>({0, 1}, HeadParts::ValuesAndOutput);
+                QVERIFY2(qk.W_Q == whole.W_Q && qk.W_K == whole.W_K, name);
+                QVERIFY2(qk.b_Q == whole.b_Q && qk.b_K == whole.b_K, name);
+                QVERIFY2(ov.W_V == whole.W_V && ov.W_O == whole.W_O && ov.b_V == whole.b_V, name);
+                QCOMPARE(qk.W_V.size() + qk.W_O.size() + ov.W_Q.size() + ov.W_K.size(), Eigen::Index(0));
+            }
+        }
+    }
+
     /// The total variance stays, equal in every direction; centred rows have one direction less.
     void theEmbeddingVariesAlikeInEveryDirection()
     {
