@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace headwise {
 
@@ -23,7 +24,7 @@ struct GramPair {
 /// Returns an upper bound of the largest eigenvalue of a positive semidefinite matrix, close for Gram matrices of heads.
 double normBound(const Matrix<double>& gram)
 {
-    return gram.cwiseAbs().rowwise().sum().maxCoeff();
+    return gram.cwiseAbs().colwise().sum().maxCoeff(); // symmetric, and columns are contiguous
 }
 
 /// Wᵀ G W and its possible loss by cancellation, in units of ε.
@@ -32,13 +33,17 @@ struct Sandwich {
     double magnitude;
 };
 
-Sandwich sandwich(const Matrix<double>& W, const Matrix<double>* G)
+Sandwich sandwich(const Matrix<double>& W, const Matrix<double>& G)
 {
-    const Matrix<double> plain = W.transpose() * W;
-    if (!G)
-        return {plain, normBound(plain)};
-    const Matrix<double> inside = *G * W;
-    return {W.transpose() * inside, normBound(*G) * normBound(plain)};
+    const Matrix<double> inside = G * W;
+    return {W.transpose() * inside, normBound(G) * normBound(columnGram(W))};
+}
+
+/// The same without G.
+Sandwich unweighted(Matrix<double> gram)
+{
+    const double magnitude = normBound(gram);
+    return {std::move(gram), magnitude};
 }
 
 GramPair gramPair(const HeadWeights<double>& weights, CircuitKind kind, int layer, const TokenSide* tokens)
@@ -46,8 +51,13 @@ GramPair gramPair(const HeadWeights<double>& weights, CircuitKind kind, int laye
     const bool isQk = kind == CircuitKind::Qk || kind == CircuitKind::FullQk;
     const Matrix<double>* embedding = isFull(kind) ? &tokens->embeddingGramOf(layer) : nullptr;
     const Matrix<double>* out = kind == CircuitKind::FullOv ? &tokens->UUt : embedding;
-    const Sandwich left = sandwich(isQk ? weights.W_Q : weights.W_V, embedding);
-    const Sandwich right = sandwich(isQk ? weights.W_K : Matrix<double>(weights.W_O.transpose()), out);
+    const Matrix<double>& from = isQk ? weights.W_Q : weights.W_V;
+    const Sandwich left = embedding ? sandwich(from, *embedding) : unweighted(columnGram(from));
+    const auto right = [&] {
+        if (isQk)
+            return out ? sandwich(weights.W_K, *out) : unweighted(columnGram(weights.W_K));
+        return out ? sandwich(weights.W_O.transpose(), *out) : unweighted(rowGram(weights.W_O));
+    }();
     const double perUnit = std::numeric_limits<double>::epsilon() * static_cast<double>(left.gram.rows());
     return {left.gram, right.gram,
             perUnit * (left.magnitude * normBound(right.gram) + right.magnitude * normBound(left.gram))};

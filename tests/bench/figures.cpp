@@ -179,11 +179,11 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
     const double pairs = heads * heads * 11 / 24;
     return {
         {"all heads: U, S, V of QK and OV", "288 (16 d r² + 30 r³) flop / dgemm",
-         288 * (16 * d * r * r + 30 * r * r * r) / limits.dgemm, 6, 1, [=] { allSpectra(circuits); }},
+         288 * (16 * d * r * r + 30 * r * r * r) / limits.dgemm, 2.2, 1, [=] { allSpectra(circuits); }},
         {"all heads: singular values of QK and OV", "288 (4 d r² + 7 r³) flop / dgemm",
-         288 * (4 * d * r * r + 7 * r * r * r) / limits.dgemm, 5, 1, [=] { allSingularValues(circuits); }},
+         288 * (4 * d * r * r + 7 * r * r * r) / limits.dgemm, 2, 1, [=] { allSingularValues(circuits); }},
         {"all heads: full circuits, sigma and lambda", "144 · 10 d² r flop / dgemm",
-         144 * 10 * d * d * r / limits.dgemm, 4, 3, [=] { allFullSpectra(circuits, *tokens); }},
+         144 * 10 * d * d * r / limits.dgemm, 2, 3, [=] { allFullSpectra(circuits, *tokens); }},
         {"token side with Gram products", "4 V d² flop / dgemm, of which tied embeddings need a quarter",
          4 * V * d * d / limits.dgemm, 0.9, 0, [=] { must(tokenSide(circuits, Embedding::Raw, Task{})); }},
         {"table scan, an eighth of a head", "2 V²/8 r flop / sgemm, both ends",
