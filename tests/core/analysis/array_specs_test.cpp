@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* formatFile = HEADWISE_TEST_DATA "/../../core/session/FORMAT.md";
 constexpr const char* tableBegins = "<!-- arrays of the analyses: begin, written by array_specs_test -->\n";
-constexpr const char* ends = "<!-- arrays of the analyses: end -->\n";
+constexpr const char* tableEnd = "<!-- arrays of the analyses: end -->\n";
 
 const ArraySpec* specOf(const std::string& path)
 {
@@ -150,7 +150,7 @@ private slots:
         QVERIFY2(file.open(QIODevice::ReadOnly), formatFile);
         const QByteArray text = file.readAll();
         file.close();
-        const auto begin = text.indexOf(tableBegins), end = text.indexOf(ends);
+        const auto begin = text.indexOf(tableBegins), end = text.indexOf(tableEnd);
         QVERIFY2(begin >= 0 && end > begin, "FORMAT.md has no section for the arrays of the analyses");
         const auto first = begin + static_cast<qsizetype>(std::strlen(tableBegins));
         const QByteArray wanted = QByteArray::fromStdString(tables());

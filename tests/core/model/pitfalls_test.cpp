@@ -18,7 +18,7 @@ namespace {
 
 const std::vector<int> pitfallsPrompt{3, 1, 4, 1, 5, 0, 2, 6, 5};
 
-double difference(const Matrix<double>& a, const Matrix<double>& b)
+double largestGap(const Matrix<double>& a, const Matrix<double>& b)
 {
     if (a.rows() != b.rows() || a.cols() != b.cols())
         return INFINITY;
@@ -134,9 +134,9 @@ private slots:
     {
         const ProcessedWeights weights = test::raw(load("mistral")); // 6 heads over 2
         const auto key = [&](int head) { return weights.head<double>({1, head}).W_K; };
-        QCOMPARE(difference(key(0), key(2)), 0.0);
-        QCOMPARE(difference(key(3), key(5)), 0.0);
-        QVERIFY(difference(key(0), key(3)) > 0.1);
+        QCOMPARE(largestGap(key(0), key(2)), 0.0);
+        QCOMPARE(largestGap(key(3), key(5)), 0.0);
+        QVERIFY(largestGap(key(0), key(3)) > 0.1);
     }
 
     void a5RotaryPairsAreAdjacentWhereTheFamilySaysSoAndOnlyLaterTokensTellTheDifference()
@@ -153,8 +153,8 @@ private slots:
         const auto right = test::ran<double>(test::raw(test::loaded(folder)), pitfallsPrompt).logits;
         const auto wrong =
             test::matrixOf(test::referenceForward(folder, pitfallsPrompt, Fault::WrongRotaryPairing).logits);
-        QVERIFY(difference(right.topRows(1), wrong.topRows(1)) < 1e-10);
-        QVERIFY(difference(right.bottomRows(1), wrong.bottomRows(1)) > 1e-3);
+        QVERIFY(largestGap(right.topRows(1), wrong.topRows(1)) < 1e-10);
+        QVERIFY(largestGap(right.bottomRows(1), wrong.bottomRows(1)) > 1e-3);
     }
 
     void a6TheRotaryBaseAndScalingAreReadWhereverTheyStandAndUnknownOnesAreRefused()
@@ -238,7 +238,7 @@ private slots:
             const auto loaded = load(name);
             const ProcessedWeights weights = test::processed(loaded);
             QVERIFY(isApplied(weights, "fold-layer-norm"));
-            QCOMPARE(difference(weights.head<double>({1, 2}).W_O, loaded->read<double>(Kind::W_O, 1, 2)),
+            QCOMPARE(largestGap(weights.head<double>({1, 2}).W_O, loaded->read<double>(Kind::W_O, 1, 2)),
                      0.0);
             QVERIFY(weights.ln1Post<double>(1).w.size() > 0);
             QVERIFY(speaksOf(circuitNotes(weights.config()), "normalised before they are added"));
@@ -276,7 +276,7 @@ private slots:
         const ProcessedWeights folded = test::processed(loaded);
         const RowVector<double> w = raw.ln2<double>(1).w;
         const auto isFolded = [&](const Matrix<double>& before, const Matrix<double>& after) {
-            return difference(w.transpose().asDiagonal() * before, after) < 1e-14;
+            return largestGap(w.transpose().asDiagonal() * before, after) < 1e-14;
         };
         const auto before = raw.mlp<double>(1), after = folded.mlp<double>(1);
         QVERIFY(isFolded(before.W_router, after.W_router));
@@ -284,7 +284,7 @@ private slots:
         for (std::size_t e = 0; e < 3; ++e) {
             QVERIFY(isFolded(before.experts[e].W_gate, after.experts[e].W_gate));
             QVERIFY(isFolded(before.experts[e].W_in, after.experts[e].W_in));
-            QCOMPARE(difference(before.experts[e].W_out, after.experts[e].W_out), 0.0);
+            QCOMPARE(largestGap(before.experts[e].W_out, after.experts[e].W_out), 0.0);
         }
     }
 
@@ -296,8 +296,8 @@ private slots:
         QVERIFY(isApplied(weights, "fold-layer-norm"));
         QVERIFY(!weights.config().tiedEmbeddings);
         const Matrix<double> scaled = loaded->read<double>(Kind::W_E) * std::sqrt(7.0);
-        QCOMPARE(difference(weights.W_E<double>(0, 11), scaled), 0.0);
-        QVERIFY(difference(weights.W_U<double>(0, 11), loaded->read<double>(Kind::W_U)) > 0.01);
+        QCOMPARE(largestGap(weights.W_E<double>(0, 11), scaled), 0.0);
+        QVERIFY(largestGap(weights.W_U<double>(0, 11), loaded->read<double>(Kind::W_U)) > 0.01);
     }
 
     void a15AnOutputMatrixInTheFileWinsOverATieInTheConfig()
@@ -346,7 +346,7 @@ private slots:
         for (int head = 0; head < 6; ++head)
             expected +=
                 loaded->read<double>(Kind::b_V, 1, head / 3) * loaded->read<double>(Kind::W_O, 1, head);
-        QCOMPARE_LT(difference(folded.b_O<double>(1), expected), 1e-13);
+        QCOMPARE_LT(largestGap(folded.b_O<double>(1), expected), 1e-13);
         QCOMPARE(folded.head<double>({1, 4}).b_V.norm(), 0.0);
     }
 
@@ -358,7 +358,7 @@ private slots:
         const RowVector<double> b = loaded->read<double>(Kind::ln1_b, 1);
         const RowVector<double> expected = RowVector<double>(loaded->read<double>(Kind::b_K, 1, 2))
             + b * loaded->read<double>(Kind::W_K, 1, 2);
-        QCOMPARE_LT(difference(folded.head<double>({1, 2}).b_K, expected), 1e-13);
+        QCOMPARE_LT(largestGap(folded.head<double>({1, 2}).b_K, expected), 1e-13);
     }
 
     void a20GemmasFirstLayerSlidesUnlessTheConfigListsTheLayers()
@@ -391,7 +391,7 @@ private slots:
         const Matrix<double> W = shared->read<double>(Kind::W_in, 1);
         const RowVector<double> expected = RowVector<double>(shared->read<double>(Kind::b_in, 1))
             + RowVector<double>(shared->read<double>(Kind::ln1_b, 1)) * W;
-        QCOMPARE_LT(difference(folded.mlp<double>(1).b_in, expected), 1e-13);
+        QCOMPARE_LT(largestGap(folded.mlp<double>(1).b_in, expected), 1e-13);
         QVERIFY(!shared->has(Kind::ln2_w, 1));
         QVERIFY(load("gpt_neox")->has(Kind::ln2_w, 1));
         QVERIFY(load("gpt_neox")->config().parallelBlocks);
@@ -459,10 +459,10 @@ private slots:
                 test::writeToyModel(m_folder.root() / std::to_string(int(layout)), options).folder;
             const auto reference = test::matrixOf(test::referenceForward(folder, pitfallsPrompt).logits);
             const auto loaded = test::loaded(folder);
-            QCOMPARE_LT(difference(test::ran<double>(test::raw(loaded), pitfallsPrompt).logits, reference),
+            QCOMPARE_LT(largestGap(test::ran<double>(test::raw(loaded), pitfallsPrompt).logits, reference),
                         1e-10);
             const auto folded = test::ran<double>(test::processed(loaded), pitfallsPrompt).logits;
-            QCOMPARE_LT(difference(test::logSoftmax(folded), test::logSoftmax(reference)), 1e-9);
+            QCOMPARE_LT(largestGap(test::logSoftmax(folded), test::logSoftmax(reference)), 1e-9);
         }
     }
 

@@ -21,15 +21,15 @@ namespace {
 
 constexpr int vocabulary = 31;
 
-using RowMajor = Eigen::Matrix<double, -1, -1, Eigen::RowMajor>;
+using ByRows = Eigen::Matrix<double, -1, -1, Eigen::RowMajor>;
 
-RowMajor matrixOf(const test::StoredTensor& tensor, std::size_t index, Eigen::Index rows, Eigen::Index cols)
+ByRows matrixOf(const test::StoredTensor& tensor, std::size_t index, Eigen::Index rows, Eigen::Index cols)
 {
-    return Eigen::Map<const RowMajor>(tensor.values.data() + static_cast<Eigen::Index>(index) * rows * cols,
+    return Eigen::Map<const ByRows>(tensor.values.data() + static_cast<Eigen::Index>(index) * rows * cols,
                                       rows, cols);
 }
 
-void put(test::StoredTensor& tensor, std::size_t index, const RowMajor& values)
+void put(test::StoredTensor& tensor, std::size_t index, const ByRows& values)
 {
     std::copy_n(values.data(), values.size(),
                 tensor.values.begin() + static_cast<std::ptrdiff_t>(index) * values.size());

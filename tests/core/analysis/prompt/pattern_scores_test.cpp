@@ -32,7 +32,7 @@ Matrix<double> shifted(int n, int shift)
 }
 
 /// The heads of a model, the highest score first.
-std::vector<std::string> ranked(const ResultSet& results, const std::string& name, int heads)
+std::vector<std::string> rankedHeads(const ResultSet& results, const std::string& name, int heads)
 {
     const auto scores = test::numbers(results, patternScoresFolder + name);
     std::vector<int> order(scores.size());
@@ -293,8 +293,8 @@ private slots:
         QCOMPARE(std::get<std::vector<std::string>>(array->attributes.at("copy_lengths")),
                  (std::vector<std::string>{"50", "37", "23"}));
         QCOMPARE(std::get<bool>(array->attributes.at("begins_with_bos")), true);
-        QCOMPARE(ranked(results, "previous", 8).front(), std::string("0.1"));
-        const auto induction = ranked(results, "induction", 8);
+        QCOMPARE(rankedHeads(results, "previous", 8).front(), std::string("0.1"));
+        const auto induction = rankedHeads(results, "induction", 8);
         QCOMPARE(induction[0], std::string("1.5"));
         QCOMPARE(induction[1], std::string("1.0"));
         QCOMPARE(induction[2], std::string("1.7"));

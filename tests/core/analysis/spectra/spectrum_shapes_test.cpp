@@ -39,7 +39,7 @@ bool areNearNumbers(std::vector<double> found, const std::vector<double>& expect
     return true;
 }
 
-std::vector<double> part(const std::vector<double>& all, std::size_t first, std::size_t count)
+std::vector<double> segment(const std::vector<double>& all, std::size_t first, std::size_t count)
 {
     return {all.begin() + std::ptrdiff_t(first), all.begin() + std::ptrdiff_t(first + count)};
 }
@@ -72,21 +72,22 @@ private slots:
         setOv(toy, 0, 2, {0, 0, 0, 0, 0});
         const auto results = test::analysed(toy.circuits(), {"spectrum_shapes"}, shapesOptions());
         const auto normalised = shapes(results, "ov_normalised");
-        QVERIFY(areNearNumbers(part(normalised, 0, 5), {1, 0.5, 0.5, 0.25, 0}, 1e-14));
-        QVERIFY(areNearNumbers(part(normalised, 5, 5), {1, 1, 0, 0, 0}, 1e-14));
+        QVERIFY(areNearNumbers(segment(normalised, 0, 5), {1, 0.5, 0.5, 0.25, 0}, 1e-14));
+        QVERIFY(areNearNumbers(segment(normalised, 5, 5), {1, 1, 0, 0, 0}, 1e-14));
         QVERIFY(std::isnan(normalised[10])); // a zero circuit has no shape
         const auto energy = shapes(results, "ov_cumulative");
-        QVERIFY(areNearNumbers(part(energy, 0, 5), {16 / 25.0, 20 / 25.0, 24 / 25.0, 1, 1}, 1e-14));
-        QVERIFY(areNearNumbers(part(energy, 5, 5), {0.5, 1, 1, 1, 1}, 1e-14));
+        QVERIFY(areNearNumbers(segment(energy, 0, 5), {16 / 25.0, 20 / 25.0, 24 / 25.0, 1, 1}, 1e-14));
+        QVERIFY(areNearNumbers(segment(energy, 5, 5), {0.5, 1, 1, 1, 1}, 1e-14));
         // All heads of the layer stand at each of them, and their mean leaves the zero circuit out.
         const auto layer = shapes(results, "ov_of_layer");
         for (std::size_t head = 0; head < 3; ++head) {
-            QVERIFY(areNearNumbers(part(layer, head * 15, 10), part(normalised, 0, 10), 0));
+            QVERIFY(areNearNumbers(segment(layer, head * 15, 10), segment(normalised, 0, 10), 0));
             QVERIFY(std::isnan(layer[head * 15 + 10]));
         }
         QCOMPARE(results.find("analyses/spectrum_shapes/ov_of_layer")->axes,
                  (std::vector<ArrayAxis>{Axis::Layer, Axis::Head, Axis::Member, Axis::SingularValue}));
-        QVERIFY(areNearNumbers(part(shapes(results, "ov_by_layer"), 0, 5), {1, 0.75, 0.25, 0.125, 0}, 1e-14));
+        QVERIFY(
+            areNearNumbers(segment(shapes(results, "ov_by_layer"), 0, 5), {1, 0.75, 0.25, 0.125, 0}, 1e-14));
     }
 
     void shapesFollowFromTheSingularValues()
