@@ -198,8 +198,25 @@ Result<WindowRequest> requestOf(const WindowOptions& options, const std::string&
     return request;
 }
 
+constexpr std::string_view noMemory = "There is not enough memory for this model.";
+
+/// The destructors of parsed JSON allocate. Where they find no memory while std::bad_alloc is on its way, no catch is reached.
+[[noreturn]] void endWithoutMemory()
+{
+    try {
+        if (const std::exception_ptr thrown = std::current_exception())
+            std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+        printError(noMemory);
+        std::_Exit(exitCode(ErrorCode::OutOfMemory));
+    } catch (...) { // a fault of the program, which the system reports
+    }
+    std::abort();
+}
+
 Result<int> runWork(CommandContext& context, bool progress)
 {
+    std::set_terminate(endWithoutMemory);
     const bool onTerminal = isatty(STDERR_FILENO) == 1;
     ProgressLine line(onTerminal     ? ProgressLine::Mode::Terminal
                           : progress ? ProgressLine::Mode::Lines
@@ -217,7 +234,7 @@ Result<int> runWork(CommandContext& context, bool progress)
             return Error{ErrorCode::Io, std::string(notWritten)};
         return code;
     } catch (const std::bad_alloc&) {
-        return Error{ErrorCode::OutOfMemory, "There is not enough memory for this model."};
+        return Error{ErrorCode::OutOfMemory, std::string(noMemory)};
     } catch (const std::system_error& e) { // a thread could not be started
         return Error{ErrorCode::OutOfMemory,
                      std::string("The system refused more memory or threads: ") + e.what() + "."};

@@ -387,7 +387,7 @@ private slots:
         });
         driver.workspace().opener()->addTokenizer(HEADWISE_DEMO_MODEL "/model.safetensors");
         QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
-        QVERIFY(failed.first().first().toString().contains(QStringLiteral("no tokenizer")));
+        QVERIFY(failed.first().first().toString().contains(QStringLiteral("not a tokenizer")));
         QCOMPARE(driver.workspace().model()->tokenizer(), before);
     }
 

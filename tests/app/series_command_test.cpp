@@ -229,7 +229,7 @@ private slots:
 
         const CommandRun session = again("step.svg", {testData("session-v1.h5").c_str()});
         QCOMPARE(session.exitCode, 2);
-        QVERIFY2(session.err.contains("was drawn from a series, and"), session.err);
+        QVERIFY2(session.err.contains("was drawn from a series, but"), session.err);
         const QString other = m_temporary.filePath("other.h5");
         QCOMPARE(series(other, {"--analyses", "previous_token"}).exitCode, 0);
         const CommandRun stranger = again("step.svg", {other});

@@ -106,7 +106,7 @@ private slots:
         QTest::newRow("tensor twice") << 1 << 3 << 3 << QByteArray("output.weight")
                                       << QByteArray("'output.weight', as another part does");
         QTest::newRow("tensors missing") << 1 << 3 << 5 << QByteArray("output_norm.weight")
-                                         << QByteArray("5 tensors, and the parts hold 3");
+                                         << QByteArray("5 tensors, but the parts hold 3");
     }
     void partsThatDoNotBelongTogetherAreRefused()
     {

@@ -188,7 +188,7 @@ private slots:
             row(("cut " + std::to_string(cut)).c_str(), good.substr(0, cut), cut == 4 ? refused : corrupt,
                 "m.gguf");
         row("data cut", good.substr(0, 164), corrupt, "is truncated: tensor 'output_norm.weight'");
-        row("version 1", gguf({}, {}, 0, 1), refused, "version 1");
+        row("version 1", gguf({}, {}, 0, 1), refused, "a version other than 2 and 3");
         row("big endian", gguf({}, {}, 0, 0x03000000), refused, "big-endian");
         const auto one = [](const std::vector<std::uint64_t>& sizes, std::uint32_t type,
                             std::uint64_t offset) {

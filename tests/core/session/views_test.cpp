@@ -237,7 +237,7 @@ private slots:
         QVERIFY(
             failsWith(viewOf(m_session, "copying", HeadId{0, 0}), ErrorCode::InvalidArgument, "every head"));
         QVERIFY(
-            failsWith(viewOf(m_session, "spectrum", HeadId{2, 0}), ErrorCode::InvalidArgument, "2 layers"));
+            failsWith(viewOf(m_session, "spectrum", HeadId{2, 0}), ErrorCode::InvalidArgument, "0.0 to 1.2"));
     }
 };
 

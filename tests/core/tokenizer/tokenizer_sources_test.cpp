@@ -352,7 +352,7 @@ void TokenizerSourcesTest::aTokenizerOfLlama2cGivesTheIdsOfItsGguf()
     }
     file.pop_back();
     QVERIFY(test::failsWith(openedAs("tokenizer.bin", QByteArray::fromStdString(file)),
-                            ErrorCode::Unsupported, "no tokenizer"));
+                            ErrorCode::Unsupported, "not a tokenizer"));
 }
 
 void TokenizerSourcesTest::vocabularyAndMergesTakeTheirSpecialTokensFromTheConfig()
@@ -425,13 +425,13 @@ void TokenizerSourcesTest::whatIsNoTokenizerIsRefusedByName_data()
     const auto row = [](const char* name, const QByteArray& content, ErrorCode code, const char* part) {
         QTest::newRow(name) << content << code << QByteArray(part);
     };
-    row("empty", "", ErrorCode::Unsupported, "no tokenizer");
-    row("text", "hello\nworld\n", ErrorCode::Unsupported, "no tokenizer");
+    row("empty", "", ErrorCode::Unsupported, "not a tokenizer");
+    row("text", "hello\nworld\n", ErrorCode::Unsupported, "not a tokenizer");
     row("LFS pointer", "version https://git-lfs.github.com/spec/v1\n", ErrorCode::Corrupt, "git lfs pull");
     row("web page", "<!DOCTYPE html><html></html>", ErrorCode::Corrupt, "web page");
-    row("a zip archive", "PK\3\4abcd", ErrorCode::Unsupported, "no tokenizer");
+    row("a zip archive", "PK\3\4abcd", ErrorCode::Unsupported, "not a tokenizer");
     row("safetensors", contentOf("models/gpt-nano-sort/model.safetensors"), ErrorCode::Unsupported,
-        "no tokenizer");
+        "not a tokenizer");
     row("config.json", contentOf("models/stories260k/config.json"), ErrorCode::Corrupt, "no model");
     test::GgufWriter empty;
     empty.add("general.architecture", "llama");

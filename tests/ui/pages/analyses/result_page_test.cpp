@@ -14,6 +14,7 @@
 #include "ui/document/workspace_state.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/pages/analyses/analysis_form.h"
+#include "ui/pages/analyses/analysis_head.h"
 #include "ui/pages/analyses/analysis_list.h"
 #include "ui/pages/analyses/question_panels.h"
 #include "ui/pages/analyses/text_inputs.h"
@@ -96,6 +97,8 @@ private:
             checkChart(dynamic_cast<LineChart*>(*figure), picture.kind, part);
     }
 
+    QPushButton* runButton() { return m_page->findChild<AnalysisHead*>()->findChild<QPushButton*>(); }
+
     void checkChart(const LineChart* chart, Kind kind, const std::optional<ArrayPart>& part)
     {
         QVERIFY(chart && !chart->series().empty());
@@ -107,7 +110,7 @@ private:
         QCOMPARE(points.size(), static_cast<qsizetype>(isTurned ? part->shape.front() : part->shape.back()));
         const std::size_t step = isTurned ? part->shape.back() : 1;
         for (qsizetype i = 0; i < points.size(); ++i) {
-            const double want = part->at(static_cast<std::size_t>(i) * step);
+            const double want = measuredAt(*part, static_cast<std::size_t>(i) * step);
             QVERIFY(points[i].y() == want || std::isnan(want));
         }
     }
@@ -129,7 +132,7 @@ private slots:
         const std::string never = analysis.whyNot(m_workspace->model()->circuits()->config(),
                                                   m_workspace->runs()->analysisOptions());
         if (!never.empty()) {
-            QVERIFY(!m_page->findChild<QPushButton*>()->isEnabled());
+            QVERIFY(!runButton()->isEnabled());
             return;
         }
         QCOMPARE(whyNotNow(analysis, *m_workspace), QString());
@@ -248,7 +251,7 @@ private slots:
         open(file);
         m_page->showAnalysis("ranks");
         QTRY_VERIFY(!m_page->figures().isEmpty());
-        auto* button = m_page->findChild<QPushButton*>();
+        QPushButton* button = runButton();
         QVERIFY(!button->isEnabled());
         QVERIFY(button->toolTip().contains(QStringLiteral("Locate model")));
     }
