@@ -53,7 +53,9 @@ protected:
         QStyledItemDelegate::initStyleOption(option, index);
         if (!isHeading(index))
             return;
-        option->text += headingEnd;
+        const auto* view = qobject_cast<const QAbstractItemView*>(option->widget);
+        if (!view || !view->verticalScrollBar()->isVisible()) // which stands in its place
+            option->text += headingEnd;
         option->font = headingFontOf(option->font);
         option->fontMetrics = QFontMetrics(option->font);
         option->displayAlignment = Qt::AlignLeft | Qt::AlignBottom;
@@ -218,13 +220,15 @@ void PageSidebar::changeEvent(QEvent* event)
 void PageSidebar::fitWidth()
 {
     const QFontMetrics body(font()), heading(headingFontOf(font()));
+    const int bar = verticalScrollBar()->sizeHint().width();
     int widest = 0;
     for (const QTreeWidgetItem* item : m_pages) {
-        widest = std::max(widest, body.horizontalAdvance(item->text(0)));
+        widest = std::max(widest, body.horizontalAdvance(item->text(0)) + bar);
         if (item->parent())
-            widest = std::max(widest, heading.horizontalAdvance(item->parent()->text(0) + headingEnd));
+            widest = std::max({widest, heading.horizontalAdvance(item->parent()->text(0)) + bar,
+                               heading.horizontalAdvance(item->parent()->text(0) + headingEnd)});
     }
-    setFixedWidth(widest + besideText + verticalScrollBar()->sizeHint().width());
+    setFixedWidth(widest + besideText);
 }
 
 void PageSidebar::fitRows()

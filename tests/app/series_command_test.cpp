@@ -234,7 +234,7 @@ private slots:
         QCOMPARE(series(other, {"--analyses", "previous_token"}).exitCode, 0);
         const CommandRun stranger = again("step.svg", {other});
         QCOMPARE(stranger.exitCode, 2);
-        QVERIFY2(stranger.err.contains("is a series of 'training', and"), stranger.err);
+        QVERIFY2(stranger.err.contains("is a series of 'training', but"), stranger.err);
     }
 
     /// A member that is damaged, and one without anything: named, NaN, and exit code 0. Without any good member: 3.

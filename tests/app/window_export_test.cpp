@@ -383,7 +383,7 @@ private slots:
             menu->close();
         });
         emit view->customContextMenuRequested(view->rect().center());
-        QVERIFY(!view);
+        QTRY_VERIFY(!view);
         QVERIFY(chosen > 4);
         QTRY_VERIFY_WITH_TIMEOUT(waitForJobs(0ms), patience);
         QCoreApplication::processEvents(); // A copy or a question would have appeared by now.
