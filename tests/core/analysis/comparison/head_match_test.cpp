@@ -26,7 +26,7 @@ using ByRows = Eigen::Matrix<double, -1, -1, Eigen::RowMajor>;
 ByRows matrixOf(const test::StoredTensor& tensor, std::size_t index, Eigen::Index rows, Eigen::Index cols)
 {
     return Eigen::Map<const ByRows>(tensor.values.data() + static_cast<Eigen::Index>(index) * rows * cols,
-                                      rows, cols);
+                                    rows, cols);
 }
 
 void put(test::StoredTensor& tensor, std::size_t index, const ByRows& values)

@@ -387,7 +387,8 @@ private slots:
         QPushButton *open = sitting.button(QStringLiteral("Open this step")),
                     *compare = sitting.button(QStringLiteral("Compare with this step"));
         QVERIFY(!open->isEnabled()); // step 1000 is not there
-        QVERIFY(open->toolTip().contains(QStringLiteral("step1000 was found neither where it was nor beside")));
+        QVERIFY(
+            open->toolTip().contains(QStringLiteral("step1000 was found neither where it was nor beside")));
         auto* slider = sitting.find<QSlider>("Training step");
         slider->setValue(4);
         QVERIFY(open->isEnabled() && !compare->isEnabled());
