@@ -99,13 +99,19 @@ private slots:
 
     void headingsOfTheSidebarAreWholeBesideItsScrollBar()
     {
-        const auto* sidebar = m_driver->window.findChild<app::PageSidebar*>();
-        for (int i = 0; i < sidebar->topLevelItemCount(); ++i) {
-            const QModelIndex heading = sidebar->model()->index(i, 0);
-            QVERIFY2(sidebar->sizeHintForIndex(heading).width()
-                         <= sidebar->width() - sidebar->verticalScrollBar()->sizeHint().width(),
-                     qPrintable(heading.data().toString()));
+        auto* sidebar = m_driver->window.findChild<app::PageSidebar*>();
+        const QScrollBar* bar = sidebar->verticalScrollBar();
+        for (const auto policy : {Qt::ScrollBarAlwaysOff, Qt::ScrollBarAlwaysOn}) {
+            sidebar->setVerticalScrollBarPolicy(policy);
+            QTRY_COMPARE(bar->isVisible(), policy == Qt::ScrollBarAlwaysOn);
+            const int room = sidebar->width() - (bar->isVisible() ? bar->sizeHint().width() : 0);
+            for (int i = 0; i < sidebar->topLevelItemCount(); ++i) {
+                const QModelIndex heading = sidebar->model()->index(i, 0);
+                QVERIFY2(sidebar->sizeHintForIndex(heading).width() <= room,
+                         qPrintable(heading.data().toString()));
+            }
         }
+        sidebar->setVerticalScrollBarPolicy(Qt::ScrollBarAsNeeded);
     }
 
     /// Qt's picture for What's This is a black cursor, which the dark theme swallows.
