@@ -102,7 +102,7 @@ double ListTable::valueWidth(int row, int token) const
 
 double ListTable::entryWidth(int row, int list, int entry) const
 {
-    return widths[static_cast<std::size_t>((row * entries() + entry) * lists() + list)];
+    return widths[(static_cast<std::size_t>(row) * entries() + entry) * lists() + list];
 }
 
 double ListTable::widest(int column) const
