@@ -67,6 +67,7 @@ public:
     {
     }
 
+    std::vector<ActionRow> rowsOfOpening();
     void addFile();
     void addEdit();
     void addGo();
@@ -98,11 +99,9 @@ PanelsMenu* MenuBuilder::panelsMenu() const
     return menu;
 }
 
-void MenuBuilder::addFile()
+std::vector<ActionRow> MenuBuilder::rowsOfOpening()
 {
-    QMenu* file = actions->addMenu(tr("&File"));
-    PanelsMenu* panels = panelsMenu();
-    const std::vector<ActionRow> first{
+    return {
         {"open-folder", tr("&Open model folder…"), call(opening, &Opening::chooseFolder), QKeySequence::Open,
          "open", always},
         {"open-file", tr("Open &file or session…"), call(opening, &Opening::chooseFile), "Ctrl+Shift+O",
@@ -122,6 +121,12 @@ void MenuBuilder::addFile()
          nullptr,
          always},
     };
+}
+
+void MenuBuilder::addFile()
+{
+    QMenu* file = actions->addMenu(tr("&File"));
+    PanelsMenu* panels = panelsMenu();
     const auto openDemo = [from = opening, guide = tour] {
         guide->offer();
         from->openDemo();
@@ -155,7 +160,7 @@ void MenuBuilder::addFile()
         // Closes all windows. Qt has a standard key for it on a few desktops alone.
         {"quit", tr("&Quit"), {}, "Ctrl+Q", nullptr, always},
     };
-    actions->add(file, first);
+    actions->add(file, rowsOfOpening());
     addRecent(file);
     addStacks(file);
     actions->add(file, second);
