@@ -190,7 +190,7 @@ void FigureCommands::exportFigureOf(FigureSource* source)
 
 QString FigureCommands::fileFor(const FigureSource& source, FigureFormat format) const
 {
-    const QString title = source.figureTitle();
+    const QString& title = source.figureTitle();
     const QFileInfo named(m_names.value(title));
     const QFileInfo last(m_exportedTo);
     const QDir folder = m_names.contains(title) ? named.dir() : last.dir();
