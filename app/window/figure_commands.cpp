@@ -386,13 +386,14 @@ void FigureCommands::useInPrompt(const QString& token)
 
 void FigureCommands::showMenu(QWidget* view, const QPoint& position)
 {
+    const QList<QAction*> ownActions = view->actions();
     auto* source = dynamic_cast<FigureSource*>(view);
     const bool isFigure = source && m_pages->figures().contains(source);
     QMenu menu(m_window);
     menu.setToolTipsVisible(true);
     m_subjects->addTo(&menu, subjectAt(view, position));
     if (isFigure || !source) // else there is nothing in it yet
-        menu.addActions(view->actions());
+        menu.addActions(ownActions);
     if (isFigure)
         addExports(&menu, source);
     if (menu.isEmpty())
