@@ -209,7 +209,7 @@ std::vector<Picture> positionalCircuitPictures()
          .title = "Size of the scores for random directions",
          .arrays = in({"score_null_deviation"}),
          .signedColors = false},
-        {.kind = Matrix, .title = "Even attention", .arrays = in({"pattern_null"}), .signedColors = false},
+        {.kind = Matrix, .title = "Uniform attention", .arrays = in({"pattern_null"}), .signedColors = false},
     };
 }
 

@@ -92,7 +92,7 @@ private slots:
             byOffset(offset) = scores(0, offset);
         QVERIFY(std::abs(previousTokenScore(byOffset) - previousTokenScore(scores)) < 1e-12);
         const Matrix<double> even = Matrix<double>::Zero(n, n);
-        double expected = 0; // even attention: 1/(i+1) on every key
+        double expected = 0; // uniform attention: 1/(i+1) on every key
         for (int i = 1; i < n; ++i)
             expected += 1.0 / (i + 1) / (n - 1);
         QVERIFY(std::abs(previousTokenScore(even) - expected) < 1e-12);
