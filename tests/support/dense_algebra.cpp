@@ -21,7 +21,7 @@ DenseSvd::DenseSvd(const Eigen::MatrixXd& m)
 
 Eigen::VectorXd singularValuesOf(const Eigen::MatrixXd& m)
 {
-    return Eigen::BDCSVD<Eigen::MatrixXd>(m).singularValues();
+    return Eigen::JacobiSVD<Eigen::MatrixXd>(m).singularValues();
 }
 
 Eigen::VectorXcd eigenvaluesOf(const Eigen::MatrixXd& m)

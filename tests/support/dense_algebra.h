@@ -22,7 +22,7 @@ private:
     Eigen::MatrixXd m_V; // [cols, cols]
 };
 
-/// Only S, by divide and conquer, for matrices with thousands of rows.
+/// Only S, by the same rotations: Eigen's divide and conquer takes longer to compile than all else here.
 Eigen::VectorXd singularValuesOf(const Eigen::MatrixXd& m);
 
 Eigen::VectorXcd eigenvaluesOf(const Eigen::MatrixXd& m);
