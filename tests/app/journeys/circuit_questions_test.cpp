@@ -130,15 +130,15 @@ private slots:
         auto* heads = journey.named<QTableView>(QStringLiteral("Heads by change"));
         QVERIFY(journey.tookGestures(2, 5s));
         QCOMPARE(cell(heads, 0, 0), text(changed));
-        const Matrix<double> before = dense(circuitsIn(folderOf(which)).ov(changed));
-        const Matrix<double> after = dense(circuitsIn(newer.path().toStdString()).ov(changed));
+        const Circuits older = circuitsIn(folderOf(which)), later = circuitsIn(newer.path().toStdString());
+        const Matrix<double> before = dense(older.ov(changed)), after = dense(later.ov(changed));
         QVERIFY(reads(numberIn(heads, 0, 1), (after - before).norm() / before.norm()));
         QCOMPARE(numberIn(heads, 1, 1), 0.0); // the others are unchanged
         clickRow(heads, 0);
         const auto* tokens = journey.named<QTableView>(QStringLiteral("Tokens that left and entered"));
         QVERIFY(journey.shows(text(changed) + QStringLiteral(": tokens that left and entered")));
         QVERIFY(!cell(tokens, 0, 2).isEmpty());
-        showIntruders(journey, changed, circuitsIn(folderOf(which)), circuitsIn(newer.path().toStdString()));
+        showIntruders(journey, changed, older, later);
         journey.waitForRest();
     }
 

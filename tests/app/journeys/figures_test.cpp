@@ -66,7 +66,7 @@ private slots:
         journey.keys(QStringLiteral("Right"));
         journey.keys(QStringLiteral("Right"));
         journey.keys(QStringLiteral("Space"));
-        const Circuits circuits = circuitsIn(folderOf(which));
+        const Circuits& circuits = *coreModel(which).circuits;
         const auto expected = singularDirections(circuits, CircuitKind::Ov, {0, 0});
         QVERIFY(isOk(expected));
         QVERIFY(reads(numberAfter(journey.labelWith(QStringLiteral("direction 3 ")), QStringLiteral("σ")),
@@ -84,7 +84,8 @@ private slots:
         QVERIFY(head);
         const auto token = tokenizerIn(folderOf(which)).find(word.toStdString());
         QVERIFY(isOk(token));
-        const auto hits = findInDirections(circuits, *tokensOf(circuits), {*token, 20, {*head}, {}}, Task{});
+        const auto hits =
+            findInDirections(circuits, *coreModel(which).matrices(), {*token, 20, {*head}, {}}, Task{});
         QVERIFY(isOk(hits));
         QVERIFY(reads(numberIn(found, 0, 4), hits->front().score));
         QVERIFY(reads(numberIn(found, 0, 5), hits->front().sigma));
@@ -279,7 +280,7 @@ private:
         // Direction 1 with the sign that makes its strongest token positive.
         const DirectionSide& side = directionSides[0];
         const auto scores =
-            directionScores(*coreModel(which).tokens, side, 0, directions.U.leftCols(1), Task{});
+            directionScores(*coreModel(which).matrices(), side, 0, directions.U.leftCols(1), Task{});
         QVERIFY(isOk(scores));
         const double sign = jointSign(scores->col(0), {});
         const TokenEntry best = ends(scores->col(0).transpose() * sign, 1, {}).top.front();

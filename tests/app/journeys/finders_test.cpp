@@ -25,11 +25,11 @@ namespace {
 
 const std::string candidate = "analyses/induction/candidate_";
 
-ResultSet coreResults(JourneyModel model, std::string_view analysis, const AnalysisOptions& options = {})
+ResultSet coreResults(JourneyModel model, std::string_view analysis, std::shared_ptr<const TokenSide> tokens,
+                      const AnalysisOptions& options)
 {
-    const CoreModel& core = coreModel(model);
-    const auto results =
-        findAnalysis(analysis)->run(AnalysisContext{*core.circuits, core.tokens, options}, Task{});
+    const AnalysisContext context{*coreModel(model).circuits, std::move(tokens), options};
+    const auto results = findAnalysis(analysis)->run(context, Task{});
     if (!results)
         qFatal("%s", printed(results.error()).constData());
     return *results;
@@ -177,7 +177,7 @@ private slots:
         for (int row = 0; row < 2 && which == JourneyModel::Gpt2Small; ++row)
             for (const int column : {earlier, later})
                 options.heads.push_back(*parseHeadId(cell(pairs, row, column).toStdString()));
-        const ResultSet core = coreResults(which, "induction", options);
+        const ResultSet core = coreResults(which, "induction", coreModel(which).tokens(), options);
         const std::array<std::size_t, 2> places{
             placeOf(core, cell(pairs, 0, earlier), cell(pairs, 0, later)),
             placeOf(core, cell(pairs, 1, earlier), cell(pairs, 1, later))};
@@ -252,8 +252,7 @@ private slots:
         const HeadId head = *parseHeadId(best.toStdString());
         const double attention =
             coreScore(which, "pattern_scores", "analyses/pattern_scores/induction", head);
-        const QPointF there(coreScore(which, "induction", "analyses/induction/as_induction_head", head),
-                            attention);
+        const QPointF there(valueOf(core, "analyses/induction/as_induction_head", head), attention);
         const QString said = readOutAt(journey, both, both->positionOf(there).toPoint());
         QVERIFY2(said.contains(best), qPrintable(said));
         QVERIFY(reads(numberAfter(said.section(QStringLiteral("   "), 2), {}), attention));
@@ -275,7 +274,7 @@ private slots:
         options.inputs.tokenizer = tokenizerOf(which);
         options.unusedTokens =
             unusedTokens(*options.inputs.tokenizer, coreModel(which).weights->config().dVocab);
-        const ResultSet core = coreResults(which, "relations", options);
+        const ResultSet core = coreResults(which, "relations", coreModel(which).matrices(), options);
         const std::vector<double> hits = valuesOf(core, "analyses/relations/by_head");
         const std::vector<double> lowered = valuesOf(core, "analyses/relations/suppression");
         const auto best = static_cast<std::size_t>(std::max_element(hits.begin(), hits.end()) - hits.begin());
@@ -318,7 +317,7 @@ private slots:
             const int place = columnOf(table, QStringLiteral("Rank of the target"));
             const CoreModel& own = coreModel(which);
             const auto expected =
-                relationPairs({*own.circuits, own.tokens, options}, 0, bestHead, 20, Task{});
+                relationPairs({*own.circuits, own.matrices(), options}, 0, bestHead, 20, Task{});
             QVERIFY(isOk(expected));
             QCOMPARE(expected->size(), std::size_t{20});
             QCOMPARE(table->model()->rowCount(), 20);

@@ -29,7 +29,8 @@ std::pair<int, double> mostSalient(JourneyModel model, HeadId head)
 {
     const CoreModel& core = coreModel(model);
     const auto ov = core.circuits->ov(head);
-    const Matrix<float> read = core.tokens->E * ov.left().cast<float>();
+    const Matrix<float>& E = core.matrices()->E;
+    const Matrix<float> read = E * ov.left().cast<float>();
     const Matrix<float> made = read * ov.right().cast<float>(); // [V, d]
     const auto tokenizer = Tokenizer::open(folderOf(model) / "tokenizer.json");
     if (!tokenizer)
@@ -37,7 +38,7 @@ std::pair<int, double> mostSalient(JourneyModel model, HeadId head)
     std::pair<int, double> most{-1, 0};
     for (Eigen::Index token = 0; token < made.rows(); ++token) {
         const auto id = static_cast<int>(token);
-        const double ratio = static_cast<double>(made.row(token).norm() / core.tokens->E.row(token).norm());
+        const double ratio = static_cast<double>(made.row(token).norm() / E.row(token).norm());
         if (tokenizer->hasToken(id) && ratio > most.second)
             most = {id, ratio};
     }

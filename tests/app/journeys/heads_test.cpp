@@ -112,7 +112,7 @@ private slots:
         const auto king = tokenizer->find(" king");
         QVERIFY(king);
         const auto line =
-            tokenLine(*core.circuits, *core.tokens, {CircuitKind::FullOv, wanted}, TableSide::Row, *king);
+            tokenLine(*core.circuits, *core.matrices(), {CircuitKind::FullOv, wanted}, TableSide::Row, *king);
         QVERIFY(line);
         const TokenEntry best = ends(*line, 1, {}).top.front();
         journey.waitFor([&] { return cell(table, 0, 2) == QString::number(best.id); },
@@ -174,11 +174,8 @@ private:
     {
         const QString words = statusText(journey);
         QVERIFY2(words.contains(text(head)), qPrintable(words));
-        const CoreModel& core = coreModel(which);
-        const auto results =
-            findAnalysis("copying")->run(AnalysisContext{*core.circuits, core.tokens, {}}, Task{});
-        QVERIFY(isOk(results));
-        const ResultArray& scores = *results->find("scores/copying");
+        const ResultSet results = coreResultsOf(which, "copying", head);
+        const ResultArray& scores = *results.find("scores/copying");
         const double score = ui::metricAt(scores, head);
         QVERIFY2(reads(numberAfter(words, QStringLiteral("Copying")), score), qPrintable(words));
         QVERIFY(scores.nullMean && scores.nullDeviation);
@@ -195,7 +192,7 @@ private:
         journey.waitForRest();
         const CoreModel& core = coreModel(which);
         const auto values =
-            core.circuits->circuit<double>(CircuitKind::FullOv, head, core.tokens.get()).eigenvalues();
+            core.circuits->circuit<double>(CircuitKind::FullOv, head, core.tokens().get()).eigenvalues();
         QVERIFY(isOk(values));
         QCOMPARE(plane->series().size(), std::size_t{1});
         const QVector<QPointF>& shown = plane->series().front().points;
