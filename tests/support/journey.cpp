@@ -2,10 +2,12 @@
 
 #include "app/window/page_sidebar.h"
 #include "tests/bench/make_gpt2_small.h"
+#include "tests/support/command.h"
 #include "tests/support/first_page.h"
 #include "tests/support/painting.h"
 #include "tests/support/program.h"
 #include "ui/base/job.h"
+#include "ui/base/text.h"
 
 #include <QAbstractButton>
 #include <QAction>
@@ -270,6 +272,28 @@ std::filesystem::path folderOf(JourneyModel model)
     if (!isMade)
         qFatal("a model of GPT-2 small's sizes could not be written into %s", folder.c_str());
     return folder;
+}
+
+bool writeSessionOf(const std::filesystem::path& model, const std::filesystem::path& file)
+{
+    const QTemporaryDir log;
+    const CommandRun run =
+        runHeadwise({QStringLiteral("analyze"), ui::text(model.string()), QStringLiteral("-o"),
+                     ui::text(file.string()), QStringLiteral("--threads"), QStringLiteral("2")},
+                    log.path());
+    if (run.exitCode != 0)
+        qWarning("%s", run.err.constData());
+    return run.exitCode == 0;
+}
+
+std::filesystem::path largeSession()
+{
+    const std::filesystem::path file = HEADWISE_JOURNEYS "/gpt2-small.h5";
+    static const bool isMade =
+        std::filesystem::exists(file) || writeSessionOf(folderOf(JourneyModel::Gpt2Small), file);
+    if (!isMade)
+        qFatal("a session of GPT-2 small's sizes could not be written to %s", file.c_str());
+    return file;
 }
 
 void addJourneyModels()

@@ -60,6 +60,11 @@ std::filesystem::path folderOf(JourneyModel model);
 /// Writes the large one into `folder` unless it exists.
 /// \returns whether it exists now
 bool makeJourneyModel(const std::filesystem::path& folder);
+/// Writes a session with the default analyses of a model, as `analyze` computes them at night.
+/// \returns whether it was written
+bool writeSessionOf(const std::filesystem::path& model, const std::filesystem::path& file);
+/// The session of the large model that all journeys of a build folder share.
+std::filesystem::path largeSession();
 /// Rows "demo" and "GPT-2 small" of a column `model`.
 void addJourneyModels();
 

@@ -21,6 +21,14 @@ inline void openModel(Journey& journey, const std::filesystem::path& folder)
     journey.waitFor([&] { return journey.shows(QStringLiteral("‖OV‖")); }, QStringLiteral("the norms"));
 }
 
+/// Opens a model of which everything is computed: the small one computes it, the large one's session has it, as after a night.
+/// The walk begins when all of it is there.
+inline void openComputed(Journey& journey, JourneyModel model)
+{
+    openModel(journey, model == JourneyModel::Demo ? folderOf(model) : largeSession());
+    journey.waitForRest();
+}
+
 inline Circuits circuitsIn(const std::filesystem::path& folder)
 {
     return Circuits(std::make_shared<const ProcessedWeights>(processed(loaded(folder))));

@@ -156,8 +156,7 @@ private slots:
         QFETCH(int, model);
         const auto which = static_cast<JourneyModel>(model);
         Journey journey(QStringLiteral("j5-") + QLatin1String(QTest::currentDataTag()));
-        open(journey, folderOf(which));
-        journey.waitForRest();
+        openComputed(journey, which);
         // J5: a menu and its first line.
         journey.begin();
         journey.trigger(QStringLiteral("Induction finder"));
@@ -283,8 +282,7 @@ private slots:
         QVERIFY(hits[best] > 0 || which == JourneyModel::Gpt2Small); // whose weights are random
         {
             Journey journey(QStringLiteral("j6-") + QLatin1String(QTest::currentDataTag()));
-            open(journey, folderOf(which));
-            journey.waitForRest();
+            openComputed(journey, which);
             // J6: one gesture.
             auto* grid = journey.named<HeatmapView>(QStringLiteral("Heads"));
             QVERIFY(grid);
@@ -351,7 +349,7 @@ private slots:
         if (which == JourneyModel::Gpt2Small)
             return; // the list does not depend on the model
         Journey nextDay(QStringLiteral("j6-again-") + QLatin1String(QTest::currentDataTag()));
-        open(nextDay, folderOf(which));
+        openModel(nextDay, folderOf(which));
         nextDay.trigger(QStringLiteral("Relations"));
         QVERIFY(listed(nextDay).contains(name));
         nextDay.waitForRest();
@@ -365,12 +363,6 @@ private:
             for (int row = 0; row < list->count(); ++row)
                 names << list->item(row)->text();
         return names;
-    }
-
-    static void open(Journey& journey, const std::filesystem::path& folder)
-    {
-        journey.drop(journey.window(), {text(folder.string())});
-        journey.waitFor([&] { return journey.shows(QStringLiteral("‖OV‖")); }, QStringLiteral("the norms"));
     }
 };
 

@@ -37,9 +37,7 @@ private slots:
         QFETCH(int, model);
         const auto which = static_cast<JourneyModel>(model);
         Journey journey(QStringLiteral("j2-") + QLatin1String(QTest::currentDataTag()));
-        journey.drop(journey.window(), {text(folderOf(which).string())});
-        journey.waitFor([&] { return journey.shows(QStringLiteral("‖OV‖")); }, QStringLiteral("the norms"));
-        journey.waitForRest();
+        openComputed(journey, which);
         journey.begin();
         journey.keys(QStringLiteral("Ctrl+M"));
         journey.type(QStringLiteral("cop"));
@@ -88,9 +86,7 @@ private slots:
         const auto which = static_cast<JourneyModel>(model);
         const HeadId wanted = which == JourneyModel::Demo ? HeadId{1, 5} : HeadId{7, 3};
         Journey journey(QStringLiteral("j4-") + QLatin1String(QTest::currentDataTag()));
-        journey.drop(journey.window(), {text(folderOf(which).string())});
-        journey.waitFor([&] { return journey.shows(QStringLiteral("‖OV‖")); }, QStringLiteral("the norms"));
-        journey.waitForRest();
+        openComputed(journey, which);
         journey.begin();
         journey.keys(QStringLiteral("Ctrl+F"));
         journey.type(QStringLiteral(" king"));
@@ -129,10 +125,9 @@ private slots:
         QFETCH(int, model);
         const auto which = static_cast<JourneyModel>(model);
         Journey journey(QStringLiteral("j11-") + QLatin1String(QTest::currentDataTag()));
-        journey.drop(journey.window(), {text(folderOf(which).string())});
+        openComputed(journey, which);
         auto* grid = journey.named<ui::HeatmapView>(QStringLiteral("Heads"));
         QVERIFY(grid);
-        journey.waitForRest();
         journey.begin();
         QTest::mouseClick(grid, Qt::LeftButton, {}, grid->cells().rect(1, 5).center().toPoint());
         QTest::mouseClick(grid, Qt::LeftButton, Qt::ShiftModifier,

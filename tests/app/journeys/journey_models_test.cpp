@@ -2,7 +2,7 @@
 
 using namespace headwise;
 
-/// Prepares the shared state of all journeys: the large model, and an empty list of stalled walks.
+/// Prepares the shared state of all journeys: the large model, its session, and an empty list of stalled walks.
 class JourneyModelsTest : public QObject {
     Q_OBJECT
 
@@ -11,6 +11,13 @@ private slots:
     {
         QFile::remove(QStringLiteral(HEADWISE_JOURNEYS "/stalls.txt"));
         QVERIFY(test::makeJourneyModel(HEADWISE_JOURNEYS "/gpt2-small"));
+    }
+
+    /// Anew, since an earlier build may have computed or written something else.
+    void itsSessionIsOfThisBuild()
+    {
+        QFile::remove(QStringLiteral(HEADWISE_JOURNEYS "/gpt2-small.h5"));
+        QVERIFY(std::filesystem::exists(test::largeSession()));
     }
 };
 
