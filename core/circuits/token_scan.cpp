@@ -2,22 +2,23 @@
 
 #include "core/base/matrix.h"
 #include "core/base/parallel.h"
+#include "core/circuits/scan_kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <span>
 
 namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index tileRows =
-    512; // many rows and few columns, so that OpenBLAS rarely packs the factors for r = 64,
-constexpr Eigen::Index tileCols = 512; // and the tile is still in the second-level cache when it is scanned
-constexpr Eigen::Index tokenScanChunk =
-    // entries of a row per chunk, of which only the largest is kept; divides tileCols
-    64;
+// Only the largest and smallest entry of each chunk of a row are kept; a chunk is one tile of the kernel.
+constexpr Eigen::Index tokenScanChunk = ScanKernel::columns;
+constexpr Eigen::Index rowsAtOnce = ScanKernel::rows;
+constexpr Eigen::Index rowsOfBlock = 512; // their factors stay in the second-level cache
 constexpr std::size_t spare = 4; // candidates beyond k, so that rounding rarely leaves the k-th in doubt
 
 struct Candidate {
@@ -30,7 +31,7 @@ bool isEarlierToken(const Candidate& a, const Candidate& b)
     return a.key > b.key || (a.key == b.key && a.id < b.id);
 }
 
-/// Keeps the first `limit` candidates, in any order. Returns the key of the last of them, −∞ if notComputed was dropped.
+/// Keeps the first `limit` candidates, in any order. Returns the key of the last of them, −∞ if nothing was dropped.
 float keepFirst(std::vector<Candidate>& candidates, std::size_t limit)
 {
     if (candidates.size() <= limit)
@@ -42,22 +43,51 @@ float keepFirst(std::vector<Candidate>& candidates, std::size_t limit)
     return key;
 }
 
-/// Returns a key that at least `limit` of these reach, from the largest of every few; −∞ if there are too few.
-template <typename Keys>
-float commonKey(const Keys& keys, std::size_t limit)
-{
-    constexpr Eigen::Index few = 8;
-    std::vector<float> largest(static_cast<std::size_t>(keys.size() / few));
-    if (largest.size() < limit)
-        return -std::numeric_limits<float>::infinity();
-    for (std::size_t i = 0; i < largest.size(); ++i)
-        largest[i] = keys.template segment<few>(static_cast<Eigen::Index>(i) * few).maxCoeff();
-    const auto last = largest.begin() + static_cast<std::ptrdiff_t>(limit) - 1;
-    std::nth_element(largest.begin(), last, largest.end(), std::greater<>());
-    return *last;
-}
+/// Keys of one row with the largest of every few, so that most are passed over.
+class ChunkKeys {
+public:
+    explicit ChunkKeys(const Eigen::VectorXf& keys)
+        : m_keys(keys)
+        , m_largest((keys.size() + few - 1) / few)
+    {
+        for (Eigen::Index i = 0; i < m_largest.size(); ++i)
+            m_largest(i) = (i + 1) * few <= keys.size() ? keys.segment<few>(i * few).maxCoeff()
+                                                        : keys.tail(keys.size() - i * few).maxCoeff();
+    }
 
-/// The columns in use, transposed and cut into tiles once for all blocks of rows.
+    /// Returns a key that at least `limit` of these reach, −∞ if there are too few groups to tell.
+    float reachedBy(std::size_t limit) const
+    {
+        if (static_cast<std::size_t>(m_largest.size()) < limit)
+            return -std::numeric_limits<float>::infinity();
+        Eigen::VectorXf sorted = m_largest;
+        float* last = sorted.data() + limit - 1;
+        std::nth_element(sorted.data(), last, sorted.data() + sorted.size(), std::greater<>());
+        return *last;
+    }
+
+    std::vector<Candidate> atLeast(float key) const
+    {
+        std::vector<Candidate> found;
+        for (Eigen::Index i = 0; i < m_largest.size(); ++i) {
+            if (m_largest(i) < key)
+                continue;
+            for (Eigen::Index index = i * few; index < std::min((i + 1) * few, m_keys.size()); ++index) {
+                if (m_keys(index) >= key)
+                    found.push_back({m_keys(index), static_cast<int>(index)});
+            }
+        }
+        return found;
+    }
+
+private:
+    static constexpr Eigen::Index few = 8;
+
+    const Eigen::VectorXf& m_keys;
+    Eigen::VectorXf m_largest;
+};
+
+/// The columns in use as tiles of the kernel, for all blocks of rows.
 class Columns {
 public:
     static Result<Columns> create(const RowScan& scan, const Task& task)
@@ -68,19 +98,22 @@ public:
             if (scan.unusedCols.empty() || !scan.unusedCols[static_cast<std::size_t>(id)])
                 columns.m_ids.push_back(id);
         }
-        columns.m_tiles.resize((columns.m_ids.size() + tileCols - 1) / tileCols);
-        constexpr float infinite = std::numeric_limits<float>::infinity();
-        Eigen::VectorXf lengths(static_cast<Eigen::Index>(columns.m_tiles.size()));
-        const auto turn = [&](int tile) -> Result<Done> {
-            const Eigen::Index first = tile * tileCols;
-            const Eigen::Index count = std::min(tileCols, columns.count() - first);
-            const auto ids = Eigen::Map<const Eigen::VectorXi>(columns.m_ids.data() + first, count);
+        columns.m_linesPerTile = scan.colFactors.rows() * tokenScanChunk / lineSize;
+        columns.m_lines.resize(static_cast<std::size_t>(columns.chunks() * columns.m_linesPerTile));
+        Eigen::VectorXf lengths(columns.chunks());
+        const auto turn = [&](int index) -> Result<Done> {
+            std::array<int, tokenScanChunk> ids{};
+            const std::span<const int> own = columns.idsOf(index);
+            for (std::size_t i = 0; i < ids.size(); ++i)
+                ids[i] = own[std::min(i, own.size() - 1)]; // the last one again is no new end
             const Matrix<float> factors = scan.colFactors(Eigen::all, ids);
-            lengths(tile) = factors.allFinite() ? factors.colwise().norm().maxCoeff() : infinite;
-            columns.m_tiles[static_cast<std::size_t>(tile)] = factors.transpose();
+            lengths(index) = factors.allFinite() ? factors.colwise().norm().maxCoeff()
+                                                 : std::numeric_limits<float>::infinity();
+            Eigen::Map<Matrix<float>>(columns.line(index), tokenScanChunk, factors.rows()) =
+                factors.transpose();
             return Done{};
         };
-        const auto done = parallelFor(static_cast<int>(columns.m_tiles.size()), task, "columns", turn);
+        const auto done = parallelFor(static_cast<int>(columns.chunks()), task, "columns", turn);
         if (!done)
             return done.error();
         if (lengths.size() > 0)
@@ -91,13 +124,35 @@ public:
     Eigen::Index count() const { return static_cast<Eigen::Index>(m_ids.size()); }
     Eigen::Index chunks() const { return (count() + tokenScanChunk - 1) / tokenScanChunk; }
     const std::vector<int>& ids() const { return m_ids; }
-    const std::vector<Matrix<float>>& tiles() const { return m_tiles; } ///< Each [tileCols or the rest, r].
+    /// The columns of one chunk; the last one may have fewer than a tile.
+    std::span<const int> idsOf(Eigen::Index chunk) const
+    {
+        const Eigen::Index first = chunk * tokenScanChunk;
+        return std::span(m_ids).subspan(static_cast<std::size_t>(first),
+                                        static_cast<std::size_t>(std::min(tokenScanChunk, count() - first)));
+    }
+    const float* tile(Eigen::Index chunk) const { return line(chunk); }
     /// The largest Euclidean norm of a column; infinite if one holds a NaN or an infinity.
     float longest() const { return m_longest; }
 
 private:
+    static constexpr Eigen::Index lineSize = 16;
+    struct alignas(64) Line { // of the cache; a vector is loaded from one of them
+        std::array<float, lineSize> numbers;
+    };
+
+    const float* line(Eigen::Index chunk) const
+    {
+        return m_lines[static_cast<std::size_t>(chunk * m_linesPerTile)].numbers.data();
+    }
+    float* line(Eigen::Index chunk)
+    {
+        return m_lines[static_cast<std::size_t>(chunk * m_linesPerTile)].numbers.data();
+    }
+
     std::vector<int> m_ids; // rising
-    std::vector<Matrix<float>> m_tiles;
+    std::vector<Line> m_lines;
+    Eigen::Index m_linesPerTile = 0;
     float m_longest = 0;
 };
 
@@ -114,6 +169,7 @@ public:
         , m_out(out)
         , m_first(first)
         , m_count(count)
+        , m_kernel(scanKernels().front())
         , m_largest(columns.chunks(), count)
     {
         if (scan.ends == ScanEnds::Both)
@@ -122,19 +178,13 @@ public:
 
     Result<Done> run(const Task& task)
     {
-        const auto rows = m_scan.rowFactors.middleCols(m_first, m_count);
-        Matrix<float> entries; // [columns of a tile, rows]: the entries of a row are contiguous
-        Eigen::Index first = 0;
-        for (const Matrix<float>& tile : m_columns.tiles()) {
+        const Eigen::Index inner = m_scan.rowFactors.rows();
+        const Matrix<float> rows = rowsInGroups();
+        for (Eigen::Index chunk = 0; chunk < m_columns.chunks(); ++chunk) {
             if (task.cancelled())
                 return stopped();
-            entries.noalias() = tile * rows;
-            for (Eigen::Index row = 0; row < m_count; ++row) {
-                for (Eigen::Index at = 0; at < tile.rows(); at += tokenScanChunk)
-                    look(entries.col(row).data() + at, std::min(tokenScanChunk, tile.rows() - at),
-                         first + at / tokenScanChunk, row);
-            }
-            first += tileCols / tokenScanChunk;
+            for (Eigen::Index row = 0; row < m_count; row += rowsAtOnce)
+                look(chunk, row, rows.data() + row * inner);
         }
         if (const auto done = rank(m_largest, 1, m_out.ids, m_out.values, task); !done)
             return done;
@@ -142,13 +192,31 @@ public:
     }
 
 private:
-    void look(const float* values, Eigen::Index count, Eigen::Index index, Eigen::Index row)
+    /// The factors of every six rows side by side, as the kernel takes them; the last ones filled up with zeros.
+    Matrix<float> rowsInGroups() const
     {
-        const Eigen::Map<const Eigen::Array<float, tokenScanChunk, 1>> whole(values);
-        const Eigen::Map<const Eigen::ArrayXf> rest(values, count);
-        m_largest(index, row) = count == tokenScanChunk ? whole.maxCoeff() : rest.maxCoeff();
-        if (m_least.size() > 0)
-            m_least(index, row) = count == tokenScanChunk ? whole.minCoeff() : rest.minCoeff();
+        const Eigen::Index inner = m_scan.rowFactors.rows();
+        const Eigen::Index groups = (m_count + rowsAtOnce - 1) / rowsAtOnce;
+        Matrix<float> rows = Matrix<float>::Zero(rowsAtOnce, groups * inner);
+        for (Eigen::Index group = 0; group < groups; ++group) {
+            const Eigen::Index first = group * rowsAtOnce;
+            const Eigen::Index count = std::min(rowsAtOnce, m_count - first);
+            rows.block(0, group * inner, count, inner) =
+                m_scan.rowFactors.middleCols(m_first + first, count).transpose();
+        }
+        return rows;
+    }
+
+    void look(Eigen::Index chunk, Eigen::Index first, const float* rows)
+    {
+        std::array<float, rowsAtOnce> largest{};
+        std::array<float, rowsAtOnce> least{};
+        m_kernel.ends(m_columns.tile(chunk), rows, m_scan.rowFactors.rows(), largest.data(), least.data());
+        for (Eigen::Index i = 0; i < std::min(rowsAtOnce, m_count - first); ++i) {
+            m_largest(chunk, first + i) = largest[static_cast<std::size_t>(i)];
+            if (m_least.size() > 0)
+                m_least(chunk, first + i) = least[static_cast<std::size_t>(i)];
+        }
     }
 
     struct Exact {
@@ -174,8 +242,7 @@ private:
         std::vector<std::vector<int>> rowsOf(static_cast<std::size_t>(m_columns.chunks()));
         for (int row = 0; row < m_count; ++row) {
             if (isUsed(row))
-                open[static_cast<std::size_t>(row)].elsewhere =
-                    choose(sign * extremes.col(row).array(), row, rowsOf);
+                open[static_cast<std::size_t>(row)].elsewhere = choose(sign * extremes.col(row), row, rowsOf);
         }
         for (std::size_t index = 0; index < rowsOf.size(); ++index) {
             if (task.cancelled())
@@ -199,16 +266,12 @@ private:
 
     std::size_t limit() const { return static_cast<std::size_t>(m_out.k) + spare; }
 
-    /// Records the chunks that must contain the first entries of a row. Returns a key that notComputed elsewhere exceeds.
-    template <typename Keys>
-    float choose(const Keys& keys, int row, std::vector<std::vector<int>>& rowsOf) const
+    /// Records the chunks that must contain the first entries of a row. Returns a key that nothing elsewhere exceeds.
+    float choose(const Eigen::VectorXf& keys, int row, std::vector<std::vector<int>>& rowsOf) const
     {
-        const float common = commonKey(keys, limit());
-        std::vector<Candidate> chunks;
-        for (int index = 0; index < keys.size(); ++index) {
-            if (keys(index) >= common)
-                chunks.push_back({keys(index), index});
-        }
+        const ChunkKeys grouped(keys);
+        const float common = grouped.reachedBy(limit());
+        std::vector<Candidate> chunks = grouped.atLeast(common);
         const float last = keepFirst(chunks, limit());
         for (const Candidate& wanted : chunks)
             rowsOf[static_cast<std::size_t>(wanted.id)].push_back(row);
@@ -216,22 +279,17 @@ private:
     }
 
     /// Multiplies a chunk again with the rows that need it.
-    void collect(Eigen::Index index, const std::vector<int>& rows, float sign, std::vector<Open>& open) const
+    void collect(Eigen::Index chunk, const std::vector<int>& rows, float sign, std::vector<Open>& open) const
     {
-        if (rows.empty())
-            return;
-        const Eigen::Index first = index * tokenScanChunk;
-        const Matrix<float>& tile = m_columns.tiles()[static_cast<std::size_t>(first / tileCols)];
-        const Eigen::Index inTile = first % tileCols;
-        const Matrix<float> wanted = m_scan.rowFactors.middleCols(m_first, m_count)(Eigen::all, rows);
-        const Matrix<float> entries =
-            sign * tile.middleRows(inTile, std::min(tokenScanChunk, tile.rows() - inTile)) * wanted;
-        for (Eigen::Index i = 0; i < entries.cols(); ++i) {
-            Open& row = open[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])];
-            for (Eigen::Index col = 0; col < entries.rows(); ++col) {
-                if (entries(col, i) >= row.elsewhere)
-                    row.candidates.push_back(
-                        {entries(col, i), m_columns.ids()[static_cast<std::size_t>(first + col)]});
+        const std::span<const int> ids = m_columns.idsOf(chunk);
+        alignas(64) std::array<float, tokenScanChunk> entries{};
+        for (const int index : rows) {
+            m_kernel.entries(m_columns.tile(chunk), m_scan.rowFactors.col(m_first + index).data(),
+                             m_scan.rowFactors.rows(), entries.data());
+            Open& row = open[static_cast<std::size_t>(index)];
+            for (std::size_t col = 0; col < ids.size(); ++col) {
+                if (const float key = sign * entries[col]; key >= row.elsewhere)
+                    row.candidates.push_back({key, ids[col]});
             }
         }
     }
@@ -286,6 +344,7 @@ private:
     const Columns& m_columns;
     RowEnds& m_out;
     Eigen::Index m_first, m_count;
+    const ScanKernel& m_kernel;
     Matrix<float> m_largest, m_least; // [chunks, rows]; m_least empty if only the largest are needed
 };
 
@@ -319,8 +378,9 @@ Result<RowEnds> scanRows(const RowScan& scan, const Task& task)
         out.lowestIds.assign(answers, -1);
         out.lowestValues.assign(answers, notComputed);
     }
-    const Eigen::Index blocks = (rows / tileRows + 4) / 4 * 4; // so that few cores share them evenly
-    const Eigen::Index size = (rows + blocks - 1) / blocks;
+    const Eigen::Index blocks = (rows / rowsOfBlock + 4) / 4 * 4; // so that few cores share them evenly
+    const Eigen::Index groups = (rows + blocks * rowsAtOnce - 1) / (blocks * rowsAtOnce); // of the kernel
+    const Eigen::Index size = groups * rowsAtOnce;
     const auto run = [&](int block) -> Result<Done> {
         const Eigen::Index first = std::min(rows, block * size);
         return BlockScan(scan, *columns, out, first, std::min(size, rows - first)).run(task);

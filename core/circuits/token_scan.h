@@ -39,7 +39,7 @@ struct RowScan {
 /// it multiplies the few best chunks again and ranks their entries by `exact`. A row whose candidates float32's rounding
 /// cannot separate is computed exactly as a whole, so the answer is that of a brute-force double product.
 /// Errors: Corrupt (a factor is not finite), Cancelled. Cost: 2 · rows · cols · r flops. Memory besides the answer: one
-/// more copy of the columns, and per thread a tile and a 64th of its rows' entries.
+/// more copy of the columns, and per thread the factors of 512 rows and a 64th of their entries for each end.
 Result<RowEnds> scanRows(const RowScan& scan, const Task& task);
 
 } // namespace headwise

@@ -1,8 +1,10 @@
 #include "core/circuits/token_scan.h"
 
+#include "core/circuits/scan_kernel.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -100,6 +102,35 @@ private slots:
         QCOMPARE(found->values, (std::vector<double>{5, 5, 3, 0}));
         QCOMPARE(found->lowestIds, (std::vector<int>{3, 0, 1, 3}));
         QCOMPARE(found->lowestValues, (std::vector<double>{-2, 1, -7, -7}));
+    }
+
+    void everyKernelFindsTheEndsInEveryColumn()
+    {
+        for (const ScanKernel& kernel : scanKernels()) {
+            for (Eigen::Index col = 0; col < ScanKernel::columns; ++col) {
+                const Eigen::Index inner = 1 + col;
+                Matrix<float> tile = normalNumbers(ScanKernel::columns, inner, 13).cast<float>();
+                tile.row(col).setConstant(9);
+                tile.row((col + 17) % ScanKernel::columns).setConstant(-9);
+                const Matrix<float> rows =
+                    normalNumbers(ScanKernel::rows, inner, 14).cwiseAbs().cast<float>();
+                const Matrix<double> product = rows.cast<double>() * tile.cast<double>().transpose();
+                std::array<float, ScanKernel::rows> largest{};
+                std::array<float, ScanKernel::rows> smallest{};
+                kernel.ends(tile.data(), rows.data(), inner, largest.data(), smallest.data());
+                for (Eigen::Index row = 0; row < ScanKernel::rows; ++row) {
+                    const auto at = static_cast<std::size_t>(row);
+                    QVERIFY2(std::abs(double(largest[at]) - product.row(row).maxCoeff()) < 1e-3, kernel.name);
+                    QVERIFY2(std::abs(double(smallest[at]) - product.row(row).minCoeff()) < 1e-3,
+                             kernel.name);
+                    const Eigen::VectorXf factors = rows.row(row).transpose();
+                    Eigen::VectorXf entries(ScanKernel::columns);
+                    kernel.entries(tile.data(), factors.data(), inner, entries.data());
+                    const auto wrong = entries.cast<double>() - product.row(row).transpose();
+                    QVERIFY2(wrong.cwiseAbs().maxCoeff() < 1e-3, kernel.name);
+                }
+            }
+        }
     }
 
     void agreesWithBruteForceOnEveryClassOfShapes_data()
