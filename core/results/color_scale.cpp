@@ -175,6 +175,22 @@ void ValueStatistics::add(const ValueStatistics& other)
     sample.insert(sample.end(), other.sample.begin(), other.sample.end());
 }
 
+std::int64_t countBeyond(const ColorScale& scale, const Eigen::MatrixXf& matrix)
+{
+    constexpr float most = std::numeric_limits<float>::max();
+    const float slack = ColorScale::roundingShare * (scale.high - scale.low);
+    const float low = scale.low - slack;
+    const float high = scale.high + slack;
+    std::int64_t count = 0;
+    for (Eigen::Index i = 0; i < matrix.size(); ++i) { // without branches, which would take longer
+        const float value = matrix.data()[i];
+        const bool isAbove = (value > high) & (value <= most);
+        const bool isBelow = (value < low) & (value >= -most);
+        count += int(isAbove) + int(isBelow);
+    }
+    return count;
+}
+
 ValueStatistics statisticsOf(const Eigen::MatrixXf& matrix)
 {
     ValueStatistics m;

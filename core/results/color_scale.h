@@ -90,6 +90,9 @@ struct ValueStatistics {
 };
 ValueStatistics statisticsOf(const Eigen::MatrixXf& matrix);
 
+/// Counts the finite values above or below the limits by more than rounding.
+std::int64_t countBeyond(const ColorScale& scale, const Eigen::MatrixXf& matrix);
+
 /// `scale` with the limits its fit asks for, given the finite values of `matrix`, and with their ranks where it asks for
 /// those. ColorFit::Fixed keeps the limits.
 /// An empty, constant or entirely non-finite matrix gives a valid scale of width > 0.

@@ -59,10 +59,7 @@ QString beyondNote(const HeatmapContent& content)
     if (scale.fit == ColorFit::Full || scale.fit == ColorFit::DataRange || scene.isEmpty())
         return {};
     if (scene.matrix) {
-        const auto values = scene.matrix->array();
-        const float slack = ColorScale::roundingShare * (scale.high - scale.low);
-        const auto beyond = static_cast<qint64>(
-            (values.isFinite() && (values < scale.low - slack || values > scale.high + slack)).count());
+        const qint64 beyond = countBeyond(scale, *scene.matrix);
         return beyond == 0 ? QString()
             : beyond == 1  ? HeatmapView::tr("1 value beyond the limits")
                            : HeatmapView::tr("%1 values beyond the limits").arg(ui::count(beyond));

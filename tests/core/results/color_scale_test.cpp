@@ -49,6 +49,18 @@ class ColorScaleTest : public QObject {
     Q_OBJECT
 
 private slots:
+    void finiteValuesBeyondTheLimitsAreCounted()
+    {
+        constexpr float infinity = std::numeric_limits<float>::infinity();
+        const ColorScale scale{.low = -1, .high = 3};
+        Eigen::MatrixXf values(3, 4);
+        values << -1, 3, 0, 3.00001F,     // rounding is not beyond
+            -1.01F, 3.01F, -2e38F, 3e38F, //
+            infinity, -infinity, std::numeric_limits<float>::quiet_NaN(), 1;
+        QCOMPARE(countBeyond(scale, values), 4);
+        QCOMPARE(countBeyond(scale, Eigen::MatrixXf(0, 3)), 0);
+    }
+
     void zeroIsWhiteOnASignedScaleAndDarkOnItsTwin()
     {
         QCOMPARE(colorOf(0, {.map = ColorMap::Signed, .low = -2, .high = 2}), 0xFFFFFFFFU);
