@@ -72,7 +72,10 @@ void JobBar::setShown(bool shown)
 
 void JobBar::show(int permille, const QString& step)
 {
+    // By itself setValue() paints at once, and with the bar everything in the window that waits to be painted.
+    m_progress->setUpdatesEnabled(false);
     m_progress->setValue(permille);
+    m_progress->setUpdatesEnabled(true);
     QString words = step;
     // In the first second an estimate of the rest is unreliable.
     if (permille > 20 && permille < 1000 && m_clock.elapsed() > 1000) {

@@ -16,6 +16,21 @@
 using namespace headwise;
 using namespace headwise::ui;
 
+namespace {
+
+class PaintCount : public QObject {
+public:
+    int count = 0;
+
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        count += event->type() == QEvent::Paint ? 1 : 0;
+        return QObject::eventFilter(watched, event);
+    }
+};
+
+} // namespace
+
 class JobBarTest : public QObject {
     Q_OBJECT
 
@@ -75,6 +90,26 @@ private slots:
         QCOMPARE(during, before);
         QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
         QCOMPARE(below->geometry(), before);
+    }
+
+    void progressIsPaintedWithTheRestOfTheWindow()
+    {
+        QWidget window;
+        Job job;
+        JobBar bar(&job, &window);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        emit job.started(QStringLiteral("Counting heads"));
+        auto* progress = bar.findChild<QProgressBar*>();
+        QTRY_VERIFY(progress->isVisible());
+        QCoreApplication::processEvents();
+        PaintCount paints;
+        progress->installEventFilter(&paints);
+        emit job.progressed(500, QStringLiteral("72 of 144 heads"));
+        QCOMPARE(progress->value(), 500);
+        QCOMPARE(paints.count, 0);
+        QTRY_VERIFY(paints.count > 0);
+        emit job.finished();
     }
 
     void itsButtonCancelsTheJob()
