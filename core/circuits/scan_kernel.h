@@ -13,7 +13,7 @@ struct ScanKernel {
     static constexpr int columns = 64;
     static constexpr int rows = 6;
 
-    const char* name; ///< Of the instructions: "AVX2".
+    const char* name; ///< The instructions: "AVX2".
     /// largest, smallest: [6], of each row over the columns of the tile.
     void (*ends)(const float* tile, const float* rows, std::ptrdiff_t inner, float* largest, float* smallest);
     /// row: [inner], entries: [64].
