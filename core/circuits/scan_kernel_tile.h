@@ -33,17 +33,17 @@ struct ScanTile {
             const float* factor = row;
             for (std::ptrdiff_t k = 0; k < inner; ++k, column += columns, factor += rows) {
                 Lanes numbers[width];
-                for (int vector = 0; vector < width; ++vector)
+                for (std::ptrdiff_t vector = 0; vector < width; ++vector)
                     numbers[vector] = load<lanes>(column + vector * lanes);
                 for (int i = 0; i < rows; ++i) {
-                    for (int vector = 0; vector < width; ++vector)
+                    for (std::ptrdiff_t vector = 0; vector < width; ++vector)
                         sums[i][vector] += numbers[vector] * factor[i];
                 }
             }
             for (int i = 0; i < rows; ++i) {
                 Lanes above = panel == 0 ? sums[i][0] : load<lanes>(high[i]);
                 Lanes below = panel == 0 ? sums[i][0] : load<lanes>(low[i]);
-                for (int vector = 0; vector < width; ++vector) {
+                for (std::ptrdiff_t vector = 0; vector < width; ++vector) {
                     above = sums[i][vector] > above ? sums[i][vector] : above;
                     below = sums[i][vector] < below ? sums[i][vector] : below;
                 }
@@ -64,7 +64,7 @@ struct ScanTile {
             Lanes sums[atOnce] = {};
             const float* column = tile + panel;
             for (std::ptrdiff_t k = 0; k < inner; ++k, column += columns) {
-                for (int vector = 0; vector < atOnce; ++vector)
+                for (std::ptrdiff_t vector = 0; vector < atOnce; ++vector)
                     sums[vector] += load<lanes>(column + vector * lanes) * row[k];
             }
             __builtin_memcpy(out + panel, sums, sizeof sums);
