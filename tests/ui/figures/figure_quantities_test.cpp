@@ -241,11 +241,8 @@ private slots:
         add("analyses/x/mean_score", 0);
         add("analyses/x/score_low", -0.5F);
         add("analyses/x/score_high", 0.5F);
-        const std::unique_ptr<PictureBody> body(newPictureBody(picture.kind, {}, nullptr));
-        body->setContext({.results = results, .card = m_session.model, .isPaper = true, .tokenText = {}});
-        body->showPicture(pictureData(picture, results));
-        const auto figures = body->figures();
-        const auto* chart = figures.empty() ? nullptr : dynamic_cast<const LineChart*>(figures.front().first);
+        const LineChart* chart = nullptr;
+        const auto body = chartOf(picture, results, chart);
         QVERIFY(chart);
         QCOMPARE(chart->series().size(), std::size_t{1});
         QVERIFY(chart->series()[0].hasBand);
@@ -255,21 +252,9 @@ private slots:
     /// Twelve layers would stand on one another above each of two parts.
     void barsOfLayersStandSideBySide()
     {
-        const auto results = std::make_shared<ResultSet>();
-        ResultArray array;
-        array.path = "analyses/x/layer";
-        array.title = "Share";
-        array.shape = {3, 2};
-        array.axes = {Axis::Layer, Axis::Part};
-        array.values = std::vector<float>{1, 2, 3, 4, 5, 6};
-        results->arrays.push_back(std::move(array));
-        const Picture picture{.kind = Picture::Kind::Bars, .title = "Shares", .arrays = {"analyses/x/layer"}};
-        const std::unique_ptr<PictureBody> body(newPictureBody(picture.kind, {}, nullptr));
-        body->setContext({.results = results, .card = m_session.model, .isPaper = true, .tokenText = {}});
-        body->showPicture(pictureData(picture, results));
-        const auto figures = body->figures();
-        QCOMPARE(figures.size(), std::size_t{1});
-        const auto* chart = dynamic_cast<const LineChart*>(figures.front().first);
+        const LineChart* chart = nullptr;
+        const auto body =
+            barsOf({3, 2}, {Axis::Layer, Axis::Part}, std::vector<float>{1, 2, 3, 4, 5, 6}, chart);
         QVERIFY(chart);
         QCOMPARE(chart->series().size(), std::size_t{2});
         QCOMPARE(chart->series()[1].points, QVector<QPointF>({{0, 2}, {1, 4}, {2, 6}}));
@@ -279,22 +264,8 @@ private slots:
     /// A count of −1 was not computed.
     void countsThatWereNotComputedAreNoBars()
     {
-        const auto results = std::make_shared<ResultSet>();
-        ResultArray array;
-        array.path = "analyses/x/hits";
-        array.title = "Hits";
-        array.shape = {3};
-        array.axes = {Axis::Relation};
-        array.values = std::vector<std::int32_t>{4, -1, 0};
-        results->arrays.push_back(std::move(array));
-        const Picture picture{
-            .kind = Picture::Kind::Bars, .title = "Hits", .arrays = {"analyses/x/hits"}, .note = {}};
-        const std::unique_ptr<PictureBody> body(newPictureBody(picture.kind, {}, nullptr));
-        body->setContext({.results = results, .card = m_session.model, .isPaper = true, .tokenText = {}});
-        body->showPicture(pictureData(picture, results));
-        const auto figures = body->figures();
-        QCOMPARE(figures.size(), std::size_t{1});
-        const auto* chart = dynamic_cast<const LineChart*>(figures.front().first);
+        const LineChart* chart = nullptr;
+        const auto body = barsOf({3}, {Axis::Relation}, std::vector<std::int32_t>{4, -1, 0}, chart);
         QVERIFY(chart);
         const QVector<QPointF>& bars = chart->series().front().points;
         QVERIFY(bars.size() == 3 && bars[0].y() == 4 && std::isnan(bars[1].y()) && bars[2].y() == 0);
@@ -366,11 +337,35 @@ private:
         const Picture picture{.kind = Picture::Kind::Lines,
                               .title = "Curves",
                               .arrays = {"analyses/x/curves", "analyses/x/curves_null"}};
+        return chartOf(picture, results, chart);
+    }
+
+    /// Draws an array as bars. \param chart the chart; null: there is none
+    std::unique_ptr<PictureBody> barsOf(std::vector<std::size_t> shape, std::vector<ArrayAxis> axes,
+                                        ResultArray::Values values, const LineChart*& chart) const
+    {
+        const auto results = std::make_shared<ResultSet>();
+        ResultArray array;
+        array.path = "analyses/x/bars";
+        array.title = "Bars";
+        array.shape = std::move(shape);
+        array.axes = std::move(axes);
+        array.values = std::move(values);
+        results->arrays.push_back(std::move(array));
+        return chartOf({.kind = Picture::Kind::Bars, .title = "Bars", .arrays = {"analyses/x/bars"}}, results,
+                       chart);
+    }
+
+    /// Draws a picture on paper. \param chart its only figure; null: it has none
+    std::unique_ptr<PictureBody> chartOf(const Picture& picture,
+                                         const std::shared_ptr<const ResultSet>& results,
+                                         const LineChart*& chart) const
+    {
         std::unique_ptr<PictureBody> body(newPictureBody(picture.kind, {}, nullptr));
         body->setContext({.results = results, .card = m_session.model, .isPaper = true, .tokenText = {}});
         body->showPicture(pictureData(picture, results));
         const auto figures = body->figures();
-        chart = figures.empty() ? nullptr : dynamic_cast<const LineChart*>(figures.front().first);
+        chart = figures.size() != 1 ? nullptr : dynamic_cast<const LineChart*>(figures.front().first);
         return body;
     }
 
