@@ -49,6 +49,24 @@ std::vector<ColorBarTick> colorBarTicksOf(const ColorScale& scale, int atMost)
     return ticks;
 }
 
+/// As many ticks as have room along a bar of that length.
+std::vector<ColorBarTick> ticksAlong(const ColorScale& scale, double length, Qt::Orientation orientation,
+                                     const QFontMetricsF& metrics)
+{
+    const double room = orientation == Qt::Vertical
+        ? 1.8 * metrics.height()
+        : metrics.horizontalAdvance(QStringLiteral("−0.000")) * 1.5;
+    return colorBarTicksOf(scale, std::max(1, static_cast<int>(length / room)));
+}
+
+double barWidth(const std::vector<ColorBarTick>& ticks, double leastText, const QFontMetricsF& metrics)
+{
+    double widest = leastText;
+    for (const ColorBarTick& tick : ticks)
+        widest = std::max(widest, metrics.horizontalAdvance(tick.text));
+    return colorBarThickness + tickLength + 4 + widest;
+}
+
 void paintColors(QPainter& painter, const QRectF& bar, const ColorScale& scale, Qt::Orientation orientation)
 {
     const ColorTable& table = colorTable(scale.map);
@@ -130,10 +148,13 @@ double colorBarExtent(const ColorScale& scale, Qt::Orientation orientation, cons
     const QFontMetricsF metrics(font, device);
     if (orientation == Qt::Horizontal)
         return colorBarThickness + tickLength + 2 + metrics.height();
-    double widest = metrics.horizontalAdvance(QStringLiteral("−0.000"));
-    for (const ColorBarTick& tick : colorBarTicksOf(scale, 8))
-        widest = std::max(widest, metrics.horizontalAdvance(tick.text));
-    return colorBarThickness + tickLength + 4 + widest;
+    return barWidth(colorBarTicksOf(scale, 8), metrics.horizontalAdvance(QStringLiteral("−0.000")), metrics);
+}
+
+double colorBarWidth(const ColorScale& scale, double length, const QFont& font, const QPaintDevice* device)
+{
+    const QFontMetricsF metrics(font, device);
+    return barWidth(ticksAlong(scale, length, Qt::Vertical, metrics), 0, metrics);
 }
 
 double colorBarOverhang(const ColorScale& scale)
@@ -157,8 +178,6 @@ void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scal
     painter.setPen(QPen(colors.border, lineWidth));
     painter.drawRect(bar);
     const double length = upright ? bar.height() : bar.width();
-    const double room =
-        upright ? 1.8 * metrics.height() : metrics.horizontalAdvance(QStringLiteral("−0.000")) * 1.5;
     std::vector<QRectF> written;
     const auto write = [&](const QPointF& at, const QString& text) { // on a short bar not over another number
         const QRectF box(at.x(), at.y() - metrics.ascent(), metrics.horizontalAdvance(text),
@@ -169,7 +188,7 @@ void paintColorBar(QPainter& painter, const QRectF& area, const ColorScale& scal
         written.push_back(box);
         painter.drawText(at, text);
     };
-    for (const ColorBarTick& tick : colorBarTicksOf(scale, std::max(1, static_cast<int>(length / room)))) {
+    for (const ColorBarTick& tick : ticksAlong(scale, length, orientation, metrics)) {
         const double at = position(static_cast<float>(tick.value), scale) * length;
         painter.setPen(QPen(tick.value == 0 ? colors.text : colors.muted, lineWidth));
         if (upright) {

@@ -19,9 +19,11 @@ inline constexpr double colorBarThickness = 12; ///< Width of the colours withou
 /// Histogram of a sample along the bar: the fraction of its finite values in each of `parts` equal lengths, from the low
 /// end. Out-of-range values are not counted. [parts]
 std::vector<double> sharesOnBar(const std::vector<float>& sample, const ColorScale& scale, int parts);
-/// Width of a vertical or height of a horizontal bar, with its ticks.
+/// Width of a vertical or height of a horizontal bar, with its ticks, whatever its length.
 double colorBarExtent(const ColorScale& scale, Qt::Orientation orientation, const QFont& font,
                       const QPaintDevice* device);
+/// Width of a vertical bar of that length, with the numbers that paintColorBar() writes beside it.
+double colorBarWidth(const ColorScale& scale, double length, const QFont& font, const QPaintDevice* device);
 /// How far the bar extends past its area at either end.
 double colorBarOverhang(const ColorScale& scale);
 /// Paints the bar, its ticks and the mark at zero within `area`, in the painter's font, with lines as wide as its pen. A

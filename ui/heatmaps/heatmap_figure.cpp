@@ -282,23 +282,40 @@ QStringList HeatmapFigure::omissions(const QSizeF& size, const FigureStyle& styl
     return said;
 }
 
-HeatmapFigure::Layout HeatmapFigure::layOut(QPainter& painter, const QSizeF& size, const FigureStyle& style,
-                                            const FigureSource& source) const
+HeatmapFigure::Layout HeatmapFigure::layOutBelow(const QRectF& below, const FigureStyle& style,
+                                                 const BarRoom& bar, const QPaintDevice* device) const
 {
     Layout layout{
-        {figureFont(style), figureTokenFont(style)}, shownOnPaper(m_content->scene()), {}, {}, {}, {}, {}};
-    const QRectF below = paintHead(painter, size, style, source, layout.fonts.text);
-    layout.bar = roomOfBar(style, below.height(), painter.device());
-    layout.area = withoutBar(below, style, layout.bar);
+        {figureFont(style), figureTokenFont(style)}, shownOnPaper(m_content->scene()), bar, {}, {}, {}, {}};
+    layout.area = withoutBar(below, style, bar);
     if (style.axes) {
-        layout.omission =
-            omissionOf(fitNames(layout.scene, layout.fonts, layout.area.size(), painter.device()));
-        layout.room = heatmapRoom(layout.scene, layout.area.size(), layout.fonts, painter.device());
+        layout.omission = omissionOf(fitNames(layout.scene, layout.fonts, layout.area.size(), device));
+        layout.room = heatmapRoom(layout.scene, layout.area.size(), layout.fonts, device);
     }
     layout.cells = layout.area.marginsRemoved(layout.room.margins());
     if (m_shape == HeatmapCellShape::Square)
         layout.cells = squared(layout.cells, layout.scene.visible);
     return layout;
+}
+
+HeatmapFigure::Layout HeatmapFigure::layOut(QPainter& painter, const QSizeF& size, const FigureStyle& style,
+                                            const FigureSource& source) const
+{
+    const QFont font = figureFont(style);
+    const QPaintDevice* device = painter.device();
+    const QRectF below = paintHead(painter, size, style, source, font);
+    BarRoom bar = roomOfBar(style, below.height(), device);
+    Layout layout = layOutBelow(below, style, bar, device);
+    if (!style.colorBar)
+        return layout;
+    // The length of the bar decides which numbers stand beside it, and their label follows them closely.
+    bar.bar = colorBarWidth(layout.scene.scale, layout.cells.height(), font, device);
+    layout = layOutBelow(below, style, bar, device);
+    const double longer = colorBarWidth(layout.scene.scale, layout.cells.height(), font, device);
+    if (longer <= bar.bar)
+        return layout;
+    bar.bar = longer; // square cells became larger, and with them the bar and its numbers
+    return layOutBelow(below, style, bar, device);
 }
 
 QRectF HeatmapFigure::cellsOnPaper(const QSizeF& size, const FigureStyle& style,
@@ -340,66 +357,6 @@ void HeatmapFigure::paint(QPainter& painter, const QSizeF& size, const FigureSty
         paintValueTitle(painter, QRectF(area.topLeft(), QPointF(bar.right() + barRoom.title, area.bottom())),
                         cells, barRoom.lines);
     }
-}
-
-std::optional<FigureArray> heatmapArray(const HeatmapContent& content)
-{
-    const HeatmapScene& scene = content.scene();
-    if (scene.isEmpty() || content.level() > 0)
-        return std::nullopt;
-    const QRect part = scene.visibleCells();
-    FigureArray array{{static_cast<std::size_t>(part.height()), static_cast<std::size_t>(part.width())}, {}};
-    array.values.reserve(array.shape[0] * array.shape[1]);
-    for (int row = part.top(); row <= part.bottom(); ++row)
-        for (int column = part.left(); column <= part.right(); ++column)
-            array.values.push_back(scene.at(row, column));
-    return array;
-}
-
-DataRows heatmapRows(const HeatmapContent& content)
-{
-    const HeatmapScene& scene = content.scene();
-    if (scene.isEmpty())
-        return [](const std::function<void(const QStringList&)>& /*writeRow*/) {};
-    const int level = std::max(0, content.level());
-    const QRect part = scene.visibleCells();
-    const QRect entries(QPoint(part.left() >> level, part.top() >> level),
-                        QPoint(part.right() >> level, part.bottom() >> level));
-    const auto name = [level](const HeatmapAxis& axis, int entry, Eigen::Index count) {
-        const int first = entry << level;
-        const int last = std::min(static_cast<int>(count), (entry + 1) << level) - 1;
-        return first == last ? axisLabel(axis, first) : QStringLiteral("%1–%2").arg(first).arg(last);
-    };
-    QStringList header{scene.rows.title};
-    for (int column = entries.left(); column <= entries.right(); ++column)
-        header << name(scene.columns, column, scene.columnCount());
-    QStringList names;
-    for (int row = entries.top(); row <= entries.bottom(); ++row)
-        names << name(scene.rows, row, scene.rowCount());
-    std::function<float(int, int)> valueAt; // value of an entry; for tiles, only those in memory
-    if (level == 0) {
-        valueAt = [matrix = scene.matrix, tiles = scene.tiles](int row, int column) {
-            return matrix ? (*matrix)(row, column) : tiles->at(row, column);
-        };
-    } else {
-        Eigen::MatrixXf values(entries.height(), entries.width());
-        for (int row = 0; row < entries.height(); ++row)
-            for (int column = 0; column < entries.width(); ++column)
-                values(row, column) = content.loadedTiles()->best(scene.aggregate, level, entries.top() + row,
-                                                                  entries.left() + column);
-        valueAt = [values = std::move(values), corner = entries.topLeft()](int row, int column) {
-            return values(row - corner.y(), column - corner.x());
-        };
-    }
-    return [=](const std::function<void(const QStringList&)>& writeRow) {
-        writeRow(header);
-        for (int row = entries.top(); row <= entries.bottom(); ++row) {
-            QStringList cells{names[row - entries.top()]};
-            for (int column = entries.left(); column <= entries.right(); ++column)
-                cells << exactNumber(valueAt(row, column));
-            writeRow(cells);
-        }
-    };
 }
 
 } // namespace headwise::ui

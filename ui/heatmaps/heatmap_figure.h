@@ -29,6 +29,8 @@ private:
         QStringList lines = {}; ///< Lines of the title.
     };
     BarRoom roomOfBar(const FigureStyle& style, double height, const QPaintDevice* device) const;
+    Layout layOutBelow(const QRectF& below, const FigureStyle& style, const BarRoom& bar,
+                       const QPaintDevice* device) const;
     /// Paints the head and lays the rest out below it.
     Layout layOut(QPainter& painter, const QSizeF& size, const FigureStyle& style,
                   const FigureSource& source) const;

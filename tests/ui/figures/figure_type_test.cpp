@@ -1,3 +1,4 @@
+#include "tests/support/pdf_page.h"
 #include "tests/support/program.h"
 #include "ui/base/theme.h"
 #include "ui/charts/chart_painter.h"
@@ -281,6 +282,29 @@ private slots:
         cells->content()->setValueTitle(QStringLiteral("word ").repeated(90));
         QCOMPARE(cells->omissions({240, 140}, {}),
                  QStringList(QStringLiteral("the label of the colour bar is shortened")));
+    }
+
+    /// The label of a colour bar stands beside the bar's numbers, however short they are.
+    void theLabelOfABarIsNearItsNumbers()
+    {
+        const auto cells = namedCells(
+            3, [](int i) { return QString::number(i); }, 0);
+        cells->content()->setValueTitle(QStringLiteral("strength"));
+        for (const QSizeF& size : {QSizeF(85, 70), QSizeF(170, 40)}) {
+            const Result<RenderedFigure> pdf = renderFigure(
+                *cells, {.format = FigureFormat::Pdf, .width = size.width(), .height = size.height()});
+            QVERIFY(pdf);
+            const test::PdfPage page = test::readPdfPage(pdf->bytes);
+            const auto label =
+                std::ranges::find(page.texts, QStringLiteral("strength"), &test::PdfText::text);
+            QVERIFY(label != page.texts.end());
+            double numbers = 0; // where the last of them ends
+            for (const test::PdfText& text : page.texts)
+                if (text.box.right() <= label->box.left())
+                    numbers = std::max(numbers, text.box.right());
+            const double gap = label->box.left() - numbers;
+            QVERIFY2(gap > 0 && gap < 8, qPrintable(QString::number(gap)));
+        }
     }
 
     /// A row of charts says what each panel leaves out.
