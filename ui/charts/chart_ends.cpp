@@ -106,7 +106,8 @@ void makeRoomForNames(ChartFrame& frame, const ChartContent& content, const QPai
     ChartFrame whole = frame;
     whole.range = fullRange(content); // independent of the zoom
     frame.ends = endNamesWidth(whole, content.series, device);
-    frame.legend = frame.ends > 0 ? 0 : legendAbove(frame, content.series, device);
+    if (frame.ends <= 0)
+        makeRoomAbove(frame, content.series, device);
     frame.plot.adjust(0, frame.legend, -frame.ends, 0);
 }
 

@@ -153,11 +153,29 @@ LegendRows rowsAbove(const ChartFrame& frame, const std::vector<ChartSeries>& se
     return rows;
 }
 
-/// Returns how many rows of names fit above a plot of that height.
-int mostRowsAbove(double plotHeight, const QFontMetricsF& metrics)
+/// Returns how many rows of names fit above the plot. On paper, where no pointer tells a hidden name, they may take more of it.
+int mostRowsAbove(const ChartFrame& frame, const QFontMetricsF& metrics)
 {
-    constexpr double most = 0.5;
-    return static_cast<int>((most * plotHeight - chartLegendGap) / metrics.height());
+    const double most = frame.isPaper ? 0.6 : 0.5;
+    return static_cast<int>((most * frame.plot.height() - chartLegendGap) / metrics.height());
+}
+
+/// The frame with the type of the names above its plot.
+ChartFrame withLegendType(const ChartFrame& frame)
+{
+    ChartFrame own = frame;
+    if (frame.legendType > 0)
+        own.font.setPointSizeF(frame.legendType);
+    return own;
+}
+
+/// Returns how many names are left out or shortened.
+int namesLost(const LegendRows& rows, const ChartFrame& frame, const QFontMetricsF& metrics)
+{
+    const double width = frame.plot.width() - sampleLength;
+    return rows.hidden + static_cast<int>(std::ranges::count_if(rows.lines, [&](const QStringList& lines) {
+               return metrics.horizontalAdvance(lines.last()) > width;
+           }));
 }
 
 /// Returns how many rows of names the frame has above its plot.
@@ -225,8 +243,10 @@ void paintLegendInside(QPainter& painter, const ChartFrame& frame, const std::ve
     }
 }
 
-void paintLegendAbove(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)
+void paintLegendAbove(QPainter& painter, const ChartFrame& shown, const std::vector<ChartSeries>& series)
 {
+    const ChartFrame frame = withLegendType(shown);
+    painter.setFont(frame.font);
     const QFontMetricsF metrics(frame.font, painter.device());
     const LegendRows rows = rowsAbove(frame, series, painter.device(), legendRowCount(frame, metrics));
     const QPointF first = frame.plot.topLeft() + QPointF(sampleLength, metrics.ascent() - frame.legend);
@@ -307,22 +327,32 @@ QRectF legendInside(const ChartFrame& frame, const std::vector<ChartSeries>& ser
                                                                 : legendRoom(frame, size, series).place;
 }
 
-double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& series,
-                   const QPaintDevice* device)
+void makeRoomAbove(ChartFrame& frame, const std::vector<ChartSeries>& series, const QPaintDevice* device)
 {
     constexpr double most = 0.4; // of the plot's width and height, if inside
-    const QFontMetricsF metrics(frame.font, device);
-    const QSizeF inside = sizeInside(series, frame.look, metrics);
+    constexpr double step = 0.5; // points
+    const QSizeF inside = sizeInside(series, frame.look, QFontMetricsF(frame.font, device));
     if (inside.isEmpty() || frame.plot.isEmpty())
-        return 0;
+        return;
     const bool isSmall =
         inside.width() <= most * frame.plot.width() && inside.height() <= most * frame.plot.height();
     if (isSmall && legendRoom(frame, inside, series).hidden == 0)
-        return 0;
-    const int mostRows = mostRowsAbove(frame.plot.height(), metrics);
-    if (mostRows < 1)
-        return 0;
-    return rowsAbove(frame, series, device, mostRows).height(metrics) + chartLegendGap;
+        return;
+    const double wanted = frame.font.pointSizeF();
+    const double smallest = frame.isPaper ? smallestType(wanted) : wanted;
+    for (double points = wanted;; points = std::max(smallest, points - step)) {
+        if (points < wanted)
+            frame.legendType = points;
+        const ChartFrame tried = withLegendType(frame);
+        const QFontMetricsF metrics(tried.font, device);
+        const int mostRows = mostRowsAbove(tried, metrics);
+        const LegendRows rows = mostRows < 1 ? LegendRows() : rowsAbove(tried, series, device, mostRows);
+        const bool isWhole = mostRows >= 1 && namesLost(rows, tried, metrics) == 0;
+        if (!isWhole && points > smallest)
+            continue;
+        frame.legend = mostRows < 1 ? 0 : rows.height(metrics) + chartLegendGap;
+        return;
+    }
 }
 
 int namesWithoutRoom(const ChartFrame& frame, const std::vector<ChartSeries>& series,
@@ -330,12 +360,9 @@ int namesWithoutRoom(const ChartFrame& frame, const std::vector<ChartSeries>& se
 {
     if (frame.ends > 0 || frame.legend <= 0)
         return 0;
-    const QFontMetricsF metrics(frame.font, device);
-    const LegendRows rows = rowsAbove(frame, series, device, legendRowCount(frame, metrics));
-    const double width = frame.plot.width() - sampleLength;
-    return rows.hidden + static_cast<int>(std::ranges::count_if(rows.lines, [&](const QStringList& lines) {
-               return metrics.horizontalAdvance(lines.last()) > width;
-           }));
+    const ChartFrame own = withLegendType(frame);
+    const QFontMetricsF metrics(own.font, device);
+    return namesLost(rowsAbove(own, series, device, legendRowCount(own, metrics)), own, metrics);
 }
 
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series)

@@ -19,8 +19,9 @@ struct ChartFrame {
     ChartLook look;
     QFont font; ///< for labels
     const ThemeColors& colors;
-    double hairline = 1; ///< Width of grid and axes, device units.
-    double legend = 0;   ///< Height of the names above the plot, device units; 0: they are inside it.
+    double hairline = 1;   ///< Width of grid and axes, device units.
+    double legend = 0;     ///< Height of the names above the plot, device units; 0: they are inside it.
+    double legendType = 0; ///< Size of these names in points; 0: that of the font.
     double ends = 0; ///< Width of the names at the ends of lines, device units; 0: they are in the legend.
     /// Width of the labels left of the plot beyond that in chartMargins(), device units; below 0: they need less.
     double labels = 0;
@@ -87,9 +88,10 @@ void paintEndNames(QPainter& painter, const ChartFrame& frame, const std::vector
 /// Makes room for the names of lines: at their ends if they fit there, else above the plot if no corner is free.
 /// \param frame gets `ends` or `legend`, and a smaller plot
 void makeRoomForNames(ChartFrame& frame, const ChartContent& content, const QPaintDevice* device);
-/// Height of the names above the plot, in rows from edge to edge; 0 if a corner of the plot has space for them.
-double legendAbove(const ChartFrame& frame, const std::vector<ChartSeries>& series,
-                   const QPaintDevice* device);
+/// Makes room for the names above the plot, in rows from edge to edge, unless a corner of the plot has space for them. On
+/// paper the type becomes smaller, but not below smallestType(), before a name is left out.
+/// \param frame gets `legend` and `legendType`, but keeps its plot
+void makeRoomAbove(ChartFrame& frame, const std::vector<ChartSeries>& series, const QPaintDevice* device);
 /// Paints the names in the colours of their lines: at their ends, above the plot or in the corner where they hide least.
 void paintChartLegend(QPainter& painter, const ChartFrame& frame, const std::vector<ChartSeries>& series);
 /// The place of the names inside the plot; empty if there are none or they stand above it.

@@ -83,10 +83,10 @@ ChartFrame paperFrame(const ChartContent& content, const QRectF& range, const QR
                      .isPaper = true};
     for (const ChartBaseline& baseline : content.baselines)
         paper.levels.push_back(baseline.y);
+    if (style.axes)
+        makeRoomForLabels(paper, device); // first: the names are as wide as the plot is then
     makeRoomForNames(paper, content, device);
     paper.range = equalUnits(paper);
-    if (style.axes)
-        makeRoomForLabels(paper, device);
     return paper;
 }
 

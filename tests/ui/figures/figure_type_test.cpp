@@ -284,6 +284,27 @@ private slots:
                  QStringList(QStringLiteral("the label of the colour bar is shortened")));
     }
 
+    /// Names in a legend become smaller before one is left out.
+    void aLegendInASingleColumnNamesEverySeries()
+    {
+        LineChart chart;
+        std::vector<ChartSeries> curves;
+        for (int i = 0; i < 9; ++i) {
+            ChartSeries curve{QStringLiteral("singular values of circuit %1").arg(i), {}};
+            for (int x = 0; x <= 40; ++x)
+                curve.points << QPointF(x, std::sin(0.4 * x + i));
+            curves.push_back(curve);
+        }
+        chart.setSeries(curves);
+        chart.setLook({.xTitle = QStringLiteral("index"), .yTitle = QStringLiteral("value")});
+        const QByteArray svg = svgAt(chart, 85, 70);
+        for (const ChartSeries& curve : curves)
+            QVERIFY2(svg.contains('>' + curve.name.toUtf8() + '<'), qPrintable(curve.name));
+        QVERIFY2(chart.omissions({241, 198}, {}).isEmpty(),
+                 qPrintable(chart.omissions({241, 198}, {}).join(u'|')));
+        QVERIFY(smallestTypeIn(svg) >= 6);
+    }
+
     /// The label of a colour bar stands beside the bar's numbers, however short they are.
     void theLabelOfABarIsNearItsNumbers()
     {
