@@ -20,6 +20,7 @@
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTableView>
@@ -143,6 +144,8 @@ private slots:
             if (button->text() == QStringLiteral("&Open"))
                 open = button;
         QVERIFY(open && !open->isEnabled());
+        const auto* others = dialog->findChild<QPlainTextEdit*>();
+        QTRY_VERIFY(others && others->geometry().bottom() < open->mapTo(dialog, QPoint()).y());
         QTest::keyClicks(answer, QStringLiteral("relu"));
         QVERIFY(!open->isEnabled()); // No tensor tells folded norms from none.
         auto* norms = dialog->findChild<QLineEdit*>(QStringLiteral("normalization_type"));

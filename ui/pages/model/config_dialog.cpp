@@ -61,6 +61,7 @@ ConfigDialog::ConfigDialog(const ModelSource& source, const QStringList& keys, c
         this);
     why->setWordWrap(true);
     why->setMinimumWidth(500); // A minimum of the dialog would keep its buttons from widening it.
+    why->setMinimumHeight(why->heightForWidth(500)); // or the rows below would cover the buttons
     QFormLayout* rows = createRows(keys, optional);
 
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
