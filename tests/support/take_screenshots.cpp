@@ -1,11 +1,11 @@
 // Pictures of the window for a person to look at: every page, the analyses asked for, the export dialog, the matrix of all tokens.
 //
 //     cmake --build build/release --target headwise_screenshots
-//     build/release/tests/headwise_screenshots FOLDER [--theme light|dark] [--scale 1|2] [--model MODEL] [--pages PAGE,PAGE]
-//         [--analyses ID,ID|all]
+//     build/release/tests/headwise_screenshots FOLDER [--theme light|dark] [--scale 1|2] [--size WIDTHxHEIGHT]
+//         [--model MODEL] [--pages PAGE,PAGE|dialogs] [--analyses ID,ID|all]
 //
-// FOLDER is made if it is not there. MODEL is any model with a head L1H5; without it, the demo. Pages are named as --goto names
-// them. Every picture ends with its theme and scale: FOLDER/matrix-dark-2x.png.
+// FOLDER is made if it is not there. MODEL is any model, the demo if none is named; L1H5 is selected if there is one. Pages are
+// named as --goto names them; `dialogs` are the dialogs of the menus. Every picture ends with its theme and scale: FOLDER/matrix-dark-2x.png.
 
 #include "app/window/main_window.h"
 #include "app/window/page_tabs.h"
@@ -14,11 +14,15 @@
 #include "ui/base/theme.h"
 #include "ui/document/compared_model.h"
 #include "ui/heatmaps/heatmap_view.h"
+#include "ui/heatmaps/limits_dialog.h"
 #include "ui/pages/analyses/result_page.h"
 #include "ui/pages/export/export_dialog.h"
+#include "ui/pages/model/config_dialog.h"
+#include "ui/pages/model/names_dialog.h"
 #include "ui/pages/parts/page.h"
 
 #include <QAbstractButton>
+#include <QAction>
 #include <QApplication>
 #include <QComboBox>
 #include <QCommandLineParser>
@@ -41,6 +45,7 @@ struct Wishes {
     QString folder;
     ThemeMode theme = ThemeMode::Light;
     QString scale = QStringLiteral("1");
+    QSize size{1360, 860};
     QString model = QStringLiteral(HEADWISE_DEMO_MODEL);
     QStringList pages; // empty: all
     QStringList analyses{QStringLiteral("spectra"), QStringLiteral("composition"),
@@ -76,7 +81,7 @@ public:
     explicit Sitting(Wishes wishes)
         : m_wishes(std::move(wishes))
     {
-        m_window.resize(1360, 860);
+        m_window.resize(m_wishes.size);
         m_window.show();
         take(QStringLiteral("start"));
         m_window.openPath(m_wishes.model);
@@ -84,7 +89,9 @@ public:
             stop(m_wishes.model + QStringLiteral(" does not open"));
         waitUntilQuiet();
         Workspace& workspace = *m_window.workspace();
-        workspace.selection()->setHead({1, 5});
+        const ModelCard& card = workspace.model()->card();
+        if (card.nLayers > 1 && card.nHeads > 5)
+            workspace.selection()->setHead({1, 5});
         workspace.selection()->setReference(HeadId{0, 1});
         workspace.runs()->runAnalysis("relations");
         ComparedModel::of(&workspace)->compare({m_wishes.model.toStdString(), std::nullopt, {}});
@@ -93,6 +100,8 @@ public:
 
     void takePages()
     {
+        if (m_wishes.pages == QStringList{QStringLiteral("dialogs")})
+            return takeDialogs();
         const QStringList names = m_window.findChild<app::PageTabs*>()->pageNames();
         for (const QString& name : m_wishes.pages.isEmpty() ? names : m_wishes.pages) {
             if (!names.contains(name))
@@ -124,6 +133,63 @@ private:
         if (!(widget ? widget : &m_window)->grab().save(file))
             stop(file + QStringLiteral(" cannot be written"));
         std::puts(qPrintable(file));
+    }
+
+    void trigger(const char* action)
+    {
+        for (QAction* one : m_window.findChildren<QAction*>())
+            if (QString(one->text()).remove(u'&') == QString::fromUtf8(action))
+                return one->trigger();
+        stop(QStringLiteral("the menus have no ") + QString::fromUtf8(action));
+    }
+
+    void takeDialogs()
+    {
+        m_window.showPage(QStringLiteral("matrix"));
+        waitUntilQuiet();
+        for (const char* action : {"Preferences…", "Guide", "About Headwise", "Find a command…",
+                                   "Export figure…", "Export all heads…", "Open from cache…"}) {
+            trigger(action);
+            takeOpenDialogs(QString::fromUtf8(action).remove(u'…').toLower().replace(u' ', u'-'));
+        }
+        trigger("Tour");
+        for (int step = 1; step <= 6; ++step) {
+            take(QStringLiteral("tour-%1").arg(step));
+            for (auto* next : m_window.findChildren<QAbstractButton*>())
+                if (next->text() == QStringLiteral("Next") && next->isVisible())
+                    next->click();
+        }
+        takeDialogsAbout({m_wishes.model.toStdString(), std::nullopt, {}});
+    }
+
+    void takeOpenDialogs(const QString& name)
+    {
+        QTest::qWait(300);
+        const auto dialogs = m_window.findChildren<QDialog*>();
+        for (QDialog* dialog : dialogs)
+            if (dialog->isVisible()) {
+                take(QStringLiteral("dialog-") + name, dialog);
+                dialog->close();
+            }
+    }
+
+    /// Takes the dialogs that ask about a model.
+    void takeDialogsAbout(const ModelSource& source)
+    {
+        LimitsDialog limits(-1.5F, 1.5F, &m_window);
+        limits.show();
+        takeOpenDialogs(QStringLiteral("limits"));
+        ConfigDialog config(source, {QStringLiteral("n_layers"), QStringLiteral("n_heads")},
+                            {QStringLiteral("norm_eps")}, QStringLiteral("No file states n_layers."),
+                            &m_window);
+        config.show();
+        takeOpenDialogs(QStringLiteral("config"));
+        auto file = WeightMap::open(source.path);
+        if (!file)
+            return;
+        NamesDialog names(source, std::make_shared<const WeightMap>(std::move(file).value()), &m_window);
+        names.show();
+        takeOpenDialogs(QStringLiteral("names"));
     }
 
     void takeExport(const QString& name)
@@ -189,7 +255,7 @@ Wishes wishesOf(const QStringList& arguments)
 {
     QCommandLineParser parser;
     parser.addPositionalArgument(QStringLiteral("folder"), QStringLiteral("for the pictures"));
-    for (const char* name : {"theme", "scale", "model", "pages", "analyses"})
+    for (const char* name : {"theme", "scale", "size", "model", "pages", "analyses"})
         parser.addOption({QLatin1String(name), QString(), QLatin1String(name)});
     if (!parser.parse(arguments))
         stop(parser.errorText());
@@ -209,6 +275,8 @@ Wishes wishesOf(const QStringList& arguments)
     wishes.scale = given("scale", wishes.scale);
     if (wishes.scale != QLatin1String("1") && wishes.scale != QLatin1String("2"))
         stop(QStringLiteral("--scale is 1 or 2"));
+    if (const QStringList sides = given("size", {}).split(u'x'); sides.size() == 2)
+        wishes.size = {sides[0].toInt(), sides[1].toInt()};
     wishes.model = given("model", wishes.model);
     wishes.pages = given("pages", {}).split(u',', Qt::SkipEmptyParts);
     if (parser.isSet(QStringLiteral("analyses")))
