@@ -331,31 +331,6 @@ QColor shadeColor(float shade, const ThemeColors& colors)
 
 namespace {
 
-/// The title of an axis in the room it has: smaller where it is longer, at last elided.
-struct FittedTitle {
-    QString text;
-    QFont font;
-    double width = 0;
-
-    FittedTitle(const QString& title, const QFont& wanted, double room, const QPaintDevice* device)
-        : font(wanted)
-    {
-        constexpr double step = 0.5; // points: sizes are rounded, so they are tried
-        const double smallest = smallestType(wanted.pointSizeF());
-        while (font.pointSizeF() > smallest && mathWidth(title, font, device) > room)
-            font.setPointSizeF(std::max(smallest, font.pointSizeF() - step));
-        width = mathWidth(title, font, device);
-        text = width <= room ? title : QFontMetricsF(font, device).elidedText(title, Qt::ElideRight, room);
-        width = mathWidth(text, font, device);
-    }
-
-    /// Where it begins, as near to the middle as it stands whole between two places.
-    double first(double middle, double from, double to) const
-    {
-        return std::clamp(middle - width / 2, from, std::max(from, to - width));
-    }
-};
-
 /// The plot with its labels and titles.
 QRectF titlesRoom(const ChartFrame& frame, const QPaintDevice* device)
 {

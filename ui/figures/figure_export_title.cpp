@@ -42,6 +42,29 @@ double smallestType(double wanted)
     return std::min(wanted, std::max(leastType, smallestShare * wanted));
 }
 
+FittedTitle::FittedTitle(const QString& title, const QFont& wanted, double room, const QPaintDevice* device)
+    : font(wanted)
+{
+    constexpr double step = 0.5; // points: sizes are rounded, so they are tried
+    const double smallest = smallestType(wanted.pointSizeF());
+    for (const QString& words : {title, title.section(QStringLiteral(", "), 0, 0)}) {
+        text = words;
+        font.setPointSizeF(wanted.pointSizeF());
+        while (font.pointSizeF() > smallest && mathWidth(text, font, device) > room)
+            font.setPointSizeF(std::max(smallest, font.pointSizeF() - step));
+        width = mathWidth(text, font, device);
+        if (width <= room)
+            return;
+    }
+    text = QFontMetricsF(font, device).elidedText(text, Qt::ElideRight, room);
+    width = mathWidth(text, font, device);
+}
+
+double FittedTitle::first(double middle, double from, double to) const
+{
+    return std::clamp(middle - width / 2, from, std::max(from, to - width));
+}
+
 QFont figureFont(const FigureStyle& style)
 {
     QFont font = QApplication::font();

@@ -15,6 +15,19 @@ QFont figureFont(const FigureStyle& style);
 /// The same for tokenFont(), which keeps its family because that has every script.
 QFont figureTokenFont(const FigureStyle& style);
 
+/// The title of an axis in the room it has: smaller where it is longer, then without what follows its first comma, at last
+/// elided.
+struct FittedTitle {
+    QString text;
+    QFont font;
+    double width = 0;
+
+    FittedTitle(const QString& title, const QFont& wanted, double room, const QPaintDevice* device);
+
+    /// Returns where it begins to stand whole between two places, as near to the middle as it can.
+    double first(double middle, double from, double to) const;
+};
+
 /// Breaks a text into lines of at most `width`, between words if possible.
 QStringList wrappedLines(const QString& words, const QFont& font, double width, const QPaintDevice* device);
 

@@ -1,6 +1,8 @@
 #include "ui/heatmaps/heatmap_painter.h"
 
 #include "ui/base/text.h"
+#include "ui/figures/figure_export_title.h"
+#include "ui/figures/math_text.h"
 
 #include <QFontMetricsF>
 #include <QLineF>
@@ -246,18 +248,21 @@ void paintHeatmapAxes(QPainter& painter, const QRectF& cells, const HeatmapRoom&
     const double columnLabels = paintColumnLabels(
         painter, cells, room, scene,
         labelsFor(scene, {Qt::Horizontal, room.flatColumnLabels, cellWidth}, fonts, device));
-    painter.setFont(fonts.text);
     painter.setPen(look.colors.text);
+    // A title that is longer than its side goes on over the labels of the other side.
     const QFontMetricsF text(fonts.text, device);
-    const QString across = text.elidedText(scene.columns.title, Qt::ElideRight, cells.width());
-    painter.drawText(QPointF(cells.center().x() - text.horizontalAdvance(across) / 2,
-                             cells.top() - columnLabels - room.columnTitle + text.ascent()),
-                     across);
-    const QString down = text.elidedText(scene.rows.title, Qt::ElideRight, cells.height());
-    painter.translate(cells.left() - rowLabels - room.rowTitle + text.ascent(),
-                      cells.center().y() + text.horizontalAdvance(down) / 2);
+    const double left = cells.left() - rowLabels - room.rowTitle, top = cells.top() - columnLabels;
+    const FittedTitle across(scene.columns.title, fonts.text, cells.right() - left, device);
+    painter.setFont(across.font);
+    drawMath(painter,
+             QPointF(across.first(cells.center().x(), left, cells.right()),
+                     top - room.columnTitle + text.ascent()),
+             across.text);
+    const FittedTitle down(scene.rows.title, fonts.text, cells.bottom() - top, device);
+    painter.setFont(down.font);
+    painter.translate(left + text.ascent(), -down.first(-cells.center().y(), -cells.bottom(), -top));
     painter.rotate(-90);
-    painter.drawText(QPointF(0, 0), down);
+    drawMath(painter, QPointF(0, 0), down.text);
     painter.restore();
 }
 

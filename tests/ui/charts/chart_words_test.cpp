@@ -6,6 +6,7 @@
 #include "ui/base/theme.h"
 #include "ui/charts/chart_content.h"
 #include "ui/charts/spectrum_chart.h"
+#include "ui/figures/figure_export_title.h"
 #include "ui/heatmaps/cell_colors.h"
 
 #include <QApplication>
@@ -346,6 +347,22 @@ private slots:
     }
 
     /// The title of the y axis stands beside its labels, however short they are.
+    /// A title that is too long says less before it is cut off in a word.
+    void aLongTitleEndsAtItsComma()
+    {
+        const QString name = QStringLiteral("Score by offset"),
+                      rest = QStringLiteral(", the mean row of E with the mean row of E");
+        QImage image(10, 10, QImage::Format_RGB32);
+        const FittedTitle whole(name + rest, qApp->font(), 1000, &image);
+        QCOMPARE(whole.text, name + rest);
+        const FittedTitle cut(name + rest, qApp->font(),
+                              QFontMetricsF(qApp->font(), &image).horizontalAdvance(name) + 1, &image);
+        QCOMPARE(cut.text, name);
+        QCOMPARE(cut.font.pointSizeF(), qApp->font().pointSizeF());
+        const FittedTitle least(name + rest, qApp->font(), 40, &image);
+        QVERIFY(least.text.endsWith(u'…') && least.width <= 40);
+    }
+
     void theTitleStandsBesideTheLabels()
     {
         const ChartContent content{.look = {.xTitle = QStringLiteral("x"), .yTitle = QStringLiteral("Score")},

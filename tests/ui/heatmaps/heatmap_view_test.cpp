@@ -443,6 +443,33 @@ private slots:
         QVERIFY(!source.isEmpty() && source.right() < left && left - source.right() < 16);
         QVERIFY(!output.isEmpty() && output.bottom() < top && top - output.bottom() < 16);
     }
+
+    /// A title that is longer than its side has the room beside the labels of the other side, too.
+    void titlesOfSmallMapsAreWhole()
+    {
+        HeatmapView view;
+        prepare(view, zeros(4, 4));
+        const auto name = [](int index) { return QStringLiteral("a head %1").arg(index); };
+        const QStringList titles{QStringLiteral("earlier head, which writes"),
+                                 QStringLiteral("later head, which reads")};
+        view.content()->setRowAxis({titles[0], name});
+        view.content()->setColumnAxis({titles[1], name});
+        view.resize(200, 200);
+        const QRectF cells = view.cells().area();
+        test::TextCollector page(view.size());
+        view.render(&page);
+        int found = 0;
+        for (const test::PaintedText& text : page.texts()) {
+            if (!titles.contains(text.words))
+                continue;
+            ++found;
+            QVERIFY(std::max(text.ink.width(), text.ink.height()) > std::min(cells.width(), cells.height()));
+            QVERIFY(QRectF(view.rect()).contains(text.ink));
+            for (const test::PaintedText& other : page.texts())
+                QVERIFY2(&other == &text || !other.ink.intersects(text.ink), qPrintable(other.words));
+        }
+        QCOMPARE(found, 2);
+    }
 };
 
 HEADWISE_TEST(HeatmapViewTest)
