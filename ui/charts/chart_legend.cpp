@@ -46,13 +46,13 @@ LegendRoom legendRoom(const ChartFrame& frame, const QSizeF& size, const std::ve
 }
 
 /// Returns whether the legend names the series: it has a name that does not stand at its point already, and the axes can
-/// show some of its points.
+/// show some of its points or it explains a baseline.
 bool hasEntry(const ChartSeries& one, const ChartLook& look)
 {
     const auto isShown = [&look](const QPointF& point) { return !std::isnan(shownPoint(point, look).x()); };
     const bool isNamedAtPoint = one.isSelection && !one.pointNames.empty();
     return !one.name.isEmpty() && !isNamedAtPoint
-        && (one.points.isEmpty() || std::ranges::any_of(one.points, isShown));
+        && (one.place == ChartSeries::ofBaseline || std::ranges::any_of(one.points, isShown));
 }
 
 constexpr double sampleLength = 18; // of a sample line before its name

@@ -1,7 +1,9 @@
 // Promises that hold on every page, and on each tab of it.
 
+#include "tests/support/chart_legend_names.h"
 #include "tests/support/every_page.h"
 #include "tests/support/program.h"
+#include "ui/charts/spectrum_chart.h"
 #include "ui/document/compared_model.h"
 #include "ui/figures/figure_export.h"
 
@@ -118,6 +120,23 @@ private slots:
         QVERIFY2(shown > 1000 && read > 50, qPrintable(QStringLiteral("%1 %2").arg(shown).arg(read)));
         tooLong.removeDuplicates();
         QVERIFY2(tooLong.isEmpty(), qPrintable(tooLong.join(u'\n')));
+    }
+
+    void legendsNameWhatIsDrawn()
+    {
+        int legends = 0;
+        QStringList undrawn;
+        visitAllPages(*m_driver, [&](const QString& page) {
+            for (const auto* chart : m_driver->page()->findChildren<LineChart*>()) {
+                if (!chart->isVisible())
+                    continue;
+                legends += test::legendNames(*chart, chart->series()).isEmpty() ? 0 : 1;
+                for (const QString& name : test::namesWithoutCurve(*chart))
+                    undrawn << page + QStringLiteral(": ") + name;
+            }
+        });
+        QVERIFY2(legends > 4, qPrintable(QString::number(legends)));
+        QVERIFY2(undrawn.isEmpty(), qPrintable(undrawn.join(u'\n')));
     }
 
     void noneScrollsSideways_data()

@@ -208,6 +208,7 @@ private slots:
         const std::vector<ChartSeries> series{
             {QStringLiteral("drawn"), {{0, 1}, {1, 5}}, SeriesStyle::Bars},
             {QStringLiteral("missing"), {{0, nan}, {1, nan}}, SeriesStyle::Bars},
+            {QStringLiteral("absent"), {}, SeriesStyle::Points},
             {QStringLiteral("zeros"), {{0, 0}, {1, 0}}, SeriesStyle::Bars}}; // no logarithm shows them
         QBuffer svg;
         QSvgGenerator generator;
@@ -217,7 +218,8 @@ private slots:
         paintChartLegend(painter, frame, series);
         painter.end();
         QVERIFY(svg.data().contains("drawn"));
-        QVERIFY(!svg.data().contains("missing") && !svg.data().contains("zeros"));
+        for (const char* name : {"missing", "absent", "zeros"})
+            QVERIFY2(!svg.data().contains(name), name);
     }
 
     void linesAreNamedAtTheirEndsWhereThereIsRoom()

@@ -3,6 +3,7 @@
 #include "core/analysis/inputs/token_counts.h"
 #include "core/session/session_file.h"
 #include "tests/support/analysed.h"
+#include "tests/support/chart_legend_names.h"
 #include "tests/support/program.h"
 #include "tests/support/result_page_driver.h"
 #include "ui/base/text.h"
@@ -102,6 +103,8 @@ private:
     void checkChart(const LineChart* chart, Kind kind, const std::optional<ArrayPart>& part)
     {
         QVERIFY(chart && !chart->series().empty());
+        const QStringList undrawn = test::namesWithoutCurve(*chart);
+        QVERIFY2(undrawn.isEmpty(), qPrintable(undrawn.join(u'\n')));
         if (!part || part->shape.empty())
             return;
         // Bars of layers stand side by side.
