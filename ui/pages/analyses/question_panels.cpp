@@ -13,6 +13,8 @@
 #include <QLabel>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QStyleOptionToolButton>
+#include <QStylePainter>
 #include <QTimer>
 #include <QToolButton>
 
@@ -22,8 +24,52 @@
 namespace headwise::ui {
 
 namespace {
+
 constexpr int panelsAbreast = 860; // px from which panels stand in pairs
-}
+
+/// The title of a panel: a flat button whose words wrap.
+class PanelTitle : public QToolButton {
+public:
+    PanelTitle(const QString& title, QWidget* parent)
+        : QToolButton(parent)
+    {
+        setText(title);
+        setAutoRaise(true);
+        setCursor(Qt::PointingHandCursor);
+        QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+        policy.setHeightForWidth(true);
+        setSizePolicy(policy);
+    }
+
+    QSize sizeHint() const override
+    {
+        return QSize(fontMetrics().horizontalAdvance(text()) + 1, fontMetrics().height()).grownBy(padding);
+    }
+    QSize minimumSizeHint() const override { return sizeHint().boundedTo({leastWidth, QWIDGETSIZE_MAX}); }
+    int heightForWidth(int width) const override
+    {
+        const QRect room = QRect(0, 0, width, QWIDGETSIZE_MAX).marginsRemoved(padding);
+        return fontMetrics().boundingRect(room, Qt::TextWordWrap, text()).marginsAdded(padding).height();
+    }
+
+protected:
+    void paintEvent(QPaintEvent* /*event*/) override
+    {
+        QStylePainter painter(this);
+        QStyleOptionToolButton option;
+        initStyleOption(&option);
+        option.text.clear();
+        painter.drawComplexControl(QStyle::CC_ToolButton, option);
+        painter.setPen(palette().color(QPalette::WindowText));
+        painter.drawText(rect().marginsRemoved(padding), Qt::AlignVCenter | Qt::TextWordWrap, text());
+    }
+
+private:
+    static constexpr QMargins padding{4, 3, 4, 3};
+    static constexpr int leastWidth = 160; // px, of a title that wraps
+};
+
+} // namespace
 
 QuestionPanels::QuestionPanels(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
@@ -82,11 +128,8 @@ QuestionPanels::Panel QuestionPanels::panelOf(const Analysis& analysis)
 {
     auto* top = new QWidget(m_content);
     Panel panel{&analysis, top, new QWidget(top), new QLabel(m_content)};
-    auto* title = new QToolButton(panel.top);
-    title->setText(text(analysis.title));
+    auto* title = new PanelTitle(text(analysis.title), panel.top);
     title->setToolTip(tr("Opens this analysis with its inputs and all its pictures"));
-    title->setAutoRaise(true);
-    title->setCursor(Qt::PointingHandCursor);
     connect(title, &QToolButton::clicked, this, [this, of = &analysis] { emit analysisChosen(of); });
     auto* rows = new QVBoxLayout(panel.top); // beside a long title the button would widen the page
     rows->setContentsMargins(0, 0, 0, 0);

@@ -495,6 +495,22 @@ private slots:
         QCOMPARE(m_page->analysis().id, std::string_view("head_map"));
     }
 
+    void titlesOfPanelsWrap()
+    {
+        openDemo();
+        m_page->resize(590, 460); // as in a window of 1024 × 640
+        m_page->showQuestion(QStringLiteral("Where it looks"));
+        const auto* panels = m_page->findChild<QuestionPanels*>();
+        const auto* bar = panels->findChild<QScrollArea*>()->horizontalScrollBar();
+        auto* title = panels->findChild<QToolButton*>();
+        QTRY_COMPARE(bar->maximum(), 0);
+        const int oneLine = title->height();
+        title->setText(
+            QStringLiteral("A title of more words than have room beside the list of the analyses"));
+        QTRY_VERIFY(title->height() >= oneLine + title->fontMetrics().lineSpacing());
+        QCOMPARE(bar->maximum(), 0);
+    }
+
     /// Formula and source stand behind the button of the analysis.
     void theFormulaStandsBehindAButton()
     {
