@@ -1,6 +1,8 @@
+#include "tests/support/painted_texts.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/base/job.h"
+#include "ui/heatmaps/heatmap_view.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/compare/compare_page.h"
 #include "ui/pages/heads/heads_page.h"
@@ -124,6 +126,18 @@ private slots:
             QTRY_VERIFY2(table->columnWidth(0) >= TokenDelegate::tokenWidth(6),
                          qPrintable(QString::number(table->columnWidth(0))));
         QTRY_COMPARE(areaOf(page)->horizontalScrollBar()->maximum(), 0);
+        int maps = 0;
+        for (HeatmapView* map : page->findChildren<HeatmapView*>()) {
+            if (!map->isVisible())
+                continue;
+            QTRY_VERIFY_WITH_TIMEOUT(map->matrix(), patience);
+            test::TextCollector paper(map->size());
+            map->render(&paper);
+            for (const test::PaintedText& text : paper.texts())
+                QVERIFY2(!text.words.contains(QStringLiteral("…")), qPrintable(text.words));
+            ++maps;
+        }
+        QCOMPARE(maps, 2);
         const auto* sidebar = driver.window.findChild<QTreeWidget*>(QStringLiteral("sidebar"));
         for (int i = 0; i < sidebar->topLevelItemCount(); ++i) {
             const QTreeWidgetItem* item = sidebar->topLevelItem(i);

@@ -36,7 +36,8 @@ namespace {
 
 constexpr int comparePageSampleSize = 40;
 constexpr int comparePageNarrow = 720;      // px, below which the charts go under the token tables
-constexpr int comparePageLeastHeight = 200; // px of the pictures and of the tables; a lower page scrolls
+constexpr int comparePageLeastHeight = 200; // px of the tables; a lower page scrolls
+constexpr int comparedPicturesHeight = 320; // px; lower ones have no room for their titles and notes
 
 using Way = ComparePictures::Way;
 
@@ -105,7 +106,7 @@ void ComparePage::createLayout()
     m_bottom->addWidget(m_charts);
     m_bottom->setSizes({720, 280});
     m_tokenTables->setMinimumHeight(comparePageLeastHeight);
-    m_pictures->setMinimumHeight(comparePageLeastHeight);
+    m_pictures->setMinimumHeight(comparedPicturesHeight);
     auto* halves = new QSplitter(Qt::Vertical, m_body);
     halves->setChildrenCollapsible(false);
     halves->addWidget(m_pictures);
