@@ -4,6 +4,7 @@
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollBar>
@@ -73,6 +74,28 @@ private slots:
         QVERIFY(fields > 0); // the bar's at least
         QVERIFY(page != QStringLiteral("tokens")
                 || fields == 3); // and its token and the filter of its tables
+    }
+
+    /// Its row of controls has the most beside the text for all tokens.
+    void theMatrixOfAllTokensSaysWhatItTakes()
+    {
+        m_driver->window.showPage(QStringLiteral("matrix"));
+        const auto choose = [this](const char* name, int index) {
+            for (auto* box : m_driver->page()->findChildren<QComboBox*>())
+                if (box->accessibleName() == QLatin1String(name))
+                    box->setCurrentIndex(index);
+        };
+        choose("Circuit shown", 2); // full OV
+        choose("Tokens shown", 1);  // all
+        int fields = 0;
+        for (const QLineEdit* edit : m_driver->page()->findChildren<QLineEdit*>()) {
+            if (!edit->isVisible() || edit->placeholderText().isEmpty())
+                continue;
+            ++fields;
+            QTRY_VERIFY2(roomMissing(*edit) <= 0, qPrintable(edit->placeholderText()));
+        }
+        QCOMPARE(fields, 1);
+        choose("Circuit shown", 0);
     }
 
     /// Every page is in sight, none below the edge.

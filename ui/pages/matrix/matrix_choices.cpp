@@ -55,7 +55,7 @@ void MatrixChoices::fillChoices()
     m_which->addItem(tr("tokens of a text"));
     m_which->addItem(tr("all tokens"));
     m_which->setAccessibleName(tr("Tokens shown"));
-    m_text->setPlaceholderText(tr("Text for rows and columns; empty: a sample"));
+    m_text->setPlaceholderText(tr("Text; empty: a sample"));
     m_text->setToolTip(tr("Text whose tokens form the rows and columns; without text, a sample of words"));
     m_text->setAccessibleName(tr("Tokens of the rows and columns"));
     m_text->setFont(tokenFont());
