@@ -20,7 +20,7 @@ PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
 {
     m_title->setWordWrap(true);
     m_title->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_angles->setLook({.xTitle = tr("index"), .yTitle = tr("principal angle (degrees)"), .wholeX = true});
+    m_angles->setLook({.xTitle = tr("index"), .yTitle = tr("angle (degrees)"), .wholeX = true});
     m_parts->setLook({.xTitle = tr("rank-1 part"), .yTitle = tr("share of score²"), .wholeX = true});
     m_angles->setAccessibleName(tr("Principal angles of the pair"));
     m_parts->setAccessibleName(tr("Rank-1 parts of the pair"));
@@ -43,8 +43,9 @@ PairPanel::PairPanel(Workspace* workspace, QWidget* parent)
         connect(chart, &LineChart::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_angles, &LineChart::pointHovered, this,
             [this](const QString& series, int index, const QPointF& point) {
+                const QString name = series.isEmpty() ? m_pair.section(u',', 0, 0) : series;
                 emit readOutChanged(
-                    tr("%1   angle %2   %3°").arg(series).arg(index + 1).arg(number(point.y())));
+                    tr("%1   angle %2   %3°").arg(name).arg(index + 1).arg(number(point.y())));
             });
     connect(m_parts, &LineChart::pointHovered, this, [this](const QString&, int index, const QPointF& point) {
         emit readOutChanged(
@@ -76,6 +77,8 @@ void PairPanel::showPair(ReadBy by, const QString& letter)
     const HeadId later = workspace()->selection()->head();
     if (!workspace()->model()->circuits() || !reference || reference->layer >= later.layer) {
         m_job.cancel();
+        if (workspace()->model()->card().nLayers < 2) // The place of the map says why there is none.
+            return say({});
         return say(tr("Click a pair in the map to see its principal angles and rank-1 parts."));
     }
     const bool isByEmbedding = isMeasuredByEmbedding();
@@ -105,7 +108,7 @@ void PairPanel::showPair(ReadBy by, const QString& letter)
 
 void PairPanel::showParts(const PairParts& pair)
 {
-    ChartSeries angles{m_pair.section(u',', 0, 0), {}, SeriesStyle::Line};
+    ChartSeries angles{QString(), {}, SeriesStyle::Line}; // of the pair in the title
     ChartSeries chance{tr("random"), {}, SeriesStyle::Dashed};
     ChartSeries parts{QString(), {}, SeriesStyle::Bars};
     for (std::size_t i = 0; i < pair.angles.size(); ++i) {
@@ -121,13 +124,12 @@ void PairPanel::showParts(const PairParts& pair)
     m_parts->setSeries({parts});
     m_angles->show();
     m_parts->show();
-    setMarkup(
-        m_title,
-        tr("<b>%1</b>: score %2, of which the first rank-1 part is %3; smallest angle %4° (random subspaces %5°)")
-            .arg(m_pair, number(score),
-                 pair.parts.empty() ? QStringLiteral("–") : percent(parts.points.front().y()),
-                 pair.angles.empty() ? QStringLiteral("–") : number(pair.angles.front()),
-                 pair.angles.empty() ? QStringLiteral("–") : number(pair.anglesOfChance.front())));
+    setMarkup(m_title,
+              tr("<b>%1</b>: score %2; its first rank-1 part is %3; smallest angle %4° (random %5°)")
+                  .arg(m_pair, number(score),
+                       pair.parts.empty() ? QStringLiteral("–") : percent(parts.points.front().y()),
+                       pair.angles.empty() ? QStringLiteral("–") : number(pair.angles.front()),
+                       pair.angles.empty() ? QStringLiteral("–") : number(pair.anglesOfChance.front())));
 }
 
 QList<FigureSource*> PairPanel::figures()
