@@ -148,10 +148,11 @@ QString SpectrumPanel::measuresOf(CircuitKind kind, const std::vector<double>& s
     };
     const RankMeasures ranks = rankMeasures(sigma);
     const QString line =
-        tr("%1: ‖·‖ %2, effective rank %3, stable rank %4, 90\u00a0% of the energy in %5 directions")
+        tr("%1: ‖·‖ %2, effective rank %3, stable rank %4, 90\u00a0% of the energy in %5")
             .arg(text(circuitTitle(kind)), withNull(ranks.frobeniusNorm, folder + "frobenius_norm"),
                  withNull(ranks.effectiveRank, folder + "effective_rank"),
-                 withNull(ranks.stableRank, folder + "stable_rank"), QString::number(ranks.k90));
+                 withNull(ranks.stableRank, folder + "stable_rank"),
+                 ranks.k90 == 1 ? tr("1 direction") : tr("%1 directions").arg(ranks.k90));
     const ResultArray* norm =
         results.find(folder + "frobenius_norm"); // NaN where this head was not asked for
     return norm && isInEmbeddingMetric(*norm)
