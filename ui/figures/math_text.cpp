@@ -12,8 +12,8 @@ namespace headwise::ui {
 
 namespace {
 
-constexpr std::array scriptWords{u"QK",   u"OV",    u"pp",   u"in",    u"out", u"gate", u"up",
-                                 u"down", u"model", u"head", u"vocab", u"ctx", u"mlp",  u"pos"};
+constexpr std::array scriptWords{u"QK", u"OV",   u"pp",    u"ee",   u"ep",    u"pe",  u"in",  u"out", u"gate",
+                                 u"up", u"down", u"model", u"head", u"vocab", u"ctx", u"mlp", u"pos"};
 constexpr qsizetype longestScript = 24; // characters in braces
 
 bool isWordPart(QChar c)

@@ -48,6 +48,7 @@ private slots:
         };
         row("T^{pp}", "T^[pp]");
         row("T^pp, three queries", "T^[pp], three queries");
+        row("T^ep of #0", "T^[ep] of #0");
         row("σ_i", "σ_[i]");
         row("σ_{k−1}", "σ_[k−1]");
         row("E W_V W_O W_U", "E W_[V] W_[O] W_[U]");
