@@ -6,6 +6,7 @@
 #include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 
 #include <cmath>
 
@@ -38,12 +39,16 @@ LimitsDialog::LimitsDialog(float low, float high, QWidget* parent)
 {
     setWindowTitle(tr("Colour limits"));
     auto* layout = new QFormLayout(this);
-    layout->addRow(tr("&Upper limit:"), m_high); // in the order of a vertical bar
-    layout->addRow(tr("&Lower limit:"), m_low);
+    layout->setContentsMargins(16, 16, 16, 16);
+    layout->setHorizontalSpacing(12);
+    layout->setVerticalSpacing(8);
+    layout->addRow(tr("&Upper limit"), m_high); // in the order of a vertical bar
+    layout->addRow(tr("&Lower limit"), m_low);
     m_problem->setWordWrap(true);
     m_problem->hide();
     layout->addRow(m_problem);
-    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
+    buttons->addButton(tr("&Set limits"), QDialogButtonBox::AcceptRole)->setDefault(true);
     layout->addRow(buttons);
     connect(buttons, &QDialogButtonBox::accepted, this, &LimitsDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &LimitsDialog::reject);
