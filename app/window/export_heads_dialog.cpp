@@ -39,6 +39,7 @@ ExportHeadsDialog::ExportHeadsDialog(const Model& model, const QString& example,
     choose->setAutoDefault(false);
     connect(choose, &QPushButton::clicked, this, &ExportHeadsDialog::chooseFolder);
     auto* folderRow = new QHBoxLayout;
+    folderRow->setSpacing(8);
     folderRow->addWidget(m_folder, 1);
     folderRow->addWidget(choose);
     auto* form = new QFormLayout;

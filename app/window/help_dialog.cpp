@@ -187,6 +187,7 @@ HelpDialog::HelpDialog(QWidget* window)
     m_words->setClearButtonEnabled(true);
     m_count->setObjectName(QStringLiteral("matches"));
     makeSecondary(m_count);
+    m_count->hide();
     m_text->setFrameShape(QFrame::NoFrame);
     m_text->setHtml(guideText() + keysText() + conventionsText() + analysesText());
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
@@ -227,6 +228,7 @@ void HelpDialog::search()
         marks << QTextEdit::ExtraSelection{place, format};
     m_text->setExtraSelections(marks);
     m_count->setText(words.isEmpty() ? QString() : tr("not found"));
+    m_count->setVisible(!words.isEmpty());
     goTo(0);
 }
 
