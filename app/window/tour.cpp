@@ -47,7 +47,8 @@ std::vector<TourStep> tourSteps()
     const QStringList first{QStringLiteral("findings"), QStringLiteral("overview")};
     return {
         {Tour::tr("First page"),
-         Tour::tr("This page sums up what the weights say. Click a heading to see the numbers behind it."),
+         Tour::tr(
+             "This page sums up what the weights say. Show opens the picture behind a statement, with its numbers."),
          first,
          {1, 5}},
         {Tour::tr("Grid of heads"),
