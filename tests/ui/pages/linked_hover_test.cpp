@@ -1,3 +1,4 @@
+#include "core/results/layer_null.h"
 #include "tests/support/opened_page.h"
 #include "tests/support/program.h"
 #include "ui/base/text.h"
@@ -5,6 +6,7 @@
 #include "ui/charts/pattern_grid.h"
 #include "ui/charts/small_multiples.h"
 #include "ui/charts/spectrum_chart.h"
+#include "ui/document/head_metrics.h"
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/composition/composition_page.h"
@@ -14,12 +16,15 @@
 #include "ui/widgets/table_figure.h"
 
 #include <QApplication>
+#include <QComboBox>
 #include <QHBoxLayout>
 #include <QMouseEvent>
 #include <QSignalSpy>
 #include <QStandardItemModel>
 #include <QTest>
 #include <QToolTip>
+
+#include <cmath>
 
 using namespace headwise;
 using namespace headwise::test;
@@ -56,6 +61,17 @@ private slots:
         QVERIFY(!said.isEmpty());
         QCOMPARE(QToolTip::text(), said.last()[0].toString());
         QVERIFY(QToolTip::text().startsWith(text(HeadId{1, 5})));
+        // Value, null and z, three significant digits each.
+        const std::string shown = heads->findChild<QComboBox*>()->currentData().toString().toStdString();
+        const ResultArray* score = workspace.model()->results()->find(shown);
+        QVERIFY(score);
+        const double value = metricAt(*score, {1, 5});
+        const LayerNull null = layerNull(*score, 1);
+        QVERIFY2(std::isfinite(null.zScore(value)), shown.c_str());
+        QVERIFY2(QToolTip::text().endsWith(
+                     QStringLiteral(" %1   null %2   z %3")
+                         .arg(number(value), number(*null.mean), signedNumber(null.zScore(value)))),
+                 qPrintable(QToolTip::text()));
         // The other way round: of a pair, the head that a click selects.
         QTest::mouseMove(map, map->cells().rect(2, 7).center().toPoint());
         QTRY_COMPARE(hovered(), std::optional(HeadId{1, 7}));
