@@ -111,6 +111,10 @@ private slots:
         QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("L1H7"));
         driver.choose(driver.grid, at, QStringLiteral("Copy id 1.7"));
         QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("1.7"));
+        const QString value = exactNumber((*driver.grid->matrix())(1, 7));
+        const QStringList entries = driver.choose(driver.grid, at, QStringLiteral("Copy value ") + value);
+        QCOMPARE(QGuiApplication::clipboard()->text(), value);
+        QVERIFY2(entries.contains(QStringLiteral("Export figure…")), qPrintable(entries.join(u'\n')));
         driver.choose(driver.grid, at, QStringLiteral("Show in all heads"));
         QCOMPARE(driver.selection()->head(), head);
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("All heads"));
