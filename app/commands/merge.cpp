@@ -1,8 +1,11 @@
+#include "app/commands/analysis_run/series_json.h"
 #include "app/commands/command.h"
 #include "app/commands/support.h"
 #include "core/series/series_run.h"
 #include "core/session/session_file.h"
 #include "core/session/session_merge.h"
+
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <iostream>
@@ -24,7 +27,7 @@ constexpr std::string_view mergeFooter =
 struct MergeOptions {
     std::string output;
     std::vector<std::string> parts;
-    bool replace = false;
+    bool replace = false, json = false;
 };
 
 Result<Done> checkMergeOutput(const MergeOptions& options)
@@ -42,29 +45,52 @@ Result<Done> checkMergeOutput(const MergeOptions& options)
     return checkSessionPath(options.output);
 }
 
-Result<int> merge(const MergeOptions& options, const Task& task)
+/// Prints the written file and the number of parts, followed by the contents.
+void printMergeJson(const MergeOptions& options, const nlohmann::ordered_json& contents)
 {
-    if (const auto writable = checkMergeOutput(options); !writable)
-        return writable.error();
-    if (isSeries(options.parts.front())) {
-        const Result<Series> series = mergeSeries(options.parts, options.output, task);
-        if (!series)
-            return series.error();
-        for (const SeriesChange& change : series->changes)
-            std::cout << change.text << "\n";
-        std::cout << "Wrote " << options.output << " with " << series->scores.size() << " scores at "
-                  << series->steps.size() << " steps of " << series->modelName << ".\n";
-        return 0;
-    }
+    nlohmann::ordered_json json{{"output", options.output}, {"parts", options.parts.size()}};
+    json.update(contents);
+    printJson(json);
+}
+
+Result<int> mergeParts(const MergeOptions& options, const Task& task)
+{
     const Result<Session> session = mergedParts(options.parts, task);
     if (!session)
         return session.error();
     if (const auto written = writeSession(options.output, *session, task); !written)
         return written.error();
-    std::cout << "Wrote " << options.output << " with " << session->results.arrays.size() << " arrays about "
-              << session->model.name << ", of " << options.parts.size()
-              << (options.parts.size() == 1 ? " part.\n" : " parts.\n");
+    const std::size_t arrays = session->results.arrays.size();
+    if (options.json)
+        printMergeJson(options, {{"model", session->model.name}, {"arrays", arrays}});
+    else
+        std::cout << "Wrote " << options.output << " with " << arrays << " arrays about "
+                  << session->model.name << ", of " << options.parts.size()
+                  << (options.parts.size() == 1 ? " part.\n" : " parts.\n");
     return 0;
+}
+
+Result<int> mergeSeriesParts(const MergeOptions& options, const Task& task)
+{
+    const Result<Series> series = mergeSeries(options.parts, options.output, task);
+    if (!series)
+        return series.error();
+    if (options.json) {
+        printMergeJson(options, seriesJson(*series));
+        return 0;
+    }
+    for (const SeriesChange& change : series->changes)
+        std::cout << change.text << "\n";
+    std::cout << "Wrote " << options.output << " with " << series->scores.size() << " scores at "
+              << series->steps.size() << " steps of " << series->modelName << ".\n";
+    return 0;
+}
+
+Result<int> merge(const MergeOptions& options, const Task& task)
+{
+    if (const auto writable = checkMergeOutput(options); !writable)
+        return writable.error();
+    return isSeries(options.parts.front()) ? mergeSeriesParts(options, task) : mergeParts(options, task);
 }
 
 } // namespace
@@ -79,6 +105,9 @@ void addMergeCommand(CLI::App& root, CommandContext& context)
         ->required()
         ->type_name("SESSION.h5");
     command->add_flag("--replace", options->replace, "Overwrites an existing SESSION.h5");
+    command->add_flag(
+        "--json", options->json,
+        "Prints one JSON object: output, parts, model and arrays; for a series steps and changes");
     command->add_option("PART", options->parts, "The parts, in any order: PART.h5 …")
         ->required()
         ->type_name("");

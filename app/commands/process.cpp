@@ -5,6 +5,7 @@
 #include "core/model/finite_weights.h"
 #include "core/model/skipless.h"
 
+#include <nlohmann/json.hpp>
 #include <spdlog/fmt/fmt.h>
 
 #include <iostream>
@@ -20,7 +21,7 @@ struct ProcessOptions {
     std::vector<std::string> named; ///< --names: those of the written tensors, or a names map of the model
     std::string names = "transformer-lens";
     bool force = false;
-    bool skipless = false;
+    bool skipless = false, json = false;
     std::string merge; ///< "": no pair
 };
 
@@ -113,6 +114,27 @@ void warnOfTokenizerLeft(const ProcessOptions& options, const ModelWeights& mode
                                file, options.folder, shellWord(file))});
 }
 
+/// Prints what became of each step.
+void printProcessed(const ProcessOptions& options, const ProcessingPlan& plan,
+                    const std::vector<std::string>& remarks)
+{
+    if (options.json) {
+        nlohmann::ordered_json json{{"output", options.folder}};
+        json["steps"] = nlohmann::ordered_json::array();
+        for (const StepOutcome& step : plan.steps)
+            json["steps"].push_back(
+                {{"name", step.name}, {"applied", step.applied}, {"reason", step.reason}});
+        json["remarks"] = remarks;
+        return printJson(json);
+    }
+    for (const StepOutcome& step : plan.steps)
+        std::cout << step.name << ": " << (step.applied ? "applied" : "skipped (" + step.reason + ")")
+                  << '\n';
+    for (const std::string& remark : remarks)
+        std::cout << remark << ".\n";
+    std::cout << "Wrote " << options.folder << ".\n";
+}
+
 Result<int> processModel(const ProcessOptions& options, const Task& task)
 {
     if (options.folder.empty())
@@ -143,12 +165,7 @@ Result<int> processModel(const ProcessOptions& options, const Task& task)
     if (!written)
         return written.error();
     warnOfTokenizerLeft(options, weights->original());
-    for (const StepOutcome& step : weights->plan().steps)
-        std::cout << step.name << ": " << (step.applied ? "applied" : "skipped (" + step.reason + ")")
-                  << '\n';
-    for (const std::string& remark : output->remarks)
-        std::cout << remark << ".\n";
-    std::cout << "Wrote " << options.folder << ".\n";
+    printProcessed(options, weights->plan(), output->remarks);
     return 0;
 }
 
@@ -192,6 +209,7 @@ void addProcessCommand(CLI::App& root, CommandContext& context)
         ->required()
         ->type_name("FOLDER");
     command->add_flag("--force", options->force, "Replaces a model's files in a folder that is not empty");
+    command->add_flag("--json", options->json, "Prints output, steps and remarks as JSON");
     command->remove_option(command->get_option("--names")); // which has two meanings here
     command
         ->add_option(

@@ -136,6 +136,18 @@ private slots:
         const auto written = run({"process", stories, "-o", path("spoken"), "--tokenizer", named});
         QVERIFY2(written.exitCode == 0, written.err);
         QVERIFY(QFile::exists(path("spoken") + "/tokenizer.json"));
+        const auto asJson =
+            run({"process", stories, "-o", path("spoken"), "--tokenizer", named, "--force", "--json"});
+        QVERIFY2(asJson.exitCode == 0, asJson.err);
+        const QJsonObject answer = jsonOf(asJson);
+        QCOMPARE(answer["output"].toString(), path("spoken"));
+        QByteArray lines;
+        for (const QJsonValue& step : answer["steps"].toArray())
+            lines += step["name"].toString().toUtf8()
+                + (step["applied"].toBool() ? ": applied\n"
+                                            : ": skipped (" + step["reason"].toString().toUtf8() + ")\n");
+        QVERIFY2(!lines.isEmpty() && written.out.startsWith(lines), lines);
+        QVERIFY(answer["remarks"].isArray());
         const auto missing = run({"process", stories, "-o", path("mute"), "--tokenizer", path("none")});
         QCOMPARE(missing.exitCode, 3);
         QVERIFY(!QFile::exists(path("mute")));

@@ -111,6 +111,18 @@ private slots:
         const CommandRun merged = runHeadwise(merge, m_temporary.path());
         QVERIFY2(merged.exitCode == 0, merged.err);
         QVERIFY2(merged.out.contains("L0H3 became a previous-token head"), merged.out);
+        const CommandRun asJson = runHeadwise(merge + QStringList{"--replace", "--json"}, m_temporary.path());
+        QVERIFY2(asJson.exitCode == 0, asJson.err);
+        auto answer = nlohmann::json::parse(asJson.out.toStdString());
+        QCOMPARE(answer.at("output").get<std::string>(), m_temporary.filePath("merged.h5").toStdString());
+        QCOMPARE(answer.at("parts").get<int>(), 2);
+        QCOMPARE(answer.at("changes").at(0).at("head").get<std::string>(), "0.3");
+        answer.erase("output");
+        answer.erase("parts");
+        const CommandRun whole =
+            series(m_temporary.filePath("unsharded.h5"), {"--analyses", "previous_token", "--json"});
+        QVERIFY2(whole.exitCode == 0, whole.err);
+        QVERIFY2(answer == nlohmann::json::parse(whole.out.toStdString()), asJson.out);
         const CommandRun missing =
             runHeadwise({"merge", "--replace", "-o", m_temporary.filePath("merged.h5"), merge.back()},
                         m_temporary.path());

@@ -8,6 +8,8 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <memory>
 
@@ -48,6 +50,20 @@ private slots:
         }
         QVERIFY(a.results.groupAttributes == b.results.groupAttributes);
         QVERIFY(!a.part && a.model == b.model && a.processing == b.processing);
+    }
+
+    void mergeAnswersInJson()
+    {
+        const QString file = m_folder.filePath("json.h5");
+        const CommandRun merged = run({"merge", "--json", "-o", file, part(1), part(2), part(3)});
+        QVERIFY2(merged.exitCode == 0, merged.err);
+        const auto answer = nlohmann::json::parse(merged.out.toStdString());
+        QCOMPARE(answer.at("output").get<std::string>(), file.toStdString());
+        QCOMPARE(answer.at("parts").get<int>(), 3);
+        const Session session = read(file);
+        QCOMPARE(answer.at("model").get<std::string>(), session.model.name);
+        QCOMPARE(answer.at("arrays").get<std::size_t>(), session.results.arrays.size());
+        QCOMPARE(answer.size(), std::size_t{4});
     }
 
     void anExistingSessionIsNotWrittenOver()

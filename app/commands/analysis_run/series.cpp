@@ -1,4 +1,5 @@
 #include "app/commands/analysis_run/rank_run.h"
+#include "app/commands/analysis_run/series_json.h"
 #include "app/commands/input_arguments.h"
 #include "app/commands/support.h"
 #include "app/commands/token_arguments.h"
@@ -135,35 +136,11 @@ Result<SeriesRequest> requestOf(const SeriesOptions& options)
     return request;
 }
 
-void printSeriesJson(const Series& series)
-{
-    nlohmann::ordered_json json{{"model", series.modelName}, {"steps", series.steps}};
-    json["skipped"] = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < series.steps.size(); ++i)
-        if (!series.problems[i].empty())
-            json["skipped"].push_back(
-                {{"step", series.steps[i]}, {"member", series.members[i]}, {"problem", series.problems[i]}});
-    json["scores"] = nlohmann::ordered_json::array();
-    for (const SeriesScore& score : series.scores)
-        json["scores"].push_back(score.name);
-    json["changes"] = nlohmann::ordered_json::array();
-    for (const SeriesChange& change : series.changes)
-        json["changes"].push_back({{"head", dottedHead(change.head)},
-                                   {"score", change.score},
-                                   {"before_step", series.steps[static_cast<std::size_t>(change.before)]},
-                                   {"after_step", series.steps[static_cast<std::size_t>(change.after)]},
-                                   {"value_before", change.valueBefore},
-                                   {"value_after", change.valueAfter},
-                                   {"evidence", change.evidence},
-                                   {"text", change.text}});
-    printJson(json);
-}
-
 void printSeries(const SeriesOptions& options, const SeriesOutcome& outcome)
 {
     const Series& series = outcome.series;
     if (options.json)
-        return printSeriesJson(series);
+        return printJson(seriesJson(series));
     for (const SeriesChange& change : series.changes)
         std::cout << change.text << "\n";
     if (series.changes.empty() && !options.shard)
