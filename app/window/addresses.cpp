@@ -150,25 +150,26 @@ void Addresses::show(const Address& address)
     m_pages->showOn(QStringLiteral("matrix"), choice);
 }
 
+Result<int> tokenNamed(const OpenModel& model, const std::string& shown)
+{
+    if (const auto tokenizer = model.tokenizer())
+        return tokenizer->find(shown);
+    bool isNumber = false;
+    const int token = text(shown).remove(u'#').toInt(&isNumber);
+    if (!isNumber)
+        return Error{ErrorCode::NotFound,
+                     "This model has no tokenizer, so name the token by its id, as in #17."};
+    return token;
+}
+
 bool Addresses::chooseToken(const std::string& shown)
 {
-    int token = -1;
-    if (const auto tokenizer = m_workspace->model()->tokenizer()) {
-        const Result<int> found = tokenizer->find(shown);
-        if (!found) {
-            showMessage(text(found.error()));
-            return false;
-        }
-        token = *found;
-    } else {
-        bool isNumber = false;
-        token = text(shown).remove(u'#').toInt(&isNumber);
-        if (!isNumber) {
-            showMessage(tr("This model has no tokenizer, so name the token by its id, as in #17."));
-            return false;
-        }
+    const Result<int> found = tokenNamed(*m_workspace->model(), shown);
+    if (!found) {
+        showMessage(text(found.error()));
+        return false;
     }
-    m_workspace->selection()->setToken(token);
+    m_workspace->selection()->setToken(*found);
     return true;
 }
 
@@ -180,10 +181,10 @@ QString Addresses::rawToken(const std::string& shown) const
     return found ? text(tokenizer->bytes(*found)) : QString();
 }
 
-std::string Addresses::tokenReference(int token) const
+std::string tokenReference(const OpenModel& model, int token)
 {
-    const auto tokenizer = m_workspace->model()->tokenizer();
-    const std::string shown = m_workspace->model()->tokenText(token).toStdString();
+    const auto tokenizer = model.tokenizer();
+    const std::string shown = model.tokenText(token).toStdString();
     const Result<int> found = tokenizer ? tokenizer->find(shown) : Result<int>(token);
     return found && *found == token ? shown : shownId(token); // Several may read the same.
 }
@@ -212,14 +213,15 @@ void Addresses::copyReference()
         address.page = circuitNames.at(static_cast<std::size_t>(circuit)).name;
         const auto cell = static_cast<HeatmapPage*>(m_pages->currentPage())->currentTokens();
         if (cell && m_workspace->model()->tokenizer()) {
-            address.row = tokenReference(cell->first);
-            address.column = tokenReference(cell->second);
+            address.row = tokenReference(*m_workspace->model(), cell->first);
+            address.column = tokenReference(*m_workspace->model(), cell->second);
         }
     }
     const int side = state[QStringLiteral("side")].toInt();
     if (name == QLatin1String("tokens") && side <= 1) {
         address.page = circuit == 0 ? "full-OV" : "full-QK";
-        (side == 0 ? address.row : address.column) = tokenReference(m_workspace->selection()->token());
+        (side == 0 ? address.row : address.column) =
+            tokenReference(*m_workspace->model(), m_workspace->selection()->token());
     }
     const QString reference = text(addressText(address));
     QGuiApplication::clipboard()->setText(reference);

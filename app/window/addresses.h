@@ -5,10 +5,19 @@
 
 #include <QString>
 
+namespace headwise::ui {
+class OpenModel;
+}
+
 namespace headwise::app {
 
 class Opening;
 class Pages;
+
+/// Finds a token by its text as shown, its raw text or #id. Errors: NotFound; those of Tokenizer::find().
+Result<int> tokenNamed(const ui::OpenModel& model, const std::string& shown);
+/// Returns text by which tokenNamed() finds the token.
+std::string tokenReference(const ui::OpenModel& model, int token);
 
 /// Goes to addresses in a model, and copies the address of the place on screen.
 class Addresses : public WindowPart {
@@ -31,7 +40,6 @@ private:
     bool isShown(const Address& address) const; ///< Its model is open or being opened, in its stack.
     bool chooseToken(const std::string& shown);
     QString rawToken(const std::string& shown) const;
-    std::string tokenReference(int token) const; ///< Text that chooseToken() accepts.
 
     Opening* m_opening;
     Pages* m_pages;

@@ -1,5 +1,6 @@
 #include "app/window/figure_commands.h"
 
+#include "app/figure_command_line.h"
 #include "app/window/export_heads_dialog.h"
 #include "app/window/pages.h"
 #include "app/window/window_settings.h"
@@ -12,6 +13,7 @@
 #include "ui/pages/export/export_dialog.h"
 #include "ui/pages/export/figure_export_batch.h"
 #include "ui/pages/export/figure_fit.h"
+#include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/page.h"
 #include "ui/pages/parts/subject_menu.h"
 #include "ui/widgets/drag_out.h"
@@ -356,6 +358,16 @@ void FigureCommands::addCopies(QMenu* menu, FigureSource* source)
     add(tr("Copy data"), FigureFormat::Tsv);
     add(tr("Copy as LaTeX"), FigureFormat::Latex);
     add(tr("Copy as Markdown"), FigureFormat::Markdown);
+    if (!figureViewName(*source).isEmpty())
+        menu->addAction(tr("Copy command"), this,
+                        ifThere(source,
+                                [this](FigureSource* there) {
+                                    QGuiApplication::clipboard()->setText(
+                                        figureCommandLine(m_workspace, m_pages, there));
+                                    showMessage(
+                                        tr("Copied the command that draws %1").arg(there->figureTitle()));
+                                }))
+            ->setToolTip(tr("The command that draws this picture without the window"));
     menu->addAction(tr("Copy caption"), this, ifThere(source, [this](FigureSource* there) {
                         QGuiApplication::clipboard()->setText(
                             figureCaption(*there, settingsFor(*there).style));

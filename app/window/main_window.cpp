@@ -281,15 +281,7 @@ void MainWindow::restoreViewState(const QString& json)
     if (state.isEmpty())
         return;
     m_docks->setLayout(QByteArray::fromBase64(state[QStringLiteral("layout")].toString().toLatin1()));
-    const QJsonObject pages = state[QStringLiteral("pages")].toObject();
-    m_pages->setViewState(pages);
-    m_heads->setViewState(pages[QStringLiteral("heads")].toObject());
-    if (const auto head = parseHeadId(state[QStringLiteral("head")].toString().toStdString()))
-        m_workspace->selection()->askForHead(*head);
-    m_workspace->selection()->setToken(state[QStringLiteral("token")].toInt());
-    restoreQuestion(*m_workspace, state[QStringLiteral("question")].toObject());
-    m_workspace->selection()->setReference(
-        parseHeadId(state[QStringLiteral("reference")].toString().toStdString()));
+    m_pages->restore(state);
     showPage(state[QStringLiteral("page")].toString());
     m_workspace->selection()->forgetHistory();
 }

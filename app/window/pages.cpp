@@ -4,6 +4,7 @@
 #include "ui/document/questions.h"
 #include "ui/document/training_series.h"
 #include "ui/document/whats_this.h"
+#include "ui/document/workspace_state.h"
 #include "ui/pages/analyses/result_page.h"
 #include "ui/pages/compare/compare_page.h"
 #include "ui/pages/compare/models_page.h"
@@ -18,6 +19,7 @@
 #include "ui/pages/overview/overview_page.h"
 #include "ui/pages/parts/complete_button.h"
 #include "ui/pages/parts/compute_button.h"
+#include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/linked_hover.h"
 #include "ui/pages/parts/saved_screen.h"
@@ -163,6 +165,7 @@ Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)
         add(name, row.title, questionTitle(row.question), [this, name, make = row.make] {
             Page* page = (this->*make)(m_workspace);
             page->setWhatsThis(explanationOfPage(name));
+            setPageName(page, name);
             return page;
         });
     }
@@ -170,6 +173,7 @@ Pages::Pages(Workspace* workspace, HeadsPage* heads, QWidget* parent)
                               &OpenModel::tokensChanged, &OpenModel::resultsChanged})
         connect(workspace->model(), signal, this, &Pages::grey);
     connect(TrainingSeries::of(workspace), &TrainingSeries::changed, this, &Pages::grey);
+    setPageName(heads, QStringLiteral("heads"));
     heads->setWhatsThis(explanationOfPage(QStringLiteral("heads")));
     prepare(heads);
     connect(heads, &HeadsPage::pageRequested, this, &Pages::showPage);
@@ -286,6 +290,19 @@ void Pages::showOn(const QString& name, const QJsonObject& choice)
     showPage(name);
 }
 
+void Pages::restore(const QJsonObject& state)
+{
+    const QJsonObject pages = state[QStringLiteral("pages")].toObject();
+    setViewState(pages);
+    m_heads->setViewState(pages[QStringLiteral("heads")].toObject());
+    if (const auto head = parseHeadId(state[QStringLiteral("head")].toString().toStdString()))
+        m_workspace->selection()->askForHead(*head);
+    m_workspace->selection()->setToken(state[QStringLiteral("token")].toInt());
+    restoreQuestion(*m_workspace, state[QStringLiteral("question")].toObject());
+    m_workspace->selection()->setReference(
+        parseHeadId(state[QStringLiteral("reference")].toString().toStdString()));
+}
+
 ResultPage* Pages::showResults()
 {
     showPage(QStringLiteral("analyses"));
@@ -328,12 +345,27 @@ QByteArray Pages::digitOf(int index) const
     return rows().at(static_cast<std::size_t>(index)).digit;
 }
 
+QJsonObject Pages::choicesOf(FigureSource* figure)
+{
+    const bool isOfHeads = m_heads->figures().contains(figure);
+    const auto blank = m_workspace->snapshot(m_workspace->selection()->head());
+    const auto make = rows().at(static_cast<std::size_t>(currentIndex())).make;
+    const std::unique_ptr<Page> fresh(isOfHeads ? new HeadsPage(blank.get()) : (this->*make)(blank.get()));
+    QJsonObject choices = (isOfHeads ? m_heads : currentPage())->viewState();
+    const QJsonObject usual = fresh->viewState();
+    for (const QString& name : usual.keys())
+        if (choices[name] == usual[name])
+            choices.remove(name);
+    return choices;
+}
+
 std::function<Page*(Workspace*)> Pages::copier()
 {
     const Row& row = rows().at(static_cast<std::size_t>(currentIndex()));
-    return [this, make = row.make, state = currentPage()->viewState(),
+    return [this, make = row.make, name = currentName(), state = currentPage()->viewState(),
             size = currentPage()->size()](Workspace* workspace) {
         Page* copy = (this->*make)(workspace);
+        setPageName(copy, name);
         copy->resize(size);
         copy->setViewState(state);
         return copy;

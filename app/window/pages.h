@@ -32,6 +32,8 @@ public:
     void showPage(const QString& name); ///< "overview", "tokens", …; ignores unknown names.
     /// Shows a page with some of its view state changed.
     void showOn(const QString& name, const QJsonObject& choice);
+    /// Shows what a session or another window kept: selection, question and the choices of every page.
+    void restore(const QJsonObject& state);
     void runAnalysis(std::string_view id);   ///< On its page, with the inputs of that page.
     void showAnalysis(const QString& id);    ///< The same, but runs it only where it has no results yet.
     void showQuestion(const QString& title); ///< All analyses of a question, as panels.
@@ -42,6 +44,8 @@ public:
     bool hasPicturesOfHead() const;
     /// Returns the digit that opens the page; empty for a page without one.
     QByteArray digitOf(int index) const;
+    /// Returns the choices of the picture's page that differ from those of a new page.
+    QJsonObject choicesOf(ui::FigureSource* figure);
     /// Makes further pages like the current one.
     std::function<ui::Page*(ui::Workspace*)> copier();
 

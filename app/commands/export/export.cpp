@@ -1,7 +1,9 @@
 #include "app/commands/command.h"
 #include "app/commands/export/export_compose.h"
-#include "app/commands/export/export_figure.h"
+#include "app/commands/export/export_list.h"
+#include "app/commands/export/export_page.h"
 #include "app/commands/export/export_series.h"
+#include "app/commands/export/page_pictures.h"
 #include "app/commands/support.h"
 #include "core/files/file_write.h"
 #include "core/files/table_formats.h"
@@ -27,6 +29,7 @@ struct ExportOptions {
     std::string again; ///< A figure to make again from its metadata.
     std::vector<std::string> files;
     ComposeOptions composed; ///< Its files are those above.
+    PageOptions page;        ///< Its path is `session`.
     std::string size = "120x80mm";
     std::string preset;
     FigureSettings figure;
@@ -56,35 +59,6 @@ Result<Done> readSize(const std::string& text, FigureSettings& figure)
         return invalid("The size '" + text
                        + "' is not WIDTHxHEIGHTmm with 10 to 2000 millimetres each, like 120x80mm.");
     return Done{};
-}
-
-Result<int> listViews(const ExportOptions& options, const Task& task)
-{
-    std::vector<ViewDescription> list = views();
-    if (!options.session.empty()) {
-        const auto from = readExported(options.session, options.step, task);
-        if (!from)
-            return from.error();
-        list = viewsOf(from->session);
-    } else {
-        list.push_back(
-            {"PATH", "Any other array of the session; export --list SESSION lists them", "/PATH", false});
-        list.push_back({"ANALYSIS: PICTURE",
-                        "A picture of several arrays on the page of an analysis, in quotes", "its arrays",
-                        false});
-    }
-    if (options.json) {
-        auto json = nlohmann::ordered_json::array();
-        for (const ViewDescription& view : list)
-            json.push_back(
-                {{"name", view.name}, {"title", view.title}, {"needs", view.needs}, {"head", view.ofHead}});
-        printJson(json);
-        return 0;
-    }
-    for (const ViewDescription& view : list)
-        std::cout << view.name << '\t' << view.title << '\t' << view.needs
-                  << (view.ofHead ? ", one head (--head)" : "") << '\n';
-    return 0;
 }
 
 /// Returns the settings of a file. A preset supplies the size and font size that no option sets. Errors: InvalidArgument.
@@ -202,6 +176,10 @@ Result<int> exportAgain(const ExportOptions& options, const Task& task)
     settings.format = *format;
     const std::string path =
         options.session.empty() ? sessionBeside(options.again, recipe->session) : options.session;
+    if (findPagePicture(recipe->view))
+        return invalid("'" + options.again
+                       + "' shows a picture of a page, whose choices it does not keep; draw it with --view '"
+                       + recipe->view + "'.");
     if (recipe->view.empty() && recipe->description.empty())
         return invalid("'" + options.again + "' does not name its view, so it cannot be made again.");
     std::error_code ignored;
@@ -226,10 +204,28 @@ Result<int> exportAgain(const ExportOptions& options, const Task& task)
     return written ? Result<int>(0) : written.error();
 }
 
+Result<int> exportPage(const ExportOptions& options, std::optional<HeadId> head,
+                       const std::vector<FigureFile>& files, const Task& task)
+{
+    if (options.animate)
+        return invalid("--animate draws the views of a series, and '" + options.view
+                       + "' is a picture of a page.");
+    for (const FigureFile& file : files)
+        if (const Result<Done> writable = canReplaceFile(file.path); !writable)
+            return writable.error();
+    PageRequest request{options.page, options.view, head, options.step};
+    request.options.model.path = options.session;
+    const auto omissions = exportPagePicture(request, files, task);
+    if (!omissions)
+        return omissions.error();
+    printWarnings(*omissions);
+    return 0;
+}
+
 Result<int> exportView(const ExportOptions& options, const CLI::App& command, const Task& task)
 {
     if (options.list)
-        return listViews(options, task);
+        return listViews({options.session, options.step, options.json}, task);
     if (!options.again.empty())
         return exportAgain(options, task);
     if (!options.composed.figure.empty() || !options.composed.folder.empty()) {
@@ -253,6 +249,12 @@ Result<int> exportView(const ExportOptions& options, const CLI::App& command, co
     std::optional<HeadId> head;
     if (!options.head.empty() && !(head = parseHeadId(options.head)))
         return invalid("'" + options.head + "' is not a head like 5.1 or L5H1.");
+    if (findPagePicture(options.view))
+        return exportPage(options, head, files, task);
+    if (options.page.areGiven())
+        return invalid(
+            "'" + options.view
+            + "' is a view of a session; leave out --reference, --token, --choice and how to read a model.");
     if (options.animate)
         return animate(options.session, options.view, head, files, task);
     const auto from = readExported(options.session, options.step, task);
@@ -339,7 +341,8 @@ void excludeOthers(CLI::App& command, std::initializer_list<const char*> whole)
     for (const char* option : whole)
         for (const char* other :
              {"--view", "--head", "--size", "--dpi", "--preset", "--font", "--font-size", "--line-width",
-              "--no-title", "--no-color-bar", "--no-axes", "--transparent", "--list", "--step", "--animate"})
+              "--no-title", "--no-color-bar", "--no-axes", "--transparent", "--list", "--step", "--animate",
+              "--reference", "--token", "--choice"})
             command.get_option(option)->excludes(command.get_option(other));
 }
 
@@ -350,7 +353,9 @@ void addExportCommand(CLI::App& root, CommandContext& context)
     const auto options = std::make_shared<ExportOptions>();
     CLI::App* command =
         root.add_subcommand("export", "Writes a view of a session as a figure or as its numbers");
-    command->add_option("SESSION", options->session, "A file written by analyze, compare or series")
+    command
+        ->add_option("SESSION", options->session,
+                     "A file written by analyze, compare or series; for a picture of a page also a MODEL")
         ->type_name("");
     command->add_option("--view", options->view, "The view to export; --list lists them")->type_name("NAME");
     command->add_option("--head", options->head, "The head, for views that show one head")->type_name("L.H");
@@ -378,6 +383,7 @@ void addExportCommand(CLI::App& root, CommandContext& context)
                      "Draws a PNG, SVG or PDF again from its metadata; give SESSION if its session has moved")
         ->type_name("FIGURE");
     addComposing(*command, options->composed);
+    addPageOptions(*command, options->page);
     excludeOthers(*command, {"--again", "--figure", "--figures"});
     for (const char* composed : {"--figure", "--figures"})
         command->get_option(composed)->excludes(command->get_option("--again"));

@@ -151,7 +151,12 @@ Result<std::vector<std::string>> exportFigures(const Session& session, const Vie
     const Result<DrawnView> made = drawn(session, view);
     if (!made)
         return made.error();
-    const ui::FigureSource& figure = *made->figure();
+    return writeFigures(*made->figure(), files);
+}
+
+Result<std::vector<std::string>> writeFigures(const ui::FigureSource& figure,
+                                              std::span<const FigureFile> files)
+{
     for (const FigureFile& file : files)
         if (const Result<Done> written = ui::exportFigure(figure, text(file.path.string()), file.settings);
             !written)
@@ -202,14 +207,11 @@ Result<std::vector<std::string>> exportComposition(const DrawingProgram& /*progr
         return figure.error();
     ui::ComposedFigure& page = (*figure)->page();
     (*figure)->addRecipe(composition.description, composition.sessionSha256);
-    for (const FigureFile& file : files)
-        if (const Result<Done> written = ui::exportFigure(page, text(file.path.string()), file.settings);
-            !written)
-            return written.error();
-    if (!data.empty())
+    auto omissions = writeFigures(page, files);
+    if (omissions && !data.empty())
         if (const Result<Done> written = writePanels(page, composition.description, data); !written)
             return written.error();
-    return omissionsOf(page, files);
+    return omissions;
 }
 
 } // namespace headwise::app

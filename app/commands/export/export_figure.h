@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+namespace headwise::ui {
+class FigureSource;
+}
+
 namespace headwise::app {
 
 /// A file to write, and its format and look.
@@ -44,6 +48,11 @@ Result<FigureRecipe> figureRecipe(const std::string& file);
 /// Errors: InvalidArgument for a view with more dimensions than a picture has; NotFound where the head was not computed; Io.
 Result<std::vector<std::string>> exportFigures(const Session& session, const View& view,
                                                std::span<const FigureFile> files);
+
+/// Writes a drawn picture into each file, as a figure or as its numbers.
+/// \returns a sentence for each thing that had no room in the first figure
+Result<std::vector<std::string>> writeFigures(const ui::FigureSource& figure,
+                                              std::span<const FigureFile> files);
 
 /// A picture of an animation.
 struct FigureFrame {

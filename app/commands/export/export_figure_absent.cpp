@@ -1,4 +1,4 @@
-#include "app/commands/export/export_figure.h"
+#include "app/commands/export/export_page.h"
 
 namespace headwise::app {
 
@@ -21,6 +21,13 @@ Result<std::vector<std::string>> exportFigures(const Session& /*session*/, const
     return Error{ErrorCode::InvalidArgument,
                  "This headwise cannot draw figures such as '" + files.front().path.string()
                      + "' because it was built without the window; it writes .csv, .tsv and .npy."};
+}
+
+Result<std::vector<std::string>>
+exportPagePicture(const PageRequest& request, std::span<const FigureFile> /*files*/, const Task& /*task*/)
+{
+    return Error{ErrorCode::InvalidArgument,
+                 "This headwise cannot draw '" + request.view + "' because it was built without the window."};
 }
 
 Result<std::vector<std::string>> exportAnimation(std::span<const FigureFrame> /*frames*/,

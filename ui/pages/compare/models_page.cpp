@@ -391,7 +391,8 @@ QList<FigureSource*> ModelsPage::figures()
                          const QString& name = {}) {
         describe(figure, QStringLiteral("%1, %2").arg(what, of));
         setSubject(figure, head);
-        setView(figure, name);
+        if (!name.isEmpty())
+            setView(figure, name);
         all << figure;
     };
     add(m_heads, isMatched() ? tr("Best match of every head") : tr("Change of every head"));

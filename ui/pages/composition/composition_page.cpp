@@ -347,6 +347,7 @@ QList<FigureSource*> CompositionPage::figures()
             all << dynamic_cast<FigureSource*>(view);
             describe(all.last(), QStringLiteral("%1, %2").arg(what, text(workspace()->model()->card().name)));
             setSubject(all.last(), std::nullopt);
+            setView(all.last(), m_card->viewNameOf(view));
         }
     if (m_tabs->currentWidget() == m_pairs)
         all << m_pairs->figures();

@@ -2,6 +2,7 @@
 
 #include "ui/base/icons.h"
 #include "ui/base/text.h"
+#include "ui/base/theme.h"
 #include "ui/figures/figure_export_formats.h"
 #include "ui/figures/figure_writer.h"
 #include "ui/pages/export/caption_editor.h"
@@ -10,6 +11,7 @@
 #include "ui/pages/export/figure_fit.h"
 #include "ui/pages/export/figure_form.h"
 #include "ui/pages/export/preset_menu.h"
+#include "ui/pages/parts/figure_subject.h"
 #include "ui/widgets/job_bar.h"
 
 #include <QClipboard>
@@ -101,6 +103,14 @@ void ExportDialog::createLayout()
     right->setSpacing(8);
     right->addWidget(m_preview, 1);
     right->addWidget(m_caption);
+    if (const QString name = figureViewName(*m_source); !name.isEmpty()) {
+        auto* command = new QLabel(tr("On the command line: --view '%1'").arg(name), this);
+        makeSecondary(command);
+        command->setTextFormat(Qt::PlainText);
+        command->setWordWrap(true);
+        command->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        right->addWidget(command);
+    }
     auto* columns = new QHBoxLayout;
     columns->setSpacing(16);
     columns->addWidget(tabs, 0, Qt::AlignTop);

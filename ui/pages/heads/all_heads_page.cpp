@@ -7,15 +7,20 @@
 #include "ui/models/array_table_model.h"
 #include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/fill_button.h"
+#include "ui/pictures/metric_choice.h"
 #include "ui/pictures/picture_card.h"
 #include "ui/widgets/table_figure.h"
 
+#include <QComboBox>
 #include <QHeaderView>
 #include <QLabel>
 #include <QScrollArea>
 #include <QSortFilterProxyModel>
 #include <QSplitter>
 #include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
 
 namespace headwise::ui {
 
@@ -89,9 +94,18 @@ void AllHeadsPage::recompute()
 void AllHeadsPage::showPlane(const std::vector<const ResultArray*>& scores)
 {
     if (!m_plane && scores.size() > 1) {
+        const auto isThere = [&scores](const QString& path) {
+            return std::ranges::any_of(scores,
+                                       [&path](const auto* score) { return text(score->path) == path; });
+        };
         Picture picture{.kind = Picture::Kind::HeadPlane,
                         .title = tr("Two scores of every head").toStdString(),
                         .arrays = {scores[0]->path, scores[1]->path}};
+        for (const std::size_t axis : {0U, 1U})
+            if (isThere(m_wanted[axis]))
+                picture.arrays[axis] = m_wanted[axis].toStdString();
+        if (isThere(m_wanted[2]))
+            picture.arrays.push_back(m_wanted[2].toStdString());
         m_planeScroll = new QScrollArea(this);
         m_plane = new PictureCard(workspace(), picture, m_planeScroll);
         m_plane->fillPlace();
@@ -107,6 +121,32 @@ void AllHeadsPage::showPlane(const std::vector<const ResultArray*>& scores)
         return;
     m_plane->markStale();
     m_plane->ensureCurrent();
+}
+
+QString AllHeadsPage::shownScore(std::size_t part) const
+{
+    if (!m_plane)
+        return m_wanted[part];
+    const auto* choice = m_plane->findChild<MetricChoice*>();
+    const auto boxes = choice->findChildren<QComboBox*>(Qt::FindDirectChildrenOnly); // x, y, colour
+    const QString chosen = boxes[static_cast<qsizetype>(part)]->currentData().toString();
+    const std::vector<std::string>& own = m_plane->picture().arrays;
+    return !chosen.isEmpty() || part >= own.size() ? chosen : text(own[part]);
+}
+
+ViewFields AllHeadsPage::viewFields()
+{
+    constexpr std::array keys{"x", "y", "color"};
+    ViewFields fields;
+    for (std::size_t part = 0; part < keys.size(); ++part)
+        fields.add(
+            keys[part], [this, part] { return shownScore(part); },
+            [this, part](const QJsonValue& path) { m_wanted[part] = path.toString(); });
+    return fields.then([this] {
+        delete std::exchange(m_planeScroll, nullptr);
+        m_plane = nullptr;
+        refresh();
+    });
 }
 
 void AllHeadsPage::markHead()
@@ -140,6 +180,7 @@ QList<FigureSource*> AllHeadsPage::figures()
         return all;
     for (const auto& [view, what] : m_plane->figures()) {
         auto* source = dynamic_cast<FigureSource*>(view);
+        setPictureName(view, tr("Two scores of every head"));
         describe(source, QStringLiteral("%1, %2").arg(what, model));
         setSubject(source, std::nullopt);
         all << source;

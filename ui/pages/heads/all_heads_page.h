@@ -2,6 +2,8 @@
 
 #include "ui/pages/parts/page.h"
 
+#include <array>
+
 class QLabel;
 class QScrollArea;
 class QSplitter;
@@ -20,6 +22,7 @@ class AllHeadsPage : public Page {
 public:
     explicit AllHeadsPage(Workspace* workspace, QWidget* parent = nullptr);
 
+    ViewFields viewFields() override; ///< The scores of the plot.
     QList<FigureSource*> figures() override;
 
 signals:
@@ -29,6 +32,8 @@ private:
     void recompute() override;
     void showPlane(const std::vector<const ResultArray*>& scores);
     void markHead();
+    QString
+    shownScore(std::size_t part) const; ///< The path of the score on an axis of the plot, or of its colours.
 
     QLabel* m_message;
     FillButton* m_fill;
@@ -37,6 +42,7 @@ private:
     QSplitter* m_parts;
     PictureCard* m_plane = nullptr; // exists once there are two scores
     QScrollArea* m_planeScroll = nullptr;
+    std::array<QString, 3> m_wanted; // paths of the scores for x, y and colour when it is made; empty: any
 };
 
 } // namespace headwise::ui

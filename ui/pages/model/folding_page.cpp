@@ -219,7 +219,7 @@ ViewFields FoldingPage::viewFields()
 {
     const auto writeSteps = [this]() -> QJsonValue {
         if (!m_wasTicked)
-            return QJsonValue::Undefined;
+            return QJsonValue::Null;
         QJsonArray ticked;
         for (const QCheckBox* step : m_steps)
             ticked << step->isChecked();

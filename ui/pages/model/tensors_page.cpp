@@ -6,6 +6,7 @@
 #include "ui/heatmaps/heatmap_panel.h"
 #include "ui/models/tensor_table_model.h"
 #include "ui/pages/model/tensor_detail.h"
+#include "ui/pages/parts/figure_subject.h"
 #include "ui/widgets/job_bar.h"
 #include "ui/widgets/table_figure.h"
 
@@ -332,6 +333,7 @@ QList<FigureSource*> TensorsPage::figures()
     const auto add = [&](FigureSource* source, const QString& what) {
         describe(source, QStringLiteral("%1, %2").arg(what, model));
         source->setProvenance(storedProvenance());
+        setView(source, pageViewName(this, *source));
         sources << source;
     };
     const int tensor = currentTensor();
@@ -342,7 +344,7 @@ QList<FigureSource*> TensorsPage::figures()
             add(m_detail->histogram(), tr("Histogram of %1 as stored").arg(tensorName(tensor)));
     }
     add(m_table, tr("Tensors as stored"));
-    Provenance ofAll = storedProvenance();
+    Provenance ofAll = m_table->provenance();
     ofAll.removeIf([](const auto& line) { return line.first == QLatin1String("tensor"); });
     m_table->setProvenance(ofAll);
     return sources;

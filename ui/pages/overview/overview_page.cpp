@@ -5,6 +5,7 @@
 #include "ui/pages/overview/composition_panel.h"
 #include "ui/pages/overview/salient_panel.h"
 #include "ui/pages/parts/eigenvalue_panel.h"
+#include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/kernel_panel.h"
 #include "ui/pages/parts/spectrum_panel.h"
 #include "ui/pages/parts/tokens_panel.h"
@@ -41,6 +42,8 @@ OverviewPage::OverviewPage(Workspace* workspace, QWidget* parent)
     m_grid->setSpacing(overviewSpacing);
     auto* reads = new TokensPanel(workspace, CircuitKind::FullQk, this);
     auto* writes = new TokensPanel(workspace, CircuitKind::FullOv, this);
+    setPictureName(reads, tr("Keys of the token"));
+    setPictureName(writes, tr("Outputs of the token"));
     addPanel({0, 0, 2}, reads, {}, QStringLiteral("tokens"));
     addPanel({0, 2, 2}, writes, {}, QStringLiteral("tokens"));
     addPanel({0, 4, 2}, new SalientPanel(workspace, this), tr("Salient tokens"),

@@ -4,6 +4,7 @@
 #include "ui/charts/spectrum_chart.h"
 #include "ui/figures/figure_export_title.h"
 #include "ui/figures/figure_recording.h"
+#include "ui/pages/parts/figure_subject.h"
 #include "ui/pictures/picture_card.h"
 
 #include <QFontMetricsF>
@@ -145,7 +146,11 @@ FigureRow* positionFigure(const std::vector<PictureCard*>& cards, QObject* paren
             if (card->picture().arrays.front().ends_with(array))
                 for (const auto& [view, what] : card->figures())
                     panels.push_back({qobject_cast<const LineChart*>(view), title});
-    return panels.size() == wanted.size() ? new FigureRow(std::move(panels), parent) : nullptr;
+    if (panels.size() != wanted.size())
+        return nullptr;
+    auto* figure = new FigureRow(std::move(panels), parent);
+    setPictureName(figure, FigureRow::tr("Figure 3 of Kamoda et al. 2025"));
+    return figure;
 }
 
 } // namespace headwise::ui

@@ -1,33 +1,31 @@
 #pragma once
 
-#include "ui/base/text.h"
+#include "core/model/head_id.h"
 #include "ui/figures/figure_export.h"
 
-#include <algorithm>
+#include <QString>
+
 #include <optional>
+
+class QObject;
+class QWidget;
 
 namespace headwise::ui {
 
 /// Sets the head that a figure is about if it is not the selected one; none for all heads or no head.
-inline void setSubject(FigureSource* figure, std::optional<HeadId> head)
-{
-    Provenance lines = figure->provenance();
-    const auto isHead = [](const auto& line) { return line.first == QLatin1String("head"); };
-    if (!head)
-        lines.removeIf(isHead);
-    else if (const auto line = std::ranges::find_if(lines, isHead); line != lines.end())
-        line->second = text(*head);
-    figure->setProvenance(lines);
-}
+void setSubject(FigureSource* figure, std::optional<HeadId> head);
 
 /// Says under which name `headwise export --view` draws the same figure; nothing where the name is empty.
-inline void setView(FigureSource* figure, const QString& name)
-{
-    if (name.isEmpty())
-        return;
-    Provenance lines = figure->provenance();
-    lines.append({QStringLiteral("view"), name});
-    figure->setProvenance(lines);
-}
+void setView(FigureSource* figure, const QString& name);
+QString figureViewName(const FigureSource& figure); ///< As set; empty: none.
+
+/// Sets the name of a page on the command line: "matrix".
+void setPageName(QWidget* page, const QString& name);
+/// Sets the name of a picture on its page, which holds whatever the picture shows. Default: a widget's accessible name, unless
+/// the picture engine changes that.
+void setPictureName(QObject* picture, const QString& name);
+/// Returns "matrix: Matrix of the circuit", the name of a page's picture on the command line; empty: it has none.
+/// \param page the page or a part of it
+QString pageViewName(const QWidget* page, const FigureSource& figure);
 
 } // namespace headwise::ui

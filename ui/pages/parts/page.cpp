@@ -1,5 +1,7 @@
 #include "ui/pages/parts/page.h"
 
+#include "ui/pages/parts/figure_subject.h"
+
 #include <QCursor>
 #include <QToolTip>
 
@@ -21,6 +23,13 @@ bool Page::isOutdated() const
     return m_isStale || std::ranges::any_of(parts, [this](const Page* part) {
                return part->m_isStale && part->isVisibleTo(this);
            });
+}
+
+void Page::describe(FigureSource* figure, const QString& what) const
+{
+    figure->setFigureTitle(what);
+    figure->setProvenance(m_workspace->provenance());
+    setView(figure, pageViewName(this, *figure));
 }
 
 void Page::showTip(const QString& words)

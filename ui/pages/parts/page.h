@@ -51,12 +51,8 @@ protected:
 
     Workspace* workspace() const { return m_workspace; }
 
-    /// Gives a figure its title ("L1H5 full OV · demo, processed") and provenance.
-    void describe(FigureSource* figure, const QString& what) const
-    {
-        figure->setFigureTitle(what);
-        figure->setProvenance(m_workspace->provenance());
-    }
+    /// Gives a figure its title ("L1H5 full OV · demo, processed"), its provenance and its name on the command line.
+    void describe(FigureSource* figure, const QString& what) const;
 
 private:
     void

@@ -11,6 +11,7 @@ namespace headwise::ui {
 
 PicturePanel::PicturePanel(Workspace* workspace, Picture::Kind kind, const QString& name, QWidget* parent)
     : Page(workspace, parent)
+    , m_name(name)
     , m_body(newPictureBody(kind, name, this))
 {
     auto* layout = new QVBoxLayout(this);
@@ -72,6 +73,7 @@ QList<FigureSource*> PicturePanel::figures()
     const QString head = m_body->showsAllHeads() ? QString() : text(workspace()->selection()->head()) + u' ';
     for (const auto& [view, what] : m_body->figures()) {
         all << dynamic_cast<FigureSource*>(view);
+        setPictureName(view, m_name);
         describe(all.last(), QStringLiteral("%1%2, %3").arg(head, m_title, model));
         if (m_body->showsAllHeads())
             setSubject(all.last(), std::nullopt);

@@ -14,7 +14,7 @@ class PicturePanel : public Page {
     Q_OBJECT
 
 public:
-    /// \param name for assistive technology until there is a picture
+    /// \param name of the picture on its page, for the command line, and for assistive technology until there is one
     PicturePanel(Workspace* workspace, Picture::Kind kind, const QString& name, QWidget* parent = nullptr);
 
     /// Draws arrays of the open model's results at the selected head.
@@ -36,6 +36,7 @@ public:
 private:
     void draw(const Picture& picture, PictureContext context);
 
+    const QString m_name;
     PictureBody* m_body;
     PictureContext m_context;
     QString m_title; // of the picture that is shown; empty: none

@@ -8,6 +8,7 @@
 #include "ui/charts/spectrum_chart.h"
 #include "ui/document/about_model.h"
 #include "ui/pages/parts/figure_row.h"
+#include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/invitation.h"
 #include "ui/pages/parts/picture_panel.h"
 #include "ui/pages/parts/token_filter_button.h"
@@ -99,6 +100,7 @@ ScoresPage::ScoresPage(Workspace* workspace, QWidget* parent)
     , m_prefixes(new PrefixTable(workspace, m_body))
     , m_rotary(new RotaryTerms(workspace, this))
 {
+    setPictureName(m_figure, tr("Figure 3 of Kamoda et al. 2025"));
     createLayout();
     connectSignals();
 }

@@ -160,6 +160,7 @@ QList<FigureSource*> DirectionSearchPanel::figures()
         return {};
     describe(m_table, QStringLiteral("%1, %2").arg(m_state->text(), text(workspace()->model()->card().name)));
     setSubject(m_table, std::nullopt);
+    setView(m_table, {}); // The page keeps no search.
     return {m_table};
 }
 

@@ -1,6 +1,7 @@
 #include "ui/pages/tokens/tokens_page.h"
 
 #include "ui/base/theme.h"
+#include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/offset_box.h"
 #include "ui/pages/parts/token_filter_button.h"
 #include "ui/pages/parts/tokens_panel.h"
@@ -49,6 +50,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     , m_effect(new TokenEffectPanel(workspace, this))
     , m_columns(new QSplitter(this))
 {
+    setPictureName(m_panel, tr("Tokens of the row or column"));
     m_circuit->addItem(tr("full OV: what it writes"), static_cast<int>(CircuitKind::FullOv));
     m_circuit->addItem(tr("full QK: where it looks"), static_cast<int>(CircuitKind::FullQk));
     m_circuit->addItem(tr("direct path: what comes next"), tokensPageDirectPath);

@@ -9,6 +9,7 @@
 #include "ui/document/whats_this.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/parts/empty_place.h"
+#include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/head_grid.h"
 #include "ui/pages/parts/linked_hover.h"
 #include "ui/pages/training/head_timeline.h"
@@ -321,6 +322,8 @@ QList<FigureSource*> TrainingPage::figures()
     QList<FigureSource*> all{m_multiples, m_grid->view(), m_head->chart()};
     if (!series.changes.empty())
         all << m_changes;
+    for (FigureSource* figure : all)
+        setView(figure, pageViewName(this, *figure));
     return all;
 }
 

@@ -8,6 +8,9 @@
 #include "ui/models/array_table_model.h"
 #include "ui/widgets/table_figure.h"
 
+#include <QJsonDocument>
+#include <QJsonObject>
+
 #include <algorithm>
 #include <cmath>
 
@@ -111,6 +114,27 @@ private slots:
             };
             QTRY_COMPARE(count(), 1);
         }
+    }
+
+    void theScoresOfThePlaneAreKept()
+    {
+        Opened opened;
+        QTRY_VERIFY_WITH_TIMEOUT(opened.page.figures().size() == 2, patience);
+        const QJsonObject state =
+            QJsonDocument::fromJson(
+                R"({"x": "scores/matching", "y": "scores/copying", "color": "scores/previous_token"})")
+                .object();
+        QVERIFY(opened.page.viewState() != state);
+        opened.page.setViewState(state);
+        QCOMPARE(opened.page.viewState(), state);
+        const auto* plane = opened.find<LineChart>(QStringLiteral("Two scores of every head"));
+        const auto results = opened.workspace.model()->results();
+        const QPointF point = plane->series().front().points[3];
+        QCOMPARE(point.x(), metricAt(*results->find("scores/matching"), {0, 3}));
+        QCOMPARE(point.y(), metricAt(*results->find("scores/copying"), {0, 3}));
+        // A score that is not there gives way to another.
+        opened.page.setViewState(QJsonDocument::fromJson(R"({"x": "scores/nothing"})").object());
+        QVERIFY(opened.page.viewState()[QStringLiteral("x")].toString() != QStringLiteral("scores/nothing"));
     }
 
     void theFarthestHeadsAreNamedInThePlane()
