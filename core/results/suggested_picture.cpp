@@ -22,6 +22,11 @@ bool hasNegative(const ResultArray& array)
 
 } // namespace
 
+bool isOverTraining(const ResultArray& array)
+{
+    return !array.axes.empty() && array.axes.back() == Axis::Step && array.attributes.contains("steps");
+}
+
 Picture suggestedPicture(const ResultArray& array, std::size_t headDimensions, bool listsHeads)
 {
     constexpr std::size_t oneHead = 2, twoHeads = 4;
@@ -38,9 +43,10 @@ Picture suggestedPicture(const ResultArray& array, std::size_t headDimensions, b
         picture.kind = Picture::Kind::HeadPairs;
     else if (isComplex && rest == 1)
         picture.kind = Picture::Kind::Points;
-    else if (rest == 1 && !isWhole)
+    else if (rest == 1 && !isWhole) {
         picture.kind = Picture::Kind::Lines;
-    else if (rest == 2 && !isWhole && array.axes.back() == Axis::Step) { // curves over a training
+        picture.logX = isOverTraining(array);
+    } else if (rest == 2 && !isWhole && isOverTraining(array)) {
         picture.kind = Picture::Kind::Lines;
         picture.logX = true;
         picture.logY = !array.range;

@@ -10,6 +10,9 @@ namespace headwise {
 /// \param listsHeads     whether the first of them counts heads in a list
 Picture suggestedPicture(const ResultArray& array, std::size_t headDimensions, bool listsHeads = false);
 
+/// Whether the last dimension counts the checkpoints of a training.
+bool isOverTraining(const ResultArray& array);
+
 /// Whether the arrays are there without which `picture` is empty.
 bool canBeDrawn(const Picture& picture, const ResultSet& results);
 

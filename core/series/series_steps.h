@@ -16,6 +16,9 @@ struct SeriesStep {
     Session session;
 };
 
+/// Keys of a figure of a series in its metadata: the name of the series' file, the checkpoint.
+inline constexpr auto seriesKey = "series", stepKey = "step";
+
 /// Reads the checkpoints of a series that could be computed, by rising step.
 /// Errors: those of readSeries(); Corrupt if none could.
 Result<std::vector<SeriesStep>> readSeriesSteps(const std::filesystem::path& path, const Task& task);

@@ -108,6 +108,8 @@ private:
             checkHead(at + "reference", panel.reference);
         for (std::size_t i = 0; i < panel.heads.size(); ++i)
             checkHead(at + "heads[" + std::to_string(i) + "].head", panel.heads[i].head);
+        if (panel.step < FigurePanel::lastStep)
+            refuse(at + "step", "is " + std::to_string(panel.step) + ", expected the step of a checkpoint");
         const FigureRange places{0, mostPanelRows}, spans{1, mostPanelRows};
         checkRange(at + "row", panel.row, places, "");
         checkRange(at + "column", panel.column, places, "");

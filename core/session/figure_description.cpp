@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <concepts>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -33,12 +34,12 @@ struct JsonFields<FigurePanel> {
     static constexpr auto list = std::make_tuple(
         std::pair("label", &FigurePanel::label), std::pair("view", &FigurePanel::view),
         std::pair("head", &FigurePanel::head), std::pair("reference", &FigurePanel::reference),
-        std::pair("title", &FigurePanel::title), std::pair("value_title", &FigurePanel::valueTitle),
-        std::pair("x_title", &FigurePanel::xTitle), std::pair("y_title", &FigurePanel::yTitle),
-        std::pair("scale", &FigurePanel::scale), std::pair("series", &FigurePanel::series),
-        std::pair("heads", &FigurePanel::heads), std::pair("row", &FigurePanel::row),
-        std::pair("column", &FigurePanel::column), std::pair("row_span", &FigurePanel::rowSpan),
-        std::pair("column_span", &FigurePanel::columnSpan));
+        std::pair("step", &FigurePanel::step), std::pair("title", &FigurePanel::title),
+        std::pair("value_title", &FigurePanel::valueTitle), std::pair("x_title", &FigurePanel::xTitle),
+        std::pair("y_title", &FigurePanel::yTitle), std::pair("scale", &FigurePanel::scale),
+        std::pair("series", &FigurePanel::series), std::pair("heads", &FigurePanel::heads),
+        std::pair("row", &FigurePanel::row), std::pair("column", &FigurePanel::column),
+        std::pair("row_span", &FigurePanel::rowSpan), std::pair("column_span", &FigurePanel::columnSpan));
 };
 
 template <>
@@ -141,7 +142,7 @@ public:
             else
                 mismatch(from, key, "text in quotes");
         } else if constexpr (std::same_as<Value, int>) {
-            constexpr int most = 1'000'000;
+            constexpr int most = std::numeric_limits<int>::max();
             if (from.is_number_integer() && from >= -most && from <= most)
                 value = from.get<int>();
             else
@@ -229,9 +230,10 @@ Result<FigureDescription> readFigureDescription(const std::filesystem::path& fil
     if (!given.empty())
         figure.session = std::filesystem::absolute(given, ignored).string();
     if (figure.session.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     "'" + file.string()
-                         + "': session is missing; it is the path of a session from this file's folder."};
+        return Error{
+            ErrorCode::InvalidArgument,
+            "'" + file.string()
+                + "': session is missing; it is the path of a session or series from this file's folder."};
     const std::filesystem::path session = sessionPath(figure, file);
     if (!std::filesystem::exists(session, ignored))
         return Error{ErrorCode::NotFound,

@@ -20,10 +20,13 @@ struct HeadLabel {
     bool operator==(const HeadLabel&) const = default;
 };
 
-/// One panel of a figure: a view of the session and its place on the page.
+/// One panel of a figure: a view of the session, or of a checkpoint of the series, and its place on the page.
 struct FigurePanel {
+    static constexpr int lastStep = -1;
+
     std::string view = {}; ///< As `export --view` takes it, or "ANALYSIS: PICTURE" of an analysis's page.
     std::string head = {}, reference = {}; ///< "1.5"; empty: none. `reference`: the earlier head of a pair.
+    int step = lastStep;                   ///< Checkpoint of a series.
     std::string label = {};                ///< Empty: its letter, by the order of the panels.
     std::string title = {};                ///< Empty: the view's own.
     std::string valueTitle = {};           ///< Beside the colour bar; empty: the view's own.
@@ -53,7 +56,7 @@ struct FigurePage {
 /// A figure of several panels as a JSON file describes it.
 struct FigureDescription {
     int version = 1;
-    std::string session = {}; ///< Path from the folder of the description.
+    std::string session = {}; ///< A session or a series; path from the folder of the description.
     FigurePage page = {};
     std::string title = {}, caption = {};          ///< Drawn above and below the panels; empty: none.
     std::vector<std::string> formats{"pdf"};       ///< Files that `export --figures` writes: pdf, svg, png.

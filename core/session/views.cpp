@@ -110,7 +110,11 @@ View arrayView(const ResultArray& array, const ModelCard& model, const NamedPict
     view.dimensions = array.shape.size() - fixed;
     // Without a head an array is shown whole.
     const bool isGrid = array.shape.size() == 2 && headAxes(array, model) == HeadAxes::OneHead;
-    view.picture = named ? named->picture : suggestedPicture(array, isGrid ? 2 : fixed);
+    const bool isOfEachHead = !head && array.shape.size() == 3 && isOverTraining(array)
+        && headAxes(array, model) == HeadAxes::OneHead; // small multiples
+    view.picture = named ? named->picture : suggestedPicture(array, isGrid || isOfEachHead ? 2 : fixed);
+    if (isOfEachHead)
+        view.dimensions = 1;
     if (!head && isOfPairs(model, array)) {
         view.picture.kind = Kind::HeadPairs;
         view.dimensions = 2;

@@ -249,6 +249,59 @@ private slots:
         QVERIFY2(stranger.err.contains("is a series of 'training', but"), stranger.err);
     }
 
+    /// Panels of several steps, and over all of them, on one page.
+    void figuresOfSeveralPanelsAreDrawnFromASeries()
+    {
+        if (!HEADWISE_GUI)
+            QSKIP("built without the window");
+        const QString file = m_temporary.filePath("panels.h5"), json = m_temporary.filePath("panels.json");
+        QCOMPARE(series(file, {"--analyses", "previous_token,spectra"}).exitCode, 0);
+        const auto described = [&json](const QByteArray& panels) {
+            QFile description(json);
+            return description.open(QIODevice::WriteOnly)
+                && description.write(R"({"session": "panels.h5", "page": {"height": 150}, "panels": [)"
+                                     + panels + "]}")
+                > 0;
+        };
+        const auto drawn = [&](const QString& name, const QStringList& how) {
+            return run(QStringList{"export"} + how + QStringList{"-o", m_temporary.filePath(name)});
+        };
+        const auto bytes = [this](const QString& name) {
+            QFile figure(m_temporary.filePath(name));
+            return figure.open(QIODevice::ReadOnly) ? figure.readAll() : QByteArray();
+        };
+        QVERIFY(described(R"({"view": "previous_token", "step": 0, "scale": "s"},
+            {"view": "previous_token", "scale": "s"}, {"view": "training/previous_token", "row": 2},
+            {"view": "training/previous_token", "head": "0.3"},
+            {"view": "tracks/ov_in", "head": "1.2", "row": 3},
+            {"view": "training/ov_singular_values", "head": "1.2"})"));
+        const CommandRun made = drawn("panels.svg", {"--figure", json});
+        QVERIFY2(made.exitCode == 0, made.err);
+        const QByteArray svg = bytes("panels.svg");
+        for (const char* words : {", step 0<", ", step 2000<", ">f</text>"})
+            QVERIFY2(svg.contains(words), words);
+        const CommandRun again = drawn("again.svg", {"--again", m_temporary.filePath("panels.svg")});
+        QVERIFY2(again.exitCode == 0, again.err);
+        QVERIFY(bytes("again.svg") == svg);
+        const CommandRun session = drawn(
+            "x.svg", {testData("session-v1.h5").c_str(), "--again", m_temporary.filePath("panels.svg")});
+        QCOMPARE(session.exitCode, 2);
+        QVERIFY2(session.err.contains("was drawn from a series, but"), session.err);
+        const CommandRun every =
+            drawn("every.svg", {file, "--view", "training/previous_token", "--size", "170x100mm"});
+        QVERIFY2(every.exitCode == 0, every.err);
+        QVERIFY(bytes("every.svg").contains(">L1H7<") || bytes("every.svg").contains(">1.7<"));
+        for (const auto& [panel, words] :
+             {std::pair(R"({"view": "previous_token", "step": 7})", "Panel a: the series has no checkpoint"),
+              std::pair(R"({"view": "tracks/ov_in", "head": "1.2", "step": 0})", "shows all steps"),
+              std::pair(R"({"view": "previous_token", "step": -2})", "panels[0].step is -2")}) {
+            QVERIFY(described(panel));
+            const CommandRun refused = drawn("x.svg", {"--figure", json});
+            QCOMPARE(refused.exitCode, 2);
+            QVERIFY2(refused.err.contains(words), refused.err);
+        }
+    }
+
     /// A member that is damaged, and one without anything: named, NaN, and exit code 0. Without any good member: 3.
     void damagedMembersAreNamed()
     {

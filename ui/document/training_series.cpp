@@ -133,10 +133,10 @@ TrainingSeries* TrainingSeries::of(Workspace* workspace)
     return partOf<TrainingSeries>(workspace);
 }
 
-bool TrainingSeries::isOpenIn(const Workspace& workspace)
+const TrainingSeries* TrainingSeries::openIn(const Workspace& workspace)
 {
     const auto* part = workspace.findChild<TrainingSeries*>(QString(), Qt::FindDirectChildrenOnly);
-    return part && part->isOpen();
+    return part && part->isOpen() ? part : nullptr;
 }
 
 TrainingSeries::TrainingSeries(Workspace* workspace)

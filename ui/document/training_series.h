@@ -48,7 +48,9 @@ class TrainingSeries : public QObject {
 
 public:
     static TrainingSeries* of(Workspace* workspace); ///< Made when first asked for.
-    static bool isOpenIn(const Workspace& workspace);
+    static bool isOpenIn(const Workspace& workspace) { return openIn(workspace) != nullptr; }
+    /// Returns the series that is open; null: none.
+    static const TrainingSeries* openIn(const Workspace& workspace);
 
     bool isOpen() const { return m_opened != nullptr; }
     const Series& series() const { return m_opened->series; } ///< Only while one is open.

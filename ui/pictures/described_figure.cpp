@@ -12,7 +12,6 @@
 #include <QMap>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -134,18 +133,26 @@ bool chooseSeries(LineChart& chart, const FigurePanel& panel)
 
 } // namespace
 
-DescribedFigure::DescribedFigure() = default;
+DescribedFigure::DescribedFigure(bool isOfSeries)
+    : m_isOfSeries(isOfSeries)
+{
+}
+
 DescribedFigure::~DescribedFigure() = default;
 
 Result<std::unique_ptr<DescribedFigure>> DescribedFigure::make(const FigureDescription& description,
-                                                               const Session& session)
+                                                               const FigureSessions& sessions)
 {
-    std::unique_ptr<DescribedFigure> figure(new DescribedFigure);
-    for (std::size_t i = 0; i < description.panels.size(); ++i)
-        if (const Result<Done> drawn =
-                figure->draw(description.panels[i], text(panelLabel(description, i)), session);
-            !drawn)
+    std::unique_ptr<DescribedFigure> figure(new DescribedFigure(sessions.isSeries()));
+    for (std::size_t i = 0; i < description.panels.size(); ++i) {
+        const FigurePanel& panel = description.panels[i];
+        const QString label = text(panelLabel(description, i));
+        const Result<FigureSessions::Step> from = sessions.at(panel.step, panel.view);
+        if (!from)
+            return inPanel(label, from.error().code, from.error().message);
+        if (const Result<Done> drawn = figure->draw(panel, label, *from); !drawn)
             return drawn.error();
+    }
     if (const Result<Done> shared = figure->shareScales(description); !shared)
         return shared.error();
     if (const Result<Done> composed = figure->compose(description); !composed)
@@ -153,8 +160,10 @@ Result<std::unique_ptr<DescribedFigure>> DescribedFigure::make(const FigureDescr
     return figure;
 }
 
-Result<Done> DescribedFigure::draw(const FigurePanel& panel, const QString& label, const Session& session)
+Result<Done> DescribedFigure::draw(const FigurePanel& panel, const QString& label,
+                                   const FigureSessions::Step& from)
 {
+    const Session& session = *from.session;
     const Result<View> view = viewOf(session, panel.view, parseHeadId(panel.head));
     if (!view)
         return inPanel(label, view.error().code, view.error().message);
@@ -185,6 +194,11 @@ Result<Done> DescribedFigure::draw(const FigurePanel& panel, const QString& labe
         return inPanel(label, ErrorCode::NotFound,
                        "'" + panel.view + "' has no numbers"
                            + (view->head ? " of head " + dottedHead(*view->head) : std::string()) + ".");
+    if (from.step) {
+        const std::string step = std::to_string(*from.step);
+        drawn->view.picture.title += ", step " + step;
+        drawn->view.provenance.emplace_back(stepKey, step);
+    }
     if (const Result<Done> named = nameParts(*drawn, panel, session.model); !named)
         return named;
     m_drawn.push_back(std::move(drawn));
@@ -300,7 +314,7 @@ void DescribedFigure::addRecipe(const FigureDescription& description, const std:
 {
     const FigureDescription published = asPublished(description);
     Provenance lines = m_page->provenance();
-    lines.append({QLatin1StringView(sessionFileKey), text(published.session)});
+    lines.append({QLatin1StringView(m_isOfSeries ? seriesKey : sessionFileKey), text(published.session)});
     if (!sessionSha256.empty())
         lines.append({QLatin1StringView(sessionSha256Key), text(sessionSha256)});
     lines.append({QLatin1StringView(figureDescriptionKey), text(headwise::text(published))});
@@ -309,8 +323,10 @@ void DescribedFigure::addRecipe(const FigureDescription& description, const std:
 
 Provenance DescribedFigure::provenance() const
 {
-    // The facts of the session are those of any view; the rest belongs to a panel.
-    constexpr std::array ofPanel{"view", "head", "definition", "embedding", "tokens"};
+    // The facts of the session are those of any view; the rest belongs to a panel, as do the files of a checkpoint.
+    std::vector<std::string> ofPanel{"view", "head", "definition", "embedding", "tokens"};
+    if (m_isOfSeries)
+        ofPanel.insert(ofPanel.end(), {stepKey, "source", "sha256"});
     Provenance lines;
     for (const auto& [key, value] : m_drawn.front()->view.provenance)
         if (std::ranges::find(ofPanel, key) == ofPanel.end())

@@ -79,7 +79,7 @@ public:
         m_chart->setColorWords(m_contents.caption);
         showContents();
         m_chart->setAccessibleName(text(shown.picture.title));
-        const bool several = isOfEachHead() && m_heads->currentIndex() > 0;
+        const bool several = isOfEachHead() && (isWhole() || m_heads->currentIndex() > 0);
         m_chart->setVisible(!several);
         m_multiples->setVisible(several);
         if (several)
@@ -139,12 +139,18 @@ private:
 
     ChartContents contents()
     {
-        if (!showsAllHeads())
-            return seriesContents(m_data, context());
+        if (!showsAllHeads()) {
+            PictureContext cut = context();
+            cut.isCut = cut.isCut || (isWhole() && isOfEachHead());
+            return seriesContents(m_data, cut);
+        }
         if (m_kind == PictureChartsKind::Histogram && m_heads->currentIndex() > 0)
             return boxContents(m_data, context());
         return headContents(m_metrics ? m_metrics->applied(m_data, context().card) : m_data, context());
     }
+
+    /// Whether a figure asks for every head at once.
+    bool isWhole() const { return context().isPaper && !context().isCut; }
 
     /// Whether it says something else of every head, by the heads' own lines.
     bool isOfEachHead() const
@@ -162,6 +168,7 @@ private:
         const HeadId now = context().head;
         const bool one = m_heads->currentIndex() == ofLayer;
         PictureContext each = context();
+        each.isCut = true;
         std::vector<HeadCurves> heads;
         for (int layer = one ? now.layer : 0; layer < (one ? now.layer + 1 : card.nLayers); ++layer)
             for (int head = 0; head < card.nHeads; ++head) {

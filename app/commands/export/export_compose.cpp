@@ -3,6 +3,8 @@
 #include "app/commands/support.h"
 #include "core/files/file_write.h"
 #include "core/files/sha256.h"
+#include "core/series/series_file.h"
+#include "core/series/step_curves.h"
 #include "core/session/kept_figures.h"
 #include "core/session/session_file.h"
 
@@ -44,7 +46,7 @@ Result<Done> canWrite(const std::vector<FigureFile>& files)
     return Done{};
 }
 
-/// Sessions by their paths; each is read once.
+/// Sessions and series by their paths; each is read once.
 class Sessions {
 public:
     explicit Sessions(const Task& task)
@@ -52,15 +54,18 @@ public:
     {
     }
 
-    Result<const Session*> session(const fs::path& path)
+    /// Returns the session or the steps of a file, which live as long as this.
+    Result<FigureSessions> sessions(const fs::path& path)
     {
-        const auto found = m_sessions.find(path);
-        if (found != m_sessions.end())
-            return &found->second;
-        Result<Session> read = readSession(path, m_task);
-        if (!read)
-            return read.error();
-        return &m_sessions.emplace(path, std::move(read).value()).first->second;
+        auto found = m_read.find(path);
+        if (found == m_read.end()) {
+            Result<ReadFile> read = isSeries(path) ? readSteps(path) : readOne(path);
+            if (!read)
+                return read.error();
+            found = m_read.emplace(path, std::move(read).value()).first;
+        }
+        const auto& [steps, isOfSeries] = found->second;
+        return isOfSeries ? FigureSessions(steps) : FigureSessions(steps.front().session);
     }
 
     Result<std::string> sha256(const fs::path& path)
@@ -75,8 +80,33 @@ public:
     }
 
 private:
+    struct ReadFile {
+        std::vector<SeriesStep> steps; ///< A session is one.
+        bool isOfSeries = false;
+    };
+
+    Result<ReadFile> readOne(const fs::path& path) const
+    {
+        Result<Session> read = readSession(path, m_task);
+        if (!read)
+            return read.error();
+        ReadFile file;
+        file.steps.push_back({0, std::move(read).value()});
+        return file;
+    }
+
+    Result<ReadFile> readSteps(const fs::path& path) const
+    {
+        Result<std::vector<SeriesStep>> read = readSeriesSteps(path, m_task);
+        if (!read)
+            return read.error();
+        ReadFile file{std::move(read).value(), true};
+        addStepCurves(file.steps);
+        return file;
+    }
+
     const Task& m_task;
-    std::map<fs::path, Session> m_sessions;
+    std::map<fs::path, ReadFile> m_read;
     std::map<fs::path, std::string> m_sums;
 };
 
@@ -90,13 +120,13 @@ struct FigureTask {
 Result<Done> drawFigure(const DrawingProgram& program, Sessions& sessions, const FigureTask& task,
                         const std::vector<FigureFile>& files, const std::string& data)
 {
-    const Result<const Session*> session = sessions.session(task.session);
-    if (!session)
-        return session.error();
+    const Result<FigureSessions> from = sessions.sessions(task.session);
+    if (!from)
+        return from.error();
     const Result<std::string> sum = sessions.sha256(task.session);
     if (!sum)
         return sum.error();
-    const Composition composition{**session, *sum, asPublished(task.figure)};
+    const Composition composition{*from, *sum, asPublished(task.figure)};
     const auto omissions = exportComposition(program, composition, files, data);
     if (!omissions)
         return ofFigure(task.file, omissions.error());
@@ -199,10 +229,10 @@ Result<FigureTask> figureAsked(const ComposeOptions& options, Sessions& sessions
         const fs::path session = sessionPath(*figure, options.figure);
         return FigureTask{options.figure, std::move(figure).value(), session};
     }
-    const Result<const Session*> session = sessions.session(options.session);
-    if (!session)
-        return session.error();
-    Result<FigureDescription> kept = keptFigure(**session, options.figure, options.session);
+    const Result<FigureSessions> from = sessions.sessions(options.session);
+    if (!from)
+        return from.error();
+    Result<FigureDescription> kept = keptFigure(from->last(), options.figure, options.session);
     if (!kept)
         return kept.error();
     FigureDescription figure = std::move(kept).value();

@@ -116,6 +116,7 @@ Result<FigureRecipe> figureRecipe(const std::string& file)
     const QString series = valueOf(seriesKey);
     const QString session = series.isEmpty() ? valueOf(ui::sessionFileKey) : series;
     return FigureRecipe{.session = session.toStdString(),
+                        .isOfSeries = !series.isEmpty(),
                         .model = valueOf("model").toStdString(),
                         .sha256 = valueOf("sha256").toStdString(),
                         .view = valueOf("view").toStdString(),
@@ -202,7 +203,7 @@ Result<std::vector<std::string>> exportComposition(const DrawingProgram& /*progr
                                                    std::span<const FigureFile> files,
                                                    const std::filesystem::path& data)
 {
-    const auto figure = ui::DescribedFigure::make(composition.description, composition.session);
+    const auto figure = ui::DescribedFigure::make(composition.description, composition.sessions);
     if (!figure)
         return figure.error();
     ui::ComposedFigure& page = (*figure)->page();

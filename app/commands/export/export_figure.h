@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/results/figure_settings.h"
+#include "core/series/figure_sessions.h"
 #include "core/session/figure_description.h"
 #include "core/session/views.h"
 
@@ -22,12 +23,13 @@ struct FigureFile {
     FigureSettings settings;
 };
 
-/// Keys of a figure of a series in its metadata: the name of the series' file, the checkpoint, the checkpoints of an animation.
-inline constexpr auto seriesKey = "series", stepKey = "step", stepsKey = "steps";
+/// Key of the checkpoints of an animation in its metadata, beside those of a series.
+inline constexpr auto stepsKey = "steps";
 
 /// How a figure was made, as its metadata say.
 struct FigureRecipe {
     std::string session; ///< Name of its session or series; empty: unknown.
+    bool isOfSeries = false;
     std::string model;
     std::string sha256; ///< The model's.
     std::string view, head;
@@ -35,7 +37,7 @@ struct FigureRecipe {
     bool isSteps = false; ///< An animation of all steps of a series.
     FigureSettings settings;
     std::string description;   ///< JSON of a figure of several panels; empty: a single view.
-    std::string sessionSha256; ///< Hash of the session file of several panels.
+    std::string sessionSha256; ///< Hash of the file of the session or series of several panels.
 };
 
 /// Reads the metadata of a PNG, SVG or PDF that Headwise exported.
@@ -80,11 +82,11 @@ private:
     std::unique_ptr<Parts> m_parts;
 };
 
-/// A figure of several panels and its session.
+/// A figure of several panels and what it is drawn from.
 struct Composition {
-    const Session& session;
-    std::string sessionSha256;
-    FigureDescription description; ///< With the name of the session's file, without its folder.
+    const FigureSessions& sessions;
+    std::string sessionSha256;     ///< Hash of the file.
+    FigureDescription description; ///< With the name of that file, without its folder.
 };
 
 /// Draws a figure of several panels into each file, or writes the numbers of all panels.

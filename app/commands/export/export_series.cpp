@@ -2,7 +2,7 @@
 
 #include "core/series/series_file.h"
 #include "core/series/series_steps.h"
-#include "core/series/vector_tracks.h"
+#include "core/series/step_curves.h"
 #include "core/session/session_file.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -41,18 +41,17 @@ Result<ExportedSession> readExported(const std::string& file, std::optional<int>
         return wrongSeries(
             fmt::format("The series '{}' has no checkpoint of step {}; its steps are {} to {}.", file, *step,
                         steps.front().step, steps.back().step));
-    std::vector<ResultArray> tracks = trackArrays(steps);
-    std::ranges::move(tracks, std::back_inserter(found->session.results.arrays));
+    std::vector<ResultArray> curves = stepCurves(steps);
+    std::ranges::move(curves, std::back_inserter(found->session.results.arrays));
     return ExportedSession{std::move(found->session), found->step};
 }
 
 Result<ExportedSession> readSource(const FigureRecipe& recipe, const std::string& figure,
                                    const std::string& path, const Task& task)
 {
-    const bool isOfSeries = recipe.isSteps || !recipe.step.empty();
-    if (isOfSeries != isSeries(path))
-        return wrongSeries("'" + figure + "' was drawn from a " + (isOfSeries ? "series" : "session")
-                           + ", but '" + path + "' is " + (isOfSeries ? "not one." : "a series."));
+    if (recipe.isOfSeries != isSeries(path))
+        return wrongSeries("'" + figure + "' was drawn from a " + (recipe.isOfSeries ? "series" : "session")
+                           + ", but '" + path + "' is " + (recipe.isOfSeries ? "not one." : "a series."));
     std::optional<int> step;
     if (int number = 0;
         std::from_chars(recipe.step.data(), recipe.step.data() + recipe.step.size(), number).ec
@@ -62,11 +61,12 @@ Result<ExportedSession> readSource(const FigureRecipe& recipe, const std::string
     if (!from)
         return from.error();
     const ModelCard& model = from->session.model;
-    if (isOfSeries && model.name != recipe.model)
+    if (recipe.isOfSeries && model.name != recipe.model)
         return wrongSeries("'" + path + "' is a series of '" + model.name + "', but '" + figure + "' is of '"
                            + recipe.model + "'.");
     // A series knows the sum of its last checkpoint alone.
-    const bool isKnown = !isOfSeries || (!model.sha256.empty() && !recipe.sha256.empty() && !recipe.isSteps);
+    const bool isKnown =
+        !recipe.isOfSeries || (!model.sha256.empty() && !recipe.sha256.empty() && !recipe.isSteps);
     if (isKnown && model.sha256 != recipe.sha256)
         return wrongSeries("'" + path + "' is a session of another model than that of '" + figure
                            + "': their sha256 differ.");
@@ -82,7 +82,7 @@ Result<View> exportedView(const ExportedSession& from, const std::string& file, 
     View view = std::move(found).value();
     const std::string fileName = std::filesystem::path(file).filename().string();
     if (from.step) {
-        if (!view.name.starts_with(tracksFolder)) // these show all steps
+        if (!showsAllSteps(view.name))
             view.subtitle += fmt::format(", step {}", *from.step);
         view.provenance.emplace_back(stepKey, std::to_string(*from.step));
     }

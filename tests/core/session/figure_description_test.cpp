@@ -33,7 +33,7 @@ private slots:
         figure.formats = {"svg", "png"};
         figure.widths = {1, 2};
         figure.heights = {1, 1.5};
-        figure.panels.push_back({.view = "copying", .scale = "s", .row = 1, .column = 1});
+        figure.panels.push_back({.view = "copying", .step = 143000, .scale = "s", .row = 1, .column = 1});
         figure.panels.push_back({.view = "induction: Matching and copying",
                                  .head = "1.5",
                                  .reference = "0.1",

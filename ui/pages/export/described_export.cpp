@@ -1,9 +1,12 @@
 #include "ui/pages/export/described_export.h"
 
+#include "core/base/task.h"
 #include "core/files/json.h"
+#include "core/series/step_curves.h"
 #include "core/session/figure_description.h"
 #include "core/session/session.h"
 #include "ui/document/session_file.h"
+#include "ui/document/training_series.h"
 #include "ui/document/workspace.h"
 #include "ui/pages/export/export_dialog.h"
 #include "ui/pages/export/figure_export_batch.h"
@@ -12,15 +15,17 @@
 #include <QDir>
 #include <QFileInfo>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 namespace headwise::ui {
 namespace {
 
-/// A figure and the results that it is drawn from.
+/// A figure and the results or the series that it is drawn from.
 struct DrawnDescription {
     std::unique_ptr<const Session> session;
+    std::vector<SeriesStep> steps;
     std::unique_ptr<DescribedFigure> figure;
 };
 
@@ -62,16 +67,51 @@ public:
     const ComposedFigure& page() const { return figure->page(); }
 };
 
-Result<std::unique_ptr<ExportDialog>> dialogOf(const NamedDescription& named, const Workspace& workspace,
-                                               QWidget* parent)
+/// The file of the open series if a description is drawn from it: it asks for a step or for all of them, or no checkpoint is
+/// open as a model. Else empty.
+std::filesystem::path seriesFor(const FigureDescription& description, const Workspace& workspace)
 {
-    DrawnDescription drawn{std::make_unique<const Session>(workspace.session()->snapshot({})()), nullptr};
-    auto figure = DescribedFigure::make(named.description, *drawn.session);
+    const auto isOfSteps = [](const FigurePanel& panel) {
+        return panel.step != FigurePanel::lastStep || showsAllSteps(panel.view);
+    };
+    const bool isOfSeries = TrainingSeries::isOpenIn(workspace)
+        && (workspace.model()->isSeries() || std::ranges::any_of(description.panels, isOfSteps));
+    return isOfSeries ? TrainingSeries::openIn(workspace)->file() : std::filesystem::path();
+}
+
+/// Errors: those of readSeriesSteps() and DescribedFigure::make().
+Result<DrawnDescription> drawnFrom(const FigureDescription& description, const Workspace& workspace,
+                                   const std::filesystem::path& series)
+{
+    DrawnDescription drawn;
+    if (series.empty()) {
+        drawn.session = std::make_unique<const Session>(workspace.session()->snapshot({})());
+    } else {
+        auto steps = readSeriesSteps(series, Task{});
+        if (!steps)
+            return steps.error();
+        drawn.steps = std::move(steps).value();
+        addStepCurves(drawn.steps);
+    }
+    auto figure = series.empty() ? DescribedFigure::make(description, *drawn.session)
+                                 : DescribedFigure::make(description, FigureSessions(drawn.steps));
     if (!figure)
         return figure.error();
     drawn.figure = std::move(figure).value();
+    return drawn;
+}
+
+Result<std::unique_ptr<ExportDialog>> dialogOf(const NamedDescription& named, const Workspace& workspace,
+                                               QWidget* parent)
+{
+    const std::filesystem::path series = seriesFor(named.description, workspace);
+    Result<DrawnDescription> made = drawnFrom(named.description, workspace, series);
+    if (!made)
+        return made.error();
+    DrawnDescription drawn = std::move(made).value();
     FigureDescription recipe = named.description;
-    if (const std::filesystem::path& file = workspace.session()->path(); !file.empty())
+    if (const std::filesystem::path file = series.empty() ? workspace.session()->path() : series;
+        !file.empty())
         recipe.session = file.filename().string();
     drawn.figure->addRecipe(recipe, {});
     auto dialog = std::make_unique<DescribedDialog>(

@@ -1,5 +1,7 @@
 #include "ui/pages/export/described_export.h"
 
+#include "core/series/series_record.h"
+#include "core/series/series_steps.h"
 #include "core/session/figure_description.h"
 #include "core/session/kept_figures.h"
 #include "core/session/session_file.h"
@@ -7,6 +9,7 @@
 #include "tests/support/pdf_page.h"
 #include "tests/support/program.h"
 #include "ui/base/theme.h"
+#include "ui/document/training_series.h"
 #include "ui/document/workspace.h"
 #include "ui/figures/figure_metadata.h"
 #include "ui/pages/export/export_dialog.h"
@@ -142,6 +145,47 @@ private slots:
         QVERIFY(other.session()->figures() == KeptFigures{});
         QCOMPARE(warningsOf(*other.model()).filter(QStringLiteral("cannot be read")).size(), 1);
         QCOMPARE(other.session()->snapshot({})().figures, session.figures);
+    }
+
+    /// Panels at steps, and over all of them, are drawn from the open series.
+    void aDescriptionIsDrawnFromTheOpenSeries()
+    {
+        SeriesRecord record;
+        record.frame.model.name = "toy";
+        record.frame.model.nLayers = record.frame.model.nHeads = record.frame.model.nKvHeads = 2;
+        record.frame.model.dModel = record.frame.model.dHead = record.frame.model.dVocab = 8;
+        for (const int step : {1, 2}) {
+            ResultArray scores;
+            scores.path = "scores/copying";
+            scores.title = "Copying";
+            scores.shape = {2, 2};
+            scores.axes = {Axis::Layer, Axis::Head};
+            scores.values = std::vector<float>(4, 0.25F * static_cast<float>(step));
+            record.entries.push_back({.step = step,
+                                      .name = "step" + std::to_string(step),
+                                      .files = {},
+                                      .previous = {},
+                                      .problem = {},
+                                      .arrays = {scores}});
+        }
+        const std::filesystem::path file = m_folder.filePath(QStringLiteral("series.h5")).toStdString();
+        QVERIFY(test::isOk(writeSeriesRecord(file, record, Task{})));
+        const QString json = written(QStringLiteral("steps.json"),
+                                     R"({"session": "elsewhere.h5", "panels": [
+            {"view": "copying", "step": 1}, {"view": "training/copying", "head": "1.0"}]})");
+        QVERIFY(!describedExport(json, m_workspace, nullptr)); // no series is open
+        Workspace other;
+        other.opener()->openSeries(file);
+        QTRY_VERIFY_WITH_TIMEOUT(TrainingSeries::isOpenIn(other), test::patience);
+        auto made = describedExport(json, other, nullptr);
+        QVERIFY(test::isOk(made));
+        const std::unique_ptr<ExportDialog> dialog = std::move(made).value();
+        const QString svg = m_folder.filePath(QStringLiteral("steps.svg"));
+        dialog->exportTo(svg);
+        QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(svg), test::patience);
+        const Result<Provenance> lines = figureMetadata(svg);
+        QVERIFY(test::isOk(lines));
+        QVERIFY(lines->contains({QString::fromLatin1(seriesKey), QStringLiteral("series.h5")}));
     }
 
     void refusesWhatItCannotDraw_data()
