@@ -110,23 +110,25 @@ private slots:
             return image;
         };
         for (const bool onPaper : {false, true}) {
-            chart.setSeries({line({}, everywhere), line(QStringLiteral("of no points"), {})});
+            chart.setSeries({line({}, everywhere), line(QStringLiteral("of one point"), {{0, 0}})});
             const QImage above = drawn(onPaper);
             QVERIFY(seen(above, 1).second > 0); // the name, in its colour
             QVERIFY(seen(above, 1).second < seen(above, 0).first);
             // Several names stand beside each other, in as many rows as needed.
-            chart.setSeries({line({}, everywhere), line(QString(30, u'b'), {}), line(QString(30, u'c'), {})});
+            chart.setSeries(
+                {line({}, everywhere), line(QString(30, u'b'), {{0, 0}}), line(QString(30, u'c'), {{0, 0}})});
             const QImage rows = drawn(onPaper);
             QVERIFY(seen(rows, 1).second < seen(rows, 2).second);
             QVERIFY(seen(rows, 2).second < seen(rows, 0).first);
         }
-        chart.setSeries({line({}, {{0, 0}, {40, 0}, {41, 1}}), line(QStringLiteral("of no points"), {})});
+        chart.setSeries(
+            {line({}, {{0, 0}, {40, 0}, {41, 1}}), line(QStringLiteral("of one point"), {{0, 0}})});
         const auto plotTop = [&chart] { return chart.positionOf({0, chart.range().bottom()}).y(); };
         const double withRoom = plotTop(); // a corner is free: the name takes nothing from the plot
         QVERIFY(seen(drawn(false), 1).second > withRoom);
         chart.setSeries({line({}, everywhere)});
         QCOMPARE(plotTop(), withRoom);
-        chart.setSeries({line({}, everywhere), line(QStringLiteral("of no points"), {})});
+        chart.setSeries({line({}, everywhere), line(QStringLiteral("of one point"), {{0, 0}})});
         QVERIFY(plotTop() > withRoom + 10);
     }
 
@@ -147,7 +149,7 @@ private slots:
         const double alone = plot();
         std::vector<ChartSeries> series{line({}, everywhere)};
         for (const char16_t letter : {u'b', u'c', u'd', u'e', u'f', u'g'})
-            series.push_back(line(QString(25, letter), {}));
+            series.push_back(line(QString(25, letter), {{0, 0}}));
         chart.setSeries(series);
         const double with = plot();
         QVERIFY2(with < alone - 20 && with > 0.45 * alone,
