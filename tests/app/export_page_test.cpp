@@ -67,6 +67,7 @@ private slots:
         row("no such token", {"--view", matrix, "--head", "1.5", "--token", "zzqx"}, 3, "zzqx");
         row("no reference", {"--view", pair, "--head", "1.5"}, 3, "--reference");
         row("a view of a session", {"--view", "copying", "--token", "#3"}, 2, "--token");
+        row("a view without a session", {"--view", "copying"}, 2, "needs a session");
         row("an animation", {"--view", matrix, "--animate"}, 2, "--animate");
     }
 

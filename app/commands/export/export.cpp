@@ -257,6 +257,10 @@ Result<int> exportView(const ExportOptions& options, const CLI::App& command, co
             + "' is a view of a session; leave out --reference, --token, --choice and how to read a model.");
     if (options.animate)
         return animate(options.session, options.view, head, files, task);
+    if (std::error_code ignored; std::filesystem::is_directory(options.session, ignored))
+        return invalid(
+            "The view '" + options.view + "' needs a session, and '" + options.session
+            + "' is a folder; headwise analyze MODEL -o SESSION.h5 makes a session. export --list names the views.");
     const auto from = readExported(options.session, options.step, task);
     if (!from)
         return from.error();
