@@ -125,7 +125,7 @@ void PairPanel::showParts(const PairParts& pair)
     m_angles->show();
     m_parts->show();
     setMarkup(m_title,
-              tr("<b>%1</b>: score %2; its first rank-1 part is %3; smallest angle %4° (random %5°)")
+              tr("<b>%1</b>: score %2, of which the first rank-1 part is %3; smallest angle %4° (random %5°)")
                   .arg(m_pair, number(score),
                        pair.parts.empty() ? QStringLiteral("–") : percent(parts.points.front().y()),
                        pair.angles.empty() ? QStringLiteral("–") : number(pair.angles.front()),
