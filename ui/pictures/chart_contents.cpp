@@ -358,7 +358,7 @@ private:
         m_contents.look = complexLook(all, m_data.picture.polar);
         for (const ArrayPart& part : all) {
             ChartSeries cloud{
-                all.size() > 1 ? metricTitle(*part.array) : text(m_context.head), {}, SeriesStyle::Points};
+                all.size() > 1 ? nameOf(*part.array) : text(m_context.head), {}, SeriesStyle::Points};
             for (std::size_t i = 0; i < part.size(); ++i)
                 cloud.points << QPointF(part.at(i), part.imaginaryAt(i));
             m_contents.series.push_back(std::move(cloud));
