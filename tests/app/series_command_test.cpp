@@ -254,10 +254,10 @@ private slots:
     {
         if (!HEADWISE_GUI)
             QSKIP("built without the window");
-        const QString file = m_temporary.filePath("panels.h5"), json = m_temporary.filePath("panels.json");
+        const QString file = m_temporary.filePath("panels.h5"), figure = m_temporary.filePath("panels.json");
         QCOMPARE(series(file, {"--analyses", "previous_token,spectra"}).exitCode, 0);
-        const auto described = [&json](const QByteArray& panels) {
-            QFile description(json);
+        const auto described = [&figure](const QByteArray& panels) {
+            QFile description(figure);
             return description.open(QIODevice::WriteOnly)
                 && description.write(R"({"session": "panels.h5", "page": {"height": 150}, "panels": [)"
                                      + panels + "]}")
@@ -267,15 +267,15 @@ private slots:
             return run(QStringList{"export"} + how + QStringList{"-o", m_temporary.filePath(name)});
         };
         const auto bytes = [this](const QString& name) {
-            QFile figure(m_temporary.filePath(name));
-            return figure.open(QIODevice::ReadOnly) ? figure.readAll() : QByteArray();
+            QFile written(m_temporary.filePath(name));
+            return written.open(QIODevice::ReadOnly) ? written.readAll() : QByteArray();
         };
         QVERIFY(described(R"({"view": "previous_token", "step": 0, "scale": "s"},
             {"view": "previous_token", "scale": "s"}, {"view": "training/previous_token", "row": 2},
             {"view": "training/previous_token", "head": "0.3"},
             {"view": "tracks/ov_in", "head": "1.2", "row": 3},
             {"view": "training/ov_singular_values", "head": "1.2"})"));
-        const CommandRun made = drawn("panels.svg", {"--figure", json});
+        const CommandRun made = drawn("panels.svg", {"--figure", figure});
         QVERIFY2(made.exitCode == 0, made.err);
         const QByteArray svg = bytes("panels.svg");
         for (const char* words : {", step 0<", ", step 2000<", ">f</text>"})
@@ -296,7 +296,7 @@ private slots:
               std::pair(R"({"view": "tracks/ov_in", "head": "1.2", "step": 0})", "shows all steps"),
               std::pair(R"({"view": "previous_token", "step": -2})", "panels[0].step is -2")}) {
             QVERIFY(described(panel));
-            const CommandRun refused = drawn("x.svg", {"--figure", json});
+            const CommandRun refused = drawn("x.svg", {"--figure", figure});
             QCOMPARE(refused.exitCode, 2);
             QVERIFY2(refused.err.contains(words), refused.err);
         }
