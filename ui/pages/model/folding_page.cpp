@@ -99,7 +99,7 @@ QWidget* FoldingPage::createSteps()
     layout->setHorizontalSpacing(6);
     layout->setVerticalSpacing(4);
     layout->addWidget(m_circuit, 0, 0);
-    layout->addWidget(new QLabel(tr("A: the weights in use. B: with"), row), 1, 0);
+    layout->addWidget(new QLabel(tr("A: in use, B: with"), row), 1, 0);
     for (std::size_t i = 0; i < m_steps.size(); ++i) {
         layout->addWidget(m_steps[i], static_cast<int>(i) / 2, 1 + static_cast<int>(i) % 2);
         connect(m_steps[i], &QCheckBox::clicked, this, [this] {
