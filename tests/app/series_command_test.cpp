@@ -288,7 +288,7 @@ private slots:
         QCOMPARE(session.exitCode, 2);
         QVERIFY2(session.err.contains("was drawn from a series, but"), session.err);
         const CommandRun every =
-            drawn("every.svg", {file, "--view", "training/previous_token", "--size", "170x100mm"});
+            drawn("every.svg", {file, "--view", "training/previous_token", "--size", "340x160mm"});
         QVERIFY2(every.exitCode == 0, every.err);
         QVERIFY(bytes("every.svg").contains(">L1H1<"));
         for (const auto& [panel, words] :
