@@ -9,7 +9,7 @@
 
 namespace headwise {
 
-/// What the panels of a figure are drawn from: a session, or the checkpoints of a series. They must outlive it.
+/// The source of a figure's panels: a session, or the checkpoints of a series. It keeps references to them.
 class FigureSessions {
 public:
     explicit FigureSessions(const Session& session);

@@ -8,7 +8,7 @@
 
 namespace headwise {
 
-/// What a series shows over its steps, as arrays that `export` draws: those of trackArrays(), training/SCORE [layer, head, step], and
+/// Arrays over the steps of a series that `export` draws: those of trackArrays(), training/SCORE [layer, head, step], and
 /// training/CIRCUIT_singular_values [layer, head, singular value, step]. NaN where a step has no number.
 /// \param steps of one series
 std::vector<ResultArray> stepCurves(std::span<const SeriesStep> steps);
