@@ -103,7 +103,7 @@ private slots:
         QFETCH(int, model);
         const auto which = static_cast<JourneyModel>(model);
         Journey journey(QStringLiteral("j13-") + QLatin1String(QTest::currentDataTag()));
-        openModel(journey, folderOf(which));
+        openComputed(journey, which);
         journey.openTab(QStringLiteral("Matrix"));
         auto* matrix = journey.named<HeatmapView>(QStringLiteral("Matrix of the circuit"));
         journey.waitFor([&] { return matrix->scene().rowCount() > 0; }, QStringLiteral("the matrix"));
@@ -210,7 +210,7 @@ private slots:
         QFETCH(int, model);
         const auto which = static_cast<JourneyModel>(model);
         Journey journey(QStringLiteral("j14-") + QLatin1String(QTest::currentDataTag()));
-        openModel(journey, folderOf(which));
+        openComputed(journey, which);
         journey.begin();
         journey.trigger(QStringLiteral("Skipless merge")); // J14: Model, Skipless merge: two clicks
         const auto* table = journey.named<QTableView>(QStringLiteral("Savings from removing a pair"));

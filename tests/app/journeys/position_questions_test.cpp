@@ -62,7 +62,7 @@ private slots:
         QFETCH(int, model);
         const auto which = static_cast<JourneyModel>(model);
         Journey journey(QStringLiteral("j9-") + QLatin1String(QTest::currentDataTag()));
-        openModel(journey, folderOf(which));
+        openComputed(journey, which);
         // J9: a menu, its group and an entry; then the user's own token list.
         journey.trigger(QStringLiteral("Six terms of a layer-0 score"));
         auto* terms = journey.named<HeatmapView>(QStringLiteral("T^ee"));
@@ -128,7 +128,7 @@ private slots:
         QFETCH(int, model);
         const auto which = static_cast<JourneyModel>(model);
         Journey journey(QStringLiteral("j9-scores-") + QLatin1String(QTest::currentDataTag()));
-        openModel(journey, folderOf(which));
+        openComputed(journey, which);
         journey.begin();
         journey.openTab(QStringLiteral("Scores")); // J9: one click
         auto* pairs = journey.named<LineChart>(QStringLiteral("T^pp"));
