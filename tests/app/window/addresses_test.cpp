@@ -1,5 +1,6 @@
 #include "app/address.h"
 #include "core/series/series_record.h"
+#include "tests/support/copying_series.h"
 #include "tests/support/family_model.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
@@ -219,26 +220,13 @@ private slots:
     void anAddressInASeriesIsShownOnTheOpenModel()
     {
         SeriesRecord record;
-        ResultArray scores;
-        scores.path = "scores/copying";
-        scores.axes = {Axis::Layer, Axis::Head};
-        scores.title = "Copying";
         WindowDriver driver;
         driver.window.openPath(m_model);
         QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
         waitForRest(driver);
         record.frame.model = driver.workspace().model()->card();
-        const auto layers = static_cast<std::size_t>(record.frame.model.nLayers),
-                   heads = static_cast<std::size_t>(record.frame.model.nHeads);
-        scores.shape = {layers, heads};
-        scores.values = std::vector<float>(layers * heads, 0.5F);
-        for (const int step : {1, 2})
-            record.entries.push_back({.step = step,
-                                      .name = "step" + std::to_string(step),
-                                      .files = {},
-                                      .previous = {},
-                                      .problem = {},
-                                      .arrays = {scores}});
+        record.entries = test::copyingEntries(static_cast<std::size_t>(record.frame.model.nLayers),
+                                              static_cast<std::size_t>(record.frame.model.nHeads));
         const QString file = m_folder.filePath(QStringLiteral("series.h5"));
         const auto written = writeSeriesRecord(file.toStdString(), record, Task{});
         QVERIFY2(written, written ? "" : written.error().message.c_str());

@@ -6,6 +6,7 @@
 #include "core/series/series_record.h"
 #include "core/session/view_names.h"
 #include "core/session/views.h"
+#include "tests/support/copying_series.h"
 #include "tests/support/every_page.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
@@ -95,20 +96,7 @@ private:
     std::filesystem::path writeSeries() const
     {
         SeriesRecord record;
-        for (const int step : {1, 2}) {
-            ResultArray scores;
-            scores.path = "scores/copying";
-            scores.shape = {2, 3};
-            scores.values = std::vector<float>(6, 0.25F * static_cast<float>(step));
-            scores.axes = {Axis::Layer, Axis::Head};
-            scores.title = "Copying";
-            record.entries.push_back({.step = step,
-                                      .name = "step" + std::to_string(step),
-                                      .files = {},
-                                      .previous = {},
-                                      .problem = {},
-                                      .arrays = {scores}});
-        }
+        record.entries = test::copyingEntries(2, 3);
         record.frame.model.name = record.frame.model.architecture = "toy";
         record.frame.model.nLayers = 2;
         record.frame.model.nHeads = record.frame.model.nKvHeads = 3;

@@ -1,4 +1,5 @@
 #include "core/series/series_record.h"
+#include "tests/support/copying_series.h"
 #include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 #include "tests/support/window_driver.h"
@@ -66,18 +67,9 @@ private slots:
         test::beginWithOwnSettings(m_folder);
         const std::filesystem::path folder = m_folder.path().toStdString();
         SeriesRecord record;
-        for (const int step : {1, 2}) {
-            const std::string name = "step" + std::to_string(step);
-            test::writeToyModel(folder / name, test::ToyOptions());
-            ResultArray scores;
-            scores.path = "scores/copying";
-            scores.shape = {2, 3};
-            scores.values = std::vector<float>(6, 0.25F * static_cast<float>(step));
-            scores.axes = {Axis::Layer, Axis::Head};
-            scores.title = "Copying";
-            record.entries.push_back(
-                {.step = step, .name = name, .files = {}, .previous = {}, .problem = {}, .arrays = {scores}});
-        }
+        record.entries = test::copyingEntries(2, 3);
+        for (const SeriesEntry& entry : record.entries)
+            test::writeToyModel(folder / entry.name, test::ToyOptions());
         record.frame.model.name = "toy";
         record.frame.model.architecture = "toy";
         record.frame.model.nLayers = 2;

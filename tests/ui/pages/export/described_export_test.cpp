@@ -5,6 +5,7 @@
 #include "core/session/figure_description.h"
 #include "core/session/kept_figures.h"
 #include "core/session/session_file.h"
+#include "tests/support/copying_series.h"
 #include "tests/support/matchers.h"
 #include "tests/support/pdf_page.h"
 #include "tests/support/program.h"
@@ -154,20 +155,7 @@ private slots:
         record.frame.model.name = "toy";
         record.frame.model.nLayers = record.frame.model.nHeads = record.frame.model.nKvHeads = 2;
         record.frame.model.dModel = record.frame.model.dHead = record.frame.model.dVocab = 8;
-        for (const int step : {1, 2}) {
-            ResultArray scores;
-            scores.path = "scores/copying";
-            scores.title = "Copying";
-            scores.shape = {2, 2};
-            scores.axes = {Axis::Layer, Axis::Head};
-            scores.values = std::vector<float>(4, 0.25F * static_cast<float>(step));
-            record.entries.push_back({.step = step,
-                                      .name = "step" + std::to_string(step),
-                                      .files = {},
-                                      .previous = {},
-                                      .problem = {},
-                                      .arrays = {scores}});
-        }
+        record.entries = test::copyingEntries(2, 2);
         const std::filesystem::path file = m_folder.filePath(QStringLiteral("series.h5")).toStdString();
         QVERIFY(test::isOk(writeSeriesRecord(file, record, Task{})));
         const QString json = written(QStringLiteral("steps.json"),
