@@ -75,7 +75,10 @@ void copyTiles(const StoredRectangle& stored, Scalar* out, const Decode& decode)
     }
     // Copies row by row into a small buffer and column by column out of it. Walking down a column of the file would, if
     // the row length is a power of two, evict from the cache what the next column needs (measured: three times as slow).
-    constexpr std::ptrdiff_t tileRows = 64, tileCols = 32;
+    // A tile gives each column one line of the cache. Rows of a head lie in pages of their own, across which a processor does not
+    // fetch by itself, so they are asked for ahead (measured: a third less time).
+    constexpr std::ptrdiff_t lineBytes = 64, ahead = 24;
+    constexpr std::ptrdiff_t tileRows = lineBytes / sizeof(Scalar), tileCols = 64;
     std::array<std::array<Scalar, tileCols + 1>, tileRows> tile;
     for (std::ptrdiff_t c0 = 0; c0 < stored.cols; c0 += tileCols)
         for (std::ptrdiff_t r0 = 0; r0 < stored.rows; r0 += tileRows) {
@@ -83,6 +86,9 @@ void copyTiles(const StoredRectangle& stored, Scalar* out, const Decode& decode)
             const std::ptrdiff_t cols = std::min(tileCols, stored.cols - c0);
             for (std::ptrdiff_t r = 0; r < rows; ++r) {
                 const std::byte* from = at(r0 + r, c0);
+                if (stored.colStride == 1 && r0 + r + ahead < stored.rows)
+                    for (std::ptrdiff_t byte = 0; byte < cols * size; byte += lineBytes)
+                        __builtin_prefetch(at(r0 + r + ahead, c0) + byte);
                 if (stored.colStride == 1
                     && cols == tileCols) // known length, so that the compiler uses vector instructions
                     for (std::ptrdiff_t c = 0; c < tileCols; ++c)

@@ -116,8 +116,8 @@ private slots:
             int rowStride, colStride, rows, cols;
         };
         for (const auto& [rowStride, colStride, rows, cols] :
-             {Case{45, 1, 70, 45}, Case{1, 45, 45, 70}, Case{90, 2, 35, 22}, Case{1, 0, 45, 3},
-              Case{45, 3, 33, 1}, Case{1, 1, 1, 1}, Case{45, 1, 0, 5}}) {
+             {Case{45, 1, 70, 45}, Case{70, 1, 45, 70}, Case{1, 45, 45, 70}, Case{90, 2, 35, 22},
+              Case{1, 0, 45, 3}, Case{45, 3, 33, 1}, Case{1, 1, 1, 1}, Case{45, 1, 0, 5}}) {
             Eigen::MatrixXd actual(rows, cols), expected(rows, cols);
             readRectangle(StoredRectangle{DType::F32, begin, rowStride, colStride, rows, cols},
                           actual.data());
