@@ -94,7 +94,17 @@ Norm<double> remainingNorm(const FoldableNorm& norm, const Processing& processin
 
 void centerRows(Matrix<double>& m)
 {
-    m.colwise() -= m.rowwise().mean().eval();
+    if (m.size() == 0)
+        return;
+    // Column by column, as they lie in memory, and in the order of Eigen's own sum.
+    Eigen::VectorXd sum = m.col(0);
+    Eigen::Index col = 1;
+    for (; col + 3 < m.cols(); col += 4)
+        sum += (m.col(col) + m.col(col + 1)) + (m.col(col + 2) + m.col(col + 3));
+    for (; col < m.cols(); ++col)
+        sum += m.col(col);
+    sum /= static_cast<double>(m.cols());
+    m.colwise() -= sum;
 }
 
 RowVector<double> readRow(const ModelWeights& weights, TensorKind kind, int layer, int head,
