@@ -65,9 +65,16 @@ void copyTiles(const StoredRectangle& stored, Scalar* out, const Decode& decode)
     const auto at = [&](std::ptrdiff_t r, std::ptrdiff_t c) {
         return stored.begin + (r * stored.rowStride + c * stored.colStride) * size;
     };
+    // Rows of a head lie in pages of their own, across which a processor does not fetch by itself, so they are asked for ahead
+    // (measured: a third less time).
+    constexpr std::ptrdiff_t lineBytes = 64, ahead = 24;
     if (stored.rowStride == 1) {
+        const std::ptrdiff_t nearBytes = std::min<std::ptrdiff_t>(stored.rows * size, 4 * lineBytes);
         for (std::ptrdiff_t c = 0; c < stored.cols; ++c) {
             const std::byte* from = at(0, c);
+            if (c + ahead < stored.cols)
+                for (std::ptrdiff_t byte = 0; byte < nearBytes; byte += lineBytes)
+                    __builtin_prefetch(at(0, c + ahead) + byte);
             for (std::ptrdiff_t r = 0; r < stored.rows; ++r)
                 out[c * stored.rows + r] = static_cast<Scalar>(decode(from + r * size));
         }
@@ -75,9 +82,7 @@ void copyTiles(const StoredRectangle& stored, Scalar* out, const Decode& decode)
     }
     // Copies row by row into a small buffer and column by column out of it. Walking down a column of the file would, if
     // the row length is a power of two, evict from the cache what the next column needs (measured: three times as slow).
-    // A tile gives each column one line of the cache. Rows of a head lie in pages of their own, across which a processor does not
-    // fetch by itself, so they are asked for ahead (measured: a third less time).
-    constexpr std::ptrdiff_t lineBytes = 64, ahead = 24;
+    // A tile gives each column one line of the cache.
     constexpr std::ptrdiff_t tileRows = lineBytes / sizeof(Scalar), tileCols = 64;
     std::array<std::array<Scalar, tileCols + 1>, tileRows> tile;
     for (std::ptrdiff_t c0 = 0; c0 < stored.cols; c0 += tileCols)
