@@ -66,7 +66,7 @@ void copyTiles(const StoredRectangle& stored, Scalar* out, const Decode& decode)
         return stored.begin + (r * stored.rowStride + c * stored.colStride) * size;
     };
     // Rows of a head lie in pages of their own, across which a processor does not fetch by itself, so they are asked for ahead
-    // (measured: a third less time).
+    // (measured: 15 to 45 % less time).
     constexpr std::ptrdiff_t lineBytes = 64, ahead = 24;
     if (stored.rowStride == 1) {
         const std::ptrdiff_t nearBytes = std::min<std::ptrdiff_t>(stored.rows * size, 4 * lineBytes);
