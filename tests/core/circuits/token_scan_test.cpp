@@ -1,6 +1,7 @@
 #include "core/circuits/token_scan.h"
 
 #include "core/circuits/scan_kernel.h"
+#include "tests/support/dense_algebra.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
@@ -8,18 +9,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <random>
 
 using namespace headwise;
+using test::normalNumbers;
 
 namespace {
-
-Matrix<double> normalNumbers(Eigen::Index rows, Eigen::Index cols, unsigned seed)
-{
-    std::mt19937 random(seed);
-    std::normal_distribution<double> normal;
-    return Matrix<double>::NullaryExpr(rows, cols, [&] { return normal(random); });
-}
 
 /// Brute force: the whole product in double, every row sorted as a whole.
 std::vector<int> sortedRow(const Matrix<double>& dense, Eigen::Index row, const std::vector<bool>& unused,

@@ -1,11 +1,9 @@
-#include "tests/support/family_model.h"
+#include "tests/support/family_rows.h"
 
 #include "core/analysis/catalogue.h"
 #include "core/circuits/circuits.h"
 #include "core/model/checkpoint_writer.h"
 #include "core/model/circuit_badges.h"
-#include "tests/support/loaded.h"
-#include "tests/support/program.h"
 #include "tests/support/toy_model.h"
 
 #include <QTemporaryDir>
@@ -13,99 +11,25 @@
 using namespace headwise;
 using test::Fault;
 
-namespace {
-
-/// \param first, step which of them
-void addFamilies(std::size_t first = 0, std::size_t step = 1)
-{
-    QTest::addColumn<QString>("name");
-    std::vector<std::string> names = test::familyNames();
-    std::erase_if(names, [](const std::string& name) { return !test::hasForward(name); });
-    for (std::size_t i = first; i < names.size(); i += step)
-        QTest::newRow(names[i].c_str()) << QString::fromStdString(names[i]);
-}
-
-double largestDifference(const Matrix<double>& a, const Matrix<double>& b)
-{
-    if (a.rows() != b.rows() || a.cols() != b.cols())
-        return INFINITY;
-    const Matrix<double> difference = (a - b).cwiseAbs();
-    return difference.allFinite() ? difference.maxCoeff() : INFINITY;
-}
-
-double logitDifference(const test::ReferenceRun& reference, const ForwardResult<double>& run)
-{
-    return largestDifference(run.logits, test::matrixOf(reference.logits));
-}
-
-/// Logits, patterns and the residual stream after every layer.
-template <typename Scalar>
-double largestDifference(const test::ReferenceRun& reference, const ForwardResult<Scalar>& run)
-{
-    double largest = largestDifference(run.logits.template cast<double>(), test::matrixOf(reference.logits));
-    for (std::size_t layer = 0; layer < run.patterns.size(); ++layer) {
-        for (std::size_t head = 0; head < run.patterns[layer].size(); ++head)
-            largest = std::fmax(largest,
-                                largestDifference(run.patterns[layer][head].template cast<double>(),
-                                                  test::matrixOf(reference.patterns[layer][head])));
-        const auto& after = reference.steps.at(std::to_string(layer) + ".resid_post");
-        largest = std::fmax(
-            largest,
-            largestDifference(run.residuals[layer + 1].template cast<double>(), test::matrixOf(after)));
-    }
-    return largest;
-}
-
-/// True for masks and other models' parts; without rotation also for the key bias, which is the same for all keys of a
-/// query.
-bool isUnseen(const std::string& name, const test::StoredTensor& tensor, const ModelConfig& config)
-{
-    const bool isMask = name.ends_with("masked_bias") || name.ends_with("attn.mask")
-        || (name.ends_with(".bias") && tensor.shape.size() > 1);
-    const bool isElsewhere = name.starts_with("vision_tower") || name.starts_with("multi_modal")
-        || (config.architecture == "deepseek_v3" && name.starts_with("model.layers.3.")) // further tokens
-        || name.find("pooler") != std::string::npos || name.starts_with("cls.seq_relationship")
-        || name.starts_with("discriminator_predictions");
-    const bool isOtherStack = name.starts_with(config.readsImages ? "text_" : "vision_model")
-        || name.find("patch_embedding") != std::string::npos || name == "text_projection.weight"
-        || (name == "visual_projection.weight" && !config.readsImages)
-        || (config.architecture == "bart_encoder"
-            && (name.starts_with("model.decoder.") || name == "final_logits_bias"))
-        || (config.architecture == "t5_encoder"
-            && (name.starts_with("decoder.") || name == "lm_head.weight"));
-    const bool isKeyBias = config.positional != Positional::Rotary
-        && (name.ends_with("k_proj.bias") || name.ends_with("key.bias") || name.ends_with("k_lin.bias"));
-    return isMask || isElsewhere || isOtherStack || isKeyBias;
-}
-
-} // namespace
-
 class FamiliesTest : public QObject {
     Q_OBJECT
 
 private slots:
     void init() { m_folder = std::make_unique<QTemporaryDir>(); }
 
-    void forwardPassIsTheReferences_data() { addFamilies(); }
+    void forwardPassIsTheReferences_data() { test::addFamilies(); }
     void forwardPassIsTheReferences()
     {
         const auto folder = write(model());
         const test::ReferenceRun reference = test::referenceForward(folder, prompt());
         const ProcessedWeights weights = test::raw(test::loaded(folder));
-        const double exact = largestDifference(reference, test::ran<double>(weights, prompt()));
+        const double exact = test::largestDifference(reference, test::ran<double>(weights, prompt()));
         qInfo("largest difference in double: %.1e", exact);
         QCOMPARE_LT(exact, 1e-10);
-        QCOMPARE_LT(largestDifference(reference, test::ran<float>(weights, prompt())), 2e-4);
+        QCOMPARE_LT(test::largestDifference(reference, test::ran<float>(weights, prompt())), 2e-4);
     }
 
-    /// A tensor read from the wrong place, or not at all, does not follow the reference when it changes. Two tests, since it takes
-    /// longest: of every second family.
-    void everyTensorReachesTheOutputAsInTheReference_data() { addFamilies(0, 2); }
-    void everyTensorReachesTheOutputAsInTheReference() { checkEveryTensor(); }
-    void everyTensorOfTheOtherFamiliesDoesToo_data() { addFamilies(1, 2); }
-    void everyTensorOfTheOtherFamiliesDoesToo() { checkEveryTensor(); }
-
-    void foldsKeepTheFunction_data() { addFamilies(); }
+    void foldsKeepTheFunction_data() { test::addFamilies(); }
     void foldsKeepTheFunction()
     {
         const auto folder = write(model());
@@ -118,11 +42,11 @@ private slots:
             for (const StepOutcome& step : weights.plan().steps)
                 qInfo("%s: %s", step.name.c_str(), step.applied ? "applied" : step.reason.c_str());
             const auto logits = test::ran<double>(weights, prompt()).logits;
-            QCOMPARE_LT(largestDifference(test::logSoftmax(logits), test::logSoftmax(reference)), 1e-9);
+            QCOMPARE_LT(test::largestDifference(test::logSoftmax(logits), test::logSoftmax(reference)), 1e-9);
         }
     }
 
-    void plantedFaultsAreNoticed_data() { addFamilies(); }
+    void plantedFaultsAreNoticed_data() { test::addFamilies(); }
     void plantedFaultsAreNoticed()
     {
         const auto folder = write(model());
@@ -141,7 +65,7 @@ private slots:
         if (config.rmsUsesOffset)
             faults.push_back(Fault::MissingOnePlusW);
         for (const Fault fault : faults)
-            QVERIFY2(logitDifference(test::referenceForward(folder, prompt(), fault), run) > 1e-3,
+            QVERIFY2(test::logitDifference(test::referenceForward(folder, prompt(), fault), run) > 1e-3,
                      std::to_string(static_cast<int>(fault)).c_str());
     }
 
@@ -290,13 +214,13 @@ private slots:
                 const auto stored = test::referenceHead(folder, std::size_t(layer), std::size_t(head));
                 const Matrix<double> qk = test::matrixOf(stored.W_Q) * test::matrixOf(stored.W_K).transpose();
                 const Matrix<double> ov = test::matrixOf(stored.W_V) * test::matrixOf(stored.W_O);
-                QCOMPARE_LT(largestDifference(circuits.qk({layer, head}).dense(), qk), 1e-12);
-                QCOMPARE_LT(largestDifference(circuits.ov({layer, head}).dense(), ov), 1e-12);
+                QCOMPARE_LT(test::largestDifference(circuits.qk({layer, head}).dense(), qk), 1e-12);
+                QCOMPARE_LT(test::largestDifference(circuits.ov({layer, head}).dense(), ov), 1e-12);
             }
     }
 
     /// A model that TransformerLens' keys cannot express is refused; others have the same function when read again.
-    void writtenFoldersKeepTheFunctionOrAreRefused_data() { addFamilies(); }
+    void writtenFoldersKeepTheFunctionOrAreRefused_data() { test::addFamilies(); }
     void writtenFoldersKeepTheFunctionOrAreRefused()
     {
         const auto folder = write(model());
@@ -313,43 +237,22 @@ private slots:
             }
             QVERIFY(test::isOk(done));
             const auto again = test::matrixOf(test::referenceForward(target, prompt()).logits);
-            QCOMPARE_LT(largestDifference(test::logSoftmax(again), test::logSoftmax(reference)), 1e-9);
+            QCOMPARE_LT(test::largestDifference(test::logSoftmax(again), test::logSoftmax(reference)), 1e-9);
             const auto ours = test::ran<double>(test::raw(test::loaded(target)), prompt()).logits;
-            QCOMPARE_LT(largestDifference(ours, again), 1e-10);
+            QCOMPARE_LT(test::largestDifference(ours, again), 1e-10);
         }
     }
 
 private:
-    void checkEveryTensor() const
-    {
-        const test::FamilyModel original = model();
-        const auto before = test::matrixOf(test::referenceForward(write(original), prompt()).logits);
-        const ModelConfig config = test::loaded(root() / "model")->config();
-        for (const auto& [name, tensor] : original.tensors) {
-            test::FamilyModel changed = original;
-            std::vector<double>& values = changed.tensors[name].values;
-            for (std::size_t i = 0; i < values.size(); i += 5)
-                values[i] += 0.5;
-            const auto folder = write(changed);
-            const auto reference = test::referenceForward(folder, prompt());
-            const double moved = largestDifference(test::matrixOf(reference.logits), before);
-            QVERIFY2(isUnseen(name, tensor, config) ? moved < 1e-10 : moved > 1e-3, name.c_str());
-            const auto run = test::ran<double>(test::raw(test::loaded(folder)), prompt());
-            QVERIFY2(logitDifference(reference, run) < 1e-10, name.c_str());
-        }
-    }
-
     static test::FamilyModel model()
     {
         QFETCH(QString, name);
         return test::familyModel(name.toStdString());
     }
-    /// A model that reads images gets its class token at every position: without an image its positions alone differ.
     static std::vector<int> prompt()
     {
         QFETCH(QString, name);
-        return test::readsImages(name.toStdString()) ? std::vector<int>(9, 0)
-                                                     : std::vector<int>{3, 1, 4, 1, 5, 0, 2, 6, 5};
+        return test::promptOf(name);
     }
     std::filesystem::path root() const { return m_folder->path().toStdString(); }
     std::filesystem::path write(const test::FamilyModel& model) const
