@@ -139,7 +139,7 @@ void MenuBuilder::addFile()
         {"locate-file", tr("Locate &model file…"), call(opening, &Opening::locateModelFile)},
         {"complete-config",
          tr("Comple&te config…"),
-         call(opening, &Opening::completeConfig),
+         call(workspace->opener(), &Opener::completeConfig),
          {},
          nullptr,
          hasUnknownConfig},

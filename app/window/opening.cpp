@@ -10,22 +10,27 @@
 #include "ui/document/compared_model.h"
 #include "ui/document/training_series.h"
 #include "ui/pages/model/cache_dialog.h"
-#include "ui/pages/model/config_dialog.h"
 #include "ui/pages/model/model_place.h"
-#include "ui/pages/model/names_dialog.h"
-#include "ui/pages/model/tensors_page.h"
+#include "ui/pages/model/open_questions.h"
 #include "ui/pages/training/series_dialog.h"
 
-#include <QFileDialog>
 #include <QFileInfo>
-#include <QMessageBox>
-#include <QPushButton>
 
 #include <utility>
 
 namespace headwise::app {
 
 using namespace headwise::ui;
+
+namespace {
+
+/// Returns the kinds of files for a dialog that chooses a model.
+QString modelFiles()
+{
+    return Opening::tr("Models (*.safetensors *.gguf *.bin *.pt *.pth *.npz);;All files (*)");
+}
+
+} // namespace
 
 Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* settings, Saving* saving)
     : WindowPart(window, workspace)
@@ -34,11 +39,12 @@ Opening::Opening(QMainWindow* window, Workspace* workspace, WindowSettings* sett
 {
     connect(m_workspace->opener(), &Opener::openFailed, this, &Opening::showFailure);
     connect(m_workspace->opener(), &Opener::openFailed, this, &Opening::takeViewState);
-    connect(m_workspace->opener(), &Opener::configMissing, this, &Opening::askForConfig);
-    connect(m_workspace->opener(), &Opener::locatedConfigMissing, this, &Opening::askForLocatedConfig);
-    connect(m_workspace->opener(), &Opener::configIncomplete, this, &Opening::askToComplete);
-    connect(m_workspace->opener(), &Opener::baseMissing, this, &Opening::askForBase);
-    connect(m_workspace->opener(), &Opener::tensorsUnknown, this, &Opening::askToLeaveOut);
+    const auto* questions = new OpenQuestions(
+        window, workspace, [settings](const QString& title) { return settings->askForFolder(title); });
+    connect(questions, &OpenQuestions::failed, this,
+            [this](const QString& message) { showError(tr("Cannot open"), message); });
+    connect(questions, &OpenQuestions::declined, this, &Opening::showFailure);
+    connect(questions, &OpenQuestions::completed, this, &Opening::reopen);
     const TrainingSeries* series = TrainingSeries::of(m_workspace);
     connect(series, &TrainingSeries::made, this, &Opening::openPath);
     connect(series, &TrainingSeries::makingFailed, this, &Opening::showFailure);
@@ -90,25 +96,31 @@ void Opening::openDemo()
 
 void Opening::chooseFolder()
 {
-    if (const QString folder = askForFolder(tr("Open a model folder")); !folder.isEmpty())
+    if (const QString folder = m_settings->askForFolder(tr("Open a model folder")); !folder.isEmpty())
         openPath(folder);
 }
 
 void Opening::chooseFile()
 {
-    openChosen(
+    const QString file = m_settings->askForFile(
         tr("Open a model file or session"),
         tr("Models and sessions (*.safetensors *.gguf *.bin *.pt *.pth *.npz *.h5);;Sessions (*.h5);;All files (*)"));
+    if (!file.isEmpty())
+        openPath(file);
 }
 
 void Opening::chooseSeries()
 {
-    openChosen(tr("Open a series of checkpoints"), tr("Series (*.h5);;All files (*)"));
+    const QString file =
+        m_settings->askForFile(tr("Open a series of checkpoints"), tr("Series (*.h5);;All files (*)"));
+    if (!file.isEmpty())
+        openPath(file);
 }
 
 void Opening::chooseSeriesFolder()
 {
-    if (const QString folder = askForFolder(tr("Open a folder of checkpoints")); !folder.isEmpty())
+    if (const QString folder = m_settings->askForFolder(tr("Open a folder of checkpoints"));
+        !folder.isEmpty())
         makeSeries(folder.toStdString());
 }
 
@@ -131,18 +143,9 @@ void Opening::sayHowToGoOn(const QString& partialFile)
         emit failed(message);
 }
 
-void Opening::openChosen(const QString& title, const QString& kinds)
-{
-    const QString file = QFileDialog::getOpenFileName(m_window, title, m_settings->now().lastFolder, kinds);
-    if (file.isEmpty())
-        return;
-    m_settings->keepFolderOf(file);
-    openPath(file);
-}
-
 void Opening::chooseAdapter()
 {
-    const QString folder = askForFolder(tr("Open an adapter's folder"));
+    const QString folder = m_settings->askForFolder(tr("Open an adapter's folder"));
     if (folder.isEmpty())
         return;
     if (m_workspace->model()->hasModel())
@@ -177,27 +180,19 @@ void Opening::reload()
     });
 }
 
+void Opening::reopen(const ModelSource& complete)
+{
+    if (!m_workspace->session()->path().empty())
+        return m_workspace->opener()->reopen(complete);
+    m_saving->whenNotesAreSafe([this, complete] {
+        m_viewToRestore = m_saving->viewState();
+        m_workspace->opener()->reopen(complete);
+    });
+}
+
 void Opening::closeModel()
 {
     m_saving->whenNotesAreSafe([this] { m_workspace->opener()->close(); });
-}
-
-QString Opening::askForFolder(const QString& title)
-{
-    const QString folder = QFileDialog::getExistingDirectory(m_window, title, m_settings->now().lastFolder);
-    if (!folder.isEmpty())
-        m_settings->keepFolderOf(folder);
-    return folder;
-}
-
-QString Opening::askForModelFile(const QString& title)
-{
-    const QString file = QFileDialog::getOpenFileName(
-        m_window, title, m_settings->now().lastFolder,
-        tr("Models (*.safetensors *.gguf *.bin *.pt *.pth *.npz);;All files (*)"));
-    if (!file.isEmpty())
-        m_settings->keepFolderOf(file);
-    return file;
 }
 
 bool Opening::canCompare()
@@ -211,7 +206,8 @@ void Opening::chooseComparison()
 {
     if (!canCompare())
         return;
-    if (const QString folder = askForFolder(tr("Choose the newer model's folder")); !folder.isEmpty())
+    if (const QString folder = m_settings->askForFolder(tr("Choose the newer model's folder"));
+        !folder.isEmpty())
         compareWith(folder);
 }
 
@@ -219,7 +215,8 @@ void Opening::chooseComparisonFile()
 {
     if (!canCompare())
         return;
-    if (const QString file = askForModelFile(tr("Choose the newer model's file")); !file.isEmpty())
+    const QString file = m_settings->askForFile(tr("Choose the newer model's file"), modelFiles());
+    if (!file.isEmpty())
         compareWith(file);
 }
 
@@ -243,132 +240,25 @@ void Opening::fill(FillButton::Lack lack)
 
 void Opening::locateModel()
 {
-    if (const QString folder = askForFolder(tr("Where is this session's model?")); !folder.isEmpty())
+    if (const QString folder = m_settings->askForFolder(tr("Where is this session's model?"));
+        !folder.isEmpty())
         m_workspace->opener()->locateModel({folder.toStdString(), std::nullopt, {}});
 }
 
 void Opening::locateModelFile()
 {
-    if (const QString file = askForModelFile(tr("Where is this session's model?")); !file.isEmpty())
+    if (const QString file = m_settings->askForFile(tr("Where is this session's model?"), modelFiles());
+        !file.isEmpty())
         m_workspace->opener()->locateModel({file.toStdString(), std::nullopt, {}});
 }
 
 void Opening::addTokenizer()
 {
-    const QString file = QFileDialog::getOpenFileName(
-        m_window, tr("Add a tokenizer"), m_settings->now().lastFolder,
+    const QString file = m_settings->askForFile(
+        tr("Add a tokenizer"),
         tr("Tokenizers (*.json *.model *.txt *.gguf *.bin *.tiktoken);;All files (*)"));
     if (!file.isEmpty())
         m_workspace->opener()->addTokenizer(std::filesystem::path(file.toStdString()));
-}
-
-ConfigDialog* Opening::ask(const ModelSource& source, const QStringList& keys, const QStringList& optional,
-                           const QString& message)
-{
-    auto* dialog = new ConfigDialog(source, keys, optional, message, m_window);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &ConfigDialog::tensorsWanted, this,
-            [this, dialog] { TensorsPage::showFileOver(m_workspace, dialog->source().path, dialog); });
-    connect(dialog, &ConfigDialog::describeWanted, this, [this, dialog] { describe(dialog); });
-    dialog->open();
-    return dialog;
-}
-
-void Opening::askForConfig(const ModelSource& source, const QStringList& keys, const QString& message)
-{
-    ConfigDialog* dialog = ask(source, keys, m_workspace->opener()->optionalKeys(), message);
-    connect(dialog, &QDialog::accepted, this,
-            [this, dialog] { m_workspace->opener()->openModel(dialog->source()); });
-    connect(dialog, &QDialog::rejected, this, [this, message] { showFailure(message); });
-}
-
-void Opening::askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message)
-{
-    ConfigDialog* dialog = ask(source, keys, m_workspace->opener()->optionalKeys(), message);
-    connect(dialog, &QDialog::accepted, this,
-            [this, dialog] { m_workspace->opener()->locateModel(dialog->source()); });
-}
-
-void Opening::askToComplete(const ModelSource& source, const QStringList& keys)
-{
-    ConfigDialog* dialog = ask(
-        source, {}, keys,
-        tr("These values of the model are unknown. Results that depend on them are left out. An empty field stays unknown."));
-    connect(dialog, &QDialog::accepted, this, [this, dialog] {
-        const ModelSource complete = dialog->source();
-        if (!m_workspace->session()->path().empty())
-            return m_workspace->opener()->reopen(complete);
-        m_saving->whenNotesAreSafe([this, complete] {
-            m_viewToRestore = m_saving->viewState();
-            m_workspace->opener()->reopen(complete);
-        });
-    });
-}
-
-void Opening::completeConfig()
-{
-    m_workspace->opener()->completeConfig();
-}
-
-void Opening::askForBase(const ModelSource& source, const QString& message)
-{
-    auto* box =
-        new QMessageBox(QMessageBox::NoIcon, tr("Base model"), message, QMessageBox::Cancel, m_window);
-    box->setAttribute(Qt::WA_DeleteOnClose);
-    box->setTextFormat(Qt::PlainText);
-    const QPushButton* choose = box->addButton(tr("Open base…"), QMessageBox::AcceptRole);
-    connect(box, &QMessageBox::buttonClicked, this, [=, this](const QAbstractButton* pressed) {
-        const QString folder =
-            pressed == choose ? askForFolder(tr("Where is the adapter's base?")) : QString();
-        if (folder.isEmpty())
-            return showFailure(message);
-        ModelSource complete = source;
-        complete.base = folder.toStdString();
-        m_workspace->opener()->openModel(complete);
-    });
-    box->open();
-}
-
-void Opening::askToLeaveOut(const ModelSource& source, const QStringList& tensors, const QString& message)
-{
-    constexpr int shown = 6;
-    QString names = tensors.mid(0, shown).join(QStringLiteral(", "));
-    if (tensors.size() > shown)
-        names = tr("%1 and %2 more").arg(names).arg(tensors.size() - shown);
-    auto* box = new QMessageBox(
-        QMessageBox::NoIcon, tr("Unknown tensors"),
-        tr("%1 holds tensors that are not part of the model: %2. Leave them out if the model works without them.")
-            .arg(text(source.path.filename().string()), names),
-        QMessageBox::Cancel, m_window);
-    box->setAttribute(Qt::WA_DeleteOnClose);
-    box->setTextFormat(Qt::PlainText);
-    const QPushButton* leave = box->addButton(tr("Leave out"), QMessageBox::AcceptRole);
-    QPushButton* look = box->addButton(tr("Show tensors…"), QMessageBox::ActionRole);
-    QObject::disconnect(look, nullptr, box, nullptr); // looking answers nothing
-    connect(look, &QAbstractButton::clicked, this,
-            [this, box, path = source.path] { TensorsPage::showFileOver(m_workspace, path, box); });
-    connect(box, &QMessageBox::buttonClicked, this, [=, this](const QAbstractButton* pressed) {
-        if (pressed != leave)
-            return showFailure(message);
-        ModelSource without = source;
-        for (const QString& name : tensors)
-            without.ignored.push_back(name.toStdString());
-        m_workspace->opener()->openModel(without);
-    });
-    box->open();
-}
-
-void Opening::describe(ConfigDialog* question)
-{
-    Result<WeightMap> file = WeightMap::open(question->source().path);
-    if (!file)
-        return showError(tr("Cannot open"), text(file.error()));
-    auto* dialog =
-        new NamesDialog(question->source(), std::make_shared<const WeightMap>(*std::move(file)), question);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &QDialog::accepted, question,
-            &QDialog::accept); // its answer opens the model, by the new map
-    dialog->open();
 }
 
 void Opening::showFailure(const QString& message)

@@ -12,10 +12,6 @@ namespace headwise {
 struct ModelSource;
 }
 
-namespace headwise::ui {
-class ConfigDialog;
-}
-
 namespace headwise::app {
 
 class Saving;
@@ -50,7 +46,6 @@ public:
     void locateModel();
     void locateModelFile();
     void addTokenizer();
-    void completeConfig(); ///< Asks for what no file of the open model states.
 
     void chooseComparison();
     void chooseComparisonFile();
@@ -66,22 +61,11 @@ signals:
     void failed(const QString& message); ///< While nothing is open, so that no box is needed.
 
 private:
-    void openStackOf(ModelSource source, const QString& stack);  ///< Empty: the usual one.
-    bool canCompare();                                           ///< Says so if not.
-    void openChosen(const QString& title, const QString& kinds); ///< A file of these kinds.
-    void makeSeries(const std::filesystem::path& folder);        ///< Asks where to write it first.
-    void sayHowToGoOn(const QString& partialFile);               ///< With a series that was stopped.
-    QString askForFolder(const QString& title);
-    QString askForModelFile(const QString& title);
-    /// Shows a dialog that asks for the keys. The caller connects its end.
-    ui::ConfigDialog* ask(const ModelSource& source, const QStringList& keys, const QStringList& optional,
-                          const QString& message);
-    void askForConfig(const ModelSource& source, const QStringList& keys, const QString& message);
-    void askForLocatedConfig(const ModelSource& source, const QStringList& keys, const QString& message);
-    void askToComplete(const ModelSource& source, const QStringList& keys);
-    void askForBase(const ModelSource& source, const QString& message);
-    void askToLeaveOut(const ModelSource& source, const QStringList& tensors, const QString& message);
-    void describe(ui::ConfigDialog* question); ///< Lets the user say which tensor is which.
+    void openStackOf(ModelSource source, const QString& stack); ///< Empty: the usual one.
+    bool canCompare();                                          ///< Says so if not.
+    void makeSeries(const std::filesystem::path& folder);       ///< Asks where to write it first.
+    void sayHowToGoOn(const QString& partialFile);              ///< With a series that was stopped.
+    void reopen(const ModelSource& complete);                   ///< With what its files did not state.
     void showFailure(const QString& message);
 
     WindowSettings* m_settings;

@@ -8,6 +8,7 @@
 #include <QApplication>
 #include <QDir>
 #include <QEvent>
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
 #include <QTimer>
@@ -52,6 +53,22 @@ void WindowSettings::keep(const std::function<void(Settings&)>& change)
 void WindowSettings::keepFolderOf(const QString& file)
 {
     keep([&](Settings& settings) { settings.lastFolder = QFileInfo(file).path(); });
+}
+
+QString WindowSettings::askForFolder(const QString& title)
+{
+    QString folder = QFileDialog::getExistingDirectory(m_window, title, m_settings.lastFolder);
+    if (!folder.isEmpty())
+        keepFolderOf(folder);
+    return folder;
+}
+
+QString WindowSettings::askForFile(const QString& title, const QString& kinds)
+{
+    QString file = QFileDialog::getOpenFileName(m_window, title, m_settings.lastFolder, kinds);
+    if (!file.isEmpty())
+        keepFolderOf(file);
+    return file;
 }
 
 void WindowSettings::rememberRecent(const QString& path)

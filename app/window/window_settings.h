@@ -20,6 +20,9 @@ public:
     /// Writes a change to disk together with the place of the window, so that it survives however the program ends.
     void keep(const std::function<void(Settings&)>& change = [](Settings&) {});
     void keepFolderOf(const QString& file);
+    /// Asks for a folder or a file, where the last one was. Returns it, and keeps its place; empty: none was chosen.
+    QString askForFolder(const QString& title);
+    QString askForFile(const QString& title, const QString& kinds);
     void rememberRecent(const QString& path); ///< With the card of the open model.
     QString exportFolder() const;
 
