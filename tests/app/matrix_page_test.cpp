@@ -133,7 +133,7 @@ private slots:
             const ValueStatistics shown =
                 driver.view->content()->tileLoader()->statistics(Aggregate::Strongest, level);
             QVERIFY2(level > 1, qPrintable(driver.view->note().text()));
-            QCOMPARE(driver.view->colorScale().high, fitted(driver.view->colorScale(), shown).high);
+            QCOMPARE(driver.view->colors()->scale().high, fitted(driver.view->colors()->scale(), shown).high);
         }
     }
 

@@ -126,10 +126,10 @@ private slots:
             choose(named<QComboBox>(dialog, QStringLiteral("Matrices")), QStringLiteral("Cividis"));
             choose(named<QComboBox>(dialog, QStringLiteral("Signed values")), QStringLiteral("Red to blue"));
             for (const ui::HeatmapView* view : window.findChildren<ui::HeatmapView*>())
-                if (isSigned(view->colorScale().map))
-                    QVERIFY(view->colorScale().inverted);
+                if (isSigned(view->colors()->scale().map))
+                    QVERIFY(view->colors()->scale().inverted);
                 else
-                    QVERIFY(view->colorScale().map != ColorMap::Viridis);
+                    QVERIFY(view->colors()->scale().map != ColorMap::Viridis);
             grab(dialog, QStringLiteral("preferences-dark"));
             QTest::keyClick(dialog, Qt::Key_Escape);
         }
@@ -154,15 +154,15 @@ private slots:
         auto* score = named<QComboBox>(&window, QStringLiteral("Score of the heads"));
         const auto* heads = named<ui::HeatmapView>(&window, QStringLiteral("Heads"));
         choose(score, score->itemText(score->findText(QStringLiteral("Copying"))));
-        QCOMPARE(heads->colorScale().map, ColorMap::Signed);
-        QVERIFY(heads->colorScale().inverted);
+        QCOMPARE(heads->colors()->scale().map, ColorMap::Signed);
+        QVERIFY(heads->colors()->scale().inverted);
         const int norm = score->findText(QStringLiteral("norm"), Qt::MatchContains);
         choose(score, score->itemText(norm));
-        QCOMPARE(heads->colorScale().map, ColorMap::Cividis);
+        QCOMPARE(heads->colors()->scale().map, ColorMap::Cividis);
         settings.colors = {};
         writeSettings(settings);
         ui::setColorChoice({});
-        QCOMPARE(heads->colorScale().map, ColorMap::Viridis);
+        QCOMPARE(heads->colors()->scale().map, ColorMap::Viridis);
     }
 
     void whatEndsWithoutClosingHasKeptEverything()

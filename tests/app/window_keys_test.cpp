@@ -155,17 +155,17 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!matrix->isEmpty(), patience);
         matrix->setFocus();
         KeysDriver::press(Qt::Key_Plus);
-        QVERIFY(matrix->state().zoomX > 1);
+        QVERIFY(matrix->zoom()->state().zoomX > 1);
         KeysDriver::press(Qt::Key_Minus);
-        QCOMPARE(matrix->state().zoomX, 1.0);
+        QCOMPARE(matrix->zoom()->state().zoomX, 1.0);
         KeysDriver::press(Qt::Key_Plus);
         KeysDriver::press(Qt::Key_0);
-        QCOMPARE(matrix->state().zoomX, 1.0);
+        QCOMPARE(matrix->zoom()->state().zoomX, 1.0);
         QCOMPARE(driver.tabs()->currentName(), QStringLiteral("matrix"));
         driver.grid->setFocus();
         KeysDriver::press(Qt::Key_Plus);
         KeysDriver::press(Qt::Key_0);
-        QCOMPARE(driver.grid->state().zoomX, 1.0);
+        QCOMPARE(driver.grid->zoom()->state().zoomX, 1.0);
         QCOMPARE(driver.tabs()->currentName(), QStringLiteral("matrix"));
         driver.heads->findChild<QTableView*>()->setFocus(); // no picture: the digit is the window's
         KeysDriver::press(Qt::Key_0);
@@ -180,26 +180,26 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!matrix->isEmpty(), patience);
         matrix->setFocus();
         KeysDriver::press(Qt::Key_L);
-        QCOMPARE(matrix->colorScale().fit, ColorFit::Fixed);
+        QCOMPARE(matrix->colors()->scale().fit, ColorFit::Fixed);
         KeysDriver::press(Qt::Key_L);
-        QVERIFY(matrix->colorScale().fit != ColorFit::Fixed);
-        const bool inverted = matrix->colorScale().inverted;
+        QVERIFY(matrix->colors()->scale().fit != ColorFit::Fixed);
+        const bool inverted = matrix->colors()->scale().inverted;
         KeysDriver::press(Qt::Key_I);
-        QCOMPARE(matrix->colorScale().inverted, !inverted);
+        QCOMPARE(matrix->colors()->scale().inverted, !inverted);
         KeysDriver::press(Qt::Key_Z);
-        QCOMPARE(matrix->colorScale().low, -matrix->colorScale().high);
+        QCOMPARE(matrix->colors()->scale().low, -matrix->colors()->scale().high);
         matrix->zoom()->setCurrentCell(5, 5);
         KeysDriver::press(Qt::Key_H);
         KeysDriver::press(Qt::Key_J);
-        QCOMPARE(matrix->state().column, 4);
-        QCOMPARE(matrix->state().row, 6);
+        QCOMPARE(matrix->zoom()->state().column, 4);
+        QCOMPARE(matrix->zoom()->state().row, 6);
         KeysDriver::press(Qt::Key_End);
-        QCOMPARE(matrix->state().column, static_cast<int>(matrix->scene().columnCount()) - 1);
+        QCOMPARE(matrix->zoom()->state().column, static_cast<int>(matrix->scene().columnCount()) - 1);
         KeysDriver::press(Qt::Key_Home);
-        QCOMPARE(matrix->state().column, 0);
+        QCOMPARE(matrix->zoom()->state().column, 0);
         KeysDriver::press(Qt::Key_Plus);
         KeysDriver::press(Qt::Key_F);
-        QVERIFY(matrix->state().zoomX > 1);
+        QVERIFY(matrix->zoom()->state().zoomX > 1);
     }
 
     void theGridOfHeadsIsWalkedThrough()
@@ -221,9 +221,9 @@ private slots:
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 7}));
         KeysDriver::press(Qt::Key_Home);
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 0}));
-        const bool inverted = driver.grid->colorScale().inverted;
+        const bool inverted = driver.grid->colors()->scale().inverted;
         KeysDriver::press(Qt::Key_I);
-        QCOMPARE(driver.grid->colorScale().inverted, !inverted);
+        QCOMPARE(driver.grid->colors()->scale().inverted, !inverted);
         KeysDriver::press(Qt::Key_L, Qt::ShiftModifier);
         QVERIFY(driver.grid->colors()->isLocked());
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{0, 0}));

@@ -16,10 +16,13 @@ namespace headwise::ui {
 using DataRows = std::function<void(const std::function<void(const QStringList&)>& writeRow)>;
 
 /// A figure with possibly too many numbers to write on the window's thread.
-class DetachableRows {
+class DetachableRows : public FigureSource {
 public:
-    virtual ~DetachableRows() = default;
     virtual DataRows detachedRows() const = 0; ///< Returns a writer of the current numbers, for any thread.
+    void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override
+    {
+        detachedRows()(writeRow);
+    }
 };
 
 /// A figure whose numbers can only be read on the window's thread, a few at a time.

@@ -53,7 +53,7 @@ void ColorBar::follow(HeatmapView* view)
 {
     m_view = view;
     connect(view, &QObject::destroyed, this, [this] { m_view = nullptr; });
-    setScale(view->colorScale());
+    setScale(view->colors()->scale());
     connect(view->colors(), &HeatmapColors::scaleChanged, this, &ColorBar::setScale);
     connect(this, &ColorBar::scaleChanged, view->colors(), &HeatmapColors::setScale);
 }

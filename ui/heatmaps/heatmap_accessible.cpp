@@ -42,7 +42,7 @@ public:
     QRectF cellArea(Place place) const override { return view()->cells().rect(place.row, place.column); }
     std::optional<Place> current() const override
     {
-        const HeatmapState& state = view()->state();
+        const HeatmapState& state = view()->zoom()->state();
         return state.row >= 0 ? std::optional(Place{state.row, state.column}) : std::nullopt;
     }
 
@@ -66,7 +66,7 @@ void installHeatmapAccessibility()
 
 void announceHeatmapCell(HeatmapView* view)
 {
-    const HeatmapState& state = view->state();
+    const HeatmapState& state = view->zoom()->state();
     if (state.row < 0)
         return;
     const HeatmapScene& scene = view->scene();

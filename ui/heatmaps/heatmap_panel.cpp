@@ -108,7 +108,7 @@ ViewFields HeatmapPanel::viewFields()
     ViewFields fields;
     fields
         .add(
-            "scale", [this] { return ui::text(headwise::text(m_view->colorScale())); },
+            "scale", [this] { return ui::text(headwise::text(m_view->colors()->scale())); },
             [this, hasScale](const QJsonValue& words) {
                 const auto scale = parseColorScale(words.toString().toStdString());
                 *hasScale = scale.has_value();
@@ -121,7 +121,7 @@ ViewFields HeatmapPanel::viewFields()
                 if (*hasScale)
                     m_view->colors()->setChoice(choiceOf(chosen.toArray()));
             });
-    const auto seen = std::make_shared<HeatmapState>(m_view->state());
+    const auto seen = std::make_shared<HeatmapState>(m_view->zoom()->state());
     for (const SeenField& field : seenFields)
         fields.add(
             field.name, [seen, field] { return (*seen).*field.number; },

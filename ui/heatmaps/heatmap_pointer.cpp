@@ -127,7 +127,7 @@ void HeatmapPointer::doubleClick(const QMouseEvent& event)
 {
     if (event.button() != Qt::LeftButton)
         return;
-    const HeatmapState& state = m_view->state();
+    const HeatmapState& state = m_view->zoom()->state();
     if (state.zoomX > 1 || state.zoomY > 1)
         return m_view->zoom()->fit();
     if (const std::optional<QPoint> cell = m_view->cells().at(event.position()))
@@ -156,7 +156,7 @@ bool HeatmapPointer::key(const QKeyEvent& event)
 {
     if (m_view->isEmpty())
         return false;
-    if (event.matches(QKeySequence::Copy) && m_view->state().row >= 0)
+    if (event.matches(QKeySequence::Copy) && m_view->zoom()->state().row >= 0)
         return copyCurrent(), true;
     const bool command = event.modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier);
     return !command && (handleScaleKey(event) || handleZoomKey(event.key()) || handleMoveKey(event));
@@ -164,7 +164,7 @@ bool HeatmapPointer::key(const QKeyEvent& event)
 
 bool HeatmapPointer::handleZoomKey(int key)
 {
-    const HeatmapState& state = m_view->state();
+    const HeatmapState& state = m_view->zoom()->state();
     const QRectF cells = m_view->cells().area();
     const QRectF current = state.row >= 0 ? m_view->cells().rect(state.row, state.column) : QRectF();
     const QPointF at = cells.contains(current.center()) ? current.center() : cells.center();
@@ -202,7 +202,7 @@ bool HeatmapPointer::handleMoveKey(const QKeyEvent& event)
     const int visible = static_cast<int>(m_view->scene().visible.height());
     const int page = m_lettersMove ? 1 : std::max(1, visible - 1); // a layer of a grid of heads
     const int all = static_cast<int>(m_view->scene().columnCount());
-    const int row = m_view->state().row, column = m_view->state().column;
+    const int row = m_view->zoom()->state().row, column = m_view->zoom()->state().column;
     switch (event.key()) {
     case Qt::Key_Left:
     case Qt::Key_H: return moveCurrent(0, -1), true;
@@ -233,9 +233,9 @@ bool HeatmapPointer::handleMoveKey(const QKeyEvent& event)
 
 void HeatmapPointer::moveCurrent(int rows, int columns)
 {
-    const bool wasNone = m_view->state().row < 0;
+    const bool wasNone = m_view->zoom()->state().row < 0;
     m_view->zoom()->moveCurrent(rows, columns);
-    const HeatmapState& state = m_view->state();
+    const HeatmapState& state = m_view->zoom()->state();
     if (!wasNone && !m_view->isEmpty() && state.row >= 0) // Read out as if it were under the mouse.
         emit m_view->cellHovered(state.row, state.column, m_view->scene().at(state.row, state.column));
 }
@@ -243,7 +243,7 @@ void HeatmapPointer::moveCurrent(int rows, int columns)
 void HeatmapPointer::copyCurrent() const
 {
     const HeatmapScene& scene = m_view->scene();
-    const HeatmapState& state = m_view->state();
+    const HeatmapState& state = m_view->zoom()->state();
     QApplication::clipboard()->setText(QStringList{axisLabel(scene.rows, state.row),
                                                    axisLabel(scene.columns, state.column),
                                                    exactNumber(scene.at(state.row, state.column))}

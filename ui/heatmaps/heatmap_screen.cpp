@@ -107,7 +107,7 @@ void HeatmapScreen::paintOverlays(QPainter& painter) const
     painter.drawRect(cells.adjusted(-0.5, -0.5, 0.5, 0.5));
     painter.save();
     painter.setClipRect(cells.adjusted(-3, -3, 3, 3));
-    const HeatmapState& state = m_view->state();
+    const HeatmapState& state = m_view->zoom()->state();
     for (const QRect& lit : m_lit)
         paintThinRing(painter, layout.rect(lit.top(), lit.left()) | layout.rect(lit.bottom(), lit.right()),
                       colors);

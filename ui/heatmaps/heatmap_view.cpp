@@ -55,8 +55,8 @@ void HeatmapView::takeNumbers()
     m_screen.setPending(false);
     forgetCells();
     updateGeometry(); // usableSize() depends on it
-    m_colors->setScale(colorScale());
-    if (state().row >= scene().rowCount() || state().column >= scene().columnCount())
+    m_colors->setScale(m_colors->scale());
+    if (m_zoom->state().row >= scene().rowCount() || m_zoom->state().column >= scene().columnCount())
         m_zoom->setCurrentCell(-1, -1);
     m_zoom->followSize();
     updateVisible();
@@ -79,7 +79,7 @@ void HeatmapView::updateVisible()
 void HeatmapView::fitToLevel()
 {
     if (scene().tiles && !scene().visible.isEmpty() && m_content->showLevel(m_cells.pixels()))
-        m_colors->setScale(colorScale());
+        m_colors->setScale(m_colors->scale());
     fitNote();
 }
 
@@ -118,8 +118,8 @@ void HeatmapView::setCellShape(CellShape shape)
 
 QVariant HeatmapView::inputMethodQuery(Qt::InputMethodQuery query) const
 {
-    if (query == Qt::ImCursorRectangle && !isEmpty() && state().row >= 0)
-        return m_cells.rect(state().row, state().column).toAlignedRect();
+    if (query == Qt::ImCursorRectangle && !isEmpty() && m_zoom->state().row >= 0)
+        return m_cells.rect(m_zoom->state().row, m_zoom->state().column).toAlignedRect();
     return QWidget::inputMethodQuery(query);
 }
 
@@ -153,13 +153,13 @@ void HeatmapView::paintFigure(QPainter& painter, const QSizeF& size, const Figur
         return;
     HeatmapFigure figure(m_content, m_note, m_cells.shape());
     if (style.edits.selection)
-        figure.markCell(state().row, state().column);
+        figure.markCell(m_zoom->state().row, m_zoom->state().column);
     figure.paint(painter, size, style, *this);
 }
 
 FigureParts HeatmapView::parts() const
 {
-    return {.valueTitle = m_content->valueTitle(), .hasSelection = state().row >= 0};
+    return {.valueTitle = m_content->valueTitle(), .hasSelection = m_zoom->state().row >= 0};
 }
 
 std::optional<QRectF> HeatmapView::dataArea(const QSizeF& size, const FigureStyle& style) const
@@ -183,11 +183,6 @@ std::optional<FigureArray> HeatmapView::figureArray() const
 DataRows HeatmapView::detachedRows() const
 {
     return heatmapRows(*m_content);
-}
-
-void HeatmapView::forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const
-{
-    detachedRows()(writeRow);
 }
 
 } // namespace headwise::ui

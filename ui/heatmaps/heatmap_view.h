@@ -22,7 +22,7 @@ namespace headwise::ui {
 /// Wheel: zoom at the cursor, with Ctrl columns only, with Shift rows only. Drag: pan. Double-click: reset the zoom, or
 /// activate the cell if there is none to reset. Arrows or hjkl move the current cell, Enter activates it, + − 0 zoom, F
 /// centres the current cell, L locks the scale, I inverts it, Z centres it on zero, Ctrl+C copies the current cell.
-class HeatmapView : public QWidget, public FigureSource, public DetachableRows {
+class HeatmapView : public QWidget, public DetachableRows {
     Q_OBJECT
 
 public:
@@ -49,14 +49,11 @@ public:
     /// Gives both notes the same room, so that cells that are compared have the same size.
     void alignWith(HeatmapView* other);
     void setCellShape(CellShape shape);
-    const ColorScale& colorScale() const { return m_colors->scale(); }
-    const HeatmapState& state() const { return m_zoom->state(); }
 
     void paintFigure(QPainter& painter, const QSizeF& size, const FigureStyle& style) const override;
     FigureParts parts() const override;
     QStringList omissions(const QSizeF& size, const FigureStyle& style) const override;
     std::optional<QRectF> dataArea(const QSizeF& size, const FigureStyle& style) const override;
-    void forEachDataRow(const std::function<void(const QStringList&)>& writeRow) const override;
     DataRows detachedRows() const override;
     std::optional<FigureArray> figureArray() const override;
 

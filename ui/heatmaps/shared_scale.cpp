@@ -21,7 +21,7 @@ void SharedScale::add(HeatmapView* view)
         return;
     if (SharedScale* old = view->colors()->sharedScale())
         old->remove(view);
-    const ColorScale scale = m_views.isEmpty() ? view->colorScale() : m_views.first()->colorScale();
+    const ColorScale scale = m_views.isEmpty() ? view->colors()->scale() : m_views.first()->colors()->scale();
     m_views << view;
     view->colors()->setSharedScale(this);
     setScale(scale);
@@ -33,7 +33,7 @@ void SharedScale::remove(HeatmapView* view)
         return;
     view->colors()->setSharedScale(nullptr);
     if (!m_views.isEmpty())
-        setScale(m_views.first()->colorScale());
+        setScale(m_views.first()->colors()->scale());
 }
 
 bool SharedScale::contains(const HeatmapView* view) const

@@ -42,7 +42,7 @@ void SplitBar::place()
     setVisible(!all.isEmpty());
     if (all.isEmpty())
         return;
-    const HeatmapState& state = m_view->state();
+    const HeatmapState& state = m_view->zoom()->state();
     const QRectF visible(all.left() + (state.centerX - 0.5 / state.zoomX) * all.width(),
                          all.top() + (state.centerY - 0.5 / state.zoomY) * all.height(),
                          all.width() / state.zoomX, all.height() / state.zoomY);

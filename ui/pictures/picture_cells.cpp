@@ -121,8 +121,8 @@ public:
         const QSignalBlocker quiet(m_panel->view());
         const Eigen::MatrixXf& cells = *m_panel->view()->matrix();
         if (!m_ofPairs)
-            return m_panel->view()->zoom()->setCurrentCell(indexOf(context().head),
-                                                           std::max(0, m_panel->view()->state().column));
+            return m_panel->view()->zoom()->setCurrentCell(
+                indexOf(context().head), std::max(0, m_panel->view()->zoom()->state().column));
         const int row = placeOf(context().reference.value_or(context().head));
         const int column = placeOf(context().head) - m_firstColumn;
         const bool isThere = row >= 0 && row < cells.rows() && column >= 0;

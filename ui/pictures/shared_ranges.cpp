@@ -10,11 +10,12 @@ namespace headwise::ui {
 
 std::unique_ptr<SharedScale> shareColors(const std::vector<HeatmapView*>& all)
 {
-    ColorScale scale = all.front()->colorScale();
+    ColorScale scale = all.front()->colors()->scale();
     for (const HeatmapView* cells : all) {
-        if (isSigned(cells->colorScale().map))
-            scale.map = cells->colorScale().map;
-        const bool isSame = cells->colorScale().low == scale.low && cells->colorScale().high == scale.high;
+        if (isSigned(cells->colors()->scale().map))
+            scale.map = cells->colors()->scale().map;
+        const bool isSame =
+            cells->colors()->scale().low == scale.low && cells->colors()->scale().high == scale.high;
         if (!isSame)
             scale.fit = ColorFit::Full;
     }

@@ -54,7 +54,8 @@ private slots:
             QVERIFY(asNumber(cell(ranking, row, 1)) <= asNumber(cell(ranking, row - 1, 1)));
         // The score on a scale from −1 to 1 with zero in the middle, and the selected head's in the status bar.
         const auto* grid = journey.named<ui::HeatmapView>(QStringLiteral("Heads"));
-        QCOMPARE(std::pair(grid->colorScale().low, grid->colorScale().high), std::pair(-1.0F, 1.0F));
+        QCOMPARE(std::pair(grid->colors()->scale().low, grid->colors()->scale().high),
+                 std::pair(-1.0F, 1.0F));
         sayCopying(journey, which, {0, 0});
         const QPoint first = ranking->visualRect(ranking->model()->index(0, 0)).center();
         QTest::mouseClick(ranking->viewport(), Qt::LeftButton, {}, first);

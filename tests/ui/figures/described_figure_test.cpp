@@ -73,11 +73,13 @@ private slots:
     {
         const auto apart = DescribedFigure::make(twoPanels({}), m_session);
         QVERIFY(isOk(apart));
-        QVERIFY(panelCells(**apart, 0)->colorScale().high < panelCells(**apart, 1)->colorScale().high);
+        QVERIFY(panelCells(**apart, 0)->colors()->scale().high
+                < panelCells(**apart, 1)->colors()->scale().high);
         const auto together = DescribedFigure::make(twoPanels("strength"), m_session);
         QVERIFY(isOk(together));
-        QVERIFY(panelCells(**together, 0)->colorScale() == panelCells(**together, 1)->colorScale());
-        QVERIFY(panelCells(**together, 0)->colorScale().high >= panelCells(**apart, 1)->colorScale().high);
+        QVERIFY(panelCells(**together, 0)->colors()->scale() == panelCells(**together, 1)->colors()->scale());
+        QVERIFY(panelCells(**together, 0)->colors()->scale().high
+                >= panelCells(**apart, 1)->colors()->scale().high);
     }
 
     void aPanelHasItsOwnWords()

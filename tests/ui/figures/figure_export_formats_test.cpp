@@ -133,7 +133,7 @@ private slots:
         QCOMPARE(image.size(), QSize(90, 60));
         for (const auto& [row, column] : {std::pair(0, 0), std::pair(59, 89), std::pair(17, 40)})
             QCOMPARE(image.pixel(column, row),
-                     colorOf((*source->matrix())(row, column), source->colorScale()));
+                     colorOf((*source->matrix())(row, column), source->colors()->scale()));
         for (const auto& other : oneOfEach())
             QCOMPARE(readSvg(written(*other, {}, FigureFormat::Svg)).images.size(), 0);
     }
@@ -153,7 +153,7 @@ private slots:
         QCOMPARE(image.size(), QSize(static_cast<int>(array->shape[1]), static_cast<int>(array->shape[0])));
         QVERIFY(image.width() < 60);
         QCOMPARE(image.pixel(image.width() - 1, 0),
-                 colorOf(array->values[array->shape[1] - 1], source->colorScale()));
+                 colorOf(array->values[array->shape[1] - 1], source->colors()->scale()));
     }
 
     void textIsTextWithFontsToFallBackOn()

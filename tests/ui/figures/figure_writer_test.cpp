@@ -78,13 +78,12 @@ std::unique_ptr<LineChart> writtenChart()
 }
 
 /// A matrix whose numbers stay unfinished until released.
-class SlowRows : public FigureSource, public DetachableRows {
+class SlowRows : public DetachableRows {
 public:
     void paintFigure(QPainter& /*painter*/, const QSizeF& /*size*/,
                      const FigureStyle& /*style*/) const override
     {
     }
-    void forEachDataRow(const std::function<void(const QStringList&)>& /*writeRow*/) const override { }
     DataRows detachedRows() const override
     {
         return [mayEnd = mayEnd](const std::function<void(const QStringList&)>& writeRow) {

@@ -156,9 +156,9 @@ private slots:
         bar.follow(&view);
         QCOMPARE(bar.scale().high, 3.0F);
         drag(bar, {6, top}, {6, top + 46});
-        QCOMPARE(view.colorScale().high, 1.5F);
+        QCOMPARE(view.colors()->scale().high, 1.5F);
         QTest::mouseDClick(&bar, Qt::LeftButton, {}, {6, 100});
-        QCOMPARE(view.colorScale().high, 3.0F);
+        QCOMPARE(view.colors()->scale().high, 3.0F);
         QCOMPARE(bar.scale().high, 3.0F);
     }
 
@@ -184,13 +184,13 @@ private slots:
         low->setText(QStringLiteral("2"));
         high->setText(QStringLiteral("1.5"));
         QTest::keyClick(dialog, Qt::Key_Return); // the wrong way round
-        QVERIFY(dialog->isVisible() && view.colorScale().high == 3.0F);
+        QVERIFY(dialog->isVisible() && view.colors()->scale().high == 3.0F);
         low->setText(QStringLiteral("\u22121e-3"));
         QTest::keyClick(dialog, Qt::Key_Return);
         QVERIFY(!dialog->isVisible());
-        QCOMPARE(view.colorScale().low, -1e-3F);
-        QCOMPARE(view.colorScale().high, 1.5F);
-        QCOMPARE(view.colorScale().fit, ColorFit::Fixed);
+        QCOMPARE(view.colors()->scale().low, -1e-3F);
+        QCOMPARE(view.colors()->scale().high, 1.5F);
+        QCOMPARE(view.colors()->scale().fit, ColorFit::Fixed);
         QVERIFY(view.colors()->isLocked());
     }
 
@@ -253,13 +253,13 @@ private slots:
         bar.follow(&view);
         showBar(bar);
         const float middle = (*matrix)(0, 500);
-        QVERIFY(position(middle, view.colorScale()) < 0.01F);
+        QVERIFY(position(middle, view.colors()->scale()) < 0.01F);
         bar.setTransform(ColorTransform::Rank);
-        QVERIFY(std::abs(position(middle, view.colorScale()) - 0.5F) < 0.01F);
-        QVERIFY(bar.scale() == view.colorScale());
+        QVERIFY(std::abs(position(middle, view.colors()->scale()) - 0.5F) < 0.01F);
+        QVERIFY(bar.scale() == view.colors()->scale());
         view.colors()->toggleLock(); // The limits stay, the ranks are of what is shown.
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(matrix->rightCols(500)));
-        QVERIFY(std::abs(position((*matrix)(0, 750), view.colorScale()) - 0.5F) < 0.01F);
+        QVERIFY(std::abs(position((*matrix)(0, 750), view.colors()->scale()) - 0.5F) < 0.01F);
     }
 
     void aHistogramHasTheSharesOfWhatIsWithinTheLimits()

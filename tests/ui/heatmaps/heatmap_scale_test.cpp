@@ -287,12 +287,12 @@ private slots:
         const HeatmapState zoomed{.zoomX = 2, .zoomY = 2, .centerX = 0.3, .centerY = 0.4};
         view.zoom()->setState(zoomed); // restored before there is a matrix
         showScaled(view, zeroMatrix(10, 12));
-        QVERIFY(view.state() == zoomed);
+        QVERIFY(view.zoom()->state() == zoomed);
         view.setMatrix(nullptr);
         view.setMatrix(zeroMatrix(10, 12));
-        QVERIFY(view.state() == zoomed);
+        QVERIFY(view.zoom()->state() == zoomed);
         view.setMatrix(zeroMatrix(12, 10));
-        QVERIFY(view.state() == HeatmapState());
+        QVERIFY(view.zoom()->state() == HeatmapState());
         QCOMPARE(view.scene().visible, QRectF(0, 0, 10, 12));
     }
 
@@ -301,24 +301,24 @@ private slots:
         HeatmapView view;
         showScaled(view, std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(30, 30)));
         view.colors()->setScale({.map = ColorMap::Viridis, .fit = ColorFit::Percentiles, .percentile = 90});
-        const float high = view.colorScale().high;
+        const float high = view.colors()->scale().high;
         QTest::keyClick(&view, Qt::Key_L);
         QVERIFY(view.note().text().contains(QStringLiteral("limits locked")));
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Random(30, 30) * 100));
-        QCOMPARE(view.colorScale().high, high);
+        QCOMPARE(view.colors()->scale().high, high);
         QTest::keyClick(&view, Qt::Key_L);
-        QCOMPARE(view.colorScale().fit, ColorFit::Percentiles);
-        QVERIFY(view.colorScale().high > 10 * high);
+        QCOMPARE(view.colors()->scale().fit, ColorFit::Percentiles);
+        QVERIFY(view.colors()->scale().high > 10 * high);
         QTest::keyClick(&view, Qt::Key_I);
-        QVERIFY(view.colorScale().inverted);
+        QVERIFY(view.colors()->scale().inverted);
         QTest::keyClick(&view, Qt::Key_Z);
-        QCOMPARE(view.colorScale().map, ColorMap::Signed);
-        QCOMPARE(view.colorScale().low, -view.colorScale().high);
+        QCOMPARE(view.colors()->scale().map, ColorMap::Signed);
+        QCOMPARE(view.colors()->scale().low, -view.colors()->scale().high);
         view.zoom()->setCurrentCell(3, 3);
         view.pointer().setLettersMove(true); // A grid of heads is walked through with them.
         QTest::keyClick(&view, Qt::Key_L);
-        QCOMPARE(view.state().column, 4);
-        QCOMPARE(view.colorScale().fit, ColorFit::Percentiles);
+        QCOMPARE(view.zoom()->state().column, 4);
+        QCOMPARE(view.colors()->scale().fit, ColorFit::Percentiles);
     }
 
     void theMeanOfAMatrixIsWhatItSays()
@@ -381,12 +381,12 @@ private slots:
         second->setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Constant(2, 2, 8)));
         const QString share = QStringLiteral("Share the scale with other matrices");
         entry(firstBar, share)->trigger();
-        QCOMPARE(first->colorScale().high, 3.0F);
+        QCOMPARE(first->colors()->scale().high, 3.0F);
         entry(secondBar, share)->trigger();
-        QCOMPARE(first->colorScale().high, 8.0F);
+        QCOMPARE(first->colors()->scale().high, 8.0F);
         QVERIFY(first->note().text().contains(QStringLiteral("scale shared by 2")));
         entry(secondBar, share)->trigger();
-        QCOMPARE(first->colorScale().high, 3.0F);
+        QCOMPARE(first->colors()->scale().high, 3.0F);
     }
 
     void percentilesAndTransformsAreInTheMenu()

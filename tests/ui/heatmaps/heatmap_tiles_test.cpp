@@ -164,18 +164,18 @@ private slots:
         showTiled(view);
         view.colors()->setScale({.fit = ColorFit::Robust});
         (void)view.grab();
-        const float whole = view.colorScale().high;
+        const float whole = view.colors()->scale().high;
         view.content()->setAggregate(Aggregate::Mean);
-        QVERIFY(view.colorScale().high < whole / 4); // Means of 32 × 32 cells are small.
+        QVERIFY(view.colors()->scale().high < whole / 4); // Means of 32 × 32 cells are small.
         view.content()->setAggregate(Aggregate::Strongest);
-        QCOMPARE(view.colorScale().high, whole);
+        QCOMPARE(view.colors()->scale().high, whole);
         QTest::keyClick(&view, Qt::Key_L);
-        QCOMPARE(view.colorScale().fit, ColorFit::Fixed);
+        QCOMPARE(view.colors()->scale().fit, ColorFit::Fixed);
         view.zoom()->setState({.zoomX = 30, .zoomY = 30});
-        QCOMPARE(view.colorScale().high, whole);
+        QCOMPARE(view.colors()->scale().high, whole);
         QTest::keyClick(&view, Qt::Key_L);
-        QCOMPARE(view.colorScale().fit, ColorFit::Robust);
-        QVERIFY(view.colorScale().high < whole);
+        QCOMPARE(view.colors()->scale().fit, ColorFit::Robust);
+        QVERIFY(view.colors()->scale().high < whole);
     }
 
     void limitsFollowTheSizeOfTheWindow()
@@ -184,13 +184,13 @@ private slots:
         showTiled(view);
         view.colors()->setScale({.fit = ColorFit::Robust});
         (void)view.grab();
-        const float before = view.colorScale().high;
+        const float before = view.colors()->scale().high;
         view.resize(300, 250);
         (void)view.grab();
         QVERIFY2(view.note().text().contains(QStringLiteral("64 × 64")), qPrintable(view.note().text()));
-        QVERIFY(view.colorScale().high > 1.05F * before);
+        QVERIFY(view.colors()->scale().high > 1.05F * before);
         const ValueStatistics shown = view.content()->tileLoader()->statistics(Aggregate::Strongest, 6);
-        QCOMPARE(view.colorScale().high, fitted(view.colorScale(), shown).high);
+        QCOMPARE(view.colors()->scale().high, fitted(view.colors()->scale(), shown).high);
     }
 
     void aCancelledScanStopsAndSaysSo()

@@ -88,7 +88,8 @@ private slots:
         ColorScale dark = unitScale;
         dark.map = ColorMap::SignedDark;
         QCOMPARE(view.grab().toImage().pixel(insideOf(view, 0, 0)), colorOf(1, dark));
-        QCOMPARE(view.colorScale().map, ColorMap::Signed); // The saved state does not depend on the theme.
+        QCOMPARE(view.colors()->scale().map,
+                 ColorMap::Signed); // The saved state does not depend on the theme.
     }
 
     void changingTheScaleRepaintsTheSameData()
@@ -107,11 +108,11 @@ private slots:
         HeatmapView view;
         QSignalSpy changed(view.colors(), &HeatmapColors::scaleChanged);
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Constant(2, 2, -4)));
-        QCOMPARE(view.colorScale().high, 4.0F);
+        QCOMPARE(view.colors()->scale().high, 4.0F);
         QCOMPARE(changed.count(), 1);
         view.colors()->setScale(unitScale);
         view.setMatrix(std::make_shared<Eigen::MatrixXf>(Eigen::MatrixXf::Constant(2, 2, 9)));
-        QCOMPARE(view.colorScale().high, 1.0F);
+        QCOMPARE(view.colors()->scale().high, 1.0F);
     }
 
     void theStrongestCellSurvivesDownSampling()
@@ -209,8 +210,8 @@ private slots:
         QCOMPARE(hovered.last(), (QList<QVariant>{1, 2, -0.5F}));
         QTest::mouseClick(&view, Qt::LeftButton, {}, centerOf(view, 0, 2));
         QCOMPARE(clicked.last(), (QList<QVariant>{0, 2}));
-        QCOMPARE(view.state().row, 0);
-        QCOMPARE(view.state().column, 2);
+        QCOMPARE(view.zoom()->state().row, 0);
+        QCOMPARE(view.zoom()->state().column, 2);
         QTest::mouseClick(&view, Qt::RightButton, {}, centerOf(view, 1, 0));
         QCOMPARE(referenced.count(), 0); // A right click only opens a menu.
         QTest::mouseClick(&view, Qt::LeftButton, Qt::ShiftModifier, centerOf(view, 0, 1));
@@ -238,12 +239,12 @@ private slots:
         const QPoint at = centerOf(view, 25, 60);
         const QPointF before = view.cells().rect(25, 60).center();
         turnWheel(view, at, 4);
-        QVERIFY(view.state().zoomX > 2.4 && view.state().zoomX < 2.5); // 1.25⁴
+        QVERIFY(view.zoom()->state().zoomX > 2.4 && view.zoom()->state().zoomX < 2.5); // 1.25⁴
         const QPointF after = view.cells().rect(25, 60).center();
         const QPointF offset = before - QPointF(at);
-        QVERIFY((after - QPointF(at) - offset * view.state().zoomX).manhattanLength() < 1e-6);
+        QVERIFY((after - QPointF(at) - offset * view.zoom()->state().zoomX).manhattanLength() < 1e-6);
         turnWheel(view, at, -40);
-        QCOMPARE(view.state().zoomX, 1.0);
+        QCOMPARE(view.zoom()->state().zoomX, 1.0);
     }
 
     void controlZoomsColumnsAndShiftRows()
@@ -251,11 +252,11 @@ private slots:
         HeatmapView view;
         prepare(view, zeros(100, 100));
         turnWheel(view, centerOf(view, 50, 50), 1, Qt::ControlModifier);
-        QCOMPARE(view.state().zoomX, 1.25);
-        QCOMPARE(view.state().zoomY, 1.0);
+        QCOMPARE(view.zoom()->state().zoomX, 1.25);
+        QCOMPARE(view.zoom()->state().zoomY, 1.0);
         turnWheel(view, centerOf(view, 50, 50), 2, Qt::ShiftModifier);
-        QCOMPARE(view.state().zoomX, 1.25);
-        QCOMPARE(view.state().zoomY, 1.5625);
+        QCOMPARE(view.zoom()->state().zoomX, 1.25);
+        QCOMPARE(view.zoom()->state().zoomY, 1.5625);
     }
 
     void draggingPansAndIsNoClick()
@@ -281,8 +282,8 @@ private slots:
         QSignalSpy activated(&view, &HeatmapView::cellActivated);
         view.zoom()->setState({.zoomX = 4, .zoomY = 2});
         QTest::mouseDClick(&view, Qt::LeftButton, {}, {180, 150});
-        QCOMPARE(view.state().zoomX, 1.0);
-        QCOMPARE(view.state().zoomY, 1.0);
+        QCOMPARE(view.zoom()->state().zoomX, 1.0);
+        QCOMPARE(view.zoom()->state().zoomY, 1.0);
         QCOMPARE(activated.count(), 0);
         QTest::mouseDClick(&view, Qt::LeftButton, {}, centerOf(view, 3, 4));
         QCOMPARE(activated.count(), 1);
@@ -303,7 +304,7 @@ private slots:
         const QRectF cell = view.cells().rect(50, 55);
         QVERIFY(QRectF(view.rect()).contains(cell));
         QTest::keyClick(&view, Qt::Key_End);
-        QCOMPARE(view.state().column, 99);
+        QCOMPARE(view.zoom()->state().column, 99);
         QSignalSpy clicked(&view, &HeatmapView::cellClicked);
         QSignalSpy activated(&view, &HeatmapView::cellActivated);
         QSignalSpy referenced(&view, &HeatmapView::cellReferenced);
@@ -315,11 +316,11 @@ private slots:
         QCOMPARE(referenced.last(), (QList<QVariant>{50, 99}));
         QCOMPARE(activated.count(), 1);
         QTest::keyClick(&view, Qt::Key_0);
-        QCOMPARE(view.state().zoomX, 1.0);
+        QCOMPARE(view.zoom()->state().zoomX, 1.0);
         QTest::keyClick(&view, Qt::Key_Plus);
-        QCOMPARE(view.state().zoomX, 1.5);
+        QCOMPARE(view.zoom()->state().zoomX, 1.5);
         QTest::keyClick(&view, Qt::Key_Minus);
-        QCOMPARE(view.state().zoomX, 1.0);
+        QCOMPARE(view.zoom()->state().zoomX, 1.0);
     }
 
     void theCurrentCellIsCopiedInFull()
@@ -356,7 +357,7 @@ private slots:
             .zoomX = 2, .zoomY = 2, .centerX = 0.5, .centerY = 0.5, .row = 1, .column = 2};
         view.zoom()->setState(state);
         QCOMPARE(changed.count(), 1);
-        QVERIFY(view.state() == state);
+        QVERIFY(view.zoom()->state() == state);
         view.zoom()->setState(state);
         QCOMPARE(changed.count(), 1);
     }

@@ -35,15 +35,15 @@ private slots:
         SharedScale scale;
         fill(left, 2);
         fill(right, -5);
-        QCOMPARE(left.colorScale().high, 2.0F);
+        QCOMPARE(left.colors()->scale().high, 2.0F);
         scale.add(&left);
         scale.add(&right);
-        QCOMPARE(left.colorScale().high, 5.0F);
-        QVERIFY(left.colorScale() == right.colorScale());
+        QCOMPARE(left.colors()->scale().high, 5.0F);
+        QVERIFY(left.colors()->scale() == right.colors()->scale());
         fill(left, 7); // A newer matrix on either side.
-        QCOMPARE(right.colorScale().high, 7.0F);
+        QCOMPARE(right.colors()->scale().high, 7.0F);
         fill(left, 1);
-        QCOMPARE(left.colorScale().high, 5.0F);
+        QCOMPARE(left.colors()->scale().high, 5.0F);
     }
 
     void whatIsChangedInOneChangesInBoth()
@@ -55,8 +55,8 @@ private slots:
         scale.add(&left);
         scale.add(&right);
         right.colors()->setScale({.map = ColorMap::Viridis, .low = 0, .high = 3, .fit = ColorFit::Fixed});
-        QCOMPARE(left.colorScale().map, ColorMap::Viridis);
-        QCOMPARE(left.colorScale().high, 3.0F);
+        QCOMPARE(left.colors()->scale().map, ColorMap::Viridis);
+        QCOMPARE(left.colors()->scale().high, 3.0F);
     }
 
     void aViewThatIsGoneNoLongerCounts()
@@ -69,13 +69,13 @@ private slots:
             HeatmapView right;
             fill(right, -5);
             scale->add(&right);
-            QCOMPARE(left.colorScale().high, 5.0F);
+            QCOMPARE(left.colors()->scale().high, 5.0F);
         }
-        QCOMPARE(left.colorScale().high, 2.0F);
+        QCOMPARE(left.colors()->scale().high, 2.0F);
         scale.reset();
         QVERIFY(!left.colors()->sharedScale());
         fill(left, 3);
-        QCOMPARE(left.colorScale().high, 3.0F);
+        QCOMPARE(left.colors()->scale().high, 3.0F);
     }
 };
 

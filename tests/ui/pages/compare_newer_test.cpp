@@ -99,7 +99,7 @@ private slots:
             const Matrix<double> dense = denseCircuit(b, kind, head, {}, {});
             QVERIFY((B.cast<double>() - dense).norm() < 1e-6 * dense.norm());
             QVERIFY(*older(opened)->matrix() != *newer(opened)->matrix());
-            QCOMPARE(older(opened)->colorScale(), newer(opened)->colorScale());
+            QCOMPARE(older(opened)->colors()->scale(), newer(opened)->colors()->scale());
             const auto pair = compareHeads({a, head}, {b, head}, kind, Task{});
             QVERIFY(pair);
             QVERIFY(says(opened, QStringLiteral("<b>%1</b>").arg(signedNumber(pair->cosine))));
@@ -124,8 +124,8 @@ private slots:
         const Eigen::MatrixXf B = *wholeCircuit(circuitsOf(path("newer")), {CircuitKind::Ov, head});
         QTRY_VERIFY_WITH_TIMEOUT(shows(newer(opened), B), patience);
         QTest::keyClick(older(opened), Qt::Key_Plus);
-        QVERIFY(older(opened)->state().zoomX > 1);
-        QCOMPARE(newer(opened)->state(), older(opened)->state());
+        QVERIFY(older(opened)->zoom()->state().zoomX > 1);
+        QCOMPARE(newer(opened)->zoom()->state(), older(opened)->zoom()->state());
         QTest::keyPress(&opened.page, Qt::Key_Shift);
         QVERIFY(shows(older(opened), B));
         QTest::keyRelease(&opened.page, Qt::Key_Shift);

@@ -56,7 +56,7 @@ private slots:
         QVERIFY(std::abs(map->matrix()->row(9).sum() - 1) < 1e-5F);
         QTest::mouseClick(map, Qt::LeftButton, {}, map->cells().rect(13, 0).center().toPoint());
         QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 5}));
-        QCOMPARE(map->state().row, 13);
+        QCOMPARE(map->zoom()->state().row, 13);
     }
 
     void theSelectedHeadIsAmongTheLinesOfAWideLayer()
@@ -134,11 +134,11 @@ private slots:
         };
         QCOMPARE(opened.workspace.selection()->reference().value(), head(2));
         QCOMPARE(opened.workspace.selection()->head(), head(13));
-        QCOMPARE(map->state().row, 2);
-        QCOMPARE(map->state().column, 13);
+        QCOMPARE(map->zoom()->state().row, 2);
+        QCOMPARE(map->zoom()->state().column, 13);
         order->setCurrentIndex(0);
         QVERIFY(*map->matrix() == before);
-        QCOMPARE(map->state().column, static_cast<int>(leaves.at(13)));
+        QCOMPARE(map->zoom()->state().column, static_cast<int>(leaves.at(13)));
     }
 
     void symmetryHasABoxOfQuartilesPerLayer()
@@ -347,9 +347,9 @@ private slots:
             largest = std::max(largest, grids.back()->matrix()->maxCoeff());
         }
         for (const HeatmapView* grid : grids) {
-            QCOMPARE(grid->colorScale().low, 0.F);
-            QCOMPARE(grid->colorScale().high, largest);
-            QVERIFY(!isSigned(grid->colorScale().map));
+            QCOMPARE(grid->colors()->scale().low, 0.F);
+            QCOMPARE(grid->colors()->scale().high, largest);
+            QVERIFY(!isSigned(grid->colors()->scale().map));
         }
         QVERIFY(grids[0]->matrix()->maxCoeff() != grids[1]->matrix()->maxCoeff());
     }

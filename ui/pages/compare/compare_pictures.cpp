@@ -59,7 +59,7 @@ ComparePictures::ComparePictures(QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(m_pages);
-    m_scale = m_first->view()->colorScale();
+    m_scale = m_first->view()->colors()->scale();
     m_scale.fit = ColorFit::Robust;
     m_between->view()->colors()->proposeScale(m_scale);
     m_ratio->view()->content()->setNanIsAbsent(true);
@@ -135,7 +135,7 @@ void ComparePictures::fitBoth()
     Eigen::MatrixXf both(m_a->rows(), m_a->cols() + m_b->cols());
     both << *m_a, *m_b;
     ColorScale scale = m_scale;
-    scale.map = m_first->view()->colorScale().map; // limits depend on whether the map is signed
+    scale.map = m_first->view()->colors()->scale().map; // limits depend on whether the map is signed
     scale = fitted(scale, both);
     scale.fit = ColorFit::Fixed;
     for (HeatmapPanel* panel : alike())
@@ -199,7 +199,7 @@ void ComparePictures::fillRatio()
 {
     const auto ratio = std::make_shared<const Eigen::MatrixXf>(ratioOf(*m_a, *m_b));
     // Ratio 1 is in the middle, where the map has no colour.
-    ColorScale scale = m_ratio->view()->colorScale();
+    ColorScale scale = m_ratio->view()->colors()->scale();
     scale.map = ColorMap::Signed;
     scale.fit = ColorFit::Percentiles;
     scale.percentile = ratioPercentile;

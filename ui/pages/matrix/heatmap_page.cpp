@@ -203,7 +203,7 @@ QList<FigureSource*> HeatmapPage::figures()
 
 std::optional<std::pair<int, int>> HeatmapPage::currentTokens() const
 {
-    const HeatmapState& at = m_panel->view()->state();
+    const HeatmapState& at = m_panel->view()->zoom()->state();
     const bool isCell = at.row >= 0 && at.row < static_cast<int>(m_rows.size()) && at.column >= 0
         && at.column < static_cast<int>(m_columns.size());
     if (!m_choices->isTokenCircuit() || m_choices->isDirect() || !isCell)

@@ -85,7 +85,7 @@ void HeadPattern::connectText()
             m_text->setQuery(row);
     });
     connect(m_text, &PromptText::queryChosen, view(), [view = view()](int query) {
-        view->zoom()->setCurrentCell(query, std::max(0, view->state().column));
+        view->zoom()->setCurrentCell(query, std::max(0, view->zoom()->state().column));
     });
     connect(m_text, &PromptText::hoverLeft, this, [this] { emit readOutChanged({}); });
     connect(m_text, &PromptText::tokenHovered, this, [this](int token) {
@@ -121,7 +121,7 @@ void HeadPattern::connectScores()
 
 void HeadPattern::askForScore()
 {
-    const HeatmapState& state = view()->state();
+    const HeatmapState& state = view()->zoom()->state();
     if (!m_answer || m_answer->imported || state.row < 0 || state.column > state.row)
         return;
     emit scoreWanted(m_answer->prompt, state.row + m_skipped, state.column + m_skipped);
@@ -136,7 +136,7 @@ void HeadPattern::clear()
 
 void HeadPattern::fitColors(bool toNumbers)
 {
-    ColorScale scale = view()->colorScale();
+    ColorScale scale = view()->colors()->scale();
     scale.fit = toNumbers ? ColorFit::Full : ColorFit::Fixed;
     scale.low = 0;
     scale.high = 1;
@@ -160,7 +160,7 @@ void HeadPattern::setAnswer(std::shared_ptr<const PromptAnswer> answer, int skip
     view()->content()->setValueTitle(m_answer->valueTitle());
     view()->setMatrix(matrix);
     m_text->setPattern(labels, matrix);
-    m_text->setScale(view()->colorScale());
+    m_text->setScale(view()->colors()->scale());
 }
 
 ViewFields HeadPattern::viewFields()

@@ -76,7 +76,7 @@ void TrainingFrames::forEachFrame(const std::function<void(FigureSource& frame, 
     frame.setCellShape(HeatmapView::CellShape::Square);
     frame.content()->setRowAxis({tr("layer"), {}});
     frame.content()->setColumnAxis({tr("head"), {}});
-    frame.colors()->showScale(m_grid->colorScale());
+    frame.colors()->showScale(m_grid->colors()->scale());
     frame.content()->setValueTitle(m_grid->content()->valueTitle());
     for (int step = 0; step < static_cast<int>(series.steps.size()); ++step) {
         frame.setMatrix(std::make_shared<Eigen::MatrixXf>(metricGrid(scoreAt(series, *shown, step))));

@@ -78,30 +78,31 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         select(opened);
-        const ColorScale first = selected(opened)->colorScale();
+        const ColorScale first = selected(opened)->colors()->scale();
         const auto go = [&](HeadId to) {
             opened.workspace.selection()->setHead(to);
             QTRY_VERIFY_WITH_TIMEOUT(shows(selected(opened), whole(opened, CircuitKind::Ov, to)), patience);
         };
         go({1, 0});
-        QVERIFY(selected(opened)->colorScale() != first); // the positive control: it follows both matrices
+        QVERIFY(selected(opened)->colors()->scale()
+                != first); // the positive control: it follows both matrices
         go(head);
-        QCOMPARE(selected(opened)->colorScale(), first);
+        QCOMPARE(selected(opened)->colors()->scale(), first);
         selected(opened)->setFocus();
         QTest::keyClick(selected(opened), Qt::Key_I);
-        QVERIFY(other(opened)->colorScale().inverted);
+        QVERIFY(other(opened)->colors()->scale().inverted);
         QTest::keyClick(selected(opened), Qt::Key_L);
         QVERIFY(other(opened)->colors()->isLocked());
         go({1, 0});
         for (const HeatmapView* view : {selected(opened), other(opened)}) {
-            QCOMPARE(view->colorScale().high, first.high);
-            QVERIFY(view->colorScale().inverted);
+            QCOMPARE(view->colors()->scale().high, first.high);
+            QVERIFY(view->colors()->scale().inverted);
         }
         QTest::keyClick(other(opened), Qt::Key_L); // either unlocks both
         for (const HeatmapView* view : {selected(opened), other(opened)}) {
             QVERIFY(!view->colors()->isLocked());
-            QVERIFY(view->colorScale().high != first.high);
-            QVERIFY(view->colorScale().inverted);
+            QVERIFY(view->colors()->scale().high != first.high);
+            QVERIFY(view->colors()->scale().inverted);
         }
     }
 
@@ -111,17 +112,17 @@ private slots:
         select(opened);
         QVERIFY(shows(selected(opened), whole(opened, CircuitKind::Ov, head)));
         QVERIFY(shows(other(opened), whole(opened, CircuitKind::Ov, reference)));
-        QCOMPARE(selected(opened)->colorScale(), other(opened)->colorScale());
-        ColorScale wider = selected(opened)->colorScale();
+        QCOMPARE(selected(opened)->colors()->scale(), other(opened)->colors()->scale());
+        ColorScale wider = selected(opened)->colors()->scale();
         wider.high *= 3;
         other(opened)->colors()->setScale(wider);
-        QCOMPARE(selected(opened)->colorScale().high, wider.high);
+        QCOMPARE(selected(opened)->colors()->scale().high, wider.high);
         QTest::keyClick(selected(opened), Qt::Key_Plus);
-        QVERIFY(selected(opened)->state().zoomX > 1);
-        QCOMPARE(other(opened)->state(), selected(opened)->state());
+        QVERIFY(selected(opened)->zoom()->state().zoomX > 1);
+        QCOMPARE(other(opened)->zoom()->state(), selected(opened)->zoom()->state());
         QTest::mouseClick(other(opened), Qt::LeftButton, {}, other(opened)->rect().center());
-        QVERIFY(other(opened)->state().row >= 0);
-        QCOMPARE(selected(opened)->state(), other(opened)->state());
+        QVERIFY(other(opened)->zoom()->state().row >= 0);
+        QCOMPARE(selected(opened)->zoom()->state(), other(opened)->zoom()->state());
     }
 
     void shiftShowsTheReferenceInPlaceAndDTheDifference()
@@ -167,7 +168,7 @@ private slots:
         };
         const int middle = static_cast<int>(a.cols()) / 2;
         QVERIFY(shows(split, parted(middle)));
-        QCOMPARE(split->colorScale(), selected(opened)->colorScale());
+        QCOMPARE(split->colors()->scale(), selected(opened)->colors()->scale());
         QTest::keyClick(divider, Qt::Key_Left);
         QCOMPARE(divider->value(), middle - 1);
         QTRY_VERIFY(shows(split, parted(middle - 1)));
@@ -210,7 +211,7 @@ private slots:
         QCOMPARE(ratio->content()->notFiniteCount(), empty);
         QVERIFY(opened.page.figures().first()->figureTitle().contains(count(empty)));
         // Ratio 1 is in the middle of the scale.
-        const ColorScale& scale = ratio->colorScale();
+        const ColorScale& scale = ratio->colors()->scale();
         QVERIFY(std::abs((scale.low + scale.high) / 2 - 1) < 1e-5F && scale.high > 1);
     }
 

@@ -144,7 +144,7 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
-        ColorScale chosen = map(opened)->colorScale();
+        ColorScale chosen = map(opened)->colors()->scale();
         chosen.map = ColorMap::Gray;
         map(opened)->colors()->setScale(chosen);
         const QJsonObject state = opened.page.viewState();
@@ -152,8 +152,8 @@ private slots:
         another.page.setViewState(state);
         QTRY_VERIFY_WITH_TIMEOUT(map(another)->matrix(), patience);
         QTest::mouseClick(another.page.findChild<QCheckBox*>(), Qt::LeftButton, {}, QPoint(8, 8));
-        QTRY_VERIFY(map(another)->colorScale().high != chosen.high); // nothing locked it
-        QCOMPARE(map(another)->colorScale().map, ColorMap::Gray);
+        QTRY_VERIFY(map(another)->colors()->scale().high != chosen.high); // nothing locked it
+        QCOMPARE(map(another)->colors()->scale().map, ColorMap::Gray);
     }
 
     void whatIsNotThereIsComputedWhenAsked()

@@ -49,26 +49,26 @@ private slots:
     void coloursThatWereChosenStayWithAnotherScore()
     {
         Opened opened;
-        QCOMPARE(opened.grid->colorScale().map, ColorMap::Signed);
+        QCOMPARE(opened.grid->colors()->scale().map, ColorMap::Signed);
         opened.colourBy("spectra/ov/frobenius_norm"); // never negative: another map, if nobody chose one
-        QVERIFY(!isSigned(opened.grid->colorScale().map));
-        const float high = opened.grid->colorScale().high;
+        QVERIFY(!isSigned(opened.grid->colors()->scale().map));
+        const float high = opened.grid->colors()->scale().high;
         opened.grid->setFocus();
         QTest::keyClick(opened.grid, Qt::Key_I);
-        ColorScale grey = opened.grid->colorScale();
+        ColorScale grey = opened.grid->colors()->scale();
         grey.map = ColorMap::Gray;
         opened.grid->colors()->setScale(grey);
         opened.colourBy("scores/copying");
-        QCOMPARE(opened.grid->colorScale().map, ColorMap::Gray);
-        QVERIFY(opened.grid->colorScale().inverted);
-        QCOMPARE(opened.grid->colorScale().high, 1.0F); // its range, as nothing is locked
+        QCOMPARE(opened.grid->colors()->scale().map, ColorMap::Gray);
+        QVERIFY(opened.grid->colors()->scale().inverted);
+        QCOMPARE(opened.grid->colors()->scale().high, 1.0F); // its range, as nothing is locked
         QTest::keyClick(opened.grid, Qt::Key_L, Qt::ShiftModifier);
         opened.colourBy("spectra/ov/frobenius_norm");
-        QCOMPARE(opened.grid->colorScale().high, 1.0F);
+        QCOMPARE(opened.grid->colors()->scale().high, 1.0F);
         QTest::keyClick(opened.grid, Qt::Key_L, Qt::ShiftModifier);
-        QCOMPARE(opened.grid->colorScale().high, high);
+        QCOMPARE(opened.grid->colors()->scale().high, high);
         opened.colourBy("scores/copying");
-        QCOMPARE(opened.grid->colorScale().low, -1.0F);
+        QCOMPARE(opened.grid->colors()->scale().low, -1.0F);
     }
 
     /// The list starts with the top heads; a head selected later is scrolled into view.
@@ -98,7 +98,7 @@ private slots:
     {
         Opened opened;
         opened.grid->setFocus();
-        ColorScale chosen = opened.grid->colorScale();
+        ColorScale chosen = opened.grid->colors()->scale();
         chosen.map = ColorMap::HighContrast;
         opened.grid->colors()->setScale(chosen);
         QTest::keyClick(opened.grid, Qt::Key_L, Qt::ShiftModifier);
@@ -106,12 +106,12 @@ private slots:
         const QJsonObject state = opened.page.viewState();
         Opened another;
         another.page.setViewState(state);
-        QCOMPARE(another.grid->colorScale(), opened.grid->colorScale());
+        QCOMPARE(another.grid->colors()->scale(), opened.grid->colors()->scale());
         QCOMPARE(another.page.viewState(), state);
         QVERIFY(another.grid->colors()->isLocked());
         another.colourBy("scores/matching");
-        QCOMPARE(another.grid->colorScale().map, ColorMap::HighContrast);
-        QCOMPARE(another.grid->colorScale().high, 1.0F);
+        QCOMPARE(another.grid->colors()->scale().map, ColorMap::HighContrast);
+        QCOMPARE(another.grid->colors()->scale().high, 1.0F);
     }
 
     void enterInTheRankingOpensTheHead()

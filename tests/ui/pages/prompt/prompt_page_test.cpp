@@ -90,7 +90,7 @@ private slots:
         auto* hide = opened.page.findChild<QCheckBox*>();
         hide->click();
         QCOMPARE(*large->matrix(), Eigen::MatrixXf(all.bottomRightCorner(n - 1, n - 1)));
-        QCOMPARE(large->colorScale().high, all.bottomRightCorner(n - 1, n - 1).maxCoeff());
+        QCOMPARE(large->colors()->scale().high, all.bottomRightCorner(n - 1, n - 1).maxCoeff());
         const QString second = axisLabel(large->scene().rows, 0);
         QSignalSpy said(&opened.page, &Page::readOutChanged);
         QTest::mouseMove(large, large->cells().rect(0, 0).center().toPoint());
@@ -100,7 +100,7 @@ private slots:
         const QJsonObject state = opened.page.viewState();
         hide->click();
         QCOMPARE(*large->matrix(), all);
-        QCOMPARE(large->colorScale().high, 1.0F);
+        QCOMPARE(large->colors()->scale().high, 1.0F);
         opened.page.setViewState(state);
         QVERIFY(hide->isChecked());
     }
@@ -129,13 +129,13 @@ private slots:
                 QVERIFY(std::abs((*large->matrix())(i, j) - run->patterns[1][5](i, j) * written.norm())
                         < 1e-4 * (1 + written.norm()));
         }
-        QCOMPARE(large->colorScale().high, large->matrix()->maxCoeff());
+        QCOMPARE(large->colors()->scale().high, large->matrix()->maxCoeff());
         QVERIFY(opened.page.figures().front()->figureTitle().startsWith(
             QStringLiteral("L1H5 value-weighted attention")));
         const QJsonObject state = opened.page.viewState();
         weigh->click();
         QTRY_COMPARE_WITH_TIMEOUT(*large->matrix(), plain, patience);
-        QCOMPARE(large->colorScale().high, 1.0F);
+        QCOMPARE(large->colors()->scale().high, 1.0F);
         opened.page.setViewState(state);
         QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != plain, patience);
         QVERIFY(weigh->isChecked());
@@ -181,7 +181,7 @@ private slots:
         QCOMPARE(words->query(), last);
         QTest::mouseClick(words, Qt::LeftButton, {}, words->tokenRect(4).center().toPoint());
         QCOMPARE(words->query(), 4);
-        QCOMPARE(large->state().row, 4);
+        QCOMPARE(large->zoom()->state().row, 4);
         QTest::mouseMove(words, words->tokenRect(6).center().toPoint());
         QTRY_COMPARE(words->query(), 6); // as long as the mouse is there
         QEvent leave(QEvent::Leave);
@@ -194,10 +194,10 @@ private slots:
             // The background, left of the letters.
             const QPointF place = words->tokenRect(key).topLeft() + QPointF(1.5, 8);
             if (key != 4) // it is framed
-                QCOMPARE(image.pixel(place.toPoint()), colorOf(pattern(4, key), large->colorScale()));
+                QCOMPARE(image.pixel(place.toPoint()), colorOf(pattern(4, key), large->colors()->scale()));
         }
         QTest::keyClick(words, Qt::Key_Right);
-        QCOMPARE(large->state().row, 5);
+        QCOMPARE(large->zoom()->state().row, 5);
         large->zoom()->setCurrentCell(2, 1);
         QCOMPARE(words->query(), 2);
         // A later token is not attended to, and the row of the matrix is that of the text.

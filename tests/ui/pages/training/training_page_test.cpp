@@ -165,10 +165,10 @@ private slots:
         auto* slider = sitting.find<QSlider>("Training step");
         QCOMPARE(slider->value(), 5); // the last one that could be read
         QCOMPARE((*grid->matrix())(1, 2), 0.9F);
-        const ColorScale scale = grid->colorScale();
+        const ColorScale scale = grid->colors()->scale();
         slider->setValue(3);
         QCOMPARE((*grid->matrix())(1, 2), 0.05F);
-        QCOMPARE(grid->colorScale(), scale); // one for all steps
+        QCOMPARE(grid->colors()->scale(), scale); // one for all steps
         QVERIFY(sitting.shows(QStringLiteral("Step 100 (4 of 6)")));
         slider->setValue(2);
         QVERIFY(std::isnan((*grid->matrix())(1, 2)));
