@@ -12,7 +12,6 @@
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QShortcut>
-#include <QStyle>
 #include <QStyledItemDelegate>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -50,18 +49,14 @@ public:
 
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
-        constexpr int slack = 4; // px: a style may give the text less than its margins say
-        const QStyle* style = m_tree->style();
-        const int margins = 2 * (style->pixelMetric(QStyle::PM_FocusFrameHMargin, nullptr, m_tree) + 1);
         const int depth = index.parent().isValid() ? 2 : 1;
-        const int width =
-            std::max(m_tree->columnWidth(0) - depth * m_tree->indentation() - margins - slack, 40);
-        const QString name = index.data().toString();
-        int& height = m_heights[{name, width}]; // asked again at every layout of the tree
-        if (height == 0)
-            height = option.fontMetrics.horizontalAdvance(name) <= width
-                ? option.fontMetrics.height()
-                : option.fontMetrics.boundingRect(QRect(0, 0, width, 0), Qt::TextWordWrap, name).height();
+        const int width = std::max(m_tree->columnWidth(0) - depth * m_tree->indentation(), 40);
+        int& height = m_heights[{index.data().toString(), width}]; // asked again at every layout of the tree
+        if (height == 0) {
+            QStyleOptionViewItem row = option;
+            row.rect = QRect(0, 0, width, QWIDGETSIZE_MAX); // the style breaks lines as it does when it draws
+            height = QStyledItemDelegate::sizeHint(row, index).height();
+        }
         return {width, height + 6};
     }
 

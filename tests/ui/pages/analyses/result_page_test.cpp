@@ -30,6 +30,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalSpy>
+#include <QStyle>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
@@ -509,6 +510,26 @@ private slots:
             QStringLiteral("A title of more words than have room beside the list of the analyses"));
         QTRY_VERIFY(title->height() >= oneLine + title->fontMetrics().lineSpacing());
         QCOMPARE(bar->maximum(), 0);
+    }
+
+    void rowsOfTheListAreAsHighAsTheirNames()
+    {
+        openDemo();
+        auto* list = m_page->findChild<AnalysisList*>();
+        auto* tree = list->findChild<QTreeWidget*>();
+        const int margin = tree->style()->pixelMetric(QStyle::PM_FocusFrameHMargin, nullptr, tree) + 1;
+        for (const int width : {172, 180, 190, 204, 220}) {
+            list->setFixedWidth(width);
+            const QTreeWidgetItem* group = tree->topLevelItem(0);
+            for (int i = 0; i < group->childCount(); ++i) {
+                const QTreeWidgetItem* row = group->child(i);
+                const QRect place = tree->visualItemRect(row);
+                const QRect room(0, 0, tree->columnWidth(0) - place.left() - 2 * margin, 1000);
+                const int height =
+                    tree->fontMetrics().boundingRect(room, Qt::TextWordWrap, row->text(0)).height() + 6;
+                QTRY_COMPARE(tree->visualItemRect(row).height(), height);
+            }
+        }
     }
 
     /// Formula and source stand behind the button of the analysis.
