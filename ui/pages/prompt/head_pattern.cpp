@@ -66,14 +66,14 @@ HeatmapView* HeadPattern::view() const
 
 std::optional<int> HeadPattern::tokenOf(int shown) const
 {
-    const auto at = static_cast<std::size_t>(shown + m_skipped);
+    const auto at = static_cast<std::size_t>(shown) + static_cast<std::size_t>(m_skipped);
     return shown >= 0 && m_answer && at < m_answer->tokens.size() ? std::optional(m_answer->tokens[at])
                                                                   : std::nullopt;
 }
 
 QString HeadPattern::placeText(int shown) const
 {
-    const auto at = static_cast<std::size_t>(shown + m_skipped);
+    const auto at = static_cast<std::size_t>(shown) + static_cast<std::size_t>(m_skipped);
     return QStringLiteral("%1 %2").arg(at).arg(workspace()->model()->tokenText(m_answer->tokens[at]));
 }
 
