@@ -1,3 +1,4 @@
+#include "app/window/window_settings.h"
 #include "core/session/session_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
@@ -14,6 +15,8 @@
 #include <QDir>
 #include <QDropEvent>
 #include <QFile>
+#include <QFileDialog>
+#include <QFileInfo>
 #include <QFrame>
 #include <QImage>
 #include <QLabel>
@@ -376,6 +379,28 @@ private slots:
         const auto stored = readSession(session.toStdString(), {});
         QVERIFY(test::isOk(stored));
         QCOMPARE(stored->tokens.at(300), driver.workspace().model()->tokenText(300).toStdString());
+    }
+
+    void theNextFileIsLookedForWhereTheTokenizerWas()
+    {
+        const QString model = demoFiles("wordless, to be asked", {"config.json", "model.safetensors"});
+        WindowDriver driver;
+        driver.window.openPath(model);
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen() && driver.isComplete(), patience);
+        QTimer answers;
+        answers.callOnTimeout(&driver.window, [&driver] {
+            for (auto* dialog : driver.window.findChildren<QFileDialog*>()) {
+                dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))
+                    ->setText(QStringLiteral(HEADWISE_DEMO_MODEL "/tokenizer.json"));
+                static_cast<QDialog*>(dialog)->accept();
+            }
+        });
+        answers.start(20);
+        driver.trigger(QStringLiteral("Add tokenizer…"));
+        answers.stop();
+        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->tokenizer(), patience);
+        QCOMPARE(QFileInfo(driver.window.findChild<app::WindowSettings*>()->now().lastFolder),
+                 QFileInfo(QStringLiteral(HEADWISE_DEMO_MODEL)));
     }
 
     void anAddedTokenizerThatIsNoneIsSaidAndNothingChanges()
