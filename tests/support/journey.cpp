@@ -202,7 +202,8 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event)
     if (own > limit && own > limit * slowdown())
         stalls() << QStringLiteral("%1 ms: %2").arg(own, 0, 'f', 0).arg(what);
     if (!frames().empty())
-        frames().back().inner += all;
+        frames().back().inner +=
+            ownMilliseconds() - begin; // with the time of slowdown(), which is no event's
     return handled;
 }
 
