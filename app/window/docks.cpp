@@ -58,9 +58,9 @@ Docks::Docks(QMainWindow* window, Workspace* workspace, HeadsPage* heads, PageTa
     connect(pages, &PageTabs::pageMade, this, [this] { m_mayHide = true; });
     connect(pages, &PageTabs::wantedWidthChanged, &m_pause, qOverload<>(&QTimer::start));
     window->installEventFilter(this);
-    connect(settings, &WindowSettings::keeping, this, [this](Settings* kept) {
+    connect(settings, &WindowSettings::keeping, this, [this](QByteArray* where) {
         if (m_areShown)
-            kept->layout = layout();
+            *where = layout();
     });
     connect(workspace->model(), &OpenModel::circuitsChanged, this, [this] {
         if (m_workspace->model()->isOpen() && !m_areShown) // in an event before that of opened()

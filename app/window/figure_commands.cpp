@@ -176,9 +176,10 @@ void FigureCommands::exportFigureOf(FigureSource* source)
         FigureSettings kept = dialog->remembered();
         kept.style.edits = dialog->settings().style.edits;
         m_workspace->session()->keepSettings(title, kept);
-        m_settings->keep([dialog](Settings& settings) {
-            settings.figure = ui::text(dialog->remembered());
-            settings.figurePresets = ui::text(dialog->presets());
+        m_settings->keep([figure = ui::text(dialog->remembered()),
+                          presets = ui::text(dialog->presets())](Settings& settings) {
+            settings.figure = figure;
+            settings.figurePresets = presets;
         });
     });
     connect(dialog, &ExportDialog::headsRequested, this, [this, source] {
@@ -299,7 +300,7 @@ void FigureCommands::exportHeadsOf(FigureSource* source)
 
 void FigureCommands::startBatch(FigureSource* source, const std::vector<HeadId>& heads, const QString& folder)
 {
-    m_settings->keep([&](Settings& settings) { settings.lastFolder = folder; });
+    m_settings->keep([folder](Settings& settings) { settings.lastFolder = folder; });
     if (!m_batch) {
         m_batch = new FigureBatch(m_workspace, this);
         showJob(m_batch->job());

@@ -1,6 +1,8 @@
 #include "app/window/settings.h"
 
+#include <QCoreApplication>
 #include <QSettings>
+#include <QThreadPool>
 #include <QVariantMap>
 
 #include <algorithm>
@@ -60,6 +62,18 @@ QMap<QString, QColor> classColorsOf(const QVariantMap& map)
             colors[entry.key()] = color;
     return colors;
 }
+
+/// Returns the one thread that writes settings. The program does not end before it has.
+QThreadPool& writer()
+{
+    static QThreadPool* const pool = [] {
+        auto* created = new QThreadPool; // leaked on purpose: the application's end waits for it
+        created->setMaxThreadCount(1);
+        qAddPostRoutine([] { writer().waitForDone(); });
+        return created;
+    }();
+    return *pool;
+}
 } // namespace
 
 void Settings::addRecent(const QString& path, const ui::RecentCard& card)
@@ -78,7 +92,8 @@ std::chrono::milliseconds Settings::autosaveInterval() const
     return std::chrono::milliseconds(static_cast<qint64>(autosaveMinutes * 60'000));
 }
 
-Settings readSettings()
+namespace {
+Settings settingsInFile()
 {
     const QSettings store;
     Settings settings;
@@ -109,6 +124,13 @@ Settings readSettings()
     settings.tourOffered = store.value(QStringLiteral("tourOffered")).toBool();
     return settings;
 }
+} // namespace
+
+Settings readSettings()
+{
+    writer().waitForDone();
+    return settingsInFile();
+}
 
 void writeSettings(const Settings& settings)
 {
@@ -134,11 +156,33 @@ void writeSettings(const Settings& settings)
     store.setValue(QStringLiteral("tourOffered"), settings.tourOffered);
 }
 
-void changeSettings(Settings& settings, const std::function<void(Settings&)>& change)
+KeptSettings& KeptSettings::instance()
 {
-    settings = readSettings();
-    change(settings);
-    writeSettings(settings);
+    static KeptSettings settings;
+    return settings;
+}
+
+void KeptSettings::readAgain()
+{
+    m_now = readSettings();
+}
+
+void KeptSettings::change(const std::function<void(Settings&)>& change)
+{
+    change(m_now);
+    ++m_waiting;
+    writer().start([this, change] {
+        Settings settings = settingsInFile();
+        change(settings);
+        writeSettings(settings);
+        QMetaObject::invokeMethod(
+            qApp,
+            [this, settings] {
+                if (--m_waiting == 0)
+                    m_now = settings;
+            },
+            Qt::QueuedConnection);
+    });
 }
 
 } // namespace headwise::app

@@ -35,9 +35,24 @@ struct Settings {
     std::chrono::milliseconds autosaveInterval() const;
 };
 
-Settings readSettings();
+Settings readSettings(); ///< From their file, after every change was written.
 void writeSettings(const Settings& settings);
-/// Changes the settings after reading them again, because other windows and programs write the same file.
-void changeSettings(Settings& settings, const std::function<void(Settings&)>& change);
+
+/// The settings of all windows. A change holds at once; a thread of its own writes it, because the disk may keep it waiting.
+class KeptSettings {
+public:
+    static KeptSettings& instance();
+
+    const Settings& now() const { return m_now; }
+    void readAgain(); ///< From their file, which other programs write too.
+    /// Applies `change` now, and in that thread to what the file says by then.
+    void change(const std::function<void(Settings&)>& change);
+
+private:
+    KeptSettings() = default;
+
+    Settings m_now;
+    int m_waiting = 0; // changes that are not written yet
+};
 
 } // namespace headwise::app

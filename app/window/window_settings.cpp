@@ -22,42 +22,44 @@ using namespace headwise::ui;
 
 WindowSettings::WindowSettings(QMainWindow* window, Workspace* workspace)
     : WindowPart(window, workspace)
-    , m_settings(readSettings())
 {
+    KeptSettings::instance().readAgain();
     window->installEventFilter(this);
     connect(&ColorNews::instance(), &ColorNews::classColorChanged, this,
             [this](const QString& name, const QColor& color) {
-                keep([&](Settings& settings) { settings.colors.setClass(name, color); });
+                keep([name, color](Settings& settings) { settings.colors.setClass(name, color); });
             });
 }
 
 void WindowSettings::apply() const
 {
-    setTokenFontFamily(m_settings.tokenFont);
-    setColorChoice(m_settings.colors);
+    setTokenFontFamily(now().tokenFont);
+    setColorChoice(now().colors);
     for (Job* job : {m_workspace->opener()->job(), m_workspace->model()->tokenReader()->job(),
                      m_workspace->runs()->job()})
-        job->setThreads(m_settings.threads);
+        job->setThreads(now().threads);
 }
 
 void WindowSettings::keep(const std::function<void(Settings&)>& change)
 {
-    changeSettings(m_settings, [&](Settings& settings) {
-        emit keeping(&settings);
-        if (m_window->isVisible())
-            settings.geometry = m_window->saveGeometry();
+    QByteArray layout = now().layout;
+    emit keeping(&layout);
+    const QByteArray geometry = m_window->isVisible() ? m_window->saveGeometry() : now().geometry;
+    KeptSettings::instance().change([layout, geometry, change](Settings& settings) {
+        settings.layout = layout;
+        settings.geometry = geometry;
         change(settings);
     });
 }
 
 void WindowSettings::keepFolderOf(const QString& file)
 {
-    keep([&](Settings& settings) { settings.lastFolder = QFileInfo(file).path(); });
+    keep([folder = QFileInfo(file).path()](Settings& settings) { settings.lastFolder = folder; });
 }
 
 QString WindowSettings::askForFolder(const QString& title)
 {
-    QString folder = QFileDialog::getExistingDirectory(m_window, title, m_settings.lastFolder);
+    QString folder = QFileDialog::getExistingDirectory(m_window, title, now().lastFolder);
     if (!folder.isEmpty())
         keepFolderOf(folder);
     return folder;
@@ -65,7 +67,7 @@ QString WindowSettings::askForFolder(const QString& title)
 
 QString WindowSettings::askForFile(const QString& title, const QString& kinds)
 {
-    QString file = QFileDialog::getOpenFileName(m_window, title, m_settings.lastFolder, kinds);
+    QString file = QFileDialog::getOpenFileName(m_window, title, now().lastFolder, kinds);
     if (!file.isEmpty())
         keepFolderOf(file);
     return file;
@@ -74,18 +76,17 @@ QString WindowSettings::askForFile(const QString& title, const QString& kinds)
 void WindowSettings::rememberRecent(const QString& path)
 {
     const ModelCard& card = m_workspace->model()->card();
-    keep([&](Settings& settings) {
-        settings.addRecent(
-            path, {card.nLayers, card.nHeads, card.dModel, text(card.architecture), QDate::currentDate()});
-    });
+    const RecentCard recent{card.nLayers, card.nHeads, card.dModel, text(card.architecture),
+                            QDate::currentDate()};
+    keep([path, recent](Settings& settings) { settings.addRecent(path, recent); });
     emit recentChanged();
 }
 
 QString WindowSettings::exportFolder() const
 {
-    if (!m_settings.exportFolder.isEmpty() && QDir(m_settings.exportFolder).exists())
-        return m_settings.exportFolder;
-    return m_settings.lastFolder.isEmpty() ? QDir::homePath() : m_settings.lastFolder;
+    if (!now().exportFolder.isEmpty() && QDir(now().exportFolder).exists())
+        return now().exportFolder;
+    return now().lastFolder.isEmpty() ? QDir::homePath() : now().lastFolder;
 }
 
 void WindowSettings::setTheme(ThemeMode mode)
@@ -93,10 +94,8 @@ void WindowSettings::setTheme(ThemeMode mode)
     keep([mode](Settings& settings) { settings.theme = mode; });
     applyTheme(*qApp, mode);
     for (const QWidget* top : QApplication::topLevelWidgets())
-        if (auto* other = top->findChild<WindowSettings*>(QString(), Qt::FindDirectChildrenOnly)) {
-            other->m_settings.theme = mode;
+        if (auto* other = top->findChild<WindowSettings*>(QString(), Qt::FindDirectChildrenOnly))
             emit other->themeChanged(mode);
-        }
 }
 
 void WindowSettings::addThemes(QMenu* menu)
@@ -111,7 +110,7 @@ void WindowSettings::addThemes(QMenu* menu)
         QAction* choice = menu->addAction(name, this, [this, mode = mode] { setTheme(mode); });
         choice->setData(static_cast<int>(mode));
         choice->setCheckable(true);
-        choice->setChecked(mode == m_settings.theme);
+        choice->setChecked(mode == now().theme);
         choice->setObjectName(QStringLiteral("theme"));
         themes->addAction(choice);
         connect(this, &WindowSettings::themeChanged, choice,
@@ -121,8 +120,7 @@ void WindowSettings::addThemes(QMenu* menu)
 
 void WindowSettings::showPreferences()
 {
-    m_settings = readSettings(); // other windows may have changed them
-    auto* dialog = new PreferencesDialog(m_settings, m_window);
+    auto* dialog = new PreferencesDialog(now(), m_window);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &PreferencesDialog::changed, this, &WindowSettings::change);
     dialog->open();
@@ -130,9 +128,9 @@ void WindowSettings::showPreferences()
 
 void WindowSettings::change(const Settings& settings)
 {
-    const bool otherTheme = settings.theme != m_settings.theme || settings.tokenFont != m_settings.tokenFont;
+    const bool otherTheme = settings.theme != now().theme || settings.tokenFont != now().tokenFont;
     // The dialog began with older settings, so only its own settings are taken over.
-    keep([&](Settings& kept) {
+    keep([settings](Settings& kept) {
         kept.tokenFont = settings.tokenFont;
         kept.autosaveMinutes = settings.autosaveMinutes;
         kept.threads = settings.threads;
@@ -153,7 +151,7 @@ bool WindowSettings::eventFilter(QObject* window, QEvent* event)
     if (event->type() == QEvent::ThemeChange && !std::exchange(m_isSystemAsked, true))
         QTimer::singleShot(0, this, [this] {
             m_isSystemAsked = false;
-            const bool follows = m_settings.theme == ThemeMode::System;
+            const bool follows = now().theme == ThemeMode::System;
             if (follows && systemIsDark() != themeColors(QApplication::palette()).dark)
                 applyTheme(*qApp, ThemeMode::System);
         });

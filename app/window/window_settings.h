@@ -7,17 +7,18 @@ class QMenu;
 
 namespace headwise::app {
 
-/// The settings as one window knows them. A change is written at once and applies at once.
+/// How a window reads, changes and applies the settings of the program.
 class WindowSettings : public WindowPart {
     Q_OBJECT
 
 public:
     WindowSettings(QMainWindow* window, ui::Workspace* workspace);
 
-    const Settings& now() const { return m_settings; }
+    const Settings& now() const { return KeptSettings::instance().now(); }
     void apply() const; ///< Fonts, colours and threads.
 
-    /// Writes a change to disk together with the place of the window, so that it survives however the program ends.
+    /// Keeps a change together with the place of the window, at once, so that it survives however the program ends. Another
+    /// thread repeats `change` on what the file says by then, so that it holds values, not references.
     void keep(const std::function<void(Settings&)>& change = [](Settings&) {});
     void keepFolderOf(const QString& file);
     /// Asks for a folder or a file, where the last one was. Returns it, and keeps its place; empty: none was chosen.
@@ -31,9 +32,8 @@ public:
     void showPreferences();
 
 signals:
-    void
-    keeping(headwise::app::Settings* settings); ///< The last chance to add something before they are written.
-    void changed();                             ///< In the preferences.
+    void keeping(QByteArray* layout); ///< Asks where docks and tool bars are now.
+    void changed();                   ///< In the preferences.
     void recentChanged();
     void themeChanged(headwise::ui::ThemeMode mode);
 
@@ -43,7 +43,6 @@ protected:
 private:
     void change(const Settings& settings);
 
-    Settings m_settings;
     bool m_isSystemAsked = false; // for its theme, which has changed
 };
 

@@ -15,6 +15,7 @@
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QLabel>
+#include <QLockFile>
 #include <QPushButton>
 #include <QToolButton>
 
@@ -22,8 +23,6 @@ using namespace headwise;
 using namespace headwise::app;
 
 namespace {
-
-using test::patience;
 
 /// The control with this accessible name, as a screen reader finds it.
 template <typename Control>
@@ -40,10 +39,8 @@ void openDemoIn(MainWindow& window)
 {
     test::beginOn(test::FirstPage::Overview, window);
     window.openDemo();
-    QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->isOpen()
-                                 && !window.workspace()->runs()->job()->isRunning()
-                                 && window.workspace()->runs()->waiting().empty(),
-                             patience);
+    QTRY_VERIFY(window.workspace()->model()->isOpen() && !window.workspace()->runs()->job()->isRunning()
+                && window.workspace()->runs()->waiting().empty());
 }
 
 void choose(QComboBox* box, const QString& text)
@@ -210,7 +207,7 @@ private slots:
             second.show();
             openDemoIn(first);
             second.openPath(copy);
-            QTRY_COMPARE_WITH_TIMEOUT(readSettings().recentFiles.size(), 2, patience);
+            QTRY_COMPARE(readSettings().recentFiles.size(), 2);
             ui::setClassColor(QStringLiteral("copying"), Qt::blue);
             // Another program changes the same settings meanwhile.
             Settings elsewhere = readSettings();
@@ -227,6 +224,30 @@ private slots:
         QCOMPARE(kept.colors.classes,
                  (QMap<QString, QColor>{{QStringLiteral("copying"), Qt::blue},
                                         {QStringLiteral("induction"), Qt::red}}));
+        ui::setColorChoice({});
+        QSettings().clear();
+    }
+
+    /// A lock on the file stands for a disk that takes its time.
+    void aWindowDoesNotWaitUntilItsSettingsAreWritten()
+    {
+        QSettings().clear();
+        MainWindow window;
+        window.show();
+        const QString file = QSettings().fileName();
+        QVERIFY(QDir().mkpath(QFileInfo(file).path()));
+        QLockFile busy(file + QStringLiteral(".lock"));
+        QVERIFY(busy.lock());
+        const auto isWritten = [&file] {
+            QFile settings(file);
+            return settings.open(QIODevice::ReadOnly) && settings.readAll().contains("classColors");
+        };
+        ui::setClassColor(QStringLiteral("induction"), Qt::red);
+        QVERIFY(!isWritten());
+        busy.unlock();
+        QCOMPARE(readSettings().colors.classes,
+                 (QMap<QString, QColor>{{QStringLiteral("induction"), Qt::red}}));
+        QVERIFY(isWritten());
         ui::setColorChoice({});
         QSettings().clear();
     }
