@@ -28,8 +28,6 @@ using namespace headwise::ui;
 
 namespace {
 
-using test::patience;
-
 template <typename... Kinds>
 bool isOneOf(const QObject* object)
 {
@@ -79,7 +77,7 @@ private slots:
         window.resize(1280, 800);
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
+        QTRY_VERIFY(window.workspace()->model()->tokens());
         for (auto* dock : window.findChildren<QDockWidget*>())
             dock->show();
         auto* tabs = window.findChild<PageTabs*>();
@@ -87,7 +85,7 @@ private slots:
         int controls = 0;
         for (int i = 0; i < tabs->count(); ++i) {
             tabs->setCurrentIndex(i);
-            QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning(), patience);
+            QTRY_VERIFY(!window.workspace()->runs()->job()->isRunning());
             for (QWidget* widget : window.findChildren<QWidget*>()) {
                 if (!isControl(widget) || !widget->isVisibleTo(&window))
                     continue;
@@ -110,8 +108,8 @@ private slots:
         window.resize(1280, 800);
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->results()->find("scores/copying"), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning(), patience);
+        QTRY_VERIFY(window.workspace()->model()->results()->find("scores/copying"));
+        QTRY_VERIFY(!window.workspace()->runs()->job()->isRunning());
         // Shift+F1 asks what is under the mouse; the box with the answer is Qt's.
         const auto answers = [](QWidget* widget, const QPoint& at) {
             QHelpEvent asked(QEvent::QueryWhatsThis, at, widget->mapToGlobal(at));
@@ -144,7 +142,7 @@ private slots:
         MainWindow window;
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->results()->find("scores/matching"), patience);
+        QTRY_VERIFY(window.workspace()->model()->results()->find("scores/matching"));
         auto* heads = window.findChild<QDockWidget*>(QStringLiteral("heads"));
         auto* box = heads->findChild<QComboBox*>();
         const QWidget* grid = nullptr;
@@ -171,7 +169,7 @@ private slots:
         window.resize(1280, 800);
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
+        QTRY_VERIFY(window.workspace()->model()->tokens());
         auto* tabs = window.findChild<PageTabs*>();
         QStringList unreached;
         for (int i = 0; i < tabs->count(); ++i) {

@@ -10,7 +10,6 @@
 using namespace headwise;
 using namespace headwise::ui;
 using test::KeysDriver;
-using test::patience;
 
 /// Esc in the window: it clears, goes back or stops, one thing at a time.
 class EscapeKeysTest : public QObject {
@@ -74,8 +73,7 @@ private slots:
         driver.show(QStringLiteral("Overview"));
         driver.grid->setFocus();
         Workspace& workspace = driver.workspace();
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.runs()->waiting().empty() && !workspace.runs()->job()->isRunning(),
-                                 patience);
+        QTRY_VERIFY(workspace.runs()->waiting().empty() && !workspace.runs()->job()->isRunning());
         const auto isThere = [&] {
             return std::ranges::any_of(workspace.model()->results()->arrays, [](const ResultArray& array) {
                 return array.path.starts_with("analyses/degeneracy/");
@@ -94,7 +92,7 @@ private slots:
         KeysDriver::press(Qt::Key_Escape);
         QVERIFY(workspace.runs()->isUnderWay("copying"));
         workspace.runs()->runAnalysis("degeneracy");
-        QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
+        QTRY_VERIFY(isThere());
         // Each further Esc cancels a waiting job, the last one first.
         for (const char* id : {"degeneracy", "normality", "symmetry"})
             workspace.runs()->runAnalysis(id);

@@ -35,7 +35,7 @@ struct HeadChangeDriver : WindowDriver {
     {
         const auto before = workspace().model()->circuits();
         action->trigger();
-        QTRY_VERIFY_WITH_TIMEOUT(workspace().model()->circuits() != before, patience);
+        QTRY_VERIFY(workspace().model()->circuits() != before);
         waitForAnalyses();
     }
 };
@@ -74,7 +74,7 @@ private slots:
         QVERIFY(std::abs(values[at + 2] - after[2]) < 1e-5 * after[0]);
 
         emit driver.banner()->linkActivated(QStringLiteral("undo-head-changes"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.banner()->isHidden(), test::patience);
+        QTRY_VERIFY(driver.banner()->isHidden());
         driver.waitForAnalyses();
         QCOMPARE(driver.spectrum({1, 5}), before);
     }

@@ -25,8 +25,6 @@ using test::WindowDriver;
 
 namespace {
 
-using test::patience;
-
 /// Presses a button of the window's next question and records its text.
 class Answer {
 public:
@@ -78,10 +76,10 @@ class KeptWorkTest : public QObject {
         WindowDriver driver;
         driver.workspace().opener()->openModel(
             {weights.toStdString(), std::nullopt, {{"act_fn", "relu"}, {"normalization_type", "null"}}});
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen());
         QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         driver.window.saveTo(file);
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QTRY_COMPARE(saved.count(), 1);
     }
 
 private slots:
@@ -94,7 +92,7 @@ private slots:
             WindowDriver driver;
             driver.openDemo();
             driver.window.saveTo(file);
-            QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(file), patience);
+            QTRY_VERIFY(QFile::exists(file));
         }
         auto stored = readSession(file.toStdString(), {});
         QVERIFY(test::isOk(stored));
@@ -122,10 +120,10 @@ private slots:
         driver.openDemo();
         QVERIFY(!driver.workspace().session()->isModified());
         driver.workspace().runs()->runAnalysis("copying"); // a default one returns in seconds
-        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().runs()->job()->isRunning(), patience);
+        QTRY_VERIFY(!driver.workspace().runs()->job()->isRunning());
         QVERIFY(!driver.workspace().session()->isModified());
         driver.workspace().runs()->runAnalysis("ranks");
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().session()->isModified(), patience);
+        QTRY_VERIFY(driver.workspace().session()->isModified());
         QVERIFY(driver.window.isWindowModified());
 
         const Answer cancel(driver.window, QMessageBox::Cancel);
@@ -145,7 +143,7 @@ private slots:
 
         QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         driver.window.saveTo(m_folder.filePath(QStringLiteral("asked.h5")));
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QTRY_COMPARE(saved.count(), 1);
         QVERIFY(!driver.workspace().session()->isModified());
         driver.window.close();
         QVERIFY(!driver.window.isVisible());
@@ -156,7 +154,7 @@ private slots:
         WindowDriver driver;
         driver.openDemo();
         driver.workspace().runs()->runAnalysis("ranks");
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().session()->isModified(), patience);
+        QTRY_VERIFY(driver.workspace().session()->isModified());
         const Answer discard(driver.window, QMessageBox::Discard);
         driver.trigger(QStringLiteral("Close"));
         QVERIFY(!discard.said().isEmpty());
@@ -171,16 +169,16 @@ private slots:
         auto* weights = comboOf(driver.window, QStringLiteral("Weights"));
         weights->setCurrentIndex(1);
         emit weights->activated(1);
-        QTRY_VERIFY_WITH_TIMEOUT(!isProcessed(driver.workspace().model()->processing()), patience);
+        QTRY_VERIFY(!isProcessed(driver.workspace().model()->processing()));
         driver.workspace().model()->setEmbedding(Embedding::Unembed);
         driver.workspace().selection()->setHead({1, 5});
         driver.workspace().selection()->setToken(300);
         driver.workspace().selection()->setReference(HeadId{0, 2});
         driver.workspace().selection()->setDirection({CircuitKind::Qk, 3, -1});
-        QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete(), patience);
+        QTRY_VERIFY(driver.isComplete());
         QSignalSpy opened(driver.workspace().model(), &OpenModel::opened);
         QTest::keyClick(&driver.window, Qt::Key_F5);
-        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, patience);
+        QTRY_COMPARE(opened.count(), 1);
         QVERIFY(!isProcessed(driver.workspace().model()->processing()));
         QCOMPARE(weights->currentIndex(), 1);
         QCOMPARE(driver.workspace().model()->embedding(), Embedding::Unembed);
@@ -190,7 +188,7 @@ private slots:
         QCOMPARE(driver.workspace().selection()->direction(), (SingularChoice{CircuitKind::Qk, 3, -1}));
         // Another model begins as models do.
         driver.window.openDemo();
-        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 2, patience);
+        QTRY_COMPARE(opened.count(), 2);
         QVERIFY(isProcessed(driver.workspace().model()->processing()));
         QCOMPARE(driver.workspace().model()->embedding(), Embedding::Raw);
         QCOMPARE(driver.workspace().selection()->reference(), std::nullopt);
@@ -204,11 +202,10 @@ private slots:
         driver.workspace().selection()->setReference(HeadId{0, 3});
         QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         driver.window.saveTo(file);
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QTRY_COMPARE(saved.count(), 1);
         driver.workspace().selection()->setReference(HeadId{0, 1});
         driver.window.openPath(file);
-        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->reference(), std::optional(HeadId{0, 3}),
-                                  patience);
+        QTRY_COMPARE(driver.workspace().selection()->reference(), std::optional(HeadId{0, 3}));
     }
 
     void backGoesThroughReferencesAndDirections()
@@ -252,20 +249,20 @@ private slots:
         { // found in its place, without a question
             WindowDriver driver;
             driver.window.openPath(file);
-            QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+            QTRY_VERIFY(driver.workspace().model()->hasModel());
             QVERIFY(!driver.window.findChild<ConfigDialog*>());
         }
         const QString moved = m_folder.filePath(QStringLiteral("elsewhere.pt"));
         QVERIFY(QFile::rename(weights, moved));
         WindowDriver driver;
         driver.window.openPath(file);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen());
         QVERIFY(!driver.workspace().model()->hasModel());
         chooseInDialog(driver.window, moved);
         auto* banner = driver.window.findChild<QLabel*>(QStringLiteral("banner"));
         QVERIFY(banner->isVisible() && banner->text().contains(QStringLiteral("Locate model file…</a>")));
         emit banner->linkActivated(QStringLiteral("locate-model-file"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+        QTRY_VERIFY(driver.workspace().model()->hasModel());
         QVERIFY(!banner->text().contains(QStringLiteral("Locate model")));
         QCOMPARE(driver.workspace().model()->weights()->config().activation, Activation::Relu);
         QVERIFY(!driver.window.findChild<ConfigDialog*>());
@@ -286,13 +283,13 @@ private slots:
         QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
         WindowDriver driver;
         driver.window.openPath(file);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<ConfigDialog*>(), patience);
+        QTRY_VERIFY(driver.window.findChild<ConfigDialog*>());
         auto* dialog = driver.window.findChild<ConfigDialog*>();
         QTest::keyClicks(dialog->findChild<QLineEdit*>(QStringLiteral("act_fn")), QStringLiteral("relu"));
         QTest::keyClicks(dialog->findChild<QLineEdit*>(QStringLiteral("normalization_type")),
                          QStringLiteral("null"));
         dialog->accept();
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+        QTRY_VERIFY(driver.workspace().model()->hasModel());
         QVERIFY(!driver.workspace().session()->path().empty()); // the session, not the model alone
     }
 
@@ -307,7 +304,7 @@ private slots:
         driver.openDemo();
         chooseInDialog(driver.window, alone + QStringLiteral("/model.safetensors"));
         driver.trigger(QStringLiteral("Compare with a file…"));
-        QTRY_VERIFY_WITH_TIMEOUT(!comparedWith(*driver.workspace().model()->results()).isEmpty(), patience);
+        QTRY_VERIFY(!comparedWith(*driver.workspace().model()->results()).isEmpty());
         QVERIFY(driver.workspace().model()->revision().isUnsaved());
         const Answer discard(driver.window, QMessageBox::Discard);
         driver.window.close();

@@ -32,8 +32,6 @@ using namespace headwise::ui;
 
 namespace {
 
-using test::patience;
-
 class MatrixDriver {
 public:
     app::MainWindow window;
@@ -44,8 +42,7 @@ public:
         window.show();
         window.openDemo();
         auto* tabs = window.findChild<app::PageTabs*>();
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens() != nullptr && tabs->isVisible(),
-                                 patience);
+        QTRY_VERIFY(window.workspace()->model()->tokens() != nullptr && tabs->isVisible());
         for (int i = 0; i < tabs->count(); ++i)
             if (tabs->tabText(i) == QLatin1String("Matrix"))
                 tabs->setCurrentIndex(i);
@@ -66,7 +63,7 @@ public:
     {
         choose(QStringLiteral("full OV"));
         choose(QStringLiteral("all tokens"));
-        QTRY_VERIFY_WITH_TIMEOUT(view->scene().tiles != nullptr, patience);
+        QTRY_VERIFY(view->scene().tiles != nullptr);
     }
 
     Page* page = nullptr;
@@ -140,7 +137,7 @@ private slots:
     void theLineUnderThePictureHasTheNumbersOfAllEntries()
     {
         MatrixDriver driver;
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix() != nullptr, patience);
+        QTRY_VERIFY(driver.view->matrix() != nullptr);
         const Circuits& circuits = *driver.window.workspace()->model()->circuits();
         const HeadId head = driver.window.workspace()->selection()->head();
         const Matrix<double> dense = circuits.ov(head).dense();
@@ -178,14 +175,14 @@ private slots:
         workspace.runs()->setInputs(inputs);
         const auto firstRow = [&driver] { return driver.view->scene().rows.label(0); };
         driver.choose(QStringLiteral("by count"));
-        QTRY_COMPARE_WITH_TIMEOUT(firstRow(), workspace.model()->tokenText(300), patience);
+        QTRY_COMPARE(firstRow(), workspace.model()->tokenText(300));
         QCOMPARE(driver.view->scene().rows.label(1), workspace.model()->tokenText(17));
         driver.choose(QStringLiteral("by cluster"));
         const auto full = workspace.model()->circuits()->fullOv<float>(workspace.selection()->head(),
                                                                        *workspace.model()->tokens());
         const auto expected = axisOrders(full, AxisOrder::ByCluster);
         QVERIFY(expected);
-        QTRY_COMPARE_WITH_TIMEOUT(firstRow(), workspace.model()->tokenText(expected->rows[0]), patience);
+        QTRY_COMPARE(firstRow(), workspace.model()->tokenText(expected->rows[0]));
     }
 
     void theChoicesOfThePageAreThoseOfThePicture()
@@ -201,9 +198,9 @@ private slots:
         const QJsonObject state = driver.page->viewState();
         driver.choose(QStringLiteral("strongest"));
         driver.choose(QStringLiteral("tokens of a text"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix() != nullptr, patience);
+        QTRY_VERIFY(driver.view->matrix() != nullptr);
         driver.page->setViewState(state);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->scene().tiles != nullptr, patience);
+        QTRY_VERIFY(driver.view->scene().tiles != nullptr);
         QCOMPARE(driver.view->scene().aggregate, Aggregate::Mean);
         QVERIFY(driver.view->content()->hasNormBars());
     }
@@ -215,18 +212,16 @@ private slots:
         const auto before = driver.view->scene().tiles;
         driver.window.workspace()->selection()->setHead({0, 2});
         QVERIFY(driver.view->scene().tiles == before); // Until the new one is there.
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->scene().tiles && driver.view->scene().tiles != before,
-                                 patience);
+        QTRY_VERIFY(driver.view->scene().tiles && driver.view->scene().tiles != before);
         driver.choose(QStringLiteral("full QK"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->scene().tiles && driver.view->scene().tiles != before,
-                                 patience);
+        QTRY_VERIFY(driver.view->scene().tiles && driver.view->scene().tiles != before);
     }
 
     void theDirectPathIsShownForTheTokensOfAText()
     {
         MatrixDriver driver;
         driver.choose(QStringLiteral("direct path"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix() != nullptr, patience);
+        QTRY_VERIFY(driver.view->matrix() != nullptr);
         const auto tokens = driver.window.workspace()->model()->tokens();
         const auto text = driver.page->findChild<QLineEdit*>();
         text->setText(QStringLiteral(" king the king of"));
@@ -234,10 +229,10 @@ private slots:
         auto ids = *driver.window.workspace()->model()->tokenizer()->encode(" king the of",
                                                                             Tokenizer::SpecialTokens::None);
         const Eigen::MatrixXf expected = tokens->E(ids, Eigen::all) * tokens->W_U(Eigen::all, ids);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->matrix()->isApprox(expected, 1e-5F), patience);
+        QTRY_VERIFY(driver.view->matrix()->isApprox(expected, 1e-5F));
         driver.choose(QStringLiteral("by norm"));
         const auto norms = [&] { return Eigen::VectorXf(driver.view->matrix()->rowwise().norm()); };
-        QTRY_VERIFY_WITH_TIMEOUT(norms()(0) >= norms()(1) && norms()(1) >= norms()(2), patience);
+        QTRY_VERIFY(norms()(0) >= norms()(1) && norms()(1) >= norms()(2));
         QVERIFY(
             driver.page->figures().front()->figureTitle().startsWith(QStringLiteral("direct path: E W_U")));
         for (const auto& [name, value] : driver.page->figures().front()->provenance())
@@ -295,7 +290,7 @@ private slots:
         auto *scaled = box(QStringLiteral("scale")), *biased = box(QStringLiteral("biases"));
         QVERIFY(scaled && biased && !scaled->isChecked() && !biased->isChecked());
         driver.choose(QStringLiteral("softmax of rows"));
-        QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(scale, head.b_Q)), patience);
+        QTRY_VERIFY(shows(softmax(scale, head.b_Q)));
         QVERIFY(!shows(softmax(1, none)) && !shows(softmax(scale, none)));
         QVERIFY(scaled->isChecked() && biased->isChecked());
         const auto says = [&](const QString& words) {
@@ -305,7 +300,7 @@ private slots:
         };
         QVERIFY(says(QStringLiteral("softmax of rows (attention scores")));
         scaled->click(); // the user's own choice stays
-        QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(1, head.b_Q)), patience);
+        QTRY_VERIFY(shows(softmax(1, head.b_Q)));
         QVERIFY(says(QStringLiteral("scores are not scaled")));
         const QJsonObject left = driver.page->viewState();
         driver.choose(QStringLiteral("z-scores of rows"));
@@ -314,9 +309,9 @@ private slots:
         driver.choose(QStringLiteral("softmax of rows"));
         QVERIFY(!scaled->isChecked() && !biased->isChecked());
         driver.choose(QStringLiteral("full QK"));
-        QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(scale, head.b_Q)), patience);
+        QTRY_VERIFY(shows(softmax(scale, head.b_Q)));
         driver.page->setViewState(left); // as saved: without the scale
-        QTRY_VERIFY_WITH_TIMEOUT(shows(softmax(1, head.b_Q)), patience);
+        QTRY_VERIFY(shows(softmax(1, head.b_Q)));
     }
 
     void allTokensCanStandInAnotherOrder()
@@ -325,8 +320,7 @@ private slots:
         driver.showAllTokens();
         const auto before = driver.view->scene().tiles;
         driver.choose(QStringLiteral("by norm"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->scene().tiles && driver.view->scene().tiles != before,
-                                 patience);
+        QTRY_VERIFY(driver.view->scene().tiles && driver.view->scene().tiles != before);
         const auto norm = [&](Eigen::Index row) {
             double squares = 0;
             for (Eigen::Index column = 0; column < driver.view->scene().tiles->cols(); ++column)
@@ -337,7 +331,7 @@ private slots:
         // Labels follow the new order.
         const auto inOrder = driver.view->scene().tiles;
         driver.choose(QStringLiteral("by letters"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.view->scene().tiles != inOrder, patience);
+        QTRY_VERIFY(driver.view->scene().tiles != inOrder);
         QStringList names; // tokens of letters only
         for (int row = 0; row < 400; ++row) {
             const QString name = driver.view->scene().rows.label(row).remove(QChar(0x2423)).toCaseFolded();

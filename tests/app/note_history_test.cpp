@@ -81,7 +81,7 @@ private slots:
         QSignalSpy opened(workspace.model(), &OpenModel::opened);
         workspace.opener()->openModel(
             {HEADWISE_DEMO_MODEL, std::nullopt, {}}); // another model has other notes
-        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, test::patience);
+        QTRY_COMPARE(opened.count(), 1);
         QVERIFY(!workspace.notebook()->history()->canUndo());
         QVERIFY(bookmarks().isEmpty());
         NoteDriver::press(Qt::Key_Z, Qt::ControlModifier);

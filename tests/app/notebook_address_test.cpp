@@ -97,8 +97,8 @@ private slots:
         QVERIFY2(address, words.c_str());
         WindowDriver driver;
         driver.window.goTo(*address);
-        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->head(), (HeadId{1, 5}), patience);
-        QTRY_COMPARE_WITH_TIMEOUT(driver.tabs()->currentName(), QStringLiteral("tokens"), patience);
+        QTRY_COMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
+        QTRY_COMPARE(driver.tabs()->currentName(), QStringLiteral("tokens"));
         QCOMPARE(driver.workspace().selection()->token(), read[QStringLiteral("token")].toInt());
         const auto shows = [&] {
             for (const auto* table : driver.page()->findChildren<QTableView*>()) {
@@ -113,7 +113,7 @@ private slots:
             }
             return false;
         };
-        QTRY_VERIFY_WITH_TIMEOUT(shows(), patience);
+        QTRY_VERIFY(shows());
     }
 
     /// From the window into a notebook and back: what was saved is read, and its address leads to what is shown.
@@ -126,7 +126,7 @@ private slots:
             driver.openDemo();
             QSignalSpy saved(driver.workspace().session(), &ui::SessionFile::saved);
             driver.window.saveTo(file);
-            QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+            QTRY_COMPARE(saved.count(), 1);
             copying = ui::metricAt(*driver.workspace().model()->results()->find("scores/copying"), {0, 3});
         }
         const QJsonObject read = readInNotebook(savedCell, file);
@@ -138,9 +138,8 @@ private slots:
         QVERIFY2(address, words.c_str());
         WindowDriver driver;
         driver.window.goTo(*address);
-        QTRY_COMPARE_WITH_TIMEOUT(
-            driver.workspace().selection()->head(),
-            (HeadId{read[QStringLiteral("layer")].toInt(), read[QStringLiteral("head")].toInt()}), patience);
+        QTRY_COMPARE(driver.workspace().selection()->head(),
+                     (HeadId{read[QStringLiteral("layer")].toInt(), read[QStringLiteral("head")].toInt()}));
         QVERIFY(driver.workspace().model()->session());
         const ResultArray* shown = driver.workspace().model()->results()->find("scores/copying");
         QVERIFY(shown && std::abs(ui::metricAt(*shown, {0, 3}) - copying) < 1e-6);

@@ -37,8 +37,6 @@ using test::WindowDriver;
 
 namespace {
 
-using test::patience;
-
 QStringList shownTokens(const QTableView* table)
 {
     QStringList shown;
@@ -112,7 +110,7 @@ private slots:
             return label->property("role").toString() == QLatin1String("error");
         });
         QVERIFY(error != labels.end());
-        QTRY_VERIFY_WITH_TIMEOUT((*error)->text().contains(QStringLiteral("config.json")), patience);
+        QTRY_VERIFY((*error)->text().contains(QStringLiteral("config.json")));
         QVERIFY2(!(*error)->text().contains(QStringLiteral("--")), qPrintable((*error)->text()));
     }
 
@@ -126,7 +124,7 @@ private slots:
         QVERIFY(enter.isAccepted());
         QDropEvent drop({10, 10}, Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
         QApplication::sendEvent(&driver.window, &drop);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen());
     }
 
     void aModelWithoutAConfigIsAskedAbout()
@@ -138,7 +136,7 @@ private slots:
         WindowDriver driver;
         driver.window.show();
         driver.window.openPath(model);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<ConfigDialog*>(), patience);
+        QTRY_VERIFY(driver.window.findChild<ConfigDialog*>());
         auto* dialog = driver.window.findChild<ConfigDialog*>();
         auto* answer = dialog->findChild<QLineEdit*>(QStringLiteral("act_fn"));
         QVERIFY(answer);
@@ -158,7 +156,7 @@ private slots:
         if (const QByteArray folder = qgetenv("HEADWISE_SCREENSHOTS"); !folder.isEmpty())
             dialog->grab().save(QString::fromLocal8Bit(folder) + QStringLiteral("/config-dialog.png"));
         QTest::mouseClick(open, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen());
         QCOMPARE(driver.workspace().model()->card().nHeads, 4);
         QCOMPARE(driver.workspace().model()->weights()->config().activation, Activation::Relu);
         QCOMPARE(driver.workspace().model()->weights()->config().norm, NormKind::None);
@@ -181,7 +179,7 @@ private slots:
         WindowDriver driver;
         driver.window.show();
         driver.window.openPath(QString::fromStdString((folder / "m.safetensors").string()));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<ConfigDialog*>(), patience);
+        QTRY_VERIFY(driver.window.findChild<ConfigDialog*>());
         for (const auto* button : driver.window.findChild<ConfigDialog*>()->findChildren<QPushButton*>())
             QVERIFY2(button->width() >= button->sizeHint().width(), qPrintable(button->text()));
         emit driver.window.findChild<ConfigDialog*>()->describeWanted();
@@ -211,13 +209,13 @@ private slots:
         save->click();
         QVERIFY(std::filesystem::exists(folder / "headwise-names.json"));
         // No tensor tells the number of heads.
-        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QLineEdit*>(QStringLiteral("n_heads")), patience);
+        QTRY_VERIFY(driver.window.findChild<QLineEdit*>(QStringLiteral("n_heads")));
         auto* heads = driver.window.findChild<QLineEdit*>(QStringLiteral("n_heads"));
         QTest::keyClicks(heads, QStringLiteral("3"));
         for (QPushButton* button : heads->window()->findChildren<QPushButton*>())
             if (button->text() == QStringLiteral("&Open"))
                 button->click();
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen());
         QCOMPARE(driver.workspace().model()->card().nHeads, 3);
     }
 
@@ -255,12 +253,12 @@ private slots:
         WindowDriver driver;
         driver.window.show();
         driver.window.openPath(model);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<ConfigDialog*>(), patience);
+        QTRY_VERIFY(driver.window.findChild<ConfigDialog*>());
         auto* dialog = driver.window.findChild<ConfigDialog*>();
         emit dialog->tensorsWanted();
         auto* page = dialog->findChild<TensorsPage*>();
         QVERIFY(page);
-        QTRY_VERIFY_WITH_TIMEOUT(page->findChild<QTableView*>()->model()->rowCount() > 10, patience);
+        QTRY_VERIFY(page->findChild<QTableView*>()->model()->rowCount() > 10);
         QVERIFY(page->window()->isVisible());
     }
 
@@ -273,13 +271,13 @@ private slots:
         WindowDriver driver;
         driver.window.show();
         driver.window.openPath(folder);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QMessageBox*>(), patience);
+        QTRY_VERIFY(driver.window.findChild<QMessageBox*>());
         auto* box = driver.window.findChild<QMessageBox*>();
         QVERIFY(box->text().contains(QStringLiteral("visual.patch")));
         for (QAbstractButton* button : box->buttons())
             if (box->buttonRole(button) == QMessageBox::AcceptRole)
                 button->click();
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen());
         QCOMPARE(driver.workspace().model()->files().source.ignored,
                  std::vector<std::string>{"visual.patch"});
     }
@@ -321,7 +319,7 @@ private slots:
                     return true;
             return false;
         };
-        QTRY_VERIFY_WITH_TIMEOUT(isSaid(), patience);
+        QTRY_VERIFY(isSaid());
         QVERIFY(!driver.workspace().model()->isOpen());
     }
 
@@ -330,7 +328,7 @@ private slots:
         WindowDriver driver;
         driver.openDemo();
         driver.window.openPath(m_folder.filePath(QStringLiteral("nowhere")));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QMessageBox*>(), patience);
+        QTRY_VERIFY(driver.window.findChild<QMessageBox*>());
         QVERIFY(driver.window.findChild<QMessageBox*>()->text().contains(QLatin1String("nowhere")));
         QVERIFY(driver.workspace().model()->isOpen());
         driver.window.findChild<QMessageBox*>()->close();
@@ -341,10 +339,10 @@ private slots:
         const QString model = demoFiles("wordless", {"config.json", "model.safetensors"});
         WindowDriver driver;
         driver.window.openPath(model);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen() && driver.isComplete(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen() && driver.isComplete());
         driver.window.showPage(QStringLiteral("tokens"));
         const auto tables = driver.page()->findChildren<QTableView*>();
-        QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
+        QTRY_VERIFY(tables.first()->model()->rowCount() > 0);
         QVERIFY(shownTokens(tables.first()).first().startsWith(u'#'));
     }
 
@@ -353,29 +351,28 @@ private slots:
         const QString model = demoFiles("wordless, to be told", {"config.json", "model.safetensors"});
         WindowDriver driver;
         driver.window.openPath(model);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen() && driver.isComplete(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen() && driver.isComplete());
         const auto* banner = driver.window.findChild<QLabel*>(QStringLiteral("banner"));
         QVERIFY(banner->isVisible() && banner->text().contains(QStringLiteral("Add tokenizer…")));
         driver.window.showPage(QStringLiteral("tokens"));
         const auto tables = driver.page()->findChildren<QTableView*>();
-        QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
+        QTRY_VERIFY(tables.first()->model()->rowCount() > 0);
 
         QSignalSpy failed(&driver.workspace(), &Workspace::failed);
         driver.workspace().opener()->addTokenizer(HEADWISE_DEMO_MODEL "/tokenizer.json");
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->tokenizer(), patience);
+        QTRY_VERIFY(driver.workspace().model()->tokenizer());
         QVERIFY(!banner->isVisible());
-        QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0
-                                     && !shownTokens(tables.first()).first().startsWith(u'#'),
-                                 patience);
+        QTRY_VERIFY(tables.first()->model()->rowCount() > 0
+                    && !shownTokens(tables.first()).first().startsWith(u'#'));
         QVERIFY(!driver.workspace().model()->tokenText(300).startsWith(u'#'));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete(), patience);
+        QTRY_VERIFY(driver.isComplete());
         driver.window.showPage(QStringLiteral("prompt"));
         QVERIFY(driver.page()->findChild<QLineEdit*>()->isEnabled());
         QCOMPARE(failed.count(), 0);
 
         const QString session = m_folder.filePath(QStringLiteral("told.h5"));
         driver.window.saveTo(session);
-        QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(session), patience);
+        QTRY_VERIFY(QFile::exists(session));
         const auto stored = readSession(session.toStdString(), {});
         QVERIFY(test::isOk(stored));
         QCOMPARE(stored->tokens.at(300), driver.workspace().model()->tokenText(300).toStdString());
@@ -386,7 +383,7 @@ private slots:
         const QString model = demoFiles("wordless, to be asked", {"config.json", "model.safetensors"});
         WindowDriver driver;
         driver.window.openPath(model);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen() && driver.isComplete(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen() && driver.isComplete());
         QTimer answers;
         answers.callOnTimeout(&driver.window, [&driver] {
             for (auto* dialog : driver.window.findChildren<QFileDialog*>()) {
@@ -398,7 +395,7 @@ private slots:
         answers.start(20);
         driver.trigger(QStringLiteral("Add tokenizer…"));
         answers.stop();
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->tokenizer(), patience);
+        QTRY_VERIFY(driver.workspace().model()->tokenizer());
         QCOMPARE(QFileInfo(driver.window.findChild<app::WindowSettings*>()->now().lastFolder),
                  QFileInfo(QStringLiteral(HEADWISE_DEMO_MODEL)));
     }
@@ -414,7 +411,7 @@ private slots:
                 box->close();
         });
         driver.workspace().opener()->addTokenizer(HEADWISE_DEMO_MODEL "/model.safetensors");
-        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
+        QTRY_COMPARE(failed.count(), 1);
         QVERIFY(failed.first().first().toString().contains(QStringLiteral("not a tokenizer")));
         QCOMPARE(driver.workspace().model()->tokenizer(), before);
     }
@@ -427,7 +424,7 @@ private slots:
         {
             WindowDriver driver;
             driver.window.openPath(model);
-            QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen() && driver.isComplete(), patience);
+            QTRY_VERIFY(driver.workspace().model()->isOpen() && driver.isComplete());
             driver.workspace().selection()->setHead({1, 5});
             token = driver.workspace().selection()->token() + 3;
             driver.workspace().selection()->setToken(token);
@@ -435,15 +432,15 @@ private slots:
             driver.window.showPage(QStringLiteral("spectrum"));
             QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
             driver.window.saveTo(file);
-            QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+            QTRY_COMPARE(saved.count(), 1);
             QVERIFY(!driver.workspace().session()->isModified());
             driver.window.close();
         }
         QVERIFY(QFile::rename(model, model + QStringLiteral("-away")));
         WindowDriver driver;
         driver.window.openPath(file);
-        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->head(), (HeadId{1, 5}), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.page() && !driver.page()->figures().isEmpty(), patience);
+        QTRY_COMPARE(driver.workspace().selection()->head(), (HeadId{1, 5}));
+        QTRY_VERIFY(driver.page() && !driver.page()->figures().isEmpty());
         QCOMPARE(driver.workspace().selection()->token(), token);
         QCOMPARE(driver.workspace().notebook()->note({1, 5}), QStringLiteral("induction"));
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Spectrum"));
@@ -459,7 +456,7 @@ private slots:
         driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("previous token"));
         QSignalSpy failed(&driver.workspace(), &Workspace::failed);
         driver.window.saveTo(m_folder.filePath(QStringLiteral("no/such/folder/session.h5")));
-        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
+        QTRY_COMPARE(failed.count(), 1);
         QVERIFY(failed.first().first().toString().contains(QLatin1String("no/such/folder")));
         QVERIFY(driver.workspace().session()->isModified());
         QTRY_VERIFY(driver.window.findChild<QMessageBox*>());

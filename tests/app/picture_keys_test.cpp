@@ -17,7 +17,6 @@
 using namespace headwise;
 using namespace headwise::ui;
 using test::KeysDriver;
-using test::patience;
 
 /// Keys and menus of the picture that was clicked last.
 class PictureKeysTest : public QObject {
@@ -32,12 +31,12 @@ private slots:
         KeysDriver driver;
         driver.show(QStringLiteral("Spectrum"));
         auto* chart = driver.shown<LineChart>();
-        QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
+        QTRY_VERIFY(!chart->series().empty());
         QGuiApplication::clipboard()->setText(QStringLiteral("something else"));
         chart->setFocus();
         KeysDriver::press(Qt::Key_C, Qt::ControlModifier);
         const auto* taken = QGuiApplication::clipboard();
-        QTRY_VERIFY_WITH_TIMEOUT(taken->mimeData()->hasImage(), patience);
+        QTRY_VERIFY(taken->mimeData()->hasImage());
         QVERIFY(!taken->image().isNull());
         int rows = -1; // the header is none
         for (const QString& line : taken->text().split(u'\n', Qt::SkipEmptyParts))
@@ -53,7 +52,7 @@ private slots:
         KeysDriver driver;
         driver.show(QStringLiteral("Spectrum"));
         auto* chart = driver.shown<LineChart>();
-        QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
+        QTRY_VERIFY(!chart->series().empty());
         KeysDriver::clickInto(chart);
         QLineEdit* head = nullptr;
         for (auto* field : driver.window.findChildren<QLineEdit*>())
@@ -81,7 +80,7 @@ private slots:
     {
         KeysDriver driver;
         driver.show(QStringLiteral("Spectrum"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.page()->figures().size() > 1, patience);
+        QTRY_VERIFY(driver.page()->figures().size() > 1);
         QTimer closer; // A menu that asks for the picture would wait for an answer.
         connect(&closer, &QTimer::timeout, &driver.window, [] {
             if (auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget()))
@@ -113,7 +112,7 @@ private slots:
     {
         KeysDriver driver;
         driver.show(QStringLiteral("All heads"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.shown<LineChart>() && driver.page()->figures().size() > 1, patience);
+        QTRY_VERIFY(driver.shown<LineChart>() && driver.page()->figures().size() > 1);
         auto* scatter = driver.shown<LineChart>();
         int menus = 0;
         QTimer closer; // The menu waits for an answer.

@@ -24,8 +24,6 @@ using test::WindowDriver;
 
 namespace {
 
-using test::patience;
-
 /// Counts how often a picture named in markup is opened.
 class Bait {
 public:
@@ -154,9 +152,8 @@ private slots:
         makeSession(file);
         WindowDriver driver;
         driver.window.openPath(file);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen()
-                                     && driver.workspace().model()->results()->find("scores/copying"),
-                                 patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen()
+                    && driver.workspace().model()->results()->find("scores/copying"));
         walk(driver);
     }
 
@@ -200,7 +197,7 @@ private:
         WindowDriver driver;
         driver.openDemo();
         driver.window.saveTo(file);
-        QTRY_VERIFY_WITH_TIMEOUT(!driver.workspace().session()->path().empty(), patience);
+        QTRY_VERIFY(!driver.workspace().session()->path().empty());
         const auto stored = readSession(file.toStdString(), {});
         QVERIFY(test::isOk(stored));
         Session session = *stored;

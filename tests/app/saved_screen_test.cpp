@@ -19,7 +19,6 @@
 
 using namespace headwise;
 using namespace headwise::ui;
-using test::patience;
 using test::WindowDriver;
 
 namespace {
@@ -101,9 +100,8 @@ private slots:
         for (const auto& page : expected) {
             driver.window.showPage(page.first);
             for (const ScreenFigure& figure : page.second)
-                QTRY_VERIFY2_WITH_TIMEOUT(
-                    isShown(driver, *saved, figure),
-                    qPrintable(page.first + QStringLiteral(": ") + whyNotShown(*saved, figure)), patience);
+                QTRY_VERIFY2(isShown(driver, *saved, figure),
+                             qPrintable(page.first + QStringLiteral(": ") + whyNotShown(*saved, figure)));
         }
     }
 
@@ -115,7 +113,7 @@ private slots:
         openWithoutModel(driver, QStringLiteral("b.h5"));
         auto* saved = driver.window.findChild<SavedScreen*>();
         driver.window.showPage(QStringLiteral("matrix"));
-        QTRY_VERIFY_WITH_TIMEOUT(saved->isVisible(), patience);
+        QTRY_VERIFY(saved->isVisible());
         QVERIFY(saved->findChild<HeatmapView*>());
         QStringList words;
         for (const QLabel* label : saved->findChildren<QLabel*>())
@@ -123,9 +121,9 @@ private slots:
         QVERIFY2(words.contains(QStringLiteral("As saved; locate the model to change it.")),
                  qPrintable(words.join(u'\n')));
         driver.workspace().selection()->setHead({0, 2});
-        QTRY_VERIFY_WITH_TIMEOUT(!saved->isVisible(), patience);
+        QTRY_VERIFY(!saved->isVisible());
         driver.workspace().selection()->setHead(savedScreenHead);
-        QTRY_VERIFY_WITH_TIMEOUT(saved->isVisible(), patience);
+        QTRY_VERIFY(saved->isVisible());
         // Saved again without the model, the session still has them.
         const QString copy = m_folder->filePath(QStringLiteral("copy.h5"));
         saveScreen(driver, copy);
@@ -145,12 +143,12 @@ private slots:
         openWithoutModel(driver, QStringLiteral("c.h5"));
         auto* saved = driver.window.findChild<SavedScreen*>();
         driver.window.showPage(QStringLiteral("matrix"));
-        QTRY_VERIFY_WITH_TIMEOUT(saved->isVisible(), patience);
+        QTRY_VERIFY(saved->isVisible());
         driver.workspace().opener()->locateModel(
             {m_folder->filePath(QStringLiteral("elsewhere")).toStdString(), std::nullopt, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(!saved->isVisible(), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(!driver.page()->figures().isEmpty(), patience);
+        QTRY_VERIFY(driver.workspace().model()->hasModel());
+        QTRY_VERIFY(!saved->isVisible());
+        QTRY_VERIFY(!driver.page()->figures().isEmpty());
     }
 
 private:
@@ -178,7 +176,7 @@ private:
     {
         QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         driver.window.saveTo(file);
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QTRY_COMPARE(saved.count(), 1);
     }
 
     /// Copies the demo, visits pages of one head, saves the session and moves the model away.
@@ -233,7 +231,7 @@ private:
             const auto hasPictures = [&] {
                 return !driver.page()->isOutdated() && !driver.page()->figures().isEmpty();
             };
-            QTRY_VERIFY2_WITH_TIMEOUT(!isNeeded || hasPictures(), qPrintable(page), patience);
+            QTRY_VERIFY2(!isNeeded || hasPictures(), qPrintable(page));
         }
     }
 
@@ -248,8 +246,8 @@ private:
     void openWithoutModel(WindowDriver& driver, const QString& name)
     {
         driver.window.openPath(m_folder->filePath(name));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
-        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->head(), savedScreenHead, patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen());
+        QTRY_COMPARE(driver.workspace().selection()->head(), savedScreenHead);
         QVERIFY(!driver.workspace().model()->hasModel());
     }
 

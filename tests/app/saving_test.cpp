@@ -20,8 +20,6 @@ using test::WindowDriver;
 
 namespace {
 
-using test::patience;
-
 /// Keeps all job threads busy during its lifetime, so that a save takes as long.
 class SlowDisk {
 public:
@@ -76,7 +74,7 @@ private slots:
             kept(keeper, &app::Recovery::saved);
         driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("before"));
         keeper->saveNow();
-        QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 1, patience);
+        QTRY_COMPARE(kept.count(), 1);
         const QString file = m_folder->filePath(QStringLiteral("a.h5"));
         {
             const SlowDisk slow;
@@ -84,18 +82,18 @@ private slots:
             driver.workspace().notebook()->setNote({0, 2}, QStringLiteral("meanwhile"));
             QCOMPARE(saved.count(), 0);
         }
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QTRY_COMPARE(saved.count(), 1);
         QCOMPARE(noteIn(file, "0.1"), "before");
         QCOMPARE(noteIn(file, "0.2"), "");
         QVERIFY(driver.workspace().notebook()->isUnsaved());
         QVERIFY(driver.window.isWindowModified());
         QCOMPARE(copies().size(), 1); // the only place on disk that can still hold the second note
         keeper->saveNow();
-        QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 2, patience);
+        QTRY_COMPARE(kept.count(), 2);
         QCOMPARE(noteIn(recovery(copies().first()), "0.2"), "meanwhile");
 
         driver.window.saveTo(file); // the positive control: nothing is typed
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 2, patience);
+        QTRY_COMPARE(saved.count(), 2);
         QCOMPARE(noteIn(file, "0.2"), "meanwhile");
         QVERIFY(!driver.workspace().session()->isModified());
         QCOMPARE(copies(), QStringList());
@@ -149,7 +147,7 @@ private slots:
         QSignalSpy saved(two.workspace().session(), &SessionFile::saved);
         two.window.saveTo(file);
         QAbstractButton* pressed = nullptr;
-        QTRY_VERIFY_WITH_TIMEOUT((pressed = buttonOf(two.window, button)) || saved.count(), patience);
+        QTRY_VERIFY((pressed = buttonOf(two.window, button)) || saved.count());
         QCOMPARE(saved.count(), 0); // without a question
         QCOMPARE(noteIn(file, "0.1"), "of one");
         pressed->click();
@@ -158,7 +156,7 @@ private slots:
             QCOMPARE(noteIn(file, "0.2"), "");
             return;
         }
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QTRY_COMPARE(saved.count(), 1);
         const bool isMerged = button == QLatin1String("Merge notes");
         QCOMPARE(noteIn(file, "0.1"), isMerged ? "of one" : "");
         QCOMPARE(noteIn(file, "0.2"), "of two");
@@ -184,7 +182,7 @@ private slots:
         Session session = *stored;
         session.notes["0.1"] = "from elsewhere";
         QVERIFY(test::isOk(writeSession(file.toStdString(), session, {})));
-        QTRY_VERIFY_WITH_TIMEOUT(notices->isVisible(), patience);
+        QTRY_VERIFY(notices->isVisible());
         QStringList said;
         for (const QLabel* label : notices->findChildren<QLabel*>())
             said << label->text();
@@ -198,7 +196,7 @@ private slots:
         const auto before = std::filesystem::last_write_time(file);
         WindowDriver driver;
         driver.window.openPath(QString::fromStdString(file.string()));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen());
         QVERIFY(driver.workspace().session()->isReadOnly());
         QVERIFY(driver.workspace().model()->results()->find("scores/copying"));
         QSignalSpy failed(&driver.workspace(), &Workspace::failed);
@@ -223,7 +221,7 @@ private slots:
         keeper->setTypingPause(std::chrono::milliseconds(50));
         QSignalSpy kept(keeper, &app::Recovery::saved);
         driver.workspace().notebook()->setNote({0, 1}, QStringLiteral("typed"));
-        QTRY_COMPARE_WITH_TIMEOUT(kept.count(), 1, patience);
+        QTRY_COMPARE(kept.count(), 1);
         QCOMPARE(noteIn(recovery(copies().first()), "0.1"), "typed");
     }
 
@@ -246,7 +244,7 @@ private slots:
         answers.stop();
         QCOMPARE(saved.count(), 0);
         driver.window.saveTo(m_folder->filePath(QStringLiteral("a.h5")));
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QTRY_COMPARE(saved.count(), 1);
         QCoreApplication::processEvents();
         QVERIFY(driver.window.isVisible());
     }
@@ -273,7 +271,7 @@ private:
     {
         QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         driver.window.saveTo(file);
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QTRY_COMPARE(saved.count(), 1);
     }
 
     static QAbstractButton* buttonOf(app::MainWindow& window, const QString& words)

@@ -139,7 +139,7 @@ private:
                 return label->isVisible() && label->text().startsWith(text(head) + QStringLiteral(" · "));
             });
         };
-        QTRY_VERIFY_WITH_TIMEOUT(isShown() && JobBoard::instance().running().isEmpty(), patience);
+        QTRY_VERIFY(isShown() && JobBoard::instance().running().isEmpty());
     }
 
     Page* currentPage() { return m_window->findChild<app::PageTabs*>()->currentPage(); }
@@ -171,9 +171,8 @@ private slots:
         m_window->show();
         test::beginOn(test::FirstPage::Overview, *m_window);
         m_window->openDemo();
-        QTRY_VERIFY_WITH_TIMEOUT(
-            m_window->workspace()->model()->isOpen() && m_window->workspace()->model()->tokens(), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(!m_window->workspace()->runs()->job()->isRunning(), patience);
+        QTRY_VERIFY(m_window->workspace()->model()->isOpen() && m_window->workspace()->model()->tokens());
+        QTRY_VERIFY(!m_window->workspace()->runs()->job()->isRunning());
     }
 
     void cleanupTestCase() { m_window.reset(); }
@@ -298,9 +297,8 @@ private slots:
         const auto files = [&folder] {
             return QDir(folder).entryList({QStringLiteral("*.svg")}, QDir::Files);
         };
-        QTRY_COMPARE_WITH_TIMEOUT(files().size(), 8, patience);
-        QTRY_VERIFY_WITH_TIMEOUT(
-            m_window->statusBar()->currentMessage().contains(QStringLiteral("Exported 8 figures")), patience);
+        QTRY_COMPARE(files().size(), 8);
+        QTRY_VERIFY(m_window->statusBar()->currentMessage().contains(QStringLiteral("Exported 8 figures")));
         QCOMPARE(moved.count(), 0);
         for (int head = 0; head < 8; ++head)
             QVERIFY(files()[head].startsWith(QStringLiteral("L0H%1-").arg(head)));
@@ -317,8 +315,7 @@ private slots:
         m_window->workspace()->selection()->setHead({1, 5});
         m_window->showPage(QStringLiteral("relations"));
         m_window->workspace()->runs()->runAnalysis("relations");
-        QTRY_VERIFY_WITH_TIMEOUT(m_window->workspace()->model()->results()->find("analyses/relations/best"),
-                                 patience);
+        QTRY_VERIFY(m_window->workspace()->model()->results()->find("analyses/relations/best"));
         m_window->workspace()->selection()->setHead({0, 2}); // whose pairs are shown from now on
         for (const char* page : {"vectors", "relations"}) {
             const QString folder = m_folder.filePath(QString::fromLatin1(page));
@@ -330,7 +327,7 @@ private slots:
                         return true;
                 return false;
             };
-            QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
+            QTRY_VERIFY(isThere());
             orderHeads(QStringLiteral("1.*"), folder);
             const auto files = [&folder] { return QDir(folder).entryList(QDir::Files); };
             QTRY_COMPARE_WITH_TIMEOUT(files().size(), 8, 3 * patience);
@@ -352,9 +349,9 @@ private slots:
                     return label->parentWidget()->findChild<QToolButton*>();
             return nullptr;
         };
-        QTRY_VERIFY_WITH_TIMEOUT(cancel(), patience);
+        QTRY_VERIFY(cancel());
         cancel()->click();
-        QTRY_VERIFY_WITH_TIMEOUT(waitForJobs(0ms), patience); // Nobody writes any more.
+        QTRY_VERIFY(waitForJobs(0ms)); // Nobody writes any more.
         const auto count = QDir(folder).entryList(QDir::Files).size();
         QVERIFY2(count < 16, qPrintable(QString::number(count)));
         QVERIFY(!cancel());
@@ -366,7 +363,7 @@ private slots:
         m_window->showPage(QStringLiteral("analyses"));
         auto* page = m_window->findChild<ResultPage*>();
         page->showAnalysis("copying");
-        QTRY_VERIFY_WITH_TIMEOUT(!page->figures().isEmpty(), patience);
+        QTRY_VERIFY(!page->figures().isEmpty());
         const QPointer<QWidget> view = dynamic_cast<QWidget*>(page->figures().first());
         QGuiApplication::clipboard()->setText(QStringLiteral("as before"));
         int chosen = 0;
@@ -385,12 +382,12 @@ private slots:
         emit view->customContextMenuRequested(view->rect().center());
         QTRY_VERIFY(!view);
         QVERIFY(chosen > 4);
-        QTRY_VERIFY_WITH_TIMEOUT(waitForJobs(0ms), patience);
+        QTRY_VERIFY(waitForJobs(0ms));
         QCoreApplication::processEvents(); // A copy or a question would have appeared by now.
         QVERIFY(!dialogTitled(QStringLiteral("Export figure")));
         QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("as before"));
         // The same menu copies a picture that still exists.
-        QTRY_VERIFY_WITH_TIMEOUT(!page->figures().isEmpty(), patience);
+        QTRY_VERIFY(!page->figures().isEmpty());
         QTimer::singleShot(0, m_window.get(), [this] {
             QMenu* menu = figureMenu();
             QVERIFY(menu);

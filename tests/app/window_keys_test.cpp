@@ -26,7 +26,6 @@
 using namespace headwise;
 using namespace headwise::ui;
 using test::KeysDriver;
-using test::patience;
 
 class WindowKeysTest : public QObject {
     Q_OBJECT
@@ -101,13 +100,12 @@ private slots:
             if (view->accessibleName() == QLatin1String("Attention of the head"))
                 pattern = view;
         QVERIFY(pattern);
-        QTRY_VERIFY_WITH_TIMEOUT(pattern->matrix(), patience);
+        QTRY_VERIFY(pattern->matrix());
         pattern->zoom()->setCurrentCell(9, 2);
         pattern->setFocus();
         KeysDriver::press(Qt::Key_Return);
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Analyses"));
-        QTRY_VERIFY_WITH_TIMEOUT(
-            driver.workspace().model()->results()->find("analyses/score_sources/components"), patience);
+        QTRY_VERIFY(driver.workspace().model()->results()->find("analyses/score_sources/components"));
         const ResultArray* key = driver.workspace().model()->results()->find("analyses/score_sources/key");
         QCOMPARE(std::get<double>(key->attributes.at("query_position")), 9.0);
         QCOMPARE(std::get<std::vector<std::int32_t>>(key->values)[8 + 5], 2);
@@ -152,7 +150,7 @@ private slots:
         KeysDriver::press(Qt::Key_3);
         QCOMPARE(driver.tabs()->currentName(), QStringLiteral("matrix"));
         auto* matrix = driver.shown<HeatmapView>();
-        QTRY_VERIFY_WITH_TIMEOUT(!matrix->isEmpty(), patience);
+        QTRY_VERIFY(!matrix->isEmpty());
         matrix->setFocus();
         KeysDriver::press(Qt::Key_Plus);
         QVERIFY(matrix->zoom()->state().zoomX > 1);
@@ -177,7 +175,7 @@ private slots:
         KeysDriver driver;
         driver.show(QStringLiteral("Matrix"));
         auto* matrix = driver.shown<HeatmapView>();
-        QTRY_VERIFY_WITH_TIMEOUT(!matrix->isEmpty(), patience);
+        QTRY_VERIFY(!matrix->isEmpty());
         matrix->setFocus();
         KeysDriver::press(Qt::Key_L);
         QCOMPARE(matrix->colors()->scale().fit, ColorFit::Fixed);
@@ -259,11 +257,10 @@ private slots:
         KeysDriver::press(Qt::Key_D);
         QTRY_COMPARE(way->currentText(), before);
         driver.show(QStringLiteral("Vectors"));
-        QTRY_VERIFY_WITH_TIMEOUT(!driver.shown<LineChart>()->series().empty(), patience);
+        QTRY_VERIFY(!driver.shown<LineChart>()->series().empty());
         const int sign = driver.workspace().selection()->direction().sign;
-        QTRY_COMPARE_WITH_TIMEOUT(
-            (KeysDriver::press(Qt::Key_Space), driver.workspace().selection()->direction().sign), -sign,
-            patience);
+        QTRY_COMPARE((KeysDriver::press(Qt::Key_Space), driver.workspace().selection()->direction().sign),
+                     -sign);
     }
 
     void nWritesANoteUnlessALetterIsTyped()

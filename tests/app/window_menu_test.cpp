@@ -29,8 +29,6 @@ using namespace headwise::ui;
 
 namespace {
 
-using test::patience;
-
 struct MenuDriver : test::KeysDriver {
     /// Asks for the menu of a view, chooses an entry if it has one of these words, and returns all entries.
     QStringList choose(QWidget* view, const QPoint& at, const QString& words)
@@ -73,7 +71,7 @@ private slots:
     void aRightClickAloneChangesNothing()
     {
         MenuDriver driver;
-        QTRY_VERIFY_WITH_TIMEOUT(driver.grid->matrix(), patience);
+        QTRY_VERIFY(driver.grid->matrix());
         const Selection::Place before = driver.selection()->place();
         QTest::mouseClick(driver.grid, Qt::RightButton, {}, driver.inGrid({1, 7}));
         QVERIFY(driver.selection()->place() == before);
@@ -96,7 +94,7 @@ private slots:
     void theEntriesOfAHeadDoWhatTheySay()
     {
         MenuDriver driver;
-        QTRY_VERIFY_WITH_TIMEOUT(driver.grid->matrix(), patience);
+        QTRY_VERIFY(driver.grid->matrix());
         const HeadId head{1, 7};
         const QPoint at = driver.inGrid(head);
         driver.choose(driver.grid, at, QStringLiteral("Set as reference"));
@@ -119,7 +117,7 @@ private slots:
         QCOMPARE(driver.selection()->head(), head);
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("All heads"));
         driver.choose(driver.grid, driver.inGrid({0, 3}), QStringLiteral("Compare with nearest head"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.selection()->reference(), patience);
+        QTRY_VERIFY(driver.selection()->reference());
         QCOMPARE(driver.selection()->head(), (HeadId{0, 3}));
         QVERIFY(*driver.selection()->reference() != (HeadId{0, 3}));
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Two heads"));
@@ -130,7 +128,7 @@ private slots:
         MenuDriver driver;
         driver.show(QStringLiteral("Composition"));
         auto* map = driver.page()->findChild<HeatmapView*>();
-        QTRY_VERIFY_WITH_TIMEOUT(map->matrix(), patience);
+        QTRY_VERIFY(map->matrix());
         const QStringList entries = driver.choose(map, map->cells().rect(2, 7).center().toPoint(),
                                                   QStringLiteral("Open L0H2 → L1H7"));
         QVERIFY2(entries.contains(QStringLiteral("L0H2")), qPrintable(entries.join(u'\n')));
@@ -142,10 +140,9 @@ private slots:
     {
         MenuDriver driver;
         driver.show(QStringLiteral("All heads"));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.page()->findChild<LineChart*>()
-                                     && driver.page()->findChild<LineChart*>()->isVisible()
-                                     && driver.page()->figures().size() > 1,
-                                 patience);
+        QTRY_VERIFY(driver.page()->findChild<LineChart*>()
+                    && driver.page()->findChild<LineChart*>()->isVisible()
+                    && driver.page()->figures().size() > 1);
         auto* scatter = driver.page()->findChild<LineChart*>();
         const auto cloud = std::ranges::find_if(
             scatter->series(), [](const ChartSeries& one) { return one.points.size() == 16; });
@@ -165,10 +162,9 @@ private slots:
         driver.show(QStringLiteral("Composition"));
         driver.waitForAnalyses();
         driver.page()->findChild<QTabWidget*>()->setCurrentIndex(1);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.page()->findChild<DiagramView*>()
-                                     && driver.page()->findChild<DiagramView*>()->isVisible()
-                                     && !driver.page()->findChild<DiagramView*>()->edges().empty(),
-                                 patience);
+        QTRY_VERIFY(driver.page()->findChild<DiagramView*>()
+                    && driver.page()->findChild<DiagramView*>()->isVisible()
+                    && !driver.page()->findChild<DiagramView*>()->edges().empty());
         auto* wiring = driver.page()->findChild<DiagramView*>();
         const Selection::Place before = driver.selection()->place();
         const QPoint at = wiring->positionOf({1, 5}).toPoint();
@@ -187,8 +183,8 @@ private slots:
         for (auto* button : driver.page()->findChildren<QAbstractButton*>())
             if (button->text() == QStringLiteral("Run"))
                 button->click();
-        QTRY_VERIFY_WITH_TIMEOUT(words->tokens().size() > 1 && heads->layers() == 2, patience);
-        QTRY_VERIFY_WITH_TIMEOUT(test::isSettled(driver.window), patience);
+        QTRY_VERIFY(words->tokens().size() > 1 && heads->layers() == 2);
+        QTRY_VERIFY(test::isSettled(driver.window));
         const QStringList ofToken = driver.choose(words, words->tokenRect(1).center().toPoint(), {});
         QVERIFY2(ofToken.contains(QStringLiteral("Use in prompt")), qPrintable(ofToken.join(u'\n')));
         const QStringList ofHead = driver.choose(heads, heads->tileRect({1, 2}).center().toPoint(), {});
@@ -200,10 +196,9 @@ private slots:
         MenuDriver driver;
         driver.show(QStringLiteral("Tokens"));
         auto* table = driver.page()->findChild<QTableView*>();
-        QTRY_VERIFY_WITH_TIMEOUT(table->model()->rowCount() > 0 && !driver.page()->figures().isEmpty(),
-                                 patience);
+        QTRY_VERIFY(table->model()->rowCount() > 0 && !driver.page()->figures().isEmpty());
         driver.waitForAnalyses(); // the rows stay
-        QTRY_VERIFY_WITH_TIMEOUT(test::isSettled(driver.window), patience);
+        QTRY_VERIFY(test::isSettled(driver.window));
         auto* figure = dynamic_cast<QWidget*>(driver.page()->figures().first());
         QVERIFY(figure && (figure == table || figure->isAncestorOf(table)));
         const QPoint inTable = table->visualRect(table->model()->index(0, 1)).center();
@@ -230,7 +225,7 @@ private slots:
                     return row;
             return nullptr;
         };
-        QTRY_VERIFY_WITH_TIMEOUT(ofOneHead(), patience);
+        QTRY_VERIFY(ofOneHead());
         FindingRow* row = ofOneHead();
         const HeadId head = row->finding().heads.front();
         const QStringList entries =

@@ -14,9 +14,8 @@ inline void run(OpenedResults& opened, std::string_view id)
 {
     opened.page.showAnalysis(id);
     opened.page.run();
-    QTRY_VERIFY_WITH_TIMEOUT(ui::isComputed(opened.page.analysis(), *opened.workspace.model()->results())
-                                 && !opened.workspace.runs()->job()->isRunning(),
-                             patience);
+    QTRY_VERIFY(ui::isComputed(opened.page.analysis(), *opened.workspace.model()->results())
+                && !opened.workspace.runs()->job()->isRunning());
     opened.page.figures(); // draws them all
 }
 

@@ -25,9 +25,7 @@ public:
         page.show();
         workspace.opener()->openModel({model, {}, {}});
         [&] {
-            QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->tokens()
-                                         && !workspace.model()->tokenReader()->job()->isRunning(),
-                                     patience);
+            QTRY_VERIFY(workspace.model()->tokens() && !workspace.model()->tokenReader()->job()->isRunning());
         }();
     }
 

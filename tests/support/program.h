@@ -29,6 +29,15 @@ public:
 /// test, so that the test says what did not happen.
 inline constexpr int patience = 60000;
 
+// Qt's macros wait for 5 s, which a busy disk can take.
+#undef QTRY_VERIFY
+#undef QTRY_VERIFY2
+#undef QTRY_COMPARE
+#define QTRY_VERIFY(condition) QTRY_VERIFY_WITH_TIMEOUT(condition, headwise::test::patience)
+#define QTRY_VERIFY2(condition, message)                                                                     \
+    QTRY_VERIFY2_WITH_TIMEOUT(condition, message, headwise::test::patience)
+#define QTRY_COMPARE(actual, expected) QTRY_COMPARE_WITH_TIMEOUT(actual, expected, headwise::test::patience)
+
 /// The arguments of the program, the test's name after the program's, with the null at their end.
 char** programArguments();
 

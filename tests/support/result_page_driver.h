@@ -66,13 +66,13 @@ protected:
             m_workspace->opener()->openSession(path);
         else
             m_workspace->opener()->openModel({path, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->isOpen(), patience);
+        QTRY_VERIFY(m_workspace->model()->isOpen());
     }
 
     void openDemo()
     {
         open(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->results()->find("composition/k"), patience);
+        QTRY_VERIFY(m_workspace->model()->results()->find("composition/k"));
         m_workspace->selection()->setReference(HeadId{0, 1});
         m_workspace->selection()->setHead({1, 5});
     }
@@ -107,9 +107,8 @@ protected:
     {
         m_page->showAnalysis(id);
         m_page->run();
-        QTRY_VERIFY_WITH_TIMEOUT(ui::isComputed(m_page->analysis(), *m_workspace->model()->results())
-                                     && !m_workspace->runs()->job()->isRunning(),
-                                 patience);
+        QTRY_VERIFY(ui::isComputed(m_page->analysis(), *m_workspace->model()->results())
+                    && !m_workspace->runs()->job()->isRunning());
         QCoreApplication::processEvents(); // draws what is in sight
     }
 };

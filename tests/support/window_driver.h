@@ -92,8 +92,8 @@ public:
 
     void waitForAnalyses()
     {
-        QTRY_VERIFY_WITH_TIMEOUT(workspace().model()->isOpen(), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(isComplete(), patience);
+        QTRY_VERIFY(workspace().model()->isOpen());
+        QTRY_VERIFY(isComplete());
     }
 
     void trigger(const QString& text)

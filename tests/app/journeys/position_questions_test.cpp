@@ -26,7 +26,7 @@ namespace {
 void readPrefixesAndWords(Journey& journey, const Circuits& circuits, const Tokenizer& tokenizer, int token)
 {
     auto* prefixes = journey.named<QTableView>(QStringLiteral("Prefixes of the token"));
-    QTRY_VERIFY_WITH_TIMEOUT(prefixes->model()->rowCount() > 0, patience);
+    QTRY_VERIFY(prefixes->model()->rowCount() > 0);
     AnalysisOptions options;
     options.heads = {{0, 0}};
     options.inputs.token = token;
@@ -117,7 +117,7 @@ private slots:
         QVERIFY(isOk(results));
         const auto& values =
             std::get<std::vector<float>>(results->find("analyses/detokenization/prefix_values")->values);
-        QTRY_VERIFY_WITH_TIMEOUT(prefixes->model()->rowCount() > 0, patience);
+        QTRY_VERIFY(prefixes->model()->rowCount() > 0);
         QVERIFY(reads(numberIn(prefixes, 0, 2), values.front()));
         journey.waitForRest();
     }

@@ -17,7 +17,6 @@
 
 using namespace headwise;
 using namespace headwise::ui;
-using test::patience;
 using test::WindowDriver;
 
 class AdapterWindowTest : public QObject {
@@ -36,7 +35,7 @@ private slots:
         WindowDriver driver;
         driver.window.openPath(QString::fromStdString(path("base").string()));
         OpenModel* model = driver.workspace().model();
-        QTRY_VERIFY_WITH_TIMEOUT(model->hasModel() && model->circuits(), patience);
+        QTRY_VERIFY(model->hasModel() && model->circuits());
         QMimeData dropped;
         dropped.setUrls({QUrl::fromLocalFile(QString::fromStdString(path("adapter").string()))});
         QDragEnterEvent enter({10, 10}, Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
@@ -45,7 +44,7 @@ private slots:
         QDropEvent drop({10, 10}, Qt::CopyAction, &dropped, Qt::LeftButton, Qt::NoModifier);
         QApplication::sendEvent(&driver.window, &drop);
         const ComparedModel* newer = ComparedModel::of(&driver.workspace());
-        QTRY_COMPARE_WITH_TIMEOUT(newer->name(), QStringLiteral("base + adapter"), patience);
+        QTRY_COMPARE(newer->name(), QStringLiteral("base + adapter"));
         QVERIFY(model->results()->find("comparison/qk/relative_change"));
         QCOMPARE(model->card().name, std::string("base"));
     }
@@ -55,7 +54,7 @@ private slots:
         WindowDriver driver;
         driver.window.show();
         driver.window.openPath(QString::fromStdString(path("adapter").string()));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QMessageBox*>(), patience);
+        QTRY_VERIFY(driver.window.findChild<QMessageBox*>());
         auto* box = driver.window.findChild<QMessageBox*>();
         QCOMPARE(box->icon(), QMessageBox::NoIcon); // the toolkit's is of another style
         QVERIFY2(box->text().contains(QStringLiteral("does not say which model it changes")),
@@ -70,7 +69,7 @@ private slots:
         box->button(QMessageBox::Cancel)->click();
         QVERIFY(!driver.workspace().model()->isOpen());
         driver.workspace().opener()->openModel(complete); // as the button does with its answer
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen());
         QCOMPARE(driver.workspace().model()->card().name, std::string("base + adapter"));
     }
 
@@ -83,7 +82,7 @@ private slots:
         ModelSource wrong{path("adapter"), std::nullopt, {}};
         wrong.base = path("stranger");
         driver.workspace().opener()->openModel(wrong);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QMessageBox*>(), patience);
+        QTRY_VERIFY(driver.window.findChild<QMessageBox*>());
         auto* box = driver.window.findChild<QMessageBox*>();
         QVERIFY2(
             box->text().contains(QStringLiteral("model.layers.0.self_attn.q_proj.weight', which the base")),

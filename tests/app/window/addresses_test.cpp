@@ -80,11 +80,11 @@ private slots:
         m_session = m_folder.filePath(QStringLiteral("kept.h5"));
         WindowDriver driver;
         driver.window.goTo(address(m_model + QStringLiteral("#L1H0")));
-        QTRY_COMPARE_WITH_TIMEOUT(head(driver), (HeadId{1, 0}), patience);
+        QTRY_COMPARE(head(driver), (HeadId{1, 0}));
         waitForRest(driver);
         QSignalSpy saved(driver.workspace().session(), &ui::SessionFile::saved);
         driver.window.saveTo(m_session);
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QTRY_COMPARE(saved.count(), 1);
     }
     void cleanupTestCase() { QVERIFY(ui::waitForJobs(std::chrono::minutes(1))); }
 
@@ -95,10 +95,8 @@ private slots:
         QSignalSpy opened(driver.workspace().model(), &ui::OpenModel::opened);
         goOnceRead(driver, m_model + QStringLiteral("#L0H1?stack=cross"));
         driver.window.openPath(m_model);
-        QTRY_VERIFY_WITH_TIMEOUT(opened.count() > 0
-                                     && ui::openStack(driver.workspace()) == QLatin1String("cross")
-                                     && !driver.workspace().opener()->coming(),
-                                 patience);
+        QTRY_VERIFY(opened.count() > 0 && ui::openStack(driver.workspace()) == QLatin1String("cross")
+                    && !driver.workspace().opener()->coming());
         waitForRest(driver);
         QCOMPARE(head(driver), (HeadId{0, 1}));
         QCOMPARE(driver.tabs()->currentName(), QStringLiteral("overview"));
@@ -111,7 +109,7 @@ private slots:
         QSignalSpy opened(driver.workspace().model(), &ui::OpenModel::opened);
         goOnceRead(driver, m_model + QStringLiteral("#L0H0/spectrum"));
         driver.window.openPath(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, patience);
+        QTRY_COMPARE(opened.count(), 1);
         waitForRest(driver);
         QCOMPARE(opened.count(), 1); // It was not read again.
         QCOMPARE(head(driver), (HeadId{0, 0}));
@@ -127,7 +125,7 @@ private slots:
         QVERIFY(driver.workspace().opener()->coming());
         driver.workspace().opener()->job()->cancel(); // as the button in the status bar does
         driver.window.openPath(m_model);
-        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, patience);
+        QTRY_COMPARE(opened.count(), 1);
         waitForRest(driver);
         QCOMPARE(head(driver), (HeadId{0, 0}));
         QCOMPARE(driver.tabs()->currentName(), QStringLiteral("overview"));
@@ -138,7 +136,7 @@ private slots:
         QVERIFY(!driver.workspace().opener()->coming());
         answer(driver, QMessageBox::Discard);
         driver.window.openPath(m_other);
-        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 2, patience);
+        QTRY_COMPARE(opened.count(), 2);
         waitForRest(driver);
         QCOMPARE(head(driver), (HeadId{0, 0}));
         QCOMPARE(driver.tabs()->currentName(), QStringLiteral("overview"));
@@ -147,7 +145,7 @@ private slots:
         driver.workspace().notebook()->setNote({0, 0}, QStringLiteral("not saved"));
         answer(driver, QMessageBox::Discard);
         driver.window.goTo(address(m_model + QStringLiteral("#L1H0")));
-        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 3, patience);
+        QTRY_COMPARE(opened.count(), 3);
         waitForRest(driver);
         QCOMPARE(head(driver), (HeadId{1, 0}));
     }
@@ -168,7 +166,7 @@ private slots:
         driver.window.goTo(address(m_model + QStringLiteral("#L0H1/spectrum")));
         QVERIFY(driver.workspace().opener()->coming());
         buttons.first()->click();
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+        QTRY_VERIFY(driver.workspace().model()->hasModel());
         waitForRest(driver);
         QCOMPARE(head(driver), (HeadId{1, 0}));
         QVERIFY(driver.tabs()->currentName() != QLatin1String("spectrum"));
@@ -181,14 +179,14 @@ private slots:
         WindowDriver driver;
         QSignalSpy opened(driver.workspace().model(), &ui::OpenModel::opened);
         driver.window.goTo(address(m_model + QStringLiteral("#L1H0/spectrum")));
-        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, patience);
+        QTRY_COMPARE(opened.count(), 1);
         waitForRest(driver);
         QCOMPARE(driver.tabs()->currentName(), QStringLiteral("spectrum"));
         driver.trigger(QStringLiteral("Reload"));
         QVERIFY(driver.workspace().opener()->coming());
         driver.workspace().opener()->job()->cancel();
         driver.window.openPath(m_other);
-        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 2, patience);
+        QTRY_COMPARE(opened.count(), 2);
         waitForRest(driver);
         QCOMPARE(head(driver), (HeadId{0, 0}));
         QCOMPARE(driver.tabs()->currentName(), QStringLiteral("overview"));
@@ -210,7 +208,7 @@ private slots:
                 driver.window.openPath(m_session);
             else
                 driver.window.goTo(address(there));
-            QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+            QTRY_VERIFY(driver.workspace().model()->hasModel());
             waitForRest(driver);
             QCOMPARE(head(driver), (HeadId{0, 1}));
         }
@@ -222,7 +220,7 @@ private slots:
         SeriesRecord record;
         WindowDriver driver;
         driver.window.openPath(m_model);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+        QTRY_VERIFY(driver.workspace().model()->hasModel());
         waitForRest(driver);
         record.frame.model = driver.workspace().model()->card();
         record.entries = test::copyingEntries(static_cast<std::size_t>(record.frame.model.nLayers),
@@ -231,7 +229,7 @@ private slots:
         const auto written = writeSeriesRecord(file.toStdString(), record, Task{});
         QVERIFY2(written, written ? "" : written.error().message.c_str());
         driver.window.goTo(address(file + QStringLiteral("#L1H0")));
-        QTRY_VERIFY_WITH_TIMEOUT(ui::TrainingSeries::isOpenIn(driver.workspace()), patience);
+        QTRY_VERIFY(ui::TrainingSeries::isOpenIn(driver.workspace()));
         QVERIFY(driver.workspace().model()->hasModel());
         QCOMPARE(head(driver), (HeadId{1, 0}));
         driver.window.goTo(address(file + QStringLiteral("#L0H1"))); // It is open: at once.

@@ -15,7 +15,6 @@
 
 using namespace headwise;
 using namespace headwise::ui;
-using test::patience;
 using test::WindowDriver;
 
 /// Models that open without a complete config, and those that the Hugging Face cache holds.
@@ -34,7 +33,7 @@ private slots:
         QVERIFY(QFile::copy(with + QStringLiteral("/model.safetensors"), weights));
         WindowDriver driver;
         driver.window.openPath(weights);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen());
         QVERIFY(!driver.window.findChild<ConfigDialog*>()); // nothing asks before it is needed
         const auto isUnknown = [&driver] {
             return !driver.workspace().model()->weights()->config().isKnown(ConfigField::Activation);
@@ -42,7 +41,7 @@ private slots:
         QVERIFY(isUnknown());
         auto* complete = driver.window.findChild<QAction*>(QStringLiteral("complete-config"));
         QVERIFY(complete);
-        QTRY_VERIFY_WITH_TIMEOUT(complete->isEnabled(), patience);
+        QTRY_VERIFY(complete->isEnabled());
         const CompleteButton needless(&driver.workspace(), {ConfigField::NormEps});
         QVERIFY(needless.isHidden());
         CompleteButton button(&driver.workspace(), forwardFields()); // as below a page of prompts
@@ -54,9 +53,9 @@ private slots:
         QVERIFY(answer);
         QTest::keyClicks(answer, QStringLiteral("gelu"));
         dialog->accept();
-        QTRY_VERIFY_WITH_TIMEOUT(!isUnknown(), patience);
+        QTRY_VERIFY(!isUnknown());
         QCOMPARE(driver.workspace().model()->weights()->config().activation, Activation::Gelu);
-        QTRY_VERIFY_WITH_TIMEOUT(!complete->isEnabled() && button.isHidden(), patience);
+        QTRY_VERIFY(!complete->isEnabled() && button.isHidden());
     }
 
     void aModelIsOpenedFromTheCache()
@@ -75,12 +74,12 @@ private slots:
         auto* dialog = driver.window.findChild<CacheDialog*>();
         QVERIFY(dialog);
         const auto* table = dialog->findChild<QTableView*>();
-        QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 2, patience);
+        QTRY_COMPARE(table->model()->rowCount(), 2);
         QTest::keyClicks(dialog->findChild<QLineEdit*>(), QStringLiteral("TOY"));
         QCOMPARE(table->model()->rowCount(), 1);
         QCOMPARE(dialog->folder(), snapshot);
         QTest::keyClick(dialog, Qt::Key_Return);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen());
         QCOMPARE(driver.workspace().model()->files().source.path.string(), snapshot.toStdString());
     }
 

@@ -16,7 +16,6 @@
 
 using namespace headwise;
 using namespace headwise::ui;
-using test::patience;
 using test::WindowDriver;
 
 namespace {
@@ -55,7 +54,7 @@ private:
         driver.openDemo();
         QSignalSpy saved(driver.workspace().session(), &SessionFile::saved);
         driver.window.saveTo(file);
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QTRY_COMPARE(saved.count(), 1);
         auto read = readSession(file.toStdString(), Task{});
         QVERIFY(test::isOk(read));
         Session session = std::move(read).value();
@@ -96,12 +95,12 @@ private slots:
         QVERIFY(!QTest::currentTestFailed());
         WindowDriver driver;
         driver.window.openPath(file);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->isOpen(), patience);
+        QTRY_VERIFY(driver.workspace().model()->isOpen());
         QVERIFY(!driver.workspace().model()->hasModel());
         int wishes = 0;
         for (int page = 0; page < driver.tabs()->count(); ++page) {
             driver.tabs()->setCurrentIndex(page);
-            QTRY_VERIFY_WITH_TIMEOUT(JobBoard::instance().running().isEmpty(), patience);
+            QTRY_VERIFY(JobBoard::instance().running().isEmpty());
             const QStringList wanted = wishesForFiles(*driver.page());
             const QStringList offered = offeredOn(*driver.page());
             wishes += wanted.isEmpty() ? 0 : 1;
@@ -120,12 +119,12 @@ private slots:
         QVERIFY(offeredOn(*driver.page()).contains(QStringLiteral("Locate model…")));
         // With the files the offers go.
         driver.window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+        QTRY_VERIFY(driver.workspace().model()->hasModel());
         driver.waitForAnalyses();
         for (int page = 0; page < driver.tabs()->count(); ++page) {
             driver.tabs()->setCurrentIndex(page);
-            QTRY_VERIFY2_WITH_TIMEOUT(!offeredOn(*driver.page()).contains(QStringLiteral("Locate model…")),
-                                      qPrintable(driver.tabs()->tabText(page)), patience);
+            QTRY_VERIFY2(!offeredOn(*driver.page()).contains(QStringLiteral("Locate model…")),
+                         qPrintable(driver.tabs()->tabText(page)));
         }
     }
 
@@ -135,12 +134,11 @@ private slots:
         test::writeToyModel(folder.toStdString());
         WindowDriver driver;
         driver.window.openPath(folder);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+        QTRY_VERIFY(driver.workspace().model()->hasModel());
         QVERIFY(!driver.workspace().model()->tokenizer());
         for (const char* page : {"relations", "model"}) {
             driver.window.showPage(QLatin1String(page));
-            QTRY_VERIFY2_WITH_TIMEOUT(offeredOn(*driver.page()).contains(QStringLiteral("Add tokenizer…")),
-                                      page, patience);
+            QTRY_VERIFY2(offeredOn(*driver.page()).contains(QStringLiteral("Add tokenizer…")), page);
         }
         driver.window.showPage(QStringLiteral("analyses"));
         auto* results = driver.window.findChild<ResultPage*>();
@@ -162,9 +160,9 @@ private slots:
         for (auto* button : driver.page()->findChildren<FillButton*>())
             if (button->isVisible())
                 button->click();
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().selection()->reference(), patience);
+        QTRY_VERIFY(driver.workspace().selection()->reference());
         QCOMPARE(driver.tabs()->currentName(), QStringLiteral("compare"));
-        QTRY_VERIFY_WITH_TIMEOUT(!driver.page()->figures().isEmpty(), patience);
+        QTRY_VERIFY(!driver.page()->figures().isEmpty());
         QCOMPARE(offeredOn(*driver.page()), QStringList());
     }
 

@@ -19,7 +19,6 @@
 
 using namespace headwise;
 using namespace headwise::ui;
-using test::patience;
 using test::visitAllPages;
 using test::WindowDriver;
 

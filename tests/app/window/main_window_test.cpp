@@ -34,8 +34,6 @@ using test::WindowDriver;
 
 namespace {
 
-using test::patience;
-
 /// The rows on the page of findings, the strongest first.
 std::vector<const FindingRow*> shownRows(WindowDriver& driver)
 {
@@ -50,13 +48,12 @@ std::vector<const FindingRow*> shownRows(WindowDriver& driver)
 void waitForFindings(WindowDriver& driver)
 {
     driver.openDemo();
-    QTRY_VERIFY_WITH_TIMEOUT(dynamic_cast<FindingsPage*>(driver.page()) && driver.page()->isVisible(),
-                             patience);
+    QTRY_VERIFY(dynamic_cast<FindingsPage*>(driver.page()) && driver.page()->isVisible());
     const auto isAtRest = [&driver] {
         QCoreApplication::processEvents(); // One answer asks for more.
         return JobBoard::instance().running().isEmpty() && driver.workspace().runs()->waiting().empty();
     };
-    QTRY_VERIFY_WITH_TIMEOUT(isAtRest() && isAtRest() && !shownRows(driver).empty(), patience);
+    QTRY_VERIFY(isAtRest() && isAtRest() && !shownRows(driver).empty());
 }
 
 } // namespace
@@ -109,7 +106,7 @@ private slots:
         driver.workspace().selection()->setHead({1, 2});
         QSignalSpy opened(driver.workspace().model(), &OpenModel::opened);
         driver.trigger(QStringLiteral("Reload"));
-        QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, patience);
+        QTRY_COMPARE(opened.count(), 1);
         QCOMPARE(driver.tabs()->tabText(driver.tabs()->currentIndex()), QStringLiteral("Spectrum"));
         QCOMPARE(driver.workspace().selection()->head(), (HeadId{1, 2}));
     }
@@ -139,16 +136,15 @@ private slots:
         WindowDriver driver;
         driver.window.resize(1280, 800);
         driver.openDemo();
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().runs()->waiting().empty()
-                                     && !driver.workspace().runs()->job()->isRunning(),
-                                 patience);
+        QTRY_VERIFY(driver.workspace().runs()->waiting().empty()
+                    && !driver.workspace().runs()->job()->isRunning());
         driver.workspace().selection()->setHead({1, 5});
         const QLabel* scores = nullptr;
         for (const QLabel* label : driver.window.findChild<HeadHeader*>()->findChildren<QLabel*>())
             if (label->text().contains(QStringLiteral("copying")))
                 scores = label;
         QVERIFY(scores);
-        QTRY_VERIFY_WITH_TIMEOUT(scores->text().contains(QStringLiteral("<a href")), patience); // nearest
+        QTRY_VERIFY(scores->text().contains(QStringLiteral("<a href"))); // nearest
         qsizetype last = -1;
         for (const char* name : {">copying<", ">‖OV‖<", ">eff.&nbsp;rank&nbsp;OV<", ">nearest<", ">‖QK‖<"}) {
             const qsizetype at = scores->text().indexOf(QString::fromUtf8(name));
@@ -203,7 +199,7 @@ private slots:
         auto tables = driver.page()->findChildren<QTableView*>();
         erase_if(tables, [&](const QTableView* table) { return !table->isVisibleTo(driver.page()); });
         QCOMPARE(tables.size(), 2); // the largest entries over all pairs are a separate list
-        QTRY_VERIFY_WITH_TIMEOUT(tables.first()->model()->rowCount() > 0, patience);
+        QTRY_VERIFY(tables.first()->model()->rowCount() > 0);
         // The first row on the screen is core's first.
         const auto line =
             tokenLine(*driver.workspace().model()->circuits(), *driver.workspace().model()->tokens(),
@@ -259,7 +255,7 @@ private slots:
                                                                                     : HeadId{1, 5});
             if (name == QLatin1String("Prompt"))
                 driver.page()->findChild<QAbstractButton*>()->click();
-            QTRY_VERIFY2_WITH_TIMEOUT(!driver.page()->figures().isEmpty(), qPrintable(name), patience);
+            QTRY_VERIFY2(!driver.page()->figures().isEmpty(), qPrintable(name));
             for (FigureSource* source : driver.page()->figures()) {
                 QVERIFY(!source->figureTitle().isEmpty());
                 QVERIFY(!source->provenance().isEmpty());
@@ -287,15 +283,13 @@ private slots:
         QVERIFY(isProcessed(driver.workspace().model()->processing()));
         driver.workspace().model()->setProcessingWish(
             {StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off, StepWish::Off});
-        QTRY_VERIFY_WITH_TIMEOUT(
-            !isProcessed(driver.workspace().model()->processing()) && driver.isComplete(), patience);
+        QTRY_VERIFY(!isProcessed(driver.workspace().model()->processing()) && driver.isComplete());
         QVERIFY(copying() != processed);
         driver.workspace().model()->setProcessingWish({});
-        QTRY_VERIFY_WITH_TIMEOUT(isProcessed(driver.workspace().model()->processing()) && driver.isComplete(),
-                                 patience);
+        QTRY_VERIFY(isProcessed(driver.workspace().model()->processing()) && driver.isComplete());
         QCOMPARE(copying(), processed);
         driver.workspace().model()->setEmbedding(Embedding::Unembed);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.isComplete() && copying() != processed, patience);
+        QTRY_VERIFY(driver.isComplete() && copying() != processed);
         // The demo has no MLP: that embedding does not exist, and the one in use stays.
         driver.workspace().model()->setEmbedding(Embedding::Mlp0);
         QCOMPARE(driver.workspace().model()->embedding(), Embedding::Unembed);
@@ -311,7 +305,7 @@ private slots:
         auto* page = dynamic_cast<ResultPage*>(driver.page());
         QVERIFY(page);
         QCOMPARE(page->analysis().id, std::string_view("ranks"));
-        QTRY_VERIFY_WITH_TIMEOUT(!page->figures().isEmpty(), patience);
+        QTRY_VERIFY(!page->figures().isEmpty());
         for (FigureSource* source : page->figures())
             QCOMPARE(dynamic_cast<QWidget*>(source)->contextMenuPolicy(), Qt::CustomContextMenu);
     }

@@ -21,7 +21,6 @@
 
 using namespace headwise;
 using namespace headwise::ui;
-using test::patience;
 using test::WindowDriver;
 
 namespace {
@@ -84,12 +83,12 @@ private slots:
         driver.window.showPage(QStringLiteral("tokens"));
         auto* page = driver.window.findChild<TokensPage*>();
         auto* table = page->findChild<QTableView*>();
-        QTRY_VERIFY_WITH_TIMEOUT(table->isVisible() && table->model()->rowCount() > 0, patience);
+        QTRY_VERIFY(table->isVisible() && table->model()->rowCount() > 0);
         expectWholeTokens(*page);
         for (auto* choice : page->findChildren<QComboBox*>())
             if (choice->accessibleName() == QStringLiteral("Circuit of the tables"))
                 choice->setCurrentIndex(1); // full QK, whose tables have the most columns
-        QTRY_VERIFY_WITH_TIMEOUT(waitForJobs(std::chrono::milliseconds(0)), patience);
+        QTRY_VERIFY(waitForJobs(std::chrono::milliseconds(0)));
         expectWholeTokens(*page);
     }
 
@@ -100,11 +99,11 @@ private slots:
         driver.openDemo();
         driver.window.showPage(QStringLiteral("overview"));
         const auto* overview = driver.window.findChild<OverviewPage*>();
-        QTRY_VERIFY_WITH_TIMEOUT(overview->isVisible(), patience);
+        QTRY_VERIFY(overview->isVisible());
         QTRY_COMPARE(areaOf(overview)->horizontalScrollBar()->maximum(), 0);
         driver.window.showPage(QStringLiteral("tokens"));
         const auto* tokens = driver.window.findChild<TokensPage*>();
-        QTRY_VERIFY_WITH_TIMEOUT(tokens->isVisible(), patience);
+        QTRY_VERIFY(tokens->isVisible());
         QTRY_COMPARE(areaOf(tokens)->horizontalScrollBar()->maximum(), 0);
         QCOMPARE(driver.window.size(), QSize(900, 520));
     }
@@ -119,9 +118,8 @@ private slots:
         driver.workspace().selection()->setReference(HeadId{0, 1});
         driver.window.showPage(QStringLiteral("compare"));
         const auto* page = driver.window.findChild<ComparePage*>();
-        QTRY_VERIFY_WITH_TIMEOUT(!page->findChildren<QTableView*>().isEmpty()
-                                     && page->findChildren<QTableView*>().front()->model()->rowCount() > 0,
-                                 patience);
+        QTRY_VERIFY(!page->findChildren<QTableView*>().isEmpty()
+                    && page->findChildren<QTableView*>().front()->model()->rowCount() > 0);
         for (const QTableView* table : page->findChildren<QTableView*>())
             QTRY_VERIFY2(table->columnWidth(0) >= TokenDelegate::tokenWidth(6),
                          qPrintable(QString::number(table->columnWidth(0))));
@@ -130,7 +128,7 @@ private slots:
         for (HeatmapView* map : page->findChildren<HeatmapView*>()) {
             if (!map->isVisible())
                 continue;
-            QTRY_VERIFY_WITH_TIMEOUT(map->matrix(), patience);
+            QTRY_VERIFY(map->matrix());
             test::TextCollector paper(map->size());
             map->render(&paper);
             for (const test::PaintedText& text : paper.texts())
@@ -186,7 +184,7 @@ private slots:
         driver.openDemo();
         driver.window.showPage(QStringLiteral("model"));
         const auto* card = driver.window.findChild<CardPage*>();
-        QTRY_VERIFY_WITH_TIMEOUT(card->isVisible(), patience);
+        QTRY_VERIFY(card->isVisible());
         const auto* inside = card->findChild<QScrollArea*>();
         QTRY_COMPARE(inside->horizontalScrollBar()->maximum(), 0);
         bool hasFingerprint = false;

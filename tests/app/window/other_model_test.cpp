@@ -26,8 +26,6 @@ using test::WindowDriver;
 
 namespace {
 
-using test::patience;
-
 const QString typedForDemo = QStringLiteral(" of the king");
 
 /// Whether the words can only be about the demo. The other model has the heads 0.0 to 0.2 and no words for its tokens.
@@ -147,9 +145,8 @@ private slots:
         test::discardNotes(driver.window); // or it would ask whether to save the relations
         driver.window.openPath(other);
         const OpenModel* model = driver.workspace().model();
-        QTRY_VERIFY_WITH_TIMEOUT(model->isOpen() && model->card().nLayers == 1
-                                     && driver.workspace().runs()->waiting().empty(),
-                                 patience);
+        QTRY_VERIFY(model->isOpen() && model->card().nLayers == 1
+                    && driver.workspace().runs()->waiting().empty());
         QStringList left;
         visitAllPages(driver, [&](const QString& page) {
             const auto isClean = [&driver] { return shownOfDemo(driver.window).isEmpty(); };
@@ -169,7 +166,7 @@ private slots:
             QStringLiteral("{\"pages\": {\"prompt\": {\"prompt\": \"%1\"}}, \"page\": \"overview\"}")
                 .arg(typedForDemo));
         driver.window.openPath(other);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->card().nLayers == 1, patience);
+        QTRY_VERIFY(driver.workspace().model()->card().nLayers == 1);
         driver.window.showPage(QStringLiteral("prompt"));
         for (const auto* field : driver.page()->findChildren<QLineEdit*>())
             QVERIFY2(field->text() != typedForDemo, qPrintable(field->accessibleName()));

@@ -41,8 +41,6 @@ using namespace headwise::ui;
 
 namespace {
 
-using test::patience;
-
 QJsonObject pagesIn(const MainWindow& window)
 {
     return QJsonDocument::fromJson(window.viewState().toUtf8()).object()[QStringLiteral("pages")].toObject();
@@ -83,7 +81,7 @@ private slots:
         auto* tabs = window.findChild<PageTabs*>();
         QVERIFY(tabs->findChildren<Page*>().isEmpty());
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
+        QTRY_VERIFY(window.workspace()->model()->tokens());
         QVERIFY(!tabs->findChild<CardPage*>());
         // A page made late shows what is already open.
         window.showPage(QStringLiteral("model"));
@@ -95,7 +93,7 @@ private slots:
         window.showPage(QStringLiteral("tokens"));
         auto* edit = tabs->currentPage()->findChild<TokenEdit*>();
         QTest::keyClicks(edit, QStringLiteral("king"));
-        QTRY_VERIFY_WITH_TIMEOUT(edit->findChild<QStandardItemModel*>()->rowCount() > 0, patience);
+        QTRY_VERIFY(edit->findChild<QStandardItemModel*>()->rowCount() > 0);
     }
 
     void theStateOfAPageNeverShownIsKept()
@@ -103,7 +101,7 @@ private slots:
         MainWindow window;
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
+        QTRY_VERIFY(window.workspace()->model()->tokens());
         QJsonObject state = QJsonDocument::fromJson(window.viewState().toUtf8()).object();
         QJsonObject pages = state[QStringLiteral("pages")].toObject();
         pages[QStringLiteral("tokens")] =
@@ -144,7 +142,7 @@ private slots:
         MainWindow window;
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
+        QTRY_VERIFY(window.workspace()->model()->tokens());
         auto* sidebar = window.findChild<PageSidebar*>();
         auto* tabs = window.findChild<PageTabs*>();
         clickItem(sidebar, "Scores");
@@ -174,7 +172,7 @@ private slots:
         MainWindow window;
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
+        QTRY_VERIFY(window.workspace()->model()->tokens());
         auto* sidebar = window.findChild<PageSidebar*>();
         clickItem(sidebar, "Where it looks");
         QCOMPARE(sidebar->currentItem()->text(0), QStringLiteral("Analyses"));
@@ -244,8 +242,8 @@ private slots:
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
         Workspace* workspace = window.workspace();
-        QTRY_VERIFY_WITH_TIMEOUT(workspace->model()->results()->find("composition/k"), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(!workspace->runs()->job()->isRunning(), patience);
+        QTRY_VERIFY(workspace->model()->results()->find("composition/k"));
+        QTRY_VERIFY(!workspace->runs()->job()->isRunning());
         auto* sidebar = window.findChild<PageSidebar*>();
         auto* tabs = window.findChild<PageTabs*>();
         const auto isOpenable = [&](const char* title) {
@@ -256,14 +254,14 @@ private slots:
         const QString file = m_folder.filePath(QStringLiteral("alone.h5"));
         QSignalSpy saved(workspace->session(), &SessionFile::saved);
         window.saveTo(file);
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QTRY_COMPARE(saved.count(), 1);
         auto read = readSession(file.toStdString(), Task{});
         QVERIFY(test::isOk(read));
         Session session = std::move(read).value();
         session.model.source = "/nowhere";
         QVERIFY(test::isOk(writeSession(file.toStdString(), session, Task{})));
         window.openPath(file);
-        QTRY_VERIFY_WITH_TIMEOUT(workspace->model()->isOpen() && !workspace->model()->hasModel(), patience);
+        QTRY_VERIFY(workspace->model()->isOpen() && !workspace->model()->hasModel());
         QTRY_VERIFY(!isOpenable("Matrix"));
         QCOMPARE(sidebarItem(sidebar, "Matrix")->toolTip(0), HeatmapPage::whyNot(*workspace));
         QVERIFY(HeatmapPage::whyNot(*workspace).contains(QStringLiteral("Locate model")));
@@ -287,7 +285,7 @@ private slots:
         window.showPage(QStringLiteral("spectrum"));
         QVERIFY(!isOpenable("Matrix"));
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(workspace->model()->hasModel(), patience);
+        QTRY_VERIFY(workspace->model()->hasModel());
         QTRY_VERIFY(isOpenable("Matrix"));
         QVERIFY(sidebarItem(sidebar, "Matrix")->toolTip(0).isEmpty());
         window.showPage(QStringLiteral("matrix"));
@@ -299,7 +297,7 @@ private slots:
         MainWindow window;
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
+        QTRY_VERIFY(window.workspace()->model()->tokens());
         auto* tabs = window.findChild<PageTabs*>();
         const auto* shown = tabs->findChild<QLabel*>(QStringLiteral("pageSentence"));
         for (int i = 0; i < tabs->count(); ++i) {
@@ -324,7 +322,7 @@ private slots:
         window.resize(1360, 860);
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
+        QTRY_VERIFY(window.workspace()->model()->tokens());
         auto* tabs = window.findChild<PageTabs*>();
         auto* sidebar = window.findChild<PageSidebar*>();
         const auto* heads = window.findChild<QDockWidget*>(QStringLiteral("heads"));
@@ -356,7 +354,7 @@ private slots:
         window.resize(small);
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->tokens(), patience);
+        QTRY_VERIFY(window.workspace()->model()->tokens());
         auto* tabs = window.findChild<PageTabs*>();
         QStringList tooLarge;
         for (int i = 0; i < tabs->count(); ++i) {

@@ -26,7 +26,6 @@
 using namespace headwise;
 using namespace headwise::ui;
 using app::Pages;
-using test::patience;
 using test::WindowDriver;
 
 namespace {
@@ -156,7 +155,7 @@ private slots:
         {
             WindowDriver training;
             training.window.openPath(text(writeSeries().string()));
-            QTRY_VERIFY_WITH_TIMEOUT(training.tabs()->currentName() == QLatin1String("training"), patience);
+            QTRY_VERIFY(training.tabs()->currentName() == QLatin1String("training"));
             gather(training);
         }
         QSet<QString> onPages;
@@ -197,7 +196,7 @@ private slots:
         QFETCH(QString, picture);
         pagesOf(*m_demo).showOn(page, QJsonDocument::fromJson(choice).object());
         QVERIFY(test::hasNoJob());
-        QTRY_VERIFY_WITH_TIMEOUT(pictureNamed(picture), patience);
+        QTRY_VERIFY(pictureNamed(picture));
         FigureSource* figure = pictureNamed(picture);
         const QString shown = m_folder.filePath(QStringLiteral("shown.csv")),
                       drawn = m_folder.filePath(QStringLiteral("drawn.csv"));

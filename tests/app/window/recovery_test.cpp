@@ -75,7 +75,7 @@ private slots:
     {
         QProcess child;
         startChild(child);
-        QTRY_VERIFY_WITH_TIMEOUT(noteInCopy() == noteText, patience);
+        QTRY_VERIFY(noteInCopy() == noteText);
         {
             // Its window is alive, so no other window offers it.
             MainWindow other;
@@ -103,7 +103,7 @@ private slots:
         if (!pictures.isEmpty())
             window.grab().save(pictures + QStringLiteral("/recovery.png"));
         QTest::mouseClick(recover, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->hasModel(), patience);
+        QTRY_VERIFY(window.workspace()->model()->hasModel());
         QCOMPARE(window.workspace()->selection()->head(), (HeadId{1, 5}));
         QCOMPARE(window.workspace()->notebook()->note({1, 5}), noteText);
         QCOMPARE(notesOf(window)->toPlainText(), noteText);
@@ -119,7 +119,7 @@ private slots:
     {
         QProcess child;
         startChild(child);
-        QTRY_VERIFY_WITH_TIMEOUT(noteInCopy() == noteText, patience);
+        QTRY_VERIFY(noteInCopy() == noteText);
         child.kill();
         QVERIFY(child.waitForFinished(patience));
         {
@@ -143,20 +143,19 @@ private slots:
         window.keepRecovery(recovery());
         window.show();
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->isOpen(), patience);
+        QTRY_VERIFY(window.workspace()->model()->isOpen());
         window.workspace()->notebook()->setNote({0, 1}, noteText);
-        QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
-        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning()
-                                     && window.workspace()->model()->results()->find("composition/k"),
-                                 patience);
+        QTRY_COMPARE(copies().size(), 1);
+        QTRY_VERIFY(!window.workspace()->runs()->job()->isRunning()
+                    && window.workspace()->model()->results()->find("composition/k"));
         window.saveTo(m_folder->filePath(QStringLiteral("saved.h5")));
-        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->session()->isModified(), patience);
-        QTRY_COMPARE_WITH_TIMEOUT(copies(), QStringList(), patience);
+        QTRY_VERIFY(!window.workspace()->session()->isModified());
+        QTRY_COMPARE(copies(), QStringList());
         // Later changes are kept again, as a copy of that session.
         window.workspace()->notebook()->setNote({0, 2}, noteText);
-        QTRY_COMPARE_WITH_TIMEOUT(copies().size(), 1, patience);
+        QTRY_COMPARE(copies().size(), 1);
         test::discardNotes(window);
-        QTRY_COMPARE_WITH_TIMEOUT(copies(), QStringList(), patience); // one may be in progress
+        QTRY_COMPARE(copies(), QStringList()); // one may be in progress
     }
 
     void aFileThatChangesIsOfferedToBeReadAgain()
@@ -186,12 +185,12 @@ private slots:
         QVERIFY(config.open(QIODevice::Append));
         config.write("\n");
         config.close();
-        QTRY_VERIFY_WITH_TIMEOUT(notices->isVisible(), patience);
+        QTRY_VERIFY(notices->isVisible());
         window.activateWindow();
         QVERIFY(QTest::qWaitForWindowActive(&window));
         QTest::keyClick(&window, Qt::Key_F5);
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->weights() != before, patience);
-        QTRY_VERIFY_WITH_TIMEOUT(!notices->isVisible(), patience);
+        QTRY_VERIFY(window.workspace()->model()->weights() != before);
+        QTRY_VERIFY(!notices->isVisible());
         QCOMPARE(window.workspace()->selection()->head(), (HeadId{1, 3})); // as it was shown
     }
 
@@ -202,22 +201,20 @@ private slots:
         window.show();
         auto* keeper = window.findChild<Recovery*>();
         QSignalSpy nothing(keeper, &Recovery::nothingToSave);
-        QTRY_VERIFY_WITH_TIMEOUT(nothing.count() >= 2, patience); // intervals with nothing open
+        QTRY_VERIFY(nothing.count() >= 2); // intervals with nothing open
         QCOMPARE(copies(), QStringList());
         QSignalSpy saved(keeper, &Recovery::saved); // from the first copy on, which may hold every result
         window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->model()->results()->find("composition/k"), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(!window.workspace()->runs()->job()->isRunning() && saved.count() > 0,
-                                 patience);
-        QTRY_VERIFY_WITH_TIMEOUT(window.workspace()->runs()->waiting().empty()
-                                     && ui::JobBoard::instance().running().isEmpty(),
-                                 patience);
+        QTRY_VERIFY(window.workspace()->model()->results()->find("composition/k"));
+        QTRY_VERIFY(!window.workspace()->runs()->job()->isRunning() && saved.count() > 0);
+        QTRY_VERIFY(window.workspace()->runs()->waiting().empty()
+                    && ui::JobBoard::instance().running().isEmpty());
         QVERIFY(nothing.wait(patience)); // after the copy with the last of the results
         const qsizetype before = saved.count(), looks = nothing.count();
-        QTRY_VERIFY_WITH_TIMEOUT(nothing.count() >= looks + 3, patience);
+        QTRY_VERIFY(nothing.count() >= looks + 3);
         QCOMPARE(saved.count(), before);
         window.workspace()->selection()->setHead({1, 3}); // the positive control
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), before + 1, patience);
+        QTRY_COMPARE(saved.count(), before + 1);
     }
 
 private:

@@ -201,7 +201,7 @@ private slots:
         const auto sap = second({QStringLiteral("--goto"), demo + QStringLiteral("#L1H5/OV?row=%20king")});
         QCOMPARE(sap.err, QByteArray());
         QCOMPARE(sap.exitCode, 0);
-        QTRY_COMPARE_WITH_TIMEOUT(pageOf(window), QStringLiteral("Tokens"), patience);
+        QTRY_COMPARE(pageOf(window), QStringLiteral("Tokens"));
         ui::Workspace& workspace = *window->workspace();
         QCOMPARE(workspace.selection()->head(), (HeadId{1, 5}));
         QCOMPARE(workspace.model()->tokenText(workspace.selection()->token()), QStringLiteral("\u2423king"));
@@ -229,7 +229,7 @@ private slots:
         Windows all(Windows::Memory::Fresh);
         MainWindow* window = all.first();
         window->goTo(*parseAddress((demo + QStringLiteral("#L1H5/full-QK?column=%20king")).toStdString()));
-        QTRY_COMPARE_WITH_TIMEOUT(pageOf(window), QStringLiteral("Tokens"), patience);
+        QTRY_COMPARE(pageOf(window), QStringLiteral("Tokens"));
         const int king = window->workspace()->selection()->token();
         window->activateWindow();
         QTest::keyClick(window, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
@@ -260,7 +260,7 @@ private slots:
         };
         auto* page = window->findChild<ui::HeatmapPage*>();
         auto* view = page->findChild<ui::HeatmapView*>();
-        QTRY_VERIFY_WITH_TIMEOUT(view->matrix() && view->matrix()->rows() == 2, patience);
+        QTRY_VERIFY(view->matrix() && view->matrix()->rows() == 2);
         view->zoom()->setCurrentCell(-1, -1);
         QCOMPARE(copy(), QStringLiteral("L1H5/full-OV"));
         view->zoom()->setCurrentCell(0, 1);
@@ -282,7 +282,7 @@ private slots:
             return QGuiApplication::clipboard()->text().section(u'#', -1);
         };
         goTo("#L1H5?direction=qk.3");
-        QTRY_COMPARE_WITH_TIMEOUT(pageOf(window), QStringLiteral("Vectors"), patience);
+        QTRY_COMPARE(pageOf(window), QStringLiteral("Vectors"));
         QCOMPARE(window->workspace()->selection()->direction(), (ui::SingularChoice{CircuitKind::Qk, 2, 1}));
         QCOMPARE(copy(), QStringLiteral("L1H5/vectors?direction=qk.3"));
         goTo("#L1H5/compare?reference=L1H7");
@@ -308,12 +308,12 @@ private slots:
         RemoteRequest request;
         request.toOpen = {demo};
         QVERIFY(all.handle(request));
-        QTRY_VERIFY_WITH_TIMEOUT(first->workspace()->model()->isOpen(), patience);
+        QTRY_VERIFY(first->workspace()->model()->isOpen());
         request.toOpen = {QStringLiteral(HEADWISE_TEST_DATA "/models/stories260k")};
         QVERIFY(all.handle(request));
         QCOMPARE(windows().size(), 2);
         MainWindow* second = windows().first() == first ? windows().last() : windows().first();
-        QTRY_VERIFY_WITH_TIMEOUT(second->workspace()->model()->isOpen(), patience);
+        QTRY_VERIFY(second->workspace()->model()->isOpen());
         for (MainWindow* window : windows())
             window->workspace()->notebook()->setNote({0, 1}, QStringLiteral("not saved"));
         const auto quit = [first](const QList<QMessageBox::StandardButton>& answers) {
@@ -344,7 +344,7 @@ private slots:
         Windows all(Windows::Memory::Fresh);
         MainWindow* window = all.first();
         window->goTo(*parseAddress((demo + QStringLiteral("#L1H5/matrix")).toStdString()));
-        QTRY_COMPARE_WITH_TIMEOUT(pageOf(window), QStringLiteral("Matrix"), patience);
+        QTRY_COMPARE(pageOf(window), QStringLiteral("Matrix"));
         const auto copy = [window] {
             window->activateWindow();
             QTest::keyClick(window, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
@@ -379,11 +379,11 @@ private slots:
             socket.connectToServer(remoteFolder() + QStringLiteral("/headwise-window"));
             QVERIFY(socket.waitForConnected(patience));
             socket.write(sent);
-            QTRY_VERIFY_WITH_TIMEOUT(socket.canReadLine(), patience);
+            QTRY_VERIFY(socket.canReadLine());
             QVERIFY(socket.readLine().contains("refused"));
         }
         QCOMPARE(second({demo}).exitCode, 0); // it still listens
-        QTRY_VERIFY_WITH_TIMEOUT(all.first()->workspace()->model()->isOpen(), patience);
+        QTRY_VERIFY(all.first()->workspace()->model()->isOpen());
     }
 
     void aRequestOfAnotherScreenIsDeclined()
@@ -422,7 +422,7 @@ private slots:
             asking.connectToServer(socket.filePath());
             return asking.waitForConnected(100);
         };
-        QTRY_VERIFY_WITH_TIMEOUT(isListening(), patience);
+        QTRY_VERIFY(isListening());
         QCOMPARE(second({demo}).exitCode, 0);
         QCOMPARE(answered, 2);
     }

@@ -18,7 +18,6 @@
 
 using namespace headwise;
 using namespace headwise::ui;
-using test::patience;
 using test::WindowDriver;
 
 /// A series of checkpoints in the window.
@@ -33,14 +32,14 @@ private:
     void open(WindowDriver& driver)
     {
         driver.window.openPath(QString::fromStdString(m_file.string()));
-        QTRY_VERIFY_WITH_TIMEOUT(driver.tabs()->currentName() == QLatin1String("training"), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.page()->isVisible(), patience);
+        QTRY_VERIFY(driver.tabs()->currentName() == QLatin1String("training"));
+        QTRY_VERIFY(driver.page()->isVisible());
     }
 
     /// Answers the question where to write a series.
     static void chooseSeriesFile(WindowDriver& driver, const QString& file)
     {
-        QTRY_VERIFY_WITH_TIMEOUT(driver.window.findChild<QFileDialog*>(), patience);
+        QTRY_VERIFY(driver.window.findChild<QFileDialog*>());
         auto* dialog = driver.window.findChild<QFileDialog*>();
         QVERIFY(dialog->selectedFiles().first().endsWith(QLatin1String(".h5")));
         dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))->setText(file);
@@ -92,7 +91,7 @@ private slots:
         // Every page bears heads without sizes, and nothing overwrites the file.
         for (const QString& name : driver.tabs()->pageNames()) {
             driver.window.showPage(name);
-            QTRY_VERIFY_WITH_TIMEOUT(waitForJobs(std::chrono::milliseconds(0)), patience);
+            QTRY_VERIFY(waitForJobs(std::chrono::milliseconds(0)));
         }
         QVERIFY(driver.workspace().session()->isReadOnly());
         driver.workspace().opener()->close();
@@ -109,7 +108,7 @@ private slots:
         QVERIFY(enter.isAccepted());
         QDropEvent drop(QPointF(100, 100), Qt::CopyAction, &dragged, Qt::LeftButton, Qt::NoModifier);
         QApplication::sendEvent(&driver.window, &drop);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.tabs()->currentName() == QLatin1String("training"), patience);
+        QTRY_VERIFY(driver.tabs()->currentName() == QLatin1String("training"));
     }
 
     void aStepOpensAsTheModelWithItsHead()
@@ -120,14 +119,14 @@ private slots:
         QPushButton* button = openStep(driver);
         QVERIFY2(button->isEnabled(), qPrintable(button->toolTip()));
         button->click();
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
-        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->head(), (HeadId{1, 2}), patience);
+        QTRY_VERIFY(driver.workspace().model()->hasModel());
+        QTRY_COMPARE(driver.workspace().selection()->head(), (HeadId{1, 2}));
         QCOMPARE(driver.workspace().model()->files().source.path.filename(), std::filesystem::path("step2"));
-        QTRY_COMPARE_WITH_TIMEOUT(driver.tabs()->currentName(), QStringLiteral("training"), patience);
+        QTRY_COMPARE(driver.tabs()->currentName(), QStringLiteral("training"));
         QVERIFY(TrainingSeries::isOpenIn(driver.workspace()));
         // A model of other heads closes it.
         driver.window.openPath(QStringLiteral(HEADWISE_DEMO_MODEL));
-        QTRY_VERIFY_WITH_TIMEOUT(!TrainingSeries::isOpenIn(driver.workspace()), patience);
+        QTRY_VERIFY(!TrainingSeries::isOpenIn(driver.workspace()));
     }
 
     /// By the path of each checkpoint, such as a cached revision, which bears another name.
@@ -156,7 +155,7 @@ private slots:
         WindowDriver driver;
         driver.window.openPath(m_folder.path());
         chooseSeriesFile(driver, file);
-        QTRY_COMPARE_WITH_TIMEOUT(driver.tabs()->currentName(), QStringLiteral("training"), patience);
+        QTRY_COMPARE(driver.tabs()->currentName(), QStringLiteral("training"));
         const Series& made = TrainingSeries::of(&driver.workspace())->series();
         QCOMPARE(made.steps, (std::vector<std::int32_t>{1, 2}));
         QVERIFY(std::ranges::all_of(made.problems, &std::string::empty));
@@ -173,12 +172,12 @@ private slots:
         Job* job = TrainingSeries::of(&driver.workspace())->job();
         connect(job, &Job::started, job, &Job::cancel, Qt::SingleShotConnection);
         chooseSeriesFile(driver, file);
-        QTRY_VERIFY_WITH_TIMEOUT(says(driver, QStringLiteral("open the folder again")), patience);
+        QTRY_VERIFY(says(driver, QStringLiteral("open the folder again")));
         QVERIFY(says(driver, QStringLiteral("stopped.h5.partial")));
         QVERIFY(!QFile::exists(file));
         driver.window.openPath(m_folder.path());
         chooseSeriesFile(driver, file);
-        QTRY_VERIFY_WITH_TIMEOUT(driver.window.shows(file.toStdString()), patience);
+        QTRY_VERIFY(driver.window.shows(file.toStdString()));
     }
 
     void anotherFileIsNotOverwritten()
@@ -190,7 +189,7 @@ private slots:
         WindowDriver driver;
         driver.window.openPath(m_folder.path());
         chooseSeriesFile(driver, file);
-        QTRY_VERIFY_WITH_TIMEOUT(says(driver, QStringLiteral("notes.h5")), patience);
+        QTRY_VERIFY(says(driver, QStringLiteral("notes.h5")));
         QVERIFY(notes.open(QIODevice::ReadOnly) && notes.readAll() == "mine");
     }
 };

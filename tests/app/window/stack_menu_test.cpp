@@ -11,7 +11,6 @@
 #include <QSignalSpy>
 
 using namespace headwise;
-using test::patience;
 using test::WindowDriver;
 
 /// File → Stack, for models of several stacks.
@@ -50,8 +49,8 @@ private slots:
         WindowDriver driver;
         QVERIFY(!menu(driver)->isEnabled());
         driver.window.openPath(QString::fromStdString(model.string()));
-        QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("decoder"), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(menu(driver)->isEnabled(), patience);
+        QTRY_COMPARE(openStack(driver), QStringLiteral("decoder"));
+        QTRY_VERIFY(menu(driver)->isEnabled());
         QStringList names;
         for (const QAction* choice : menu(driver)->actions()) {
             names << choice->text();
@@ -61,9 +60,9 @@ private slots:
             names,
             (QStringList{QStringLiteral("decoder"), QStringLiteral("encoder"), QStringLiteral("cross")}));
         menu(driver)->actions()[2]->trigger();
-        QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("cross"), patience);
+        QTRY_COMPARE(openStack(driver), QStringLiteral("cross"));
         QVERIFY(driver.workspace().model()->weights()->config().crossAttention);
-        QTRY_COMPARE_WITH_TIMEOUT(menu(driver)->actions().first()->text(), QStringLiteral("cross"), patience);
+        QTRY_COMPARE(menu(driver)->actions().first()->text(), QStringLiteral("cross"));
     }
 
     /// The list of recent files, an address and a session lead back to the stack that was open.
@@ -77,16 +76,14 @@ private slots:
         {
             WindowDriver driver;
             driver.window.openPath(path);
-            QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("decoder"), patience);
-            QTRY_COMPARE_WITH_TIMEOUT(recent(), path, patience);
-            QTRY_VERIFY_WITH_TIMEOUT(driver.window.windowTitle().contains(QStringLiteral("(decoder)")),
-                                     patience);
-            QTRY_COMPARE_WITH_TIMEOUT(menu(driver)->actions().size(), 3, patience);
+            QTRY_COMPARE(openStack(driver), QStringLiteral("decoder"));
+            QTRY_COMPARE(recent(), path);
+            QTRY_VERIFY(driver.window.windowTitle().contains(QStringLiteral("(decoder)")));
+            QTRY_COMPARE(menu(driver)->actions().size(), 3);
             menu(driver)->actions()[2]->trigger();
-            QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("cross"), patience);
-            QTRY_VERIFY_WITH_TIMEOUT(driver.window.windowTitle().contains(QStringLiteral("(cross)")),
-                                     patience);
-            QTRY_COMPARE_WITH_TIMEOUT(recent(), path + QStringLiteral("?stack=cross"), patience);
+            QTRY_COMPARE(openStack(driver), QStringLiteral("cross"));
+            QTRY_VERIFY(driver.window.windowTitle().contains(QStringLiteral("(cross)")));
+            QTRY_COMPARE(recent(), path + QStringLiteral("?stack=cross"));
             driver.activate();
             QTest::keyClick(&driver.window, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
             address = QGuiApplication::clipboard()->text();
@@ -94,21 +91,21 @@ private slots:
                      qPrintable(address));
             QSignalSpy saved(driver.workspace().session(), &ui::SessionFile::saved);
             driver.window.saveTo(session);
-            QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+            QTRY_COMPARE(saved.count(), 1);
         }
         for (const QString& place : {path + QStringLiteral("?stack=cross"), session}) {
             WindowDriver driver;
             driver.window.openPath(place);
-            QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("cross"), patience);
+            QTRY_COMPARE(openStack(driver), QStringLiteral("cross"));
         }
         WindowDriver driver;
         driver.window.openPath(path);
-        QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("decoder"), patience);
+        QTRY_COMPARE(openStack(driver), QStringLiteral("decoder"));
         driver.window.goTo(*app::parseAddress(address.toStdString()));
-        QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("cross"), patience);
+        QTRY_COMPARE(openStack(driver), QStringLiteral("cross"));
         driver.window.goTo(*app::parseAddress((path + QStringLiteral("#L0H1")).toStdString()));
-        QTRY_COMPARE_WITH_TIMEOUT(openStack(driver), QStringLiteral("decoder"), patience);
-        QTRY_COMPARE_WITH_TIMEOUT(driver.workspace().selection()->head(), (HeadId{0, 1}), patience);
+        QTRY_COMPARE(openStack(driver), QStringLiteral("decoder"));
+        QTRY_COMPARE(driver.workspace().selection()->head(), (HeadId{0, 1}));
     }
 
     void aFileOfExactlyThatNameComesFirst()
@@ -126,7 +123,7 @@ private slots:
     {
         WindowDriver driver;
         driver.window.openDemo();
-        QTRY_VERIFY_WITH_TIMEOUT(driver.workspace().model()->hasModel(), patience);
+        QTRY_VERIFY(driver.workspace().model()->hasModel());
         QVERIFY(!menu(driver)->isEnabled() && menu(driver)->actions().isEmpty());
     }
 };

@@ -96,7 +96,7 @@ private slots:
         int pictures = 0;
         for (int page = 0; page < driver.tabs()->count(); ++page) {
             driver.tabs()->setCurrentIndex(page);
-            QTRY_VERIFY_WITH_TIMEOUT(JobBoard::instance().running().isEmpty(), patience);
+            QTRY_VERIFY(JobBoard::instance().running().isEmpty());
             Page* shown = driver.page();
             QCoreApplication::processEvents();
             (void)placesUntilRest(*shown);

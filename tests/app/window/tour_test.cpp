@@ -11,7 +11,6 @@
 
 using namespace headwise;
 using namespace headwise::ui;
-using test::patience;
 using test::WindowDriver;
 
 namespace {
@@ -53,7 +52,7 @@ private slots:
         {
             TourDriver driver;
             driver.button(QStringLiteral("Open demo"))->click();
-            QTRY_VERIFY_WITH_TIMEOUT(driver.panel() && driver.panel()->isVisible(), patience);
+            QTRY_VERIFY(driver.panel() && driver.panel()->isVisible());
             QVERIFY(app::readSettings().tourOffered);
             driver.button(QStringLiteral("Skip"))->click();
             QTRY_VERIFY(!driver.panel());

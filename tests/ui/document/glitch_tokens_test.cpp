@@ -77,16 +77,15 @@ private slots:
                     return false;
             return true;
         };
-        QTRY_VERIFY_WITH_TIMEOUT(agrees(), patience);
+        QTRY_VERIFY(agrees());
         QVERIFY(expected.contains(700) && expected.contains(701) && expected.contains(702));
         QVERIFY(!tokens->contains(-1) && !tokens->contains(opened.workspace.model()->card().dVocab));
         // In a table of all tokens.
         opened.page.setLength(opened.workspace.model()->card().dVocab);
         auto* table = opened.find<QTableView>(QStringLiteral("largest"));
-        QTRY_COMPARE_WITH_TIMEOUT(
+        QTRY_COMPARE(
             table->model()->rowCount(),
-            static_cast<int>(std::ranges::count(opened.workspace.filteredTokens()->unused(), false)),
-            patience);
+            static_cast<int>(std::ranges::count(opened.workspace.filteredTokens()->unused(), false)));
         int muted = 0;
         for (int row = 0; row < table->model()->rowCount(); ++row) {
             const QModelIndex cell = table->model()->index(row, TokenTableModel::TokenColumn);

@@ -21,8 +21,8 @@ private slots:
         const QSignalSpy matrices(reader, &TokenReader::matricesReady),
             products(reader, &TokenReader::productsReady);
         workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_COMPARE_WITH_TIMEOUT(matrices.count(), 1, patience);
-        QTRY_COMPARE_WITH_TIMEOUT(products.count(), 1, patience);
+        QTRY_COMPARE(matrices.count(), 1);
+        QTRY_COMPARE(products.count(), 1);
         QVERIFY(reader->hasProducts());
         QCOMPARE(matrices.count(), 1);
     }
@@ -37,7 +37,7 @@ private slots:
                 workspace.opener()->close();
         });
         workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_COMPARE_WITH_TIMEOUT(closed.count(), 1, patience);
+        QTRY_COMPARE(closed.count(), 1);
         QVERIFY(!reader->job()->isRunning());
         QVERIFY(!reader->tokens() && !reader->hasProducts());
     }

@@ -252,7 +252,7 @@ private slots:
             QVERIFY(test::isOk(exportFigure(*view, direct, settings)));
             const auto before = written.count();
             writer.write(*view, m_folder.filePath(QLatin1StringView(name)), settings);
-            QTRY_COMPARE_WITH_TIMEOUT(written.count(), before + 1, patience);
+            QTRY_COMPARE(written.count(), before + 1);
             const QByteArray file = writtenContents(m_folder.filePath(QLatin1StringView(name)));
             if (settings.format == FigureFormat::Svg)
                 compareSvg(file, writtenContents(direct));
@@ -269,7 +269,7 @@ private slots:
         const QSignalSpy written(&writer, &FigureWriter::written);
         for (int time = 0; time < 3; ++time)
             writer.write(*view, name, {.format = FigureFormat::Svg}, FigureWriter::Naming::NextFree);
-        QTRY_COMPARE_WITH_TIMEOUT(written.count(), 3, patience);
+        QTRY_COMPARE(written.count(), 3);
         for (const char* each : {"again.svg", "again-2.svg", "again-3.svg"})
             QVERIFY2(QFile::exists(m_folder.filePath(QLatin1StringView(each))), each);
     }
@@ -288,7 +288,7 @@ private slots:
         QVERIFY(writer.job()->isRunning());
         QCOMPARE(writer.job()->title(), QStringLiteral("Export of slow.csv"));
         writer.job()->cancel();
-        QTRY_COMPARE_WITH_TIMEOUT(written.count(), 1, patience); // while the other still runs
+        QTRY_COMPARE(written.count(), 1); // while the other still runs
         *slow.mayEnd = true;
         QVERIFY(waitForJobs(std::chrono::milliseconds(patience)));
         QCOMPARE(folder.entryList(QDir::Files), QStringList{QStringLiteral("next.csv")});
@@ -302,12 +302,12 @@ private slots:
         QSignalSpy failed(&writer, &FigureWriter::failed);
         const QString nowhere = m_folder.filePath(QStringLiteral("no/such/fig.pdf"));
         writer.write(*view, nowhere, {});
-        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
+        QTRY_COMPARE(failed.count(), 1);
         const QString said = failed.takeFirst().first().toString();
         QVERIFY2(said.contains(nowhere) && said.endsWith(u'.') && !said.contains(u'\n'), qPrintable(said));
         writer.write(*view, m_folder.filePath(QStringLiteral("x.png")),
                      {.format = FigureFormat::Png, .width = 5000, .height = 5000, .dpi = 2400});
-        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
+        QTRY_COMPARE(failed.count(), 1);
         QVERIFY(failed.first().first().toString().contains(QStringLiteral("million pixels")));
         QVERIFY(!QFile::exists(m_folder.filePath(QStringLiteral("x.png"))));
     }
@@ -327,14 +327,14 @@ private slots:
         connect(&other, &QTimer::timeout, this, [&turns] { ++turns; });
         other.start(0);
         writer.write(*rows, file, settings);
-        QTRY_COMPARE_WITH_TIMEOUT(written.count(), 1, patience);
+        QTRY_COMPARE(written.count(), 1);
         QVERIFY(turns >= 2);
         QCOMPARE(writtenContents(file), writtenContents(direct));
         // A table that changes during the export is not written.
         const QString changing = m_folder.filePath(QStringLiteral("changing.csv"));
         writer.write(*rows, changing, settings);
         m_model.removeRow(7);
-        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
+        QTRY_COMPARE(failed.count(), 1);
         QVERIFY(failed.takeFirst().first().toString().contains(QStringLiteral("changed")));
         QVERIFY(!QFile::exists(changing));
         {
@@ -342,7 +342,7 @@ private slots:
             gone->setSource(&m_model, Qt::DisplayRole);
             writer.write(*gone, changing, settings);
         }
-        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, patience);
+        QTRY_COMPARE(failed.count(), 1);
         QVERIFY(!QFile::exists(changing));
     }
 
@@ -352,13 +352,13 @@ private slots:
         FigureWriter writer;
         const QSignalSpy copied(&writer, &FigureWriter::copied);
         writer.copy(*view, {});
-        QTRY_COMPARE_WITH_TIMEOUT(copied.count(), 1, patience);
+        QTRY_COMPARE(copied.count(), 1);
         const QMimeData* data = QApplication::clipboard()->mimeData();
         QVERIFY(data->hasImage());
         compareSvg(data->data(QStringLiteral("image/svg+xml")),
                    renderFigure(*view, {.format = FigureFormat::Svg})->bytes);
         writer.copyData(*view, FigureFormat::Tsv);
-        QTRY_COMPARE_WITH_TIMEOUT(copied.count(), 2, patience);
+        QTRY_COMPARE(copied.count(), 2);
         QVERIFY(QApplication::clipboard()->text().startsWith(QStringLiteral("source token\t0\t1")));
     }
 
@@ -377,7 +377,7 @@ private slots:
             const double start = cpuOfThisThread();
             writer.write(source, file, settings);
             const double own = cpuOfThisThread() - start;
-            [&] { QTRY_COMPARE_WITH_TIMEOUT(written.count(), before + 1, patience); }();
+            [&] { QTRY_COMPARE(written.count(), before + 1); }();
             qInfo("%s: %.0f ms at once, %.1f ms of the window's thread by a job", name, direct, own);
             return own / direct;
         };

@@ -17,8 +17,6 @@ using Kind = Picture::Kind;
 
 namespace {
 
-using test::patience;
-
 /// −3, −2, …
 ResultArray arrayOf(std::string path, std::vector<std::size_t> shape, const std::vector<std::string>& axes)
 {
@@ -49,7 +47,7 @@ private slots:
     {
         m_workspace = std::make_unique<Workspace>();
         m_workspace->opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->isOpen(), patience);
+        QTRY_VERIFY(m_workspace->model()->isOpen());
     }
 
     void cleanupTestCase() { m_workspace.reset(); }
@@ -132,8 +130,7 @@ private slots:
     void tokensThatNameRowsAreToldOnce()
     {
         m_workspace->runs()->runAnalysis("direct_path");
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->results()->find("analyses/direct_path/token_ids"),
-                                 patience);
+        QTRY_VERIFY(m_workspace->model()->results()->find("analyses/direct_path/token_ids"));
         const auto results = m_workspace->model()->results();
         const ArrayPart ids = wholeArray(*results->find("analyses/direct_path/token_ids"));
         const ArrayPart values = wholeArray(*results->find("analyses/direct_path/token_values"));

@@ -97,23 +97,20 @@ private:
         watch();
         for (int time = 0; time < 2; ++time) {
             workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
-            QTRY_VERIFY_WITH_TIMEOUT(
-                workspace.model()->tokens() && !workspace.model()->tokenReader()->job()->isRunning()
-                    && !workspace.runs()->job()->isRunning() && workspace.runs()->waiting().empty(),
-                test::patience);
+            QTRY_VERIFY(workspace.model()->tokens() && !workspace.model()->tokenReader()->job()->isRunning()
+                        && !workspace.runs()->job()->isRunning() && workspace.runs()->waiting().empty());
             watch(); // Pages make tables for what has been computed.
             workspace.selection()->setReference(HeadId{0, 0});
             if constexpr (std::is_same_v<PageType, ModelsPage>) {
                 ComparedModel::of(&workspace)
                     ->compare({HEADWISE_DEMO_MODEL, {}, {}}); // nothing changed, and every head has its row
-                QTRY_VERIFY_WITH_TIMEOUT(!comparedWith(*workspace.model()->results()).isEmpty(),
-                                         test::patience);
+                QTRY_VERIFY(!comparedWith(*workspace.model()->results()).isEmpty());
                 watch();
             }
             for (const HeadId head : {HeadId{1, 0}, HeadId{0, 1}, HeadId{1, 1}}) {
                 workspace.selection()->setHead(head);
                 workspace.selection()->setToken(head.layer + 2 * head.head + 3);
-                QTRY_VERIFY_WITH_TIMEOUT(JobBoard::instance().running().isEmpty(), test::patience);
+                QTRY_VERIFY(JobBoard::instance().running().isEmpty());
             }
             QVERIFY(!QTest::currentTestFailed());
             workspace.opener()->close();
@@ -127,10 +124,8 @@ private slots:
     {
         m_workspace = std::make_unique<Workspace>();
         m_workspace->opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(
-            m_workspace->model()->tokens() && !m_workspace->model()->tokenReader()->job()->isRunning()
-                && !m_workspace->runs()->job()->isRunning() && m_workspace->runs()->waiting().empty(),
-            test::patience);
+        QTRY_VERIFY(m_workspace->model()->tokens() && !m_workspace->model()->tokenReader()->job()->isRunning()
+                    && !m_workspace->runs()->job()->isRunning() && m_workspace->runs()->waiting().empty());
     }
 
     void cleanupTestCase() { m_workspace.reset(); }

@@ -67,7 +67,7 @@ private:
     {
         opened.workspace.selection()->setHead(head);
         ComparedModel::of(&opened.workspace)->compare({path(name), std::nullopt, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(ComparedModel::of(&opened.workspace)->ready(), patience);
+        QTRY_VERIFY(ComparedModel::of(&opened.workspace)->ready());
     }
 
 private slots:
@@ -94,7 +94,7 @@ private slots:
         for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
             choose(opened, kind);
             const Eigen::MatrixXf B = *wholeCircuit(b, {kind, head});
-            QTRY_VERIFY_WITH_TIMEOUT(shows(newer(opened), B), patience);
+            QTRY_VERIFY(shows(newer(opened), B));
             QVERIFY(shows(older(opened), *wholeCircuit(a, {kind, head})));
             const Matrix<double> dense = denseCircuit(b, kind, head, {}, {});
             QVERIFY((B.cast<double>() - dense).norm() < 1e-6 * dense.norm());
@@ -122,7 +122,7 @@ private slots:
         compare(opened, "newer");
         const Eigen::MatrixXf A = *wholeCircuit(circuitsOf(path("older")), {CircuitKind::Ov, head});
         const Eigen::MatrixXf B = *wholeCircuit(circuitsOf(path("newer")), {CircuitKind::Ov, head});
-        QTRY_VERIFY_WITH_TIMEOUT(shows(newer(opened), B), patience);
+        QTRY_VERIFY(shows(newer(opened), B));
         QTest::keyClick(older(opened), Qt::Key_Plus);
         QVERIFY(older(opened)->zoom()->state().zoomX > 1);
         QCOMPARE(newer(opened)->zoom()->state(), older(opened)->zoom()->state());
@@ -149,7 +149,7 @@ private slots:
         // All eleven tokens are among the twenty strongest of both, so only their ranks differ.
         const TableDifference expected = tableDifference(lineOf("older"), lineOf("newer"), 20, {});
         auto* both = opened.find<TableFigure>(QStringLiteral("In both heads"));
-        QTRY_COMPARE_WITH_TIMEOUT(both->model()->rowCount(), 11, patience);
+        QTRY_COMPARE(both->model()->rowCount(), 11);
         bool isMoved = false;
         for (int row = 0; row < 11; ++row) {
             const ChangedEntry& entry = expected.both[static_cast<std::size_t>(row)];
@@ -167,7 +167,7 @@ private slots:
         Opened opened(path("older"));
         compare(opened, "vocabulary");
         const Eigen::MatrixXf B = *wholeCircuit(circuitsOf(path("vocabulary")), {CircuitKind::Ov, head});
-        QTRY_VERIFY_WITH_TIMEOUT(shows(newer(opened), B), patience);
+        QTRY_VERIFY(shows(newer(opened), B));
         QVERIFY(says(opened, QStringLiteral("The vocabularies differ")));
         choose(opened, CircuitKind::FullOv);
         QTRY_VERIFY(says(opened, QStringLiteral("have different tokens")));
@@ -189,7 +189,7 @@ private slots:
         std::iota(ids.begin(), ids.end(), 0);
         const Eigen::MatrixXf B =
             *circuitBlock(circuits, tokens.get(), {CircuitKind::FullOv, head}, ids, ids);
-        QTRY_VERIFY_WITH_TIMEOUT(shows(newer(opened), B), patience);
+        QTRY_VERIFY(shows(newer(opened), B));
         QVERIFY(says(opened, QStringLiteral("no cosine")));
     }
 
@@ -210,13 +210,12 @@ private slots:
         QCOMPARE(against->currentIndex(), 1); // there is no reference head
         const Circuits circuits = circuitsOf(path("older"));
         opened.workspace.selection()->setReference(HeadId{0, 0});
-        QTRY_VERIFY_WITH_TIMEOUT(shows(newer(opened), *wholeCircuit(circuits, {CircuitKind::Ov, {0, 0}})),
-                                 patience);
+        QTRY_VERIFY(shows(newer(opened), *wholeCircuit(circuits, {CircuitKind::Ov, {0, 0}})));
         QCOMPARE(against->currentIndex(), 0);
         const QJsonObject ofHeads = opened.page.viewState();
         against->setCurrentIndex(1);
         const Eigen::MatrixXf B = *wholeCircuit(circuitsOf(path("newer")), {CircuitKind::Ov, head});
-        QTRY_VERIFY_WITH_TIMEOUT(shows(newer(opened), B), patience);
+        QTRY_VERIFY(shows(newer(opened), B));
         opened.page.setViewState(ofHeads);
         QCOMPARE(against->currentIndex(), 0);
         // The page of both models leads here.
@@ -236,18 +235,18 @@ private slots:
         Opened opened(path("older"));
         compare(opened, "newer");
         const Eigen::MatrixXf folded = *wholeCircuit(circuitsOf(path("newer")), {CircuitKind::Ov, head});
-        QTRY_VERIFY_WITH_TIMEOUT(shows(newer(opened), folded), patience);
+        QTRY_VERIFY(shows(newer(opened), folded));
         opened.workspace.model()->setProcessingWish(noProcessing());
         const Eigen::MatrixXf raw =
             *wholeCircuit(circuitsOf(path("newer"), noProcessing()), {CircuitKind::Ov, head});
         QVERIFY(raw != folded);
-        QTRY_VERIFY_WITH_TIMEOUT(shows(newer(opened), raw), patience);
+        QTRY_VERIFY(shows(newer(opened), raw));
         // A copy for pictures knows it too.
         const auto copy = opened.workspace.snapshot(HeadId{0, 1});
         QVERIFY(ComparedModel::of(copy.get())->ready());
         QVERIFY(ComparedModel::of(copy.get())->isReference());
         opened.workspace.opener()->openModel({path("newer"), std::nullopt, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(ComparedModel::of(&opened.workspace)->name().isEmpty(), patience);
+        QTRY_VERIFY(ComparedModel::of(&opened.workspace)->name().isEmpty());
         QVERIFY(!ComparedModel::of(&opened.workspace)->isReference());
     }
 
@@ -260,14 +259,14 @@ private slots:
             compare(opened, "newer");
             QSignalSpy saved(opened.workspace.session(), &SessionFile::saved);
             opened.workspace.session()->save(file, {});
-            QTRY_COMPARE_WITH_TIMEOUT(saved.size(), 1, patience);
+            QTRY_COMPARE(saved.size(), 1);
             state = opened.page.viewState();
         }
         Workspace workspace;
         ComparePage page(&workspace);
         page.show();
         workspace.opener()->openSession(file);
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->hasModel(), patience);
+        QTRY_VERIFY(workspace.model()->hasModel());
         workspace.selection()->setHead(head);
         page.setViewState(state);
         const Eigen::MatrixXf B = *wholeCircuit(circuitsOf(path("newer")), {CircuitKind::Ov, head});
@@ -277,7 +276,7 @@ private slots:
                     return true;
             return false;
         };
-        QTRY_VERIFY_WITH_TIMEOUT(found(), patience);
+        QTRY_VERIFY(found());
     }
 };
 

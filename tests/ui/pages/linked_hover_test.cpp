@@ -49,9 +49,8 @@ private slots:
         workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
         auto* grid = heads->findChild<HeatmapView*>();
         auto* map = composition->findChild<HeatmapView*>();
-        QTRY_VERIFY_WITH_TIMEOUT(grid->matrix() && map->matrix() && !workspace.runs()->job()->isRunning()
-                                     && workspace.runs()->waiting().empty(),
-                                 patience);
+        QTRY_VERIFY(grid->matrix() && map->matrix() && !workspace.runs()->job()->isRunning()
+                    && workspace.runs()->waiting().empty());
         const auto hovered = [&] { return workspace.selection()->hovered(); };
         const QImage map0 = map->grab().toImage(), grid0 = grid->grab().toImage();
         QSignalSpy said(heads, &Page::readOutChanged);

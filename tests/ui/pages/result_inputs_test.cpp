@@ -13,7 +13,6 @@
 
 using namespace headwise;
 using namespace headwise::ui;
-using test::patience;
 
 /// Inputs of an analysis, chosen on its page: files, heads, tokens.
 class ResultInputsTest : public QObject, test::ResultPageDriver {
@@ -29,10 +28,10 @@ private slots:
         file.close();
         auto* texts = m_page->findChild<TextInputs*>();
         texts->load(TextInputs::Relations, file.fileName());
-        QTRY_COMPARE_WITH_TIMEOUT(m_workspace->runs()->inputs().relations.size(), std::size_t{1}, patience);
+        QTRY_COMPARE(m_workspace->runs()->inputs().relations.size(), std::size_t{1});
         QCOMPARE(m_workspace->runs()->inputs().relations[0].pairs.size(), std::size_t{2});
         texts->load(TextInputs::Relations, m_folder.filePath(QStringLiteral("nowhere.csv")));
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputs().relations.empty(), patience);
+        QTRY_VERIFY(m_workspace->runs()->inputs().relations.empty());
         bool said = false;
         for (const QLabel* label : form->findChildren<QLabel*>())
             said = said || label->text().contains(QStringLiteral("nowhere.csv"));
@@ -51,14 +50,13 @@ private slots:
         QVERIFY(texts && tokens && tokens->isVisible() && bigrams && !bigrams->isVisible());
         QCOMPARE(tokens->text(), QStringLiteral("unknown"));
         m_workspace->runs()->runAnalysis("diagonal_ranks");
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->results()->find("analyses/diagonal_ranks/sample"),
-                                 patience);
+        QTRY_VERIFY(m_workspace->model()->results()->find("analyses/diagonal_ranks/sample"));
         QVERIFY(!says(QStringLiteral("Run the analysis again")));
         QFile file(m_folder.filePath(QStringLiteral("counts.csv")));
         QVERIFY(file.open(QIODevice::WriteOnly) && file.write("token,count\n#5,7\n#6,3\nno such,1\n") > 0);
         file.close();
         texts->load(TextInputs::Tokens, file.fileName());
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputs().tokenCounts, patience);
+        QTRY_VERIFY(m_workspace->runs()->inputs().tokenCounts);
         QCOMPARE(m_workspace->runs()->inputs().tokenCounts->of(5), 7.0);
         QCOMPARE(tokens->text(), QStringLiteral("counts.csv: 10 occurrences"));
         QVERIFY(says(QStringLiteral("1 of the 3 words")));
@@ -68,13 +66,13 @@ private slots:
         m_page->showAnalysis("copying");
         QVERIFY(!tokens->isVisible());
         m_page->showAnalysis("diagonal_ranks");
-        QTRY_VERIFY_WITH_TIMEOUT(says(QStringLiteral("Run the analysis again")), patience);
+        QTRY_VERIFY(says(QStringLiteral("Run the analysis again")));
         texts->load(TextInputs::Tokens, m_folder.filePath(QStringLiteral("nowhere.csv")));
-        QTRY_VERIFY_WITH_TIMEOUT(!m_workspace->runs()->inputs().tokenCounts, patience);
+        QTRY_VERIFY(!m_workspace->runs()->inputs().tokenCounts);
         QVERIFY(says(QStringLiteral("nowhere.csv")));
         QCOMPARE(tokens->text(), QStringLiteral("unknown"));
         texts->load(TextInputs::Tokens, file.fileName());
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputs().tokenCounts, patience);
+        QTRY_VERIFY(m_workspace->runs()->inputs().tokenCounts);
         for (auto* button : m_page->findChildren<QPushButton*>())
             if (button->accessibleName() == QLatin1String("Token counts: none"))
                 button->click();
@@ -94,9 +92,8 @@ private slots:
         };
         texts->load(TextInputs::Bigrams, written("pairs.csv", "#5,#6,2\n#7,#6,1\n"));
         texts->load(TextInputs::Names, written("words.txt", "Anna\nOtto\n"));
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputs().bigramCounts
-                                     && !m_workspace->runs()->inputs().names.empty(),
-                                 patience);
+        QTRY_VERIFY(m_workspace->runs()->inputs().bigramCounts
+                    && !m_workspace->runs()->inputs().names.empty());
         QCOMPARE(m_workspace->runs()->inputs().bigramCounts->of(7, 6), 1.0);
         QCOMPARE(bigrams->text(), QStringLiteral("pairs.csv: 2 pairs"));
         QCOMPARE(m_workspace->runs()->inputs().names, (std::vector<std::string>{"Anna", "Otto"}));
@@ -195,7 +192,7 @@ private slots:
         const std::string path = "analyses/largest_entries/full_ov_row_ids";
         QVERIFY(filterOf(*array(path)).empty());
         m_workspace->filteredTokens()->setFilter({.firstId = 500});
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->filteredTokens()->filter().isOn(), patience);
+        QTRY_VERIFY(m_workspace->filteredTokens()->filter().isOn());
         QVERIFY(notice->isVisible());
         QVERIFY(says(QStringLiteral("computed with another token filter")));
         QCOMPARE(m_workspace->runs()->analysisOptions().unusedTokens,
@@ -219,14 +216,14 @@ private slots:
         m_workspace->runs()->setInputs(inputs);
         m_workspace->runs()->runAnalysis("composition");
         const auto metric = [this] { return array("composition/k")->attributes.contains("metric"); };
-        QTRY_VERIFY_WITH_TIMEOUT(metric() && !m_workspace->runs()->isUnderWay("composition"), patience);
+        QTRY_VERIFY(metric() && !m_workspace->runs()->isUnderWay("composition"));
         const auto score = [this] { // of L0H1 and L1H5
             return std::get<std::vector<float>>(array("composition/k")->values)[(1 * 2 + 1) * 8 + 5];
         };
         const float before = score();
         m_workspace->filteredTokens()->setFilter({.firstId = 500});
         const auto filtered = [this] { return filterOf(*array("composition/k")) == "--first-id 500"; };
-        QTRY_VERIFY_WITH_TIMEOUT(filtered() && !m_workspace->runs()->isUnderWay("composition"), patience);
+        QTRY_VERIFY(filtered() && !m_workspace->runs()->isUnderWay("composition"));
         QVERIFY(before > 0 && score() > 0 && score() != before);
     }
 
@@ -240,7 +237,7 @@ private slots:
         run(found->id);
         const int token = m_workspace->selection()->token() + 7;
         m_workspace->selection()->setToken(token);
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->runs()->inputsOf(found->id)->token == token, patience);
+        QTRY_VERIFY(m_workspace->runs()->inputsOf(found->id)->token == token);
     }
 };
 

@@ -43,7 +43,7 @@ private:
         auto* lines = edit.findChild<QCompleter*>()->model();
         lines->removeRows(0, lines->rowCount());
         QTest::keyClicks(&edit, query);
-        [&] { QTRY_VERIFY_WITH_TIMEOUT(edit.findChild<QCompleter*>()->popup()->isVisible(), patience); }();
+        [&] { QTRY_VERIFY(edit.findChild<QCompleter*>()->popup()->isVisible()); }();
         QStringList shown;
         for (int row = 0; row < lines->rowCount(); ++row)
             shown << lines->index(row, 0).data().toString();
@@ -59,10 +59,7 @@ private:
             edit.show();
             edit.activateWindow();
             workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
-            [&] {
-                QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->tokenizer() && workspace.model()->tokens(),
-                                         patience);
-            }();
+            [&] { QTRY_VERIFY(workspace.model()->tokenizer() && workspace.model()->tokens()); }();
             edit.setTokenizer(vocabulary());
         }
         Workspace workspace;
@@ -95,7 +92,7 @@ private slots:
         QCOMPARE(offered(line.edit, QStringLiteral("/^.the$/")), QStringList{QStringLiteral("␣the   #0")});
         QSignalSpy tokens(&line.edit, &TokenEdit::tokenChosen);
         QTest::keyClick(&line.edit, Qt::Key_Return);
-        QTRY_COMPARE_WITH_TIMEOUT(tokens.size(), 1, patience);
+        QTRY_COMPARE(tokens.size(), 1);
         QCOMPARE(tokens.front().front().toInt(), 0);
         // An error is shown in place of a result and cannot be chosen.
         const QStringList wrong = offered(line.edit, QStringLiteral("/(the/"));
@@ -104,7 +101,7 @@ private slots:
                  qPrintable(wrong.front()));
         QSignalSpy missed(&line.edit, &TokenEdit::notFound);
         QTest::keyClick(&line.edit, Qt::Key_Return);
-        QTRY_COMPARE_WITH_TIMEOUT(missed.size(), 1, patience);
+        QTRY_COMPARE(missed.size(), 1);
         QCOMPARE(missed.front().front().toString(), wrong.front());
     }
 
@@ -145,7 +142,7 @@ private slots:
     {
         Workspace workspace;
         workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->tokenizer(), patience);
+        QTRY_VERIFY(workspace.model()->tokenizer());
         const int token = *workspace.model()->tokenizer()->find("␣the");
         QStandardItemModel model;
         model.appendRow({tokenCell(workspace, token), numberCell(1.5)});

@@ -154,9 +154,8 @@ private slots:
     void everyScoreOfTheHeadsCanBeRead()
     {
         test::OpenedPage<HeadsPage> opened(HEADWISE_DEMO_MODEL, {276, 640});
-        QTRY_VERIFY_WITH_TIMEOUT(!opened.workspace.runs()->job()->isRunning()
-                                     && opened.workspace.runs()->waiting().empty(),
-                                 test::patience);
+        QTRY_VERIFY(!opened.workspace.runs()->job()->isRunning()
+                    && opened.workspace.runs()->waiting().empty());
         auto* score = opened.find<QComboBox>(QStringLiteral("Score of the heads"));
         const auto* table = opened.find<QTableView>(QStringLiteral("Heads by their score"));
         QVERIFY(score->count() > 10);
@@ -175,7 +174,7 @@ private slots:
         opened.workspace.selection()->setHead({1, 5});
         opened.workspace.selection()->setReference(HeadId{0, 1});
         const auto* both = opened.find<QTableView>(QStringLiteral("In both heads"));
-        QTRY_VERIFY_WITH_TIMEOUT(both->model()->columnCount() > 0, test::patience);
+        QTRY_VERIFY(both->model()->columnCount() > 0);
         for (const char* name : {"Only in the selected head", "In both heads", "Only in the reference"})
             QTRY_COMPARE(cutTitle(opened.find<QTableView>(QString::fromLatin1(name))), QString());
         grab(opened.page, QStringLiteral("compare-narrow"));

@@ -18,7 +18,6 @@
 using namespace headwise;
 using namespace headwise::ui;
 using test::OpenedPage;
-using test::patience;
 
 /// The input fields of an analysis.
 class AnalysisFormTest : public QObject {
@@ -49,8 +48,7 @@ private slots:
         QTest::keyClick(field, Qt::Key_Return);
         QCOMPARE(workspace.runs()->inputs().keyToken, std::optional(7));
         workspace.runs()->runAnalysis("rotary");
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->results()->find("analyses/rotary/token_to_key_score"),
-                                 patience);
+        QTRY_VERIFY(workspace.model()->results()->find("analyses/rotary/token_to_key_score"));
         const ResultArray* kernel = workspace.model()->results()->find("analyses/rotary/token_to_key_score");
         QCOMPARE(std::get<double>(kernel->attributes.at("token")), 3.0);
         QCOMPARE(std::get<double>(kernel->attributes.at("key_token")), 7.0);
@@ -88,7 +86,7 @@ private slots:
         const auto shares = [&] {
             return workspace.model()->results()->find("analyses/fourier/embedding_shares");
         };
-        QTRY_VERIFY_WITH_TIMEOUT(shares(), patience);
+        QTRY_VERIFY(shares());
         QCOMPARE(std::get<std::string>(shares()->attributes.at("cycle")), std::string("2-6,9"));
         const AnalysisInputs with = *workspace.runs()->inputsOf("fourier");
         QVERIFY(!areAboutOthers(fourier, with, workspace.runs()->inputs(), true));
@@ -118,7 +116,7 @@ private slots:
             form.setDirection(QLatin1String(name));
             const auto known = readDirection(name, *workspace.model()->circuits(), nullptr);
             QVERIFY(test::isOk(known));
-            QTRY_VERIFY_WITH_TIMEOUT(workspace.runs()->inputs().direction == *known, patience);
+            QTRY_VERIFY(workspace.runs()->inputs().direction == *known);
             QCOMPARE(workspace.runs()->inputs().directionName, std::string(name));
         }
         form.setDirection(QStringLiteral("neuron:9.2:out"));
@@ -128,7 +126,7 @@ private slots:
                 return label->isVisible() && label->text().contains(QStringLiteral("There is no neuron 9.2"));
             });
         };
-        QTRY_VERIFY_WITH_TIMEOUT(says(), patience);
+        QTRY_VERIFY(says());
         QVERIFY(workspace.runs()->inputs().direction.empty());
         form.setDirection(QStringLiteral("#3"));
         const RowVector<double> row = workspace.model()->circuits()->weights().W_E<double>(3, 1).row(0);
@@ -146,7 +144,7 @@ private slots:
             return workspace.model()->results() ? workspace.model()->results()->find("composition/k")
                                                 : nullptr;
         };
-        QTRY_VERIFY_WITH_TIMEOUT(composition(), patience);
+        QTRY_VERIFY(composition());
         QVERIFY(!composition()->attributes.contains("metric"));
         const auto as = composition()->values;
         form.setNeeds(*findAnalysis("composition"));
@@ -156,7 +154,7 @@ private slots:
         QTest::keyClick(lengths, Qt::Key_Down);
         QCOMPARE(workspace.runs()->inputs().metric, ResidualMetric::Embedding);
         workspace.runs()->runAnalysis("composition");
-        QTRY_VERIFY_WITH_TIMEOUT(composition()->attributes.contains("metric"), patience);
+        QTRY_VERIFY(composition()->attributes.contains("metric"));
         QVERIFY(composition()->values != as);
         form.setNeeds(*findAnalysis("copying"));
         QVERIFY(!lengths->isVisible());

@@ -40,7 +40,6 @@
 using namespace headwise;
 using namespace headwise::ui;
 using test::dataRows;
-using test::patience;
 using Kind = Picture::Kind;
 
 class ResultPageTest : public QObject, test::ResultPageDriver {
@@ -246,7 +245,7 @@ private slots:
         const auto file = std::filesystem::path(m_folder.filePath(QStringLiteral("s.h5")).toStdString());
         QSignalSpy saved(m_workspace->session(), &SessionFile::saved);
         m_workspace->session()->save(file, {});
-        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, patience);
+        QTRY_COMPARE(saved.count(), 1);
         auto read = readSession(file, Task{});
         QVERIFY(test::isOk(read));
         Session session = std::move(read).value();
@@ -363,7 +362,7 @@ private slots:
                     && test::cellText(table, direction, 3)
                     == m_workspace->model()->tokenText(static_cast<int>(lists.at(at * lists.shape[1])));
             };
-            QTRY_VERIFY_WITH_TIMEOUT(shows(0), patience);
+            QTRY_VERIFY(shows(0));
             QCOMPARE(table->model()->rowCount(), 10);
             QVERIFY(shows(7) && shows(9));
             QCOMPARE(table->model()->columnCount(),
@@ -408,7 +407,7 @@ private slots:
         QPushButton* verify = button(QStringLiteral("Verify on random tokens"));
         QVERIFY(verify);
         QTest::mouseClick(verify, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(array("analyses/pattern_scores/induction"), patience);
+        QTRY_VERIFY(array("analyses/pattern_scores/induction"));
         const QString answer =
             QStringLiteral("%1 on random tokens: %2, from the weights: %3")
                 .arg(text(head), number(metricAt(*array("analyses/pattern_scores/induction"), head)),
@@ -454,7 +453,7 @@ private slots:
         QPushButton* verify = button(QStringLiteral("Verify on random tokens"));
         QVERIFY(verify && verify->visibleRegion() == QRegion(verify->rect()));
         QTest::mouseClick(verify, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(array("analyses/pattern_scores/induction"), patience);
+        QTRY_VERIFY(array("analyses/pattern_scores/induction"));
         const QLabel* label = nullptr;
         QTRY_VERIFY((label = labelThatSays(QStringLiteral("on random tokens: "))) && isInSight(label));
     }
@@ -488,7 +487,7 @@ private slots:
         QTRY_VERIFY(isOffered());
         const qsizetype before = m_page->figures().size();
         compute->click();
-        QTRY_VERIFY_WITH_TIMEOUT(m_page->figures().size() > before, patience);
+        QTRY_VERIFY(m_page->figures().size() > before);
         for (auto* title : panels->findChildren<QToolButton*>())
             if (title->text() == text(findAnalysis("head_map")->title))
                 title->click();

@@ -48,7 +48,7 @@ private:
     {
         opened.workspace.selection()->setHead(head);
         opened.workspace.selection()->setReference(reference);
-        QTRY_VERIFY_WITH_TIMEOUT(other(opened)->matrix() && other(opened)->isVisible(), patience);
+        QTRY_VERIFY(other(opened)->matrix() && other(opened)->isVisible());
     }
 
     static bool shows(const HeatmapView* view, const Eigen::MatrixXf& matrix)
@@ -81,7 +81,7 @@ private slots:
         const ColorScale first = selected(opened)->colors()->scale();
         const auto go = [&](HeadId to) {
             opened.workspace.selection()->setHead(to);
-            QTRY_VERIFY_WITH_TIMEOUT(shows(selected(opened), whole(opened, CircuitKind::Ov, to)), patience);
+            QTRY_VERIFY(shows(selected(opened), whole(opened, CircuitKind::Ov, to)));
         };
         go({1, 0});
         QVERIFY(selected(opened)->colors()->scale()

@@ -59,19 +59,19 @@ private slots:
             return change ? metricAt(*change, {1, 2}) : -1;
         };
         newer->compare({folder / "adapter", std::nullopt, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(changed() > 0.1, patience);
-        QTRY_VERIFY_WITH_TIMEOUT(slider->isVisible(), patience);
+        QTRY_VERIFY(changed() > 0.1);
+        QTRY_VERIFY(slider->isVisible());
         QCOMPARE(slider->value(), 100);
         QCOMPARE(newer->name(), QStringLiteral("base + adapter"));
         const double whole = changed();
         slider->setValue(50);
-        QTRY_VERIFY_WITH_TIMEOUT(std::abs(changed() - whole / 2) < 1e-4 * whole, patience);
+        QTRY_VERIFY(std::abs(changed() - whole / 2) < 1e-4 * whole);
         slider->setValue(20); // the newest wish wins
         slider->setValue(0);
-        QTRY_COMPARE_WITH_TIMEOUT(changed(), 0.0, patience);
+        QTRY_COMPARE(changed(), 0.0);
         QCOMPARE(newer->adapterStrength().value_or(-1), 0.0);
         newer->compare({m_newer, std::nullopt, {}}); // no adapter
-        QTRY_VERIFY_WITH_TIMEOUT(!slider->isVisible(), patience);
+        QTRY_VERIFY(!slider->isVisible());
     }
 
     void theHeadThatChangedStandsFirst()
@@ -82,7 +82,7 @@ private slots:
         QVERIFY(!table->isVisible());
         QVERIFY(opened.page.figures().isEmpty());
         ComparedModel::of(&opened.workspace)->compare({m_newer, std::nullopt, {}});
-        QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 6, patience);
+        QTRY_COMPARE(table->model()->rowCount(), 6);
         const auto results = opened.workspace.model()->results();
         const ResultArray* change = results->find("comparison/ov/relative_change");
         QVERIFY(std::abs(metricAt(*change, {1, 2}) - 1) < 1e-5); // (2 W − W)/W
@@ -124,7 +124,7 @@ private slots:
         };
         const QString lines =
             QStringLiteral("comparison: Best match of each new direction among the old ones");
-        QTRY_VERIFY_WITH_TIMEOUT(names().contains(lines), patience);
+        QTRY_VERIFY(names().contains(lines));
         QVERIFY(names().contains(QStringLiteral("comparison/ov/left_cosines")));
         for (QComboBox* box : opened.page.findChildren<QComboBox*>())
             if (box->itemText(0) == QStringLiteral("This head"))
@@ -146,7 +146,7 @@ private slots:
         HeadsPage heads(&opened.workspace);
         auto* table = opened.find<TableFigure>(QStringLiteral("Heads by change"));
         ComparedModel::of(&opened.workspace)->compare({other, std::nullopt, {}});
-        QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 16, patience);
+        QTRY_COMPARE(table->model()->rowCount(), 16);
         const auto results = opened.workspace.model()->results();
         const ResultArray* best = results->find("comparison/match/best");
         QVERIFY(best && !results->find("comparison/ov/relative_change"));
@@ -170,7 +170,7 @@ private slots:
         OpenedPage<ModelsPage> opened(m_older); // which has no tokenizer
         QSignalSpy failed(&opened.workspace, &Workspace::failed);
         ComparedModel::of(&opened.workspace)->compare({HEADWISE_DEMO_MODEL, std::nullopt, {}});
-        QTRY_COMPARE_WITH_TIMEOUT(failed.size(), 1, patience);
+        QTRY_COMPARE(failed.size(), 1);
         QVERIFY(failed[0][0].toString().contains(QStringLiteral("share only 0 tokens")));
         QVERIFY(comparedWith(*opened.workspace.model()->results()).isEmpty());
     }

@@ -48,12 +48,12 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         const auto composition = [&] { return opened.workspace.model()->results()->find("composition/k"); };
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix() && composition(), patience);
+        QTRY_VERIFY(map(opened)->matrix() && composition());
         AnalysisInputs inputs = opened.workspace.runs()->inputs();
         inputs.metric = ResidualMetric::Embedding;
         opened.workspace.runs()->setInputs(inputs);
         opened.workspace.runs()->runAnalysis("composition");
-        QTRY_VERIFY_WITH_TIMEOUT(composition()->attributes.contains("metric"), patience);
+        QTRY_VERIFY(composition()->attributes.contains("metric"));
         const double score = wholeArray(*composition()).at((1 * 2 + 1) * 8 + 5); // 0.1 to 1.5
         QVERIFY(std::abs(score - kComposition(*opened.workspace.model()->circuits(), {0, 1}, {1, 5})) > 0.01);
         opened.workspace.selection()->setReference(HeadId{0, 1});
@@ -65,13 +65,13 @@ private slots:
                     return true;
             return false;
         };
-        QTRY_VERIFY_WITH_TIMEOUT(said(), patience);
+        QTRY_VERIFY(said());
     }
 
     void theMapShowsEveryPairAndTheSliderTheStrongest()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTRY_VERIFY(map(opened)->matrix());
         const double baseline = 1 / std::sqrt(opened.workspace.model()->card().dModel);
         const double score = kComposition(*opened.workspace.model()->circuits(), {0, 1}, {1, 5});
         QVERIFY(std::abs(double{(*map(opened)->matrix())(1, 5)} - (score - baseline)) < 1e-5);
@@ -90,7 +90,7 @@ private slots:
     void theMapHasMostOfANarrowPage()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTRY_VERIFY(map(opened)->matrix());
         opened.page.resize(593, 480);
         QTRY_VERIFY2(map(opened)->cells().area().width() >= 215,
                      qPrintable(QString::number(map(opened)->cells().area().width())));
@@ -99,7 +99,7 @@ private slots:
     void theMapIsSquareAndKeepsItsSizeWhenAPairIsChosen()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTRY_VERIFY(map(opened)->matrix());
         const QRectF cells = map(opened)->cells().area();
         QVERIFY2(std::abs(cells.width() - cells.height()) <= 1, "8 × 8 pairs");
         QCOMPARE(map(opened)->scene().rows.groupSize, 8);
@@ -111,11 +111,11 @@ private slots:
         QVERIFY(!angles->isVisible());
         opened.workspace.selection()->setReference(HeadId{0, 1});
         opened.workspace.selection()->setHead({1, 5});
-        QTRY_VERIFY_WITH_TIMEOUT(angles->isVisible() && !angles->series().empty(), patience);
+        QTRY_VERIFY(angles->isVisible() && !angles->series().empty());
         QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
         QCOMPARE(map(opened)->cells().area(), cells);
         opened.workspace.selection()->setHead({0, 5});
-        QTRY_VERIFY_WITH_TIMEOUT(!angles->isVisible(), patience);
+        QTRY_VERIFY(!angles->isVisible());
         QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
         QCOMPARE(map(opened)->cells().area(), cells);
     }
@@ -124,7 +124,7 @@ private slots:
     void theReadOutSaysTheScoreTheBaselineAndWhatTheCellShows()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTRY_VERIFY(map(opened)->matrix());
         QSignalSpy said(&opened.page, &Page::readOutChanged);
         QTest::mouseMove(map(opened), map(opened)->cells().rect(1, 5).center().toPoint());
         QTRY_VERIFY(!said.isEmpty());
@@ -143,14 +143,14 @@ private slots:
     void restoredColoursOutliveWhatIsComputedAfterwards()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTRY_VERIFY(map(opened)->matrix());
         ColorScale chosen = map(opened)->colors()->scale();
         chosen.map = ColorMap::Gray;
         map(opened)->colors()->setScale(chosen);
         const QJsonObject state = opened.page.viewState();
         Opened another(HEADWISE_DEMO_MODEL);
         another.page.setViewState(state);
-        QTRY_VERIFY_WITH_TIMEOUT(map(another)->matrix(), patience);
+        QTRY_VERIFY(map(another)->matrix());
         QTest::mouseClick(another.page.findChild<QCheckBox*>(), Qt::LeftButton, {}, QPoint(8, 8));
         QTRY_VERIFY(map(another)->colors()->scale().high != chosen.high); // nothing locked it
         QCOMPARE(map(another)->colors()->scale().map, ColorMap::Gray);
@@ -171,15 +171,13 @@ private slots:
             }
         });
         workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->results()->find("scores/matching")
-                                     && workspace.runs()->waiting().empty()
-                                     && !workspace.runs()->job()->isRunning(),
-                                 patience);
+        QTRY_VERIFY(workspace.model()->results()->find("scores/matching")
+                    && workspace.runs()->waiting().empty() && !workspace.runs()->job()->isRunning());
         QVERIFY(removed && !workspace.model()->results()->find("composition/k"));
         auto* compute = page.findChild<ComputeButton*>();
         QTRY_VERIFY(compute->isVisible());
         QTest::mouseClick(compute, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->results()->find("composition/k"), patience);
+        QTRY_VERIFY(workspace.model()->results()->find("composition/k"));
         QTRY_VERIFY(!compute->isVisible());
         QVERIFY(!workspace.session()->isModified());
     }
@@ -187,7 +185,7 @@ private slots:
     void aClickSelectsThePairAndTheMouseReadsItsNullAndZ()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTRY_VERIFY(map(opened)->matrix());
         QTest::mouseClick(map(opened), Qt::LeftButton, {},
                           map(opened)->cells().rect(1, 7).center().toPoint());
         QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{0, 1}));
@@ -198,7 +196,7 @@ private slots:
         const auto z = [&] {
             return opened.workspace.model()->results()->find("analyses/composition_nulls/k_z");
         };
-        QTRY_VERIFY_WITH_TIMEOUT(z(), patience);
+        QTRY_VERIFY(z());
         QSignalSpy said(&opened.page, &Page::readOutChanged);
         QTest::mouseMove(map(opened), map(opened)->cells().rect(1, 5).center().toPoint());
         QTRY_VERIFY(!said.isEmpty());
@@ -212,7 +210,7 @@ private slots:
     void wiringDrawsTheStrongestEdges()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTRY_VERIFY(map(opened)->matrix());
         opened.page.findChild<QTabWidget*>()->setCurrentIndex(1);
         auto* diagram = opened.page.findChild<DiagramView*>();
         QVERIFY(diagram);
@@ -227,7 +225,7 @@ private slots:
     void aFigureSaysWhyRatiosOfNormsAreNegative()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTRY_VERIFY(map(opened)->matrix());
         QCheckBox* subtract = nullptr;
         for (QCheckBox* box : opened.page.findChildren<QCheckBox*>())
             if (box->text().contains(QStringLiteral("baseline")))
@@ -246,10 +244,10 @@ private slots:
     void allPairsAreListedTheStrongestFirstAndARowSelectsBoth()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTRY_VERIFY(map(opened)->matrix());
         opened.workspace.runs()->runAnalysis("composition_nulls");
         const auto result = [&](const char* path) { return opened.workspace.model()->results()->find(path); };
-        QTRY_VERIFY_WITH_TIMEOUT(result("analyses/composition_nulls/k_percentile"), patience);
+        QTRY_VERIFY(result("analyses/composition_nulls/k_percentile"));
         opened.page.findChild<QTabWidget*>()->setCurrentIndex(2);
         auto* table = opened.find<TableFigure>(QStringLiteral("Composition of all pairs, sorted"));
         QTRY_COMPARE(table->model()->rowCount(), 64);
@@ -291,7 +289,7 @@ private slots:
         OpenedPage<CompositionPanel> opened(HEADWISE_DEMO_MODEL);
         opened.workspace.selection()->setHead({1, 5});
         auto* table = opened.find<TableFigure>(QStringLiteral("Composition of the head"));
-        QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 16, patience);
+        QTRY_COMPARE(table->model()->rowCount(), 16);
         for (int rowIndex = 0; rowIndex < 16; ++rowIndex) {
             if (!cellText(table, rowIndex, 0).startsWith(u'K'))
                 continue;

@@ -57,13 +57,10 @@ private slots:
     {
         applyTheme(*qApp, ThemeMode::Light);
         m_workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace.model()->isOpen(), test::patience);
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace.model()->results()->find("composition/v"), test::patience);
+        QTRY_VERIFY(m_workspace.model()->isOpen());
+        QTRY_VERIFY(m_workspace.model()->results()->find("composition/v"));
     }
-    void cleanupTestCase()
-    {
-        QTRY_VERIFY_WITH_TIMEOUT(!m_workspace.runs()->job()->isRunning(), test::patience);
-    }
+    void cleanupTestCase() { QTRY_VERIFY(!m_workspace.runs()->job()->isRunning()); }
 
     /// The session that the description names need not exist. The file says how it was made.
     void aDescriptionIsDrawnFromTheOpenResults()
@@ -76,7 +73,7 @@ private slots:
         QCOMPARE(dialog->settings().height, 90.0);
         const QString file = m_folder.filePath(QStringLiteral("two.pdf"));
         dialog->exportTo(file);
-        QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(file), test::patience);
+        QTRY_VERIFY(QFile::exists(file));
         QFile pdf(file);
         QVERIFY(pdf.open(QIODevice::ReadOnly));
         const QString words = test::textOf(pdf.readAll());
@@ -111,15 +108,14 @@ private slots:
         m_workspace.session()->keepSettings(QStringLiteral("L1H5 OV"), settings);
         const QString file = m_folder.filePath(QStringLiteral("kept.h5"));
         m_workspace.session()->save(file.toStdString(), {});
-        QTRY_COMPARE_WITH_TIMEOUT(m_workspace.session()->path(), std::filesystem::path(file.toStdString()),
-                                  test::patience);
+        QTRY_COMPARE(m_workspace.session()->path(), std::filesystem::path(file.toStdString()));
         Session moved = readSession(file.toStdString(), Task{}).value();
         moved.model.source = "/gone";
         QVERIFY(test::isOk(writeSession(file.toStdString(), moved, Task{})));
 
         Workspace other;
         other.opener()->openSession(file.toStdString());
-        QTRY_VERIFY_WITH_TIMEOUT(other.model()->isOpen(), test::patience);
+        QTRY_VERIFY(other.model()->isOpen());
         QVERIFY(!other.model()->hasModel());
         QVERIFY(other.session()->settingsOf(QStringLiteral("L1H5 OV")) == settings);
         QVERIFY(!other.session()->settingsOf(QStringLiteral("L1H4 OV")));
@@ -141,7 +137,7 @@ private slots:
         QVERIFY(test::isOk(writeSession(file, session, Task{})));
         Workspace other;
         other.opener()->openSession(file);
-        QTRY_VERIFY_WITH_TIMEOUT(other.model()->isOpen(), test::patience);
+        QTRY_VERIFY(other.model()->isOpen());
         QCOMPARE(other.notebook()->note({1, 5}), QStringLiteral("a note"));
         QVERIFY(other.session()->figures() == KeptFigures{});
         QCOMPARE(warningsOf(*other.model()).filter(QStringLiteral("cannot be read")).size(), 1);
@@ -164,13 +160,13 @@ private slots:
         QVERIFY(!describedExport(json, m_workspace, nullptr)); // no series is open
         Workspace other;
         other.opener()->openSeries(file);
-        QTRY_VERIFY_WITH_TIMEOUT(TrainingSeries::isOpenIn(other), test::patience);
+        QTRY_VERIFY(TrainingSeries::isOpenIn(other));
         auto made = describedExport(json, other, nullptr);
         QVERIFY(test::isOk(made));
         const std::unique_ptr<ExportDialog> dialog = std::move(made).value();
         const QString svg = m_folder.filePath(QStringLiteral("steps.svg"));
         dialog->exportTo(svg);
-        QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(svg), test::patience);
+        QTRY_VERIFY(QFile::exists(svg));
         const Result<Provenance> lines = figureMetadata(svg);
         QVERIFY(test::isOk(lines));
         QVERIFY(lines->contains({QString::fromLatin1(seriesKey), QStringLiteral("series.h5")}));

@@ -116,7 +116,7 @@ private slots:
     {
         FindingsOfSession opened;
         opened.workspace.model()->setResults(previousTokenScores(0.93F));
-        QTRY_COMPARE_WITH_TIMEOUT(opened.rows().size(), 1U, patience);
+        QTRY_COMPARE(opened.rows().size(), 1U);
         const FindingRow* row = opened.rows().front();
         QVERIFY2(row->accessibleName().startsWith(QStringLiteral("L0H1")), qPrintable(row->accessibleName()));
         QVERIFY(opened.says(row->accessibleName()));
@@ -129,7 +129,7 @@ private slots:
     {
         FindingsOfSession opened;
         opened.workspace.model()->setResults(previousTokenScores(0.93F));
-        QTRY_COMPARE_WITH_TIMEOUT(opened.rows().size(), 1U, patience);
+        QTRY_COMPARE(opened.rows().size(), 1U);
         QCOMPARE(opened.workspace.selection()->head(), (HeadId{0, 0})); // The window asked for no head.
         QSignalSpy asked(&opened.page, &FindingsPage::pageRequested);
         QTest::mouseClick(opened.button(QStringLiteral("Show")), Qt::LeftButton);
@@ -148,7 +148,7 @@ private slots:
         opened.page.activateWindow();
         QVERIFY(QTest::qWaitForWindowActive(&opened.page));
         opened.workspace.model()->setResults(previousTokenScores(0.93F));
-        QTRY_COMPARE_WITH_TIMEOUT(opened.rows().size(), 1U, patience);
+        QTRY_COMPARE(opened.rows().size(), 1U);
         FindingRow* row = opened.rows().front();
         row->setFocus();
         QTest::keyClick(row, Qt::Key_C, Qt::ControlModifier);
@@ -162,7 +162,7 @@ private slots:
     void nothingIsFoundWithoutResultsAndTheRulesAreNamed()
     {
         FindingsOfSession opened;
-        QTRY_VERIFY_WITH_TIMEOUT(opened.says(QStringLiteral("Not computed: ")), patience);
+        QTRY_VERIFY(opened.says(QStringLiteral("Not computed: ")));
         QVERIFY(opened.says(titleOfPreviousToken()));
         QVERIFY(opened.rows().empty());
         QVERIFY(!opened.says(QStringLiteral("stands out from random weights"))); // Nothing was checked.
@@ -174,7 +174,7 @@ private slots:
     {
         FindingsOfSession opened;
         opened.workspace.model()->setResults(previousTokenScores(0.03F));
-        QTRY_VERIFY_WITH_TIMEOUT(opened.says(QStringLiteral("stands out from random weights")), patience);
+        QTRY_VERIFY(opened.says(QStringLiteral("stands out from random weights")));
         QVERIFY(opened.says(QStringLiteral("Checked: ") + titleOfPreviousToken()));
         QVERIFY(!opened.says(QStringLiteral("ALiBi"))); // This model has none, whatever was computed.
         QVERIFY(opened.rows().empty());
@@ -185,7 +185,7 @@ private slots:
     {
         FindingsOfSession opened;
         opened.workspace.opener()->showSeries(shownSeries("series.h5"));
-        QTRY_COMPARE_WITH_TIMEOUT(opened.rows().size(), 2U, patience);
+        QTRY_COMPARE(opened.rows().size(), 2U);
         QVERIFY(opened.says(QStringLiteral("2 findings, in the order of steps")));
         QVERIFY(opened.says(QStringLiteral("value 0.900  ·  null 0.100")));
         QVERIFY(!opened.says(QStringLiteral("Not computed")));
@@ -206,13 +206,13 @@ private slots:
     {
         FindingsOfSession opened;
         opened.workspace.model()->setResults(previousTokenScores(0.93F));
-        QTRY_COMPARE_WITH_TIMEOUT(opened.rows().size(), 1U, patience);
+        QTRY_COMPARE(opened.rows().size(), 1U);
         opened.open("second");
         QVERIFY(opened.rows().empty());
-        QTRY_VERIFY_WITH_TIMEOUT(opened.says(QStringLiteral("Not computed: ")), patience);
+        QTRY_VERIFY(opened.says(QStringLiteral("Not computed: ")));
         QVERIFY(opened.rows().empty());
         opened.workspace.model()->setResults(previousTokenScores(0.93F));
-        QTRY_COMPARE_WITH_TIMEOUT(opened.rows().size(), 1U, patience);
+        QTRY_COMPARE(opened.rows().size(), 1U);
         opened.workspace.opener()->close();
         QVERIFY(opened.rows().empty());
         QVERIFY(opened.says(QStringLiteral("Nothing is open.")));
@@ -224,7 +224,7 @@ private slots:
         FindingsOfSession opened;
         opened.page.setViewState(preselect);
         opened.workspace.model()->setResults(previousTokenScores(0.93F));
-        QTRY_COMPARE_WITH_TIMEOUT(opened.workspace.selection()->head(), (HeadId{0, 1}), patience);
+        QTRY_COMPARE(opened.workspace.selection()->head(), (HeadId{0, 1}));
         opened.workspace.selection()->goBack();
         QCOMPARE(opened.workspace.selection()->head(), (HeadId{0, 1})); // There is nothing to go back to.
         QVERIFY(!opened.page.viewState().contains(QStringLiteral("preselect")));
@@ -233,7 +233,7 @@ private slots:
         moved.page.setViewState(preselect);
         moved.workspace.selection()->setHead({1, 0});
         moved.workspace.model()->setResults(previousTokenScores(0.93F));
-        QTRY_COMPARE_WITH_TIMEOUT(moved.rows().size(), 1U, patience);
+        QTRY_COMPARE(moved.rows().size(), 1U);
         QCOMPARE(moved.workspace.selection()->head(), (HeadId{1, 0}));
 
         // The head that was selected before anybody asked, too.
@@ -241,7 +241,7 @@ private slots:
         asked.page.setViewState(preselect);
         asked.workspace.selection()->askForHead({0, 0});
         asked.workspace.model()->setResults(previousTokenScores(0.93F));
-        QTRY_COMPARE_WITH_TIMEOUT(asked.rows().size(), 1U, patience);
+        QTRY_COMPARE(asked.rows().size(), 1U);
         QCOMPARE(asked.workspace.selection()->head(), (HeadId{0, 0}));
 
         // An address that is shown before the page hears that it may choose.
@@ -249,7 +249,7 @@ private slots:
         early.workspace.selection()->setHead({1, 0});
         early.page.setViewState(preselect);
         early.workspace.model()->setResults(previousTokenScores(0.93F));
-        QTRY_COMPARE_WITH_TIMEOUT(early.rows().size(), 1U, patience);
+        QTRY_COMPARE(early.rows().size(), 1U);
         QCOMPARE(early.workspace.selection()->head(), (HeadId{1, 0}));
 
         FindingsOfSession left;
@@ -257,7 +257,7 @@ private slots:
         left.page.hide();
         left.workspace.model()->setResults(previousTokenScores(0.93F));
         left.page.show();
-        QTRY_COMPARE_WITH_TIMEOUT(left.rows().size(), 1U, patience);
+        QTRY_COMPARE(left.rows().size(), 1U);
         QCOMPARE(left.workspace.selection()->head(), (HeadId{0, 0}));
     }
 
@@ -313,7 +313,7 @@ private slots:
     {
         OpenedPage<FindingsPage> opened(HEADWISE_DEMO_MODEL);
         const OpenModel* model = opened.workspace.model();
-        QTRY_VERIFY_WITH_TIMEOUT(isComputed(*findAnalysis("induction"), *model->results()), patience);
+        QTRY_VERIFY(isComputed(*findAnalysis("induction"), *model->results()));
         QVERIFY(!findAnalysis("induction")->isDefault);
         QVERIFY(!opened.workspace.session()->isModified());
         QPushButton* verify = nullptr;
@@ -326,12 +326,12 @@ private slots:
             }
             return verify != nullptr;
         };
-        QTRY_VERIFY_WITH_TIMEOUT(isOffered(), patience);
+        QTRY_VERIFY(isOffered());
         QSignalSpy asked(&opened.page, &FindingsPage::analysisRequested);
         QTest::mouseClick(verify, Qt::LeftButton);
         QCOMPARE(asked.count(), 1);
         QCOMPARE(asked.first().first().toString(), QStringLiteral("induction"));
-        QTRY_VERIFY_WITH_TIMEOUT(isComputed(*findAnalysis("pattern_scores"), *model->results()), patience);
+        QTRY_VERIFY(isComputed(*findAnalysis("pattern_scores"), *model->results()));
     }
 };
 

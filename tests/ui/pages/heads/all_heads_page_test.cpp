@@ -27,10 +27,8 @@ private:
             : OpenedPage(HEADWISE_DEMO_MODEL)
         {
             [&] {
-                QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->results()->find("scores/copying")
-                                             && !workspace.runs()->job()->isRunning()
-                                             && workspace.runs()->waiting().empty(),
-                                         patience);
+                QTRY_VERIFY(workspace.model()->results()->find("scores/copying")
+                            && !workspace.runs()->job()->isRunning() && workspace.runs()->waiting().empty());
             }();
             table = find<TableFigure>(QStringLiteral("Every score of every head"));
         }
@@ -67,8 +65,8 @@ private slots:
         }
         // An analysis that is run joins them.
         opened.workspace.runs()->runAnalysis("salient_tokens");
-        QTRY_COMPARE_WITH_TIMEOUT(opened.table->model()->columnCount(), static_cast<int>(scores.size()) + 3,
-                                  patience); // its null and the most by the null
+        QTRY_COMPARE(opened.table->model()->columnCount(),
+                     static_cast<int>(scores.size()) + 3); // its null and the most by the null
     }
 
     /// A model with as many layers as heads has tables of pairs of layers of the same shape.
@@ -97,7 +95,7 @@ private slots:
     {
         Opened opened;
         const auto* plane = opened.find<LineChart>(QStringLiteral("Two scores of every head"));
-        QTRY_VERIFY_WITH_TIMEOUT(!plane->series().empty(), patience);
+        QTRY_VERIFY(!plane->series().empty());
         opened.page.resize(1600, 1500);
         QTRY_VERIFY2(plane->height() > 700, qPrintable(QString::number(plane->height())));
         opened.page.resize(700, 500);
@@ -119,7 +117,7 @@ private slots:
     void theScoresOfThePlaneAreKept()
     {
         Opened opened;
-        QTRY_VERIFY_WITH_TIMEOUT(opened.page.figures().size() == 2, patience);
+        QTRY_VERIFY(opened.page.figures().size() == 2);
         const QJsonObject state =
             QJsonDocument::fromJson(
                 R"({"x": "scores/matching", "y": "scores/copying", "color": "scores/previous_token"})")
@@ -193,7 +191,7 @@ private slots:
     {
         Opened opened;
         const auto* plane = opened.find<LineChart>(QStringLiteral("Two scores of every head"));
-        QTRY_VERIFY_WITH_TIMEOUT(!plane->series().empty(), patience);
+        QTRY_VERIFY(!plane->series().empty());
         const QList<FigureSource*> figures = opened.page.figures();
         QCOMPARE(figures.size(), 2);
         const auto rows = dataRows(figures.front());

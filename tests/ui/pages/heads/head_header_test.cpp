@@ -23,7 +23,7 @@ private slots:
             const auto results = opened.workspace.model()->results();
             return results->find(path) && results->find("spectra/ov/frobenius_norm");
         };
-        QTRY_VERIFY_WITH_TIMEOUT(isThere(), patience);
+        QTRY_VERIFY(isThere());
         const HeadId head{1, 5};
         opened.workspace.selection()->setHead(head);
         const QString value = number(metricAt(*opened.workspace.model()->results()->find(path), head));
@@ -59,9 +59,8 @@ private slots:
                     return label;
             return nullptr;
         };
-        QTRY_VERIFY_WITH_TIMEOUT(line() && line()->text().count(QStringLiteral("<a href")) == 3
-                                     && line()->text().contains(QStringLiteral("previous")),
-                                 patience);
+        QTRY_VERIFY(line() && line()->text().count(QStringLiteral("<a href")) == 3
+                    && line()->text().contains(QStringLiteral("previous")));
         QVERIFY(line()->text().contains(QStringLiteral("eff.&nbsp;rank&nbsp;OV")));
         bool someAreLeftOut = false;
         for (int width = 1700; width > 700; width -= 20) {

@@ -25,11 +25,9 @@ private:
             : OpenedPage(HEADWISE_DEMO_MODEL, {300, 800})
         {
             [&] {
-                QTRY_VERIFY_WITH_TIMEOUT(
-                    workspace.model()->results()->find("scores/matching")
-                        && workspace.model()->results()->find("spectra/ov/frobenius_norm")
-                        && !workspace.runs()->job()->isRunning() && workspace.runs()->waiting().empty(),
-                    patience);
+                QTRY_VERIFY(workspace.model()->results()->find("scores/matching")
+                            && workspace.model()->results()->find("spectra/ov/frobenius_norm")
+                            && !workspace.runs()->job()->isRunning() && workspace.runs()->waiting().empty());
             }();
             grid = page.findChild<HeatmapView*>();
         }
@@ -81,10 +79,9 @@ private slots:
             return list->viewport()->rect().contains(list->visualRect(list->model()->index(row, 0)).center());
         };
         opened.workspace.opener()->openModel({HEADWISE_DEMO_MODEL, {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.model()->results()->find("scores/matching")
-                                     && !opened.workspace.runs()->job()->isRunning()
-                                     && opened.workspace.runs()->waiting().empty(),
-                                 patience);
+        QTRY_VERIFY(opened.workspace.model()->results()->find("scores/matching")
+                    && !opened.workspace.runs()->job()->isRunning()
+                    && opened.workspace.runs()->waiting().empty());
         const int selected = list->currentIndex().row();
         QTRY_VERIFY(isSeen(0));
         QVERIFY2(!isSeen(15), "the list is too high for this test");

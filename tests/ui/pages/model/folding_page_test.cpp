@@ -64,7 +64,7 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         TableFigure* second = table(opened, "Only with the ticked steps");
         TableFigure* both = table(opened, "With both weights");
-        QTRY_VERIFY_WITH_TIMEOUT(second->model()->rowCount() + both->model()->rowCount() > 0, patience);
+        QTRY_VERIFY(second->model()->rowCount() + both->model()->rowCount() > 0);
         const RowVector<double> row = rawRow(opened);
         std::map<int, double> shown = asTicked(second);
         shown.merge(asTicked(both));
@@ -87,7 +87,7 @@ private slots:
              {"Fold norms", "Centre writing weights", "Centre unembedding", "Fold value biases"})
             click(opened, QString::fromLatin1(step));
         QVERIFY(!use->isEnabled()); // they are in use
-        QTRY_COMPARE_WITH_TIMEOUT(both->model()->rowCount(), 20, patience);
+        QTRY_COMPARE(both->model()->rowCount(), 20);
         for (int row = 0; row < 20; ++row) {
             QCOMPARE(both->model()->index(row, 3).data().toString(), QStringLiteral("="));
             QCOMPARE(both->model()->index(row, 4).data(TokenTableModel::SortRole),
@@ -104,7 +104,7 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         click(opened, QStringLiteral("Fold norms"));
         QTest::mouseClick(opened.page.findChild<QPushButton*>(), Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(!opened.workspace.model()->processing().centerUnembed, patience);
+        QTRY_VERIFY(!opened.workspace.model()->processing().centerUnembed);
         QVERIFY(opened.workspace.model()->processing().foldLayerNorm);
         QVERIFY(!opened.workspace.model()->processing().centerWritingWeights);
         const QJsonObject state = opened.page.viewState();

@@ -188,12 +188,12 @@ private slots:
         const QByteArray expected =
             (QStringLiteral("Most likely next: ") + tokens.join(QStringLiteral(" · "))).toUtf8();
         described.runPrompt("3 5 8");
-        QTRY_VERIFY_WITH_TIMEOUT(described.says("Most likely next: #"), test::patience);
+        QTRY_VERIFY(described.says("Most likely next: #"));
         QVERIFY(!described.says(expected)); // by the assumed ReLU
         described.line("Facts that the tensors do not show")->setText(QStringLiteral("act_fn=gelu_new"));
         QVERIFY(!described.says("Most likely next")); // of another description
         described.runPrompt("3 5 8");
-        QTRY_VERIFY_WITH_TIMEOUT(described.says("Most likely next: #"), test::patience);
+        QTRY_VERIFY(described.says("Most likely next: #"));
         QVERIFY2(described.says(expected), expected);
         QVERIFY(described.dialog->isVisible()); // Enter did not save it
     }
@@ -203,10 +203,9 @@ private slots:
         const DescribedToy described;
         described.dialog->show();
         described.runPrompt("3 11");
-        QTRY_VERIFY_WITH_TIMEOUT(described.says("'11' is not a token id."), test::patience);
+        QTRY_VERIFY(described.says("'11' is not a token id."));
         described.runPrompt("3 4 3 4 3 4 3 4 3 4 3 4 3 4 3 4 3 4");
-        QTRY_VERIFY_WITH_TIMEOUT(described.says("18 tokens do not fit into this model's context of 17."),
-                                 test::patience);
+        QTRY_VERIFY(described.says("18 tokens do not fit into this model's context of 17."));
         const int values = described.row("blocks.{layer}.attn.W_V");
         described.table->answer(values, unknownPart, QString());
         described.runPrompt("3 5");
@@ -216,8 +215,7 @@ private slots:
         described.line("Facts that the tensors do not show")
             ->setText(QStringLiteral("positional_embedding_type=none"));
         described.runPrompt("3 5");
-        QTRY_VERIFY_WITH_TIMEOUT(
-            described.says("is W_pos according to the names map 'this description', but"), test::patience);
+        QTRY_VERIFY(described.says("is W_pos according to the names map 'this description', but"));
         described.line("Facts that the tensors do not show")->setText(QStringLiteral("hidden_size=7"));
         QVERIFY(described.says("unknown config key 'hidden_size'"));
     }
@@ -248,7 +246,7 @@ private slots:
         described.dialog->show();
         described.line("Facts that the tensors do not show")->setText(QStringLiteral("act_fn=gelu_new"));
         described.runPrompt("3 5 8");
-        QTRY_VERIFY_WITH_TIMEOUT(described.says("Most likely next"), test::patience);
+        QTRY_VERIFY(described.says("Most likely next"));
         const QString before = described.answer();
         for (const char* norm : {"blocks.{layer}.ln1.w", "blocks.{layer}.ln2.w"}) {
             described.table->selectRows({described.row(norm)});
@@ -261,7 +259,7 @@ private slots:
         for (const char* role : {"ln1_post.w", "ln1_post.b", "ln2_post.w", "ln2_post.b"})
             QVERIFY2(described.color(role) == colors.good, role); // the bias goes with its weight
         described.runPrompt("3 5 8");
-        QTRY_VERIFY_WITH_TIMEOUT(described.says("Most likely next"), test::patience);
+        QTRY_VERIFY(described.says("Most likely next"));
         QVERIFY(described.answer() != before);
     }
 

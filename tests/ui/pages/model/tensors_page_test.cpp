@@ -22,7 +22,6 @@ using namespace headwise;
 using namespace headwise::ui;
 
 namespace {
-using test::patience;
 }
 
 class TensorsPageTest : public QObject {
@@ -56,7 +55,7 @@ private:
         m_page->findChild<QLineEdit*>()->setText(name);
         QTRY_COMPARE(table()->rowCount(), 1);
         m_page->findChild<QTableView*>()->setCurrentIndex(table()->index(0, 0));
-        QTRY_VERIFY_WITH_TIMEOUT(showsText(QStringLiteral(" infinite")) && showsText(name), patience);
+        QTRY_VERIFY(showsText(QStringLiteral(" infinite")) && showsText(name));
     }
 
 private slots:
@@ -73,8 +72,8 @@ private slots:
         m_page->resize(1000, 700);
         m_page->show();
         m_workspace->opener()->openModel({m_toy.folder, std::nullopt, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(m_workspace->model()->isOpen(), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(isFilled(), patience);
+        QTRY_VERIFY(m_workspace->model()->isOpen());
+        QTRY_VERIFY(isFilled());
     }
 
     void showsAFileOfWhichNoModelIsOpen()
@@ -88,11 +87,10 @@ private slots:
         lone.showLoneFile(path);
         QAbstractItemModel* rows = lone.findChild<QTableView*>()->model();
         const auto shown = [&](int column) { return rows->index(0, column).data().toString(); };
-        QTRY_COMPARE_WITH_TIMEOUT(rows->rowCount(), 1, patience);
+        QTRY_COMPARE(rows->rowCount(), 1);
         QCOMPARE(shown(TensorTableModel::NameColumn), QStringLiteral("first.of.all"));
         QVERIFY(shown(TensorTableModel::UseColumn).contains(QStringLiteral("unknown")));
-        QTRY_VERIFY_WITH_TIMEOUT(shown(TensorTableModel::MeanColumn).startsWith(QStringLiteral("3.5")),
-                                 patience);
+        QTRY_VERIFY(shown(TensorTableModel::MeanColumn).startsWith(QStringLiteral("3.5")));
         QVERIFY(lone.figures().isEmpty());
     }
 
@@ -112,7 +110,7 @@ private slots:
     void showsTheSelectedTensorAsItIsStored()
     {
         find(QStringLiteral("transformer.wpe.weight"));
-        QTRY_VERIFY_WITH_TIMEOUT(picture()->matrix() && picture()->matrix()->rows() == 17, patience);
+        QTRY_VERIFY(picture()->matrix() && picture()->matrix()->rows() == 17);
         const test::StoredTensor& stored = m_toy.tensors.at("transformer.wpe.weight");
         for (Eigen::Index r = 0; r < 17; ++r)
             for (Eigen::Index c = 0; c < 15; ++c)
@@ -144,9 +142,9 @@ private slots:
         QCOMPARE(cell(0, TensorTableModel::NanColumn), QStringLiteral("1"));
         QCOMPARE(cell(0, TensorTableModel::InfinityColumn), QStringLiteral("1"));
         QVERIFY(cell(0, TensorTableModel::UseColumn).startsWith(QStringLiteral("ignored: causal mask")));
-        QTRY_COMPARE_WITH_TIMEOUT(picture()->content()->notFiniteCount(), 2, patience);
+        QTRY_COMPARE(picture()->content()->notFiniteCount(), 2);
         find(QStringLiteral("h.0.attn.bias"));
-        QTRY_VERIFY_WITH_TIMEOUT(!picture()->matrix(), patience);
+        QTRY_VERIFY(!picture()->matrix());
         QCOMPARE(cell(0, TensorTableModel::MeanColumn), QStringLiteral("–"));
         QCOMPARE(m_page->figures().size(), 1); // the table
     }
@@ -172,7 +170,7 @@ private slots:
         find(QStringLiteral("transformer.wpe.weight"));
         const QString file = m_temporary.filePath(QStringLiteral("wpe.npy"));
         m_page->findChild<TensorDetail*>()->saveAsNpy(file);
-        QTRY_VERIFY_WITH_TIMEOUT(showsText(QStringLiteral("Saved ")), patience);
+        QTRY_VERIFY(showsText(QStringLiteral("Saved ")));
         QFile saved(file);
         QVERIFY(saved.open(QIODevice::ReadOnly));
         const auto numpy = test::readNumpyFile(saved.readAll());
@@ -183,7 +181,7 @@ private slots:
         QVERIFY(std::equal(numbers.begin(), numbers.end(), expected.begin(), expected.end(),
                            [](float a, double b) { return double{a} == b; }));
         m_page->findChild<TensorDetail*>()->saveAsNpy(m_temporary.filePath(QStringLiteral("absent/wpe.npy")));
-        QTRY_VERIFY_WITH_TIMEOUT(showsText(QStringLiteral("absent/wpe.npy")), patience);
+        QTRY_VERIFY(showsText(QStringLiteral("absent/wpe.npy")));
     }
 
     void remembersWhatWasLookedAt()
@@ -192,7 +190,7 @@ private slots:
         const QJsonObject state = m_page->viewState();
         find(QStringLiteral("transformer.wpe.weight"));
         m_page->setViewState(state);
-        QTRY_VERIFY_WITH_TIMEOUT(picture()->matrix() && picture()->matrix()->rows() == 11, patience);
+        QTRY_VERIFY(picture()->matrix() && picture()->matrix()->rows() == 11);
         QCOMPARE(m_page->viewState()[QStringLiteral("tensor")].toString(),
                  QStringLiteral("transformer.wte.weight"));
     }

@@ -68,7 +68,7 @@ private slots:
         opened.workspace.selection()->setHead({1, 5});
         opened.workspace.selection()->setHead({0, 1}); // the newest question is answered
         opened.workspace.selection()->setHead({1, 2});
-        QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {1, 2}), patience);
+        QTRY_VERIFY(showsTokensOf(table, opened.workspace, {1, 2}));
         // Tokens that the first of them raises most.
         const Circuits& circuits = *opened.workspace.model()->circuits();
         const int token = tokenIn(table, 0);
@@ -98,7 +98,7 @@ private slots:
         // A head shown before is there at once.
         opened.workspace.selection()->setHead({0, 1});
         QVERIFY(table->isHidden());
-        QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {0, 1}), patience);
+        QTRY_VERIFY(showsTokensOf(table, opened.workspace, {0, 1}));
         opened.workspace.selection()->setHead({1, 2});
         QVERIFY(!table->isHidden() && showsTokensOf(table, opened.workspace, {1, 2}));
     }
@@ -107,10 +107,9 @@ private slots:
     {
         OpenedPage<SalientPanel> opened(HEADWISE_DEMO_MODEL);
         auto* table = opened.find<TableFigure>(QStringLiteral("Salient tokens of the head"));
-        QTRY_VERIFY_WITH_TIMEOUT(showsTokensOf(table, opened.workspace, {0, 0}), patience);
+        QTRY_VERIFY(showsTokensOf(table, opened.workspace, {0, 0}));
         opened.workspace.runs()->runAnalysis("salient_tokens");
-        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.model()->results()->find("analyses/salient_tokens/ids"),
-                                 patience);
+        QTRY_VERIFY(opened.workspace.model()->results()->find("analyses/salient_tokens/ids"));
         opened.workspace.selection()->setHead({1, 4});
         QVERIFY(showsTokensOf(table, opened.workspace, {1, 4})); // at once
     }
@@ -119,7 +118,7 @@ private slots:
     {
         OpenedPage<OverviewPage> opened(HEADWISE_DEMO_MODEL, {720, 640}); // of one of 1280 × 800 px
         auto* table = opened.find<TableFigure>(QStringLiteral("Salient tokens of the head"));
-        QTRY_VERIFY_WITH_TIMEOUT(table->model()->rowCount() == 30 && table->isVisible(), patience);
+        QTRY_VERIFY(table->model()->rowCount() == 30 && table->isVisible());
         QVERIFY2(opened.page.minimumSizeHint().width() <= 720,
                  qPrintable(QString::number(opened.page.minimumSizeHint().width())));
         QCOMPARE(opened.page.size(), QSize(720, 640));

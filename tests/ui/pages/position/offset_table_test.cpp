@@ -61,7 +61,7 @@ private slots:
                 QTest::keyClick(slider, Qt::Key_Right);
             const RowVector<double> line = expected(opened, {1, 2}, 3, offset);
             const TokenEnds found = ends(line, 11, {});
-            QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, 2), signedNumber(found.top[0].value), patience);
+            QTRY_COMPARE(cellText(table, 0, 2), signedNumber(found.top[0].value));
             QString order;
             for (int row = 0; row < 11; ++row) {
                 QCOMPARE(cellText(table, row, 1),

@@ -111,7 +111,7 @@ private slots:
         Opened opened(m_learned);
         opened.workspace.selection()->setHead({0, 2});
         const Matrix<double> scores = scoresOf(opened.workspace, {0, 2});
-        QTRY_VERIFY_WITH_TIMEOUT(shows(opened, scores, true), patience);
+        QTRY_VERIFY(shows(opened, scores, true));
         QCOMPARE(map(opened)->accessibleName(), QStringLiteral("Scores of positions"));
         QVERIFY(says(opened, QStringLiteral("all 331 positions")));
         QSignalSpy readOut(&opened.page, &Page::readOutChanged);
@@ -122,14 +122,14 @@ private slots:
         QVERIFY(readOut.last().first().toString().endsWith(QStringLiteral("no data here")));
         QVERIFY(mask(opened)->isChecked());
         mask(opened)->click();
-        QTRY_VERIFY_WITH_TIMEOUT(shows(opened, scores, false), patience);
+        QTRY_VERIFY(shows(opened, scores, false));
         auto* shown = opened.find<QComboBox>(QStringLiteral("Values of the map of positions"));
         shown->setCurrentIndex(shown->findText(QStringLiteral("attention (softmax)")));
         const auto all = [](Eigen::Index) { return Eigen::Index(seenPlaces); };
         const auto causal = [](Eigen::Index query) { return query + 1; };
-        QTRY_VERIFY_WITH_TIMEOUT(shows(opened, softmaxOf(scores, all), false), patience);
+        QTRY_VERIFY(shows(opened, softmaxOf(scores, all), false));
         mask(opened)->click();
-        QTRY_VERIFY_WITH_TIMEOUT(shows(opened, softmaxOf(scores, causal), false), patience);
+        QTRY_VERIFY(shows(opened, softmaxOf(scores, causal), false));
         QCOMPARE(map(opened)->accessibleName(), QStringLiteral("Attention of positions"));
         QVERIFY(opened.page.figures().front()->figureTitle().startsWith(
             QStringLiteral("L0H2 Attention of positions")));
@@ -144,10 +144,8 @@ private slots:
         for (Eigen::Index i = 0; i < seenPlaces; ++i)
             centred.row(i).array() -= centred.row(i).head(i + 1).mean();
         const double size = centred.cwiseAbs().maxCoeff();
-        QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty()
-                                     && std::abs(chart->series()[0].points[0].y() - centred.diagonal().mean())
-                                         < 1e-5 * size,
-                                 patience);
+        QTRY_VERIFY(!chart->series().empty()
+                    && std::abs(chart->series()[0].points[0].y() - centred.diagonal().mean()) < 1e-5 * size);
         const ChartSeries& line = chart->series()[0];
         QVERIFY(line.hasBand && line.points.size() == seenPlaces && line.errors.size() == seenPlaces);
         for (int offset = 0; offset < seenPlaces; ++offset) {
@@ -163,7 +161,7 @@ private slots:
         chart->setRange({0, -1, 20, 2}); // another picture of the same head keeps the visible range
         const auto before = map(opened)->matrix();
         mask(opened)->click();
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix() != before, patience);
+        QTRY_VERIFY(map(opened)->matrix() != before);
         QCOMPARE(chart->range(), QRectF(0, -1, 20, 2));
     }
 
@@ -195,10 +193,10 @@ private slots:
         for (int query = 0; query < config.nCtx; ++query)
             for (int key = 0; key < config.nCtx; ++key)
                 bias(query, key) = table(relativeBucket(config.relativeBias, true, query - key), 2);
-        QTRY_VERIFY_WITH_TIMEOUT(shows(opened, bias, false), patience);
+        QTRY_VERIFY(shows(opened, bias, false));
         QVERIFY(bias(0, 5) != bias(5, 0));
         auto* chart = opened.find<LineChart>(QStringLiteral("Mean score by offset"));
-        QTRY_COMPARE_WITH_TIMEOUT(chart->series().size(), std::size_t(1), patience);
+        QTRY_COMPARE(chart->series().size(), std::size_t(1));
         QCOMPARE(chart->series()[0].points.size(), config.nCtx);
         QVERIFY(std::abs(chart->series()[0].points[7].y() - bias(7, 0)) < 1e-6);
         QVERIFY(says(opened, QStringLiteral("adds to a score by distance")));
@@ -208,7 +206,7 @@ private slots:
     {
         Opened opened(m_rotary);
         auto* chart = opened.find<LineChart>(QStringLiteral("Mean score by offset"));
-        QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
+        QTRY_VERIFY(!chart->series().empty());
         QVERIFY(!map(opened)->isVisible() && !mask(opened)->isVisible());
         QVERIFY(chart->series()[0].errors.empty() && chart->baselines().empty());
     }

@@ -33,7 +33,7 @@ private:
     static LineChart* kernel(Opened& opened)
     {
         auto* chart = opened.find<LineChart>(QStringLiteral("Mean score by offset"));
-        [&] { QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience); }();
+        [&] { QTRY_VERIFY(!chart->series().empty()); }();
         return chart;
     }
 
@@ -57,7 +57,7 @@ private:
         QCOMPARE(opened.find<QSlider>(QStringLiteral("Offset of the key"))->value(), offset);
         QCOMPARE(opened.find<QSpinBox>(QStringLiteral("Offset of the key as a number"))->value(), offset);
         QCOMPARE(kernel(opened)->findChild<ChartCursor*>()->place(), std::optional<double>(offset));
-        QTRY_VERIFY_WITH_TIMEOUT(says(opened, QStringLiteral("at the offset Δ = %1").arg(offset)), patience);
+        QTRY_VERIFY(says(opened, QStringLiteral("at the offset Δ = %1").arg(offset)));
     }
 
 private slots:
@@ -107,7 +107,7 @@ private slots:
     {
         Opened opened(m_model);
         auto* chart = opened.find<LineChart>(QStringLiteral("Energy by frequency"));
-        QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
+        QTRY_VERIFY(!chart->series().empty());
         QVERIFY(chart->look().xTitle.contains(QStringLiteral("positions per turn")));
         QCOMPARE(chart->look().xLabels, QStringList({QStringLiteral("0 (6.28)"), QStringLiteral("1 (628)")}));
         QSignalSpy readOut(&opened.page, &Page::readOutChanged);

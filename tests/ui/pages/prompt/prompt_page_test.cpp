@@ -55,7 +55,7 @@ private slots:
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
         auto* heads = opened.find<PatternGrid>(QStringLiteral("Attention of every head"));
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
-        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        QTRY_VERIFY(large->matrix());
         QTest::mouseClick(heads, Qt::LeftButton, {}, heads->tileRect({1, 5}).center().toPoint());
         QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 5}));
         const auto tokens = opened.workspace.model()->tokenizer()->encode(
@@ -83,7 +83,7 @@ private slots:
     {
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
-        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        QTRY_VERIFY(large->matrix());
         opened.workspace.selection()->setHead({1, 5});
         const Eigen::MatrixXf all = *large->matrix();
         const Eigen::Index n = all.rows();
@@ -110,12 +110,12 @@ private slots:
     {
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
-        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        QTRY_VERIFY(large->matrix());
         opened.workspace.selection()->setHead({1, 5});
         const Eigen::MatrixXf plain = *large->matrix();
         auto* weigh = opened.find<QCheckBox>(QStringLiteral("value-weighted"));
         weigh->click();
-        QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != plain, patience);
+        QTRY_VERIFY(*large->matrix() != plain);
         const ProcessedWeights& weights = opened.workspace.model()->circuits()->weights();
         const auto tokens = opened.workspace.model()->tokenizer()->encode(
             opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
@@ -134,10 +134,10 @@ private slots:
             QStringLiteral("L1H5 value-weighted attention")));
         const QJsonObject state = opened.page.viewState();
         weigh->click();
-        QTRY_COMPARE_WITH_TIMEOUT(*large->matrix(), plain, patience);
+        QTRY_COMPARE(*large->matrix(), plain);
         QCOMPARE(large->colors()->scale().high, 1.0F);
         opened.page.setViewState(state);
-        QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != plain, patience);
+        QTRY_VERIFY(*large->matrix() != plain);
         QVERIFY(weigh->isChecked());
     }
 
@@ -145,7 +145,7 @@ private slots:
     {
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
-        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        QTRY_VERIFY(large->matrix());
         QSignalSpy wanted(&opened.page, &PromptPage::scoreWanted);
         large->zoom()->setCurrentCell(5, 2);
         QTest::keyClick(large, Qt::Key_Return);
@@ -168,7 +168,7 @@ private slots:
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
         auto* words =
             opened.find<PromptText>(QStringLiteral("The prompt, coloured by the attention of one token"));
-        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        QTRY_VERIFY(large->matrix());
         opened.workspace.selection()->setHead({1, 5});
         const auto tokens = opened.workspace.model()->tokenizer()->encode(
             opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
@@ -212,7 +212,7 @@ private slots:
     {
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
-        QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+        QTRY_VERIFY(large->matrix());
         opened.workspace.selection()->setHead({1, 5});
         const Eigen::MatrixXf own = *large->matrix();
         const auto n = static_cast<std::size_t>(own.rows());
@@ -249,7 +249,7 @@ private slots:
         for (QPushButton* button : opened.page.findChildren<QPushButton*>())
             if (button->text() == QStringLiteral("Run"))
                 button->click();
-        QTRY_COMPARE_WITH_TIMEOUT(*large->matrix(), own, patience); // the model's own again
+        QTRY_COMPARE(*large->matrix(), own); // the model's own again
         QVERIFY(weigh->isEnabled());
     }
 
@@ -263,27 +263,27 @@ private slots:
         {
             OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
             auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
-            QTRY_VERIFY_WITH_TIMEOUT(large->matrix(), patience);
+            QTRY_VERIFY(large->matrix());
             opened.workspace.selection()->setHead({1, 5});
             const Eigen::MatrixXf own = *large->matrix();
             const QString file = folder.filePath(QStringLiteral("attention.npy"));
             writePatterns(file, 8, own.rows());
             QVERIFY(!opened.workspace.session()->isModified());
             opened.page.importPatterns(file);
-            QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != own, patience);
+            QTRY_VERIFY(*large->matrix() != own);
             QVERIFY(opened.workspace.model()->revision().isUnsaved());
             imported = *large->matrix();
             QVERIFY(QFile::remove(file));
             state = opened.page.viewState();
             QSignalSpy saved(opened.workspace.session(), &SessionFile::saved);
             opened.workspace.session()->save(session.toStdString(), {});
-            QTRY_COMPARE_WITH_TIMEOUT(saved.size(), 1, patience);
+            QTRY_COMPARE(saved.size(), 1);
         }
         Workspace workspace;
         PromptPage page(&workspace);
         page.show();
         workspace.opener()->openSession(session.toStdString());
-        QTRY_VERIFY_WITH_TIMEOUT(workspace.model()->circuits() && workspace.model()->tokens(), patience);
+        QTRY_VERIFY(workspace.model()->circuits() && workspace.model()->tokens());
         const ResultArray* array = workspace.model()->results()->find("imported/attention");
         QVERIFY(array);
         const auto n = static_cast<std::size_t>(imported.rows());
@@ -295,14 +295,14 @@ private slots:
         for (const auto* view : page.findChildren<HeatmapView*>())
             if (view->accessibleName() == QStringLiteral("Attention of the head"))
                 large = view;
-        QTRY_VERIFY_WITH_TIMEOUT(large->matrix() && *large->matrix() == imported, patience);
+        QTRY_VERIFY(large->matrix() && *large->matrix() == imported);
         QVERIFY(
             page.figures().first()->figureTitle().endsWith(QStringLiteral(", imported from attention.npy")));
         // Run shows the model's own attention, which is then saved.
         for (QPushButton* button : page.findChildren<QPushButton*>())
             if (button->text() == QStringLiteral("Run"))
                 button->click();
-        QTRY_VERIFY_WITH_TIMEOUT(*large->matrix() != imported, patience);
+        QTRY_VERIFY(*large->matrix() != imported);
         QVERIFY(!workspace.session()->snapshot(QString())().results.find("imported/attention"));
     }
 
@@ -320,7 +320,7 @@ private slots:
     {
         OpenedPage<PromptPage> opened(HEADWISE_DEMO_MODEL);
         auto* effects = opened.find<HeatmapView>(QStringLiteral("Effect of every head on the logit"));
-        QTRY_VERIFY_WITH_TIMEOUT(effects->matrix(), patience);
+        QTRY_VERIFY(effects->matrix());
         AnalysisOptions options;
         options.inputs.prompt = *opened.workspace.model()->tokenizer()->encode(
             opened.find<QLineEdit>(QStringLiteral("Prompt"))->text().toStdString());
@@ -356,13 +356,13 @@ private slots:
         auto* large = opened.find<HeatmapView>(QStringLiteral("Attention of the head"));
         QVERIFY(prompt->isEnabled());
         QCOMPARE(prompt->text(), QStringLiteral("1 2 3 4 1 2 3 4")); // runs by itself
-        QTRY_VERIFY_WITH_TIMEOUT(large->matrix() && large->matrix()->rows() == 8, patience);
+        QTRY_VERIFY(large->matrix() && large->matrix()->rows() == 8);
         const HeadId head = opened.workspace.selection()->head();
         for (const char* words : {"#3 #5 #113", "3, 5,113"}) {
             prompt->setText(QString::fromUtf8(words));
             const auto before = large->matrix();
             QTest::keyClick(prompt, Qt::Key_Return);
-            QTRY_VERIFY_WITH_TIMEOUT(large->matrix() && large->matrix() != before, patience);
+            QTRY_VERIFY(large->matrix() && large->matrix() != before);
             const std::vector<int> tokens{3, 5, 113};
             const auto run = forward<float>(opened.workspace.model()->circuits()->weights(), tokens, Task{});
             QVERIFY(run);
@@ -376,12 +376,11 @@ private slots:
             prompt->setText(QString::fromUtf8(words));
             QTest::keyClick(prompt, Qt::Key_Return);
             const QString wrong = QString::fromUtf8(words).section(u' ', 1);
-            QTRY_COMPARE_WITH_TIMEOUT(
+            QTRY_COMPARE(
                 large->accessibleDescription(),
                 QStringLiteral(
                     "'%1' is not a token id. This model has no tokenizer, so write ids from 0 to 511, separated by spaces.")
-                    .arg(wrong),
-                patience);
+                    .arg(wrong));
             QVERIFY(opened.page.figures().isEmpty());
         }
     }

@@ -88,7 +88,7 @@ private slots:
         heads.resize(300, 700);
         heads.show();
         drop(&heads, file(opened));
-        QTRY_VERIFY_WITH_TIMEOUT(hits(opened)->matrix(), patience);
+        QTRY_VERIFY(hits(opened)->matrix());
         const auto results = opened.workspace.model()->results();
         const ResultArray* scores = results->find("analyses/relations/by_head");
         QCOMPARE((*hits(opened)->matrix())(1, 5), static_cast<float>(headSeries(scores, {1, 5})[0]));
@@ -128,7 +128,7 @@ private slots:
         HeadsPage heads(&opened.workspace);
         heads.askRelations(file(opened));
         auto* pairs = opened.find<TableFigure>(QStringLiteral("Pairs of the head"));
-        QTRY_COMPARE_WITH_TIMEOUT(pairs->model()->rowCount(), 20, patience);
+        QTRY_COMPARE(pairs->model()->rowCount(), 20);
         QVERIFY(says(opened, QStringLiteral("(the best head)")));
         QVERIFY(!says(opened, QStringLiteral("(no head hits any pair)")));
         // Another head: every pair, counted, is what the analysis counts.
@@ -143,7 +143,7 @@ private slots:
                 std::count_if(all->begin(), all->end(), [](const RelationPair& pair) { return pair.isHit; });
             QCOMPARE(double(count), headSeries(counted, head)[0]);
             opened.workspace.selection()->setHead(head);
-            QTRY_COMPARE_WITH_TIMEOUT(cellText(pairs, 1, 4), signedNumber((*all)[1].value), patience);
+            QTRY_COMPARE(cellText(pairs, 1, 4), signedNumber((*all)[1].value));
             for (int row = 0; row < 20; ++row)
                 QCOMPARE(cellText(pairs, row, 2),
                          (*all)[std::size_t(row)].isHit ? QStringLiteral("✓") : QStringLiteral("✗"));
@@ -166,7 +166,7 @@ private slots:
         HeadsPage heads(&opened.workspace);
         heads.askRelations(csv.fileName());
         auto* pairs = opened.find<TableFigure>(QStringLiteral("Pairs of the head"));
-        QTRY_COMPARE_WITH_TIMEOUT(pairs->model()->rowCount(), 20, patience);
+        QTRY_COMPARE(pairs->model()->rowCount(), 20);
         QString title;
         for (const QLabel* label : opened.page.findChildren<QLabel*>())
             if (label->text().contains(QStringLiteral("at k = ")))
@@ -206,7 +206,7 @@ private slots:
         opened.workspace.runs()->setInputs(inputs);
         opened.workspace.runs()->runAnalysis("relations");
         auto* pairs = opened.find<TableFigure>(QStringLiteral("Pairs of the head"));
-        QTRY_COMPARE_WITH_TIMEOUT(pairs->model()->rowCount(), 1, patience);
+        QTRY_COMPARE(pairs->model()->rowCount(), 1);
         QCOMPARE(hits(opened)->matrix()->minCoeff(), 0.0F);
         QCOMPARE(hits(opened)->matrix()->maxCoeff(), 0.0F);
         QVERIFY(says(opened, QStringLiteral("(no head hits any pair)")));
@@ -254,8 +254,7 @@ private slots:
         QTest::keyClick(list, Qt::Key_Return);
         QCOMPARE(asked().size(), 1U);
         const Relation second = asked().front();
-        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.model()->results()->find("analyses/relations/by_head"),
-                                 patience);
+        QTRY_VERIFY(opened.workspace.model()->results()->find("analyses/relations/by_head"));
         QTest::mouseClick(list->viewport(), Qt::LeftButton, Qt::NoModifier,
                           list->visualItemRect(list->item(4)).center());
         QCOMPARE(asked().size(), 1U);

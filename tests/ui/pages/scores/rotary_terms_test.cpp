@@ -55,13 +55,12 @@ private slots:
         QVERIFY(ScoresPage::whyNot(opened.workspace).isEmpty());
         opened.workspace.selection()->setHead({1, 2});
         const auto* line = opened.find<LineChart>(QStringLiteral("Score by offset"));
-        QTRY_VERIFY_WITH_TIMEOUT(opened.workspace.model()->tokens(), patience);
+        QTRY_VERIFY(opened.workspace.model()->tokens());
         const auto& circuits = *opened.workspace.model()->circuits();
         const RowVector<double> expected = offsetScores(
             circuits.weights(), {1, 2}, meanToken(opened.workspace.model()->tokens()->embeddingOf(1)), 10);
         // The head shown before has another score.
-        QTRY_VERIFY_WITH_TIMEOUT(
-            line->series().size() == 2 && isNear(line->series()[0].points[3].y(), expected(3)), patience);
+        QTRY_VERIFY(line->series().size() == 2 && isNear(line->series()[0].points[3].y(), expected(3)));
         for (const int offset : {0, 3, 9}) {
             opened.workspace.selection()->setRotaryOffset(offset);
             const auto* bars =
@@ -84,7 +83,7 @@ private slots:
     {
         Opened opened(model("rotary"));
         const auto* line = opened.find<LineChart>(QStringLiteral("Score by offset"));
-        QTRY_VERIFY_WITH_TIMEOUT(line->series().size() == 2, patience);
+        QTRY_VERIFY(line->series().size() == 2);
         QString said;
         for (const QLabel* label : opened.page.findChildren<QLabel*>())
             if (label->text().contains(QStringLiteral("from frequencies")))
@@ -98,10 +97,10 @@ private slots:
     {
         Opened opened(model("rotary"));
         const auto* line = opened.find<LineChart>(QStringLiteral("Score by offset"));
-        QTRY_VERIFY_WITH_TIMEOUT(line->series().size() == 2, patience);
+        QTRY_VERIFY(line->series().size() == 2);
         const auto before = line->series();
         opened.workspace.selection()->setToken(5);
-        QTRY_VERIFY_WITH_TIMEOUT(line->series()[1].points != before[1].points, patience);
+        QTRY_VERIFY(line->series()[1].points != before[1].points);
         QCOMPARE(line->series()[0].points, before[0].points);
     }
 

@@ -56,7 +56,7 @@ private slots:
         for (LineChart* chart : opened.page.findChildren<LineChart*>()) {
             if (!chart->isVisible())
                 continue;
-            QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
+            QTRY_VERIFY(!chart->series().empty());
             QSignalSpy said(&opened.page, &Page::readOutChanged);
             for (const Qt::Key key : {Qt::Key_Home, Qt::Key_Right, Qt::Key_Right}) {
                 said.clear();
@@ -83,17 +83,17 @@ private slots:
         const double share = lambda->squaredNorm() / ov.squaredNorm();
         const QString words = QStringLiteral("Σ|λ|² / ‖W‖² = %1, Henrici's departure from normality %2")
                                   .arg(number(share), number(std::sqrt(1 - share)));
-        QTRY_VERIFY_WITH_TIMEOUT(!said(opened, words).isEmpty(), patience);
+        QTRY_VERIFY(!said(opened, words).isEmpty());
         QCOMPARE(said(opened, words).contains(QStringLiteral("Far from normal")), share < 0.1);
         // With its null where that has been computed.
         opened.workspace.runs()->runAnalysis("normality");
         const auto normality = [&] {
             return opened.workspace.model()->results()->find("analyses/normality/ov");
         };
-        QTRY_VERIFY_WITH_TIMEOUT(normality(), patience);
+        QTRY_VERIFY(normality());
         const QString null = QStringLiteral("(random weights %1 ± %2)")
                                  .arg(number(*normality()->nullMean), number(*normality()->nullDeviation));
-        QTRY_VERIFY_WITH_TIMEOUT(!said(opened, null).isEmpty(), patience);
+        QTRY_VERIFY(!said(opened, null).isEmpty());
     }
 
     void normsAndRanksStandBesideThoseOfRandomWeightsAndNameTheirMetric()
@@ -108,15 +108,15 @@ private slots:
             opened.workspace.runs()->runAnalysis("spectra");
         };
         run(ResidualMetric::Identity);
-        QTRY_VERIFY_WITH_TIMEOUT(array("spectra/ov/effective_rank"), patience);
+        QTRY_VERIFY(array("spectra/ov/effective_rank"));
         const ResultArray* ranks = array("spectra/ov/effective_rank");
         const QString beside = QStringLiteral("effective rank %1 (random %2)")
                                    .arg(number(metricAt(*ranks, {1, 5})), number(*ranks->nullMean));
-        QTRY_VERIFY_WITH_TIMEOUT(!said(opened, beside).isEmpty(), patience);
+        QTRY_VERIFY(!said(opened, beside).isEmpty());
         const QString metric = QStringLiteral("embedding covariance");
         QVERIFY(said(opened, metric).isEmpty());
         run(ResidualMetric::Embedding);
-        QTRY_VERIFY_WITH_TIMEOUT(!said(opened, metric).isEmpty(), patience);
+        QTRY_VERIFY(!said(opened, metric).isEmpty());
     }
 
     void degenerateBlocksOfBothCircuitsAreBracketed()
@@ -151,10 +151,9 @@ private slots:
                 wanted.insert(wanted.begin(), own.begin(), own.end());
             }
             const double shown = normalized->isChecked() ? 1 : first;
-            QTRY_VERIFY_WITH_TIMEOUT(chart->series().size() == 2
-                                         && std::abs(chart->series()[0].points[0].y() - shown) < 1e-5 * shown,
-                                     patience);
-            QTRY_COMPARE_WITH_TIMEOUT(chart->brackets().size(), wanted.size(), patience);
+            QTRY_VERIFY(chart->series().size() == 2
+                        && std::abs(chart->series()[0].points[0].y() - shown) < 1e-5 * shown);
+            QTRY_COMPARE(chart->brackets().size(), wanted.size());
             for (std::size_t i = 0; i < wanted.size(); ++i) {
                 QCOMPARE(chart->brackets()[i].from, wanted[i].from);
                 QCOMPARE(chart->brackets()[i].to, wanted[i].to);
@@ -171,7 +170,7 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         auto* chart = opened.find<LineChart>(QStringLiteral("Eigenvalues of full OV"));
-        QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty(), patience);
+        QTRY_VERIFY(!chart->series().empty());
         QCOMPARE(chart->look().plane, ChartLook::Plane::Complex);
         const QVector<QPointF> before = chart->series().front().points;
         auto* plane = opened.find<QComboBox>(QStringLiteral("Eigenvalue plot"));

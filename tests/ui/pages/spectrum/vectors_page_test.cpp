@@ -91,7 +91,7 @@ private slots:
         opened.workspace.selection()->setHead({1, 5});
         opened.workspace.selection()->setDirection({CircuitKind::Ov, 2, 1});
         auto* look = opened.find<QToolButton>(QStringLiteral("Inspect this direction"));
-        QTRY_VERIFY_WITH_TIMEOUT(look->isEnabled(), patience);
+        QTRY_VERIFY(look->isEnabled());
         QSignalSpy wanted(&opened.page, &VectorsPage::directionWanted);
         const auto asked = [&](int action) {
             look->menu()->actions()[action]->trigger();
@@ -122,8 +122,8 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         opened.workspace.selection()->setHead({1, 5});
-        QTRY_COMPARE_WITH_TIMEOUT(table(opened, 0)->model()->columnCount(), 9, patience);
-        QTRY_COMPARE_WITH_TIMEOUT(column(table(opened, 0), 1, 0), expected(opened, 0, 0, true), patience);
+        QTRY_COMPARE(table(opened, 0)->model()->columnCount(), 9);
+        QTRY_COMPARE(column(table(opened, 0), 1, 0), expected(opened, 0, 0, true));
         for (const int direction : {0, 3})
             for (const int side : {0, 1}) {
                 QCOMPARE(column(table(opened, side), 1 + direction, 0),
@@ -138,8 +138,8 @@ private slots:
     {
         Opened opened(HEADWISE_DEMO_MODEL);
         opened.workspace.selection()->setHead({1, 5});
-        QTRY_COMPARE_WITH_TIMEOUT(table(opened, 0)->model()->columnCount(), 9, patience);
-        QTRY_COMPARE_WITH_TIMEOUT(column(table(opened, 0), 1, 0), expected(opened, 0, 0, true), patience);
+        QTRY_COMPARE(table(opened, 0)->model()->columnCount(), 9);
+        QTRY_COMPARE(column(table(opened, 0), 1, 0), expected(opened, 0, 0, true));
         showEach(opened);
         QTest::keyClick(table(opened, 0), Qt::Key_Right);
         QCOMPARE(opened.workspace.selection()->direction().index, 1);
@@ -151,8 +151,7 @@ private slots:
         for (int i = 0; i < 7; ++i)
             QTest::keyClick(&opened.page, Qt::Key_Right);
         QCOMPARE(opened.workspace.selection()->direction().index, 8);
-        QTRY_VERIFY_WITH_TIMEOUT(
-            table(opened, 0)->model()->headerData(1, Qt::Horizontal).toString().startsWith(u'9'), patience);
+        QTRY_VERIFY(table(opened, 0)->model()->headerData(1, Qt::Horizontal).toString().startsWith(u'9'));
         QCOMPARE(column(table(opened, 0), 1, 0), expected(opened, 0, 8, true));
         QTest::keyClick(&opened.page, Qt::Key_Left);
         QCOMPARE(opened.workspace.selection()->direction().index, 7);
@@ -180,14 +179,13 @@ private slots:
         opened.workspace.selection()->setDirection({CircuitKind::Qk, 2, 1});
         const QString cosine = QStringLiteral("cos(u, v) %1").arg(number(svd->U.col(2).dot(svd->V.col(2))));
         QLabel* label = nullptr;
-        QTRY_VERIFY_WITH_TIMEOUT(label = titled(cosine), patience);
+        QTRY_VERIFY(label = titled(cosine));
         const double chance = 1 / std::sqrt(double(opened.workspace.model()->card().dModel));
         QVERIFY2(label->toolTip().contains(QStringLiteral("0 ± %1").arg(number(chance))),
                  qPrintable(label->toolTip()));
         opened.workspace.selection()->setDirection({CircuitKind::Ov, 2, 1});
-        QTRY_VERIFY_WITH_TIMEOUT(label->text().contains(QStringLiteral("direction 3"))
-                                     && !label->text().contains(QStringLiteral("cos(")),
-                                 patience);
+        QTRY_VERIFY(label->text().contains(QStringLiteral("direction 3"))
+                    && !label->text().contains(QStringLiteral("cos(")));
         QVERIFY(label->toolTip().isEmpty());
     }
 
@@ -200,9 +198,7 @@ private slots:
             opened.workspace.selection()->setHead({1, head});
             const auto svd =
                 singularDirections(*opened.workspace.model()->circuits(), CircuitKind::Ov, {1, head});
-            QTRY_VERIFY_WITH_TIMEOUT(!chart->series().empty()
-                                         && chart->series().front().points.front().y() == svd->S(0),
-                                     patience);
+            QTRY_VERIFY(!chart->series().empty() && chart->series().front().points.front().y() == svd->S(0));
             std::vector<ChartBracket> wanted;
             for (int first = 0, last = 0; first < svd->S.size(); first = last + 1) {
                 last = first;
@@ -245,7 +241,7 @@ private slots:
         for (const TokenEntry& entry : ends(lengths, 10, opened.workspace.filteredTokens()->unused()).top)
             wanted << opened.workspace.model()->tokenText(entry.id);
         for (const int direction : {first, first + 1})
-            QTRY_COMPARE_WITH_TIMEOUT(column(table(opened, 0), 1 + direction, 0), wanted, patience);
+            QTRY_COMPARE(column(table(opened, 0), 1 + direction, 0), wanted);
         QCOMPARE(cellText(table(opened, 0), 10, 1 + first), QString()); // a length has one end
         const QString title = columnTitle(*table(opened, 0)->model(), 1 + first);
         QVERIFY2(title.startsWith(QStringLiteral("%1 of %1–%2").arg(first + 1).arg(last + 1)),
@@ -280,7 +276,7 @@ private slots:
         QTest::keyClicks(edit, QStringLiteral("#%1").arg(token));
         QTest::keyClick(edit, Qt::Key_Return);
         auto* found = opened.find<TableFigure>(QStringLiteral("Directions with the token"));
-        QTRY_COMPARE_WITH_TIMEOUT(found->model()->rowCount(), static_cast<int>(hits->size()), patience);
+        QTRY_COMPARE(found->model()->rowCount(), static_cast<int>(hits->size()));
         const DirectionHit& hit = (*hits)[3];
         QCOMPARE(cellText(found, 3, 0), text(hit.head));
         QCOMPARE(cellText(found, 3, 4), signedNumber(hit.score));
@@ -302,8 +298,8 @@ private slots:
                  (SingularChoice{hit.circuit, hit.direction, hit.sign}));
         // The token stands in the column of that direction, at the place that was named.
         const int side = hit.side == VectorSide::First ? 0 : 1;
-        QTRY_COMPARE_WITH_TIMEOUT(cellText(table(opened, side), hit.rank, 1 + hit.direction % 8),
-                                  opened.workspace.model()->tokenText(token), patience);
+        QTRY_COMPARE(cellText(table(opened, side), hit.rank, 1 + hit.direction % 8),
+                     opened.workspace.model()->tokenText(token));
     }
 };
 

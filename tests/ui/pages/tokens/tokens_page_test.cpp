@@ -66,15 +66,15 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         opened.workspace.selection()->setToken(
             opened.workspace.model()->tokenizer()->encode(" king")->back());
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTRY_VERIFY(map(opened)->matrix());
         const auto agrees = [&](HeadId head) {
             const double shown = double{(*map(opened)->matrix())(head.layer, head.head)};
             return std::abs(shown - rowNorm(opened, head)) < 1e-5 * rowNorm(opened, head);
         };
-        QTRY_VERIFY_WITH_TIMEOUT(agrees({1, 5}), patience);
+        QTRY_VERIFY(agrees({1, 5}));
         QVERIFY(agrees({0, 1}) && agrees({1, 0}));
         opened.workspace.selection()->setToken(opened.workspace.model()->tokenizer()->encode(" the")->back());
-        QTRY_VERIFY_WITH_TIMEOUT(agrees({1, 5}) && agrees({0, 7}), patience);
+        QTRY_VERIFY(agrees({1, 5}) && agrees({0, 7}));
     }
 
     void aClickOpensTheTablesOfThatHead()
@@ -82,7 +82,7 @@ private slots:
         Opened opened(HEADWISE_DEMO_MODEL);
         opened.workspace.selection()->setToken(
             opened.workspace.model()->tokenizer()->encode(" king")->back());
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTRY_VERIFY(map(opened)->matrix());
         QTest::mouseClick(map(opened), Qt::LeftButton, {},
                           map(opened)->cells().rect(1, 5).center().toPoint());
         QCOMPARE(opened.workspace.selection()->head(), (HeadId{1, 5}));
@@ -91,7 +91,7 @@ private slots:
                       {CircuitKind::FullOv, {1, 5}}, TableSide::Row, opened.workspace.selection()->token());
         const int best = ends(*line, 1, opened.workspace.filteredTokens()->unused()).top.front().id;
         auto* table = opened.page.findChildren<QTableView*>().first();
-        QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, 2), QString::number(best), patience);
+        QTRY_COMPARE(cellText(table, 0, 2), QString::number(best));
         QTest::mouseClick(map(opened), Qt::LeftButton, Qt::ShiftModifier,
                           map(opened)->cells().rect(0, 1).center().toPoint());
         QCOMPARE(opened.workspace.selection()->reference(), std::optional(HeadId{0, 1}));
@@ -135,25 +135,24 @@ private slots:
             return is(largest, 0, both.top[0]) && is(largest, 1, both.top[1])
                 && is(smallest, 0, both.bottom[0]);
         };
-        QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, false), patience);
+        QTRY_VERIFY(shows(lineOf(true), true, false));
         QVERIFY(!largest->isColumnHidden(TokenTableModel::ZColumn)
                 && !largest->isColumnHidden(TokenTableModel::BiasedColumn));
         workspace.selection()->setToken(workspace.model()->tokenizer()->encode(" of")->back()); // it follows
-        QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, false), patience);
+        QTRY_VERIFY(shows(lineOf(true), true, false));
         for (auto* box : opened.page.findChildren<QCheckBox*>())
             if (box->text() == QLatin1String("biases"))
                 box->click();
-        QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(true), true, true), patience);
+        QTRY_VERIFY(shows(lineOf(true), true, true));
         choose(opened, QStringLiteral("Contents of the tables"), QStringLiteral("column of the token"));
-        QTRY_VERIFY_WITH_TIMEOUT(shows(lineOf(false), false, true), patience);
+        QTRY_VERIFY(shows(lineOf(false), false, true));
         QVERIFY(opened.page.figures().front()->figureTitle().startsWith(QStringLiteral("direct path: ")));
         choose(opened, QStringLiteral("Circuit of the tables"), QStringLiteral("full OV: what it writes"));
         const auto ov = tokenLine(*workspace.model()->circuits(), *workspace.model()->tokens(),
                                   {CircuitKind::FullOv, workspace.selection()->head(), {.biases = true}},
                                   TableSide::Column, workspace.selection()->token());
         const int best = ends(*ov, 1, workspace.filteredTokens()->unused()).top.front().id;
-        QTRY_COMPARE_WITH_TIMEOUT(cellText(largest, 0, TokenTableModel::IdColumn), QString::number(best),
-                                  patience);
+        QTRY_COMPARE(cellText(largest, 0, TokenTableModel::IdColumn), QString::number(best));
     }
 
     void filteredTokensAreNotRanked()
@@ -177,8 +176,7 @@ private slots:
         const TokenEnds wanted = ends(*line, 100, unused);
         choose(opened, QStringLiteral("Leading space"), QStringLiteral("without"));
         auto* button = opened.find<QToolButton>(QStringLiteral("Token filter"));
-        QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("%1 tokens left out").arg(count(left)),
-                                  patience);
+        QTRY_COMPARE(button->text(), QStringLiteral("%1 tokens left out").arg(count(left)));
         const auto shows = [&](const QTableView* table, const std::vector<TokenEntry>& entries) {
             for (int row = 0; row < 100; ++row)
                 if (cellText(table, row, TokenTableModel::IdColumn)
@@ -188,12 +186,11 @@ private slots:
         };
         const auto* largest = tableNamed(opened, QStringLiteral("largest"));
         const auto* smallest = tableNamed(opened, QStringLiteral("smallest"));
-        QTRY_VERIFY_WITH_TIMEOUT(shows(largest, wanted.top), patience);
+        QTRY_VERIFY(shows(largest, wanted.top));
         QVERIFY(shows(smallest, wanted.bottom));
         choose(opened, QStringLiteral("Leading space"), QStringLiteral("with or without"));
         QCOMPARE(button->text(), QStringLiteral("all tokens"));
-        QTRY_VERIFY_WITH_TIMEOUT(
-            shows(largest, ends(*line, 100, opened.workspace.filteredTokens()->unused()).top), patience);
+        QTRY_VERIFY(shows(largest, ends(*line, 100, opened.workspace.filteredTokens()->unused()).top));
     }
 
     void tokensThatOccurSeldomAreLeftOut()
@@ -218,15 +215,14 @@ private slots:
         const auto& unused = opened.workspace.filteredTokens()->unused();
         const auto used =
             static_cast<int>(counts.size()) - static_cast<int>(std::ranges::count(unused, true));
-        QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("%1 tokens left out").arg(count(used - 2)),
-                                  patience);
+        QTRY_COMPARE(button->text(), QStringLiteral("%1 tokens left out").arg(count(used - 2)));
         const std::vector<bool>& leftOut = opened.workspace.filteredTokens()->unused();
         QVERIFY(!leftOut[5] && !leftOut[300] && leftOut[6]);
         QCOMPARE(filterName(opened.workspace.filteredTokens()->filter()), std::string("--min-count 10"));
         inputs.tokenCounts.reset();
         opened.workspace.runs()->setInputs(inputs);
         QVERIFY(!lowest->isEnabled());
-        QTRY_COMPARE_WITH_TIMEOUT(button->text(), QStringLiteral("all tokens"), patience);
+        QTRY_COMPARE(button->text(), QStringLiteral("all tokens"));
     }
 
     void theFilterIsOfTheWholeWindowAndKept()
@@ -237,7 +233,7 @@ private slots:
         lowest->setValue(300);
         emit lowest->editingFinished();
         const auto inForce = [&] { return filterName(opened.workspace.filteredTokens()->filter()); };
-        QTRY_COMPARE_WITH_TIMEOUT(inForce(), std::string("--ascii --first-id 300"), patience);
+        QTRY_COMPARE(inForce(), std::string("--ascii --first-id 300"));
         for (int id = 0; id < opened.workspace.model()->card().dVocab; ++id) {
             const std::string bytes = opened.workspace.model()->tokenizer()->bytes(id);
             const bool isAscii = std::ranges::all_of(bytes, [](char c) { return c >= ' ' && c <= '~'; });
@@ -249,7 +245,7 @@ private slots:
         QCOMPARE(inForce(), std::string());
         QCOMPARE(lowest->value(), 0); // another page cleared it
         restoreQuestion(opened.workspace, state);
-        QTRY_COMPARE_WITH_TIMEOUT(inForce(), std::string("--ascii --first-id 300"), patience);
+        QTRY_COMPARE(inForce(), std::string("--ascii --first-id 300"));
         QCOMPARE(lowest->value(), 300);
         const TokenFilter all{.asciiOnly = true,
                               .wordsOnly = true,
@@ -282,8 +278,7 @@ private slots:
             tokenLine(*opened.workspace.model()->circuits(), *opened.workspace.model()->tokens(),
                       {CircuitKind::FullQk, {1, 5}}, TableSide::Row, opened.workspace.selection()->token());
         const int first = ends(*without, 1, opened.workspace.filteredTokens()->unused()).top.front().id;
-        QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, TokenTableModel::IdColumn), QString::number(first),
-                                  patience);
+        QTRY_COMPARE(cellText(table, 0, TokenTableModel::IdColumn), QString::number(first));
         QCOMPARE(cellText(table, 0, TokenTableModel::BiasedColumn), signedNumber((*with)(first)));
         for (auto* box : opened.page.findChildren<QCheckBox*>())
             if (box->text() == QLatin1String("ids") || box->text() == QLatin1String("biases"))
@@ -317,10 +312,10 @@ private slots:
             return *rotaryTokenLine(*opened.workspace.model()->circuits(),
                                     *opened.workspace.model()->tokens(), {1, 2}, 3, places);
         };
-        QTRY_VERIFY_WITH_TIMEOUT(shows(at(0)), patience);
+        QTRY_VERIFY(shows(at(0)));
         offset->setValue(4);
         QCOMPARE(opened.workspace.selection()->rotaryOffset(), 4);
-        QTRY_VERIFY_WITH_TIMEOUT(shows(at(4)), patience);
+        QTRY_VERIFY(shows(at(4)));
         QVERIFY(!shows(at(0)));
         QVERIFY(opened.page.figures().first()->figureTitle().contains(QStringLiteral("Δ = 4")));
         choose(opened, QStringLiteral("Contents of the tables"), QStringLiteral("largest of all tokens"));
@@ -331,7 +326,7 @@ private slots:
                             rotaryTokenLine(*opened.workspace.model()->circuits(),
                                             *opened.workspace.model()->tokens(), {1, 2}, token, 4)
                                 ->maxCoeff());
-        QTRY_COMPARE_WITH_TIMEOUT(cellText(largest, 0, 3), signedNumber(best), patience);
+        QTRY_COMPARE(cellText(largest, 0, 3), signedNumber(best));
         Opened learned(HEADWISE_DEMO_MODEL);
         QVERIFY(!learned.find<QSpinBox>(QStringLiteral("Offset of the key"))->isVisible());
     }
@@ -370,7 +365,7 @@ private slots:
                     sum += value, squares += value * value, n += 1;
             return sum / n + std::sqrt(squares / n - sum / n * sum / n) * expectedPlace(0, n);
         };
-        QTRY_VERIFY_WITH_TIMEOUT(isFirst(), patience);
+        QTRY_VERIFY(isFirst());
         QCOMPARE(table->model()->rowCount(), 100);
         QCOMPARE(cellText(table, 0, 4), signedNumber(gaussian()));
         auto* lowest = opened.find<QSpinBox>(QStringLiteral("First id"));
@@ -378,15 +373,15 @@ private slots:
         emit lowest->editingFinished();
         for (Eigen::Index id = 0; id < 500; ++id)
             leaveOut(id);
-        QTRY_VERIFY_WITH_TIMEOUT(isFirst(), patience);
-        QTRY_COMPARE_WITH_TIMEOUT(cellText(table, 0, 4), signedNumber(gaussian()), patience);
+        QTRY_VERIFY(isFirst());
+        QTRY_COMPARE(cellText(table, 0, 4), signedNumber(gaussian()));
         QCOMPARE(opened.page.figures().size(), 2);
     }
 
     void theMouseReadsOutTheStrongestOutputs()
     {
         Opened opened(HEADWISE_DEMO_MODEL);
-        QTRY_VERIFY_WITH_TIMEOUT(map(opened)->matrix(), patience);
+        QTRY_VERIFY(map(opened)->matrix());
         QSignalSpy said(&opened.page, &Page::readOutChanged);
         QTest::mouseMove(map(opened), map(opened)->cells().rect(1, 7).center().toPoint());
         const auto line =
@@ -395,8 +390,7 @@ private slots:
         QStringList outputs;
         for (const TokenEntry& entry : ends(*line, 5, opened.workspace.filteredTokens()->unused()).top)
             outputs << opened.workspace.model()->tokenText(entry.id);
-        QTRY_VERIFY_WITH_TIMEOUT(!said.isEmpty() && said.last()[0].toString().endsWith(outputs.join(u' ')),
-                                 patience);
+        QTRY_VERIFY(!said.isEmpty() && said.last()[0].toString().endsWith(outputs.join(u' ')));
         QVERIFY(said.last()[0].toString().contains(number(rowNorm(opened, {1, 7}))));
     }
 };

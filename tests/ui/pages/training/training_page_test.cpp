@@ -224,7 +224,7 @@ private slots:
         // Nothing changed in them: a sentence, not an empty table.
         QVERIFY(sitting.shows(QStringLiteral("No head rose clearly above its null")));
         QVERIFY(!sitting.find<TableFigure>("Changes of heads")->isVisible());
-        QTRY_COMPARE_WITH_TIMEOUT(chart->series().size(), std::size_t{2}, patience);
+        QTRY_COMPARE(chart->series().size(), std::size_t{2});
         QCOMPARE(chart->series()[0].points, (QVector<QPointF>{{1, 2}, {10, 4}}));
         QCOMPARE(chart->look().yTitle, QStringLiteral("singular values of OV"));
         // So are those of all heads.
@@ -234,10 +234,10 @@ private slots:
         QCOMPARE(sitting.page.figures()[0]->figureTitle(),
                  QStringLiteral("singular values of OV over training, toy"));
         sitting.workspace.selection()->setHead({0, 1});
-        QTRY_COMPARE_WITH_TIMEOUT(chart->series().size(), std::size_t{2}, patience);
+        QTRY_COMPARE(chart->series().size(), std::size_t{2});
         QCOMPARE(chart->series()[1].points, (QVector<QPointF>{{1, 1.25}, {10, 1.25}}));
         choose("QK spectrum"); // the file has none
-        QTRY_VERIFY_WITH_TIMEOUT(chart->series().empty(), patience);
+        QTRY_VERIFY(chart->series().empty());
         QVERIFY(tiles->curves()[1].series.empty());
         choose("Score");
         QCOMPARE(chart->series()[0].points.size(), 2);
@@ -271,7 +271,7 @@ private slots:
             emit shown->activated(shown->currentIndex());
         };
         choose("OV input vectors");
-        QTRY_COMPARE_WITH_TIMEOUT(chart->series().size(), std::size_t{2}, patience);
+        QTRY_COMPARE(chart->series().size(), std::size_t{2});
         QCOMPARE(chart->series()[0].points, (QVector<QPointF>{{1, 2}, {10, 1}}));
         QCOMPARE(chart->series()[1].points, (QVector<QPointF>{{1, 1}, {10, 4}}));
         QCOMPARE(chart->series()[0].name, QStringLiteral("σ2 at step 10"));
@@ -281,10 +281,9 @@ private slots:
         QVERIFY2(said.back()[0].toString().contains(QStringLiteral("overlap with the step before 0.8")),
                  qPrintable(said.back()[0].toString()));
         sitting.workspace.selection()->setHead({0, 1}); // none of its vectors lasts
-        QTRY_VERIFY_WITH_TIMEOUT(chart->series().empty(), patience);
+        QTRY_VERIFY(chart->series().empty());
         choose("OV output vectors"); // the file does not have them
-        QTRY_VERIFY_WITH_TIMEOUT(!sitting.shows(QStringLiteral("Each line follows one singular vector")),
-                                 patience);
+        QTRY_VERIFY(!sitting.shows(QStringLiteral("Each line follows one singular vector")));
         choose("Score");
         QCOMPARE(chart->series()[0].points.size(), 2);
     }
@@ -328,7 +327,7 @@ private slots:
         QSignalSpy said(frames, &TrainingFrames::exported);
         const QString name = sitting.folder.filePath(QStringLiteral("grid.svg"));
         frames->exportAnimation(name);
-        QTRY_COMPARE_WITH_TIMEOUT(said.size(), 1, patience);
+        QTRY_COMPARE(said.size(), 1);
         QVERIFY2(said[0][0].toString().startsWith(QStringLiteral("Wrote an animation of 5 steps")),
                  qPrintable(said[0][0].toString()));
         QFile file(name);
@@ -365,7 +364,7 @@ private slots:
         auto* frames = sitting.page.findChild<TrainingFrames*>();
         QSignalSpy said(frames, &TrainingFrames::exported);
         frames->exportFrames(sitting.folder.filePath(QStringLiteral("grid.svg")));
-        QTRY_COMPARE_WITH_TIMEOUT(said.size(), 1, patience);
+        QTRY_COMPARE(said.size(), 1);
         QVERIFY(said[0][0].toString().startsWith(QStringLiteral("Wrote 6 frames")));
         QCOMPARE(QDir(sitting.folder.path()).entryList(QDir::Files, QDir::Name),
                  (QStringList{QStringLiteral("grid-step0000.svg"), QStringLiteral("grid-step0001.svg"),
@@ -396,8 +395,8 @@ private slots:
         open->click();
         QCOMPARE(wanted.size(), 1);
         sitting.workspace.opener()->openModel({wanted[0][0].toString().toStdString(), {}, {}});
-        QTRY_VERIFY_WITH_TIMEOUT(sitting.workspace.model()->hasModel(), patience);
-        QTRY_VERIFY_WITH_TIMEOUT(compare->isEnabled(), patience);
+        QTRY_VERIFY(sitting.workspace.model()->hasModel());
+        QTRY_VERIFY(compare->isEnabled());
         QVERIFY(TrainingSeries::isOpenIn(sitting.workspace)); // the series stays open
         QVERIFY(!sitting.workspace.model()->isSeries());
         QCOMPARE(slider->value(), 4);
