@@ -6,10 +6,15 @@
 
 namespace headwise::ui {
 
+namespace {
+constexpr int mostTicks = 20; // however long an axis is
+}
+
 std::vector<double> roundTicks(double low, double high, int atMost)
 {
     if (!(low < high) || atMost < 1 || !std::isfinite(high - low))
         return {};
+    atMost = std::min(atMost, mostTicks);
     const double raw = (high - low) / atMost;
     const double decade = std::pow(10, std::floor(std::log10(raw)));
     const auto distance = [&](double step) { // in steps, from the first tick to the last
@@ -27,7 +32,7 @@ std::vector<double> roundTicks(double low, double high, int atMost)
     std::vector<double> ticks;
     // Counted, not summed, so that zero is exactly zero.
     const double last = std::floor(high / step + 1e-9);
-    for (double i = std::ceil(low / step - 1e-9); i <= last && ticks.size() < 100; ++i)
+    for (double i = std::ceil(low / step - 1e-9); i <= last && ticks.size() <= mostTicks; ++i)
         ticks.push_back(i * step);
     return ticks;
 }

@@ -6,8 +6,8 @@
 
 namespace headwise::ui {
 
-/// Returns multiples of 1, 2 or 5 times a power of ten from `low` to `high`, at most `atMost`. For three or more, it
-/// returns one more rather than a single one.
+/// Returns multiples of 1, 2 or 5 times a power of ten from `low` to `high`, at most `atMost` and never more than 20. For three
+/// or more, it returns one more rather than a single one.
 std::vector<double> roundTicks(double low, double high, int atMost);
 /// Returns powers of ten from `low` to `high`, both above zero; every second, third, … if there are more than `atMost`.
 std::vector<double> decadeTicks(double low, double high, int atMost);

@@ -5,6 +5,7 @@
 #include "ui/heatmaps/heatmap_view.h"
 #include "ui/models/token_table_model.h"
 #include "ui/pages/compare/compare_page.h"
+#include "ui/pages/findings/finding_row.h"
 #include "ui/pages/heads/heads_page.h"
 #include "ui/pages/model/card_page.h"
 #include "ui/pages/overview/overview_page.h"
@@ -35,7 +36,7 @@ const QScrollArea* areaOf(const QWidget* page)
 
 } // namespace
 
-/// Pages in windows smaller than the usual one.
+/// Pages in windows smaller than the usual one, and in the largest.
 class NarrowWindowTest : public QObject {
     Q_OBJECT
 
@@ -90,6 +91,24 @@ private slots:
                 choice->setCurrentIndex(1); // full QK, whose tables have the most columns
         QTRY_VERIFY(waitForJobs(std::chrono::milliseconds(0)));
         expectWholeTokens(*page);
+    }
+
+    void onTheWidestScreenAValueStaysNearItsToken()
+    {
+        WindowDriver driver;
+        driver.window.resize(3840, 2160);
+        driver.openDemo();
+        driver.window.showPage(QStringLiteral("tokens"));
+        const auto* page = driver.window.findChild<TokensPage*>();
+        for (const QTableView* table : page->findChildren<QTableView*>())
+            if (table->isVisible())
+                QTRY_VERIFY2(table->width() > 300 && table->width() <= 640,
+                             qPrintable(QString::number(table->width())));
+        driver.window.showPage(QStringLiteral("findings"));
+        const FindingRow* row = nullptr;
+        QTRY_VERIFY((row = driver.window.findChild<FindingRow*>()));
+        QTRY_VERIFY2(row->isVisible() && row->width() > 800 && row->width() <= 1100,
+                     qPrintable(QString::number(row->width())));
     }
 
     void pagesDoNotScrollSideways()

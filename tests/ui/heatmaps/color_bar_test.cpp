@@ -231,6 +231,7 @@ private slots:
         const std::vector<double> ticks = roundTicks(-1, 1, 5);
         QVERIFY(ticks == (std::vector<double>{-1, -0.5, 0, 0.5, 1}));
         QVERIFY(roundTicks(3, 3, 5).empty());
+        QCOMPARE(roundTicks(0, 10, 500).size(), std::size_t{11}); // a long axis stays legible
         QVERIFY(roundTicks(14.5, 90, 3) == (std::vector<double>{20, 40, 60, 80})); // not 50 alone
         QVERIFY(roundTicks(0, 90, 3) == (std::vector<double>{0, 50}));
         QVERIFY(decadeTicks(0.01, 100, 10) == (std::vector<double>{0.01, 0.1, 1, 10, 100}));

@@ -29,6 +29,7 @@ namespace headwise::ui {
 namespace {
 
 constexpr int findingRowsShown = 16; // until all are asked for
+constexpr int widestRow = 1100;      // px: a button stays near its sentence on the widest screen
 constexpr QLatin1StringView listSeparator(", ");
 
 /// Returns every token as shown; nothing without a tokenizer.
@@ -115,8 +116,14 @@ void FindingsPage::createLayout()
     bottom->addWidget(m_left, 1);
     bottom->addWidget(m_compute, 0, Qt::AlignTop);
     bottom->addWidget(m_fill, 0, Qt::AlignTop);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(12, 12, 12, 12);
+    auto* column = new QWidget(this);
+    column->setMaximumWidth(widestRow);
+    auto* page = new QHBoxLayout(this);
+    page->setContentsMargins(12, 12, 12, 12);
+    page->addWidget(column, 1000);
+    page->addStretch(1); // what the column leaves
+    auto* layout = new QVBoxLayout(column);
+    layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(8);
     layout->addLayout(top);
     layout->addWidget(m_checked);

@@ -22,6 +22,7 @@ namespace {
 // Tokens of so many characters are never cut off.
 constexpr int readableCharacters = 12;
 constexpr int readableWhenCompact = 8;
+constexpr int widestTable = 640; // px: a value stays near its token on the widest screen
 
 constexpr int allColumns[] = {TokenTableModel::RankColumn, TokenTableModel::IdColumn,
                               TokenTableModel::BiasedColumn, TokenTableModel::ZColumn,
@@ -48,9 +49,10 @@ TokenEndsTables::TokenEndsTables(QWidget* parent)
 {
     m_layout->setContentsMargins(0, 0, 0, 0);
     m_layout->setSpacing(8);
-    m_layout->addWidget(captioned(tr("largest"), m_topTable), 1);
+    m_layout->addWidget(captioned(tr("largest"), m_topTable), 1000);
     m_bottomEnd = captioned(tr("smallest"), m_bottomTable);
-    m_layout->addWidget(m_bottomEnd, 1);
+    m_layout->addWidget(m_bottomEnd, 1000);
+    m_layout->addStretch(1); // what the tables leave
     arrange();
 }
 
@@ -115,6 +117,7 @@ QTableView* TokenEndsTables::makeTable(TokenTableModel* model)
 QWidget* TokenEndsTables::captioned(const QString& caption, QTableView* table)
 {
     auto* box = new QWidget(this);
+    box->setMaximumWidth(widestTable);
     auto* label = new QLabel(caption, box);
     makeSecondary(label);
     table->setAccessibleName(caption);

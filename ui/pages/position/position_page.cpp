@@ -272,6 +272,7 @@ void PositionPage::showEnergies(const Answer& answer)
         results.arrays.push_back(shownArray(path, Axis::Frequency, {values.begin(), values.end()}));
         results.arrays.back().attributes[frequencyLabels] = names;
     }
+    results.arrays.back().title = tr("unaligned columns").toStdString(); // the picture's title says the rest
     m_energies->showPicture({.kind = Picture::Kind::Bars,
                              .title = tr("Energy by frequency").toStdString(),
                              .arrays = {energy, unaligned}},

@@ -85,7 +85,8 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     for (QCheckBox* box : {m_biases, m_scale, m_ids})
         choices->addWidget(box);
     choices->addWidget(m_offset);
-    choices->addWidget(m_filter, 1);
+    choices->addWidget(m_filter, 1000);
+    choices->addStretch(1); // what the filter leaves
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(tokensPageMargin, tokensPageMargin, tokensPageMargin, tokensPageMargin);
     layout->setSpacing(8);
