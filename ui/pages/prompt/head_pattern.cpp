@@ -21,7 +21,7 @@ namespace headwise::ui {
 HeadPattern::HeadPattern(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_text(new PromptText(this))
-    , m_panel(new HeatmapPanel(this))
+    , m_panel(new HeatmapPanel(this, Qt::Horizontal))
     , m_askForScore(new QAction(tr("Where this score comes from"), this))
 {
     createLayout();
