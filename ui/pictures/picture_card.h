@@ -24,6 +24,7 @@ public:
     const Picture& picture() const { return m_picture; }
     bool isWide() const; ///< Whether it wants the whole width.
     void fillPlace();    ///< The picture takes the height that the card has, and not its own.
+    ViewFields viewFields() { return m_body->viewFields(); }
 
     void markStale() { m_isStale = true; } ///< Other results.
     void changeHead();                     ///< Another head or reference is selected.

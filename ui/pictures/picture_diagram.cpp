@@ -77,7 +77,10 @@ public:
         layout->addLayout(least);
         layout->addLayout(controls);
         layout->addWidget(m_diagram);
-        connect(m_slider, &QSlider::valueChanged, this, [this] { showEdges(); });
+        connect(m_slider, &QSlider::valueChanged, this, [this] {
+            m_isCut = true;
+            showEdges();
+        });
         connect(m_colors, &QComboBox::activated, this, [this] {
             m_isChosen = true;
             showClasses();
@@ -91,6 +94,27 @@ public:
             emit headHovered(m_diagram->hovered());
             emit readOutChanged(words);
         });
+    }
+
+    ViewFields viewFields() override
+    {
+        return ViewFields()
+            .add(
+                "least", [this] { return m_isCut ? QJsonValue(m_slider->value()) : QJsonValue(); },
+                [this](const QJsonValue& least) {
+                    if (least.isDouble())
+                        m_slider->setValue(least.toInt());
+                })
+            .add(
+                "colors", [this] { return m_isChosen ? QJsonValue(m_colors->currentIndex()) : QJsonValue(); },
+                [this](const QJsonValue& colors) {
+                    const int wanted = colors.toInt(-1);
+                    if (wanted < 0 || wanted >= m_colors->count())
+                        return;
+                    m_isChosen = true;
+                    m_colors->setCurrentIndex(wanted);
+                    showClasses();
+                });
     }
 
     bool showsAllHeads() const override { return true; }
@@ -277,6 +301,7 @@ private:
     PictureData m_data;
     std::vector<DiagramEdge> m_all; // the strongest first
     bool m_isChosen = false;        // the colours, by the user
+    bool m_isCut = false;           // the smallest value, by the user
 };
 
 } // namespace

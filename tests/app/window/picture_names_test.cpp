@@ -136,6 +136,7 @@ private slots:
     {
         gatherAll(*m_demo);
         gatherOn(*m_demo, "tokens", R"({"side": 2})");
+        gatherOn(*m_demo, "vectors", R"({"search": " king"})");
         for (const char* way : {R"({"way": 1})", R"({"way": 2})", R"({"way": 3})"})
             gatherOn(*m_demo, "compare", way);
         gatherOn(*m_demo, "tensors", R"({"tensor": "transformer.h.0.attn.c_attn.weight"})");
@@ -169,7 +170,7 @@ private slots:
         QVERIFY2(unknown.isEmpty(), qPrintable(unknown.join(u'\n')));
         QVERIFY2(absent.isEmpty(), qPrintable(absent.join(u'\n')));
         m_withoutName.removeDuplicates();
-        qInfo().noquote() << "without a name:" << m_withoutName.join(QStringLiteral("; "));
+        QVERIFY2(m_withoutName.isEmpty(), qPrintable(m_withoutName.join(u'\n')));
     }
 
     void theCopiedCommandDrawsTheSame_data()
@@ -178,13 +179,17 @@ private slots:
         QTest::addColumn<QByteArray>("choice");
         QTest::addColumn<QString>("picture");
         const auto row = [](const char* page, const char* choice, const char* picture) {
-            QTest::newRow(page) << QString(QLatin1String(page)) << QByteArray(choice)
-                                << QStringLiteral("%1: %2").arg(QLatin1String(page), QLatin1String(picture));
+            QTest::newRow(QByteArray(page).append(' ').append(choice).constData())
+                << QString(QLatin1String(page)) << QByteArray(choice)
+                << QStringLiteral("%1: %2").arg(QLatin1String(page), QLatin1String(picture));
         };
         row("matrix", R"({"circuit": 3, "which": 0, "text": " the cats"})", "Matrix of the circuit");
         row("tokens", R"({"circuit": 1, "side": 1})", "Tokens of the row or column");
         row("prompt", R"({"prompt": "A cat, a dog", "without_first": true})", "Attention of the head");
         row("composition", R"({"kind": "q"})", "Principal angles of the pair");
+        row("composition", R"({"kind": "q", "tab": 1})", "Wiring");
+        row("composition", R"({"kind": "v", "tab": 1, "wiring": {"least": 600, "colors": 2}})", "Wiring");
+        row("vectors", R"({"search": " king"})", "Directions with the token");
         row("compare", R"({"way": 2})", "Selected head minus reference");
         row("all_heads", R"({"x": "scores/matching"})", "Two scores of every head");
     }

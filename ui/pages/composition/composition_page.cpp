@@ -301,6 +301,7 @@ void CompositionPage::showWiring()
         static_cast<QVBoxLayout*>(m_wiring->layout())->insertWidget(0, m_card);
     }
     m_card->ensureCurrent();
+    m_card->viewFields().restore(std::exchange(m_wantedWiring, {}));
 }
 
 void CompositionPage::showPair()
@@ -334,6 +335,15 @@ ViewFields CompositionPage::viewFields()
             "percentile", [this] { return m_percentile->value(); },
             [this](const QJsonValue& percentile) { m_percentile->setValue(percentile.toInt()); })
         .add("tab", m_tabs)
+        .add(
+            "wiring",
+            [this] {
+                return m_card && m_wantedWiring.isEmpty() ? m_card->viewFields().state() : m_wantedWiring;
+            },
+            [this](const QJsonValue& wiring) {
+                m_wantedWiring = wiring.toObject();
+                refresh();
+            })
         .addPart("heatmap", m_map);
 }
 
@@ -345,9 +355,9 @@ QList<FigureSource*> CompositionPage::figures()
     if (m_card && m_tabs->currentIndex() == 1)
         for (const auto& [view, what] : m_card->figures()) {
             all << dynamic_cast<FigureSource*>(view);
+            setPictureName(view, tr("Wiring"));
             describe(all.last(), QStringLiteral("%1, %2").arg(what, text(workspace()->model()->card().name)));
             setSubject(all.last(), std::nullopt);
-            setView(all.last(), m_card->viewNameOf(view));
         }
     if (m_tabs->currentWidget() == m_pairs)
         all << m_pairs->figures();

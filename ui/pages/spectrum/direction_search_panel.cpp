@@ -1,5 +1,7 @@
 #include "ui/pages/spectrum/direction_search_panel.h"
 
+#include "core/tokenizer/token_search.h"
+#include "core/tokenizer/token_text.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/about_model.h"
@@ -64,6 +66,7 @@ void DirectionSearchPanel::connectSignals()
     for (const auto signal :
          {&OpenModel::opened, &OpenModel::closed, &OpenModel::circuitsChanged, &OpenModel::tokensChanged})
         connect(workspace()->model(), signal, this, &DirectionSearchPanel::clear);
+    connect(workspace()->model(), &OpenModel::closed, this, [this] { seek({}); });
     connect(workspace()->filteredTokens(), &FilteredTokens::changed, this, &DirectionSearchPanel::clear);
     m_search->follow(workspace());
     connect(m_search, &TokenEdit::tokenChosen, this, &DirectionSearchPanel::search);
@@ -75,8 +78,33 @@ void DirectionSearchPanel::connectSignals()
     });
 }
 
+void DirectionSearchPanel::seek(const QString& token)
+{
+    if (token == m_sought)
+        return;
+    m_sought = token;
+    m_isWaiting = !token.isEmpty();
+    clear();
+}
+
+void DirectionSearchPanel::recompute()
+{
+    if (!m_isWaiting || !workspace()->model()->tokens() || !workspace()->model()->circuits())
+        return;
+    m_isWaiting = false;
+    const Result<int> token = tokenNamed(m_sought.toStdString(), workspace()->model()->tokenizer().get());
+    if (!token)
+        return m_state->setText(text(token.error()));
+    if (*token < 0 || *token >= workspace()->model()->card().dVocab)
+        return m_state->setText(tr("The model has no token %1.").arg(m_sought));
+    m_search->setText(workspace()->model()->tokenText(*token));
+    search(*token);
+}
+
 void DirectionSearchPanel::clear()
 {
+    if (!m_isWaiting)
+        m_sought.clear();
     m_job.cancel();
     m_hits.clear();
     m_model->clear();
@@ -89,6 +117,7 @@ void DirectionSearchPanel::clear()
     const QString estimate = estimateText(searchCost(*workspace()));
     m_state->setText(estimate.isEmpty() ? question
                                         : question + u' ' + tr("A search takes %1.").arg(estimate));
+    refresh();
 }
 
 void DirectionSearchPanel::search(int token)
@@ -97,6 +126,8 @@ void DirectionSearchPanel::search(int token)
     if (!tokens || !workspace()->model()->circuits())
         return m_state->setText(tr("The search needs the model's files and its embeddings."));
     m_state->clear();
+    m_sought = text(shownId(token));
+    m_isWaiting = false;
     m_job.start(
         withEstimate(tr("Looking for %1").arg(workspace()->model()->tokenText(token)),
                      searchCost(*workspace())),
@@ -154,13 +185,18 @@ QList<QStandardItem*> DirectionSearchPanel::rowOf(const DirectionHit& hit)
     return row;
 }
 
+ViewFields DirectionSearchPanel::viewFields()
+{
+    return ViewFields().add(
+        "search", [this] { return m_sought; }, [this](const QJsonValue& token) { seek(token.toString()); });
+}
+
 QList<FigureSource*> DirectionSearchPanel::figures()
 {
     if (m_model->rowCount() == 0)
         return {};
     describe(m_table, QStringLiteral("%1, %2").arg(m_state->text(), text(workspace()->model()->card().name)));
     setSubject(m_table, std::nullopt);
-    setView(m_table, {}); // The page keeps no search.
     return {m_table};
 }
 

@@ -19,11 +19,14 @@ class DirectionSearchPanel : public Page {
 public:
     explicit DirectionSearchPanel(Workspace* workspace, QWidget* parent = nullptr);
 
+    ViewFields viewFields() override;
     QList<FigureSource*> figures() override;
 
 private:
     void connectSignals();
+    void recompute() override; ///< Begins a restored search once the embeddings are there.
     void clear();
+    void seek(const QString& token);
     void search(int token);
     void show(const std::vector<DirectionHit>& hits, int token);
     static QList<QStandardItem*>
@@ -34,6 +37,8 @@ private:
     QStandardItemModel* m_model;
     TableFigure* m_table;
     std::vector<DirectionHit> m_hits; // hits of the rows
+    QString m_sought;                 // "#17"; empty: no search
+    bool m_isWaiting = false;         // the search is restored and has not begun
     Job m_job;
 };
 

@@ -366,7 +366,7 @@ void VectorsPage::keyPressEvent(QKeyEvent* event)
 ViewFields VectorsPage::viewFields()
 {
     const auto chosen = std::make_shared<SingularChoice>(workspace()->selection()->direction());
-    return ViewFields()
+    return m_search->viewFields()
         .add("scores", m_scores)
         .add("each", m_each)
         .add(
