@@ -33,6 +33,7 @@
 #include <QSettings>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
 
 #include <cstdio>
 
@@ -160,6 +161,20 @@ private:
                     next->click();
         }
         takeDialogsAbout({m_wishes.model.toStdString(), std::nullopt, {}});
+        takeQuestion();
+    }
+
+    /// Takes the question about unsaved results that opening another model asks.
+    void takeQuestion()
+    {
+        QTimer::singleShot(1000, &m_window, [this] {
+            if (QWidget* question = QApplication::activeModalWidget()) {
+                take(QStringLiteral("dialog-not-saved"), question);
+                question->close();
+            }
+        });
+        m_window.openPath(m_wishes.model);
+        waitUntilQuiet();
     }
 
     void takeOpenDialogs(const QString& name)
@@ -238,6 +253,11 @@ private:
             analyses->run();
             const QString name = QStringLiteral("analysis-") + id;
             take(name);
+            for (auto* button : analyses->findChildren<QAbstractButton*>())
+                if (button->text() == QStringLiteral("Verify on random tokens") && button->isVisible()) {
+                    button->click();
+                    take(name + QStringLiteral("-verified"));
+                }
             auto* bar = analyses->findChild<QScrollArea*>()->verticalScrollBar();
             for (int part = 2; part < 5 && bar->value() < bar->maximum(); ++part) {
                 bar->setValue(bar->value() + bar->pageStep() - 40);
