@@ -14,6 +14,7 @@
 #include "ui/pages/parts/spectrum_panel.h"
 #include "ui/pages/parts/token_filter_button.h"
 #include "ui/widgets/job_bar.h"
+#include "ui/widgets/wrapped_label.h"
 
 #include <QApplication>
 #include <QComboBox>
@@ -50,7 +51,7 @@ ComparePage::ComparePage(Workspace* workspace, QWidget* parent)
     , m_against(new QComboBox(this))
     , m_text(new QLineEdit(this))
     , m_way(new QComboBox(this))
-    , m_numbers(new QLabel(this))
+    , m_numbers(new WrappedLabel(this))
     , m_empty(new EmptyPlace(this))
     , m_body(new QWidget(this))
     , m_pictures(new ComparePictures(this))
@@ -91,7 +92,6 @@ void ComparePage::createControls()
 void ComparePage::createLayout()
 {
     m_numbers->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_numbers->setWordWrap(true);
     auto* controls = new QHBoxLayout;
     controls->setSpacing(8);
     controls->addWidget(m_circuit);
