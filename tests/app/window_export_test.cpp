@@ -66,12 +66,14 @@ private:
     /// Triggers `words` and takes the first entry if a menu of pictures opens.
     void ask(const QString& words)
     {
-        QTimer::singleShot(0, m_window.get(), [] {
+        QTimer answer; // Gone when the menu is: it would choose in the next test's menu.
+        connect(&answer, &QTimer::timeout, [] {
             if (auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget())) {
                 menu->actions().first()->trigger();
                 menu->close();
             }
         });
+        answer.start(0);
         action(words)->trigger();
     }
 
