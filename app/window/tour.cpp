@@ -62,7 +62,7 @@ std::vector<TourStep> tourSteps()
              "The tables show what %1 writes when it attends to a token. Type another token to look it up."),
          {QStringLiteral("tokens")},
          {1, 5},
-         {QStringLiteral("largest")}},
+         {QStringLiteral("token-tables")}},
         {Tour::tr("Position"),
          Tour::tr(
              "This page shows how far back %1 looks by position alone. A previous-token head has its peak one token back."),

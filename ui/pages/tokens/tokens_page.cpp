@@ -72,6 +72,7 @@ TokensPage::TokensPage(Workspace* workspace, QWidget* parent)
     makeSecondary(m_problem);
     m_problem->setWordWrap(true);
     m_panel->setLength(100);
+    m_panel->setObjectName(QStringLiteral("token-tables")); // for the tour
     m_edit->setAccessibleName(tr("Token of the tables"));
     createFilter();
     auto* controls = new QHBoxLayout;
