@@ -1,7 +1,6 @@
 // Words of the pages and of the sidebar are whole in the smallest window that the layout is made for.
 
 #include "app/window/page_sidebar.h"
-#include "tests/support/every_page.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 
@@ -9,8 +8,6 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollBar>
-#include <QSplitter>
-#include <QStackedLayout>
 #include <QTableView>
 #include <QWhatsThis>
 
@@ -28,57 +25,6 @@ constexpr int besidePlaceholder = 16; // px: the borders, the padding and the te
 int roomMissing(const QLineEdit& edit)
 {
     return edit.fontMetrics().horizontalAdvance(edit.placeholderText()) + besidePlaceholder - edit.width();
-}
-
-/// Adds the visible widgets of a layout and of the layouts in it.
-void addParts(const QLayout& layout, QList<const QWidget*>& parts)
-{
-    for (int i = 0; i < layout.count(); ++i) {
-        QLayoutItem* item = layout.itemAt(i);
-        if (const QWidget* widget = item->widget(); widget && widget->isVisible())
-            parts << widget;
-        if (const QLayout* inner = item->layout())
-            addParts(*inner, parts);
-    }
-}
-
-/// Returns the parts of a widget that should be beside or below each other.
-QList<const QWidget*> partsOf(const QWidget& whole)
-{
-    QList<const QWidget*> parts;
-    if (const auto* splitter = qobject_cast<const QSplitter*>(&whole))
-        for (int i = 0; i < splitter->count(); ++i)
-            parts << splitter->widget(i);
-    if (const QLayout* layout = whole.layout(); layout && !qobject_cast<const QStackedLayout*>(layout))
-        addParts(*layout, parts);
-    parts.removeIf([](const QWidget* part) { return !part->isVisible(); });
-    return parts;
-}
-
-QString nameOf(const QWidget& part)
-{
-    const auto* label = qobject_cast<const QLabel*>(&part);
-    const QRect at = part.geometry();
-    return QStringLiteral("%1 \"%2\" (%3 to %4)")
-        .arg(QLatin1String(part.metaObject()->className()), label ? label->text() : part.accessibleName())
-        .arg(at.top())
-        .arg(at.bottom());
-}
-
-/// Returns the pairs of parts that cover each other, anywhere in the widget.
-QStringList coveredParts(const QWidget& whole)
-{
-    QStringList found;
-    for (const QWidget* widget : whole.findChildren<QWidget*>() + QList{const_cast<QWidget*>(&whole)}) {
-        if (!widget->isVisible())
-            continue;
-        const QList<const QWidget*> parts = partsOf(*widget);
-        for (qsizetype a = 0; a < parts.size(); ++a)
-            for (qsizetype b = a + 1; b < parts.size(); ++b)
-                if (parts[a]->geometry().intersects(parts[b]->geometry()))
-                    found << QStringLiteral("%1 covers %2").arg(nameOf(*parts[a]), nameOf(*parts[b]));
-    }
-    return found;
 }
 
 } // namespace
@@ -111,16 +57,6 @@ private slots:
         QTRY_VERIFY2(sentence->fontMetrics().horizontalAdvance(sentence->text())
                          <= sentence->contentsRect().width(),
                      qPrintable(sentence->text()));
-    }
-
-    void noPartCoversAnother()
-    {
-        m_driver->workspace().selection()->setReference(HeadId{0, 1});
-        test::visitAllPages(*m_driver, [&](const QString& name) {
-            QStringList covered;
-            QTRY_VERIFY2((covered = coveredParts(*m_driver->page())).isEmpty(),
-                         qPrintable(name + QStringLiteral(": ") + covered.join(u'\n')));
-        });
     }
 
     void fieldsSayWhatTheyTake_data() { sentencesAreWhole_data(); }

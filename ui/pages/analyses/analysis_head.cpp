@@ -9,6 +9,7 @@
 #include "ui/pages/analyses/verified_text.h"
 #include "ui/pages/parts/fill_button.h"
 #include "ui/pages/parts/token_filter_button.h"
+#include "ui/widgets/wrapped_label.h"
 
 #include <QGridLayout>
 #include <QLabel>
@@ -36,13 +37,13 @@ QString sizeText(double bytes)
 AnalysisHead::AnalysisHead(Workspace* workspace, QWidget* parent)
     : Page(workspace, parent)
     , m_analysis(&catalogue().front())
-    , m_title(new QLabel(this))
+    , m_title(new WrappedLabel(this))
     , m_details(new QWidget(this))
     , m_cost(new QLabel(m_details))
     , m_state(new QLabel(m_details))
     , m_run(new QPushButton(tr("Run"), this))
     , m_verify(new QPushButton(tr("Verify on random tokens"), this))
-    , m_verified(new QLabel(this))
+    , m_verified(new WrappedLabel(this))
     , m_fill(new FillButton(this))
     , m_explain(new QToolButton(this))
 {
@@ -58,10 +59,8 @@ void AnalysisHead::createLayout()
 {
     makeHeading(m_title);
     makeSecondary(m_verified);
-    for (QLabel* label : {m_title, m_verified}) {
-        label->setWordWrap(true);
+    for (QLabel* label : {m_title, m_verified})
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    }
     m_run->setAccessibleName(tr("Run this analysis"));
     m_explain->setText(QStringLiteral("?"));
     m_explain->setToolTip(tr("Explain this analysis: formula and source"));
