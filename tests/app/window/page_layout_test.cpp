@@ -1,10 +1,14 @@
 // On every page of models of several kinds, parts lie beside each other and words are whole.
 
+#include "core/analysis/catalogue.h"
 #include "tests/support/every_page.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
+#include "ui/base/text.h"
+#include "ui/pages/analyses/result_page.h"
 
 #include <QLabel>
+#include <QRegularExpression>
 #include <QSplitter>
 #include <QStackedLayout>
 
@@ -85,6 +89,16 @@ QStringList cutWords(const QWidget& whole)
     return found;
 }
 
+/// Returns what is covered or cut on the page, each with its name.
+QStringList faultsOf(const QWidget& page, const QString& name)
+{
+    QStringList faults;
+    const auto isGood = [&] { return (faults = coveredParts(page) + cutWords(page)).isEmpty(); };
+    if (QTest::qWaitFor(isGood, 5000)) // Layouts follow each other; nothing is computed.
+        return {};
+    return faults.replaceInStrings(QRegularExpression(QStringLiteral("^")), name + QStringLiteral(": "));
+}
+
 } // namespace
 
 class PageLayoutTest : public QObject {
@@ -116,16 +130,26 @@ private slots:
         QVERIFY(test::hasNoJob());
         driver.workspace().selection()->setReference(HeadId{0, 1});
         QStringList all;
-        test::visitAllPages(driver, [&](const QString& name) {
-            QStringList faults;
-            const auto isGood = [&] {
-                return (faults = coveredParts(*driver.page()) + cutWords(*driver.page())).isEmpty();
-            };
-            if (QTest::qWaitFor(isGood, 5000)) // Layouts follow each other; nothing is computed.
-                return;
-            for (const QString& fault : faults)
-                all << name + QStringLiteral(": ") + fault;
-        });
+        test::visitAllPages(driver, [&](const QString& name) { all << faultsOf(*driver.page(), name); });
+        QVERIFY2(all.isEmpty(), qPrintable(all.join(u'\n')));
+        test::discardNotes(driver.window);
+    }
+
+    void everyAnalysis()
+    {
+        WindowDriver driver;
+        driver.window.resize(1024, 640);
+        driver.openDemo();
+        driver.workspace().selection()->setReference(HeadId{0, 1});
+        driver.window.showPage(QStringLiteral("analyses"));
+        auto* page = dynamic_cast<ResultPage*>(driver.page());
+        QStringList all;
+        for (const Analysis& analysis : catalogue()) {
+            page->showAnalysis(analysis.id);
+            page->run();
+            QVERIFY(test::hasNoJob());
+            all << faultsOf(*page, text(analysis.title));
+        }
         QVERIFY2(all.isEmpty(), qPrintable(all.join(u'\n')));
         test::discardNotes(driver.window);
     }
