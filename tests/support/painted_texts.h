@@ -46,6 +46,8 @@ protected:
         case PdmPhysicalDpiX:
         case PdmPhysicalDpiY: return dpi;
         case PdmDepth: return 32;
+        case PdmDevicePixelRatio: return 1;
+        case PdmDevicePixelRatioScaled: return static_cast<int>(devicePixelRatioFScale());
         default: return QPaintDevice::metric(metric);
         }
     }

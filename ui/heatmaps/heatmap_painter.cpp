@@ -147,9 +147,10 @@ double paintRowLabels(QPainter& painter, const QRectF& cells, double room, const
         const QString shown = metrics.elidedText(labels.at(row), Qt::ElideMiddle, room - heatmapPainterGap);
         const double width = metrics.horizontalAdvance(shown);
         widest = std::max(widest, width);
-        painter.drawText(
-            QPointF(cells.left() - heatmapPainterGap - width, y + (metrics.ascent() - metrics.descent()) / 2),
-            shown);
+        // The last label of low rows ends with the map, whose lower side may be that of the paper.
+        const double baseline =
+            std::min(y + (metrics.ascent() - metrics.descent()) / 2, cells.bottom() - metrics.descent());
+        painter.drawText(QPointF(cells.left() - heatmapPainterGap - width, baseline), shown);
     }
     return labels.names ? room : std::min(room, widest + 2 * heatmapPainterGap);
 }
@@ -161,6 +162,7 @@ double paintColumnLabels(QPainter& painter, const QRectF& cells, const HeatmapRo
     painter.setFont(labels.font);
     const QFontMetricsF& metrics = labels.metrics;
     const bool flat = room.flatColumnLabels || !labels.names;
+    double free = cells.left() - room.rowLabels; // where the next flat label may begin
     for (int column = labels.first; column < labels.end; column += labels.step) {
         const QRectF cell = cellRect(cells, scene, 0, column);
         const double x = cell.left() + labels.span * cell.width() / 2;
@@ -169,12 +171,18 @@ double paintColumnLabels(QPainter& painter, const QRectF& cells, const HeatmapRo
         if (flat) {
             const QString shown = labels.at(column);
             const double width = metrics.horizontalAdvance(shown);
+            // The last one moves left to end with the map, unless that would touch the one before.
             const double left = std::min(x - width / 2, std::max(cells.left(), cells.right() - width));
+            if (left < free)
+                continue;
+            free = left + width + heatmapPainterGap;
             painter.drawText(QPointF(left, cells.top() - heatmapPainterGap - metrics.descent()), shown);
             continue;
         }
         painter.save();
-        painter.translate(x + (metrics.ascent() - metrics.descent()) / 2, cells.top() - heatmapPainterGap);
+        const double baseline =
+            std::min(x + (metrics.ascent() - metrics.descent()) / 2, cells.right() - metrics.descent());
+        painter.translate(baseline, cells.top() - heatmapPainterGap);
         painter.rotate(-90);
         painter.drawText(
             QPointF(0, 0),

@@ -1,7 +1,8 @@
-// On every page of models of several kinds, parts lie beside each other and words are whole.
+// On every page of models of several kinds, parts lie beside each other and words are whole, inside pictures too.
 
 #include "core/analysis/catalogue.h"
 #include "tests/support/every_page.h"
+#include "tests/support/painted_texts.h"
 #include "tests/support/program.h"
 #include "tests/support/window_driver.h"
 #include "ui/base/text.h"
@@ -89,11 +90,49 @@ QStringList cutWords(const QWidget& whole)
     return found;
 }
 
+/// Whether the letters of two texts overlap, or two numbers of a scale stand so close that they read as one.
+bool runTogether(const test::PaintedText& a, const test::PaintedText& b)
+{
+    constexpr qreal slant =
+        1; // px: letters of slanted or raised text may reach this far into each other's extent.
+    constexpr qreal apart = 3; // px
+    static const QRegularExpression number(QStringLiteral("^[−\\d.]+$"));
+    const bool areNumbers = number.match(a.words).hasMatch() && number.match(b.words).hasMatch();
+    const QRectF one =
+        areNumbers ? a.ink.adjusted(-apart, 0, apart, 0) : a.ink.adjusted(slant, slant, -slant, -slant);
+    return one.intersects(b.ink);
+}
+
+/// Returns the texts inside pictures that run into each other or leave their picture.
+QStringList crowdedTexts(const QWidget& whole)
+{
+    QStringList found;
+    for (QWidget* picture : whole.findChildren<QWidget*>()) {
+        const QString name = QLatin1String(picture->metaObject()->className());
+        if (!picture->isVisible() || !name.startsWith(QStringLiteral("headwise::")))
+            continue;
+        test::TextCollector paper(picture->size());
+        picture->render(&paper, {}, {}, QWidget::RenderFlags());
+        const std::vector<test::PaintedText>& texts = paper.texts();
+        for (std::size_t a = 0; a < texts.size(); ++a) {
+            if (!QRectF(picture->rect()).adjusted(-1, -1, 1, 1).contains(texts[a].ink))
+                found << QStringLiteral("%1: \"%2\" is cut").arg(name, texts[a].words);
+            for (std::size_t b = a + 1; b < texts.size(); ++b)
+                if (runTogether(texts[a], texts[b]))
+                    found << QStringLiteral("%1: \"%2\" touches \"%3\"")
+                                 .arg(name, texts[a].words, texts[b].words);
+        }
+    }
+    return found;
+}
+
 /// Returns what is covered or cut on the page, each with its name.
 QStringList faultsOf(const QWidget& page, const QString& name)
 {
     QStringList faults;
-    const auto isGood = [&] { return (faults = coveredParts(page) + cutWords(page)).isEmpty(); };
+    const auto isGood = [&] {
+        return (faults = coveredParts(page) + cutWords(page) + crowdedTexts(page)).isEmpty();
+    };
     if (QTest::qWaitFor(isGood, 5000)) // Layouts follow each other; nothing is computed.
         return {};
     return faults.replaceInStrings(QRegularExpression(QStringLiteral("^")), name + QStringLiteral(": "));

@@ -445,6 +445,32 @@ private slots:
         QVERIFY(!output.isEmpty() && output.bottom() < top && top - output.bottom() < 16);
     }
 
+    void labelsStandApartAndInsideThePicture()
+    {
+        const auto name = [](int index) { return QStringLiteral("name %1").arg(index); };
+        for (const bool hasNames : {false, true})
+            for (int side = 60; side < 420; side += 3) {
+                HeatmapView view;
+                prepare(view, hasNames ? zeros(14, 14) : zeros(256, 256));
+                if (hasNames)
+                    view.content()->setRowAxis({QStringLiteral("source"), name});
+                view.resize(side + 60, side);
+                test::TextCollector page(view.size());
+                view.render(&page);
+                const QRectF cells = view.cells().area();
+                double end = -100; // of the last label above the map
+                for (const test::PaintedText& text : page.texts()) {
+                    QVERIFY2(QRectF(view.rect()).adjusted(-1, -1, 1, 1).contains(text.ink),
+                             qPrintable(QStringLiteral("%1 at %2").arg(text.words).arg(side)));
+                    if (text.ink.bottom() > cells.top() || text.ink.right() < cells.left())
+                        continue;
+                    QVERIFY2(text.ink.left() > end + 2,
+                             qPrintable(QStringLiteral("%1 at %2").arg(text.words).arg(side)));
+                    end = text.ink.right();
+                }
+            }
+    }
+
     /// A title that is longer than its side has the room beside the labels of the other side, too.
     void titlesOfSmallMapsAreWhole()
     {
