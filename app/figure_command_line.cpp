@@ -10,23 +10,13 @@
 #include "ui/pages/model/model_place.h"
 #include "ui/pages/parts/figure_subject.h"
 
-#include <QJsonArray>
-#include <QJsonDocument>
+#include <QJsonObject>
 
 namespace headwise::app {
 
 using namespace headwise::ui;
 
 namespace {
-
-/// Writes a choice so that --choice reads it back.
-std::string choiceText(const QString& name, const QJsonValue& value)
-{
-    const QByteArray list = QJsonDocument(QJsonArray{value}).toJson(QJsonDocument::Compact);
-    const QString words =
-        value.isString() ? value.toString() : QString::fromUtf8(list.mid(1, list.size() - 2));
-    return (name + u'=' + words).toStdString();
-}
 
 /// Adds what a picture of a page shows beside its head.
 void addShown(PageRequest& request, Workspace* workspace, Pages* pages, FigureSource* figure)
@@ -46,7 +36,7 @@ void addShown(PageRequest& request, Workspace* workspace, Pages* pages, FigureSo
         options.reference = dottedHead(*reference);
     const QJsonObject choices = pages->choicesOf(figure);
     for (auto choice = choices.begin(); choice != choices.end(); ++choice)
-        options.choices.push_back(choiceText(choice.key(), choice.value()));
+        options.choices.push_back(choiceText(choice.key(), choice.value()).toStdString());
 }
 
 } // namespace
@@ -68,6 +58,8 @@ QString figureCommandLine(Workspace* workspace, Pages* pages, FigureSource* figu
     } else {
         const std::filesystem::path& session = workspace->session()->path();
         request.options.model.path = session.empty() ? "SESSION.h5" : session.string();
+        for (const QString& choice : figureChoices(*figure))
+            request.options.choices.push_back(choice.toStdString());
     }
     return text(exportCommandLine(request));
 }

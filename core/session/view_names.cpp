@@ -145,8 +145,12 @@ std::string shortNameOf(const Picture& picture)
 
 std::string viewNameOf(const Picture& picture)
 {
-    if (std::string name = shortNameOf(picture); !name.empty())
-        return name;
+    std::string name = shortNameOf(picture);
+    return name.empty() ? pageNameOf(picture) : name;
+}
+
+std::string pageNameOf(const Picture& picture)
+{
     for (const PagePictures& page : pagesOfPictures())
         for (const Picture& own : page.pictures) {
             Picture renamed = picture; // the title of a picture of one head names it

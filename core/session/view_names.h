@@ -32,6 +32,8 @@ Result<Picture> pagePicture(std::string_view page, std::string_view title);
 
 /// The name of a named view that shows the same, or the path of a picture's only array; empty if it has no such name.
 std::string shortNameOf(const Picture& picture);
+/// "ANALYSIS: PICTURE" of the page that has this picture; empty if none has.
+std::string pageNameOf(const Picture& picture);
 /// The name under which `export --view` draws these arrays as `picture` does: shortNameOf(), or "ANALYSIS: PICTURE" of a page.
 /// Empty where there is none.
 std::string viewNameOf(const Picture& picture);

@@ -45,6 +45,29 @@ private slots:
         }
     }
 
+    void boxesAreChosenAndThePictureMadeAgain()
+    {
+        const QString session = path("boxes.h5"), view = "spectra: Heads by effective rank";
+        CommandRun run = test::runHeadwise(
+            {"analyze", HEADWISE_DEMO_MODEL, "--analyses", "spectra", "-o", session}, m_folder.path());
+        QVERIFY2(run.exitCode == 0, run.err);
+        const auto drawn = [&](const QStringList& arguments) {
+            run = test::runHeadwise(QStringList{"export", session} + arguments, m_folder.path());
+            return run.exitCode;
+        };
+        const QStringList boxes{"--view", view, "--choice", "heads=1"};
+        QVERIFY2(drawn(boxes + QStringList{"-o", path("boxes.svg"), "-o", path("boxes.csv")}) == 0, run.err);
+        QVERIFY2(drawn({"--view", view, "-o", path("counts.csv")}) == 0, run.err);
+        QVERIFY(read("boxes.csv").contains("layer") && read("boxes.csv") != read("counts.csv"));
+        QVERIFY2(drawn({"--again", path("boxes.svg"), "-o", path("again.svg")}) == 0, run.err);
+        QCOMPARE(read("again.svg"), read("boxes.svg"));
+        for (const char* wrong : {"heads=7", "heads", "colour=1"}) {
+            QCOMPARE(drawn({"--view", view, "--choice", wrong, "-o", path("wrong.svg")}), 2);
+            QVERIFY2(run.err.contains(QByteArray("cannot have --choice ") + wrong), run.err);
+            QVERIFY(!QFile::exists(path("wrong.svg")));
+        }
+    }
+
     void theListNamesThem()
     {
         const CommandRun list = test::runHeadwise({"export", "--list"}, m_folder.path());

@@ -6,7 +6,9 @@ namespace headwise::ui {
 
 /// Names of the metadata that make a figure again, beside those of the view.
 inline constexpr auto figureSettingsKey = "figure_settings"; ///< The line of text(FigureSettings).
-inline constexpr auto sessionFileKey = "session_file";       ///< Name of the session file it was drawn from.
+inline constexpr auto choiceKey =
+    "choice"; ///< A choice in the boxes over the picture, as in "heads=2"; one line each.
+inline constexpr auto sessionFileKey = "session_file"; ///< Name of the session file it was drawn from.
 inline constexpr auto sessionSha256Key =
     "session_sha256"; ///< Hash of that file, of figures of several panels.
 inline constexpr auto figureDescriptionKey =

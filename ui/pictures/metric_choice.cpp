@@ -22,6 +22,14 @@ MetricChoice::MetricChoice(Picture::Kind kind, QWidget* parent)
     layout->addStretch();
 }
 
+ViewFields MetricChoice::choices()
+{
+    ViewFields fields;
+    if (!m_axes.empty())
+        fields.addChoice("x", m_axes.front()).addChoice("y", m_axes.back());
+    return fields.addChoice("color", m_color);
+}
+
 QComboBox* MetricChoice::add(QHBoxLayout* layout, const QString& name)
 {
     constexpr int characters = 4; // at least: three stand beside each other in a narrow window

@@ -17,6 +17,8 @@ public:
 
     /// Returns the picture with the chosen scores in place of its own arrays. Arrays without a choice stay.
     PictureData applied(PictureData shown, const ModelCard& card);
+    /// Paths of the chosen scores. They can be restored once a picture was applied.
+    ViewFields choices();
 
 signals:
     void changed();

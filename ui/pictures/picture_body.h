@@ -57,6 +57,9 @@ public:
 
     /// Zoom and colours, for a session.
     virtual ViewFields viewFields() { return {}; }
+    /// The choices in the boxes over the picture, which make it another one. A box at its first choice has no value.
+    /// Restored once the picture is drawn.
+    virtual ViewFields choices() { return {}; }
 
 signals:
     void readOutChanged(const QString& text);

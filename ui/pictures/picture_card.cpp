@@ -24,6 +24,11 @@ namespace {
 
 using PictureCardKind = Picture::Kind;
 
+QString nameOf(const PictureCard& card)
+{
+    return text(pageNameOf(card.picture()));
+}
+
 constexpr int unseenHeight = 260; // until it is drawn, so that those below it are not on screen
 
 } // namespace
@@ -138,6 +143,8 @@ bool PictureCard::ensureCurrent()
     for (const ResultArray* array : shown.arrays)
         explained += explanationOf(*array);
     setWhatsThis(explained);
+    if (!m_wanted.isEmpty())
+        m_body->choices().restore(std::exchange(m_wanted, {}));
     showWords();
     return true;
 }
@@ -155,6 +162,18 @@ void PictureCard::showWords()
         m_announced.insert(view);
         emit viewMade(view);
     }
+}
+
+QJsonObject PictureCard::choices() const
+{
+    return m_wanted.isEmpty() ? m_body->choices().state() : m_wanted;
+}
+
+void PictureCard::choose(const QJsonObject& choices)
+{
+    m_wanted = choices;
+    if (!m_isStale)
+        m_body->choices().restore(std::exchange(m_wanted, {}));
 }
 
 std::vector<std::pair<QWidget*, QString>> PictureCard::figures()
@@ -183,9 +202,8 @@ std::optional<HeadId> PictureCard::headOf(const QWidget* figure) const
 
 QString PictureCard::viewNameOf(const QWidget* figure) const
 {
-    const auto isChosen = [](const QComboBox* box) { return box->currentIndex() > 0 && !box->isHidden(); };
-    if (std::ranges::any_of(m_body->findChildren<QComboBox*>(), isChosen))
-        return {}; // the user made it another picture
+    if (!choices().isEmpty())
+        return text(pageNameOf(m_picture)); // a short name takes no choices
     Picture shown = m_picture;
     if (shown.kind == PictureCardKind::HeadGrid) { // a figure for each array
         const auto figures = m_body->figures();
@@ -214,6 +232,30 @@ bool PictureCard::eventFilter(QObject* watched, QEvent* event)
         }
     }
     return QWidget::eventFilter(watched, event);
+}
+
+void CardChoices::give(PictureCard* card)
+{
+    if (const QJsonValue choices = m_waiting.take(nameOf(*card)); choices.isObject())
+        card->choose(choices.toObject());
+}
+
+ViewFields CardChoices::viewFields()
+{
+    return ViewFields().add(
+        "pictures",
+        [this] {
+            QJsonObject all = m_waiting;
+            for (const PictureCard* card : m_cards())
+                if (const QJsonObject choices = card->choices(); !choices.isEmpty())
+                    all[nameOf(*card)] = choices;
+            return QJsonValue(all);
+        },
+        [this](const QJsonValue& choices) {
+            m_waiting = choices.toObject();
+            for (PictureCard* card : m_cards())
+                card->choose(m_waiting.take(nameOf(*card)).toObject());
+        });
 }
 
 bool drawCardsIn(const QRect& seen, const std::vector<PictureCard*>& cards)

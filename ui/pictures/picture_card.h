@@ -4,6 +4,8 @@
 
 #include <QSet>
 
+#include <functional>
+#include <utility>
 #include <vector>
 
 class QLabel;
@@ -24,7 +26,9 @@ public:
     const Picture& picture() const { return m_picture; }
     bool isWide() const; ///< Whether it wants the whole width.
     void fillPlace();    ///< The picture takes the height that the card has, and not its own.
-    ViewFields viewFields() { return m_body->viewFields(); }
+    /// The choices in the boxes over the picture, for a session; empty: none was made.
+    QJsonObject choices() const;
+    void choose(const QJsonObject& choices); ///< Now, or as soon as it is drawn.
 
     void markStale() { m_isStale = true; } ///< Other results.
     void changeHead();                     ///< Another head or reference is selected.
@@ -34,7 +38,7 @@ public:
     std::vector<std::pair<QWidget*, QString>> figures();
     std::optional<HeadId> headOf(const QWidget* figure) const; ///< None: it shows all heads, or no head.
 
-    /// The name under which `headwise export --view` draws the figure; empty where there is none.
+    /// The name under which `headwise export --view` draws the figure, with the card's choices; empty where there is none.
     QString viewNameOf(const QWidget* figure) const;
 
 signals:
@@ -55,9 +59,26 @@ private:
     PictureBody* m_body;
     QLabel* m_caption;
     QString m_null;
+    QJsonObject m_wanted; // until it is drawn
     QSet<QWidget*> m_announced;
     bool m_isStale = true;
     bool m_headChanged = false;
+};
+
+/// The choices in the boxes over the cards of a page, for a session. Restored ones wait for their card.
+class CardChoices {
+public:
+    explicit CardChoices(std::function<std::vector<PictureCard*>()> cards)
+        : m_cards(std::move(cards))
+    {
+    }
+
+    void give(PictureCard* card); ///< Gives a new card what was restored for it.
+    ViewFields viewFields();
+
+private:
+    std::function<std::vector<PictureCard*>()> m_cards;
+    QJsonObject m_waiting; // by the names of the pictures on the command line
 };
 
 /// Draws the cards within `seen` that are out of date. \returns whether any was drawn

@@ -10,6 +10,7 @@
 
 #include <QComboBox>
 #include <QHBoxLayout>
+#include <QJsonArray>
 #include <QLabel>
 #include <QSignalBlocker>
 
@@ -164,6 +165,19 @@ public:
     }
 
     ViewFields viewFields() override { return m_panel->viewFields(); }
+
+    ViewFields choices() override
+    {
+        ViewFields fields;
+        fields.addChoice("heads", m_heads).addChoice("order", m_orders);
+        return fields.add(
+            "entries", [this] { return chosenEntries(); },
+            [this](const QJsonValue& entries) {
+                for (std::size_t box = 0; box < m_boxes.size();
+                     ++box) // One box may change how many there are in the next.
+                    m_boxes[box]->setCurrentIndex(entries[static_cast<qsizetype>(box)].toInt());
+            });
+    }
 
     std::vector<std::pair<QWidget*, QString>> figures() override
     {
@@ -361,6 +375,19 @@ private:
         for (; box < m_boxes.size(); ++box)
             m_boxes[box]->hide();
         return part;
+    }
+
+    /// The entry of each box, for a session; no value if all are the first.
+    QJsonValue chosenEntries() const
+    {
+        QJsonArray entries;
+        bool isOther = false;
+        for (const QComboBox* box : m_boxes)
+            if (!box->isHidden()) {
+                entries << box->currentIndex();
+                isOther = isOther || box->currentIndex() > 0;
+            }
+        return isOther ? QJsonValue(entries) : QJsonValue(QJsonValue::Undefined);
     }
 
     void addBox()

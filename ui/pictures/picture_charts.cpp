@@ -113,6 +113,13 @@ public:
         m_chart->setMaximumHeight(QWIDGETSIZE_MAX);
     }
 
+    ViewFields choices() override
+    {
+        ViewFields fields;
+        fields.addChoice("heads", m_heads);
+        return m_metrics ? fields.append(m_metrics->choices()) : fields;
+    }
+
     std::vector<std::pair<QWidget*, QString>> figures() override
     {
         const bool empty = std::ranges::all_of(m_contents.series,

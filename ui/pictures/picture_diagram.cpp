@@ -96,7 +96,7 @@ public:
         });
     }
 
-    ViewFields viewFields() override
+    ViewFields choices() override
     {
         return ViewFields()
             .add(

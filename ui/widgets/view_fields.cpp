@@ -27,6 +27,22 @@ ViewFields& ViewFields::add(const char* key, QComboBox* box)
         });
 }
 
+ViewFields& ViewFields::addChoice(const char* key, QComboBox* box)
+{
+    return add(
+        key,
+        [box] {
+            if (box->currentIndex() < 1 || box->isHidden())
+                return QJsonValue(QJsonValue::Undefined);
+            const QVariant data = box->currentData();
+            return data.isValid() ? QJsonValue(data.toString()) : QJsonValue(box->currentIndex());
+        },
+        [box](const QJsonValue& value) {
+            const int wanted = value.isString() ? box->findData(value.toString()) : value.toInt();
+            box->setCurrentIndex(wanted >= 0 && wanted < box->count() ? wanted : 0);
+        });
+}
+
 ViewFields& ViewFields::addData(const char* key, QComboBox* box)
 {
     return add(

@@ -22,7 +22,9 @@ public:
     /// \param write null or an undefined value: there is nothing to keep
     /// \param read gets an undefined value from a session without this field
     ViewFields& add(const char* key, Write write, Read read);
-    ViewFields& add(const char* key, QComboBox* box);     ///< Its index. Default: the first.
+    ViewFields& add(const char* key, QComboBox* box); ///< Its index. Default: the first.
+    /// Its choice's data, or its index where the choices have none; no value for the first choice or a hidden box.
+    ViewFields& addChoice(const char* key, QComboBox* box);
     ViewFields& addData(const char* key, QComboBox* box); ///< Its choice's data, a text. Default: the first.
     ViewFields& add(const char* key, QAbstractButton* button, bool usual = false);
     ViewFields& add(const char* key, QLineEdit* line);

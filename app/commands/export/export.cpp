@@ -160,6 +160,24 @@ Result<int> animate(const std::string& series, const std::string& view, std::opt
     return 0;
 }
 
+Result<int> exportPage(const ExportOptions& options, std::optional<HeadId> head,
+                       const std::vector<FigureFile>& files, const Task& task)
+{
+    if (options.animate)
+        return invalid("--animate draws the views of a series, and '" + options.view
+                       + "' is a picture of a page.");
+    for (const FigureFile& file : files)
+        if (const Result<Done> writable = canReplaceFile(file.path); !writable)
+            return writable.error();
+    PageRequest request{options.page, options.view, head, options.step};
+    request.options.model.path = options.session;
+    const auto omissions = exportPagePicture(request, files, task);
+    if (!omissions)
+        return omissions.error();
+    printWarnings(*omissions);
+    return 0;
+}
+
 /// Makes a figure again from its metadata.
 Result<int> exportAgain(const ExportOptions& options, const Task& task)
 {
@@ -191,6 +209,14 @@ Result<int> exportAgain(const ExportOptions& options, const Task& task)
     const auto from = readSource(*recipe, options.again, path, task);
     if (!from)
         return from.error();
+    if (!recipe->choices.empty()) {
+        ExportOptions same = options;
+        same.session = path;
+        same.view = recipe->view;
+        same.page.choices = recipe->choices;
+        same.step = from->step;
+        return exportPage(same, parseHeadId(recipe->head), {{options.files.front(), settings}}, task);
+    }
     if (!recipe->description.empty())
         return composeAgain(*recipe, options.again, path, options.files.front(), task);
     const FigureFile file{options.files.front(), settings};
@@ -202,24 +228,6 @@ Result<int> exportAgain(const ExportOptions& options, const Task& task)
         return view.error();
     const Result<Done> written = writeView(from->session, *view, {file});
     return written ? Result<int>(0) : written.error();
-}
-
-Result<int> exportPage(const ExportOptions& options, std::optional<HeadId> head,
-                       const std::vector<FigureFile>& files, const Task& task)
-{
-    if (options.animate)
-        return invalid("--animate draws the views of a series, and '" + options.view
-                       + "' is a picture of a page.");
-    for (const FigureFile& file : files)
-        if (const Result<Done> writable = canReplaceFile(file.path); !writable)
-            return writable.error();
-    PageRequest request{options.page, options.view, head, options.step};
-    request.options.model.path = options.session;
-    const auto omissions = exportPagePicture(request, files, task);
-    if (!omissions)
-        return omissions.error();
-    printWarnings(*omissions);
-    return 0;
 }
 
 Result<int> exportView(const ExportOptions& options, const CLI::App& command, const Task& task)
@@ -249,7 +257,7 @@ Result<int> exportView(const ExportOptions& options, const CLI::App& command, co
     std::optional<HeadId> head;
     if (!options.head.empty() && !(head = parseHeadId(options.head)))
         return invalid("'" + options.head + "' is not a head like 5.1 or L5H1.");
-    if (findPagePicture(options.view))
+    if (findPagePicture(options.view) || (!options.page.choices.empty() && pictureWithChoices(options.view)))
         return exportPage(options, head, files, task);
     if (options.page.areGiven())
         return invalid(

@@ -113,6 +113,10 @@ Result<FigureRecipe> figureRecipe(const std::string& file)
                 return value;
         return QString();
     };
+    std::vector<std::string> choices;
+    for (const auto& [key, value] : *lines)
+        if (key == QLatin1StringView(ui::choiceKey))
+            choices.push_back(value.toStdString());
     const QString series = valueOf(seriesKey);
     const QString session = series.isEmpty() ? valueOf(ui::sessionFileKey) : series;
     return FigureRecipe{.session = session.toStdString(),
@@ -121,6 +125,7 @@ Result<FigureRecipe> figureRecipe(const std::string& file)
                         .sha256 = valueOf("sha256").toStdString(),
                         .view = valueOf("view").toStdString(),
                         .head = valueOf("head").toStdString(),
+                        .choices = choices,
                         .step = valueOf(stepKey).toStdString(),
                         .isSteps = !valueOf(stepsKey).isEmpty(),
                         .settings = ui::parseFigureSettings(valueOf(ui::figureSettingsKey)),

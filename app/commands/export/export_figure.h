@@ -33,6 +33,7 @@ struct FigureRecipe {
     std::string model;
     std::string sha256; ///< The model's.
     std::string view, head;
+    std::vector<std::string> choices; ///< In the boxes over the picture, as --choice takes them.
     std::string step;     ///< The checkpoint of a series; empty: the figure is of a session, or of all steps.
     bool isSteps = false; ///< An animation of all steps of a series.
     FigureSettings settings;

@@ -96,12 +96,15 @@ public:
     Result<Done> choose(const PageRequest& request);
     /// Errors: NotFound, with what the picture needs.
     Result<ui::FigureSource*> picture(const std::string& view);
+    /// Errors: InvalidArgument for a choice in the boxes over the picture that it does not have.
+    Result<Done> checkChoices(const PageRequest& request, const ui::FigureSource& picture) const;
 
 private:
     bool isOfHeads() const { return m_pages.indexOfName(m_name) < 0; }
     ui::Page* page() { return isOfHeads() ? &m_heads : m_pages.page(m_pages.indexOfName(m_name)); }
     void listen(); ///< For what keeps the file from opening.
     Result<Done> chooseHeads(const PageRequest& request);
+    Result<Done> chooseInBoxes(const PageRequest& request); ///< Over the picture of an analysis.
     Result<Done> chooseStep(std::optional<int> step);
 
     const PagePicture& m_wanted;
@@ -200,6 +203,8 @@ Result<Done> PageStage::choose(const PageRequest& request)
             return token.error();
         m_workspace.selection()->setToken(*token);
     }
+    if (!m_wanted.analysis.empty())
+        return chooseInBoxes(request);
     const QJsonObject now = page()->viewState();
     const Result<QJsonObject> choices = choicesOf(request.options.choices, now);
     if (!choices)
@@ -214,6 +219,36 @@ Result<Done> PageStage::choose(const PageRequest& request)
     }
     m_pages.showOn(m_name, *choices);
     m_pages.show();
+    return Done{};
+}
+
+Result<Done> PageStage::chooseInBoxes(const PageRequest& request)
+{
+    QJsonObject chosen;
+    for (const std::string& one : request.options.choices) {
+        const std::size_t equals = std::min(one.find('='), one.size());
+        const std::string value = one.substr(std::min(equals + 1, one.size()));
+        const QJsonArray read = QJsonDocument::fromJson('[' + QByteArray::fromStdString(value) + ']').array();
+        chosen[text(one.substr(0, equals))] = read.size() == 1 ? read.first() : QJsonValue(text(value));
+    }
+    QJsonObject choice{{QStringLiteral("pictures"), QJsonObject{{text(request.view), chosen}}}};
+    if (m_pages.indexOfName(m_name) == m_pages.indexOfName(QStringLiteral("analyses")))
+        choice[QStringLiteral("analysis")] = text(std::string(m_wanted.analysis));
+    m_pages.showOn(m_name, choice);
+    m_pages.show();
+    return Done{};
+}
+
+Result<Done> PageStage::checkChoices(const PageRequest& request, const ui::FigureSource& picture) const
+{
+    if (m_wanted.analysis.empty())
+        return Done{};
+    const QStringList taken = ui::figureChoices(picture);
+    for (const std::string& choice : request.options.choices)
+        if (!taken.contains(text(choice)))
+            return invalidChoice(
+                "'" + request.view + "' cannot have --choice " + choice
+                + "; \"Copy command\" in the window's menu of the picture says what it can have.");
     return Done{};
 }
 
@@ -241,7 +276,9 @@ Result<ui::FigureSource*> PageStage::picture(const std::string& view)
 Result<std::vector<std::string>> exportPagePicture(const PageRequest& request,
                                                    std::span<const FigureFile> files, const Task& task)
 {
-    const PagePicture* wanted = findPagePicture(request.view);
+    std::optional<PagePicture> wanted = pictureWithChoices(request.view);
+    if (const PagePicture* ofPage = findPagePicture(request.view))
+        wanted = *ofPage;
     if (!wanted)
         return invalidChoice("No page has a picture '" + request.view
                              + "'; headwise export --list names them.");
@@ -259,6 +296,8 @@ Result<std::vector<std::string>> exportPagePicture(const PageRequest& request,
     const Result<ui::FigureSource*> picture = stage.picture(request.view);
     if (!picture)
         return picture.error();
+    if (const Result<Done> checked = stage.checkChoices(request, **picture); !checked)
+        return checked.error();
     return writeFigures(**picture, files);
 }
 

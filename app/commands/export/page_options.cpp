@@ -39,7 +39,7 @@ void addPageOptions(CLI::App& command, PageOptions& options)
     command
         .add_option(
             "--choice", options.choices,
-            "A choice of a picture's page, as in prompt='The cat'; may be repeated. \"Copy command\" in the window's menu of a picture has them")
+            "A choice of a picture's page, as in prompt='The cat', or in a box over a picture of an analysis, as in heads=2; may be repeated. \"Copy command\" in the window's menu of a picture has them")
         ->type_name("NAME=VALUE")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);

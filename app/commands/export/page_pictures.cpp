@@ -106,4 +106,23 @@ const PagePicture* findPagePicture(std::string_view view)
     return found == pagePictureTable.end() ? nullptr : &*found;
 }
 
+std::optional<PagePicture> pictureWithChoices(std::string_view view)
+{
+    const std::size_t colon = view.find(pageColon);
+    if (colon == std::string_view::npos)
+        return std::nullopt;
+    const std::string_view analysis = view.substr(0, colon), title = view.substr(colon + pageColon.size());
+    const auto page = std::ranges::find(pagesOfPictures(), analysis, &PagePictures::name);
+    if (page == pagesOfPictures().end())
+        return std::nullopt;
+    const auto picture = std::ranges::find(page->pictures, title, &Picture::title);
+    if (picture == page->pictures.end())
+        return std::nullopt;
+    const bool isCompared = analysis == "comparison";
+    return PagePicture{.page = isCompared ? "models" : "analyses",
+                       .name = picture->title,
+                       .needs = isCompared ? fromComparison : "SESSION.h5 with this analysis",
+                       .analysis = page->name};
+}
+
 } // namespace headwise::app

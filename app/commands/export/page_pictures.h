@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -12,9 +13,14 @@ struct PagePicture {
     std::string_view name; ///< On its page, as the window calls it: "Matrix of the circuit".
     std::string_view needs;
     bool ofHead = false;
+    std::string_view analysis = {}; ///< The analysis with this picture; empty: none has it.
 };
 
 std::span<const PagePicture> pagePictures();
+
+/// A picture of an analysis or a comparison, which its page draws if something is chosen in the boxes over it; other such
+/// pictures are views. None if `view` is no "ANALYSIS: PICTURE".
+std::optional<PagePicture> pictureWithChoices(std::string_view view);
 
 /// Finds a picture by its name for `export --view`, "matrix: Matrix of the circuit"; null: there is none.
 const PagePicture* findPagePicture(std::string_view view);

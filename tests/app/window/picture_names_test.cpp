@@ -3,6 +3,7 @@
 #include "app/commands/export/page_pictures.h"
 #include "app/figure_command_line.h"
 #include "app/window/pages.h"
+#include "core/analysis/catalogue.h"
 #include "core/series/series_record.h"
 #include "core/session/view_names.h"
 #include "core/session/views.h"
@@ -14,7 +15,9 @@
 #include "ui/document/compared_model.h"
 #include "ui/document/training_series.h"
 #include "ui/pages/parts/figure_subject.h"
+#include "ui/pictures/picture_card.h"
 
+#include <QComboBox>
 #include <QFile>
 #include <QJsonDocument>
 #include <QProcess>
@@ -118,11 +121,13 @@ private slots:
         Workspace& workspace = m_demo->workspace();
         workspace.selection()->setReference(HeadId{0, 1});
         workspace.selection()->setHead(shownHead);
-        for (const char* analysis : {"relations", "six_terms"}) {
+        for (const char* analysis : {"relations", "six_terms", "similarity", "induction"}) {
             workspace.runs()->runAnalysis(analysis);
             QVERIFY(test::hasNoJob());
         }
         ComparedModel::of(&workspace)->compare({HEADWISE_DEMO_MODEL, std::nullopt, {}});
+        QVERIFY(test::hasNoJob());
+        m_demo->window.saveTo(m_folder.filePath(QStringLiteral("demo.h5"))); // commands name it
         QVERIFY(test::hasNoJob());
     }
 
@@ -173,6 +178,30 @@ private slots:
         QVERIFY2(m_withoutName.isEmpty(), qPrintable(m_withoutName.join(u'\n')));
     }
 
+    void everyPictureHasANameWhateverItsBoxesShow()
+    {
+        int boxes = 0;
+        for (const app::PagePicture& picture : app::pagePictures())
+            m_names << nameOf(picture);
+        m_withoutName.clear();
+        for (const Analysis& analysis : catalogue()) {
+            if (!isComputed(analysis, *m_demo->workspace().model()->results()))
+                continue;
+            gatherOn(*m_demo, "analyses",
+                     QJsonDocument(QJsonObject{{QStringLiteral("analysis"), text(analysis.id)}}).toJson());
+            for (const PictureCard* card : m_demo->page()->findChildren<PictureCard*>())
+                for (QComboBox* box : card->findChildren<QComboBox*>())
+                    if (box->isVisibleTo(card) && box->count() > 1) {
+                        box->setCurrentIndex(box->count() - 1);
+                        ++boxes;
+                    }
+            gather(*m_demo);
+        }
+        QVERIFY(boxes > 20);
+        m_withoutName.removeDuplicates();
+        QVERIFY2(m_withoutName.isEmpty(), qPrintable(m_withoutName.join(u'\n')));
+    }
+
     void theCopiedCommandDrawsTheSame_data()
     {
         QTest::addColumn<QString>("page");
@@ -192,6 +221,21 @@ private slots:
         row("vectors", R"({"search": " king"})", "Directions with the token");
         row("compare", R"({"way": 2})", "Selected head minus reference");
         row("all_heads", R"({"x": "scores/matching"})", "Two scores of every head");
+        // Choices in the boxes over a picture of an analysis, which is named by its analysis.
+        const auto chosen = [](const char* analysis, const char* title, const char* choices) {
+            const QString name = QStringLiteral("%1: %2").arg(QLatin1String(analysis), QLatin1String(title));
+            const QJsonObject choice{
+                {QStringLiteral("analysis"), QLatin1String(analysis)},
+                {QStringLiteral("pictures"), QJsonObject{{name, QJsonDocument::fromJson(choices).object()}}}};
+            QTest::newRow(qPrintable(name))
+                << QStringLiteral("analyses") << QJsonDocument(choice).toJson() << name;
+        };
+        chosen("spectra", "Heads by effective rank", R"({"heads": 1})");
+        chosen("spectra", "Effective ranks of QK and OV",
+               R"({"x": "scores/matching", "color": "scores/copying"})");
+        chosen("spectra", "Singular values of QK and OV on a log axis, selected head", R"({"heads": 2})");
+        chosen("similarity", "Cosine of W_QK", R"({"order": 1})");
+        chosen("induction", "Strongest induction circuits", R"({"least": 500, "colors": 1})");
     }
 
     void theCopiedCommandDrawsTheSame()

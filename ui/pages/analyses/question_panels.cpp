@@ -7,7 +7,6 @@
 #include "ui/pages/analyses/analysis_list.h"
 #include "ui/pages/parts/compute_button.h"
 #include "ui/pages/parts/figure_subject.h"
-#include "ui/pictures/picture_card.h"
 
 #include <QGridLayout>
 #include <QLabel>
@@ -179,6 +178,7 @@ void QuestionPanels::showPicture(Panel& panel, const std::optional<Picture>& pic
     panel.card = new PictureCard(workspace(), *picture, m_content);
     connect(panel.card, &PictureCard::readOutChanged, this, &Page::readOutChanged);
     connect(panel.card, &PictureCard::viewMade, this, &QuestionPanels::viewMade);
+    m_choices.give(panel.card);
     panel.card->show();
 }
 
@@ -261,7 +261,7 @@ QList<FigureSource*> QuestionPanels::figures()
             auto* source = dynamic_cast<FigureSource*>(view);
             describe(source, tr("%1, %2").arg(what, text(workspace()->model()->card().name)));
             setSubject(source, panel.card->headOf(view));
-            setView(source, panel.card->viewNameOf(view));
+            setView(source, panel.card->viewNameOf(view), panel.card->choices());
             source->setProvenance(Provenance{{QStringLiteral("analysis"), text(panel.analysis->id)}}
                                   + source->provenance());
             all << source;

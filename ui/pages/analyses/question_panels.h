@@ -2,6 +2,7 @@
 
 #include "core/results/picture.h"
 #include "ui/pages/parts/page.h"
+#include "ui/pictures/picture_card.h"
 
 #include <optional>
 #include <vector>
@@ -17,7 +18,6 @@ struct Analysis;
 namespace headwise::ui {
 
 class FillButton;
-class PictureCard;
 
 /// All analyses of one question as panels: the most important picture of each, or the button that computes it. A panel's
 /// title opens the analysis with its inputs and its other pictures.
@@ -31,6 +31,7 @@ public:
     void showQuestion(const QString& title);
     const QString& question() const { return m_question; } ///< Empty: none was shown.
 
+    ViewFields viewFields() override { return m_choices.viewFields(); }
     QList<FigureSource*> figures() override;
 
 signals:
@@ -65,6 +66,7 @@ private:
     FillButton* m_fill;
     QGridLayout* m_grid;
     std::vector<Panel> m_panels;
+    CardChoices m_choices{[this] { return cards(); }};
 };
 
 } // namespace headwise::ui

@@ -10,7 +10,6 @@
 #include "ui/pages/analyses/question_panels.h"
 #include "ui/pages/parts/figure_row.h"
 #include "ui/pages/parts/figure_subject.h"
-#include "ui/pictures/picture_card.h"
 #include "ui/widgets/table_figure.h"
 
 #include <QGridLayout>
@@ -243,6 +242,7 @@ void ResultPage::makeCards()
             auto* card = new PictureCard(workspace(), picture, m_pictures);
             connect(card, &PictureCard::readOutChanged, this, &Page::readOutChanged);
             connect(card, &PictureCard::viewMade, this, &ResultPage::viewMade);
+            m_choices.give(card);
             m_cards.push_back(card);
         }
         for (PictureCard* card : before)
@@ -363,6 +363,7 @@ ViewFields ResultPage::viewFields()
                 if (analysis.isString())
                     showAnalysis(analysis.toString().toStdString());
             })
+        .append(m_choices.viewFields())
         .add(
             "scroll", [this] { return m_scroll->verticalScrollBar()->value(); },
             [this](const QJsonValue& scroll) { m_wantedScroll = scroll.toInt(-1); })
@@ -371,7 +372,8 @@ ViewFields ResultPage::viewFields()
             [this](const QJsonValue& question) {
                 if (!question.toString().isEmpty())
                     showQuestion(question.toString());
-            });
+            })
+        .addPart("panels", m_panels);
 }
 
 QList<FigureSource*> ResultPage::figures()
@@ -386,7 +388,7 @@ QList<FigureSource*> ResultPage::figures()
             auto* source = dynamic_cast<FigureSource*>(view);
             describe(source, tr("%1, %2").arg(what, text(workspace()->model()->card().name)));
             setSubject(source, card->headOf(view));
-            setView(source, card->viewNameOf(view));
+            setView(source, card->viewNameOf(view), card->choices());
             all << source;
         }
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ui/pages/parts/page.h"
+#include "ui/pictures/picture_card.h"
 
 class QGridLayout;
 class QLabel;
@@ -14,7 +15,6 @@ class AnalysisHead;
 class AnalysisList;
 class FigureRow;
 class NumbersTable;
-class PictureCard;
 class QuestionPanels;
 
 /// Shows any analysis of the catalogue: its description, cost, inputs and pictures.
@@ -72,7 +72,8 @@ private:
     NumbersTable* m_numbers;
     std::vector<PictureCard*> m_cards;
     FigureRow* m_paperFigure = nullptr; // figure made of m_cards, on request
-    int m_wantedScroll = -1;            // from a session, until the pictures exist
+    CardChoices m_choices{[this] { return m_cards; }};
+    int m_wantedScroll = -1; // from a session, until the pictures exist
     int m_abreast = 0;
     bool m_runsWhenRead = false; // true while a direction's name is being read
     bool m_lacksHead = false;    // the results do not cover the selected head

@@ -13,7 +13,6 @@
 #include "ui/pages/compare/adapter_strength.h"
 #include "ui/pages/parts/figure_subject.h"
 #include "ui/pages/parts/invitation.h"
-#include "ui/pictures/picture_card.h"
 #include "ui/widgets/job_bar.h"
 #include "ui/widgets/table_cells.h"
 #include "ui/widgets/table_figure.h"
@@ -355,6 +354,7 @@ void ModelsPage::makeCards()
         connect(card, &PictureCard::readOutChanged, this, &Page::readOutChanged);
         connect(card, &PictureCard::viewMade, this, &ModelsPage::viewMade);
         column->insertWidget(column->count() - 1, card);
+        m_choices.give(card);
         m_cards.push_back(card);
     }
 }
@@ -388,11 +388,11 @@ QList<FigureSource*> ModelsPage::figures()
         tr("%1 and %2")
             .arg(text(workspace()->model()->card().name), comparedWith(*workspace()->model()->results()));
     const auto add = [&](FigureSource* figure, const QString& what, std::optional<HeadId> head = {},
-                         const QString& name = {}) {
+                         const QString& name = {}, const QJsonObject& choices = {}) {
         describe(figure, QStringLiteral("%1, %2").arg(what, of));
         setSubject(figure, head);
         if (!name.isEmpty())
-            setView(figure, name);
+            setView(figure, name, choices);
         all << figure;
     };
     add(m_heads, isMatched() ? tr("Best match of every head") : tr("Change of every head"));
@@ -401,7 +401,8 @@ QList<FigureSource*> ModelsPage::figures()
             workspace()->selection()->head());
     for (PictureCard* card : m_cards)
         for (const auto& [view, what] : card->figures())
-            add(dynamic_cast<FigureSource*>(view), what, card->headOf(view), card->viewNameOf(view));
+            add(dynamic_cast<FigureSource*>(view), what, card->headOf(view), card->viewNameOf(view),
+                card->choices());
     return all;
 }
 

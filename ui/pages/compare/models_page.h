@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ui/pages/parts/page.h"
+#include "ui/pictures/picture_card.h"
 
 #include <vector>
 
@@ -12,7 +13,6 @@ class QStandardItemModel;
 
 namespace headwise::ui {
 
-class PictureCard;
 class TableFigure;
 
 /// Changes between the open model and a newer one, head by head: the most changed heads, how W_OV and W_QK moved, new
@@ -26,6 +26,7 @@ public:
     /// Explains why this page has nothing to show for the open session; empty if it has, or can have.
     static QString whyNot(const Workspace& workspace);
 
+    ViewFields viewFields() override { return m_choices.viewFields(); }
     QList<FigureSource*> figures() override;
 
 signals:
@@ -65,6 +66,7 @@ private:
     TableFigure* m_tokens;
     std::vector<HeadId> m_headOfRow;
     std::vector<PictureCard*> m_cards;
+    CardChoices m_choices{[this] { return m_cards; }};
     bool m_cardsAreMatches = false;
 };
 

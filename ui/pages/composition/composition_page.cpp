@@ -301,7 +301,8 @@ void CompositionPage::showWiring()
         static_cast<QVBoxLayout*>(m_wiring->layout())->insertWidget(0, m_card);
     }
     m_card->ensureCurrent();
-    m_card->viewFields().restore(std::exchange(m_wantedWiring, {}));
+    if (!m_wantedWiring.isEmpty())
+        m_card->choose(std::exchange(m_wantedWiring, {}));
 }
 
 void CompositionPage::showPair()
@@ -337,9 +338,7 @@ ViewFields CompositionPage::viewFields()
         .add("tab", m_tabs)
         .add(
             "wiring",
-            [this] {
-                return m_card && m_wantedWiring.isEmpty() ? m_card->viewFields().state() : m_wantedWiring;
-            },
+            [this] { return m_card && m_wantedWiring.isEmpty() ? m_card->choices() : m_wantedWiring; },
             [this](const QJsonValue& wiring) {
                 m_wantedWiring = wiring.toObject();
                 refresh();

@@ -63,7 +63,7 @@ private:
     QWidget* m_wiring;
     PairsPanel* m_pairs;
     PictureCard* m_card = nullptr; // in the wiring tab
-    QJsonObject m_wantedWiring;    // restored, for the card once it is drawn
+    QJsonObject m_wantedWiring;    // restored, until there is a card
 };
 
 } // namespace headwise::ui

@@ -2,8 +2,11 @@
 
 #include "core/session/view_names.h"
 #include "ui/base/text.h"
+#include "ui/figures/figure_metadata.h"
 #include "ui/pictures/picture_body.h"
 
+#include <QJsonArray>
+#include <QJsonDocument>
 #include <QWidget>
 
 #include <algorithm>
@@ -13,7 +16,7 @@ namespace headwise::ui {
 namespace {
 
 constexpr const char *pageProperty = "commandLinePage", *pictureProperty = "commandLinePicture";
-constexpr QLatin1StringView viewLine("view"), headLine("head");
+constexpr QLatin1StringView viewLine("view"), choiceLine(choiceKey), headLine("head");
 
 /// Tells whether the picture engine draws this widget and names it after the array.
 bool isOfEngine(const QWidget* picture)
@@ -36,13 +39,33 @@ void setSubject(FigureSource* figure, std::optional<HeadId> head)
     figure->setProvenance(lines);
 }
 
-void setView(FigureSource* figure, const QString& name)
+void setView(FigureSource* figure, const QString& name, const QJsonObject& choices)
 {
     Provenance lines = figure->provenance();
-    lines.removeIf([](const auto& line) { return line.first == viewLine; });
-    if (!name.isEmpty())
+    lines.removeIf([](const auto& line) { return line.first == viewLine || line.first == choiceLine; });
+    if (!name.isEmpty()) {
         lines.append({viewLine, name});
+        for (auto choice = choices.begin(); choice != choices.end(); ++choice)
+            lines.append({choiceLine, choiceText(choice.key(), choice.value())});
+    }
     figure->setProvenance(lines);
+}
+
+QStringList figureChoices(const FigureSource& figure)
+{
+    QStringList choices;
+    for (const auto& [key, value] : figure.provenance())
+        if (key == choiceLine)
+            choices << value;
+    return choices;
+}
+
+QString choiceText(const QString& name, const QJsonValue& value)
+{
+    const QByteArray list = QJsonDocument(QJsonArray{value}).toJson(QJsonDocument::Compact);
+    const QString words =
+        value.isString() ? value.toString() : QString::fromUtf8(list.mid(1, list.size() - 2));
+    return name + u'=' + words;
 }
 
 QString figureViewName(const FigureSource& figure)

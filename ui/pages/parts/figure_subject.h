@@ -3,6 +3,7 @@
 #include "core/model/head_id.h"
 #include "ui/figures/figure_export.h"
 
+#include <QJsonObject>
 #include <QString>
 
 #include <optional>
@@ -15,9 +16,14 @@ namespace headwise::ui {
 /// Sets the head that a figure is about if it is not the selected one; none for all heads or no head.
 void setSubject(FigureSource* figure, std::optional<HeadId> head);
 
-/// Says under which name `headwise export --view` draws the same figure; nothing where the name is empty.
-void setView(FigureSource* figure, const QString& name);
-QString figureViewName(const FigureSource& figure); ///< As set; empty: none.
+/// Says under which name, and with which choices, `headwise export --view` draws the same figure; nothing where the name is
+/// empty.
+void setView(FigureSource* figure, const QString& name, const QJsonObject& choices = {});
+QString figureViewName(const FigureSource& figure);    ///< As set; empty: none.
+QStringList figureChoices(const FigureSource& figure); ///< As set, each as choiceText() returns it.
+
+/// Returns "heads=2", which --choice reads back.
+QString choiceText(const QString& name, const QJsonValue& value);
 
 /// Sets the name of a page on the command line: "matrix".
 void setPageName(QWidget* page, const QString& name);
