@@ -1,4 +1,5 @@
 #include "ui/pages/compare/models_page.h"
+#include "ui/pages/parts/figure_subject.h"
 
 #include "tests/support/loaded.h"
 #include "tests/support/opened_page.h"
@@ -109,7 +110,7 @@ private slots:
         QVERIFY(dataRows(opened.page.figures().first()).size() == 7);
     }
 
-    /// Each picture says under which name `headwise export` draws the same, unless the user made it another.
+    /// Each picture says under which name, and with which choices, `headwise export` draws the same.
     void picturesHaveTheNamesOfExport()
     {
         OpenedPage<ModelsPage> opened(m_older);
@@ -129,7 +130,10 @@ private slots:
         for (QComboBox* box : opened.page.findChildren<QComboBox*>())
             if (box->itemText(0) == QStringLiteral("This head"))
                 box->setCurrentIndex(box->count() - 1);
-        QVERIFY(!names().contains(lines));
+        for (const FigureSource* figure : opened.page.figures())
+            if (figureViewName(*figure) == lines)
+                QCOMPARE(figureChoices(*figure), QStringList{QStringLiteral("heads=2")});
+        QVERIFY(names().contains(lines));
         QVERIFY(names().contains(QStringLiteral("comparison/ov/relative_change")));
     }
 
