@@ -4,6 +4,7 @@
 
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -122,7 +123,7 @@ private:
             const qint64 id = process.processId();
             while (!isReading(id, m_weights) && !hasEnded(id)) { }
             ::kill(static_cast<pid_t>(id), SIGSTOP);
-            if (waitUntilStopped(id) && isReading(id, m_weights))
+            if (waitUntilStopped(id) && isReading(id, m_weights) && !hasAnswered(process))
                 return true;
             process.kill();
             process.waitForFinished();
@@ -130,6 +131,12 @@ private:
             fs::remove_all(m_folder->filePath("out.h5").toStdString(), code);
         }
         return false;
+    }
+
+    /// Whether the command has finished reading. Its file stays mapped until it exits, which may be stopped too.
+    bool hasAnswered(QProcess& process) const
+    {
+        return process.waitForReadyRead(0) || QFileInfo::exists(m_folder->filePath("out.h5"));
     }
 
     static char stateOf(qint64 process)
