@@ -9,13 +9,15 @@ namespace headwise::ui {
 
 namespace {
 
-/// Returns half the width of the widest bars in displayed units; 0 without bars.
+/// Returns half the width of the widest bars or boxes in displayed units; 0 without them.
 double halfBar(const ChartContent& content)
 {
     double half = 0;
     for (const ChartSeries& series : content.series)
         if (series.style == SeriesStyle::Bars && series.points.size() > 1)
             half = std::max(half, barWidth(series, content.look) / 2);
+        else if (series.style == SeriesStyle::Boxes)
+            half = std::max(half, boxWidth / 2);
     return std::isfinite(half) ? half : 0;
 }
 
@@ -68,7 +70,7 @@ QRectF fullRange(const ChartContent& content)
                                       : range.width() > 0 ? 0.0
                                                           : 0.5)
                                      * width,
-                                 halfBar(content)); // so that the first and the last bar are whole
+                                 halfBar(content)); // so that the first and the last bar or box are whole
     // Bars and counts stand on the axis: below zero there is nothing, and no tick.
     const bool standsOnZero = range.top() == 0 && content.look.yScale == ChartLook::Scale::Linear
         && (content.look.wholeY || std::ranges::any_of(content.series, [](const ChartSeries& s) {

@@ -77,6 +77,7 @@ QList<qreal> dashesOf(const ChartFrame& frame, const std::vector<ChartSeries>& s
 QPen linePen(const ChartSeries& series, const SeriesLook& look);
 /// Width of a bar in displayed units of x: most of the distance between neighbours; infinite for a single bar.
 double barWidth(const ChartSeries& series, const ChartLook& look);
+inline constexpr double boxWidth = 0.2; ///< Width of a box, in units of x.
 void paintChartSeries(QPainter& painter, const ChartFrame& frame, const ChartSeries& series,
                       const SeriesLook& look);
 /// Width of the names right of the plot, at the ends of two to six lines; 0 if they have no room there.

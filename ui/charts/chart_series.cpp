@@ -66,10 +66,10 @@ void paintBars(QPainter& painter, const ChartFrame& frame, const ChartSeries& se
     }
 }
 
-/// Paints boxes a fifth of a unit of x wide.
+/// Paints boxes of boxWidth, on wide charts narrower.
 void paintBoxes(QPainter& painter, const ChartFrame& frame, const ChartSeries& series, const SeriesLook& look)
 {
-    const double half = std::clamp(0.1 / frame.range.width() * frame.plot.width(), 1.5, 14.0);
+    const double half = std::clamp(boxWidth / 2 / frame.range.width() * frame.plot.width(), 1.5, 14.0);
     QColor fill = look.color;
     fill.setAlphaF(0.25F);
     painter.setBrush(fill);

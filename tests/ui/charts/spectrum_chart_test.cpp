@@ -3,6 +3,7 @@
 #include "tests/support/program.h"
 
 #include "ui/base/theme.h"
+#include "ui/charts/chart_content.h"
 #include "ui/charts/chart_painter.h"
 
 #include <QApplication>
@@ -64,6 +65,18 @@ class SpectrumChartTest : public QObject {
     Q_OBJECT
 
 private slots:
+    void aBoxAtTheEdgeIsWhole()
+    {
+        ChartSeries boxes{QStringLiteral("boxes"), {}, SeriesStyle::Boxes};
+        for (const double x : {0.0, 1.0})
+            for (const double y : {1.0, 2.0, 3.0, 4.0, 5.0})
+                boxes.points << QPointF(x, y);
+        ChartContent content;
+        content.series = {boxes};
+        const QRectF range = fullRange(content);
+        QVERIFY(range.left() <= -boxWidth / 2 && range.right() >= 1 + boxWidth / 2);
+    }
+
     void initTestCase() { applyTheme(*qApp, ThemeMode::Light); }
 
     void theLegendStandsWhereItHidesNothing()
