@@ -19,6 +19,7 @@ namespace headwise {
 class Tokenizer;
 class TokenCounts;
 class BigramCounts;
+class SharedSpectra;
 
 /// The metric that norm-comparing analyses use for lengths in the residual stream.
 enum class ResidualMetric {
@@ -84,6 +85,8 @@ struct AnalysisContext {
     Circuits circuits;
     std::shared_ptr<const TokenSide> tokens; ///< Null if no requested analysis needs it.
     AnalysisOptions options;
+    /// Of the same circuits and tokens, for the analyses of one run; `spectraOf` makes it where there is none.
+    std::shared_ptr<SharedSpectra> spectra = nullptr;
 };
 
 struct AnalysisCost {
@@ -118,7 +121,11 @@ struct Analysis {
     OptionalInputs uses = {};
     bool crossesStreams = false;  ///< Its matrices may lead from one residual stream to another.
     bool takesClassToken = false; ///< Has an answer where the only token is an image model's class token.
-    bool isAboutModel = false;    ///< A question about the model, whatever its number says.
+    bool needsGramsAlone = false; ///< Of the tokens it reads only the Gram products and how many there are.
+    /// Analysis of whose work this one takes part over where both are in a run, and the cost then; empty: none.
+    std::string_view after = {};
+    AnalysisCost (*costAfter)(const ModelConfig& config, const AnalysisOptions& options) = nullptr;
+    bool isAboutModel = false; ///< A question about the model, whatever its number says.
     /// Heads · d_vocab² · d_head up to which isDefault holds; 0: always. The window computes rows of such an analysis as it
     /// shows them.
     double defaultBudget = 0;

@@ -1,6 +1,7 @@
 #include "core/analysis/selected_heads.h"
 
 #include "core/base/parallel.h"
+#include "core/circuits/shared_spectra.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -85,6 +86,13 @@ Result<Done> forOtherHeads(const AnalysisContext& context, const Task& task,
         return Done{};
     return parallelFor(static_cast<int>(others.size()), withoutProgress(task), "heads of other shards",
                        [&](int i) { return body(others[static_cast<std::size_t>(i)]); });
+}
+
+std::shared_ptr<SharedSpectra> spectraOf(const AnalysisContext& context)
+{
+    return context.spectra
+        ? context.spectra
+        : std::make_shared<SharedSpectra>(context.circuits, context.tokens, SharedSpectra::Keep::Groups);
 }
 
 Results resultsOf(const AnalysisContext& context, std::vector<ArraySpec> specs)

@@ -24,6 +24,9 @@ std::vector<HeadId> ownHeads(const ModelConfig& config, const AnalysisOptions& o
 Result<Done> forOtherHeads(const AnalysisContext& context, const Task& task,
                            const std::function<Result<Done>(HeadId)>& body);
 
+/// Returns the spectra that the analyses of a run share, or new ones where the context has none.
+std::shared_ptr<SharedSpectra> spectraOf(const AnalysisContext& context);
+
 /// Collects the arrays of an analysis in the run's precision.
 Results resultsOf(const AnalysisContext& context, std::vector<ArraySpec> specs);
 

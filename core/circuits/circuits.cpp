@@ -56,6 +56,14 @@ std::string_view circuitFormula(CircuitKind kind)
 template <typename Scalar>
 Matrix<Scalar> embedded(const TokenSide& tokens, int layer, const Matrix<Scalar>& W)
 {
+    if (tokens.source) { // of the raw embedding
+        Matrix<Scalar> out(tokens.tokenCount(), W.cols());
+        for (Eigen::Index first = 0; first < out.rows(); first += circuitsTokensPerBlock) {
+            const Eigen::Index count = std::min(circuitsTokensPerBlock, out.rows() - first);
+            out.middleRows(first, count).noalias() = tokens.source->weights.W_E<Scalar>(first, count) * W;
+        }
+        return out;
+    }
     const Matrix<float>& E = tokens.embeddingOf(layer);
     if constexpr (std::is_same_v<Scalar, float>) {
         return E * W;
@@ -76,6 +84,14 @@ Matrix<Scalar> embedded(const TokenSide& tokens, int layer, const Matrix<Scalar>
 template <typename Scalar>
 Matrix<Scalar> unembedded(const Matrix<Scalar>& W, const TokenSide& tokens)
 {
+    if (tokens.source) {
+        Matrix<Scalar> out(W.rows(), tokens.outputCount());
+        for (Eigen::Index first = 0; first < out.cols(); first += circuitsTokensPerBlock) {
+            const Eigen::Index count = std::min(circuitsTokensPerBlock, out.cols() - first);
+            out.middleCols(first, count).noalias() = W * tokens.source->weights.W_U<Scalar>(first, count);
+        }
+        return out;
+    }
     if constexpr (std::is_same_v<Scalar, float>) {
         return W * tokens.W_U;
     } else {

@@ -44,8 +44,15 @@ enum class Precision { F32, F64 };
 ///
 /// With the Gram products, every spectrum of a full circuit is [r, r] work per head (CONTRACTS.md §9).
 struct TokenSide {
+    /// The weights that E and W_U are read from a block at a time where TokenParts::GramsAlone left the matrices out.
+    struct Source {
+        ProcessedWeights weights;
+        Eigen::Index tokens = 0, outputs = 0;
+    };
+
     Embedding embedding = Embedding::Raw;
-    Matrix<float> E;       ///< [V, d], for heads of layer ≥ 1
+    std::shared_ptr<const Source> source; ///< Null where E and W_U are held.
+    Matrix<float> E;                      ///< [V, d], for heads of layer ≥ 1
     Matrix<float> layer0E; ///< [V, d], for layer 0 if it differs from E (effective); empty otherwise
     Matrix<float> W_U;     ///< [d, V out]
     Matrix<double> E64, layer0E64,
@@ -61,8 +68,10 @@ struct TokenSide {
         return isLayer0Special(layer) ? layer0EtE : EtE;
     }
     const Matrix<double>& unembedEmbedOf(int layer) const { return isLayer0Special(layer) ? layer0UE : UE; }
+    Eigen::Index tokenCount() const { return source ? source->tokens : E.rows(); }
+    Eigen::Index outputCount() const { return source ? source->outputs : W_U.cols(); }
     /// Full OV has eigenvalues only if it is square.
-    bool isSquare() const { return E.rows() == W_U.cols(); }
+    bool isSquare() const { return tokenCount() == outputCount(); }
 };
 
 /// The circuits of every head of one processed model. A cheap handle; a circuit is read and built on request.
@@ -120,8 +129,9 @@ private:
 };
 
 /// Selects the parts of a TokenSide to compute. Rows, columns and pictures need only the matrices; spectra and
-/// eigenvalues need the Gram products too.
-enum class TokenParts { MatricesAlone, WithGrams };
+/// eigenvalues need the Gram products. GramsAlone holds no matrix of the vocabulary where the Gram products come from the file, which
+/// they do for the raw embedding of a tied model; else it is the same as WithGrams.
+enum class TokenParts { MatricesAlone, WithGrams, GramsAlone };
 
 /// Reads E and W_U once and computes their Gram products in double, in blocks.
 /// Errors: InvalidArgument as `whyNotEmbedding`, Cancelled, OutOfMemory.

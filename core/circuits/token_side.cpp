@@ -202,14 +202,28 @@ Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Emb
     try {
         auto side = std::make_shared<TokenSide>();
         side->embedding = embedding;
+        const auto ends = parts == TokenParts::GramsAlone && embedding == Embedding::Raw
+            ? circuits.weights().tiedEnds()
+            : std::nullopt;
+        if (ends) {
+            auto grams = tiedGrams(circuits.weights(), *ends, task);
+            if (!grams)
+                return grams.error();
+            side->EtE = std::move(grams->EtE);
+            side->UUt = std::move(grams->UUt);
+            side->UE = std::move(grams->UE);
+            const ModelConfig& config = circuits.config();
+            side->source = std::make_shared<const TokenSide::Source>(
+                TokenSide::Source{circuits.weights(), config.dVocab, config.dVocabOut});
+            return std::shared_ptr<const TokenSide>(std::move(side));
+        }
+        const bool wantsGrams = parts != TokenParts::MatricesAlone;
         if (precision == Precision::F64) {
             Result<TokenMatrices<double>> exact =
                 readTokenMatrices<double>(circuits.weights(), embedding, task);
             if (!exact)
                 return exact.error();
-            if (const auto done = parts == TokenParts::WithGrams
-                    ? addGrams(*side, *exact, circuits.weights(), task)
-                    : Done{};
+            if (const auto done = wantsGrams ? addGrams(*side, *exact, circuits.weights(), task) : Done{};
                 !done)
                 return done.error();
             TokenMatrices<double> matrices = std::move(exact).value();
@@ -224,9 +238,7 @@ Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Emb
                 readTokenMatrices<float>(circuits.weights(), embedding, task);
             if (!rounded)
                 return rounded.error();
-            if (const auto done = parts == TokenParts::WithGrams
-                    ? addGrams(*side, *rounded, circuits.weights(), task)
-                    : Done{};
+            if (const auto done = wantsGrams ? addGrams(*side, *rounded, circuits.weights(), task) : Done{};
                 !done)
                 return done.error();
             TokenMatrices<float> matrices = std::move(rounded).value();

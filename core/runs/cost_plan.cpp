@@ -76,7 +76,7 @@ Result<CostPlan> costPlan(std::span<const Analysis* const> chosen, const ModelDe
     plan.flops = plan.preparingFlops;
     plan.seconds = plan.preparingSeconds;
     for (const Analysis* analysis : analyses) {
-        const AnalysisCost cost = runCost(*analysis, config, options);
+        const AnalysisCost cost = runCost(*analysis, config, options, analyses);
         const double seconds = estimatedSeconds(cost.work(), machine.cores);
         plan.analyses.push_back({analysis, cost, seconds});
         plan.flops += cost.flops;

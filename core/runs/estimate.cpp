@@ -38,15 +38,19 @@ std::string gigabytes(double bytes)
 
 } // namespace
 
-AnalysisCost runCost(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options)
+AnalysisCost runCost(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options,
+                     std::span<const Analysis* const> inRun)
 {
-    AnalysisCost cost = analysis.cost(config, options);
+    const bool isAfter =
+        std::ranges::any_of(inRun, [&](const Analysis* other) { return other->id == analysis.after; });
+    const auto costOf = isAfter ? analysis.costAfter : analysis.cost;
+    AnalysisCost cost = costOf(config, options);
     if (analysis.isSplit && options.share) {
         AnalysisOptions own = options;
         own.heads = *options.share;
         const auto all = static_cast<double>(selectedHeads(config, options).size());
         cost.flops *= static_cast<double>(options.share->size()) / all;
-        cost.bytes = analysis.cost(config, own).bytes;
+        cost.bytes = costOf(config, own).bytes;
     }
     if (!isInEmbeddingBasis(analysis, options))
         return cost;
@@ -69,7 +73,7 @@ RunEstimate estimateRun(std::span<const Analysis* const> chosen, const ModelConf
     for (const Analysis* analysis : chosen) {
         if (!whyLeftOut(*analysis, config, options).empty())
             continue;
-        const AnalysisCost cost = runCost(*analysis, config, options);
+        const AnalysisCost cost = runCost(*analysis, config, options, chosen);
         estimate.flops += cost.flops;
         estimate.work += cost.work();
         if (!estimate.longest || cost.work() > estimate.longestWork) {

@@ -20,7 +20,9 @@ struct RunEstimate {
 };
 
 /// Cost of one analysis, with what its metric adds to it (residual_basis.h); of a split one in a shard, the shard's part.
-AnalysisCost runCost(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options);
+/// \param inRun all analyses of the run, from which this one may take over work; empty: it runs by itself
+AnalysisCost runCost(const Analysis& analysis, const ModelConfig& config, const AnalysisOptions& options,
+                     std::span<const Analysis* const> inRun = {});
 
 /// Sums up those of `chosen` that apply to the model and have their inputs.
 RunEstimate estimateRun(std::span<const Analysis* const> chosen, const ModelConfig& config,

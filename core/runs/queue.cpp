@@ -4,6 +4,7 @@
 #include "core/analysis/residual_basis.h"
 #include "core/base/memory.h"
 #include "core/checkpoint/file_change.h"
+#include "core/circuits/shared_spectra.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -31,6 +32,17 @@ AnalysisContext withoutShare(AnalysisContext context)
 {
     context.options.share.reset();
     return context;
+}
+
+/// Returns the spectra for a run, which keeps what one of its analyses takes over from another.
+std::shared_ptr<SharedSpectra> sharedSpectra(const AnalysisContext& context,
+                                             std::span<const Analysis* const> analyses)
+{
+    const bool areShared = std::ranges::any_of(analyses, [&](const Analysis* later) {
+        return std::ranges::any_of(analyses, [&](const Analysis* one) { return one->id == later->after; });
+    });
+    return std::make_shared<SharedSpectra>(
+        context.circuits, context.tokens, areShared ? SharedSpectra::Keep::All : SharedSpectra::Keep::Groups);
 }
 
 /// Runs the analyses of a plan one after another.
@@ -134,7 +146,7 @@ Result<ResultSet> PlannedRun::run(bool isOneOfSeveral)
     for (const Analysis* analysis : m_plan.analyses)
         m_queue.append(
             *analysis,
-            m_known.contains(analysis) ? 0 : runCost(*analysis, m_circuits.config(), m_options).work());
+            m_known.contains(analysis) ? 0 : runCost(*analysis, m_circuits.config(), m_options, left).work());
     while (const Analysis* analysis = m_queue.begin(Clock::now())) {
         if (const auto known = m_known.find(analysis); known != m_known.end()) {
             add(*analysis, std::move(known->second), 0);
@@ -261,11 +273,16 @@ Result<Done> RunContext::prepare(std::span<const Analysis* const> analyses, cons
     const AnalysisOptions& options = m_own.options;
     const auto any = [&](auto&& is) { return std::any_of(analyses.begin(), analyses.end(), is); };
     if (!m_own.tokens && any([&](const Analysis* row) { return needsTokenSide(*row, options); })) {
-        const auto tokens = tokenSide(m_own.circuits, options.embedding, task, options.precision);
+        const auto readsMatrices = [&](const Analysis* row) {
+            return isInEmbeddingBasis(*row, options) || (row->needsTokens && !row->needsGramsAlone);
+        };
+        const auto tokens = tokenSide(m_own.circuits, options.embedding, task, options.precision,
+                                      any(readsMatrices) ? TokenParts::WithGrams : TokenParts::GramsAlone);
         if (!tokens)
             return tokens.error();
         m_own.tokens = *tokens;
     }
+    m_own.spectra = sharedSpectra(m_own, analyses);
     if (!any([&](const Analysis* row) { return isInEmbeddingBasis(*row, options); }))
         return Done{};
     const bool keepsTokens =
@@ -274,6 +291,7 @@ Result<Done> RunContext::prepare(std::span<const Analysis* const> analyses, cons
     if (!other)
         return other.error();
     m_inEmbeddingBasis = std::move(other).value();
+    m_inEmbeddingBasis->spectra = sharedSpectra(*m_inEmbeddingBasis, analyses);
     return Done{};
 }
 

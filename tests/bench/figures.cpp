@@ -4,7 +4,7 @@
 #include "core/base/parallel.h"
 #include "core/circuits/block.h"
 #include "core/circuits/largest_entries.h"
-#include "core/circuits/spectrum.h"
+#include "core/circuits/shared_spectra.h"
 #include "core/circuits/token_scan.h"
 #include "core/circuits/token_table.h"
 #include "core/model/architecture.h"
@@ -58,10 +58,11 @@ void allSpectra(const Circuits& circuits)
 
 void allSingularValues(const Circuits& circuits)
 {
+    SharedSpectra spectra(circuits, nullptr, SharedSpectra::Keep::Groups);
     overHeads(circuits, [&](HeadId head) -> Result<Done> {
         const auto weights = circuits.weights().head<double>(head);
         for (const CircuitKind kind : {CircuitKind::Qk, CircuitKind::Ov}) {
-            const auto sigma = circuitSingularValues(circuits, weights, kind, head, nullptr);
+            const auto sigma = spectra.singularValues(kind, head, weights);
             if (!sigma)
                 return sigma.error();
         }
@@ -70,15 +71,16 @@ void allSingularValues(const Circuits& circuits)
 }
 
 /// Singular values and eigenvalues of full QK and full OV of every head, with the token side computed.
-void allFullSpectra(const Circuits& circuits, const TokenSide& tokens)
+void allFullSpectra(const Circuits& circuits, const std::shared_ptr<const TokenSide>& tokens)
 {
+    SharedSpectra spectra(circuits, tokens, SharedSpectra::Keep::All);
     overHeads(circuits, [&](HeadId head) -> Result<Done> {
         const auto weights = circuits.weights().head<double>(head);
         for (const CircuitKind kind : {CircuitKind::FullQk, CircuitKind::FullOv}) {
-            const auto sigma = circuitSingularValues(circuits, weights, kind, head, &tokens);
+            const auto sigma = spectra.singularValues(kind, head, weights);
             if (!sigma)
                 return sigma.error();
-            const auto lambda = circuitEigenvalues(circuits, weights, kind, head, &tokens);
+            const auto lambda = spectra.eigenvalues(kind, head, &weights);
             if (!lambda)
                 return lambda.error();
         }
@@ -108,18 +110,18 @@ FactoredMatrix<double> randomCircuit(double sigma)
 }
 
 /// The four pictures of a newly selected head, without cached results.
-void switchHead(const Circuits& circuits, const TokenSide& tokens)
+void switchHead(const Circuits& circuits, const std::shared_ptr<const TokenSide>& tokens)
 {
+    SharedSpectra spectra(circuits, tokens, SharedSpectra::Keep::Groups);
     const HeadId head{7, 3};
     const std::vector<int> ids = firstTokens(64);
     must(parallelFor(8, Task{}, "pictures", [&](int i) -> Result<Done> {
         const CircuitKind kind = circuitKinds[static_cast<std::size_t>(i % 4)];
         if (i >= 4) {
-            const auto sigma =
-                circuitSingularValues(circuits, circuits.weights().head<double>(head), kind, head, &tokens);
+            const auto sigma = spectra.singularValues(kind, head, circuits.weights().head<double>(head));
             return sigma ? Result<Done>(Done{}) : sigma.error();
         }
-        const auto picture = isFull(kind) ? circuitBlock(circuits, &tokens, {kind, head}, ids, ids)
+        const auto picture = isFull(kind) ? circuitBlock(circuits, tokens.get(), {kind, head}, ids, ids)
                                           : wholeCircuit(circuits, {kind, head});
         return picture ? Result<Done>(Done{}) : picture.error();
     }));
@@ -183,7 +185,7 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
         {"all heads: singular values of QK and OV", "288 (4 d r² + 7 r³) flop / dgemm",
          288 * (4 * d * r * r + 7 * r * r * r) / limits.dgemm, 2, 1, [=] { allSingularValues(circuits); }},
         {"all heads: full circuits, sigma and lambda", "144 · 10 d² r flop / dgemm",
-         144 * 10 * d * d * r / limits.dgemm, 2, 3, [=] { allFullSpectra(circuits, *tokens); }},
+         144 * 10 * d * d * r / limits.dgemm, 2, 3, [=] { allFullSpectra(circuits, tokens); }},
         {"token side with Gram products", "4 V d² flop / dgemm, of which tied embeddings need a quarter",
          4 * V * d * d / limits.dgemm, 0.9, 0, [=] { must(tokenSide(circuits, Embedding::Raw, Task{})); }},
         {"table scan, an eighth of a head", "2 V²/8 r flop / sgemm, both ends",
@@ -201,7 +203,7 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
              must(tokenLine(circuits, *tokens, {CircuitKind::FullOv, {3, 1}}, TableSide::Row, 42));
          }},
         {"head switch: four pictures and spectra", "2 · 2 d² r + 12 d² r flop / dgemm",
-         16 * d * d * r / limits.dgemm, 5, 0.1, [=] { switchHead(circuits, *tokens); }},
+         16 * d * d * r / limits.dgemm, 5, 0.1, [=] { switchHead(circuits, tokens); }},
         {"open and process a 498 MB checkpoint", "V d 4 bytes / bandwidth (one pass over W_U)",
          V * d * 4 / limits.bandwidth, 15, 0.3, [=] { (void)opened(folder); }},
         {"open to the first heatmap", "V d 4 bytes / bandwidth (one pass over W_U)",

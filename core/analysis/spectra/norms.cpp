@@ -2,6 +2,7 @@
 #include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/random_heads.h"
 #include "core/base/matrix.h"
+#include "core/circuits/shared_spectra.h"
 #include "core/circuits/spectrum.h"
 #include "core/results/picture_of.h"
 
@@ -104,12 +105,12 @@ struct Norms {
     {
     }
 
-    Result<Done> set(const Circuits& circuits, HeadId head)
+    Result<Done> set(const Circuits& circuits, SharedSpectra& spectra, HeadId head)
     {
         const HeadWeights<double> w = circuits.weights().head<double>(head);
         squares.set(head, w);
         for (const auto& [kind, norms] : {std::pair(CircuitKind::Qk, &qk), std::pair(CircuitKind::Ov, &ov)}) {
-            const auto sigma = circuitSingularValues(circuits, w, kind, head, nullptr);
+            const auto sigma = spectra.singularValues(kind, head, w);
             if (!sigma)
                 return sigma.error();
             norms->frobenius.set(head, rankMeasures(*sigma).frobeniusNorm);
@@ -197,8 +198,9 @@ Result<ResultSet> runNorms(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
     Norms norms(config);
-    const auto done =
-        forEachHead(context, task, "norms", [&](HeadId head) { return norms.set(context.circuits, head); });
+    const std::shared_ptr<SharedSpectra> spectra = spectraOf(context);
+    const auto done = forEachHead(context, task, "norms",
+                                  [&](HeadId head) { return norms.set(context.circuits, *spectra, head); });
     if (!done)
         return done.error();
     const auto unit = spectrumNulls(context, CircuitKind::Qk, nullptr, task);

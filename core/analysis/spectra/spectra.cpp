@@ -1,6 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/random_heads.h"
+#include "core/circuits/shared_spectra.h"
 #include "core/circuits/spectrum.h"
 
 #include <cmath>
@@ -73,6 +74,7 @@ Result<ResultSet> runSpectra(const AnalysisContext& context, const Task& task)
     const ModelConfig& config = context.circuits.config();
     std::vector<CircuitSpectra> spectra(circuitKinds.size(), CircuitSpectra(config));
     EntrySquares squares(config);
+    const std::shared_ptr<SharedSpectra> shared = spectraOf(context);
     const auto done = forEachHead(context, task, "spectra", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
         squares.set(head, weights);
@@ -80,8 +82,7 @@ Result<ResultSet> runSpectra(const AnalysisContext& context, const Task& task)
         for (const CircuitKind kind : circuitKinds) {
             if (task.cancelled())
                 return stopped();
-            const auto sigma =
-                circuitSingularValues(context.circuits, weights, kind, head, context.tokens.get());
+            const auto sigma = shared->singularValues(kind, head, weights);
             if (sigma)
                 spectra[static_cast<std::size_t>(kind)].set(head, *sigma);
             else
@@ -171,8 +172,10 @@ AnalysisCost spectraCost(const ModelConfig& config, const AnalysisOptions& optio
 {
     const double d = config.dModel;
     const double r = config.dHead;
-    const double heads = headCount(config, options) + randomHeads;
-    return {heads * (8 * d * d * r + 24 * d * r * r + 80 * r * r * r), heads * 4 * (r + 4) * 8, 0.92};
+    const double own = headCount(config, options), heads = own + randomHeads;
+    const double groups = own * config.nKvHeads / config.nHeads; // K and V are multiplied once per group
+    return {4 * (heads + groups + randomHeads) * d * d * r + heads * (24 * d * r * r + 80 * r * r * r),
+            heads * 4 * (r + 4) * 8, 0.92};
 }
 
 AnalysisCost ranksCost(const ModelConfig& config, const AnalysisOptions& options)
@@ -276,7 +279,8 @@ Analysis spectraAnalysis()
         .followsMetric = true,
         .isSplit = true,
         .crossesStreams = true,
-        .takesClassToken = true};
+        .takesClassToken = true,
+        .needsGramsAlone = true};
 }
 
 Analysis ranksAnalysis()

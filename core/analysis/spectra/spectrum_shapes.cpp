@@ -1,7 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/random_heads.h"
-#include "core/circuits/spectrum.h"
+#include "core/circuits/shared_spectra.h"
 #include "core/results/picture_of.h"
 
 #include <algorithm>
@@ -126,13 +126,13 @@ public:
 
     Result<ResultSet> run(const Task& task)
     {
+        const std::shared_ptr<SharedSpectra> shared = spectraOf(m_context);
         const auto done = forEachHead(m_context, task, "spectra", [&](HeadId head) -> Result<Done> {
             const HeadWeights<double> weights = m_context.circuits.weights().head<double>(head);
             for (const CircuitKind kind : circuitKinds) {
                 if (task.cancelled())
                     return stopped();
-                const auto sigma =
-                    circuitSingularValues(m_context.circuits, weights, kind, head, m_context.tokens.get());
+                const auto sigma = shared->singularValues(kind, head, weights);
                 if (!sigma)
                     return sigma.error();
                 if (sigma->empty() || sigma->front() <= 0)
@@ -293,7 +293,8 @@ Analysis spectrumShapesAnalysis()
             .arrays = spectrumShapesArrays(),
             .pictures = spectrumShapesPictures(),
             .crossesStreams = true,
-            .takesClassToken = true};
+            .takesClassToken = true,
+            .needsGramsAlone = true};
 }
 
 } // namespace headwise

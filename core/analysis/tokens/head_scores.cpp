@@ -1,6 +1,7 @@
 #include "core/analysis/analyses.h"
 #include "core/analysis/selected_heads.h"
 #include "core/analysis/shared/eigenvalue_null.h"
+#include "core/circuits/shared_spectra.h"
 #include "core/circuits/spectrum.h"
 
 namespace headwise {
@@ -30,22 +31,22 @@ std::vector<ArraySpec> eigenvaluesArrays()
 std::string notSquare(const TokenSide& tokens)
 {
     return "Eigenvalues of full OV and copying were skipped because the embedding has "
-        + std::to_string(tokens.E.rows()) + " tokens and the unembedding " + std::to_string(tokens.W_U.cols())
-        + ".";
+        + std::to_string(tokens.tokenCount()) + " tokens and the unembedding "
+        + std::to_string(tokens.outputCount()) + ".";
 }
 
 Result<ResultSet> runEigenvalues(const AnalysisContext& context, const Task& task)
 {
     const ModelConfig& config = context.circuits.config();
     std::vector<ComplexNumbers> lambda(circuitKinds.size(), ComplexNumbers::perHead(config, config.dHead));
+    const std::shared_ptr<SharedSpectra> shared = spectraOf(context);
     const auto done = forEachHead(context, task, "eigenvalues", [&](HeadId head) -> Result<Done> {
         const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
         Result<Done> state = Done{};
         for (const CircuitKind kind : circuitKinds) {
             if (kind == CircuitKind::FullOv && !context.tokens->isSquare())
                 continue;
-            const auto values =
-                circuitEigenvalues(context.circuits, weights, kind, head, context.tokens.get());
+            const auto values = shared->eigenvalues(kind, head, &weights);
             if (values)
                 lambda[static_cast<std::size_t>(kind)].set(head, *values);
             else
@@ -94,9 +95,9 @@ Result<std::vector<std::string>> putPositivity(Results& results, const AnalysisC
         results.put("scores/" + name, std::move(scores));
         return std::vector{notSquare(*context.tokens)};
     }
+    const std::shared_ptr<SharedSpectra> shared = spectraOf(context);
     auto done = forEachHead(context, task, name, [&](HeadId head) -> Result<Done> {
-        const HeadWeights<double> weights = context.circuits.weights().head<double>(head);
-        const auto values = circuitEigenvalues(context.circuits, weights, kind, head, context.tokens.get());
+        const auto values = shared->eigenvalues(kind, head);
         if (!values)
             return values.error();
         scores.set(head, positivity(*values));
@@ -134,30 +135,55 @@ Result<ResultSet> runMatching(const AnalysisContext& context, const Task& task)
     return std::move(results).finish();
 }
 
-AnalysisCost oneCircuitCost(const ModelConfig& config, const AnalysisOptions& options)
-{
-    const double d = config.dModel;
-    const double r = config.dHead;
-    const double heads = static_cast<double>(selectedHeads(config, options).size());
-    return {heads * (2 * d * d * r + 2 * d * r * r + 10 * r * r * r), heads * 8};
-}
+/// The work for the eigenvalues of the selected heads, in flops.
+struct EigenvalueWork {
+    double heads, queries, values,
+        small; ///< queries: W_Q times the tokens' Gram matrix; values: W_V, per group; small: per circuit
+
+    EigenvalueWork(const ModelConfig& config, const AnalysisOptions& options)
+        : heads(static_cast<double>(selectedHeads(config, options).size()))
+    {
+        const double d = config.dModel, r = config.dHead;
+        queries = heads * 2 * d * d * r;
+        values = queries * config.nKvHeads / config.nHeads;
+        small = heads * (2 * d * r * r + 10 * r * r * r);
+    }
+};
+
+constexpr double eigenvalueSpeed = 0.74;
 
 AnalysisCost matchingCost(const ModelConfig& config, const AnalysisOptions& options)
 {
-    const AnalysisCost one = oneCircuitCost(config, options);
-    return {one.flops + eigenvalueNullFlops(config), one.bytes, 0.72};
+    const EigenvalueWork work(config, options);
+    return {work.queries + work.small + eigenvalueNullFlops(config), work.heads * 8, eigenvalueSpeed};
+}
+
+AnalysisCost matchingCostAfter(const ModelConfig& config, const AnalysisOptions& options)
+{
+    return {eigenvalueNullFlops(config), EigenvalueWork(config, options).heads * 8, eigenvalueSpeed};
 }
 
 AnalysisCost copyingCost(const ModelConfig& config, const AnalysisOptions& options)
 {
-    const AnalysisCost one = matchingCost(config, options);
-    return {2 * one.flops, 2 * one.bytes, 0.88};
+    const EigenvalueWork work(config, options);
+    return {work.values + 2 * work.small + 2 * eigenvalueNullFlops(config), work.heads * 16, eigenvalueSpeed};
+}
+
+AnalysisCost copyingCostAfter(const ModelConfig& config, const AnalysisOptions& options)
+{
+    return {2 * eigenvalueNullFlops(config), EigenvalueWork(config, options).heads * 16, eigenvalueSpeed};
 }
 
 AnalysisCost eigenvaluesCost(const ModelConfig& config, const AnalysisOptions& options)
 {
-    const AnalysisCost one = oneCircuitCost(config, options);
-    return {4 * one.flops, 4 * one.bytes * config.dHead, 1.3};
+    const EigenvalueWork work(config, options);
+    return {work.queries + work.values + 4 * work.small, work.heads * 32 * config.dHead, eigenvalueSpeed};
+}
+
+AnalysisCost eigenvaluesCostAfter(const ModelConfig& config, const AnalysisOptions& options)
+{
+    const EigenvalueWork work(config, options);
+    return {work.values + 4 * work.small, work.heads * 32 * config.dHead, eigenvalueSpeed};
 }
 
 constexpr const char* positivityNote =
@@ -230,7 +256,10 @@ Analysis eigenvaluesAnalysis()
             .run = runEigenvalues,
             .arrays = eigenvaluesArrays(),
             .pictures = eigenvaluePictures(),
-            .isSplit = true};
+            .isSplit = true,
+            .needsGramsAlone = true,
+            .after = "spectra",
+            .costAfter = eigenvaluesCostAfter};
 }
 
 Analysis copyingAnalysis()
@@ -247,7 +276,10 @@ Analysis copyingAnalysis()
             .run = runCopying,
             .arrays = copyingArrays(),
             .pictures = copyingPictures(),
-            .isSplit = true};
+            .isSplit = true,
+            .needsGramsAlone = true,
+            .after = "eigenvalues",
+            .costAfter = copyingCostAfter};
 }
 
 Analysis matchingAnalysis()
@@ -264,7 +296,10 @@ Analysis matchingAnalysis()
             .run = runMatching,
             .arrays = matchingArrays(),
             .pictures = matchingPictures(),
-            .isSplit = true};
+            .isSplit = true,
+            .needsGramsAlone = true,
+            .after = "eigenvalues",
+            .costAfter = matchingCostAfter};
 }
 
 } // namespace headwise

@@ -1,7 +1,7 @@
 #include "ui/pages/parts/spectrum_panel.h"
 
 #include "core/analysis/residual_basis.h"
-#include "core/circuits/spectrum.h"
+#include "core/circuits/shared_spectra.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/about_model.h"
@@ -98,9 +98,9 @@ void SpectrumPanel::compute(const std::vector<CircuitKind>& missing)
                             head = workspace()->selection()->head(), missing](const Task&) -> Result<Answer> {
                                Answer sigma;
                                const HeadWeights<double> weights = circuits->weights().head<double>(head);
+                               SharedSpectra spectra(*circuits, nullptr, SharedSpectra::Keep::Groups);
                                for (const CircuitKind kind : missing) {
-                                   auto values =
-                                       circuitSingularValues(*circuits, weights, kind, head, nullptr);
+                                   auto values = spectra.singularValues(kind, head, weights);
                                    if (!values)
                                        return values.error();
                                    sigma[kind] = std::move(values).value();

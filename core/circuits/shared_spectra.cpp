@@ -1,0 +1,230 @@
+#include "core/circuits/shared_spectra.h"
+
+#include "core/base/decompositions.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace headwise {
+
+namespace {
+
+constexpr std::size_t productsKept = 32; // of the groups that threads work on at one time
+
+/// Returns an upper bound of the largest eigenvalue of a positive semidefinite matrix, close for Gram matrices of heads.
+double normBound(const Matrix<double>& gram)
+{
+    return gram.cwiseAbs().colwise().sum().maxCoeff(); // symmetric, and columns are contiguous
+}
+
+/// Wᵀ G W
+Matrix<double> sandwich(const Matrix<double>& W, const Matrix<double>& G)
+{
+    const Matrix<double> inside = G * W;
+    return W.transpose() * inside;
+}
+
+/// σ(L R)² are the eigenvalues of F (R Rᵀ) Fᵀ with LᵀL = Fᵀ F. Returns nothing if rounding could cost more than 3e-6·σ₁.
+/// \param uncertainty of σ², from rounding in the Gram matrices
+Result<std::optional<std::vector<double>>> gramSingularValues(const Matrix<double>& left,
+                                                              const Matrix<double>& right, double uncertainty)
+{
+    const Result<Matrix<double>> F = semidefiniteFactor(left);
+    if (!F)
+        return F.error();
+    std::vector<double> sigma(static_cast<std::size_t>(left.rows()), 0.0);
+    const Matrix<double> half = *F * right;
+    const Result<Eigen::VectorXd> squares = symmetricEigenvalues(half * F->transpose());
+    if (!squares)
+        return squares.error();
+    for (Eigen::Index i = 0; i < squares->size(); ++i)
+        sigma[static_cast<std::size_t>(i)] = std::sqrt(std::max(0.0, (*squares)(squares->size() - 1 - i)));
+    if (uncertainty > 1e-11 * sigma[0] * sigma[0])
+        return std::optional<std::vector<double>>();
+    return std::optional(std::move(sigma));
+}
+
+} // namespace
+
+/// Input for the singular values of L · R: LᵀL and R Rᵀ, both [r, r], and the possible error of σ² from rounding in them.
+struct SharedSpectra::Grams {
+    Matrix<double> left, right;
+    double uncertainty = 0;
+};
+
+SharedSpectra::SharedSpectra(Circuits circuits, std::shared_ptr<const TokenSide> tokens, Keep keep)
+    : m_circuits(std::move(circuits))
+    , m_tokens(std::move(tokens))
+    , m_keep(keep)
+{
+}
+
+std::shared_ptr<const Matrix<double>> SharedSpectra::product(Of of, HeadId head, const Made& make)
+{
+    const ModelConfig& config = m_circuits.config();
+    const int perGroup = config.nHeads / std::max(1, config.nKvHeads);
+    if (perGroup < 2)
+        return std::make_shared<const Matrix<double>>(make());
+    const ProductId id{of, head.layer, head.head / perGroup};
+    std::shared_ptr<Product> shared;
+    {
+        const std::lock_guard lock(m_mutex);
+        const auto found = std::ranges::find(m_products, id, [](const auto& one) { return one->id; });
+        if (found != m_products.end()) {
+            shared = *found;
+        } else {
+            shared = std::make_shared<Product>();
+            shared->id = id;
+            m_products.push_front(shared);
+            if (m_products.size() > productsKept)
+                m_products.pop_back();
+        }
+    }
+    std::call_once(shared->once, [&] { shared->value = make(); });
+    return {shared, &shared->value};
+}
+
+double SharedSpectra::normBoundOf(const Matrix<double>& gram)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        if (const auto found = m_normBounds.find(&gram); found != m_normBounds.end())
+            return found->second;
+    }
+    const double bound = normBound(gram);
+    const std::lock_guard lock(m_mutex);
+    m_normBounds[&gram] = bound;
+    return bound;
+}
+
+Matrix<double> SharedSpectra::queryGram(HeadId head, const HeadWeights<double>& weights)
+{
+    const Matrix<double> inside = m_tokens->embeddingGramOf(head.layer) * weights.W_Q;
+    if (m_keep == Keep::All) {
+        Matrix<double> scores = weights.W_K.transpose() * inside;
+        const std::lock_guard lock(m_mutex);
+        if (!m_eigenvalues.contains({CircuitKind::FullQk, head}))
+            m_scores[head] = std::move(scores);
+    }
+    return weights.W_Q.transpose() * inside;
+}
+
+Matrix<double> SharedSpectra::scores(HeadId head, const HeadWeights<double>& weights)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        if (auto known = m_scores.extract(head))
+            return std::move(known.mapped());
+    }
+    const Matrix<double> inside = m_tokens->embeddingGramOf(head.layer) * weights.W_Q;
+    return weights.W_K.transpose() * inside;
+}
+
+SharedSpectra::Grams SharedSpectra::grams(CircuitKind kind, HeadId head, const HeadWeights<double>& weights)
+{
+    const bool isQk = kind == CircuitKind::Qk || kind == CircuitKind::FullQk;
+    const Matrix<double>& from = isQk ? weights.W_Q : weights.W_V;
+    const Matrix<double> leftWeights = columnGram(from);
+    const Matrix<double> rightWeights = isQk ? columnGram(weights.W_K) : rowGram(weights.W_O);
+    double leftSize = normBound(leftWeights),
+           rightSize = normBound(rightWeights); // their possible loss by cancellation, in ε
+    Grams pair;
+    if (isFull(kind)) {
+        const Matrix<double>& E = m_tokens->embeddingGramOf(head.layer);
+        const Matrix<double>& out = isQk ? E : m_tokens->UUt;
+        pair.left = isQk ? queryGram(head, weights)
+                         : *product(Of::Values, head, [&] { return sandwich(weights.W_V, E); });
+        pair.right = isQk ? *product(Of::Keys, head, [&] { return sandwich(weights.W_K, E); })
+                          : sandwich(weights.W_O.transpose(), out);
+        leftSize *= normBoundOf(E);
+        rightSize *= normBoundOf(out);
+    } else {
+        pair.left = leftWeights;
+        pair.right = rightWeights;
+    }
+    const double perUnit = std::numeric_limits<double>::epsilon() * static_cast<double>(pair.left.rows());
+    pair.uncertainty = perUnit * (leftSize * normBound(pair.right) + rightSize * normBound(pair.left));
+    return pair;
+}
+
+Result<std::vector<double>> SharedSpectra::singularValues(CircuitKind kind, HeadId head,
+                                                          const HeadWeights<double>& weights)
+{
+    const Eigen::Index r = weights.W_Q.cols();
+    const bool fewTokens = isFull(kind) && std::min(m_tokens->tokenCount(), m_tokens->outputCount()) < r;
+    if (!fewTokens) {
+        const Grams pair = grams(kind, head, weights);
+        Result<std::optional<std::vector<double>>> sigma =
+            gramSingularValues(pair.left, pair.right, pair.uncertainty);
+        if (!sigma)
+            return sigma.error();
+        if (*sigma)
+            return **std::move(sigma);
+    }
+    Result<std::vector<double>> sigma =
+        m_circuits.circuit<double>(kind, head, m_tokens.get()).singularValues();
+    if (!sigma)
+        return sigma;
+    std::vector<double> padded = std::move(sigma).value();
+    padded.resize(static_cast<std::size_t>(r), 0.0);
+    return padded;
+}
+
+Result<SharedSpectra::Eigenvalues> SharedSpectra::computeEigenvalues(CircuitKind kind, HeadId head,
+                                                                     const HeadWeights<double>& weights)
+{
+    if (kind == CircuitKind::FullOv && !m_tokens->isSquare()) {
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format(
+                "Full OV has no eigenvalues here: the embedding has {} tokens and the unembedding {}.",
+                m_tokens->tokenCount(), m_tokens->outputCount())};
+    }
+    const bool isQk = kind == CircuitKind::Qk || kind == CircuitKind::FullQk;
+    const Matrix<double>& read = isQk ? weights.W_Q : weights.W_V;
+    const Eigen::Index r = read.cols();
+    const bool small = read.rows() < r || (isFull(kind) && m_tokens->tokenCount() < r);
+    Result<Eigenvalues> values = Eigenvalues();
+    if (small || !isFull(kind)) {
+        values = m_circuits.circuit<double>(kind, head, m_tokens.get()).eigenvalues();
+    } else { // A·B and B·A share their non-zero eigenvalues, so [V, V] becomes [r, r]
+        const Matrix<double> inside = isQk
+            ? scores(head, weights)
+            : Matrix<double>(weights.W_O * *product(Of::UnembeddedValues, head, [&] {
+                                 return Matrix<double>(m_tokens->unembedEmbedOf(head.layer) * weights.W_V);
+                             }));
+        const Result<Eigen::VectorXcd> lambda = headwise::eigenvalues(inside);
+        values = lambda ? Result(inReadingOrder(*lambda)) : lambda.error();
+    }
+    if (!values)
+        return values;
+    Eigenvalues padded = std::move(values).value();
+    padded.resize(static_cast<std::size_t>(r));
+    return padded;
+}
+
+Result<SharedSpectra::Eigenvalues> SharedSpectra::eigenvalues(CircuitKind kind, HeadId head,
+                                                              const HeadWeights<double>* weights)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        if (const auto known = m_eigenvalues.find({kind, head}); known != m_eigenvalues.end())
+            return known->second;
+    }
+    const bool isQk = kind == CircuitKind::Qk || kind == CircuitKind::FullQk;
+    Result<Eigenvalues> values = weights
+        ? computeEigenvalues(kind, head, *weights)
+        : computeEigenvalues(kind, head,
+                             m_circuits.weights().head<double>(
+                                 head, isQk ? HeadParts::QueriesAndKeys : HeadParts::ValuesAndOutput));
+    if (values && m_keep == Keep::All) {
+        const std::lock_guard lock(m_mutex);
+        m_eigenvalues[{kind, head}] = *values;
+    }
+    return values;
+}
+
+} // namespace headwise
