@@ -11,8 +11,10 @@ namespace headwise {
 namespace {
 
 constexpr Eigen::Index gramTile = 128;
-constexpr Eigen::Index gramTokens = 2048; // of a block
-constexpr Eigen::Index gramReading = 256; // rows that one thread reads at once
+constexpr Eigen::Index wideGramTile = 256;  // of a large result: BLAS copies a block of tokens half as often
+constexpr Eigen::Index wideGramSize = 2048; // from here on there are enough wide tiles for many threads
+constexpr Eigen::Index gramTokens = 2048;   // of a block
+constexpr Eigen::Index gramReading = 256;   // rows that one thread reads at once
 
 int tilesOf(Eigen::Index size, Eigen::Index tile)
 {
@@ -25,10 +27,11 @@ public:
     GramTiles(Eigen::Index size, Turned turned, bool isSymmetric)
         : m_turned(turned)
         , m_isSymmetric(isSymmetric)
+        , m_tile(size < wideGramSize ? gramTile : wideGramTile)
         , m_sum(Matrix<double>::Zero(size, size))
     {
-        for (Eigen::Index row = 0; row < size; row += gramTile) {
-            for (Eigen::Index col = isSymmetric ? row : 0; col < size; col += gramTile)
+        for (Eigen::Index row = 0; row < size; row += m_tile) {
+            for (Eigen::Index col = isSymmetric ? row : 0; col < size; col += m_tile)
                 m_tiles.emplace_back(row, col);
         }
     }
@@ -37,10 +40,15 @@ public:
     {
         return parallelFor(static_cast<int>(m_tiles.size()), task, "tiles", [&](int index) -> Result<Done> {
             const auto [row, col] = m_tiles[static_cast<std::size_t>(index)];
-            const Eigen::Index rows = std::min(gramTile, m_sum.rows() - row);
-            const Eigen::Index cols = std::min(gramTile, m_sum.cols() - col);
+            const Eigen::Index rows = std::min(m_tile, m_sum.rows() - row);
+            const Eigen::Index cols = std::min(m_tile, m_sum.cols() - col);
             auto tile = m_sum.block(row, col, rows, cols);
-            if (m_turned == Turned::Left)
+            if (m_isSymmetric && row == col) { // the upper half is enough
+                if (m_turned == Turned::Left)
+                    tile.selfadjointView<Eigen::Upper>().rankUpdate(left.middleCols(row, rows).transpose());
+                else
+                    tile.selfadjointView<Eigen::Upper>().rankUpdate(left.middleRows(row, rows));
+            } else if (m_turned == Turned::Left)
                 tile.noalias() += left.middleCols(row, rows).transpose() * right.middleCols(col, cols);
             else if (m_turned == Turned::Right)
                 tile.noalias() += left.middleRows(row, rows) * right.middleRows(col, cols).transpose();
@@ -59,6 +67,7 @@ public:
 private:
     Turned m_turned;
     bool m_isSymmetric;
+    Eigen::Index m_tile;
     std::vector<std::pair<Eigen::Index, Eigen::Index>> m_tiles;
     Matrix<double> m_sum;
 };

@@ -76,6 +76,33 @@ struct EndGrams {
     Matrix<double> EtE, UUt, UE;
 };
 
+/// A square factor of products, which only scales if it is diagonal, as the ends of a model without centring are.
+class DiagonalOr {
+public:
+    explicit DiagonalOr(const Matrix<double>& m)
+        : m_m(m)
+        , m_isDiagonal(m.isDiagonal(0))
+    {
+    }
+
+    Result<Matrix<double>> after(const Matrix<double>& left, Turned turned, const Task& task) const
+    {
+        if (m_isDiagonal)
+            return Matrix<double>(left * m_m.diagonal().asDiagonal());
+        return gramProduct(left, m_m, turned, task, "tied embedding");
+    }
+    Result<Matrix<double>> before(const Matrix<double>& right, Turned turned, const Task& task) const
+    {
+        if (m_isDiagonal)
+            return Matrix<double>(m_m.diagonal().asDiagonal() * right);
+        return gramProduct(m_m, right, turned, task, "tied embedding");
+    }
+
+private:
+    const Matrix<double>& m_m;
+    const bool m_isDiagonal;
+};
+
 /// Computes them of a tied model from the Gram matrix of the stored embedding G and the sums of its columns s: with W_E = S A and
 /// W_U = B Sᵀ − m 1ᵀ, EᵀE = Aᵀ G A, W_U E = B G A − m (s A) and W_U W_Uᵀ = B G Bᵀ − (B sᵀ) mᵀ − m (B sᵀ)ᵀ + V m mᵀ.
 Result<EndGrams> tiedGrams(const ProcessedWeights& weights, const TiedEnds& ends, const Task& task)
@@ -88,15 +115,16 @@ Result<EndGrams> tiedGrams(const ProcessedWeights& weights, const TiedEnds& ends
     if (!stored)
         return stored.error();
     const Task inner{task.stop, {}, task.threads};
-    const auto right = gramProduct(stored->gram, ends.E, Turned::None, inner, "tied embedding"); // G A
+    const DiagonalOr A(ends.E), B(ends.U);
+    const auto right = A.after(stored->gram, Turned::None, inner); // G A
     if (!right)
         return right.error();
-    const auto left = gramProduct(stored->gram, ends.U, Turned::Right, inner, "tied embedding"); // G Bᵀ
+    const auto left = B.after(stored->gram, Turned::Right, inner); // G Bᵀ
     if (!left)
         return left.error();
-    Result<Matrix<double>> EtE = gramProduct(ends.E, *right, Turned::Left, inner, "tied embedding");
-    Result<Matrix<double>> UE = gramProduct(ends.U, *right, Turned::None, inner, "tied embedding");
-    Result<Matrix<double>> UUt = gramProduct(ends.U, *left, Turned::None, inner, "tied embedding");
+    Result<Matrix<double>> EtE = A.before(*right, Turned::Left, inner);
+    Result<Matrix<double>> UE = B.before(*right, Turned::None, inner);
+    Result<Matrix<double>> UUt = B.before(*left, Turned::None, inner);
     for (const Result<Matrix<double>>* part : {&EtE, &UE, &UUt}) {
         if (!*part)
             return part->error();
