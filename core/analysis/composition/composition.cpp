@@ -158,7 +158,7 @@ double readingBytes(const ModelConfig& config, const AnalysisOptions& options, i
 /// fast; where memory is short a block is one layer.
 int layersAtOnce(const ModelConfig& config, const AnalysisOptions& options)
 {
-    constexpr double most = 256e6; // bytes of sides
+    constexpr double most = 420e6; // bytes of sides
     int layers = std::clamp(static_cast<int>(most / (3 * sideBytes(config, options))), 1, config.nLayers);
     const auto free = availableMemory();
     const double writing = config.nLayers * sideBytes(config, options);
@@ -332,10 +332,19 @@ AnalysisCost compositionCost(const ModelConfig& config, const AnalysisOptions& o
     const double d = config.dModel;
     const AskedPairs pairs(config, options);
     const double all = static_cast<double>(config.nLayers) * config.nHeads;
-    const auto operations = pairs.operations(config);
+    const auto routes = pairs.operations(config);
+    const double operations = *std::ranges::min_element(routes);
     const double reading = readingBytes(config, options, layersAtOnce(config, options));
-    return {*std::ranges::min_element(operations) + pairs.sides() * 6 * r * r * d,
-            3 * all * all * 4 + config.nLayers * sideBytes(config, options) + reading, 1.2};
+    // Sides are thin and in double, a Gram matrix's tiles are products over d_head, and pairs are as fast as sgemm.
+    constexpr double sideSpeed = 0.47, tileSpeed = 1.75, pairSpeed = 3.2, productSpeed = 2.5;
+    const double ofSides = pairs.sides() * 6 * r * r * d;
+    const double ofTiles =
+        pairs.route(config) == NormRoute::Grams ? gramOperations(0, pairs.sides(), r, d) : 0;
+    const double ofPairs = operations - ofTiles;
+    const double flops = ofSides + operations;
+    const double work =
+        ofSides / sideSpeed + ofTiles / tileSpeed + ofPairs / (ofTiles > 0 ? pairSpeed : productSpeed);
+    return {flops, 3 * all * all * 4 + config.nLayers * sideBytes(config, options) + reading, flops / work};
 }
 
 std::vector<Picture> compositionPictures()
