@@ -85,7 +85,7 @@ struct AnalysisContext {
     Circuits circuits;
     std::shared_ptr<const TokenSide> tokens; ///< Null if no requested analysis needs it.
     AnalysisOptions options;
-    /// Of the same circuits and tokens, for the analyses of one run; `spectraOf` makes it where there is none.
+    /// Shared by the analyses of one run, about the same circuits and tokens; `spectraOf` makes them where there are none.
     std::shared_ptr<SharedSpectra> spectra = nullptr;
 };
 
@@ -121,7 +121,7 @@ struct Analysis {
     OptionalInputs uses = {};
     bool crossesStreams = false;  ///< Its matrices may lead from one residual stream to another.
     bool takesClassToken = false; ///< Has an answer where the only token is an image model's class token.
-    bool needsGramsAlone = false; ///< Of the tokens it reads only the Gram products and how many there are.
+    bool needsGramsAlone = false; ///< Reads only the Gram products of the tokens, and their number.
     /// Analysis of whose work this one takes part over where both are in a run, and the cost then; empty: none.
     std::string_view after = {};
     AnalysisCost (*costAfter)(const ModelConfig& config, const AnalysisOptions& options) = nullptr;

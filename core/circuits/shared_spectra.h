@@ -16,8 +16,8 @@ namespace headwise {
 
 /// The singular values and eigenvalues of the circuits of every head of one model.
 ///
-/// What several of them need is computed once: the products with K and V for all query heads of a group, and, if asked for, what
-/// one analysis computes and a later one needs again. Values are the same bits whether they were at hand or not.
+/// Work for several of them is done once: the products with K and V for all query heads of a group, and, if asked for, everything
+/// that one analysis computes and a later one needs again. Values are the same bits whether they were at hand or not.
 /// Any thread may ask.
 class SharedSpectra {
 public:

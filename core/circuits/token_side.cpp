@@ -77,9 +77,9 @@ struct EndGrams {
 };
 
 /// A square factor of products, which only scales if it is diagonal, as the ends of a model without centring are.
-class DiagonalOr {
+class EndFactor {
 public:
-    explicit DiagonalOr(const Matrix<double>& m)
+    explicit EndFactor(const Matrix<double>& m)
         : m_m(m)
         , m_isDiagonal(m.isDiagonal(0))
     {
@@ -115,7 +115,7 @@ Result<EndGrams> tiedGrams(const ProcessedWeights& weights, const TiedEnds& ends
     if (!stored)
         return stored.error();
     const Task inner{task.stop, {}, task.threads};
-    const DiagonalOr A(ends.E), B(ends.U);
+    const EndFactor A(ends.E), B(ends.U);
     const auto right = A.after(stored->gram, Turned::None, inner); // G A
     if (!right)
         return right.error();
