@@ -137,8 +137,10 @@ Result<ResultSet> runMatching(const AnalysisContext& context, const Task& task)
 
 /// The work for the eigenvalues of the selected heads, in flops.
 struct EigenvalueWork {
-    double heads, queries, values,
-        small; ///< queries: W_Q times the tokens' Gram matrix; values: W_V, per group; small: per circuit
+    double heads;   ///< Their number.
+    double queries; ///< W_Q times the Gram matrix of the tokens.
+    double values;  ///< W_V times W_U E, once per group of query heads.
+    double small;   ///< The [r, r] matrix of one circuit and its eigenvalues.
 
     EigenvalueWork(const ModelConfig& config, const AnalysisOptions& options)
         : heads(static_cast<double>(selectedHeads(config, options).size()))
