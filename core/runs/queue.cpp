@@ -27,10 +27,14 @@ std::string whyTooLargeNow(std::span<const Analysis* const> analyses, const Mode
     return free ? whyTooLarge(estimateRun(analyses, config, options), *free, advice) : std::string();
 }
 
-/// Returns the context of an analysis that cannot be split: it runs for all selected heads.
-AnalysisContext withoutShare(AnalysisContext context)
+/// Returns the context as one analysis reads it. One that cannot be split runs for all selected heads; one that states no need of tokens
+/// gets none without their matrices, and reads the weights as it does by itself.
+AnalysisContext contextFor(const Analysis& analysis, AnalysisContext context)
 {
-    context.options.share.reset();
+    if (!analysis.isSplit)
+        context.options.share.reset();
+    if (!analysis.needsTokens && context.tokens && context.tokens->source)
+        context.tokens = nullptr;
     return context;
 }
 
@@ -299,9 +303,7 @@ Result<ResultSet> RunContext::run(const Analysis& analysis, const Task& task) co
 {
     const bool isInOther = isInEmbeddingBasis(analysis, m_own.options);
     const AnalysisContext& context = isInOther ? *m_inEmbeddingBasis : m_own;
-    Result<ResultSet> results = analysis.isSplit || !context.options.share
-        ? analysis.run(context, task)
-        : analysis.run(withoutShare(context), task);
+    Result<ResultSet> results = analysis.run(contextFor(analysis, context), task);
     // Whatever the analysis made of weights that changed meanwhile.
     if (const auto unchanged = checkUnchanged(m_own.circuits.weights().original().file()); !unchanged)
         return unchanged.error();
