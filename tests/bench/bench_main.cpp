@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -164,13 +165,25 @@ bool wholesTakeTooMuch(const std::string& program, const std::filesystem::path& 
     return isTooMuch;
 }
 
+/// Makes a checkpoint in a folder, which need not be there. \returns an exit code
+int makeIn(const std::filesystem::path& folder, const std::function<bool(const std::filesystem::path&)>& make)
+{
+    std::error_code ignored; // what could not be made cannot be written into
+    std::filesystem::create_directories(folder, ignored);
+    if (make(folder))
+        return 0;
+    std::fprintf(stderr, "No checkpoint could be written into %s; is there room, and may it be written to?\n",
+                 folder.c_str());
+    return 4;
+}
+
 /// Runs a command of its own, without the benchmarks. \returns its exit code; empty if none is asked for
 std::optional<int> ownCommand(int argc, char** argv)
 {
-    if (argc == 3 && std::strcmp(argv[1], "--make") == 0) // the checkpoint alone, into an existing folder
-        return bench::makeGpt2Small(argv[2]) ? 0 : 4;
+    if (argc == 3 && std::strcmp(argv[1], "--make") == 0)
+        return makeIn(argv[2], [](const auto& folder) { return bench::makeGpt2Small(folder); });
     if (argc == 3 && std::strcmp(argv[1], "--make-llama-1b") == 0)
-        return bench::makeLlama1B(argv[2]) ? 0 : 4;
+        return makeIn(argv[2], bench::makeLlama1B);
     if (argc == 3 && std::strcmp(argv[1], "--window") == 0) // an open window, for its memory
         return bench::useWindow(argv[2]);
     if (argc == 2 && std::strcmp(argv[1], "--start") == 0)
