@@ -150,7 +150,7 @@ Result<ResultSet> PlannedRun::run(bool isOneOfSeveral)
     for (const Analysis* analysis : m_plan.analyses)
         m_queue.append(
             *analysis,
-            m_known.contains(analysis) ? 0 : runCost(*analysis, m_circuits.config(), m_options, left).work());
+            m_known.contains(analysis) ? 0 : runCost(*analysis, m_circuits.config(), m_options).work());
     while (const Analysis* analysis = m_queue.begin(Clock::now())) {
         if (const auto known = m_known.find(analysis); known != m_known.end()) {
             add(*analysis, std::move(known->second), 0);
