@@ -160,9 +160,10 @@ Result<Done> addGrams(TokenSide& side, const TokenMatrices<Scalar>& from, const 
             auto grams = tiedGrams(weights, *ends, task);
             if (!grams)
                 return grams.error();
-            side.UUt = std::move(grams->UUt);
-            (isRaw ? side.EtE : side.layer0EtE) = std::move(grams->EtE);
-            (isRaw ? side.UE : side.layer0UE) = std::move(grams->UE);
+            EndGrams made = std::move(grams).value();
+            side.UUt = std::move(made.UUt);
+            (isRaw ? side.EtE : side.layer0EtE) = std::move(made.EtE);
+            (isRaw ? side.UE : side.layer0UE) = std::move(made.UE);
         }
     }
     const auto square = [&](const Matrix<Scalar>& E) { return E.rows() > 0 && E.rows() == from.W_U.cols(); };
@@ -237,9 +238,10 @@ Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Emb
             auto grams = tiedGrams(circuits.weights(), *ends, task);
             if (!grams)
                 return grams.error();
-            side->EtE = std::move(grams->EtE);
-            side->UUt = std::move(grams->UUt);
-            side->UE = std::move(grams->UE);
+            EndGrams made = std::move(grams).value();
+            side->EtE = std::move(made.EtE);
+            side->UUt = std::move(made.UUt);
+            side->UE = std::move(made.UE);
             const ModelConfig& config = circuits.config();
             side->source = std::make_shared<const TokenSide::Source>(
                 TokenSide::Source{circuits.weights(), config.dVocab, config.dVocabOut});

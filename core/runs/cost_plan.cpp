@@ -67,8 +67,9 @@ Result<CostPlan> costPlan(std::span<const Analysis* const> chosen, const ModelDe
     if (!planned)
         return planned.error();
     CostPlan plan;
-    plan.leftOut = std::move(planned->warnings);
-    const std::vector<const Analysis*>& analyses = planned->analyses;
+    const RunPlan run = std::move(planned).value();
+    plan.leftOut = run.warnings;
+    const std::vector<const Analysis*>& analyses = run.analyses;
     plan.preparingFlops = tokenSideFlops(analyses, config, options);
     plan.preparingBytes = 4.0 * static_cast<double>(parameterCount(model));
     const double reading = machine.bytesPerSecond > 0 ? plan.preparingBytes / machine.bytesPerSecond : 0;
@@ -83,9 +84,9 @@ Result<CostPlan> costPlan(std::span<const Analysis* const> chosen, const ModelDe
         plan.bytes = std::max(plan.bytes, cost.bytes);
         plan.seconds += seconds;
     }
-    const PlannedRuns run{analyses, config, options, reading, machine.cores};
+    const PlannedRuns runs{analyses, config, options, reading, machine.cores};
     for (const int count : nodes)
-        plan.nodes.push_back(slowestPart(run, count));
+        plan.nodes.push_back(slowestPart(runs, count));
     return plan;
 }
 

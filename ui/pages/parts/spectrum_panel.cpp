@@ -2,6 +2,7 @@
 
 #include "core/analysis/residual_basis.h"
 #include "core/circuits/shared_spectra.h"
+#include "core/circuits/spectrum.h"
 #include "ui/base/text.h"
 #include "ui/base/theme.h"
 #include "ui/document/about_model.h"
