@@ -180,6 +180,24 @@ Result<Done> addGrams(TokenSide& side, const TokenMatrices<Scalar>& from, const 
     return state;
 }
 
+/// The Gram products of a tied model's raw embedding, without the matrices.
+Result<std::shared_ptr<const TokenSide>> gramsAlone(const Circuits& circuits, const TiedEnds& ends,
+                                                    const Task& task)
+{
+    auto grams = tiedGrams(circuits.weights(), ends, task);
+    if (!grams)
+        return grams.error();
+    EndGrams made = std::move(grams).value();
+    auto side = std::make_shared<TokenSide>();
+    side->EtE = std::move(made.EtE);
+    side->UUt = std::move(made.UUt);
+    side->UE = std::move(made.UE);
+    const ModelConfig& config = circuits.config();
+    side->source = std::make_shared<const TokenSide::Source>(
+        TokenSide::Source{circuits.weights(), config.dVocab, config.dVocabOut});
+    return std::shared_ptr<const TokenSide>(std::move(side));
+}
+
 } // namespace
 
 std::string whyNotEmbedding(const ModelConfig& config, Embedding embedding)
@@ -234,19 +252,8 @@ Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Emb
         const auto ends = parts == TokenParts::GramsAlone && embedding == Embedding::Raw
             ? circuits.weights().tiedEnds()
             : std::nullopt;
-        if (ends) {
-            auto grams = tiedGrams(circuits.weights(), *ends, task);
-            if (!grams)
-                return grams.error();
-            EndGrams made = std::move(grams).value();
-            side->EtE = std::move(made.EtE);
-            side->UUt = std::move(made.UUt);
-            side->UE = std::move(made.UE);
-            const ModelConfig& config = circuits.config();
-            side->source = std::make_shared<const TokenSide::Source>(
-                TokenSide::Source{circuits.weights(), config.dVocab, config.dVocabOut});
-            return std::shared_ptr<const TokenSide>(std::move(side));
-        }
+        if (ends)
+            return gramsAlone(circuits, *ends, task);
         const bool wantsGrams = parts != TokenParts::MatricesAlone;
         if (precision == Precision::F64) {
             Result<TokenMatrices<double>> exact =
