@@ -5,19 +5,27 @@
 
 namespace headwise {
 
-/// Products of a tile of 64 columns of which only the ends are kept. A product with a short inner side that is looked at once costs more to
-/// write and to read again than to compute, so the ends are taken while the sums are in registers.
+/// Places for the ends of a tile of products.
+struct TileEnds {
+    int* largest;       ///< [64], of each row over the columns.
+    int* smallest;      ///< Likewise.
+    int* columnLargest; ///< [64], of each column over the rows.
+};
+
+/// Products of 64 rows with 64 columns of which only the ends are kept. A product with a short inner side that is looked at once costs more
+/// to write and to read again than to compute, so the ends are taken while the sums are in registers.
 ///
-/// tile: [64, inner], rows: [6, inner], both column after column. Sums run over the inner side in order, in float32.
+/// Numbers are whole, 16 bits each, of which a processor multiplies twice as many at once as of float32, and sums are exact. Of any two lines
+/// the product of the norms must stay below 2^31, so that no sum overflows.
+///
+/// A tile holds 64 lines, [pairs, 64, 2]: the first two numbers of every line, then the next two.
 struct ScanKernel {
-    static constexpr int columns = 64;
-    static constexpr int rows = 6;
+    static constexpr int lines = 64;
 
     const char* name; ///< The instructions: "AVX2".
-    /// largest, smallest: [6], of each row over the columns of the tile.
-    void (*ends)(const float* tile, const float* rows, std::ptrdiff_t inner, float* largest, float* smallest);
-    /// row: [inner], entries: [64].
-    void (*entries)(const float* tile, const float* row, std::ptrdiff_t inner, float* entries);
+    void (*ends)(const short* rows, const short* columns, std::ptrdiff_t pairs, const TileEnds& out);
+    /// line: [pairs, 2], entries: [64], its products with the lines of the tile.
+    void (*entries)(const short* tile, const short* line, std::ptrdiff_t pairs, int* entries);
 };
 
 /// Returns those that this processor can run, the fastest first; the last one runs everywhere.

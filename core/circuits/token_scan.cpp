@@ -10,215 +10,273 @@
 #include <functional>
 #include <limits>
 #include <span>
+#include <utility>
 
 namespace headwise {
 
 namespace {
 
-// Only the largest and smallest entry of each chunk of a row are kept; a chunk is one tile of the kernel.
-constexpr Eigen::Index tokenScanChunk = ScanKernel::columns;
-constexpr Eigen::Index rowsAtOnce = ScanKernel::rows;
-constexpr Eigen::Index rowsOfBlock = 512; // their factors stay in the second-level cache
-constexpr std::size_t spare = 4; // candidates beyond k, so that rounding rarely leaves the k-th in doubt
+constexpr Eigen::Index tileLines = ScanKernel::lines;
+constexpr Eigen::Index tilesOfBlock = 8; // of rows at once: they stay in the second-level cache
+constexpr double keyRounding = 512;      // of sums below 2^30 in float32
+constexpr double longestLine = 32440; // the norm of a rounded line: below 2^15, so that sums stay below 2^30
+constexpr double shortestLine = 0x1p-60; // of the longest; what is shorter is rounded as if it were as long
 
-struct Candidate {
-    float key; // the entry, negated when looking for the smallest
-    int id;
-};
-
-bool isEarlierToken(const Candidate& a, const Candidate& b)
-{
-    return a.key > b.key || (a.key == b.key && a.id < b.id);
-}
-
-/// Keeps the first `limit` candidates, in any order. Returns the key of the last of them, −∞ if nothing was dropped.
-float keepFirst(std::vector<Candidate>& candidates, std::size_t limit)
-{
-    if (candidates.size() <= limit)
-        return -std::numeric_limits<float>::infinity();
-    const auto last = candidates.begin() + static_cast<std::ptrdiff_t>(limit) - 1;
-    std::nth_element(candidates.begin(), last, candidates.end(), isEarlierToken);
-    const float key = last->key;
-    candidates.resize(limit);
-    return key;
-}
-
-/// Keys of one row with the largest of every few, so that most are passed over.
-class ChunkKeys {
+/// Lines of one side, of which the products with the other side are taken: rounded to whole numbers of 16 bits, in tiles of the kernel.
+///
+/// Lines are in the order of their norms, so that those of a tile are about as long. One or more tiles are a group, which has one scale.
+class Lines {
 public:
-    explicit ChunkKeys(const Eigen::VectorXf& keys)
-        : m_keys(keys)
-        , m_largest((keys.size() + few - 1) / few)
+    static Result<Lines> create(const Matrix<float>& factors, const std::vector<bool>& unused,
+                                Eigen::Index tilesOfGroup, const Task& task)
     {
-        for (Eigen::Index i = 0; i < m_largest.size(); ++i)
-            m_largest(i) = (i + 1) * few <= keys.size() ? keys.segment<few>(i * few).maxCoeff()
-                                                        : keys.tail(keys.size() - i * few).maxCoeff();
+        Lines lines;
+        const Eigen::VectorXd squares = factors.cast<double>().colwise().squaredNorm();
+        if (!factors.allFinite())
+            return Error{
+                ErrorCode::Corrupt,
+                "A factor of this circuit holds NaN or infinity, so its entries have no order; check the checkpoint for NaN, infinite or very large numbers."};
+        for (int id = 0; id < factors.cols(); ++id) {
+            if (unused.empty() || !unused[static_cast<std::size_t>(id)])
+                lines.m_ids.push_back(id);
+        }
+        std::ranges::stable_sort(lines.m_ids, std::greater<>(), [&](int id) { return squares(id); });
+        lines.m_tilesOfGroup = tilesOfGroup;
+        lines.m_pairs = (factors.rows() + 1) / 2;
+        lines.m_storage.resize(lines.offset(lines.tiles()));
+        lines.m_units.resize(lines.groups());
+        const double longest =
+            lines.count() == 0 ? 0 : factors.col(lines.m_ids.front()).cast<double>().norm();
+        const auto done = parallelFor(static_cast<int>(lines.groups()), task, "tokens", [&](int group) {
+            lines.round(factors, group, longest);
+            return Result<Done>(Done{});
+        });
+        if (!done)
+            return done.error();
+        return lines;
     }
 
-    /// Returns a key that at least `limit` of these reach, −∞ if there are too few groups to tell.
-    float reachedBy(std::size_t limit) const
+    Eigen::Index count() const { return static_cast<Eigen::Index>(m_ids.size()); }
+    Eigen::Index tiles() const { return (count() + tileLines - 1) / tileLines; }
+    Eigen::Index groups() const { return (tiles() + m_tilesOfGroup - 1) / m_tilesOfGroup; }
+    Eigen::Index groupOf(Eigen::Index tile) const { return tile / m_tilesOfGroup; }
+    /// The first tile of a group; of the last group plus one: the number of tiles.
+    Eigen::Index firstTile(Eigen::Index group) const { return std::min(group * m_tilesOfGroup, tiles()); }
+    Eigen::Index pairs() const { return m_pairs; }
+    /// Bounds the error of a product of two rounded lines that is kept as float32, in units of both.
+    double error() const
     {
-        if (static_cast<std::size_t>(m_largest.size()) < limit)
-            return -std::numeric_limits<float>::infinity();
-        Eigen::VectorXf sorted = m_largest;
-        float* last = sorted.data() + limit - 1;
-        std::nth_element(sorted.data(), last, sorted.data() + sorted.size(), std::greater<>());
-        return *last;
+        const double r = 2 * static_cast<double>(m_pairs);
+        const double rounding =
+            std::numeric_limits<float>::epsilon() * (r + 4) * longestLine * longestLine; // of the factors
+        return 1.02 * std::sqrt(r) * longestLine + 0.26 * r + rounding + keyRounding;
+    }
+    /// Factors from the rounded lines of each group to the lines, over the largest of them; falling.
+    const Eigen::VectorXf& units() const { return m_units; }
+
+    /// The lines of a tile; the last tile may have fewer than 64.
+    std::span<const int> idsOf(Eigen::Index tile) const
+    {
+        const Eigen::Index first = tile * tileLines;
+        return std::span(m_ids).subspan(static_cast<std::size_t>(first),
+                                        static_cast<std::size_t>(std::min(tileLines, count() - first)));
+    }
+    const short* tile(Eigen::Index index) const { return m_storage[offset(index)].numbers.data(); }
+    /// Writes a line of a tile as the kernel takes one, [pairs, 2].
+    void copyLine(Eigen::Index index, Eigen::Index line, std::vector<short>& out) const
+    {
+        out.resize(static_cast<std::size_t>(2 * m_pairs));
+        const short* from = tile(index) + 2 * line;
+        for (std::size_t k = 0; k < out.size(); k += 2, from += 2 * tileLines)
+            std::copy_n(from, 2, out.data() + k);
     }
 
-    std::vector<Candidate> atLeast(float key) const
+private:
+    struct alignas(64) Packed { // a line of the cache
+        static constexpr Eigen::Index size = 32;
+        std::array<short, size> numbers;
+    };
+
+    std::size_t offset(Eigen::Index tile) const
     {
-        std::vector<Candidate> found;
-        for (Eigen::Index i = 0; i < m_largest.size(); ++i) {
-            if (m_largest(i) < key)
-                continue;
-            for (Eigen::Index index = i * few; index < std::min((i + 1) * few, m_keys.size()); ++index) {
-                if (m_keys(index) >= key)
-                    found.push_back({m_keys(index), static_cast<int>(index)});
+        return static_cast<std::size_t>(tile * m_pairs * 2 * tileLines / Packed::size);
+    }
+
+    /// \param longest the norm of all lines at the most
+    void round(const Matrix<float>& factors, Eigen::Index group, double longest)
+    {
+        double norm = shortestLine * longest;
+        const Eigen::Index first = firstTile(group), end = firstTile(group + 1);
+        for (Eigen::Index tile = first; tile < end; ++tile) {
+            for (const int id : idsOf(tile))
+                norm = std::max(norm, factors.col(id).cast<double>().norm());
+        }
+        m_units(group) = longest > 0 ? static_cast<float>(norm / longest) : 1;
+        const double scale = longest > 0 ? longestLine / (double(m_units(group)) * longest) : 0;
+        for (Eigen::Index tile = first; tile < end; ++tile) {
+            const std::span<const int> ids = idsOf(tile);
+            short* out = m_storage[offset(tile)].numbers.data();
+            for (Eigen::Index line = 0; line < tileLines; ++line) {
+                const int id = ids[std::min(static_cast<std::size_t>(line),
+                                            ids.size() - 1)]; // the last one again is no new end
+                for (Eigen::Index k = 0; k < factors.rows(); ++k)
+                    out[(k / 2 * tileLines + line) * 2 + k % 2] =
+                        static_cast<short>(std::lrint(double(factors(k, id)) * scale));
             }
         }
-        return found;
+    }
+
+    std::vector<int> m_ids;
+    std::vector<Packed> m_storage; // zeros where the inner side is odd
+    Eigen::VectorXf m_units;
+    Eigen::Index m_pairs = 0, m_tilesOfGroup = 1;
+};
+
+/// Lower bounds of the ends of one line with the largest of every few, so that most are passed over.
+class LineKeys {
+public:
+    /// \param lower no end is further above its bound than its `spread`, which falls
+    LineKeys(const Eigen::VectorXf& lower, const Eigen::VectorXf& spread)
+        : m_lower(lower)
+        , m_spread(spread)
+        , m_largest((lower.size() + few - 1) / few)
+    {
+        for (Eigen::Index i = 0; i < m_largest.size(); ++i)
+            m_largest(i) = (i + 1) * few <= lower.size() ? lower.segment<few>(i * few).maxCoeff()
+                                                         : lower.tail(lower.size() - i * few).maxCoeff();
+    }
+
+    /// Returns what the ends of k groups or more reach, −∞ if there are fewer.
+    float reachedBy(std::size_t k) const
+    {
+        if (static_cast<std::size_t>(m_lower.size()) < k)
+            return -std::numeric_limits<float>::infinity();
+        float common = -std::numeric_limits<float>::infinity();
+        if (static_cast<std::size_t>(m_largest.size()) >= k)
+            common = select(m_largest, k);
+        std::vector<float> reaching;
+        for (Eigen::Index i = 0; i < m_largest.size(); ++i) {
+            if (m_largest(i) < common)
+                continue;
+            for (Eigen::Index group = i * few; group < endOf(i); ++group) {
+                if (m_lower(group) >= common)
+                    reaching.push_back(m_lower(group));
+            }
+        }
+        return select(std::move(reaching), k);
+    }
+
+    /// Calls `visit` with each group whose end may reach `key`.
+    template <typename Visit>
+    void forEachThatMayReach(float key, Visit visit) const
+    {
+        for (Eigen::Index i = 0; i < m_largest.size(); ++i) {
+            if (m_largest(i) + m_spread(i * few) < key)
+                continue;
+            for (Eigen::Index group = i * few; group < endOf(i); ++group) {
+                if (m_lower(group) + m_spread(group) >= key)
+                    visit(group);
+            }
+        }
     }
 
 private:
     static constexpr Eigen::Index few = 8;
 
-    const Eigen::VectorXf& m_keys;
+    Eigen::Index endOf(Eigen::Index i) const { return std::min((i + 1) * few, m_lower.size()); }
+
+    template <typename Numbers>
+    static float select(Numbers numbers, std::size_t k)
+    {
+        float* last = numbers.data() + k - 1;
+        std::nth_element(numbers.data(), last, numbers.data() + numbers.size(), std::greater<>());
+        return *last;
+    }
+
+    const Eigen::VectorXf& m_lower;
+    const Eigen::VectorXf& m_spread;
     Eigen::VectorXf m_largest;
 };
 
-/// The columns in use as tiles of the kernel, for all blocks of rows.
-class Columns {
-public:
-    static Result<Columns> create(const RowScan& scan, const Task& task)
-    {
-        Columns columns;
-        columns.m_ids.reserve(static_cast<std::size_t>(scan.colFactors.cols()));
-        for (int id = 0; id < scan.colFactors.cols(); ++id) {
-            if (scan.unusedCols.empty() || !scan.unusedCols[static_cast<std::size_t>(id)])
-                columns.m_ids.push_back(id);
-        }
-        columns.m_linesPerTile = scan.colFactors.rows() * tokenScanChunk / lineSize;
-        columns.m_lines.resize(static_cast<std::size_t>(columns.chunks() * columns.m_linesPerTile));
-        Eigen::VectorXf lengths(columns.chunks());
-        const auto turn = [&](int index) -> Result<Done> {
-            std::array<int, tokenScanChunk> ids{};
-            const std::span<const int> own = columns.idsOf(index);
-            for (std::size_t i = 0; i < ids.size(); ++i)
-                ids[i] = own[std::min(i, own.size() - 1)]; // the last one again is no new end
-            const Matrix<float> factors = scan.colFactors(Eigen::all, ids);
-            lengths(index) = factors.allFinite() ? factors.colwise().norm().maxCoeff()
-                                                 : std::numeric_limits<float>::infinity();
-            Eigen::Map<Matrix<float>>(columns.line(index), tokenScanChunk, factors.rows()) =
-                factors.transpose();
-            return Done{};
-        };
-        const auto done = parallelFor(static_cast<int>(columns.chunks()), task, "columns", turn);
-        if (!done)
-            return done.error();
-        if (lengths.size() > 0)
-            columns.m_longest = lengths.maxCoeff();
-        return columns;
-    }
-
-    Eigen::Index count() const { return static_cast<Eigen::Index>(m_ids.size()); }
-    Eigen::Index chunks() const { return (count() + tokenScanChunk - 1) / tokenScanChunk; }
-    const std::vector<int>& ids() const { return m_ids; }
-    /// The columns of one chunk; the last one may have fewer than a tile.
-    std::span<const int> idsOf(Eigen::Index chunk) const
-    {
-        const Eigen::Index first = chunk * tokenScanChunk;
-        return std::span(m_ids).subspan(static_cast<std::size_t>(first),
-                                        static_cast<std::size_t>(std::min(tokenScanChunk, count() - first)));
-    }
-    const float* tile(Eigen::Index chunk) const { return line(chunk); }
-    /// The largest Euclidean norm of a column; infinite if one holds a NaN or an infinity.
-    float longest() const { return m_longest; }
-
-private:
-    static constexpr Eigen::Index lineSize = 16;
-    struct alignas(64) Line { // of the cache; a vector is loaded from one of them
-        std::array<float, lineSize> numbers;
-    };
-
-    const float* line(Eigen::Index chunk) const
-    {
-        return m_lines[static_cast<std::size_t>(chunk * m_linesPerTile)].numbers.data();
-    }
-    float* line(Eigen::Index chunk)
-    {
-        return m_lines[static_cast<std::size_t>(chunk * m_linesPerTile)].numbers.data();
-    }
-
-    std::vector<int> m_ids; // rising
-    std::vector<Line> m_lines;
-    Eigen::Index m_linesPerTile = 0;
-    float m_longest = 0;
+/// Where the ranked entries of lines go, and how many.
+struct Lists {
+    int k;
+    std::vector<int>& ids;
+    std::vector<double>& values;
 };
 
-/// One block of rows that is multiplied with all columns.
+/// The ends of the lines of some tiles in each group of the other side.
+struct LineEnds {
+    Eigen::Index firstTile, tiles;
+    const int* ends; // [tiles, groups, 64]
+    int sign;        // 1: the largest, −1: the smallest
+};
+
+/// Ranks the entries of lines by the ends of each line in the groups of the other side.
 ///
-/// Only the largest entry of each chunk of a row is kept. The n largest entries of a row lie in the n chunks whose
-/// largest entries are largest, so ranking needs only a few chunks, which are multiplied again.
-class BlockScan {
+/// Rounding moves an entry by no more than a known error. The k-th largest of the ends less their errors is therefore reached by k entries, and
+/// only groups whose ends with their errors reach it can hold one of the first k. Their entries are computed again, those that can be
+/// among the first k exactly.
+class Ranking {
 public:
-    BlockScan(const RowScan& scan, const Columns& columns, RowEnds& out, Eigen::Index first,
-              Eigen::Index count)
-        : m_scan(scan)
-        , m_columns(columns)
-        , m_out(out)
-        , m_first(first)
-        , m_count(count)
+    /// \param exact of a line and one of the other side, by their ids
+    Ranking(const Lines& own, const Lines& other, std::function<double(int, int)> exact)
+        : m_own(own)
+        , m_other(other)
+        , m_exact(std::move(exact))
         , m_kernel(scanKernels().front())
-        , m_largest(columns.chunks(), count)
+        , m_error(static_cast<float>(own.error()))
+        , m_spread(2 * m_error * other.units())
     {
-        if (scan.ends == ScanEnds::Both)
-            m_least.resize(columns.chunks(), count);
     }
 
-    Result<Done> run(const Task& task)
+    Result<Done> rank(const LineEnds& own, const Lists& lists, const Task& task) const
     {
-        const Eigen::Index inner = m_scan.rowFactors.rows();
-        const Matrix<float> rows = rowsInGroups();
-        for (Eigen::Index chunk = 0; chunk < m_columns.chunks(); ++chunk) {
+        std::vector<Open> open(static_cast<std::size_t>(own.tiles * tileLines));
+        std::vector<std::vector<int>> linesOf(static_cast<std::size_t>(m_other.groups()));
+        Matrix<int> gathered; // [groups, lines]
+        Eigen::VectorXf lower;
+        for (Eigen::Index i = 0; i < own.tiles; ++i) {
+            const auto all = Eigen::Map<const Matrix<int>>(own.ends + i * m_other.groups() * tileLines,
+                                                           tileLines, m_other.groups());
+            const auto count = static_cast<Eigen::Index>(m_own.idsOf(own.firstTile + i).size());
+            for (Eigen::Index line = 0; line < count; ++line) {
+                if (line % linesAtOnce == 0)
+                    gathered = all.middleRows<linesAtOnce>(line).transpose();
+                lower = (static_cast<float>(own.sign) * gathered.col(line % linesAtOnce).cast<float>().array()
+                         - m_error)
+                    * m_other.units().array();
+                choose(lower, lists.k, static_cast<int>(i * tileLines + line), open, linesOf);
+            }
+        }
+        for (std::size_t group = 0; group < linesOf.size(); ++group) {
             if (task.cancelled())
                 return stopped();
-            for (Eigen::Index row = 0; row < m_count; row += rowsAtOnce)
-                look(chunk, row, rows.data() + row * inner);
+            collect(static_cast<Eigen::Index>(group), linesOf[group], own, open);
         }
-        if (const auto done = rank(m_largest, 1, m_out.ids, m_out.values, task); !done)
-            return done;
-        return m_least.size() == 0 ? Done{} : rank(m_least, -1, m_out.lowestIds, m_out.lowestValues, task);
+        for (std::size_t i = 0; i < open.size(); ++i) {
+            if (task.cancelled())
+                return stopped();
+            const std::span<const int> ids =
+                m_own.idsOf(own.firstTile + static_cast<Eigen::Index>(i) / tileLines);
+            if (i % tileLines < ids.size())
+                put(ids[i % tileLines], std::move(open[i].candidates), own.sign, lists);
+        }
+        return Done{};
     }
 
 private:
-    /// The factors of every six rows side by side, as the kernel takes them; the last ones filled up with zeros.
-    Matrix<float> rowsInGroups() const
-    {
-        const Eigen::Index inner = m_scan.rowFactors.rows();
-        const Eigen::Index groups = (m_count + rowsAtOnce - 1) / rowsAtOnce;
-        Matrix<float> rows = Matrix<float>::Zero(rowsAtOnce, groups * inner);
-        for (Eigen::Index group = 0; group < groups; ++group) {
-            const Eigen::Index first = group * rowsAtOnce;
-            const Eigen::Index count = std::min(rowsAtOnce, m_count - first);
-            rows.block(0, group * inner, count, inner) =
-                m_scan.rowFactors.middleCols(m_first + first, count).transpose();
-        }
-        return rows;
-    }
+    static constexpr Eigen::Index linesAtOnce = 16; // whose ends are gathered
 
-    void look(Eigen::Index chunk, Eigen::Index first, const float* rows)
-    {
-        std::array<float, rowsAtOnce> largest{};
-        std::array<float, rowsAtOnce> least{};
-        m_kernel.ends(m_columns.tile(chunk), rows, m_scan.rowFactors.rows(), largest.data(), least.data());
-        for (Eigen::Index i = 0; i < std::min(rowsAtOnce, m_count - first); ++i) {
-            m_largest(chunk, first + i) = largest[static_cast<std::size_t>(i)];
-            if (m_least.size() > 0)
-                m_least(chunk, first + i) = least[static_cast<std::size_t>(i)];
-        }
-    }
-
+    struct Candidate {
+        float lower, upper; // the entry is between them
+        int id;
+    };
+    /// State of one line before it is ranked.
+    struct Open {
+        float reached = 0; // by k entries or more
+        std::vector<Candidate> candidates;
+    };
     struct Exact {
         double key;
         int id;
@@ -228,125 +286,163 @@ private:
         }
     };
 
-    /// State of one row before it is ranked.
-    struct Open {
-        float elsewhere = 0; // no entry outside the chosen chunks is larger
-        std::vector<Candidate> candidates;
-    };
-
-    /// Ranks all rows by `extremes`, the largest (sign 1) or smallest (sign −1) entry of each of their chunks.
-    Result<Done> rank(const Matrix<float>& extremes, float sign, std::vector<int>& ids,
-                      std::vector<double>& values, const Task& task)
+    /// Records the groups that can hold the first entries of a line.
+    void choose(const Eigen::VectorXf& lower, int k, int line, std::vector<Open>& open,
+                std::vector<std::vector<int>>& linesOf) const
     {
-        std::vector<Open> open(static_cast<std::size_t>(m_count));
-        std::vector<std::vector<int>> rowsOf(static_cast<std::size_t>(m_columns.chunks()));
-        for (int row = 0; row < m_count; ++row) {
-            if (isUsed(row))
-                open[static_cast<std::size_t>(row)].elsewhere = choose(sign * extremes.col(row), row, rowsOf);
-        }
-        for (std::size_t index = 0; index < rowsOf.size(); ++index) {
-            if (task.cancelled())
-                return stopped();
-            collect(static_cast<Eigen::Index>(index), rowsOf[index], sign, open);
-        }
-        for (int row = 0; row < m_count; ++row) {
-            if (task.cancelled())
-                return stopped();
-            if (isUsed(row))
-                put(m_first + row, ranked(m_first + row, open[static_cast<std::size_t>(row)], sign), sign,
-                    ids, values);
-        }
-        return Done{};
+        const LineKeys keys(lower, m_spread);
+        const float reached = keys.reachedBy(static_cast<std::size_t>(k));
+        keys.forEachThatMayReach(
+            reached, [&](Eigen::Index group) { linesOf[static_cast<std::size_t>(group)].push_back(line); });
+        open[static_cast<std::size_t>(line)].reached = reached;
     }
 
-    bool isUsed(Eigen::Index row) const
+    /// Multiplies a group again with the lines that need it.
+    void collect(Eigen::Index group, const std::vector<int>& lines, const LineEnds& own,
+                 std::vector<Open>& open) const
     {
-        return m_scan.unusedRows.empty() || !m_scan.unusedRows[static_cast<std::size_t>(m_first + row)];
-    }
-
-    std::size_t limit() const { return static_cast<std::size_t>(m_out.k) + spare; }
-
-    /// Records the chunks that must contain the first entries of a row. Returns a key that nothing elsewhere exceeds.
-    float choose(const Eigen::VectorXf& keys, int row, std::vector<std::vector<int>>& rowsOf) const
-    {
-        const ChunkKeys grouped(keys);
-        const float common = grouped.reachedBy(limit());
-        std::vector<Candidate> chunks = grouped.atLeast(common);
-        const float last = keepFirst(chunks, limit());
-        for (const Candidate& wanted : chunks)
-            rowsOf[static_cast<std::size_t>(wanted.id)].push_back(row);
-        return std::max(common, last);
-    }
-
-    /// Multiplies a chunk again with the rows that need it.
-    void collect(Eigen::Index chunk, const std::vector<int>& rows, float sign, std::vector<Open>& open) const
-    {
-        const std::span<const int> ids = m_columns.idsOf(chunk);
-        alignas(64) std::array<float, tokenScanChunk> entries{};
-        for (const int index : rows) {
-            m_kernel.entries(m_columns.tile(chunk), m_scan.rowFactors.col(m_first + index).data(),
-                             m_scan.rowFactors.rows(), entries.data());
-            Open& row = open[static_cast<std::size_t>(index)];
-            for (std::size_t col = 0; col < ids.size(); ++col) {
-                if (const float key = sign * entries[col]; key >= row.elsewhere)
-                    row.candidates.push_back({key, ids[col]});
+        const float unit = m_other.units()(group);
+        std::vector<short> factors;
+        alignas(64) std::array<int, tileLines> entries{};
+        for (const int index : lines) {
+            m_own.copyLine(own.firstTile + index / tileLines, index % tileLines, factors);
+            Open& line = open[static_cast<std::size_t>(index)];
+            const float least = line.reached / unit - m_error;
+            for (Eigen::Index tile = m_other.firstTile(group); tile < m_other.firstTile(group + 1); ++tile) {
+                m_kernel.entries(m_other.tile(tile), factors.data(), m_other.pairs(), entries.data());
+                const std::span<const int> ids = m_other.idsOf(tile);
+                for (std::size_t i = 0; i < ids.size(); ++i) {
+                    if (const auto entry = static_cast<float>(own.sign * entries[i]); entry >= least)
+                        line.candidates.push_back(
+                            {(entry - m_error) * unit, (entry + m_error) * unit, ids[i]});
+                }
             }
         }
     }
 
-    std::vector<Exact> ranked(Eigen::Index row, Open& open, float sign) const
+    void put(int own, std::vector<Candidate> candidates, int sign, const Lists& lists) const
     {
-        const float others = std::max(open.elsewhere, keepFirst(open.candidates, limit()));
+        const auto k = static_cast<std::size_t>(lists.k);
+        if (candidates.size() > k) {
+            const auto last = candidates.begin() + lists.k - 1;
+            std::ranges::nth_element(candidates, last, std::greater<>(), &Candidate::lower);
+            std::erase_if(candidates, [reached = last->lower](const Candidate& candidate) {
+                return candidate.upper < reached;
+            });
+        }
         std::vector<Exact> entries;
-        entries.reserve(open.candidates.size());
-        for (const Candidate& candidate : open.candidates)
-            entries.push_back({sign * m_scan.exact(row, candidate.id), candidate.id});
-        std::sort(entries.begin(), entries.end());
-        const std::size_t k = static_cast<std::size_t>(m_out.k);
-        const double doubt = rounding(row);
-        if (static_cast<Eigen::Index>(entries.size()) == m_columns.count() || doubt == 0
-            || (entries.size() >= k && double(others) + doubt < entries[k - 1].key))
-            return entries;
-        return rankedExactly(row, sign);
-    }
-
-    std::vector<Exact> rankedExactly(Eigen::Index row, float sign) const
-    {
-        std::vector<Exact> entries;
-        entries.reserve(m_columns.ids().size());
-        for (const int id : m_columns.ids())
-            entries.push_back({sign * m_scan.exact(row, id), id});
-        const std::size_t listed = std::min(static_cast<std::size_t>(m_out.k), entries.size());
+        entries.reserve(candidates.size());
+        for (const Candidate& candidate : candidates)
+            entries.push_back({sign * m_exact(own, candidate.id), candidate.id});
+        const std::size_t listed = std::min(k, entries.size());
         std::partial_sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(listed),
                           entries.end());
-        return entries;
-    }
-
-    /// Bounds the float32 error of an entry of this row: rounded factors and r rounded sums.
-    double rounding(Eigen::Index row) const
-    {
-        const double unit = std::numeric_limits<float>::epsilon();
-        const double terms = static_cast<double>(m_scan.rowFactors.rows()) + 4;
-        return unit * terms * double(m_scan.rowFactors.col(row).norm()) * double(m_columns.longest());
-    }
-
-    void put(Eigen::Index row, const std::vector<Exact>& entries, double sign, std::vector<int>& ids,
-             std::vector<double>& values) const
-    {
-        const std::size_t k = static_cast<std::size_t>(m_out.k);
-        for (std::size_t i = 0; i < std::min(k, entries.size()); ++i) {
-            ids[static_cast<std::size_t>(row) * k + i] = entries[i].id;
-            values[static_cast<std::size_t>(row) * k + i] = sign * entries[i].key;
+        for (std::size_t i = 0; i < listed; ++i) {
+            lists.ids[static_cast<std::size_t>(own) * k + i] = entries[i].id;
+            lists.values[static_cast<std::size_t>(own) * k + i] = sign * entries[i].key;
         }
     }
 
-    const RowScan& m_scan;
-    const Columns& m_columns;
-    RowEnds& m_out;
-    Eigen::Index m_first, m_count;
+    const Lines& m_own;
+    const Lines& m_other;
+    std::function<double(int, int)> m_exact;
     const ScanKernel& m_kernel;
-    Matrix<float> m_largest, m_least; // [chunks, rows]; m_least empty if only the largest are needed
+    float m_error;
+    Eigen::VectorXf m_spread; // of what is known of an end of each group, in units
 };
+
+/// Multiplies all rows with all columns and ranks the ends.
+class Scan {
+public:
+    Scan(const RowScan& scan, Lines rows, Lines columns, RowEnds& out)
+        : m_scan(scan)
+        , m_rows(std::move(rows))
+        , m_columns(std::move(columns))
+        , m_out(out)
+        , m_byRow(m_rows, m_columns, scan.exact)
+        , m_byColumn(m_columns, m_rows, [&scan](int column, int row) { return scan.exact(row, column); })
+    {
+        if (scan.ends == ScanEnds::BothAndColumns)
+            m_ofColumns.assign(static_cast<std::size_t>(m_columns.tiles() * m_rows.groups() * tileLines),
+                               std::numeric_limits<int>::min());
+    }
+
+    Result<Done> run(const Task& task)
+    {
+        const Eigen::Index blocks =
+            (m_rows.tiles() / tilesOfBlock + 4) / 4 * 4; // so that few cores share them evenly
+        const Eigen::Index perBlock = (m_rows.groups() + blocks - 1) / blocks; // groups
+        const auto done =
+            parallelFor(static_cast<int>(blocks), task, "blocks of tokens", [&](int block) -> Result<Done> {
+                const Eigen::Index first = m_rows.firstTile(block * perBlock);
+                return runBlock(first, m_rows.firstTile((block + 1) * perBlock) - first, task);
+            });
+        if (!done || m_ofColumns.empty())
+            return done;
+        const Eigen::Index columnBlocks = (m_columns.tiles() + tilesOfBlock - 1) / tilesOfBlock;
+        return parallelFor(
+            static_cast<int>(columnBlocks), task, "lists of columns", [&](int block) -> Result<Done> {
+                const Eigen::Index first = block * tilesOfBlock;
+                return m_byColumn.rank(
+                    {first, std::min(tilesOfBlock, m_columns.tiles() - first), ofColumn(first, 0), 1},
+                    {m_scan.k, m_out.columnIds, m_out.columnValues}, task);
+            });
+    }
+
+private:
+    Result<Done> runBlock(Eigen::Index first, Eigen::Index count, const Task& task)
+    {
+        const ScanKernel& kernel = scanKernels().front();
+        const Eigen::Index groups = m_columns.groups(); // a tile each
+        const auto size = static_cast<std::size_t>(count * groups * tileLines);
+        std::vector<int> largest(size);
+        std::vector<int> smallest(size);
+        alignas(64) std::array<int, tileLines> ofColumns{};
+        for (Eigen::Index column = 0; column < m_columns.tiles(); ++column) {
+            if (task.cancelled())
+                return stopped();
+            for (Eigen::Index row = 0; row < count; ++row) {
+                const Eigen::Index at = (row * groups + column) * tileLines;
+                kernel.ends(m_rows.tile(first + row), m_columns.tile(column), m_rows.pairs(),
+                            {largest.data() + at, smallest.data() + at, ofColumns.data()});
+                if (m_ofColumns.empty())
+                    continue;
+                int* kept = ofColumn(column, m_rows.groupOf(first + row));
+                for (std::size_t i = 0; i < ofColumns.size(); ++i)
+                    kept[i] = std::max(kept[i], ofColumns[i]);
+            }
+        }
+        const auto done =
+            m_byRow.rank({first, count, largest.data(), 1}, {m_scan.k, m_out.ids, m_out.values}, task);
+        if (!done || m_scan.ends == ScanEnds::Largest)
+            return done;
+        return m_byRow.rank({first, count, smallest.data(), -1},
+                            {m_scan.k, m_out.lowestIds, m_out.lowestValues}, task);
+    }
+
+    int* ofColumn(Eigen::Index tile, Eigen::Index group)
+    {
+        return m_ofColumns.data() + (tile * m_rows.groups() + group) * tileLines;
+    }
+
+    const RowScan& m_scan;
+    Lines m_rows, m_columns;
+    RowEnds& m_out;
+    Ranking m_byRow, m_byColumn;
+    std::vector<int> m_ofColumns; // [tiles of columns, groups of rows, 64]; empty if not asked for
+};
+
+/// Returns how many tiles of rows share a scale and one end of each column.
+Eigen::Index tilesOfRowGroup(const RowScan& scan)
+{
+    const double bytes =
+        double(scan.rowFactors.cols()) * double(scan.colFactors.cols()) / double(tileLines) * sizeof(int);
+    Eigen::Index tiles = 1;
+    while (scan.ends == ScanEnds::BothAndColumns && tiles < tilesOfBlock
+           && bytes > scan.columnBytes * double(tiles))
+        tiles *= 2;
+    return tiles;
+}
 
 } // namespace
 
@@ -360,33 +456,28 @@ std::vector<bool> marks(const std::vector<bool>& unused, Eigen::Index count)
 
 Result<RowEnds> scanRows(const RowScan& scan, const Task& task)
 {
-    const Eigen::Index rows = scan.rowFactors.cols();
-    const auto columns = Columns::create(scan, task);
+    auto columns = Lines::create(scan.colFactors, scan.unusedCols, 1, task);
     if (!columns)
         return columns.error();
-    if (!std::isfinite(columns->longest()) || !scan.rowFactors.allFinite()) {
-        return Error{
-            ErrorCode::Corrupt,
-            "A factor of this circuit holds NaN or infinity, so its entries have no order; check the checkpoint for NaN, infinite or very large numbers."};
-    }
+    auto rows = Lines::create(scan.rowFactors, scan.unusedRows, tilesOfRowGroup(scan), task);
+    if (!rows)
+        return rows.error();
     RowEnds out;
     out.k = scan.k;
-    const std::size_t answers = static_cast<std::size_t>(rows) * static_cast<std::size_t>(scan.k);
-    out.ids.assign(answers, -1);
-    out.values.assign(answers, notComputed);
-    if (scan.ends == ScanEnds::Both) {
-        out.lowestIds.assign(answers, -1);
-        out.lowestValues.assign(answers, notComputed);
-    }
-    const Eigen::Index blocks = (rows / rowsOfBlock + 4) / 4 * 4; // so that few cores share them evenly
-    const Eigen::Index groups = (rows + blocks * rowsAtOnce - 1) / (blocks * rowsAtOnce); // of the kernel
-    const Eigen::Index size = groups * rowsAtOnce;
-    const auto run = [&](int block) -> Result<Done> {
-        const Eigen::Index first = std::min(rows, block * size);
-        return BlockScan(scan, *columns, out, first, std::min(size, rows - first)).run(task);
+    const auto prepare = [&](Eigen::Index lines, std::vector<int>& ids, std::vector<double>& values) {
+        const std::size_t answers = static_cast<std::size_t>(lines) * static_cast<std::size_t>(scan.k);
+        ids.assign(answers, -1);
+        values.assign(answers, notComputed);
     };
-    const auto done = parallelFor(static_cast<int>(blocks), task, "blocks of tokens", run);
-    if (!done)
+    prepare(scan.rowFactors.cols(), out.ids, out.values);
+    if (scan.ends != ScanEnds::Largest)
+        prepare(scan.rowFactors.cols(), out.lowestIds, out.lowestValues);
+    if (scan.ends == ScanEnds::BothAndColumns)
+        prepare(scan.colFactors.cols(), out.columnIds, out.columnValues);
+    if (rows->count() == 0 || columns->count() == 0)
+        return out;
+    if (const auto done = Scan(scan, std::move(rows).value(), std::move(columns).value(), out).run(task);
+        !done)
         return done.error();
     return out;
 }

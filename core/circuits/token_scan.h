@@ -8,7 +8,7 @@
 
 namespace headwise {
 
-/// The largest and the smallest entries of every row of a product that is never formed.
+/// The largest and the smallest entries of every row of a product that is never formed, and the largest of every column.
 struct RowEnds {
     int k = 0;                  ///< Entries per row; padded with id −1 and NaN if fewer columns are in use.
     std::vector<int> ids;       ///< [rows, k] columns of the largest, falling, ties to the lower id.
@@ -16,30 +16,37 @@ struct RowEnds {
     std::vector<int>
         lowestIds; ///< [rows, k] columns of the smallest, rising, ties to the lower id; may be empty.
     std::vector<double> lowestValues; ///< [rows, k]
+    std::vector<int> columnIds; ///< [cols, k] rows of the largest of each column, likewise; may be empty.
+    std::vector<double> columnValues; ///< [cols, k]
 };
 
 /// Extends marks of tokens, which may be shorter than a side of a circuit, to all of its lines; past the end all are left
 /// out.
 std::vector<bool> marks(const std::vector<bool>& unused, Eigen::Index count);
 
-enum class ScanEnds { Largest, Both };
+/// Lists to make: the largest of each row; its smallest too; the largest of each column too.
+enum class ScanEnds { Largest, Both, BothAndColumns };
 
 struct RowScan {
     const Matrix<float>& rowFactors; ///< [r, rows], one column per row of the product
     const Matrix<float>& colFactors; ///< [r, cols]
     /// One entry in double from the unrounded factors. It decides the ranks and is returned.
     std::function<double(Eigen::Index row, Eigen::Index col)> exact;
-    const std::vector<bool>& unusedRows; ///< Left as padding; empty: all are in use.
-    const std::vector<bool>& unusedCols; ///< Never listed; empty: all are in use.
+    const std::vector<bool>&
+        unusedRows; ///< Never listed, and their lists are padding; empty: all are in use.
+    const std::vector<bool>& unusedCols; ///< Likewise.
     int k = 10;
     ScanEnds ends = ScanEnds::Both;
+    /// Memory for the ends of columns. What needs more than eight times as much gets an eighth of that.
+    double columnBytes = 256e6;
 };
 
-/// Finds the ends of every row. It multiplies tile by tile in float32 and keeps the extremes of each chunk of a row. Then
-/// it multiplies the few best chunks again and ranks their entries by `exact`. A row whose candidates float32's rounding
-/// cannot separate is computed exactly as a whole, so the answer is that of a brute-force double product.
-/// Errors: Corrupt (a factor is not finite), Cancelled. Cost: 2 · rows · cols · r flops. Memory besides the answer: one
-/// more copy of the columns, and per thread the factors of 512 rows and a 64th of their entries for each end.
+/// Finds the ends of every row, and those of the columns in the same pass. It multiplies tile by tile, in whole numbers of 16 bits to
+/// which each side is rounded, and keeps the ends of each row and column in a tile. Rounding moves an entry by at most 2^-14 √r of the
+/// norms; tiles that can hold one of the first k by this bound are multiplied again, and the entries that can be among them are ranked
+/// by `exact`. The answer is that of a brute-force double product.
+/// Errors: Corrupt (a factor is not finite), Cancelled. Cost: 2 · rows · cols · r operations. Memory besides the answer: a copy of
+/// both sides in 16 bits, per thread a 64th of the entries of 512 rows for each end, and `columnBytes` for the columns.
 Result<RowEnds> scanRows(const RowScan& scan, const Task& task);
 
 } // namespace headwise

@@ -115,27 +115,22 @@ Result<Done> addHead(Tables& tables, const FactoredMatrix<double>& circuit, cons
     const auto entry = [&](Eigen::Index row, Eigen::Index col) {
         return factors.rows.col(row).dot(factors.cols.col(col));
     };
-    const auto byRow =
-        scanRows({factors.rows32, factors.cols32, entry, unusedRows, unusedCols, k, ScanEnds::Both}, task);
-    if (!byRow)
-        return byRow.error();
-    const auto mirrored = [&](Eigen::Index col, Eigen::Index row) { return entry(row, col); };
-    const auto byColumn = scanRows(
-        {factors.cols32, factors.rows32, mirrored, unusedCols, unusedRows, k, ScanEnds::Largest}, task);
-    if (!byColumn)
-        return byColumn.error();
+    const auto found = scanRows(
+        {factors.rows32, factors.cols32, entry, unusedRows, unusedCols, k, ScanEnds::BothAndColumns}, task);
+    if (!found)
+        return found.error();
     if (const auto added = addMoments(tables, circuit, {unusedRows, unusedCols}, task); !added)
         return added;
     const auto appendScaled = [&](std::vector<double>& to, const std::vector<double>& values) {
         std::ranges::transform(values, std::back_inserter(to),
                                [&](double value) { return factors.scale * value; });
     };
-    append(tables.ids, byRow->ids);
-    appendScaled(tables.values, byRow->values);
-    append(tables.lowestIds, byRow->lowestIds);
-    appendScaled(tables.lowestValues, byRow->lowestValues);
-    append(tables.columnIds, byColumn->ids);
-    appendScaled(tables.columnValues, byColumn->values);
+    append(tables.ids, found->ids);
+    appendScaled(tables.values, found->values);
+    append(tables.lowestIds, found->lowestIds);
+    appendScaled(tables.lowestValues, found->lowestValues);
+    append(tables.columnIds, found->columnIds);
+    appendScaled(tables.columnValues, found->columnValues);
     return Done{};
 }
 
@@ -293,9 +288,14 @@ AnalysisCost tablesCost(const ModelConfig& config, const AnalysisOptions& option
     // Three lists of ids and values each: of one circuit as they are kept, of the other while they grow, in double.
     const double kept = 3 * (4.0 + (options.precision == Precision::F64 ? 8 : 4));
     const double moments = heads * V * 2 * 2 * (config.dHead * 3.0 * config.dHead);
-    constexpr double placing = 3.4e5; // an entry of the lists takes the time of so many operations, measured
-    return {heads * 2 * 2 * 2 * V * V * config.dHead + entries * placing + moments,
-            entries * (kept + 3 * (4.0 + 8)) + heads * V * 4 * ((kept / 3 - 4) + 8), 2.4};
+    const double products = heads * 2 * 2 * V * V * config.dHead;
+    // Measured: products in whole numbers, moments, and what an entry of the lists takes beside them.
+    constexpr double productSpeed = 4.4, momentSpeed = 2.4, placing = 3.3e5;
+    const double work = products / productSpeed + moments / momentSpeed + entries * placing;
+    const double flops = products + moments;
+    const double ofScan = std::min(V * V / 16, 256e6);
+    return {flops, entries * (kept + 3 * (4.0 + 8)) + heads * V * 4 * ((kept / 3 - 4) + 8) + ofScan,
+            flops / work};
 }
 
 std::vector<Picture> tablesPictures()

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <random>
+#include <tuple>
 
 using namespace headwise;
 using test::normalNumbers;
@@ -32,7 +34,8 @@ struct Case {
     Matrix<double> rows, cols; // [r, rows], [r, cols]
     std::vector<bool> unusedRows, unusedCols;
     int k = 10;
-    ScanEnds ends = ScanEnds::Both;
+    ScanEnds ends = ScanEnds::BothAndColumns;
+    double columnBytes = 256e6;
 
     Result<RowEnds> scan(const Task& task = {}) const
     {
@@ -40,11 +43,32 @@ struct Case {
         const Matrix<float> cols32 = cols.cast<float>();
         const Matrix<double> dense = product();
         return scanRows({rows32, cols32, [&](Eigen::Index i, Eigen::Index j) { return dense(i, j); },
-                         unusedRows, unusedCols, k, ends},
+                         unusedRows, unusedCols, k, ends, columnBytes},
                         task);
     }
     Matrix<double> product() const { return rows.transpose() * cols; }
 };
+
+/// Compares lists with the sorted rows of a matrix.
+bool areTheEnds(const Matrix<double>& dense, double sign, const std::vector<bool>& unusedRows,
+                const std::vector<bool>& unusedCols, int k, const std::vector<int>& ids,
+                const std::vector<double>& values)
+{
+    for (Eigen::Index row = 0; row < dense.rows(); ++row) {
+        const bool isUnused = !unusedRows.empty() && unusedRows[static_cast<std::size_t>(row)];
+        const auto expected = isUnused ? std::vector<int>() : sortedRow(dense, row, unusedCols, sign);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(k); ++i) {
+            const std::size_t at = static_cast<std::size_t>(row) * static_cast<std::size_t>(k) + i;
+            const bool exists = i < expected.size();
+            const int id = exists ? expected[i] : -1;
+            if (ids[at] != id || (exists ? values[at] != dense(row, id) : !std::isnan(values[at]))) {
+                qWarning("row %d, sign %g, rank %d: id %d, expected %d", int(row), sign, int(i), ids[at], id);
+                return false;
+            }
+        }
+    }
+    return true;
+}
 
 bool agreesWithBruteForce(const Case& given)
 {
@@ -52,30 +76,17 @@ bool agreesWithBruteForce(const Case& given)
     if (!test::isOk(found))
         return false;
     const Matrix<double> dense = given.product();
-    for (Eigen::Index row = 0; row < dense.rows(); ++row) {
-        const bool isUnused = !given.unusedRows.empty() && given.unusedRows[static_cast<std::size_t>(row)];
-        for (const double sign : {1.0, -1.0}) {
-            const auto expected =
-                isUnused ? std::vector<int>() : sortedRow(dense, row, given.unusedCols, sign);
-            const auto& ids = sign > 0 ? found->ids : found->lowestIds;
-            const auto& values = sign > 0 ? found->values : found->lowestValues;
-            if (sign < 0 && given.ends == ScanEnds::Largest)
-                continue;
-            for (std::size_t i = 0; i < static_cast<std::size_t>(given.k); ++i) {
-                const std::size_t at = static_cast<std::size_t>(row) * static_cast<std::size_t>(given.k) + i;
-                const bool exists = i < expected.size();
-                const int id = exists ? expected[i] : -1;
-                const bool isRight =
-                    ids[at] == id && (exists ? values[at] == dense(row, id) : std::isnan(values[at]));
-                if (!isRight) {
-                    qWarning("row %d, sign %g, rank %d: id %d, expected %d", int(row), sign, int(i), ids[at],
-                             id);
-                    return false;
-                }
-            }
-        }
-    }
-    return true;
+    const auto& [unusedRows, unusedCols] = std::tie(given.unusedRows, given.unusedCols);
+    if (!areTheEnds(dense, 1, unusedRows, unusedCols, given.k, found->ids, found->values))
+        return false;
+    if (given.ends == ScanEnds::Largest)
+        return found->lowestIds.empty() && found->columnIds.empty();
+    if (!areTheEnds(dense, -1, unusedRows, unusedCols, given.k, found->lowestIds, found->lowestValues))
+        return false;
+    if (given.ends == ScanEnds::Both)
+        return found->columnIds.empty();
+    return areTheEnds(dense.transpose(), 1, unusedCols, unusedRows, given.k, found->columnIds,
+                      found->columnValues);
 }
 
 } // namespace
@@ -96,33 +107,60 @@ private slots:
         QCOMPARE(found->values, (std::vector<double>{5, 5, 3, 0}));
         QCOMPARE(found->lowestIds, (std::vector<int>{3, 0, 1, 3}));
         QCOMPARE(found->lowestValues, (std::vector<double>{-2, 1, -7, -7}));
+        QCOMPARE(found->columnIds, (std::vector<int>{0, 1, 0, 1, 0, 1, 0, 1}));
+        QCOMPARE(found->columnValues, (std::vector<double>{1, 0, 5, -7, 5, 3, -2, -7}));
     }
 
-    void everyKernelFindsTheEndsInEveryColumn()
+    void everyKernelMultipliesExactly_data()
     {
+        QTest::addColumn<int>("pairs");
+        QTest::addColumn<int>("most");
+        QTest::newRow("one pair, as large as allowed") << 1 << 22938;
+        QTest::newRow("a head") << 32 << 4055;
+        QTest::newRow("many") << 300 << 1324;
+    }
+    void everyKernelMultipliesExactly()
+    {
+        QFETCH(int, pairs);
+        QFETCH(int, most);
+        std::mt19937 random(3);
+        std::uniform_int_distribution<int> number(-most, most);
+        constexpr std::size_t lines = ScanKernel::lines;
+        std::vector<short> rows(2 * lines * static_cast<std::size_t>(pairs)), columns(rows.size());
+        const auto fill = [&](short& value) { value = static_cast<short>(number(random)); };
+        std::ranges::for_each(rows, fill);
+        std::ranges::for_each(columns, fill);
+        const auto line = [&](const std::vector<short>& tile, std::size_t index) {
+            std::vector<short> out;
+            for (std::size_t k = 2 * index; k < tile.size(); k += 2 * lines)
+                out.insert(out.end(), {tile[k], tile[k + 1]});
+            return out;
+        };
+        std::fill_n(rows.begin(), 2,
+                    static_cast<short>(most)); // the first row and column begin with the largest sum
+        std::fill_n(columns.begin(), 2, static_cast<short>(most));
+        Matrix<long long> product(lines, lines);
+        for (std::size_t i = 0; i < lines; ++i) {
+            const auto row = line(rows, i);
+            for (std::size_t j = 0; j < lines; ++j) {
+                const auto column = line(columns, j);
+                product(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
+                    std::inner_product(row.begin(), row.end(), column.begin(), 0LL);
+            }
+        }
         for (const ScanKernel& kernel : scanKernels()) {
-            for (Eigen::Index col = 0; col < ScanKernel::columns; ++col) {
-                const Eigen::Index inner = 1 + col;
-                Matrix<float> tile = normalNumbers(ScanKernel::columns, inner, 13).cast<float>();
-                tile.row(col).setConstant(9);
-                tile.row((col + 17) % ScanKernel::columns).setConstant(-9);
-                const Matrix<float> rows =
-                    normalNumbers(ScanKernel::rows, inner, 14).cwiseAbs().cast<float>();
-                const Matrix<double> product = rows.cast<double>() * tile.cast<double>().transpose();
-                std::array<float, ScanKernel::rows> largest{};
-                std::array<float, ScanKernel::rows> smallest{};
-                kernel.ends(tile.data(), rows.data(), inner, largest.data(), smallest.data());
-                for (Eigen::Index row = 0; row < ScanKernel::rows; ++row) {
-                    const auto at = static_cast<std::size_t>(row);
-                    QVERIFY2(std::abs(double(largest[at]) - product.row(row).maxCoeff()) < 1e-3, kernel.name);
-                    QVERIFY2(std::abs(double(smallest[at]) - product.row(row).minCoeff()) < 1e-3,
-                             kernel.name);
-                    const Eigen::VectorXf factors = rows.row(row).transpose();
-                    Eigen::VectorXf entries(ScanKernel::columns);
-                    kernel.entries(tile.data(), factors.data(), inner, entries.data());
-                    const auto wrong = entries.cast<double>() - product.row(row).transpose();
-                    QVERIFY2(wrong.cwiseAbs().maxCoeff() < 1e-3, kernel.name);
-                }
+            std::array<int, lines> largest{}, smallest{}, columnLargest{};
+            kernel.ends(rows.data(), columns.data(), pairs,
+                        {largest.data(), smallest.data(), columnLargest.data()});
+            for (std::size_t i = 0; i < lines; ++i) {
+                const auto at = static_cast<Eigen::Index>(i);
+                QVERIFY2(largest[i] == product.row(at).maxCoeff(), kernel.name);
+                QVERIFY2(smallest[i] == product.row(at).minCoeff(), kernel.name);
+                QVERIFY2(columnLargest[i] == product.col(at).maxCoeff(), kernel.name);
+                std::array<int, lines> entries{};
+                kernel.entries(columns.data(), line(rows, i).data(), pairs, entries.data());
+                for (std::size_t j = 0; j < lines; ++j)
+                    QVERIFY2(entries[j] == product(at, static_cast<Eigen::Index>(j)), kernel.name);
             }
         }
     }
@@ -138,8 +176,10 @@ private slots:
         QTest::newRow("fewer columns than k") << 5 << 3 << 4 << 3;
         QTest::newRow("k as long as the row") << 40 << 50 << 3 << 50;
         QTest::newRow("k near the length of the row") << 40 << 50 << 3 << 45;
-        QTest::newRow("a tail shorter than a chunk") << 3 << 515 << 7 << 4;
-        QTest::newRow("most chunks passed over") << 20 << 9001 << 5 << 6;
+        QTest::newRow("a tail shorter than a tile") << 3 << 515 << 7 << 4;
+        QTest::newRow("most tiles passed over") << 20 << 9001 << 5 << 6;
+        QTest::newRow("most tiles passed over, in both directions") << 1500 << 1600 << 3 << 2;
+        QTest::newRow("a long inner side") << 70 << 900 << 513 << 5;
     }
     void agreesWithBruteForceOnEveryClassOfShapes()
     {
@@ -147,10 +187,16 @@ private slots:
         QFETCH(int, cols);
         QFETCH(int, inner);
         QFETCH(int, k);
-        QVERIFY(agreesWithBruteForce(
-            {normalNumbers(inner, rows, 1), normalNumbers(inner, cols, 2), {}, {}, k, ScanEnds::Both}));
+        QVERIFY(agreesWithBruteForce({normalNumbers(inner, rows, 1),
+                                      normalNumbers(inner, cols, 2),
+                                      {},
+                                      {},
+                                      k,
+                                      ScanEnds::BothAndColumns}));
         QVERIFY(agreesWithBruteForce(
             {normalNumbers(inner, rows, 3), normalNumbers(inner, cols, 4), {}, {}, k, ScanEnds::Largest}));
+        QVERIFY(agreesWithBruteForce(
+            {normalNumbers(inner, rows, 3), normalNumbers(inner, cols, 4), {}, {}, k, ScanEnds::Both}));
     }
 
     void entriesCloserThanFloatRoundingAreStillRankedExactly()
@@ -160,7 +206,7 @@ private slots:
         // differences below float32's resolution, the last one strongest
         for (Eigen::Index i = 1; i < 200; ++i)
             cols.col(i) = cols.col(0) * (1 + 1e-11 * static_cast<double>(i));
-        QVERIFY(agreesWithBruteForce({normalNumbers(4, 50, 6), cols, {}, {}, 10, ScanEnds::Both}));
+        QVERIFY(agreesWithBruteForce({normalNumbers(4, 50, 6), cols, {}, {}, 10, ScanEnds::BothAndColumns}));
     }
 
     void tiesGoToTheLowerIdHoweverMany()
@@ -168,11 +214,49 @@ private slots:
         Matrix<double> cols = normalNumbers(4, 600, 7);
         for (Eigen::Index i = 1; i < 600; i += 2)
             cols.col(i) = cols.col(1);
-        QVERIFY(agreesWithBruteForce({normalNumbers(4, 9, 8), cols, {}, {}, 10, ScanEnds::Both}));
-        QVERIFY(agreesWithBruteForce({Matrix<double>::Zero(4, 9), cols, {}, {}, 10, ScanEnds::Both}));
+        QVERIFY(agreesWithBruteForce({normalNumbers(4, 9, 8), cols, {}, {}, 10, ScanEnds::BothAndColumns}));
+        QVERIFY(
+            agreesWithBruteForce({Matrix<double>::Zero(4, 9), cols, {}, {}, 10, ScanEnds::BothAndColumns}));
         const Matrix<double> repeated = cols.replicate(1, 15);
-        QVERIFY(agreesWithBruteForce({normalNumbers(4, 9, 8), repeated, {}, {}, 10, ScanEnds::Both}));
-        QVERIFY(agreesWithBruteForce({Matrix<double>::Zero(4, 9), repeated, {}, {}, 10, ScanEnds::Both}));
+        QVERIFY(
+            agreesWithBruteForce({normalNumbers(4, 9, 8), repeated, {}, {}, 10, ScanEnds::BothAndColumns}));
+        QVERIFY(agreesWithBruteForce(
+            {Matrix<double>::Zero(4, 9), repeated, {}, {}, 10, ScanEnds::BothAndColumns}));
+    }
+
+    void linesOfVeryDifferentLengthsAreRankedExactly_data()
+    {
+        QTest::addColumn<double>("factor"); // of the lengths, from one line to the next
+        QTest::newRow("a few long ones") << 1.13;
+        QTest::newRow("down to denormal numbers") << 0.8;
+        QTest::newRow("up to huge numbers") << 1.1;
+    }
+    void linesOfVeryDifferentLengthsAreRankedExactly()
+    {
+        QFETCH(double, factor);
+        Case given{normalNumbers(4, 150, 15), normalNumbers(4, 700, 16), {}, {}, 10,
+                   ScanEnds::BothAndColumns};
+        for (Eigen::Index i = 0; i < given.cols.cols(); ++i) {
+            const bool isLong = factor > 1.12 && i % 97 != 0;
+            given.cols.col(i) *= isLong ? 1 : std::pow(factor, double(i));
+        }
+        for (Eigen::Index i = 0; i < given.rows.cols(); ++i)
+            given.rows.col(i) *= std::pow(factor, -double(i));
+        given.rows = given.rows.cast<float>().cast<double>(); // what float32 cannot hold is nothing in both
+        given.cols = given.cols.cast<float>().cast<double>();
+        QVERIFY(agreesWithBruteForce(given));
+    }
+
+    void columnsAreRankedTheSameInLessMemory()
+    {
+        Case given{normalNumbers(6, 2100, 17), normalNumbers(6, 130, 18), {}, {}, 3,
+                   ScanEnds::BothAndColumns};
+        given.unusedRows.assign(2100, false);
+        given.unusedRows[7] = true;
+        for (const double bytes : {9000.0, 100.0}) { // for two and for eight tiles of rows together
+            given.columnBytes = bytes;
+            QVERIFY(agreesWithBruteForce(given));
+        }
     }
 
     void unusedTokensAreNeverListed()
@@ -183,25 +267,27 @@ private slots:
             unusedCols[i] = true;
         unusedRows[4] = true;
         QVERIFY(agreesWithBruteForce({normalNumbers(5, 20, 9), normalNumbers(5, 600, 10), unusedRows,
-                                      unusedCols, 10, ScanEnds::Both}));
+                                      unusedCols, 10, ScanEnds::BothAndColumns}));
         const std::vector<bool> nearlyAll{true, false, true, true, false};
         QVERIFY(agreesWithBruteForce(
-            {normalNumbers(5, 20, 9), normalNumbers(5, 5, 10), {}, nearlyAll, 5, ScanEnds::Both}));
+            {normalNumbers(5, 20, 9), normalNumbers(5, 5, 10), {}, nearlyAll, 5, ScanEnds::BothAndColumns}));
     }
 
     void theAnswerDoesNotDependOnTheNumberOfThreads()
     {
-        const Case given{normalNumbers(6, 900, 11), normalNumbers(6, 700, 12), {}, {}, 7, ScanEnds::Both};
+        const Case given{normalNumbers(6, 900, 11), normalNumbers(6, 700, 12), {}, {}, 7,
+                         ScanEnds::BothAndColumns};
         Task one;
         one.threads = 1;
         Task three;
         three.threads = 3;
         QVERIFY(given.scan(one)->ids == given.scan(three)->ids);
+        QVERIFY(given.scan(one)->columnIds == given.scan(three)->columnIds);
     }
 
     void numbersThatAreNotFiniteAreAnError()
     {
-        Case given{normalNumbers(3, 5, 1), normalNumbers(3, 5, 2), {}, {}, 2, ScanEnds::Both};
+        Case given{normalNumbers(3, 5, 1), normalNumbers(3, 5, 2), {}, {}, 2, ScanEnds::BothAndColumns};
         given.rows(1, 4) = std::numeric_limits<double>::quiet_NaN();
         QVERIFY(test::failsWith(given.scan(), ErrorCode::Corrupt, "NaN or infinity"));
         given.rows(1, 4) = 0;
@@ -211,7 +297,8 @@ private slots:
 
     void stopsWhenAsked()
     {
-        const Case given{normalNumbers(3, 50, 1), normalNumbers(3, 50, 2), {}, {}, 2, ScanEnds::Both};
+        const Case given{normalNumbers(3, 50, 1), normalNumbers(3, 50, 2), {}, {}, 2,
+                         ScanEnds::BothAndColumns};
         std::stop_source stop;
         Task task;
         task.stop = stop.get_token();
