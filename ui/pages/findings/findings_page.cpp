@@ -87,7 +87,6 @@ void FindingsPage::createLayout()
         label->setTextFormat(Qt::PlainText);
         label->setWordWrap(label != m_underWay);
     }
-    m_underWay->setMinimumWidth(1); // One line, whatever is computed; the tooltip has the rest.
     for (QWidget* part : std::initializer_list<QWidget*>{m_left, m_compute})
         keepPlace(part);
     m_compute->setAccessibleName(tr("Compute the missing analyses"));
@@ -311,11 +310,12 @@ void FindingsPage::showWords()
                                          : tr("Nothing computed so far stands out from random weights.");
     m_heading->setText(heading);
     showLine(m_checked, checked.isEmpty() ? QString() : tr("Checked: %1").arg(checked.join(listSeparator)));
+    const auto underWay = lacking.underWay.size(); // A number takes one line, whatever is computed.
     showLine(m_underWay,
-             lacking.underWay.isEmpty()
-                 ? QString()
-                 : tr("Still computing: %1").arg(lacking.underWay.join(listSeparator)));
-    m_underWay->setToolTip(m_underWay->text());
+             underWay == 0       ? QString()
+                 : underWay == 1 ? tr("Still computing 1 kind of finding")
+                                 : tr("Still computing %1 kinds of findings").arg(underWay));
+    m_underWay->setToolTip(lacking.underWay.join(listSeparator));
     showLine(m_left,
              lacking.left.isEmpty() ? QString()
                                     : tr("Not computed: %1").arg(lacking.left.join(listSeparator)));
