@@ -5,28 +5,32 @@
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <tuple>
+#include <utility>
 
 using namespace headwise;
 using test::normalNumbers;
 
 namespace {
 
-/// Brute force: the whole product in double, every row sorted as a whole.
-std::vector<int> sortedRow(const Matrix<double>& dense, Eigen::Index row, const std::vector<bool>& unused,
-                           double sign)
+/// Brute force: the first k entries of a row of the whole product in double.
+std::vector<int> firstOfRow(const Matrix<double>& dense, Eigen::Index row, const std::vector<bool>& unused,
+                            double sign, int k)
 {
     std::vector<int> ids(static_cast<std::size_t>(dense.cols()));
     std::iota(ids.begin(), ids.end(), 0);
     if (!unused.empty())
         std::erase_if(ids, [&](int id) { return unused[static_cast<std::size_t>(id)]; });
-    std::stable_sort(ids.begin(), ids.end(),
-                     [&](int a, int b) { return sign * dense(row, a) > sign * dense(row, b); });
+    const auto end = ids.begin() + std::min<std::ptrdiff_t>(k, static_cast<std::ptrdiff_t>(ids.size()));
+    std::partial_sort(ids.begin(), end, ids.end(), [&](int a, int b) {
+        return std::pair(-sign * dense(row, a), a) < std::pair(-sign * dense(row, b), b);
+    });
     return ids;
 }
 
@@ -56,7 +60,7 @@ bool areTheEnds(const Matrix<double>& dense, double sign, const std::vector<bool
 {
     for (Eigen::Index row = 0; row < dense.rows(); ++row) {
         const bool isUnused = !unusedRows.empty() && unusedRows[static_cast<std::size_t>(row)];
-        const auto expected = isUnused ? std::vector<int>() : sortedRow(dense, row, unusedCols, sign);
+        const auto expected = isUnused ? std::vector<int>() : firstOfRow(dense, row, unusedCols, sign, k);
         for (std::size_t i = 0; i < static_cast<std::size_t>(k); ++i) {
             const std::size_t at = static_cast<std::size_t>(row) * static_cast<std::size_t>(k) + i;
             const bool exists = i < expected.size();
@@ -178,7 +182,7 @@ private slots:
         QTest::newRow("k near the length of the row") << 40 << 50 << 3 << 45;
         QTest::newRow("a tail shorter than a tile") << 3 << 515 << 7 << 4;
         QTest::newRow("most tiles passed over") << 20 << 9001 << 5 << 6;
-        QTest::newRow("most tiles passed over, in both directions") << 1500 << 1600 << 3 << 2;
+        QTest::newRow("most tiles passed over, in both directions") << 1100 << 1200 << 3 << 1;
         QTest::newRow("a long inner side") << 70 << 900 << 513 << 5;
     }
     void agreesWithBruteForceOnEveryClassOfShapes()
