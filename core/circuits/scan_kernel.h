@@ -5,11 +5,12 @@
 
 namespace headwise {
 
-/// Places for the ends of a tile of products.
+/// Places for the ends of a tile of products, rounded to float32.
 struct TileEnds {
-    int* largest;       ///< [64], of each row over the columns.
-    int* smallest;      ///< Likewise.
-    int* columnLargest; ///< [64], of each column over the rows.
+    float* largest;        ///< Row by row, `stride` apart, over the columns.
+    float* smallest;       ///< Likewise.
+    std::ptrdiff_t stride; ///< At least 1.
+    float* columnLargest;  ///< [64], column by column, over the rows.
 };
 
 /// Products of 64 rows with 64 columns of which only the ends are kept. A product with a short inner side that is looked at once costs more

@@ -51,11 +51,15 @@ struct ScanTile {
                     __builtin_memcpy(low[first + i], &below, sizeof below);
                 }
             }
-            __builtin_memcpy(out.columnLargest + panel, highest, sizeof highest);
+            for (int vector = 0; vector < width; ++vector) {
+                for (int lane = 0; lane < lanes; ++lane)
+                    out.columnLargest[panel + vector * lanes + lane] =
+                        static_cast<float>(highest[vector][lane]);
+            }
         }
         for (int i = 0; i < lines; ++i) {
-            out.largest[i] = end<lanes, true>(high[i]);
-            out.smallest[i] = end<lanes, false>(low[i]);
+            out.largest[i * out.stride] = static_cast<float>(end<lanes, true>(high[i]));
+            out.smallest[i * out.stride] = static_cast<float>(end<lanes, false>(low[i]));
         }
     }
 

@@ -59,6 +59,9 @@ public:
     Eigen::Index count() const { return static_cast<Eigen::Index>(m_ids.size()); }
     Eigen::Index tiles() const { return (count() + tileLines - 1) / tileLines; }
     Eigen::Index groups() const { return (tiles() + m_tilesOfGroup - 1) / m_tilesOfGroup; }
+    /// Numbers from a line's ends in these groups to the next line's: an odd count of cache lines, so that those of 64 lines have
+    /// different places in the cache.
+    Eigen::Index stride() const { return ((groups() + 15) / 16 | 1) * 16; }
     Eigen::Index groupOf(Eigen::Index tile) const { return tile / m_tilesOfGroup; }
     /// The first tile of a group; of the last group plus one: the number of tiles.
     Eigen::Index firstTile(Eigen::Index group) const { return std::min(group * m_tilesOfGroup, tiles()); }
@@ -208,8 +211,8 @@ struct Lists {
 /// The ends of the lines of some tiles in each group of the other side.
 struct LineEnds {
     Eigen::Index firstTile, tiles;
-    const int* ends; // [tiles, groups, 64]
-    int sign;        // 1: the largest, −1: the smallest
+    const float* ends; // of line after line, `stride` apart
+    int sign;          // 1: the largest, −1: the smallest
 };
 
 /// Ranks the entries of lines by the ends of each line in the groups of the other side.
@@ -234,19 +237,14 @@ public:
     {
         std::vector<Open> open(static_cast<std::size_t>(own.tiles * tileLines));
         std::vector<std::vector<int>> linesOf(static_cast<std::size_t>(m_other.groups()));
-        Matrix<int> gathered; // [groups, lines]
         Eigen::VectorXf lower;
         for (Eigen::Index i = 0; i < own.tiles; ++i) {
-            const auto all = Eigen::Map<const Matrix<int>>(own.ends + i * m_other.groups() * tileLines,
-                                                           tileLines, m_other.groups());
             const auto count = static_cast<Eigen::Index>(m_own.idsOf(own.firstTile + i).size());
-            for (Eigen::Index line = 0; line < count; ++line) {
-                if (line % linesAtOnce == 0)
-                    gathered = all.middleRows<linesAtOnce>(line).transpose();
-                lower = (static_cast<float>(own.sign) * gathered.col(line % linesAtOnce).cast<float>().array()
-                         - m_error)
-                    * m_other.units().array();
-                choose(lower, lists.k, static_cast<int>(i * tileLines + line), open, linesOf);
+            for (Eigen::Index line = i * tileLines; line < i * tileLines + count; ++line) {
+                const Eigen::Map<const Eigen::ArrayXf> ends(own.ends + line * m_other.stride(),
+                                                            m_other.groups());
+                lower = (static_cast<float>(own.sign) * ends - m_error) * m_other.units().array();
+                choose(lower, lists.k, static_cast<int>(line), open, linesOf);
             }
         }
         for (std::size_t group = 0; group < linesOf.size(); ++group) {
@@ -266,8 +264,6 @@ public:
     }
 
 private:
-    static constexpr Eigen::Index linesAtOnce = 16; // whose ends are gathered
-
     struct Candidate {
         float lower, upper; // the entry is between them
         int id;
@@ -363,8 +359,8 @@ public:
         , m_byColumn(m_columns, m_rows, [&scan](int column, int row) { return scan.exact(row, column); })
     {
         if (scan.ends == ScanEnds::BothAndColumns)
-            m_ofColumns.assign(static_cast<std::size_t>(m_columns.tiles() * m_rows.groups() * tileLines),
-                               std::numeric_limits<int>::min());
+            m_ofColumns.assign(static_cast<std::size_t>(m_columns.tiles() * tileLines * m_rows.stride()),
+                               -std::numeric_limits<float>::infinity());
     }
 
     Result<Done> run(const Task& task)
@@ -384,7 +380,7 @@ public:
             static_cast<int>(columnBlocks), task, "lists of columns", [&](int block) -> Result<Done> {
                 const Eigen::Index first = block * tilesOfBlock;
                 return m_byColumn.rank(
-                    {first, std::min(tilesOfBlock, m_columns.tiles() - first), ofColumn(first, 0), 1},
+                    {first, std::min(tilesOfBlock, m_columns.tiles() - first), endsOfColumns(first), 1},
                     {m_scan.k, m_out.columnIds, m_out.columnValues}, task);
             });
     }
@@ -394,22 +390,25 @@ private:
     {
         const ScanKernel& kernel = scanKernels().front();
         const Eigen::Index groups = m_columns.groups(); // a tile each
-        const auto size = static_cast<std::size_t>(count * groups * tileLines);
-        std::vector<int> largest(size);
-        std::vector<int> smallest(size);
-        alignas(64) std::array<int, tileLines> ofColumns{};
-        for (Eigen::Index column = 0; column < m_columns.tiles(); ++column) {
+        const Eigen::Index stride = m_columns.stride();
+        const auto size = static_cast<std::size_t>(count * tileLines * stride);
+        std::vector<float> largest(size);
+        std::vector<float> smallest(size);
+        std::array<float, tileLines> ofColumns{};
+        for (Eigen::Index column = 0; column < groups; ++column) {
             if (task.cancelled())
                 return stopped();
             for (Eigen::Index row = 0; row < count; ++row) {
-                const Eigen::Index at = (row * groups + column) * tileLines;
+                const Eigen::Index at = row * tileLines * stride + column;
                 kernel.ends(m_rows.tile(first + row), m_columns.tile(column), m_rows.pairs(),
-                            {largest.data() + at, smallest.data() + at, ofColumns.data()});
+                            {largest.data() + at, smallest.data() + at, stride, ofColumns.data()});
                 if (m_ofColumns.empty())
                     continue;
-                int* kept = ofColumn(column, m_rows.groupOf(first + row));
-                for (std::size_t i = 0; i < ofColumns.size(); ++i)
-                    kept[i] = std::max(kept[i], ofColumns[i]);
+                float* kept = endsOfColumns(column) + m_rows.groupOf(first + row);
+                for (const float largestOfColumn : ofColumns) {
+                    *kept = std::max(*kept, largestOfColumn);
+                    kept += m_rows.stride();
+                }
             }
         }
         const auto done =
@@ -420,23 +419,24 @@ private:
                             {m_scan.k, m_out.lowestIds, m_out.lowestValues}, task);
     }
 
-    int* ofColumn(Eigen::Index tile, Eigen::Index group)
+    /// The ends of the columns of a tile.
+    float* endsOfColumns(Eigen::Index tile)
     {
-        return m_ofColumns.data() + (tile * m_rows.groups() + group) * tileLines;
+        return m_ofColumns.data() + tile * tileLines * m_rows.stride();
     }
 
     const RowScan& m_scan;
     Lines m_rows, m_columns;
     RowEnds& m_out;
     Ranking m_byRow, m_byColumn;
-    std::vector<int> m_ofColumns; // [tiles of columns, groups of rows, 64]; empty if not asked for
+    std::vector<float> m_ofColumns; // of column after column; empty if not asked for
 };
 
 /// Returns how many tiles of rows share a scale and one end of each column.
 Eigen::Index tilesOfRowGroup(const RowScan& scan)
 {
     const double bytes =
-        double(scan.rowFactors.cols()) * double(scan.colFactors.cols()) / double(tileLines) * sizeof(int);
+        double(scan.rowFactors.cols()) * double(scan.colFactors.cols()) / double(tileLines) * sizeof(float);
     Eigen::Index tiles = 1;
     while (scan.ends == ScanEnds::BothAndColumns && tiles < tilesOfBlock
            && bytes > scan.columnBytes * double(tiles))

@@ -153,14 +153,14 @@ private slots:
             }
         }
         for (const ScanKernel& kernel : scanKernels()) {
-            std::array<int, lines> largest{}, smallest{}, columnLargest{};
+            std::array<float, lines> largest{}, smallest{}, columnLargest{};
             kernel.ends(rows.data(), columns.data(), pairs,
-                        {largest.data(), smallest.data(), columnLargest.data()});
+                        {largest.data(), smallest.data(), 1, columnLargest.data()});
             for (std::size_t i = 0; i < lines; ++i) {
                 const auto at = static_cast<Eigen::Index>(i);
-                QVERIFY2(largest[i] == product.row(at).maxCoeff(), kernel.name);
-                QVERIFY2(smallest[i] == product.row(at).minCoeff(), kernel.name);
-                QVERIFY2(columnLargest[i] == product.col(at).maxCoeff(), kernel.name);
+                QVERIFY2(largest[i] == static_cast<float>(product.row(at).maxCoeff()), kernel.name);
+                QVERIFY2(smallest[i] == static_cast<float>(product.row(at).minCoeff()), kernel.name);
+                QVERIFY2(columnLargest[i] == static_cast<float>(product.col(at).maxCoeff()), kernel.name);
                 std::array<int, lines> entries{};
                 kernel.entries(columns.data(), line(rows, i).data(), pairs, entries.data());
                 for (std::size_t j = 0; j < lines; ++j)
