@@ -107,7 +107,7 @@ private slots:
         QVERIFY(all.bytes > 3.5e9 && all.bytes < 5e9);
         QVERIFY(whyTooLarge(all, 8e9).empty());
         const std::string refusal = whyTooLarge(all, 2e9);
-        QVERIFY2(contains(refusal, "tables needs about 4.7 GB of memory on this model, but only 2 GB is free")
+        QVERIFY2(contains(refusal, "tables needs about 4.8 GB of memory on this model, but only 2 GB is free")
                      && contains(refusal, "--heads"),
                  refusal.c_str());
     }
