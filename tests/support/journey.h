@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/window/main_window.h"
-#include "core/base/blas_kernels.h"
 #include "tests/support/program.h"
 #include "ui/base/theme.h"
 
@@ -129,7 +128,6 @@ double numberAfter(const QString& words, const QString& name);
 template <typename Test>
 int runJourneys(int argc, char** argv)
 {
-    restartWithFasterKernels(programArguments());
     qputenv("QT_QPA_PLATFORM", "offscreen");
     const QTemporaryDir home; // settings, state and logs of this process only
     for (const char* variable : {"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"})

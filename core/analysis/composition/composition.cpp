@@ -37,7 +37,7 @@ Result<Matrix<double>> collapsed(const Matrix<double>& outer, const Matrix<doubl
 }
 
 /// Selects the head pairs to compute: both heads selected, or (with `oneEndIsEnough`) at least one. A shard computes the pairs
-/// whose later head is its own, so that every product of matrices is the same as without shards.
+/// whose later head is its own.
 class AskedPairs {
 public:
     AskedPairs(const ModelConfig& config, const AnalysisOptions& options)

@@ -77,6 +77,17 @@ bool haveSameBits(const ResultArray::Values& a, const ResultArray::Values& b)
                a);
 }
 
+/// Whether two arrays differ by no more than 1e-6 of each number. Some of OpenBLAS' kernels, those for AVX-512 among them, add up the last
+/// columns of a product in another order than the others, and a shard multiplies fewer heads at once.
+bool areNear(const ResultArray::Values& a, const ResultArray::Values& b)
+{
+    const auto* mine = std::get_if<std::vector<float>>(&a);
+    const auto* other = std::get_if<std::vector<float>>(&b);
+    return mine && other && std::ranges::equal(*mine, *other, [](float x, float y) {
+               return (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= 1e-6F * std::abs(y);
+           });
+}
+
 /// Returns the first difference of two sessions' results; empty without one.
 std::string differenceOf(const ResultSet& merged, const ResultSet& single)
 {
@@ -89,7 +100,9 @@ std::string differenceOf(const ResultSet& merged, const ResultSet& single)
             return expected.path + " is missing";
         if (array->shape != expected.shape)
             return "the shape of " + expected.path;
-        if (!haveSameBits(array->values, expected.values))
+        const bool isOfManyHeadsAtOnce = expected.path.starts_with("composition/");
+        if (!haveSameBits(array->values, expected.values)
+            && !(isOfManyHeadsAtOnce && areNear(array->values, expected.values)))
             return "the numbers of " + expected.path;
         ResultArray frame = *array, expectedFrame = expected;
         frame.values = expectedFrame.values = std::vector<float>();
@@ -138,7 +151,7 @@ private slots:
         std::swap(parts[0], parts[2]); // any order
         const auto merged = mergedOf(std::move(parts));
         QVERIFY(isOk(merged));
-        QCOMPARE(differenceOf(merged->results, single.results), std::string());
+        QCOMPARE(QString::fromStdString(differenceOf(merged->results, single.results)), QString());
         QVERIFY(!merged->part);
         QCOMPARE(merged->processing, single.processing);
     }
@@ -152,7 +165,7 @@ private slots:
         const Session single = wholeSession(m_circuits, chosen, options);
         const auto merged = mergedOf(partsOf(m_circuits, chosen, options, 3));
         QVERIFY(isOk(merged));
-        QCOMPARE(differenceOf(merged->results, single.results), std::string());
+        QCOMPARE(QString::fromStdString(differenceOf(merged->results, single.results)), QString());
     }
 
     void thereMayBeMoreShardsThanHeads()
@@ -161,7 +174,7 @@ private slots:
         const Session single = wholeSession(m_circuits, chosen, {});
         const auto merged = mergedOf(partsOf(m_circuits, chosen, {}, 8));
         QVERIFY(isOk(merged));
-        QCOMPARE(differenceOf(merged->results, single.results), std::string());
+        QCOMPARE(QString::fromStdString(differenceOf(merged->results, single.results)), QString());
     }
 
     void aPartIsASessionWithNaNElsewhere()
