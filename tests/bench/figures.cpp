@@ -4,8 +4,8 @@
 #include "core/base/parallel.h"
 #include "core/circuits/block.h"
 #include "core/circuits/largest_entries.h"
+#include "core/circuits/scan/token_scan.h"
 #include "core/circuits/shared_spectra.h"
-#include "core/circuits/token_scan.h"
 #include "core/circuits/token_table.h"
 #include "core/model/architecture.h"
 #include "core/runs/queue.h"
@@ -138,13 +138,13 @@ std::shared_ptr<const ProcessedWeights> opened(const std::filesystem::path& fold
     return *weights;
 }
 
-/// Scans of one head of full OV on every eighth row: the same work per row in an eighth of the time.
+/// Scans of full OV of one head.
 struct ScanSample {
     Matrix<float> rows, cols;
     std::vector<bool> none;
 
     explicit ScanSample(const FactoredMatrix<float>& circuit)
-        : rows(circuit.left().topRows(circuit.rows() / 8).transpose())
+        : rows(circuit.left().transpose())
         , cols(circuit.right())
     {
     }
@@ -188,11 +188,10 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
          144 * 10 * d * d * r / limits.dgemm, 2, 3, [=] { allFullSpectra(circuits, tokens); }},
         {"token side with Gram products", "4 V d² flop / dgemm, of which tied embeddings need a quarter",
          4 * V * d * d / limits.dgemm, 0.9, 0, [=] { must(tokenSide(circuits, Embedding::Raw, Task{})); }},
-        {"tables of an eighth of a head",
-         "2 V²/8 r flop / sgemm, for both ends of rows and the largest of columns",
+        {"tables of a head", "2 V² r flop / sgemm, for both ends of rows and the largest of columns",
          sample->flops() / limits.sgemm, 2, 0, [=] { sample->run(ScanEnds::BothAndColumns); }},
-        {"top 10 of every row, an eighth of a head", "2 V²/8 r flop / sgemm", sample->flops() / limits.sgemm,
-         1.2, 0, [=] { sample->run(ScanEnds::Largest); }},
+        {"top 10 of every row of a head", "2 V² r flop / sgemm", sample->flops() / limits.sgemm, 1.2, 0,
+         [=] { sample->run(ScanEnds::Largest); }},
         {"largest 1000 entries, norms spread by 0.25", "2 V² r flop / sgemm", 2 * V * V * r / limits.sgemm,
          1.1, 1.5, [=] { must(largestEntries(*spread, {.count = 1000}, Task{})); }},
         {"largest 1000 entries, all norms alike", "2 V² r flop / sgemm, nothing to prune",

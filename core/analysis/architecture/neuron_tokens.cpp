@@ -3,7 +3,7 @@
 #include "core/analysis/entry_lists.h"
 #include "core/analysis/selected_heads.h"
 #include "core/circuits/mlp_tokens.h"
-#include "core/circuits/token_scan.h"
+#include "core/circuits/scan/token_scan.h"
 
 #include <algorithm>
 #include <optional>

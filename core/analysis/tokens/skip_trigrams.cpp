@@ -5,7 +5,7 @@
 #include "core/analysis/tokens/skip_trigram_bugs.h"
 #include "core/circuits/gaussian_order.h"
 #include "core/circuits/row_moments.h"
-#include "core/circuits/token_scan.h"
+#include "core/circuits/scan/token_scan.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include "core/analysis/selected_heads.h"
 #include "core/base/matrix.h"
 #include "core/circuits/row_moments.h"
-#include "core/circuits/token_scan.h"
+#include "core/circuits/scan/token_scan.h"
 #include "core/circuits/token_table.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-#include "core/circuits/token_scan.h"
+#include "core/circuits/scan/token_scan.h"
 
-#include "core/circuits/scan_kernel.h"
+#include "core/circuits/scan/scan_kernel.h"
 #include "tests/support/dense_algebra.h"
 #include "tests/support/matchers.h"
 #include "tests/support/program.h"
@@ -41,13 +41,13 @@ struct Case {
     ScanEnds ends = ScanEnds::BothAndColumns;
     double columnBytes = 256e6;
 
-    Result<RowEnds> scan(const Task& task = {}) const
+    Result<RowEnds> scan(const Task& task = {}, const ScanKernel* kernel = nullptr) const
     {
         const Matrix<float> rows32 = rows.cast<float>();
         const Matrix<float> cols32 = cols.cast<float>();
         const Matrix<double> dense = product();
         return scanRows({rows32, cols32, [&](Eigen::Index i, Eigen::Index j) { return dense(i, j); },
-                         unusedRows, unusedCols, k, ends, columnBytes},
+                         unusedRows, unusedCols, k, ends, columnBytes, kernel},
                         task);
     }
     Matrix<double> product() const { return rows.transpose() * cols; }
@@ -74,9 +74,9 @@ bool areTheEnds(const Matrix<double>& dense, double sign, const std::vector<bool
     return true;
 }
 
-bool agreesWithBruteForce(const Case& given)
+bool agreesWithBruteForce(const Case& given, const ScanKernel& kernel)
 {
-    const auto found = given.scan();
+    const auto found = given.scan({}, &kernel);
     if (!test::isOk(found))
         return false;
     const Matrix<double> dense = given.product();
@@ -91,6 +91,67 @@ bool agreesWithBruteForce(const Case& given)
         return found->columnIds.empty();
     return areTheEnds(dense.transpose(), 1, unusedCols, unusedRows, given.k, found->columnIds,
                       found->columnValues);
+}
+
+/// With every kernel that this processor can run.
+bool agreesWithBruteForce(const Case& given)
+{
+    return std::ranges::all_of(scanKernels(), [&](const ScanKernel& kernel) {
+        const bool agrees = agreesWithBruteForce(given, kernel);
+        if (!agrees)
+            qWarning("kernel %s", kernel.name);
+        return agrees;
+    });
+}
+
+/// Random numbers of 64 lines and the words that kernels take.
+struct TestTile {
+    Matrix<long long> numbers; // [64, steps · numbers per word]
+    std::vector<int> words;    // [steps, 64]
+
+    TestTile(int steps, int perWord, int least, int most, unsigned seed)
+        : numbers(ScanKernel::lines, steps * perWord)
+        , words(static_cast<std::size_t>(steps) * ScanKernel::lines)
+    {
+        std::mt19937 random(seed);
+        std::uniform_int_distribution<int> number(least, most);
+        numbers =
+            decltype(numbers)::NullaryExpr(numbers.rows(), numbers.cols(), [&] { return number(random); });
+        numbers.topLeftCorner(1, perWord)
+            .setConstant(most); // with the first of another tile: the largest sum
+        const int bits = 32 / perWord;
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            const auto line = static_cast<Eigen::Index>(i % ScanKernel::lines);
+            const auto first = static_cast<Eigen::Index>(i / ScanKernel::lines) * perWord;
+            unsigned word = 0;
+            for (int k = 0; k < perWord; ++k)
+                word |= (static_cast<unsigned>(numbers(line, first + k)) & ((1U << bits) - 1)) << (k * bits);
+            words[i] = static_cast<int>(word);
+        }
+    }
+};
+
+/// Compares what a kernel keeps with the ends of a product in 64 bits, the columns' bytes taken as 128 more than their numbers.
+bool areTheirEnds(const ScanKernel& kernel, const TestTile& rows, const TestTile& columns)
+{
+    constexpr std::size_t lines = ScanKernel::lines;
+    const long long offset = kernel.isOfBytes ? 128 : 0;
+    const Matrix<long long> product = rows.numbers * (columns.numbers.array() - offset).matrix().transpose();
+    std::array<float, lines> largest{}, smallest{}, columnLargest{};
+    std::array<int, lines> starts{};
+    for (std::size_t i = 0; i < lines; ++i)
+        starts[i] = static_cast<int>(-offset * rows.numbers.row(static_cast<Eigen::Index>(i)).sum());
+    kernel.ends(rows.words.data(), columns.words.data(),
+                static_cast<std::ptrdiff_t>(rows.words.size() / lines), starts.data(),
+                {largest.data(), smallest.data(), 1, columnLargest.data()});
+    for (std::size_t i = 0; i < lines; ++i) {
+        const auto at = static_cast<Eigen::Index>(i);
+        if (largest[i] != static_cast<float>(product.row(at).maxCoeff())
+            || smallest[i] != static_cast<float>(product.row(at).minCoeff())
+            || columnLargest[i] != static_cast<float>(product.col(at).maxCoeff()))
+            return false;
+    }
+    return true;
 }
 
 } // namespace
@@ -117,55 +178,47 @@ private slots:
 
     void everyKernelMultipliesExactly_data()
     {
-        QTest::addColumn<int>("pairs");
+        QTest::addColumn<int>("steps");
         QTest::addColumn<int>("most");
-        QTest::newRow("one pair, as large as allowed") << 1 << 22938;
+        QTest::newRow("one step, as large as allowed") << 1 << 22938;
         QTest::newRow("a head") << 32 << 4055;
         QTest::newRow("many") << 300 << 1324;
     }
     void everyKernelMultipliesExactly()
     {
-        QFETCH(int, pairs);
+        QFETCH(int, steps);
         QFETCH(int, most);
-        std::mt19937 random(3);
-        std::uniform_int_distribution<int> number(-most, most);
-        constexpr std::size_t lines = ScanKernel::lines;
-        std::vector<short> rows(2 * lines * static_cast<std::size_t>(pairs)), columns(rows.size());
-        const auto fill = [&](short& value) { value = static_cast<short>(number(random)); };
-        std::ranges::for_each(rows, fill);
-        std::ranges::for_each(columns, fill);
-        const auto line = [&](const std::vector<short>& tile, std::size_t index) {
-            std::vector<short> out;
-            for (std::size_t k = 2 * index; k < tile.size(); k += 2 * lines)
-                out.insert(out.end(), {tile[k], tile[k + 1]});
-            return out;
-        };
-        std::fill_n(rows.begin(), 2,
-                    static_cast<short>(most)); // the first row and column begin with the largest sum
-        std::fill_n(columns.begin(), 2, static_cast<short>(most));
-        Matrix<long long> product(lines, lines);
-        for (std::size_t i = 0; i < lines; ++i) {
-            const auto row = line(rows, i);
-            for (std::size_t j = 0; j < lines; ++j) {
-                const auto column = line(columns, j);
-                product(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
-                    std::inner_product(row.begin(), row.end(), column.begin(), 0LL);
+        for (const ScanKernel& kernel : scanKernels()) {
+            const TestTile rows(steps, 2, -most, most, 3), columns(steps, 2, -most, most, 4);
+            QVERIFY2(kernel.isOfBytes || areTheirEnds(kernel, rows, columns), kernel.name);
+            const Matrix<long long> product = rows.numbers * columns.numbers.transpose();
+            for (Eigen::Index i = 0; i < ScanKernel::lines; ++i) {
+                Eigen::Vector<int, ScanKernel::lines> entries;
+                kernel.entries(columns.words.data(), rows.words.data() + i, steps, entries.data());
+                QVERIFY2(entries.cast<long long>() == product.row(i).transpose(), kernel.name);
             }
         }
+    }
+
+    void everyKernelMultipliesBytesExactly_data()
+    {
+        QTest::addColumn<int>("steps");
+        QTest::newRow("one step") << 1;
+        QTest::newRow("a head") << 16;
+        QTest::newRow("as many as are rounded to bytes") << 8192;
+    }
+    void everyKernelMultipliesBytesExactly()
+    {
+        QFETCH(int, steps);
         for (const ScanKernel& kernel : scanKernels()) {
-            std::array<float, lines> largest{}, smallest{}, columnLargest{};
-            kernel.ends(rows.data(), columns.data(), pairs,
-                        {largest.data(), smallest.data(), 1, columnLargest.data()});
-            for (std::size_t i = 0; i < lines; ++i) {
-                const auto at = static_cast<Eigen::Index>(i);
-                QVERIFY2(largest[i] == static_cast<float>(product.row(at).maxCoeff()), kernel.name);
-                QVERIFY2(smallest[i] == static_cast<float>(product.row(at).minCoeff()), kernel.name);
-                QVERIFY2(columnLargest[i] == static_cast<float>(product.col(at).maxCoeff()), kernel.name);
-                std::array<int, lines> entries{};
-                kernel.entries(columns.data(), line(rows, i).data(), pairs, entries.data());
-                for (std::size_t j = 0; j < lines; ++j)
-                    QVERIFY2(entries[j] == product(at, static_cast<Eigen::Index>(j)), kernel.name);
-            }
+            if (!kernel.isOfBytes)
+                continue;
+            QVERIFY2(areTheirEnds(kernel, TestTile(steps, 4, -127, 127, 5), TestTile(steps, 4, 1, 255, 6)),
+                     kernel.name);
+            QVERIFY2(areTheirEnds(kernel, TestTile(steps, 4, 127, 127, 5), TestTile(steps, 4, 255, 255, 6)),
+                     kernel.name);
+            QVERIFY2(areTheirEnds(kernel, TestTile(steps, 4, -127, -127, 5), TestTile(steps, 4, 255, 255, 6)),
+                     kernel.name);
         }
     }
 
@@ -249,6 +302,14 @@ private slots:
         given.rows = given.rows.cast<float>().cast<double>(); // what float32 cannot hold is nothing in both
         given.cols = given.cols.cast<float>().cast<double>();
         QVERIFY(agreesWithBruteForce(given));
+    }
+
+    void linesThatBytesCannotTellApartAreRankedExactly()
+    {
+        const Matrix<double> cols = Matrix<double>::Ones(5, 2500)
+            + 1e-4 * normalNumbers(5, 2500, 20); // 40 tiles, all of them in doubt
+        QVERIFY(agreesWithBruteForce({normalNumbers(5, 200, 19), cols, {}, {}, 1, ScanEnds::BothAndColumns}));
+        QVERIFY(agreesWithBruteForce({cols, normalNumbers(5, 200, 19), {}, {}, 1, ScanEnds::BothAndColumns}));
     }
 
     void columnsAreRankedTheSameInLessMemory()

@@ -1,4 +1,4 @@
-#include "core/circuits/scan_kernel_tile.h"
+#include "core/circuits/scan/scan_kernel_tile.h"
 
 #include <immintrin.h>
 

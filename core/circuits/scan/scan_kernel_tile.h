@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/circuits/scan_kernel.h"
+#include "core/circuits/scan/scan_kernel.h"
 
 /// \file
 /// The products of ScanKernel for one width of vectors. Each width is compiled in a file of its own, for processors that have it. Code that
@@ -8,14 +8,15 @@
 
 namespace headwise {
 
-/// A vector of `count` sums, and of as many pairs of numbers.
+/// A vector of `count` sums, or of as many words of numbers.
 template <int count>
 struct ScanVector {
+    static constexpr int lanes = count;
     using Sums [[gnu::vector_size(count * sizeof(int))]] = int;
-    using Pairs [[gnu::vector_size(count * sizeof(int))]] = short;
 };
 
-/// \tparam Vector `lanes` sums in one vector, and `products(pairs, pairs)`, which multiplies the numbers of pairs and adds the two products
+/// \tparam Vector a ScanVector with `add(sums, column, row)`, which multiplies the numbers of words and adds the products of each word to its
+/// sum
 /// \tparam height rows whose sums are held side by side
 /// \tparam width vectors that are summed for each of these rows
 template <typename Vector, int height, int width>
@@ -27,17 +28,21 @@ struct ScanTile {
     template <int count>
     using SumsOf = typename ScanVector<count>::Sums;
     using Sums = SumsOf<lanes>;
-    using Pairs = typename ScanVector<lanes>::Pairs;
 
-    static void ends(const short* rows, const short* columns, std::ptrdiff_t pairs, const TileEnds& out)
+    static void ends(const int* rows, const int* columns, std::ptrdiff_t steps, const int* starts,
+                     const TileEnds& out)
     {
         alignas(64) int high[lines][lanes];
         alignas(64) int low[lines][lanes];
         for (int panel = 0; panel < lines; panel += lanes * width) {
             Sums highest[width];
             for (int first = 0; first < lines; first += height) {
-                Sums sums[height][width] = {};
-                add(rows + std::ptrdiff_t(2) * first, columns + std::ptrdiff_t(2) * panel, pairs, sums);
+                Sums sums[height][width];
+                for (int i = 0; i < height; ++i) {
+                    for (int vector = 0; vector < width; ++vector)
+                        sums[i][vector] = starts[first + i] - Sums{};
+                }
+                add(rows + first, columns + panel, steps, sums);
                 for (int i = 0; i < height; ++i) {
                     Sums above = panel == 0 ? sums[i][0] : load<lanes>(high[first + i]);
                     Sums below = panel == 0 ? sums[i][0] : load<lanes>(low[first + i]);
@@ -63,54 +68,37 @@ struct ScanTile {
         }
     }
 
-    static void entries(const short* tile, const short* line, std::ptrdiff_t pairs, int* out)
+    static void entries(const int* tile, const int* line, std::ptrdiff_t steps, int* out)
     {
         constexpr int atOnce = lines / lanes < 8 ? lines / lanes : 8;
         for (int panel = 0; panel < lines; panel += lanes * atOnce) {
             Sums sums[atOnce] = {};
-            const short* column = tile + std::ptrdiff_t(2) * panel;
-            for (std::ptrdiff_t k = 0; k < pairs; ++k, column += std::ptrdiff_t(2) * lines) {
-                const Pairs factor = repeated(line + 2 * k);
+            const int* column = tile + panel;
+            for (std::ptrdiff_t k = 0; k < steps; ++k, column += lines) {
+                const Sums factor = line[k * lines] - Sums{};
                 for (int vector = 0; vector < atOnce; ++vector)
-                    sums[vector] +=
-                        Vector::products(pairsAt(column + std::ptrdiff_t(2) * lanes * vector), factor);
+                    sums[vector] = Vector::add(sums[vector],
+                                               load<lanes>(column + std::ptrdiff_t(lanes) * vector), factor);
             }
             __builtin_memcpy(out + panel, sums, sizeof sums);
         }
     }
 
 private:
-    static void add(const short* row, const short* column, std::ptrdiff_t pairs, Sums (&sums)[height][width])
+    static void add(const int* row, const int* column, std::ptrdiff_t steps, Sums (&sums)[height][width])
     {
-        for (std::ptrdiff_t k = 0; k < pairs;
-             ++k, row += std::ptrdiff_t(2) * lines, column += std::ptrdiff_t(2) * lines) {
-            Pairs numbers[width];
+        for (std::ptrdiff_t k = 0; k < steps; ++k, row += lines, column += lines) {
+            Sums words[width];
             for (int vector = 0; vector < width; ++vector)
-                numbers[vector] = pairsAt(column + std::ptrdiff_t(2) * lanes * vector);
+                words[vector] = load<lanes>(column + std::ptrdiff_t(lanes) * vector);
             for (int i = 0; i < height; ++i) {
-                const Pairs factor = repeated(row + std::ptrdiff_t(2) * i);
+                const Sums factor = row[i] - Sums{}; // one word in every lane
                 for (int vector = 0; vector < width; ++vector)
-                    sums[i][vector] += Vector::products(numbers[vector], factor);
+                    sums[i][vector] = Vector::add(sums[i][vector], words[vector], factor);
             }
         }
     }
 
-    static Pairs pairsAt(const short* from)
-    {
-        Pairs numbers;
-        __builtin_memcpy(&numbers, from, sizeof numbers);
-        return numbers;
-    }
-    /// Returns one pair in every lane.
-    static Pairs repeated(const short* pair)
-    {
-        int both;
-        __builtin_memcpy(&both, pair, sizeof both);
-        const Sums all = both - Sums{};
-        Pairs out;
-        __builtin_memcpy(&out, &all, sizeof out);
-        return out;
-    }
     template <int count>
     static SumsOf<count> load(const int* from)
     {

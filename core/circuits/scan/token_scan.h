@@ -8,6 +8,8 @@
 
 namespace headwise {
 
+struct ScanKernel;
+
 /// The largest and the smallest entries of every row of a product that is never formed, and the largest of every column.
 struct RowEnds {
     int k = 0;                  ///< Entries per row; padded with id −1 and NaN if fewer columns are in use.
@@ -39,14 +41,16 @@ struct RowScan {
     ScanEnds ends = ScanEnds::Both;
     /// Memory for the ends of columns. What needs more than eight times as much gets an eighth of that.
     double columnBytes = 256e6;
+    const ScanKernel* kernel = nullptr; ///< One of scanKernels(); null: the fastest.
 };
 
-/// Finds the ends of every row, and those of the columns in the same pass. It multiplies tile by tile, in whole numbers of 16 bits to
-/// which each side is rounded, and keeps the ends of each row and column in a tile. Rounding moves an entry by at most 2^-14 √r of the
-/// norms; tiles that can hold one of the first k by this bound are multiplied again, and the entries that can be among them are ranked
-/// by `exact`. The answer is that of a brute-force double product.
+/// Finds the ends of every row, and those of the columns in the same pass. It multiplies tile by tile, in whole numbers to which each
+/// side is rounded, and keeps the ends of each row and column in a tile. The numbers are bytes where the processor multiplies these
+/// faster, otherwise of 16 bits. What rounding takes from each line bounds how far it moves an entry. Tiles that can hold one of the first
+/// k by this bound are multiplied again in 16 bits, and the entries that can be among them are ranked by `exact`. The answer is that of
+/// a brute-force double product.
 /// Errors: Corrupt (a factor is not finite), Cancelled. Cost: 2 · rows · cols · r operations. Memory besides the answer: a copy of
-/// both sides in 16 bits, per thread a 64th of the entries of 512 rows for each end, and `columnBytes` for the columns.
+/// both sides in 16 bits and one in bytes, per thread a 64th of the entries of 512 rows for each end, and `columnBytes` for the columns.
 Result<RowEnds> scanRows(const RowScan& scan, const Task& task);
 
 } // namespace headwise

@@ -1,0 +1,111 @@
+#pragma once
+
+#include "core/base/matrix.h"
+#include "core/base/task.h"
+#include "core/circuits/scan/scan_kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+namespace headwise {
+
+/// Scale and bounds of lines that are rounded together, in their rounded numbers.
+struct LineScale {
+    float unit = 1;  ///< One in numbers of 16 bits of the longest line of the side.
+    float norm = 0;  ///< The longest line before rounding.
+    float error = 0; ///< The norm of what rounding took from a line, at most.
+};
+
+/// Bounds the error of a product of two rounded lines that is kept as float32, in units of both. \param inner numbers of a line
+float errorOf(const LineScale& a, const LineScale& b, Eigen::Index inner);
+
+/// The lines of one side in whole numbers of one width, in tiles of ScanKernel.
+class RoundedLines {
+public:
+    /// Numbers of a line up to which sums of bytes with their starts stay below 2^31.
+    static constexpr Eigen::Index longestOfBytes = 32768;
+
+    /// \param perWord 2 numbers of 16 bits, or 4 bytes \param offset added to all numbers
+    RoundedLines(int perWord, int offset)
+        : m_perWord(perWord)
+        , m_offset(offset)
+    {
+    }
+
+    void resize(Eigen::Index inner, Eigen::Index tiles, Eigen::Index groups);
+    /// Sets the scale of a group. \param norm, largest of its lines and of their numbers
+    void begin(Eigen::Index group, double norm, double largest);
+    /// Rounds a line into a place of a tile of the group.
+    void put(Eigen::Index group, Eigen::Index tile, Eigen::Index place, const Eigen::ArrayXd& line);
+
+    Eigen::Index steps() const { return m_steps; }
+    const int* tile(Eigen::Index index) const { return m_words[offset(index)].words.data(); }
+    /// Starts of the products of these lines as rows: bytes of columns are 128 more than their numbers.
+    const int* starts(Eigen::Index tile) const { return m_starts.data() + tile * ScanKernel::lines; }
+    const LineScale& scale(Eigen::Index group) const { return m_scales[static_cast<std::size_t>(group)]; }
+
+private:
+    struct alignas(64) Packed { // a line of the cache
+        static constexpr Eigen::Index size = 16;
+        std::array<int, size> words;
+    };
+
+    std::size_t offset(Eigen::Index tile) const
+    {
+        return static_cast<std::size_t>(tile * m_steps * ScanKernel::lines / Packed::size);
+    }
+
+    int m_perWord, m_offset;
+    Eigen::Index m_steps = 0;
+    std::vector<Packed> m_words;
+    std::vector<int> m_starts;
+    std::vector<LineScale> m_scales;
+};
+
+/// Lines of one side, of which the products with the other side are taken.
+///
+/// Lines are in the order of their norms, so that those of a tile are about as long. One or more tiles are a group, which has one scale.
+class ScanLines {
+public:
+    struct Side {
+        const Matrix<float>& factors;    ///< [r, lines]
+        const std::vector<bool>& unused; ///< Left out; empty: all are in use.
+        Eigen::Index tilesOfGroup;
+        bool areColumns; ///< Their bytes have no sign.
+        bool needBytes;  ///< Besides numbers of 16 bits.
+    };
+
+    /// Errors: Corrupt (a number is not finite), Cancelled.
+    static Result<ScanLines> create(const Side& side, const Task& task);
+
+    Eigen::Index count() const { return static_cast<Eigen::Index>(m_ids.size()); }
+    Eigen::Index inner() const { return m_inner; }
+    Eigen::Index tiles() const { return (count() + tileLines - 1) / tileLines; }
+    Eigen::Index groups() const { return (tiles() + m_tilesOfGroup - 1) / m_tilesOfGroup; }
+    /// Numbers from a line's ends in these groups to the next line's: an odd count of cache lines, so that those of 64 lines have
+    /// different places in the cache.
+    Eigen::Index stride() const { return ((groups() + 15) / 16 | 1) * 16; }
+    Eigen::Index groupOf(Eigen::Index tile) const { return tile / m_tilesOfGroup; }
+    /// The first tile of a group; of the last group plus one: the number of tiles.
+    Eigen::Index firstTile(Eigen::Index group) const { return std::min(group * m_tilesOfGroup, tiles()); }
+    /// The lines of a tile; the last tile may have fewer than 64.
+    std::span<const int> idsOf(Eigen::Index tile) const;
+    const RoundedLines& pairs() const { return m_pairs; }
+    const RoundedLines& rounded(bool isOfBytes) const { return isOfBytes ? m_bytes : m_pairs; }
+
+private:
+    static constexpr Eigen::Index tileLines = ScanKernel::lines;
+
+    explicit ScanLines(const Side& side);
+    /// \param longest the norm of all lines at the most
+    void round(const Side& side, Eigen::Index group, double longest);
+
+    std::vector<int> m_ids;
+    RoundedLines m_pairs{2, 0}; // of 16 bits
+    RoundedLines m_bytes;
+    Eigen::Index m_inner, m_tilesOfGroup;
+};
+
+} // namespace headwise
