@@ -45,6 +45,11 @@ std::string blasKernels()
     return openblas_get_corename();
 }
 
+bool isForAvx512(std::string_view kernels)
+{
+    return kernels == "SkylakeX" || kernels == "Cooperlake" || kernels == "SapphireRapids";
+}
+
 int blasThreads()
 {
     return openblas_get_num_threads();

@@ -19,6 +19,8 @@ std::optional<std::string> fasterKernels(std::string_view chosen, const VectorUn
 
 /// Name of the kernels that OpenBLAS uses: "Haswell".
 std::string blasKernels();
+/// Whether kernels of that name use AVX-512.
+bool isForAvx512(std::string_view kernels);
 /// Threads that OpenBLAS starts for one product: 1, because parallelFor starts them.
 int blasThreads();
 

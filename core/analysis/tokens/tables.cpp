@@ -2,6 +2,7 @@
 #include "core/analysis/selected_heads.h"
 #include "core/base/matrix.h"
 #include "core/circuits/row_moments.h"
+#include "core/circuits/scan/scan_kernel.h"
 #include "core/circuits/scan/token_scan.h"
 #include "core/circuits/token_table.h"
 
@@ -290,7 +291,8 @@ AnalysisCost tablesCost(const ModelConfig& config, const AnalysisOptions& option
     const double moments = heads * V * 2 * 2 * (config.dHead * 3.0 * config.dHead);
     const double products = heads * 2 * 2 * V * V * config.dHead;
     // Measured: products in whole numbers, moments, and what an entry of the lists takes beside them.
-    constexpr double productSpeed = 4.4, momentSpeed = 2.4, placing = 3.3e5;
+    const double productSpeed = scanKernels().front().isOfBytes ? 10 : 4.4;
+    constexpr double momentSpeed = 2.4, placing = 3.3e5;
     const double work = products / productSpeed + moments / momentSpeed + entries * placing;
     const double flops = products + moments;
     const double ofScan = std::min(V * V / 16, 256e6);

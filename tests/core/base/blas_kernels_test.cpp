@@ -34,6 +34,8 @@ private slots:
         for (const char* chosen : {"Haswell", "Zen"})
             QCOMPARE(fasterKernels(chosen, {.avx2 = true, .avx512 = true}),
                      std::optional<std::string>("SkylakeX"));
+        QVERIFY(isForAvx512("SkylakeX"));
+        QVERIFY(!isForAvx512("Haswell"));
     }
 
     void whatTheUserChoseStays()
