@@ -173,8 +173,8 @@ private:
         int line;
         float upper;
     };
-    /// For each group of the other side: the lines of which k groups or fewer are multiplied first, then those of the rest, which need not be
-    /// multiplied where the first ones reach further.
+    /// For each group of the other side the lines that need it. `first` has the k groups of each line whose ends are the largest; what their entries
+    /// reach spares most of the `rest`.
     struct Doubts {
         std::vector<std::vector<Doubt>> first, rest;
     };
