@@ -14,7 +14,7 @@ windowPackages=(
     fonts-noto-core fonts-noto-cjk
 )
 testPackages=(libbenchmark-dev python3-h5py python3-numpy xvfb xauth)
-fuzzPackages=(clang libclang-rt-dev)
+fuzzPackages=(clang lld libclang-rt-dev)
 mpiPackages=(libopenmpi-dev openmpi-bin)
 slurmPackages=(slurm-wlm munge)
 checkPackages=(git patchelf binutils clang-format clang-tidy appstream desktop-file-utils shared-mime-info)
