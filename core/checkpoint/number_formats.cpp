@@ -82,8 +82,8 @@ void copyTiles(const StoredRectangle& stored, Scalar* out, const Decode& decode)
     }
     // Copies row by row into a small buffer and column by column out of it. Walking down a column of the file would, if
     // the row length is a power of two, evict from the cache what the next column needs (measured: three times as slow).
-    // A tile gives each column one line of the cache.
-    constexpr std::ptrdiff_t tileRows = lineBytes / sizeof(Scalar), tileCols = 64;
+    // A tile gives each column several lines of the cache, one after the other (measured: a third less time than one line).
+    constexpr std::ptrdiff_t tileRows = 32, tileCols = 64;
     std::array<std::array<Scalar, tileCols + 1>, tileRows> tile;
     for (std::ptrdiff_t c0 = 0; c0 < stored.cols; c0 += tileCols)
         for (std::ptrdiff_t r0 = 0; r0 < stored.rows; r0 += tileRows) {
