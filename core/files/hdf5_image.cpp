@@ -62,8 +62,8 @@ void WrittenImage::receive(hid_t access)
     H5FD_file_image_callbacks_t callbacks{};
     callbacks.image_realloc = grow;
     callbacks.image_free = keep;
-    callbacks.udata_copy = [](void* shared) { return shared; };
-    callbacks.udata_free = [](void* /*shared*/) { return herr_t(0); };
+    callbacks.udata_copy = [](void* image) { return image; };
+    callbacks.udata_free = [](void* /*image*/) { return herr_t(0); };
     callbacks.udata = this;
     H5Pset_file_image_callbacks(access, &callbacks);
 }

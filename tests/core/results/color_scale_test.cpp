@@ -51,7 +51,6 @@ class ColorScaleTest : public QObject {
 private slots:
     void finiteValuesBeyondTheLimitsAreCounted()
     {
-        constexpr float infinity = std::numeric_limits<float>::infinity();
         const ColorScale scale{.low = -1, .high = 3};
         Eigen::MatrixXf values(3, 4);
         values << -1, 3, 0, 3.00001F,     // rounding is not beyond

@@ -126,7 +126,7 @@ void TokenizerFilesTest::anUnknownStepOrABadPatternStopsOnlyEncoding()
         const char* step;
         ErrorCode code;
         const char* part;
-    } cases[] = {
+    } refusals[] = {
         {R"(, "normalizer": {"type": "Precompiled", "precompiled_charsmap": "x"})", ErrorCode::Corrupt,
          "character map"},
         {R"(, "normalizer": {"type": "Precompiled", "precompiled_charsmap": "BAAAAP8="})", ErrorCode::Corrupt,
@@ -138,7 +138,7 @@ void TokenizerFilesTest::anUnknownStepOrABadPatternStopsOnlyEncoding()
         {R"(, "normalizer": {"type": "Replace", "content": "", "pattern": {"Regex": "*"}})",
          ErrorCode::Corrupt, "'*'"},
     };
-    for (const auto& [step, code, part] : cases) {
+    for (const auto& [step, code, part] : refusals) {
         const auto tokenizer = openedFrom(smallFile(R"("merges": [])", step));
         QVERIFY(test::isOk(tokenizer));
         QCOMPARE(tokenizer->shown(1), std::string("b"));
