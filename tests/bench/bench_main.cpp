@@ -137,31 +137,33 @@ int compose(const char* folder)
 }
 
 /// Measures all whole commands and tells whether one exceeds its bound. \param program this one
-bool wholesTakeTooMuch(const std::string& program, const std::filesystem::path& folder)
+bool wholesTakeTooMuch(const std::string& program, const std::filesystem::path& folder, bool isLarge)
 {
     const auto file = static_cast<double>(std::filesystem::file_size(folder / "model.safetensors"));
-    const std::string session = folder / "session.h5";
+    const std::string session = std::filesystem::temp_directory_path() / "headwise_bench_session.h5";
     std::vector<Whole> wholes{
         {"headwise analyze with its defaults",
-         {HEADWISE_BINARY, "analyze", folder, "-o", session},
-         file + 1e9,
-         "file + 1 GB",
-         15},
+         {HEADWISE_BINARY, "analyze", folder, "-o", session, "--replace"},
+         file + (isLarge ? 1.2e9 : 1e9),
+         isLarge ? "file + 1.2 GB" : "file + 1 GB",
+         isLarge ? 0.0 : 15.0},
         {"Q-, K- and V-composition of all pairs, from the file on",
          {program, "--compose", folder},
-         500e6,
-         "500 MB",
-         3},
+         isLarge ? file + 1.2e9 : 500e6,
+         isLarge ? "file + 1.2 GB" : "500 MB",
+         isLarge ? 0.0 : 3.0},
     };
     if (bench::windowIsBuilt())
         wholes.push_back({"the window, every analysis and every page",
                           {program, "--window", folder},
-                          file + 700e6,
-                          "file + 700 MB",
+                          file + (isLarge ? 1.5e9 : 700e6),
+                          isLarge ? "file + 1.5 GB" : "file + 700 MB",
                           0});
     bool isTooMuch = false;
     for (const Whole& whole : wholes)
         isTooMuch = takesTooMuch(whole) || isTooMuch;
+    std::error_code ignored; // analyze may have failed
+    std::filesystem::remove(session, ignored);
     return isTooMuch;
 }
 
@@ -197,6 +199,30 @@ std::optional<int> ownCommand(int argc, char** argv)
     return std::nullopt;
 }
 
+struct Options {
+    bool check = false;
+    bool hasFilter = false;      ///< Selects single figures, not whole commands.
+    std::filesystem::path model; ///< Empty: a random one of GPT-2 small's sizes.
+};
+
+/// Takes the options that are not Google Benchmark's out of the arguments.
+Options takenOptions(int& argc, char** argv)
+{
+    Options options;
+    int kept = 1;
+    for (int i = 1; i < argc; ++i) {
+        if (std::strcmp(argv[i], "--check") == 0)
+            options.check = true;
+        else if (std::strcmp(argv[i], "--model") == 0 && i + 1 < argc)
+            options.model = argv[++i];
+        else
+            argv[kept++] = argv[i];
+        options.hasFilter = options.hasFilter || std::strncmp(argv[i], "--benchmark_filter", 18) == 0;
+    }
+    argc = kept;
+    return options;
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -205,28 +231,19 @@ int main(int argc, char** argv)
     if (const auto code = ownCommand(argc, argv))
         return *code;
     const std::string program = std::filesystem::read_symlink("/proc/self/exe");
-    bool check = false;
-    bool hasFilter = false; // A filter selects single figures, not whole commands.
-    for (int i = 1; i < argc; ++i) {
-        hasFilter = hasFilter || std::strncmp(argv[i], "--benchmark_filter", 18) == 0;
-        if (std::strcmp(argv[i], "--check") == 0) {
-            check = true;
-            std::memmove(argv + i, argv + i + 1, sizeof(char*) * static_cast<std::size_t>(argc - i));
-            --argc;
-            --i;
-        }
-    }
+    const Options options = takenOptions(argc, argv);
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
-    const bench::Gpt2Small model;
-    if (!model.isThere())
+    std::optional<bench::Gpt2Small> made;
+    if (options.model.empty() && !made.emplace().isThere())
         return std::fprintf(stderr,
                             "The 498 MB checkpoint could not be written; is the temporary folder full?\n"),
                4;
+    const auto folder = made ? made->folder() : options.model;
     // Runs first, because the system counts this process's memory as the peak of its children.
-    const bool isLarge = !hasFilter && wholesTakeTooMuch(program, model.folder());
-    const auto weights = processed(model.folder());
+    const bool isTooMuch = !options.hasFilter && wholesTakeTooMuch(program, folder, !made);
+    const auto weights = processed(folder);
     if (!weights)
         return 3;
     const auto tokens = tokenSide(Circuits(weights), Embedding::Raw, Task{});
@@ -235,7 +252,7 @@ int main(int argc, char** argv)
     const bench::Limits limits = bench::measureLimits();
     std::printf("limits: sgemm %.1f GFLOP/s, dgemm %.1f GFLOP/s, memory %.1f GB/s\n", limits.sgemm * 1e-9,
                 limits.dgemm * 1e-9, limits.bandwidth * 1e-9);
-    const bench::Subject subject{model.folder(), weights, *tokens};
+    const bench::Subject subject{folder, !made, weights, *tokens};
     std::vector<bench::Figure> figures = bench::figures(subject, limits);
     std::vector<bench::Figure> ofWindow = bench::windowFigures(subject, limits);
     std::move(ofWindow.begin(), ofWindow.end(), std::back_inserter(figures));
@@ -258,5 +275,5 @@ int main(int argc, char** argv)
     benchmark::RunSpecifiedBenchmarks(&reporter);
     bench::endWindowJobs();
     const bool isSlow = summary(figures, best) > 0;
-    return check && (isSlow || isLarge) ? 1 : 0;
+    return options.check && (isSlow || isTooMuch) ? 1 : 0;
 }

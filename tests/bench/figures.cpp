@@ -172,47 +172,55 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
     const Circuits circuits(subject.weights);
     const auto tokens = subject.tokens;
     const auto folder = subject.folder;
-    const double V = 50257, d = 768, r = 64, heads = 144;
+    const ModelConfig& config = circuits.config();
+    const double V = config.dVocabOut, d = config.dModel, r = config.dHead, layers = config.nLayers;
+    const double heads = layers * config.nHeads;
     const auto sample = std::make_shared<const ScanSample>(circuits.fullOv<float>({0, 0}, *tokens));
     const auto cached =
         std::make_shared<const FactoredMatrix<float>>(circuits.fullOv<float>({0, 0}, *tokens));
     const auto spread = std::make_shared<const FactoredMatrix<double>>(randomCircuit(0.25));
     const auto alike = std::make_shared<const FactoredMatrix<double>>(randomCircuit(0));
-    const double pairs = heads * heads * 11 / 24;
+    const double entriesFlops = 2.0 * 50257 * 50257 * 64; // of both
+    const double pairs = heads * (heads - config.nHeads) / 2;
     return {
-        {"all heads: U, S, V of QK and OV", "288 (16 d r² + 30 r³) flop / dgemm",
-         288 * (16 * d * r * r + 30 * r * r * r) / limits.dgemm, 2.2, 1, [=] { allSpectra(circuits); }},
-        {"all heads: singular values of QK and OV", "288 (4 d r² + 7 r³) flop / dgemm",
-         288 * (4 * d * r * r + 7 * r * r * r) / limits.dgemm, 2, 1, [=] { allSingularValues(circuits); }},
-        {"all heads: full circuits, sigma and lambda", "144 · 10 d² r flop / dgemm",
-         144 * 10 * d * d * r / limits.dgemm, 2, 3, [=] { allFullSpectra(circuits, tokens); }},
+        {"all heads: U, S, V of QK and OV", "2 heads (16 d r² + 30 r³) flop / dgemm",
+         2 * heads * (16 * d * r * r + 30 * r * r * r) / limits.dgemm, 2.2, subject.promised(1, 0),
+         [=] { allSpectra(circuits); }},
+        {"all heads: singular values of QK and OV", "2 heads (4 d r² + 7 r³) flop / dgemm",
+         2 * heads * (4 * d * r * r + 7 * r * r * r) / limits.dgemm, 2, subject.promised(1, 0),
+         [=] { allSingularValues(circuits); }},
+        {"all heads: full circuits, sigma and lambda", "heads · 10 d² r flop / dgemm",
+         heads * 10 * d * d * r / limits.dgemm, 2, subject.promised(3, 0),
+         [=] { allFullSpectra(circuits, tokens); }},
         {"token side with Gram products", "4 V d² flop / dgemm, of which tied embeddings need a quarter",
          4 * V * d * d / limits.dgemm, 0.9, 0, [=] { must(tokenSide(circuits, Embedding::Raw, Task{})); }},
         {"tables of a head", "2 V² r flop / sgemm, for both ends of rows and the largest of columns",
          sample->flops() / limits.sgemm, 2, 0, [=] { sample->run(ScanEnds::BothAndColumns); }},
         {"top 10 of every row of a head", "2 V² r flop / sgemm", sample->flops() / limits.sgemm, 1.2, 0,
          [=] { sample->run(ScanEnds::Largest); }},
-        {"largest 1000 entries, norms spread by 0.25", "2 V² r flop / sgemm", 2 * V * V * r / limits.sgemm,
-         1.1, 1.5, [=] { must(largestEntries(*spread, {.count = 1000}, Task{})); }},
-        {"largest 1000 entries, all norms alike", "2 V² r flop / sgemm, nothing to prune",
-         2 * V * V * r / limits.sgemm, 3, 0, [=] { must(largestEntries(*alike, {.count = 1000}, Task{})); }},
-        {"one token's row, factors at hand", "V r 4 bytes / bandwidth", V * r * 4 / limits.bandwidth, 6, 0.05,
-         [=] { (void)ends(cached->row(42).cast<double>(), 10, {}); }},
-        {"one token's row, nothing at hand", "V d 4 bytes / bandwidth", V * d * 4 / limits.bandwidth, 8, 0.15,
+        {"largest 1000 entries, norms spread by 0.25", "2 V² r flop / sgemm, V 50257, r 64",
+         entriesFlops / limits.sgemm, 1.1, 1.5,
+         [=] { must(largestEntries(*spread, {.count = 1000}, Task{})); }},
+        {"largest 1000 entries, all norms alike", "2 V² r flop / sgemm, V 50257, r 64, nothing to prune",
+         entriesFlops / limits.sgemm, 3, 0, [=] { must(largestEntries(*alike, {.count = 1000}, Task{})); }},
+        {"one token's row, factors at hand", "V r 4 bytes / bandwidth", V * r * 4 / limits.bandwidth, 6,
+         subject.promised(0.05, 0), [=] { (void)ends(cached->row(42).cast<double>(), 10, {}); }},
+        {"one token's row, nothing at hand", "V d 4 bytes / bandwidth", V * d * 4 / limits.bandwidth, 8,
+         subject.promised(0.15, 0),
          [=] {
              must(tokenLine(circuits, *tokens, {CircuitKind::FullOv, {3, 1}}, TableSide::Row, 42));
          }},
         {"head switch: four pictures and spectra", "2 · 2 d² r + 12 d² r flop / dgemm",
-         16 * d * d * r / limits.dgemm, 5, 0.1, [=] { switchHead(circuits, tokens); }},
-        {"open and process a 498 MB checkpoint", "V d 4 bytes / bandwidth (one pass over W_U)",
-         V * d * 4 / limits.bandwidth, 15, 0.3, [=] { (void)opened(folder); }},
+         16 * d * d * r / limits.dgemm, 5, subject.promised(0.1, 0.2), [=] { switchHead(circuits, tokens); }},
+        {"open and process the checkpoint", "V d 4 bytes / bandwidth (one pass over W_U)",
+         V * d * 4 / limits.bandwidth, 15, subject.promised(0.3, 1), [=] { (void)opened(folder); }},
         {"open to the first heatmap", "V d 4 bytes / bandwidth (one pass over W_U)",
          V * d * 4 / limits.bandwidth, 15, 1,
          [=] {
              must(wholeCircuit(Circuits(opened(folder)), {CircuitKind::Qk, {0, 0}}));
          }},
         {"Q-, K- and V-composition of all pairs", "3 · 2 r² d flop a pair / sgemm",
-         pairs * 6 * r * r * d / limits.sgemm, 1.1, 3,
+         pairs * 6 * r * r * d / limits.sgemm, 1.1, subject.promised(3, 0),
          [=] {
              must(runAnalyses(circuits, std::vector<const Analysis*>{findAnalysis("composition")}, {},
                               Task{}));

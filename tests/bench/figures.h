@@ -11,11 +11,15 @@
 
 namespace headwise::bench {
 
-/// The model of all figures: random, of GPT-2 small's sizes, opened once.
+/// The model of all figures, opened once: random, of GPT-2 small's sizes, or one that the user names.
 struct Subject {
     std::filesystem::path folder;
+    bool isLarge = false; ///< Named by the user: what is promised of Llama-3.2-1B's sizes counts.
     std::shared_ptr<const ProcessedWeights> weights;
     std::shared_ptr<const TokenSide> tokens;
+
+    /// The seconds promised for GPT-2 small's sizes or those for a large model; 0: none.
+    double promised(double ofSmall, double ofLarge) const { return isLarge ? ofLarge : ofSmall; }
 };
 
 /// A measured operation, with its floor: the time that arithmetic or memory alone would take on this machine now.

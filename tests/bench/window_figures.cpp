@@ -160,7 +160,8 @@ std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits)
 {
     startQt();
     const auto folder = subject.folder;
-    const double V = 50257, d = 768, r = 64;
+    const ModelConfig& config = subject.weights->config();
+    const double V = config.dVocabOut, d = config.dModel, r = config.dHead;
     std::vector<Figure> figures{
         {"window: open to the first heatmap",
          "V d 4 bytes / bandwidth (one pass over W_U)",
@@ -174,14 +175,15 @@ std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits)
              window.openToFirstHeatmap(folder);
              return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
          }},
-        {"window: head switch on the matrix", "2 d² r flop / dgemm", 2 * d * d * r / limits.dgemm, 80, 0.1,
+        {"window: head switch on the matrix", "2 d² r flop / dgemm", 2 * d * d * r / limits.dgemm, 80,
+         subject.promised(0.1, 0.2),
          [=] {
              Window& window = openWindow(folder);
              window.window.showPage(QStringLiteral("matrix"));
              window.switchOnMatrix();
          }},
         {"window: head switch on the overview", "2 · 2 V d 4 bytes / bandwidth (a row of QK and of OV)",
-         4 * V * d * 4 / limits.bandwidth, 10, 0.1,
+         4 * V * d * 4 / limits.bandwidth, 10, subject.promised(0.1, 0.2),
          [=] {
              Window& window = openWindow(folder);
              window.window.showPage(QStringLiteral("overview"));
@@ -194,7 +196,7 @@ std::vector<Figure> windowFigures(const Subject& subject, const Limits& limits)
              "2 · 2 V d 4 bytes / bandwidth (a row of QK and of OV)",
              4 * V * d * 4 / limits.bandwidth,
              12,
-             seen ? 0.05 : 0.15,
+             subject.promised(seen ? 0.05 : 0.15, 0.2),
              {},
              [=] { return openWindow(folder).switchP95(seen); }});
     std::ranges::move(frameFigures(limits), std::back_inserter(figures));
