@@ -11,6 +11,8 @@
 
 namespace headwise {
 
+constexpr Eigen::Index tileLines = ScanKernel::lines; ///< Of one side of a tile.
+
 /// Scale and bounds of lines that are rounded together, in their rounded numbers.
 struct LineScale {
     float unit = 1;  ///< One in numbers of 16 bits of the longest line of the side.
@@ -96,8 +98,6 @@ public:
     const RoundedLines& rounded(bool isOfBytes) const { return isOfBytes ? m_bytes : m_pairs; }
 
 private:
-    static constexpr Eigen::Index tileLines = ScanKernel::lines;
-
     explicit ScanLines(const Side& side);
     /// \param longest the norm of all lines at the most
     void round(const Side& side, Eigen::Index group, double longest);

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "core/base/result.h"
+#include "core/base/task.h"
+#include "core/circuits/scan/scan_lines.h"
+
+#include <functional>
+#include <vector>
+
+namespace headwise {
+
+/// Where the ranked entries of lines go, and how many.
+struct RankedLists {
+    int k;
+    std::vector<int>& ids;       ///< [lines, k] ids of the other side.
+    std::vector<double>& values; ///< [lines, k] entries of the circuit.
+};
+
+/// The ends of the lines of some tiles in each group of the other side.
+struct LineEnds {
+    Eigen::Index firstTile, tiles;
+    const float* ends;        ///< From line after line, ScanLines::stride() of the other side apart.
+    int sign;                 ///< 1: the largest, −1: the smallest.
+    const ScanKernel& kernel; ///< It took the ends.
+};
+
+/// Ranks the entries of lines by the ends of each line in the groups of the other side.
+///
+/// Rounding moves an entry by no more than a known error. The k-th largest of the ends less their errors is therefore reached by k entries, and
+/// only groups whose ends with their errors reach it can hold one of the first k. Their entries are computed again, those that can be
+/// among the first k exactly.
+class LineRanking {
+public:
+    /// \param exact of a line and one of the other side, by their ids
+    LineRanking(const ScanLines& own, const ScanLines& other, std::function<double(int, int)> exact);
+
+    /// Puts the first k entries of each line into its place of the lists, ties to the lower id. Fails only if cancelled.
+    Result<Done> rank(const LineEnds& own, const RankedLists& lists, const Task& task) const;
+
+    /// Returns how many groups have to be multiplied again per line, on average.
+    double groupsInDoubt(const LineEnds& own, int k) const;
+
+private:
+    struct Candidate;
+    struct Open;
+    struct Doubt;
+    struct Doubts;
+
+    Doubts choose(const LineEnds& own, int k, std::vector<Open>& open) const;
+    static float reachedBy(std::vector<Candidate>& candidates, int k);
+    bool collect(const std::vector<std::vector<Doubt>>& groups, const LineEnds& own, std::vector<Open>& open,
+                 const Task& task) const;
+    void collect(Eigen::Index group, const std::vector<Doubt>& doubts, const LineEnds& own,
+                 std::vector<Open>& open) const;
+    void put(int own, std::vector<Candidate> candidates, int sign, const RankedLists& lists) const;
+
+    const ScanLines& m_own;
+    const ScanLines& m_other;
+    std::function<double(int, int)> m_exact;
+};
+
+} // namespace headwise
