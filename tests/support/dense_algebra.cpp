@@ -7,7 +7,10 @@
 #include <Eigen/QR>
 #include <Eigen/SVD>
 
+#include <algorithm>
+#include <numeric>
 #include <random>
+#include <utility>
 
 namespace headwise::test {
 
@@ -55,6 +58,21 @@ std::complex<double> determinantOf(const Eigen::MatrixXcd& m)
 Eigen::MatrixXd pseudoInverseOf(const Eigen::MatrixXd& m)
 {
     return m.completeOrthogonalDecomposition().pseudoInverse();
+}
+
+std::vector<int> firstOfRow(const Eigen::MatrixXd& m, Eigen::Index row, const std::vector<bool>& unused,
+                            double sign, int k)
+{
+    std::vector<int> ids(static_cast<std::size_t>(m.cols()));
+    std::iota(ids.begin(), ids.end(), 0);
+    if (!unused.empty())
+        std::erase_if(ids, [&](int id) { return unused[static_cast<std::size_t>(id)]; });
+    const auto end = ids.begin() + std::min<std::ptrdiff_t>(k, static_cast<std::ptrdiff_t>(ids.size()));
+    std::partial_sort(ids.begin(), end, ids.end(), [&](int a, int b) {
+        return std::pair(-sign * m(row, a), a) < std::pair(-sign * m(row, b), b);
+    });
+    ids.erase(end, ids.end());
+    return ids;
 }
 
 Eigen::MatrixXd normalNumbers(Eigen::Index rows, Eigen::Index cols, unsigned seed)

@@ -2,6 +2,8 @@
 
 #include "core/base/matrix.h"
 
+#include <vector>
+
 namespace headwise::test {
 
 // Eigen's own dense decompositions, the oracles of core's, which use LAPACK. They take long to compile, so only
@@ -49,6 +51,10 @@ std::complex<double> determinantOf(const Eigen::MatrixXcd& m);
 
 /// The Moore-Penrose inverse, by a complete orthogonal decomposition. [cols, rows]
 Eigen::MatrixXd pseudoInverseOf(const Eigen::MatrixXd& m);
+
+/// Returns the first k columns of a row, or fewer, by sign · entry, falling, ties to the lower column. The `unused` columns are not listed.
+std::vector<int> firstOfRow(const Eigen::MatrixXd& m, Eigen::Index row, const std::vector<bool>& unused,
+                            double sign, int k);
 
 /// [rows, cols], normal numbers, the same on every machine with this standard library.
 Eigen::MatrixXd normalNumbers(Eigen::Index rows, Eigen::Index cols, unsigned seed);
