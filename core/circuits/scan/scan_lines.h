@@ -11,7 +11,7 @@
 
 namespace headwise {
 
-constexpr Eigen::Index tileLines = ScanKernel::lines; ///< Of one side of a tile.
+constexpr Eigen::Index tileLines = ScanKernel::lines; ///< On each side of a tile.
 
 /// Scale and bounds of lines that are rounded together, in their rounded numbers.
 struct LineScale {
