@@ -8,11 +8,13 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 
+#include <sys/inotify.h>
 #include <unistd.h>
 
 using namespace headwise::test;
@@ -20,6 +22,37 @@ using namespace headwise::test;
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Sees when a model in a folder is opened for reading. Before that a mapping of its weights only looks what kind of file they are: the one
+/// that is read from is there when config.json is opened after the weights.
+class OpeningWatch {
+public:
+    OpeningWatch(const QString& weights, const QString& config)
+        : m_events(inotify_init1(IN_NONBLOCK | IN_CLOEXEC))
+        , m_weights(inotify_add_watch(m_events, QFile::encodeName(weights).constData(), IN_OPEN))
+        , m_config(inotify_add_watch(m_events, QFile::encodeName(config).constData(), IN_OPEN))
+    {
+    }
+    ~OpeningWatch() { ::close(m_events); }
+    OpeningWatch(const OpeningWatch&) = delete;
+    OpeningWatch& operator=(const OpeningWatch&) = delete;
+
+    bool isOpened()
+    {
+        std::array<inotify_event, 64> events; // of files, so without names
+        const ssize_t bytes = ::read(m_events, events.data(), sizeof events);
+        for (std::size_t i = 0; bytes > 0 && i < static_cast<std::size_t>(bytes) / sizeof(inotify_event);
+             ++i) {
+            m_sawWeights = m_sawWeights || events[i].wd == m_weights;
+            m_isOpened = m_isOpened || (m_sawWeights && events[i].wd == m_config);
+        }
+        return m_isOpened;
+    }
+
+private:
+    int m_events, m_weights, m_config;
+    bool m_sawWeights = false, m_isOpened = false;
+};
 
 /// Tells whether the process has the file mapped.
 bool isReading(qint64 process, const QString& file)
@@ -112,16 +145,17 @@ private slots:
     }
 
 private:
-    /// Starts the command and stops it as soon as it has mapped the file; starts it again if it was too quick.
+    /// Starts the command and stops it as soon as it reads the file; starts it again if it was too quick.
     bool stopWhileItReads(QProcess& process, const QStringList& command) const
     {
         for (int attempt = 0; attempt < 50; ++attempt) {
+            OpeningWatch model(m_weights, m_folder->filePath("model/config.json"));
             process.setProcessEnvironment(quietEnvironment(m_folder->path()));
             process.start(QStringLiteral(HEADWISE_BINARY), command);
             if (!process.waitForStarted())
                 return false;
             const qint64 id = process.processId();
-            while (!isReading(id, m_weights) && !hasEnded(id)) { }
+            while (!(model.isOpened() && isReading(id, m_weights)) && !hasEnded(id)) { }
             ::kill(static_cast<pid_t>(id), SIGSTOP);
             if (waitUntilStopped(id) && isReading(id, m_weights) && !hasAnswered(process))
                 return true;
