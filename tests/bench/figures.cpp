@@ -220,7 +220,7 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
              must(wholeCircuit(Circuits(opened(folder)), {CircuitKind::Qk, {0, 0}}));
          }},
         {"Q-, K- and V-composition of all pairs", "3 · 2 r² d flop a pair / sgemm",
-         pairs * 6 * r * r * d / limits.sgemm, 1.1, subject.promised(3, 0),
+         pairs * 6 * r * r * d / limits.sgemm, 0.9, subject.promised(3, 0),
          [=] {
              must(runAnalyses(circuits, std::vector<const Analysis*>{findAnalysis("composition")}, {},
                               Task{}));

@@ -12,6 +12,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,28 @@ Result<Matrix<double>> collapsed(const Matrix<double>& outer, const Matrix<doubl
     out.topRows(R->rows()).noalias() = *R * inner;
     out /= out.norm(); // 0/0: NaN, as a zero circuit's scores are
     return out;
+}
+
+/// The same in float32: a root of outerᵀ outer, which costs a third of R, and a product in float32. Where the product is so much
+/// smaller than its factors that a score would lose digits, the one in double, rounded.
+Result<Matrix<float>> collapsedFast(const Matrix<double>& outer, const Matrix<double>& inner)
+{
+    constexpr double least = 1e-3; // ‖outer · inner‖² / (‖outer‖² ‖inner‖²), 1/r for random factors
+    if (const auto root = semidefiniteFactor(columnGram(outer))) { // not where a square leaves double's range
+        const Matrix<float> left = (*root / root->norm()).cast<float>();
+        const Matrix<float> right = (inner / inner.norm()).cast<float>();
+        Matrix<float> out = Matrix<float>::Zero(inner.rows(), inner.cols());
+        out.topRows(left.rows()).noalias() = left * right;
+        const double share = out.cast<double>().squaredNorm();
+        if (share >= least) {
+            out /= static_cast<float>(std::sqrt(share));
+            return out;
+        }
+    }
+    const auto exact = collapsed(outer, inner);
+    if (!exact)
+        return exact.error();
+    return Matrix<float>(exact->cast<float>());
 }
 
 /// Selects the head pairs to compute: both heads selected, or (with `oneEndIsEnough`) at least one. A shard computes the pairs
@@ -192,15 +215,22 @@ std::vector<ArraySpec> compositionArrays()
 }
 
 /// The side of a head that meets another, [r, d]: of a later head in a mode, or what an earlier one writes (no mode).
-Result<Matrix<double>> sideOf(const HeadWeights<double>& head, std::optional<Mode> mode)
+template <typename Scalar>
+Result<Matrix<Scalar>> sideOf(const HeadWeights<double>& head, std::optional<Mode> mode)
 {
+    const auto of = [](const Matrix<double>& outer, const Matrix<double>& inner) {
+        if constexpr (std::is_same_v<Scalar, float>)
+            return collapsedFast(outer, inner);
+        else
+            return collapsed(outer, inner);
+    };
     if (!mode)
-        return collapsed(head.W_V, head.W_O);
+        return of(head.W_V, head.W_O);
     if (*mode == Mode::Q) // W_Q W_Kᵀ
-        return collapsed(head.W_K, head.W_Q.transpose());
+        return of(head.W_K, head.W_Q.transpose());
     if (*mode == Mode::K) // its transpose
-        return collapsed(head.W_Q, head.W_K.transpose());
-    return collapsed(head.W_O.transpose(), head.W_V.transpose());
+        return of(head.W_Q, head.W_K.transpose());
+    return of(head.W_O.transpose(), head.W_V.transpose());
 }
 
 template <typename Scalar>
@@ -223,7 +253,7 @@ public:
 
     Result<std::vector<RealNumbers>> run()
     {
-        const auto writing = sides(m_earlier, {std::nullopt}, "outputs of heads");
+        const auto writing = sides(m_earlier, {std::nullopt}, HeadParts::ValuesAndOutput, "outputs of heads");
         if (!writing)
             return writing.error();
         const int step = layersAtOnce(m_config, m_context.options);
@@ -238,20 +268,20 @@ public:
 private:
     /// Computes the sides of heads in some modes, head by head; NaN for weights that are not finite.
     Result<std::vector<Matrix<Scalar>>> sides(const std::vector<HeadId>& heads,
-                                              const std::vector<std::optional<Mode>>& modes,
+                                              const std::vector<std::optional<Mode>>& modes, HeadParts parts,
                                               std::string_view step)
     {
         std::vector<Matrix<Scalar>> out(heads.size() * modes.size());
         const auto done =
             parallelFor(static_cast<int>(heads.size()), m_task, step, [&](int i) -> Result<Done> {
                 const auto at = static_cast<std::size_t>(i);
-                const auto weights = m_context.circuits.weights().template head<double>(heads[at]);
+                const auto weights = m_context.circuits.weights().template head<double>(heads[at], parts);
                 for (std::size_t mode = 0; mode < modes.size(); ++mode) {
-                    const auto side = sideOf(weights, modes[mode]);
+                    auto side = sideOf<Scalar>(weights, modes[mode]);
                     if (!side && side.error().code != ErrorCode::Corrupt)
                         return side.error();
                     out[at * modes.size() + mode] = side
-                        ? Matrix<Scalar>(side->template cast<Scalar>())
+                        ? *std::move(side)
                         : Matrix<Scalar>::Constant(m_config.dHead, m_config.dModel,
                                                    std::numeric_limits<Scalar>::quiet_NaN());
                 }
@@ -277,7 +307,7 @@ private:
                 reach.insert(reach.end(), modeNames.size(), static_cast<int>(earlier));
             }
         }
-        const auto reading = sides(later, {Mode::Q, Mode::K, Mode::V}, "inputs of heads");
+        const auto reading = sides(later, {Mode::Q, Mode::K, Mode::V}, HeadParts::All, "inputs of heads");
         if (!reading)
             return reading.error();
         const auto laterOf = [&](std::size_t j) { return later[j / modeNames.size()]; };

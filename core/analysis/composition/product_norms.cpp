@@ -15,8 +15,9 @@ namespace headwise {
 
 namespace {
 
-constexpr Eigen::Index normTile = 96; // columns of a tile
-constexpr int normLanes = 32;         // sums that are added at the end, the most threads at work
+constexpr Eigen::Index normTile = 96;    // columns of a tile
+constexpr Eigen::Index rightAtOnce = 96; // right matrices of one product: BLAS copies the left ones for each
+constexpr int normLanes = 32;            // sums that are added at the end, the most threads at work
 constexpr double leastShare = 1e-3; // of ‖LᵀL‖ ‖RᵀR‖; below it ⟨LᵀL, RᵀR⟩ has lost three digits
 
 /// A tile of the upper half of the Gram matrices.
@@ -67,10 +68,11 @@ public:
         writeTiles(m_pairs.left, m_leftCount, tile, m_left);
         writeTiles(m_pairs.right, m_rightCount, tile, m_right);
         for (Eigen::Index first = 0; first < m_rightCount;) {
-            const int reach = m_pairs.reach[static_cast<std::size_t>(first)];
+            const auto reachOf = [&](Eigen::Index j) { return m_pairs.reach[static_cast<std::size_t>(j)]; };
             Eigen::Index end = first + 1;
-            while (end < m_rightCount && m_pairs.reach[static_cast<std::size_t>(end)] == reach)
+            while (end < m_rightCount && (end - first < rightAtOnce || reachOf(end) == reachOf(end - 1)))
                 ++end;
+            const int reach = reachOf(end - 1);
             m_part.noalias() = m_left.topLeftCorner(tile.size(), reach).transpose()
                 * m_right.block(0, first, tile.size(), end - first);
             m_sums.block(0, first, reach, end - first) += tile.weight() * m_part.cast<double>();

@@ -100,6 +100,41 @@ private slots:
         }
     }
 
+    // Factors a million times larger than their product: a score from a product in float32 would be noise.
+    void float32KeepsTheScoresOfFactorsThatCancel()
+    {
+        test::PlantedModel model(test::widePlantedOptions());
+        const Matrix<double> basis = test::orthonormalColumns(24, 12, 3);
+        Matrix<double> V = Matrix<double>::Zero(24, 5), O = Matrix<double>::Zero(5, 24);
+        V.col(0) = basis.col(0);
+        V.col(1) = basis.col(0);
+        O.row(0) = basis.col(1).transpose();
+        O.row(1) = -basis.col(1).transpose() + 1e-6 * basis.col(2).transpose();
+        model.set("W_V", {0, 1}, V);
+        model.set("W_O", {0, 1}, O);
+        model.set("W_V", {1, 0}, O.transpose());
+        model.set("W_O", {1, 0}, V.transpose());
+        AnalysisOptions options = pairOptions();
+        options.precision = Precision::F32;
+        const Circuits circuits = model.circuits();
+        const auto results = test::analysed(circuits, {"composition"}, options);
+        const auto heads = static_cast<std::size_t>(circuits.config().nHeads);
+        const auto v = test::numbers(results, "composition/v");
+        for (int earlier = 0; earlier < circuits.config().nHeads; ++earlier) {
+            for (int later = 0; later < circuits.config().nHeads; ++later) {
+                const Matrix<double> first = test::denseCircuit(circuits, CircuitKind::Ov, {0, earlier});
+                const Matrix<double> second = test::denseCircuit(circuits, CircuitKind::Ov, {1, later});
+                const double expected = (first * second).norm() / (first.norm() * second.norm());
+                const double score = v[static_cast<std::size_t>(earlier) * 2 * heads + heads
+                                       + static_cast<std::size_t>(later)];
+                QVERIFY2(
+                    std::isnan(expected) ? std::isnan(score) : std::abs(score - expected) < 1e-6,
+                    qPrintable(
+                        QStringLiteral("%1 %2: %3 %4").arg(earlier).arg(later).arg(score).arg(expected)));
+            }
+        }
+    }
+
     void aVirtualHeadIsTheProductOfTwo()
     {
         for (const auto& [name, options] : test::toyClasses()) {
