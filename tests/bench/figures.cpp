@@ -8,6 +8,7 @@
 #include "core/circuits/shared_spectra.h"
 #include "core/circuits/token_table.h"
 #include "core/model/architecture.h"
+#include "core/runs/plan.h"
 #include "core/runs/queue.h"
 
 #include <cmath>
@@ -182,18 +183,20 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
     const auto alike = std::make_shared<const FactoredMatrix<double>>(randomCircuit(0));
     const double entriesFlops = 2.0 * 50257 * 50257 * 64; // of both
     const double pairs = heads * (heads - config.nHeads) / 2;
+    const double ofVectors = 2 * heads * (16 * d * r * r + 30 * r * r * r) / limits.dgemm;
+    const double ofFullCircuits = heads * 10 * d * d * r / limits.dgemm;
+    const double ofTokens = 4 * V * d * d / limits.dgemm;
+    const double ofPairs = pairs * 6 * r * r * d / limits.sgemm;
     return {
-        {"all heads: U, S, V of QK and OV", "2 heads (16 d r² + 30 r³) flop / dgemm",
-         2 * heads * (16 * d * r * r + 30 * r * r * r) / limits.dgemm, 2.2, subject.promised(1, 0),
-         [=] { allSpectra(circuits); }},
+        {"all heads: U, S, V of QK and OV", "2 heads (16 d r² + 30 r³) flop / dgemm", ofVectors, 2.2,
+         subject.promised(1, 0), [=] { allSpectra(circuits); }},
         {"all heads: singular values of QK and OV", "2 heads (4 d r² + 7 r³) flop / dgemm",
          2 * heads * (4 * d * r * r + 7 * r * r * r) / limits.dgemm, 2, subject.promised(1, 0),
          [=] { allSingularValues(circuits); }},
-        {"all heads: full circuits, sigma and lambda", "heads · 10 d² r flop / dgemm",
-         heads * 10 * d * d * r / limits.dgemm, 2, subject.promised(3, 0),
-         [=] { allFullSpectra(circuits, tokens); }},
+        {"all heads: full circuits, sigma and lambda", "heads · 10 d² r flop / dgemm", ofFullCircuits, 2,
+         subject.promised(3, 0), [=] { allFullSpectra(circuits, tokens); }},
         {"token side with Gram products", "4 V d² flop / dgemm, of which tied embeddings need a quarter",
-         4 * V * d * d / limits.dgemm, 0.9, 0, [=] { must(tokenSide(circuits, Embedding::Raw, Task{})); }},
+         ofTokens, 0.9, 0, [=] { must(tokenSide(circuits, Embedding::Raw, Task{})); }},
         {"tables of a head", "2 V² r flop / sgemm, for both ends of rows and the largest of columns",
          sample->flops() / limits.sgemm, 2, 0, [=] { sample->run(ScanEnds::BothAndColumns); }},
         {"top 10 of every row of a head", "2 V² r flop / sgemm", sample->flops() / limits.sgemm, 1.2, 0,
@@ -219,11 +222,17 @@ std::vector<Figure> figures(const Subject& subject, const Limits& limits)
          [=] {
              must(wholeCircuit(Circuits(opened(folder)), {CircuitKind::Qk, {0, 0}}));
          }},
-        {"Q-, K- and V-composition of all pairs", "3 · 2 r² d flop a pair / sgemm",
-         pairs * 6 * r * r * d / limits.sgemm, 0.9, subject.promised(3, 0),
+        {"Q-, K- and V-composition of all pairs", "3 · 2 r² d flop a pair / sgemm", ofPairs, 0.9,
+         subject.promised(3, 0),
          [=] {
              must(runAnalyses(circuits, std::vector<const Analysis*>{findAnalysis("composition")}, {},
                               Task{}));
+         }},
+        {"the defaults of analyze, from the file on",
+         "U, S, V, full circuits, composition and a quarter of the token side, each as above",
+         ofVectors + ofFullCircuits + ofPairs + ofTokens / 4, subject.promised(2.5, 1.5), 0,
+         [=] {
+             must(runAnalyses(Circuits(opened(folder)), defaultAnalyses(circuits.config(), {}), {}, Task{}));
          }},
     };
 }
