@@ -181,16 +181,13 @@ Result<std::shared_ptr<const TokenSide>> inBasis(const TokenSide& tokens, const 
     auto W_U = timesColumns(inverse, tokens.W_U, tokens.W_U64, task);
     if (!W_U)
         return W_U.error();
-    auto side = std::make_shared<TokenSide>();
-    side->embedding = tokens.embedding;
     Product embedding = std::move(E).value(), layer0 = std::move(layer0E).value();
     Product unembedding = std::move(W_U).value();
-    side->E = std::move(embedding.rounded);
-    side->E64 = std::move(embedding.exact);
-    side->layer0E = std::move(layer0.rounded);
-    side->layer0E64 = std::move(layer0.exact);
-    side->W_U = std::move(unembedding.rounded);
-    side->W_U64 = std::move(unembedding.exact);
+    auto side = std::make_shared<TokenSide>(
+        tokens.embedding,
+        std::make_shared<const TokenSide::Matrices>(TokenSide::Matrices{
+            std::move(embedding.rounded), std::move(layer0.rounded), std::move(unembedding.rounded),
+            std::move(embedding.exact), std::move(layer0.exact), std::move(unembedding.exact)}));
     side->EtE = T.transpose() * tokens.EtE * T;
     side->UUt = inverse * tokens.UUt * inverse.transpose();
     if (tokens.UE.size() > 0)

@@ -50,16 +50,29 @@ struct TokenSide {
         Eigen::Index tokens = 0, outputs = 0;
     };
 
-    Embedding embedding = Embedding::Raw;
+    /// E and W_U of all tokens.
+    struct Matrices {
+        Matrix<float> E;       ///< [V, d], for heads of layer ≥ 1
+        Matrix<float> layer0E; ///< [V, d], for layer 0 if it differs from E (effective); empty otherwise
+        Matrix<float> W_U;     ///< [d, V out]
+        Matrix<double> E64, layer0E64,
+            W_U64; ///< The same before rounding; empty unless Precision::F64 is used.
+    };
+
+    explicit TokenSide(Embedding of = Embedding::Raw, std::shared_ptr<const Matrices> held = {})
+        : embedding(of)
+        , matrices(held ? std::move(held) : std::make_shared<const Matrices>())
+    {
+    }
+
+    const Embedding embedding;
+    const std::shared_ptr<const Matrices> matrices; ///< Never null; empty where there is a source.
+    const Matrix<float>&E = matrices->E, &layer0E = matrices->layer0E, &W_U = matrices->W_U;
+    const Matrix<double>&E64 = matrices->E64, &layer0E64 = matrices->layer0E64, &W_U64 = matrices->W_U64;
     std::shared_ptr<const Source> source; ///< Null where E and W_U are held.
-    Matrix<float> E;                      ///< [V, d], for heads of layer ≥ 1
-    Matrix<float> layer0E; ///< [V, d], for layer 0 if it differs from E (effective); empty otherwise
-    Matrix<float> W_U;     ///< [d, V out]
-    Matrix<double> E64, layer0E64,
-        W_U64;                     ///< The same before rounding; empty unless Precision::F64 is used.
-    Matrix<double> EtE, layer0EtE; ///< [d, d] Eᵀ E
-    Matrix<double> UUt;            ///< [d, d] W_U W_Uᵀ
-    Matrix<double> UE, layer0UE;   ///< [d, d] W_U E; empty if the two vocabularies differ
+    Matrix<double> EtE, layer0EtE;        ///< [d, d] Eᵀ E
+    Matrix<double> UUt;                   ///< [d, d] W_U W_Uᵀ
+    Matrix<double> UE, layer0UE;          ///< [d, d] W_U E; empty if the two vocabularies differ
 
     bool isLayer0Special(int layer) const { return layer == 0 && layer0E.size() > 0; }
     const Matrix<float>& embeddingOf(int layer) const { return isLayer0Special(layer) ? layer0E : E; }
@@ -139,5 +152,10 @@ enum class TokenParts { MatricesAlone, WithGrams, GramsAlone };
 Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Embedding embedding,
                                                    const Task& task, Precision precision = Precision::F32,
                                                    TokenParts parts = TokenParts::WithGrams);
+
+/// Returns a token side with the Gram products of another one's matrices, which the two share.
+/// Errors: Cancelled, OutOfMemory.
+Result<std::shared_ptr<const TokenSide>> withGrams(const TokenSide& read, const Circuits& circuits,
+                                                   const Task& task);
 
 } // namespace headwise

@@ -33,19 +33,28 @@ Result<Matrix<Scalar>> tokensOfMlp0(const ProcessedWeights& weights, Embedding e
     return E;
 }
 
+/// Returns a token side of these vectors alone.
 template <typename Scalar>
-Result<Done> addTokens(TokenSide& side, Matrix<Scalar> E, TokenParts parts, const Task& task)
+Result<std::shared_ptr<const TokenSide>> sideOf(Result<Matrix<Scalar>> read, Embedding embedding,
+                                                TokenParts parts, const Task& task)
 {
+    if (!read)
+        return read.error();
+    Matrix<Scalar> E = std::move(read).value();
+    Matrix<double> EtE;
     if (parts == TokenParts::WithGrams) {
         auto gram = gramProduct(E, E, Turned::Left, task, "Gram matrix of what MLP 0 reads");
         if (!gram)
             return gram.error();
-        side.EtE = std::move(gram).value();
+        EtE = std::move(gram).value();
     }
-    side.E = E.template cast<float>();
+    auto held = std::make_shared<TokenSide::Matrices>();
+    held->E = E.template cast<float>();
     if constexpr (std::is_same_v<Scalar, double>)
-        side.E64 = std::move(E);
-    return Done{};
+        held->E64 = std::move(E);
+    auto side = std::make_shared<TokenSide>(embedding, std::move(held));
+    side->EtE = std::move(EtE);
+    return std::shared_ptr<const TokenSide>(std::move(side));
 }
 
 } // namespace
@@ -77,19 +86,11 @@ Result<std::shared_ptr<const TokenSide>> tokensOfMlp(const Circuits& circuits,
     if (!readsBeforeMlp0(tokens->embedding, layer))
         return tokens;
     try {
-        auto side = std::make_shared<TokenSide>();
-        side->embedding = tokens->embedding;
-        const auto add = [&](auto E) -> Result<Done> {
-            if (!E)
-                return E.error();
-            return addTokens(*side, std::move(E).value(), parts, task);
-        };
-        const bool isExact = tokens->E64.size() > 0;
-        const auto done = isExact ? add(tokensOfMlp0<double>(circuits.weights(), tokens->embedding, task))
-                                  : add(tokensOfMlp0<float>(circuits.weights(), tokens->embedding, task));
-        if (!done)
-            return done.error();
-        return std::shared_ptr<const TokenSide>(std::move(side));
+        return tokens->E64.size() > 0
+            ? sideOf(tokensOfMlp0<double>(circuits.weights(), tokens->embedding, task), tokens->embedding,
+                     parts, task)
+            : sideOf(tokensOfMlp0<float>(circuits.weights(), tokens->embedding, task), tokens->embedding,
+                     parts, task);
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::OutOfMemory,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace headwise {
@@ -23,16 +24,16 @@ int blockCount(Eigen::Index size, Eigen::Index perBlock)
 
 /// The token matrices in one precision.
 template <typename Scalar>
-struct TokenMatrices {
+struct ReadMatrices {
     Matrix<Scalar> E, layer0E, W_U;
 };
 
 template <typename Scalar>
-Result<TokenMatrices<Scalar>> readTokenMatrices(const ProcessedWeights& weights, Embedding embedding,
-                                                const Task& task)
+Result<ReadMatrices<Scalar>> readTokenMatrices(const ProcessedWeights& weights, Embedding embedding,
+                                               const Task& task)
 {
     const ModelConfig& config = weights.config();
-    TokenMatrices<Scalar> out;
+    ReadMatrices<Scalar> out;
     out.W_U.resize(config.dModel, config.dVocabOut);
     const auto unembedding =
         parallelFor(blockCount(config.dVocabOut, tokenSideTokensPerBlock), task, "unembedding",
@@ -69,6 +70,36 @@ Result<TokenMatrices<Scalar>> readTokenMatrices(const ProcessedWeights& weights,
     if (!tokens)
         return tokens.error();
     return out;
+}
+
+/// The same as a token side holds them: rounded, and besides as they are if they are in double.
+template <typename Scalar>
+Result<std::shared_ptr<const TokenSide::Matrices>> heldMatrices(Result<ReadMatrices<Scalar>> result)
+{
+    if (!result)
+        return result.error();
+    ReadMatrices<Scalar> read = std::move(result).value();
+    auto held = std::make_shared<TokenSide::Matrices>();
+    if constexpr (std::is_same_v<Scalar, float>) {
+        held->E = std::move(read.E);
+        held->layer0E = std::move(read.layer0E);
+        held->W_U = std::move(read.W_U);
+    } else {
+        held->E = read.E.template cast<float>();
+        held->layer0E = read.layer0E.template cast<float>();
+        held->W_U = read.W_U.template cast<float>();
+        held->E64 = std::move(read.E);
+        held->layer0E64 = std::move(read.layer0E);
+        held->W_U64 = std::move(read.W_U);
+    }
+    return std::shared_ptr<const TokenSide::Matrices>(std::move(held));
+}
+
+Error noRoomForTokens()
+{
+    return {
+        ErrorCode::OutOfMemory,
+        "There is not enough memory for the embedding and the unembedding of this model; close other programs or use only analyses of qk and ov."};
 }
 
 /// Gram products of the raw embedding and the unembedding.
@@ -139,9 +170,10 @@ Result<EndGrams> tiedGrams(const ProcessedWeights& weights, const TiedEnds& ends
     return grams;
 }
 
+/// Computes what `side` lacks of them.
 template <typename Scalar>
-Result<Done> addGrams(TokenSide& side, const TokenMatrices<Scalar>& from, const ProcessedWeights& weights,
-                      const Task& task)
+Result<Done> addGrams(TokenSide& side, const Matrix<Scalar>& E, const Matrix<Scalar>& layer0E,
+                      const Matrix<Scalar>& W_U, const ProcessedWeights& weights, const Task& task)
 {
     Result<Done> state = Done{};
     const auto put = [&](Matrix<double>& out, const Matrix<Scalar>& left, const Matrix<Scalar>& right,
@@ -166,17 +198,17 @@ Result<Done> addGrams(TokenSide& side, const TokenMatrices<Scalar>& from, const 
             (isRaw ? side.UE : side.layer0UE) = std::move(made.UE);
         }
     }
-    const auto square = [&](const Matrix<Scalar>& E) { return E.rows() > 0 && E.rows() == from.W_U.cols(); };
-    put(side.UUt, from.W_U, from.W_U, Turned::Right, "Gram matrix of the unembedding");
+    const auto square = [&](const Matrix<Scalar>& in) { return in.rows() > 0 && in.rows() == W_U.cols(); };
+    put(side.UUt, W_U, W_U, Turned::Right, "Gram matrix of the unembedding");
     if (side.embedding == Embedding::Unembed && state) // E is W_Uᵀ
         side.EtE = side.UE = side.UUt;
-    put(side.EtE, from.E, from.E, Turned::Left, "Gram matrix of the embedding");
-    if (square(from.E))
-        put(side.UE, from.W_U, from.E, Turned::None, "unembedding times embedding");
-    if (from.layer0E.size() > 0)
-        put(side.layer0EtE, from.layer0E, from.layer0E, Turned::Left, "Gram matrix of layer 0");
-    if (square(from.layer0E))
-        put(side.layer0UE, from.W_U, from.layer0E, Turned::None, "unembedding times layer 0");
+    put(side.EtE, E, E, Turned::Left, "Gram matrix of the embedding");
+    if (square(E))
+        put(side.UE, W_U, E, Turned::None, "unembedding times embedding");
+    if (layer0E.size() > 0)
+        put(side.layer0EtE, layer0E, layer0E, Turned::Left, "Gram matrix of layer 0");
+    if (square(layer0E))
+        put(side.layer0UE, W_U, layer0E, Turned::None, "unembedding times layer 0");
     return state;
 }
 
@@ -247,47 +279,38 @@ Result<std::shared_ptr<const TokenSide>> tokenSide(const Circuits& circuits, Emb
         parts == TokenParts::MatricesAlone && !none.empty())
         return Error{ErrorCode::InvalidArgument, std::move(none)};
     try {
-        auto side = std::make_shared<TokenSide>();
-        side->embedding = embedding;
         const auto ends = parts == TokenParts::GramsAlone && embedding == Embedding::Raw
             ? circuits.weights().tiedEnds()
             : std::nullopt;
         if (ends)
             return gramsAlone(circuits, *ends, task);
-        const bool wantsGrams = parts != TokenParts::MatricesAlone;
-        if (precision == Precision::F64) {
-            Result<TokenMatrices<double>> exact =
-                readTokenMatrices<double>(circuits.weights(), embedding, task);
-            if (!exact)
-                return exact.error();
-            if (const auto done = wantsGrams ? addGrams(*side, *exact, circuits.weights(), task) : Done{};
-                !done)
-                return done.error();
-            TokenMatrices<double> matrices = std::move(exact).value();
-            side->E = matrices.E.cast<float>();
-            side->layer0E = matrices.layer0E.cast<float>();
-            side->W_U = matrices.W_U.cast<float>();
-            side->E64 = std::move(matrices.E);
-            side->layer0E64 = std::move(matrices.layer0E);
-            side->W_U64 = std::move(matrices.W_U);
-        } else {
-            Result<TokenMatrices<float>> rounded =
-                readTokenMatrices<float>(circuits.weights(), embedding, task);
-            if (!rounded)
-                return rounded.error();
-            if (const auto done = wantsGrams ? addGrams(*side, *rounded, circuits.weights(), task) : Done{};
-                !done)
-                return done.error();
-            TokenMatrices<float> matrices = std::move(rounded).value();
-            side->E = std::move(matrices.E);
-            side->layer0E = std::move(matrices.layer0E);
-            side->W_U = std::move(matrices.W_U);
-        }
+        auto matrices = precision == Precision::F64
+            ? heldMatrices(readTokenMatrices<double>(circuits.weights(), embedding, task))
+            : heldMatrices(readTokenMatrices<float>(circuits.weights(), embedding, task));
+        if (!matrices)
+            return matrices.error();
+        auto side = std::make_shared<const TokenSide>(embedding, std::move(matrices).value());
+        if (parts == TokenParts::MatricesAlone)
+            return side;
+        return withGrams(*side, circuits, task);
+    } catch (const std::bad_alloc&) {
+        return noRoomForTokens();
+    }
+}
+
+Result<std::shared_ptr<const TokenSide>> withGrams(const TokenSide& read, const Circuits& circuits,
+                                                   const Task& task)
+{
+    try {
+        auto side = std::make_shared<TokenSide>(read.embedding, read.matrices);
+        const auto done = side->W_U64.size() > 0
+            ? addGrams(*side, side->E64, side->layer0E64, side->W_U64, circuits.weights(), task)
+            : addGrams(*side, side->E, side->layer0E, side->W_U, circuits.weights(), task);
+        if (!done)
+            return done.error();
         return std::shared_ptr<const TokenSide>(std::move(side));
     } catch (const std::bad_alloc&) {
-        return Error{
-            ErrorCode::OutOfMemory,
-            "There is not enough memory for the embedding and the unembedding of this model; close other programs or use only analyses of qk and ov."};
+        return noRoomForTokens();
     }
 }
 

@@ -9,6 +9,7 @@ namespace headwise::ui {
 
 void TokenReader::start(std::shared_ptr<const Circuits> circuits, Embedding embedding)
 {
+    stop();
     m_circuits = std::move(circuits);
     m_embedding = embedding;
     startAgain();
@@ -16,7 +17,24 @@ void TokenReader::start(std::shared_ptr<const Circuits> circuits, Embedding embe
 
 void TokenReader::startAgain()
 {
-    read(TokenParts::MatricesAlone);
+    if (!m_circuits)
+        return; // stopped meanwhile
+    if (m_tokens && !m_hasProducts)
+        return multiply();
+    m_job.start(tr("Reading the embeddings"),
+                aboutModel(m_circuits,
+                           [circuits = m_circuits, embedding = m_embedding](const Task& task) {
+                               return tokenSide(*circuits, embedding, task, Precision::F32,
+                                                TokenParts::MatricesAlone);
+                           }),
+                [this](const Result<std::shared_ptr<const TokenSide>>& result) {
+                    if (!result)
+                        return emit failed(text(result.error()));
+                    m_tokens = *result;
+                    m_hasProducts = false;
+                    emit matricesReady();
+                    multiply();
+                });
 }
 
 void TokenReader::stop()
@@ -27,25 +45,21 @@ void TokenReader::stop()
     m_hasProducts = false;
 }
 
-void TokenReader::read(TokenParts parts)
+void TokenReader::multiply()
 {
     if (!m_circuits)
         return; // stopped meanwhile
-    m_job.start(parts == TokenParts::MatricesAlone ? tr("Reading the embeddings")
-                                                   : tr("Multiplying the embeddings"),
+    m_job.start(tr("Multiplying the embeddings"),
                 aboutModel(m_circuits,
-                           [circuits = m_circuits, embedding = m_embedding, parts](const Task& task) {
-                               return tokenSide(*circuits, embedding, task, Precision::F32, parts);
+                           [circuits = m_circuits, read = m_tokens](const Task& task) {
+                               return withGrams(*read, *circuits, task);
                            }),
-                [this, parts](const Result<std::shared_ptr<const TokenSide>>& result) {
+                [this](const Result<std::shared_ptr<const TokenSide>>& result) {
                     if (!result)
                         return emit failed(text(result.error()));
                     m_tokens = *result;
-                    m_hasProducts = parts == TokenParts::WithGrams;
-                    if (m_hasProducts)
-                        return emit productsReady();
-                    emit matricesReady();
-                    read(TokenParts::WithGrams);
+                    m_hasProducts = true;
+                    emit productsReady();
                 });
 }
 

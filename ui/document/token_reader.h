@@ -29,7 +29,7 @@ signals:
     void failed(const QString& message);
 
 private:
-    void read(TokenParts parts);
+    void multiply(); ///< Adds the Gram products of the matrices that were read.
 
     std::shared_ptr<const Circuits> m_circuits;
     Embedding m_embedding = Embedding::Raw;

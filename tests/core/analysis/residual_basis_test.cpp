@@ -87,8 +87,9 @@ Matrix<double> axisTokens(const Eigen::VectorXd& a)
 
 TokenSide tokensWith(const Matrix<double>& E)
 {
-    TokenSide tokens;
-    tokens.E = E.cast<float>();
+    TokenSide::Matrices matrices;
+    matrices.E = E.cast<float>();
+    TokenSide tokens(Embedding::Raw, std::make_shared<const TokenSide::Matrices>(std::move(matrices)));
     tokens.EtE = E.transpose() * E;
     return tokens;
 }

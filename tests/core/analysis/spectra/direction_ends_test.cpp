@@ -94,10 +94,12 @@ private slots:
     void whatFloat32CannotTellApartIsRankedInDouble()
     {
         const Circuits circuits = model();
-        TokenSide tokens = *sideOf(circuits);
+        TokenSide::Matrices matrices = *sideOf(circuits)->matrices;
+        matrices.E.col(0).setConstant(1); // equal in float32: the second column decides
+        const TokenSide tokens(Embedding::Raw,
+                               std::make_shared<const TokenSide::Matrices>(std::move(matrices)));
         NamedDirections of{Matrix<double>::Zero(37, 1), 1, {}, 10};
         of.directions(0, 0) = 1, of.directions(1, 0) = 1e-9;
-        tokens.E.col(0).setConstant(1); // equal in float32: the second column decides
         of.directions.colwise().normalize();
         QVERIFY(isExact(tokens, directionSides[0], of));
         of.directions.setZero(); // ties to the lower id
