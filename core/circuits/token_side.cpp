@@ -170,11 +170,23 @@ Result<EndGrams> tiedGrams(const ProcessedWeights& weights, const TiedEnds& ends
     return grams;
 }
 
-/// Computes what `side` lacks of them.
+/// Returns a matrix as a token side holds it in one precision.
 template <typename Scalar>
-Result<Done> addGrams(TokenSide& side, const Matrix<Scalar>& E, const Matrix<Scalar>& layer0E,
-                      const Matrix<Scalar>& W_U, const ProcessedWeights& weights, const Task& task)
+const Matrix<Scalar>& heldAs(const Matrix<float>& rounded, const Matrix<double>& exact)
 {
+    if constexpr (std::is_same_v<Scalar, float>)
+        return rounded;
+    else
+        return exact;
+}
+
+/// Computes what `side` lacks of them from its matrices in one precision.
+template <typename Scalar>
+Result<Done> addGrams(TokenSide& side, const ProcessedWeights& weights, const Task& task)
+{
+    const Matrix<Scalar>& E = heldAs<Scalar>(side.E, side.E64);
+    const Matrix<Scalar>& layer0E = heldAs<Scalar>(side.layer0E, side.layer0E64);
+    const Matrix<Scalar>& W_U = heldAs<Scalar>(side.W_U, side.W_U64);
     Result<Done> state = Done{};
     const auto put = [&](Matrix<double>& out, const Matrix<Scalar>& left, const Matrix<Scalar>& right,
                          Turned turned, std::string_view step) {
@@ -303,9 +315,8 @@ Result<std::shared_ptr<const TokenSide>> withGrams(const TokenSide& read, const 
 {
     try {
         auto side = std::make_shared<TokenSide>(read.embedding, read.matrices);
-        const auto done = side->W_U64.size() > 0
-            ? addGrams(*side, side->E64, side->layer0E64, side->W_U64, circuits.weights(), task)
-            : addGrams(*side, side->E, side->layer0E, side->W_U, circuits.weights(), task);
+        const auto done = side->W_U64.size() > 0 ? addGrams<double>(*side, circuits.weights(), task)
+                                                 : addGrams<float>(*side, circuits.weights(), task);
         if (!done)
             return done.error();
         return std::shared_ptr<const TokenSide>(std::move(side));
